@@ -1,0 +1,76 @@
+// What a collective is called: one vocabulary for every spelling that tracers, backends and kernels use.
+// Sources of the spellings: PyTorch c10d (ParamCommsUtils, ProcessGroupNCCL/Gloo), NCCL and RCCL kernel names, vLLM,
+// SGLang, TensorRT-LLM, symmetric memory and DeepEP kernels. See collectives/README.md for the table of meanings.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace skewscope {
+
+enum class CollectiveKind : uint8_t {
+  unknown,
+  all_reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,  // with or without split sizes (all_to_allv): sizes may differ between members
+  broadcast,
+  reduce,
+  gather,
+  scatter,
+  barrier,
+  send,
+  recv,
+  coalesced,  // several operations in one kernel (ncclGroup, batch_isend_irecv)
+};
+
+// "all_reduce", … as report.json spells it.
+const char* to_string(CollectiveKind kind);
+
+// From the "Collective name" of kernel args and record_param_comms, or the text behind "nccl:", "gloo:", "rccl:" of an
+// annotation ("all_reduce", "_allgather_base", "send 0->1"). nullopt: not an operation ("wait", "init", "").
+std::optional<CollectiveKind> kind_from_operation_name(std::string_view name);
+
+// From a whole annotation name such as "nccl:all_reduce" or "gloo:broadcast"; nullopt when it is none.
+std::optional<CollectiveKind> kind_from_annotation(std::string_view name);
+
+// From a GPU kernel's name. nullopt: not a communication kernel. `unknown`: communication whose operation the name does
+// not tell (rcclGenericKernel, ncclDevKernel_Generic, SendRecv).
+std::optional<CollectiveKind> kind_from_kernel(std::string_view kernel_name);
+
+// True for kernels whose members are not recorded by NCCL's tracing at all: custom all-reduce, symmetric memory,
+// DeepEP, NVSHMEM. They carry no group metadata.
+bool is_custom_communication_kernel(std::string_view kernel_name);
+
+// What a row of the GPU timeline does. Rows of category gpu_memcpy and gpu_memset are classified by category; kernels
+// by name: AMD runs copies and fills as kernels (MEMORY_COPY_*, __amd_rocclr_copyBuffer*, __amd_rocclr_fillBuffer*).
+enum class GpuWork : uint8_t { compute, communication, memcpy, memset };
+GpuWork work_of_kernel(std::string_view kernel_name);
+
+// Element types in c10 spelling ("Float", "BFloat16") and C++ spelling ("float", "c10::BFloat16", "long int").
+enum class DType : uint8_t {
+  unknown,
+  float64,
+  float32,
+  float16,
+  bfloat16,
+  float8,
+  int64,
+  int32,
+  int16,
+  int8,
+  uint8,
+  boolean,
+  complex64,
+  complex128,
+  uint16,
+  uint32,
+  uint64,
+};
+const char* to_string(DType type);
+DType dtype_from_name(std::string_view name);
+// Bytes per element; 0 for unknown: then no size and no bandwidth is stated.
+int64_t element_bytes(DType type);
+
+}  // namespace skewscope

@@ -1,0 +1,25 @@
+// Whose arrival a member's completion waits for. The rule decides what "wait" means for each kind; its source is the
+// data dependency of the operation itself (NCCL's kernels pull no data that has not been produced).
+#pragma once
+
+#include <cstdint>
+
+#include "kind.h"
+
+namespace skewscope {
+
+enum class Dependency : uint8_t {
+  everyone,    // every member waits for the last of all:   all_reduce, all_gather, reduce_scatter, all_to_all, barrier
+  root,        // every other member waits for the root:    broadcast, scatter
+  root_waits,  // the root waits for all others:            reduce, gather
+  sender,      // the receiver waits for its sender:        send, recv (a sender is charged no wait: small messages are
+               // buffered)
+  none,        // not known: no split                       coalesced, unknown
+};
+
+Dependency dependency_of(CollectiveKind kind);
+
+// True when all members leave together, so their ends may tie clocks to each other.
+bool ends_together(CollectiveKind kind);
+
+}  // namespace skewscope

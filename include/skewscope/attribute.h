@@ -1,0 +1,11 @@
+// Stage: instances on the common clock -> Decomposition: wait, transfer and who was late.
+#pragma once
+
+#include "skewscope/model/clock_model.h"
+#include "skewscope/model/decomposition.h"
+
+namespace skewscope {
+
+Decomposition attribute_time(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks);
+
+}  // namespace skewscope

@@ -1,0 +1,22 @@
+// The story of the program: files in, JobReport out. See src/correlate.cc.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skewscope/align.h"
+#include "skewscope/base/result.h"
+#include "skewscope/base/stage_timer.h"
+#include "skewscope/ingest.h"
+#include "skewscope/model/job_report.h"
+
+namespace skewscope {
+
+struct CorrelateOptions {
+  IngestOptions ingest;
+  AlignMode align = AlignMode::automatic;
+};
+
+Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer);
+
+}  // namespace skewscope

@@ -1,0 +1,53 @@
+// Stage: files -> JobTrace. Kineto JSON (.json, .json.gz, .json.zst) is one reader behind src/ingest/trace_reader.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skewscope/base/result.h"
+#include "skewscope/base/stage_timer.h"
+#include "skewscope/model/job_trace.h"
+
+namespace skewscope {
+
+struct IngestOptions {
+  std::string rank_regex;      // --rank-regex: named group `rank`, searched in the path; empty: not given
+  std::string rank_map;        // --rank-map: CSV file of path,rank (path may be a file name); empty: not given
+  std::vector<int32_t> ranks;  // --ranks: only these; empty: all
+  std::optional<std::pair<int64_t, int64_t>> steps;  // --steps A:B: GPU rows and calls launched in A <= step < B
+  int64_t memory_limit_bytes = 0;  // --memory-limit: reduced columns plus chunks in flight; 0: no limit
+};
+
+// Files found for the paths a user gave: a file, a directory (recursive, by suffix), or a glob pattern. Sorted, unique.
+// A path that exists under its literal name is never taken for a pattern. Errors: no_input when nothing is found.
+Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths);
+
+// What `skewscope inspect` says of one file.
+struct FileSummary {
+  std::string file;
+  std::string format;       // "kineto json", "not a rank: merged trace", "unreadable", …
+  std::string compression;  // "", "gzip", "zstd"
+  bool usable = false;
+  Rank rank;
+  std::string rank_source;
+  int32_t world_size = 0;
+  int32_t session = 0;
+  std::string host;
+  std::vector<int64_t> steps;
+  int64_t gpu_rows = 0, collective_calls = 0, events = 0, bytes = 0;  // bytes of uncompressed text
+  LocalNs first_event, last_event;
+  std::vector<std::string> problems;  // messages of the file's findings
+};
+
+struct IngestedJob {
+  JobTrace job;
+  std::vector<FileSummary> files;  // in the order of discover_files
+};
+
+// Reads all files with oneTBB's current concurrency. Imperfect input becomes findings of the job. Errors: no_input when
+// no file is usable, resource_limit, usage (bad regex or map). Result is equal for any thread count and file order.
+Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer);
+
+}  // namespace skewscope

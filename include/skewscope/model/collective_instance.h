@@ -1,0 +1,70 @@
+// Room: one collective as all its members saw it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skewscope/model/job_trace.h"
+
+namespace skewscope {
+
+// One call: row `call` of traces[trace].calls.
+struct CallRef {
+  TraceIndex trace;
+  int32_t call = -1;
+
+  friend auto operator<=>(const CallRef&, const CallRef&) = default;
+};
+
+enum class MatchMethod : uint8_t {
+  comms_id,     // equal "Comms Id", verified
+  seq,          // equal (communicator, Seq), verified
+  step,         // ProfilerStep#N fixed the shift, ends of calls confirmed it
+  fingerprint,  // intervals between ends fixed the shift
+};
+const char* to_string(MatchMethod method);
+
+struct CollectiveInstance {
+  CommunicatorId communicator;
+  SessionId session;
+  CollectiveKind kind = CollectiveKind::unknown;  // send for a send/recv pair
+  DType dtype = DType::unknown;
+  int64_t bytes = 0;          // S of traffic.h; for all_to_all the largest of the members; 0: unknown
+  int32_t ordinal = 0;        // position among the instances of its communicator and session, by time
+  int64_t seq = -1;           // "Seq" where recorded
+  uint32_t first_member = 0;  // members are InstanceTable::members[first_member .. first_member + member_count)
+  uint32_t member_count = 0;
+  int32_t expected = 0;       // members it should have: communicator size; 2 for a send/recv pair
+  bool complete = false;      // every expected member is there
+  bool sizes_differ = false;  // members disagree on the size where they must not (everything but all_to_all)
+  MatchMethod method = MatchMethod::fingerprint;
+};
+
+enum class UnmatchedReason : uint8_t {
+  alone,         // no other member's trace holds the call (missing rank, window edge, lost kernel)
+  ambiguous,     // several shifts of the sequences explain it about equally well
+  no_metadata,   // nothing tells group or operation, and no ends agree
+  causality,     // its partners would have finished before it started
+  group_of_one,  // a communicator of size 1: listed, never analysed
+};
+const char* to_string(UnmatchedReason reason);
+
+struct UnmatchedCall {
+  CallRef call;
+  UnmatchedReason reason = UnmatchedReason::alone;
+};
+
+struct InstanceTable {
+  std::vector<CollectiveInstance> instances;  // sorted by (session, communicator, ordinal)
+  std::vector<CallRef> members;               // of instance 0, then of 1, …; within one sorted by trace
+  std::vector<UnmatchedCall> unmatched;       // sorted by call
+  // The job's communicators, plus the inferred ones; ids of JobTrace::communicators stay valid.
+  CommunicatorTable communicators;
+  Findings findings;
+};
+
+// Every call of the job is in exactly one instance or in `unmatched`.
+std::string check_invariants(const InstanceTable& table, const JobTrace& job);
+
+}  // namespace skewscope

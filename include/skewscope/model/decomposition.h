@@ -1,0 +1,68 @@
+// Room: every nanosecond of every collective call under one label.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skewscope/model/collective_instance.h"
+
+namespace skewscope {
+
+// Why a call's time was not split.
+enum class SplitReason : uint8_t {
+  split,      // it was split
+  unmatched,  // the call is in no instance
+  unaligned,  // members' clocks are not tied to each other
+  semantics,  // who waits for whom is not known (coalesced, unknown operation, root not recorded)
+};
+const char* to_string(SplitReason reason);
+
+// Parts of one call's duration: wait + transfer + unattributed = duration; each exposed part is within its part.
+struct CallParts {
+  int64_t wait_ns = 0;
+  int64_t transfer_ns = 0;
+  int64_t unattributed_ns = 0;
+  int64_t exposed_wait_ns = 0;  // while the rank computed nothing
+  int64_t exposed_transfer_ns = 0;
+  int64_t exposed_unattributed_ns = 0;
+
+  int64_t exposed_ns() const { return exposed_wait_ns + exposed_transfer_ns + exposed_unattributed_ns; }
+};
+
+// Per instance, on the common clock.
+struct InstanceTiming {
+  JobNs last_arrival;         // largest start of the members present
+  int64_t start_skew_ns = 0;  // largest - smallest start
+  int64_t end_skew_ns = 0;    // largest - smallest end
+  // Shortest duration of the members: for N-to-N kinds the transfer time up to the end skew, whatever the clocks.
+  int64_t shortest_ns = 0;
+  // Smallest (end - last arrival) over members, at least 0.
+  int64_t transfer_ns = 0;
+  TraceIndex last;  // who arrived last; none when the lead is within the clocks' error bars (a tie)
+  SplitReason reason = SplitReason::split;
+};
+
+// Sums over one trace's calls.
+struct TraceTotals {
+  int64_t collectives = 0;  // calls
+  CallParts parts;
+  int64_t late_count = 0;       // instances in which it arrived last (ties count for nobody)
+  int64_t late_candidates = 0;  // complete split instances in which it took part
+  // Others' wait charged to it: in each gap between consecutive arrivals the members still awaited share the wait
+  // equally (Shapley value of the airport game, Littlechild & Owen 1973). Sums over traces to all wait of N-to-N calls.
+  int64_t delay_caused_ns = 0;
+};
+
+struct Decomposition {
+  std::vector<CallParts> members;         // row = row of InstanceTable::members
+  std::vector<InstanceTiming> instances;  // row = InstanceId
+  std::vector<CallParts> unmatched;       // row = row of InstanceTable::unmatched
+  std::vector<TraceTotals> traces;        // row = TraceIndex
+  std::vector<int64_t> caused_ns;         // row = row of InstanceTable::members: wait of others charged to it
+};
+
+// Parts are never negative and sum to the call's duration exactly.
+std::string check_invariants(const Decomposition& d, const InstanceTable& table, const JobTrace& job);
+
+}  // namespace skewscope

@@ -1,0 +1,122 @@
+// Room: what is said about a job: the shape of report.json (contract.md, schema skewscope.report/1) as plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skewscope/base/finding.h"
+#include "skewscope/base/ids.h"
+
+namespace skewscope {
+
+// Of a set of numbers; all 0 for an empty set. median and p99: nearest rank (the smallest value with at least that
+// share of values at or below it).
+struct Statistics {
+  double sum = 0, mean = 0, median = 0, p99 = 0, min = 0, max = 0;
+};
+
+struct JobReport {
+  struct Job {
+    std::string name;
+    int32_t world_size = 0;
+    std::vector<int32_t> ranks_present, ranks_missing;
+    std::vector<std::string> hosts;  // sorted
+    std::vector<int64_t> steps;      // numbers of ProfilerStep#N seen by any rank, sorted
+    int64_t window_start_ns = 0, window_ns = 0;
+    std::string vendor;
+    int32_t sessions = 1;
+  } job;
+
+  struct Clock {
+    int32_t rank = 0, session = 0;
+    std::string domain;  // host name, else "rank <r>"
+    int64_t offset_ns = 0;
+    double drift_ppb = 0;
+    int64_t uncertainty_ns = -1;
+    std::string method;
+    bool aligned = false;
+  };
+  std::vector<Clock> clocks;
+
+  struct CommunicatorRow {
+    int32_t id = 0;
+    std::string name, desc;
+    std::vector<int32_t> ranks;
+    int32_t size = 0, nodes = 0;  // nodes: distinct hosts of the ranks present; 0 where no trace names its host
+    int64_t collectives = 0;      // instances
+  };
+  std::vector<CommunicatorRow> communicators;
+
+  struct RankRow {
+    int32_t rank = 0;
+    std::string host;
+    int32_t device = -1;
+    int64_t total_ns = 0, compute_ns = 0, communication_ns = 0, exposed_communication_ns = 0, exposed_memcpy_ns = 0,
+            busy_ns = 0, idle_ns = 0;
+    int64_t collectives = 0, wait_ns = 0, transfer_ns = 0, unattributed_ns = 0, exposed_wait_ns = 0,
+            exposed_transfer_ns = 0, late_count = 0, delay_caused_ns = 0;
+  };
+  std::vector<RankRow> ranks;
+
+  struct CollectiveRow {
+    int32_t communicator = 0;
+    std::string op, dtype;
+    int64_t bytes = 0, count = 0;
+    Statistics wait_ns, transfer_ns, start_skew_ns, end_skew_ns, algo_bandwidth_gb_per_s, bus_bandwidth_gb_per_s;
+  };
+  std::vector<CollectiveRow> collectives;
+
+  struct Straggler {
+    int32_t rank = 0;
+    int64_t late_count = 0;
+    double late_share = 0;  // of the instances it took part in
+    int64_t wait_caused_ns = 0;
+    std::string cause;  // "" = not determined
+    double cause_share = 0;
+    std::string pattern;  // recurring | rotating | one-off
+  };
+  std::vector<Straggler> stragglers;  // most wait caused first
+
+  // POP and TALP efficiencies (peers.md section 8), 0..1; -1 = not determined.
+  struct Efficiency {
+    double parallel = -1, load_balance = -1, communication = -1, serialization = -1, transfer = -1,
+           gpu_communication = -1, orchestration = -1;
+  } efficiency;
+
+  struct Matching {
+    int64_t calls = 0, matched = 0, unmatched = 0, incomplete_instances = 0, mismatched_instances = 0;
+    std::string method;  // most used MatchMethod
+    struct Reason {
+      std::string reason;
+      int64_t calls = 0;
+    };
+    std::vector<Reason> unmatched_by_reason;
+  } matching;
+
+  // One row per instance and rank: tables/collective_ranks.csv. Times since job.window_start_ns on the common clock.
+  struct CallRow {
+    int32_t instance = 0, communicator = 0;
+    int64_t seq = 0;  // "Seq" where recorded, else the ordinal within its communicator
+    std::string op, dtype;
+    int64_t bytes = 0;
+    int32_t rank = 0;
+    int64_t start_ns = 0, end_ns = 0, wait_ns = 0, transfer_ns = 0, exposed_ns = 0;
+    bool complete = false;
+    std::string note;  // why it was not split; "" where it was
+  };
+  std::vector<CallRow> calls;
+
+  // One row per call that is in no instance: tables/unmatched.csv.
+  struct UnmatchedRow {
+    int32_t rank = 0, communicator = -1;
+    std::string op, dtype, reason, kernel;
+    int64_t start_ns = 0, duration_ns = 0;
+  };
+  std::vector<UnmatchedRow> unmatched;
+
+  double end_spread_before_ns = 0, end_spread_after_ns = 0;
+  Findings diagnostics;  // sorted
+};
+
+}  // namespace skewscope

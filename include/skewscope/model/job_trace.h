@@ -1,0 +1,32 @@
+// Room: all that was read of a job. Immutable once loaded.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skewscope/base/finding.h"
+#include "skewscope/base/string_table.h"
+#include "skewscope/model/communicator_table.h"
+#include "skewscope/model/rank_trace.h"
+
+namespace skewscope {
+
+struct JobTrace {
+  std::string name;  // PT_PROFILER_JOB_NAME where present, else the folder's name
+  int32_t world_size = 0;
+  std::string world_size_source;
+  int32_t sessions = 1;           // captures; traces carry their session
+  std::string vendor;             // "nvidia", "amd", "cpu", "mixed"
+  std::vector<RankTrace> traces;  // sorted by (session, rank); at most one per (session, rank)
+  CommunicatorTable communicators;
+  StringTable strings;
+  Findings findings;        // sorted
+  int64_t bytes_read = 0;   // uncompressed text
+  int64_t events_read = 0;  // trace events seen, of any kind
+
+  const RankTrace& operator[](TraceIndex i) const { return traces[i.index()]; }
+};
+
+std::string check_invariants(const JobTrace& job);
+
+}  // namespace skewscope

@@ -1,0 +1,29 @@
+// Room: one trace's GPU timeline. Unions of intervals, exact in ns; the parts sum to the window:
+//   compute + exposed_communication + exposed_memcpy + idle = total
+// Definitions as TraceLens' gpu_timeline: fills are computation, copies exposed only where neither computation nor
+// communication runs. All devices of a trace pooled.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skewscope/model/job_trace.h"
+
+namespace skewscope {
+
+struct RankSummary {
+  int64_t total_ns = 0;  // last end - first start of the GPU rows
+  int64_t compute_ns = 0;
+  int64_t communication_ns = 0;
+  int64_t exposed_communication_ns = 0;
+  int64_t exposed_memcpy_ns = 0;
+  int64_t busy_ns = 0;
+  int64_t idle_ns = 0;
+  int64_t orphan_rows = 0;  // GPU rows without a launch in the trace; kept in all figures
+  int64_t orphan_ns = 0;
+};
+
+std::string check_invariants(const RankSummary& summary);
+
+}  // namespace skewscope

@@ -1,0 +1,100 @@
+// Room: what one rank's trace says, reduced to what reports need. Columns of equal length; row = index; strings
+// interned.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/kind.h"
+#include "skewscope/base/ids.h"
+#include "skewscope/base/time.h"
+
+namespace skewscope {
+
+// GPU rows (kernels, copies, fills), sorted by (start, longest first).
+struct GpuEvents {
+  std::vector<LocalNs> start;
+  std::vector<int64_t> duration_ns;  // >= 0
+  std::vector<GpuWork> work;
+  std::vector<StringId> name;
+  std::vector<int32_t> device;
+  std::vector<int32_t> stream;
+  std::vector<int32_t> launch;  // row in LaunchEvents; -1: launched before recording began (orphan)
+
+  size_t size() const { return start.size(); }
+};
+
+// Host calls that put work on the GPU; only those some GPU row refers to. Sorted by start.
+struct LaunchEvents {
+  std::vector<LocalNs> start;
+  std::vector<int64_t> duration_ns;
+  std::vector<int64_t> thread;
+
+  size_t size() const { return start.size(); }
+};
+
+// One ProfilerStep#N range of the host.
+struct StepRange {
+  int64_t number = 0;
+  LocalNs start;
+  int64_t duration_ns = 0;
+};
+
+// Which record told what a collective call is.
+enum class MetadataSource : uint8_t {
+  kernel_args,         // arguments on the kernel itself
+  record_param_comms,  // the CPU op over the launch (External id, or containment of the launch on its thread)
+  annotation,          // the nccl:* / gloo:* range around the launch, or its GPU copy
+  kernel_name,         // nothing but the name
+};
+const char* to_string(MetadataSource source);
+
+// One rank's part in one collective: a communication kernel, or a gloo range of a CPU-only process.
+struct CollectiveCall {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  int32_t gpu_row = -1;         // row in GpuEvents; -1 for a CPU backend
+  int32_t stream = -1;          // GPU stream; -1 for a CPU backend
+  CommunicatorId communicator;  // none: no group metadata in the trace (matching may infer one)
+  CollectiveKind kind = CollectiveKind::unknown;
+  DType dtype = DType::unknown;
+  MetadataSource source = MetadataSource::kernel_name;
+  bool custom = false;       // a kernel outside NCCL/RCCL/gloo (custom all-reduce, symmetric memory)
+  int64_t in_elements = -1;  // of this rank's buffers; -1: absent
+  int64_t out_elements = -1;
+  Rank root;              // global rank; broadcast, reduce, gather, scatter; none where not recorded
+  Rank peer;              // global rank; send, recv
+  int64_t seq = -1;       // "Seq"; -1: absent
+  uint64_t comms_id = 0;  // "Comms Id"; 0: absent
+  int64_t step = -1;      // N of the ProfilerStep#N in which it was launched; -1: outside every step
+  LocalNs launch_start;   // host call that launched it; equals start where launched == false
+  int64_t launch_duration_ns = 0;
+  bool launched = false;
+
+  LocalNs end() const { return start + duration_ns; }
+};
+
+struct RankTrace {
+  Rank rank;
+  SessionId session;
+  std::string file;           // as the user gave it
+  std::string rank_source;    // which rule told the rank: "distributedInfo", "file name rank<R>", "--rank-map", …
+  std::string host;           // host_name; "" where the trace has none
+  int32_t device = -1;        // the device most GPU rows ran on; -1: no GPU rows
+  std::string device_name;    // "" where deviceProperties does not tell
+  bool amd = false;           // launched through HIP
+  bool has_cpu_ops = true;    // false: GPU-only capture; its clock conversion drifts (reference: kineto #1080)
+  int64_t resolution_ns = 1;  // smallest step of its time stamps: 1000 for whole microseconds
+  LocalNs first_event;        // over GPU rows, launches and steps
+  LocalNs last_event;
+  GpuEvents gpu;
+  LaunchEvents launches;
+  std::vector<StepRange> steps;       // sorted by start
+  std::vector<CollectiveCall> calls;  // sorted by (start, end, stream)
+};
+
+// Empty when columns have equal lengths, rows are sorted, indexes are in range; else the first violation, in words.
+std::string check_invariants(const RankTrace& trace);
+
+}  // namespace skewscope

@@ -1,0 +1,44 @@
+// Stage: rooms -> JobReport -> files and terminal text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "skewscope/base/result.h"
+#include "skewscope/model/clock_model.h"
+#include "skewscope/model/decomposition.h"
+#include "skewscope/model/job_report.h"
+#include "skewscope/model/rank_summary.h"
+
+namespace skewscope {
+
+// Gathers what the stages found into the shape of report.json. Pure; equal for any thread count.
+JobReport build_report(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
+                       const Decomposition& decomposition, const std::vector<RankSummary>& summaries);
+
+struct ReportStamp {
+  std::string tool_version, command, created_utc;  // the only parts of report.json that differ between equal runs
+};
+
+// report.json (schema skewscope.report/1, configs/report.schema.json) as text.
+std::string to_json(const JobReport& report, const ReportStamp& stamp);
+
+// The terminal summary: at most 25 lines of at most 80 columns: verdict, why, next step; job line; who is late; top
+// collectives by wait; warnings; paths. `output` = report directory for the last line, "" for none. `color`: ANSI
+// colours.
+std::string terminal_summary(const JobReport& report, const std::string& output, bool color);
+
+struct WriteOptions {
+  std::string directory;
+  bool force = false;                // replace an existing directory
+  std::vector<std::string> formats;  // of json, csv, sqlite; empty: all
+};
+
+// Writes the report directory of contract.md: into a temporary sibling first, COMPLETE last, then renamed. Errors:
+// output, when the directory exists without `force` or cannot be written; nothing half-written stays behind.
+Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options);
+
+// --fail-on EXPR: METRIC OP NUMBER[%], e.g. "wait_share>20%", "unmatched>0". Error usage for an unknown metric or form.
+Result<bool> condition_holds(const JobReport& report, const std::string& expression);
+
+}  // namespace skewscope

@@ -1,0 +1,59 @@
+// Stage: a synthetic job with known truth, as Kineto traces: demo, tests, capacity planning.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skewscope/base/result.h"
+
+namespace skewscope {
+
+// How the traces are written; the letters are the metadata eras of reference/kineto-format.md section 6.
+enum class TraceStyle : uint8_t {
+  era_a,  // 2023: whole microseconds, no metadata, External id = correlation, nccl:* ranges with dims
+  era_c,  // 2.4: base time after the events, full metadata without Seq
+  era_d,  // 2025: base time first, Rank, start and stride
+  era_e,  // 2026: plus Seq and Comms Id
+};
+enum class TraceVendor : uint8_t { nvidia, amd, cpu };  // cpu: gloo ranges, no GPU rows
+
+struct SimulateOptions {
+  std::string directory;
+  bool force = false;
+  std::string compression;  // "", "gzip", "zstd"
+  uint64_t seed = 1;
+  TraceStyle style = TraceStyle::era_d;
+  TraceVendor vendor = TraceVendor::nvidia;
+  int32_t nodes = 2, gpus_per_node = 4;
+  int32_t tp = 4, pp = 1;  // data parallel size = nodes * gpus_per_node / (tp * pp)
+  int32_t steps = 10, layers = 8;
+  int32_t first_step = 100;              // number of the first ProfilerStep
+  int64_t layer_compute_ns = 1'000'000;  // mean per layer and direction; lognormal, cv 2 %
+  double clock_offset_ms = 0;            // node clocks uniform in +- this
+  double clock_drift_ppm = 0;            // node clocks uniform in +- this
+  struct SlowRank {
+    int32_t rank;
+    double factor;
+  };  // compute takes factor times as long
+  std::vector<SlowRank> slow_ranks;
+  struct HostGap {
+    int32_t rank;
+    int64_t gap_ns;
+  };  // the host is late by this once a step
+  std::vector<HostGap> host_gaps;
+  struct LateWindow {
+    int32_t rank;
+    int32_t steps;
+  };  // its recording starts this many steps later
+  std::vector<LateWindow> late_windows;
+  double lost_kernels = 0;             // share of GPU rows missing from the traces, at random
+  std::vector<int32_t> missing_ranks;  // no file written
+  int32_t cpu_rows_per_kernel = 4;     // filler: cpu_op rows per kernel, for realistic file sizes
+  int32_t python_rows_per_kernel = 0;  // filler: python_function rows
+};
+
+// Writes one trace per rank and truth.json beside them. Errors: usage (sizes that do not divide), output.
+Result<Done> simulate_job(const SimulateOptions& options);
+
+}  // namespace skewscope

@@ -1,0 +1,133 @@
+// What a reader hands to the rest of ingest: one file, parsed and reduced, but not yet interpreted. Nothing here knows
+// other files. Columns are in file order; stamps are Unix nanoseconds (base time added).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "collectives/kind.h"
+#include "skewscope/base/finding.h"
+#include "skewscope/base/string_table.h"
+#include "skewscope/base/time.h"
+
+namespace skewscope::ingest {
+
+// Arguments of a collective as Kineto writes them (reference: ParamCommsUtils). -1 / none where absent.
+struct CommArgs {
+  StringId collective_name;  // "Collective name"
+  StringId dtype;
+  StringId group_name;  // "Process Group Name"; spring 2024: "Process Group ID" as text
+  StringId group_description;
+  StringId group_ranks;  // "Process Group Ranks" as written: "[0, 1, ...]"
+  int64_t in_elements = -1, out_elements = -1;
+  int64_t group_size = -1;
+  int64_t rank = -1;  // own rank, root, or peer inside the group, by operation; CPU op only
+  int64_t rank_start = -1, rank_stride = -1;
+  int64_t peer = -1;  // "Dst Rank" / "Src Rank": global
+  int64_t seq = -1;
+  uint64_t comms_id = 0;
+
+  bool any() const { return collective_name.known(); }
+};
+
+// A GPU row. `args` = row in FileContent::comm_args, -1 for none.
+struct GpuRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  int64_t correlation = -1;
+  int64_t external_id = -1;
+  StringId name;
+  int32_t device = -1;
+  int32_t stream = -1;
+  int32_t args = -1;
+  GpuWork work = GpuWork::compute;  // copies and fills by category, kernels by name
+};
+
+struct LaunchRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  int64_t correlation = -1;
+  int64_t external_id = -1;
+  int64_t thread = 0;
+  bool hip = false;
+};
+
+// A CPU op or range that tells about collectives: record_param_comms; nccl:*, gloo:* user_annotation; the ops of custom
+// kernels (symm_mem::*, _C_custom_ar::*).
+struct CommOpRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  int64_t external_id = -1;
+  int64_t thread = 0;
+  StringId name;
+  int32_t args = -1;            // row in comm_args
+  int64_t input_elements = -1;  // product of the first non-empty entry of "Input Dims"; -1: absent
+  StringId input_type;          // first non-empty entry of "Input type"
+};
+
+// gpu_user_annotation nccl:* : the range of one collective on a stream.
+struct GpuAnnotationRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  StringId name;
+  int32_t device = -1;
+  int32_t stream = -1;
+};
+
+struct StepRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  int64_t number = 0;
+};
+
+struct ProcessGroup {
+  std::string name, description;
+  int64_t size = -1;
+  std::vector<int64_t> ranks;  // empty: not listed, or cut
+  std::string ranks_text;      // as written where it was a string
+};
+
+struct DistributedInfo {
+  bool present = false;
+  bool after_events = false;  // on-demand traces: its rank is derived, see kineto-format.md section 8
+  int64_t rank = -1, world_size = -1;
+  std::string backend;
+  std::vector<ProcessGroup> groups;
+};
+
+enum class ContentKind : uint8_t {
+  rank_trace,       // usable
+  execution_trace,  // Chakra / PyTorch execution trace ("nodes", "schema")
+  merged_trace,     // several ranks in one file
+  front_end,        // CPU only, no collectives, no launches: an API server, a data loader
+  not_a_trace,      // JSON of another kind, or no JSON
+  empty,            // no bytes, or no event survived
+};
+
+struct FileContent {
+  std::string file;
+  std::string compression;  // "", "gzip", "zstd"
+  ContentKind kind = ContentKind::not_a_trace;
+  DistributedInfo distributed;
+  std::string host_name, job_name;
+  std::vector<std::string> device_names;  // by device id
+  bool has_base_time = false;
+  bool has_cpu_ops = false;
+  bool hip_properties = false;  // roctracer_version, hip_* keys
+  int64_t resolution_ns = 1;    // 1000: whole microseconds
+  int64_t bytes = 0;            // uncompressed
+  int64_t events = 0;
+  int64_t pid_count = 0;  // distinct processes that launched GPU work or recorded CPU ops
+
+  std::vector<GpuRow> gpu;
+  std::vector<LaunchRow> launches;
+  std::vector<CommOpRow> comm_ops;
+  std::vector<GpuAnnotationRow> gpu_annotations;
+  std::vector<StepRow> steps;
+  std::vector<CommArgs> comm_args;
+  StringTable strings;
+  Findings findings;
+};
+
+}  // namespace skewscope::ingest

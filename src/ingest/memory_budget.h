@@ -1,0 +1,24 @@
+// What ingest may keep in memory, over all files: bytes are taken as columns grow; when the limit is passed, reading
+// stops.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace skewscope::ingest {
+
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(int64_t limit_bytes) : limit_(limit_bytes) {}  // 0: no limit
+  // Adds to what is held; false when the limit is passed.
+  bool take(int64_t bytes) { return held_.fetch_add(bytes) + bytes <= limit_ || limit_ == 0; }
+  void give_back(int64_t bytes) { held_.fetch_sub(bytes); }
+  bool exceeded() const { return limit_ != 0 && held_.load() > limit_; }
+  int64_t limit_bytes() const { return limit_; }
+
+ private:
+  std::atomic<int64_t> held_{0};
+  int64_t limit_;
+};
+
+}  // namespace skewscope::ingest
