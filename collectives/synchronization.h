@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "kind.h"
+#include "collectives/kind.h"
 
 namespace skewscope {
 

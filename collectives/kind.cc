@@ -1,0 +1,314 @@
+#include "collectives/kind.h"
+
+#include <array>
+#include <cctype>
+#include <string>
+#include <utility>
+
+namespace skewscope {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// Lower case, without leading underscores: "_allgather_base" and "ALLGATHER_BASE" are one spelling.
+std::string folded(std::string_view name) {
+  while (!name.empty() && name.front() == '_') name.remove_prefix(1);
+  std::string text(name);
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+struct Spelling {
+  std::string_view text;
+  CollectiveKind kind;
+};
+
+// What c10d, its backends and torch.distributed's functional layer write as an operation's name, folded.
+constexpr std::array kOperationNames = {
+    Spelling{"allreduce", CollectiveKind::all_reduce},
+    Spelling{"all_reduce", CollectiveKind::all_reduce},
+    Spelling{"all_reduce_barrier", CollectiveKind::barrier},
+    Spelling{"allreduce_coalesced", CollectiveKind::all_reduce},
+    Spelling{"all_reduce_coalesced", CollectiveKind::all_reduce},
+    Spelling{"allreduce_sparse", CollectiveKind::all_reduce},
+    Spelling{"all_reduce_sparse", CollectiveKind::all_reduce},
+    Spelling{"allgather", CollectiveKind::all_gather},
+    Spelling{"all_gather", CollectiveKind::all_gather},
+    Spelling{"allgather_base", CollectiveKind::all_gather},
+    Spelling{"all_gather_base", CollectiveKind::all_gather},
+    Spelling{"allgather_coalesced", CollectiveKind::all_gather},
+    Spelling{"all_gather_into_tensor", CollectiveKind::all_gather},
+    Spelling{"all_gather_into_tensor_coalesced", CollectiveKind::all_gather},
+    Spelling{"allgather_into_tensor_coalesced", CollectiveKind::all_gather},
+    Spelling{"reduce_scatter", CollectiveKind::reduce_scatter},
+    Spelling{"reducescatter", CollectiveKind::reduce_scatter},
+    Spelling{"reduce_scatter_base", CollectiveKind::reduce_scatter},
+    Spelling{"reduce_scatter_tensor", CollectiveKind::reduce_scatter},
+    Spelling{"reduce_scatter_tensor_coalesced", CollectiveKind::reduce_scatter},
+    Spelling{"reduce_scatter_coalesced", CollectiveKind::reduce_scatter},
+    Spelling{"all_to_all", CollectiveKind::all_to_all},
+    Spelling{"alltoall", CollectiveKind::all_to_all},
+    Spelling{"alltoall_base", CollectiveKind::all_to_all},
+    Spelling{"all_to_all_base", CollectiveKind::all_to_all},
+    Spelling{"all_to_all_single", CollectiveKind::all_to_all},
+    Spelling{"all_to_allv", CollectiveKind::all_to_all},
+    Spelling{"all_to_all(v)", CollectiveKind::all_to_all},
+    Spelling{"alltoallv", CollectiveKind::all_to_all},
+    Spelling{"broadcast", CollectiveKind::broadcast},
+    Spelling{"reduce", CollectiveKind::reduce},
+    Spelling{"gather", CollectiveKind::gather},
+    Spelling{"scatter", CollectiveKind::scatter},
+    Spelling{"barrier", CollectiveKind::barrier},
+    Spelling{"monitoredbarrier", CollectiveKind::barrier},
+    Spelling{"monitored_barrier", CollectiveKind::barrier},
+    Spelling{"send", CollectiveKind::send},
+    Spelling{"isend", CollectiveKind::send},
+    Spelling{"recv", CollectiveKind::recv},
+    Spelling{"irecv", CollectiveKind::recv},
+    Spelling{"recvanysource", CollectiveKind::recv},
+    Spelling{"recv_any_source", CollectiveKind::recv},
+    Spelling{"coalesced", CollectiveKind::coalesced},
+    Spelling{"nccl:coalesced", CollectiveKind::coalesced},
+    Spelling{"batch_isend_irecv", CollectiveKind::coalesced},
+};
+
+// "ncclDevKernel_AllReduce_Sum_f32_RING_LL", before 2.19 "ncclKernel_AllReduce_RING_LL_Sum_float": the token behind the
+// prefix. Longer tokens first: AllReduce before Reduce.
+std::optional<CollectiveKind> kind_from_nccl_kernel(std::string_view rest) {
+  constexpr std::array kTokens = {
+      Spelling{"AllReduce", CollectiveKind::all_reduce},
+      Spelling{"AllGather", CollectiveKind::all_gather},
+      Spelling{"ReduceScatter", CollectiveKind::reduce_scatter},
+      Spelling{"Broadcast", CollectiveKind::broadcast},
+      Spelling{"Reduce", CollectiveKind::reduce},
+      // SendRecv carries point-to-point and all-to-all alike: the name does not tell.
+  };
+  for (const Spelling& token : kTokens) {
+    if (rest.substr(0, token.text.size()) == token.text) return token.kind;
+  }
+  return CollectiveKind::unknown;
+}
+
+// Kernels of libraries other than NCCL, by a part of their name: vLLM/SGLang custom all-reduce, symmetric memory,
+// AMD quickreduce and aiter, TensorRT-LLM and flashinfer, DeepEP, NVSHMEM, MSCCL++.
+constexpr std::array kCustomKernels = {
+    Spelling{"cross_device_reduce", CollectiveKind::all_reduce},
+    Spelling{"multimem_all_reduce", CollectiveKind::all_reduce},
+    Spelling{"multimem_one_shot_all_reduce", CollectiveKind::all_reduce},
+    Spelling{"one_shot_all_reduce", CollectiveKind::all_reduce},
+    Spelling{"two_shot_all_reduce", CollectiveKind::all_reduce},
+    Spelling{"multimem_all_gather", CollectiveKind::all_gather},
+    Spelling{"multimem_reduce_scatter", CollectiveKind::reduce_scatter},
+    Spelling{"quickreduce::allreduce", CollectiveKind::all_reduce},
+    Spelling{"allreduce_prototype_twoshot", CollectiveKind::all_reduce},
+    Spelling{"allreduce_fusion", CollectiveKind::all_reduce},
+    Spelling{"userbuffers_fp16_sum", CollectiveKind::all_reduce},
+    Spelling{"aiter::allgather_lastdim", CollectiveKind::all_gather},
+    Spelling{"allgather_lastdim", CollectiveKind::all_gather},
+    Spelling{"aiter::reduce_scatter", CollectiveKind::reduce_scatter},
+    Spelling{"deep_ep::", CollectiveKind::all_to_all},
+    Spelling{"nvshmem", CollectiveKind::unknown},
+    Spelling{"rocshmem", CollectiveKind::unknown},
+    Spelling{"mscclpp", CollectiveKind::unknown},
+};
+
+std::optional<CollectiveKind> kind_from_custom_kernel(std::string_view name) {
+  for (const Spelling& kernel : kCustomKernels) {
+    if (contains(name, kernel.text)) return kernel.kind;
+  }
+  return std::nullopt;
+}
+
+struct TypeSpelling {
+  std::string_view text;
+  DType type;
+};
+
+// c10's names, then C++ names as record_function writes them (with and without "c10::").
+constexpr std::array kTypeNames = {
+    TypeSpelling{"Float", DType::float32},
+    TypeSpelling{"Half", DType::float16},
+    TypeSpelling{"BFloat16", DType::bfloat16},
+    TypeSpelling{"Double", DType::float64},
+    TypeSpelling{"Long", DType::int64},
+    TypeSpelling{"Int", DType::int32},
+    TypeSpelling{"Short", DType::int16},
+    TypeSpelling{"Char", DType::int8},
+    TypeSpelling{"Byte", DType::uint8},
+    TypeSpelling{"Bool", DType::boolean},
+    TypeSpelling{"ComplexFloat", DType::complex64},
+    TypeSpelling{"ComplexDouble", DType::complex128},
+    TypeSpelling{"UInt16", DType::uint16},
+    TypeSpelling{"UInt32", DType::uint32},
+    TypeSpelling{"UInt64", DType::uint64},
+    TypeSpelling{"float", DType::float32},
+    TypeSpelling{"double", DType::float64},
+    TypeSpelling{"long int", DType::int64},
+    TypeSpelling{"long", DType::int64},
+    TypeSpelling{"int", DType::int32},
+    TypeSpelling{"short int", DType::int16},
+    TypeSpelling{"short", DType::int16},
+    TypeSpelling{"signed char", DType::int8},
+    TypeSpelling{"char", DType::int8},
+    TypeSpelling{"unsigned char", DType::uint8},
+    TypeSpelling{"bool", DType::boolean},
+    TypeSpelling{"c10::complex<float>", DType::complex64},
+    TypeSpelling{"c10::complex<double>", DType::complex128},
+    TypeSpelling{"unsigned short", DType::uint16},
+    TypeSpelling{"unsigned int", DType::uint32},
+    TypeSpelling{"unsigned long", DType::uint64},
+};
+
+}  // namespace
+
+const char* to_string(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::unknown:
+      return "unknown";
+    case CollectiveKind::all_reduce:
+      return "all_reduce";
+    case CollectiveKind::all_gather:
+      return "all_gather";
+    case CollectiveKind::reduce_scatter:
+      return "reduce_scatter";
+    case CollectiveKind::all_to_all:
+      return "all_to_all";
+    case CollectiveKind::broadcast:
+      return "broadcast";
+    case CollectiveKind::reduce:
+      return "reduce";
+    case CollectiveKind::gather:
+      return "gather";
+    case CollectiveKind::scatter:
+      return "scatter";
+    case CollectiveKind::barrier:
+      return "barrier";
+    case CollectiveKind::send:
+      return "send";
+    case CollectiveKind::recv:
+      return "recv";
+    case CollectiveKind::coalesced:
+      return "coalesced";
+  }
+  return "unknown";
+}
+
+std::optional<CollectiveKind> kind_from_operation_name(std::string_view name) {
+  std::string text = folded(name);
+  if (const size_t end = text.find(' '); end != std::string::npos) text.resize(end);  // "send 0->1"
+  if (text.size() > 4 && text.compare(text.size() - 4, 4, "_oop") == 0) text.resize(text.size() - 4);
+  for (const Spelling& known : kOperationNames) {
+    if (text == known.text) return known.kind;
+  }
+  return std::nullopt;
+}
+
+std::optional<CollectiveKind> kind_from_annotation(std::string_view name) {
+  for (const std::string_view prefix : {"nccl:", "gloo:", "rccl:", "hccl:", "xccl:", "ucc:", "mpi:"}) {
+    if (name.substr(0, prefix.size()) == prefix) return kind_from_operation_name(name.substr(prefix.size()));
+  }
+  return std::nullopt;
+}
+
+std::optional<CollectiveKind> kind_from_kernel(std::string_view name) {
+  for (const std::string_view prefix : {"ncclDevKernel_", "ncclKernel_", "ncclSymDevKernel_", "ncclSymkDevKernel_"}) {
+    if (name.substr(0, prefix.size()) == prefix) return kind_from_nccl_kernel(name.substr(prefix.size()));
+  }
+  if (name.substr(0, 4) == "nccl" || name.substr(0, 4) == "rccl" || name.substr(0, 4) == "hccl") {
+    return CollectiveKind::unknown;
+  }
+  if (const auto kind = kind_from_custom_kernel(name)) return kind;
+  // As TraceLens: "nccl" anywhere in the name, e.g. in a namespace.
+  if (contains(name, "nccl") || contains(name, "rccl")) return CollectiveKind::unknown;
+  return std::nullopt;
+}
+
+bool is_custom_communication_kernel(std::string_view name) {
+  return name.substr(0, 4) != "nccl" && kind_from_custom_kernel(name).has_value();
+}
+
+GpuWork work_of_kernel(std::string_view name) {
+  if (name.substr(0, 12) == "MEMORY_COPY_" || name.substr(0, 23) == "__amd_rocclr_copyBuffer") return GpuWork::memcpy;
+  if (name.substr(0, 23) == "__amd_rocclr_fillBuffer") return GpuWork::memset;
+  return kind_from_kernel(name) ? GpuWork::communication : GpuWork::compute;
+}
+
+const char* to_string(DType type) {
+  switch (type) {
+    case DType::unknown:
+      return "unknown";
+    case DType::float64:
+      return "float64";
+    case DType::float32:
+      return "float32";
+    case DType::float16:
+      return "float16";
+    case DType::bfloat16:
+      return "bfloat16";
+    case DType::float8:
+      return "float8";
+    case DType::int64:
+      return "int64";
+    case DType::int32:
+      return "int32";
+    case DType::int16:
+      return "int16";
+    case DType::int8:
+      return "int8";
+    case DType::uint8:
+      return "uint8";
+    case DType::boolean:
+      return "bool";
+    case DType::complex64:
+      return "complex64";
+    case DType::complex128:
+      return "complex128";
+    case DType::uint16:
+      return "uint16";
+    case DType::uint32:
+      return "uint32";
+    case DType::uint64:
+      return "uint64";
+  }
+  return "unknown";
+}
+
+DType dtype_from_name(std::string_view name) {
+  for (const TypeSpelling& known : kTypeNames) {
+    if (name == known.text) return known.type;
+  }
+  if (name.substr(0, 5) == "c10::") return dtype_from_name(name.substr(5));
+  if (name.substr(0, 6) == "Float8") return DType::float8;
+  return DType::unknown;
+}
+
+int64_t element_bytes(DType type) {
+  switch (type) {
+    case DType::unknown:
+      return 0;
+    case DType::float8:
+    case DType::int8:
+    case DType::uint8:
+    case DType::boolean:
+      return 1;
+    case DType::float16:
+    case DType::bfloat16:
+    case DType::int16:
+    case DType::uint16:
+      return 2;
+    case DType::float32:
+    case DType::int32:
+    case DType::uint32:
+      return 4;
+    case DType::float64:
+    case DType::int64:
+    case DType::uint64:
+    case DType::complex64:
+      return 8;
+    case DType::complex128:
+      return 16;
+  }
+  return 0;
+}
+
+}  // namespace skewscope
