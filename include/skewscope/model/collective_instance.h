@@ -46,6 +46,7 @@ enum class UnmatchedReason : uint8_t {
   ambiguous,     // several shifts of the sequences explain it about equally well
   no_metadata,   // nothing tells group or operation, and no ends agree
   causality,     // its partners would have finished before it started
+  mismatch,      // equal Seq or Comms Id, but operation, type or size differ
   group_of_one,  // a communicator of size 1: listed, never analysed
 };
 const char* to_string(UnmatchedReason reason);

@@ -1,0 +1,45 @@
+// The calls of one communicator's members -> which of them are one collective.
+//
+// By key where there is one: calls with equal "Comms Id", else equal "Seq", are one collective, after the key proved
+// itself: at least 99 % of the keys held by several members agree in signature, and no member holds one twice.
+// By time where there is none: each member's clock is laid over the hub's (shift_search.h), then calls of equal
+// signature whose ends lie together are one instance. Calls whose members do not leave together (broadcast, …) are
+// matched by order between the instances around them, where all members hold equally many.
+// Calls of equal key that disagree in signature are refused as a mismatch.
+// Every instance must obey causality: nobody leaves before the last one arrived.
+// Wrong matches are worse than none: what stays doubtful is returned with its reason.
+// Cost: O(n log n) in the number of calls.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "collectives/shift_search.h"
+
+namespace skewscope {
+
+enum class MatchedBy : uint8_t { comms_id, seq, step, fingerprint };
+enum class Refusal : uint8_t { alone, ambiguous, causality, mismatch };
+
+struct MatchOutcome {
+  // One call per member and instance; sorted by (instance, member). Instances are numbered by time.
+  struct Part {
+    int32_t instance, member, call;
+  };
+  struct Left {
+    int32_t member, call;
+    Refusal reason;
+  };
+  std::vector<Part> parts;
+  std::vector<MatchedBy> method;  // per instance
+  std::vector<Left> left;         // sorted by (member, call)
+  // Which members could be laid over one another: equal numbers share a hub. -1: no calls.
+  std::vector<int32_t> cluster;
+};
+
+// `prior_ns[m]`: offset of member m's clock to a common one, where other communicators told it; empty: none known.
+MatchOutcome match_members(const std::vector<MemberCalls>& members,
+                           const std::vector<std::optional<int64_t>>& prior_ns);
+
+}  // namespace skewscope

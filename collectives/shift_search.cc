@@ -1,0 +1,232 @@
+#include "collectives/shift_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <unordered_map>
+
+namespace skewscope {
+namespace {
+
+constexpr size_t kMostVotes = 1'000'000;
+constexpr int64_t kWindows[] = {400'000, 100'000, 25'000};  // ns; widths in which votes count as equal
+constexpr int kLeastVotes = 3;                              // fewer prove nothing without a prior
+constexpr int64_t kPriorSlack = 1'000'000;                  // ns; what other communicators' offsets are good for
+constexpr int64_t kWallClockGood = 5'000'000;               // ns; offsets that NTP keeps
+constexpr int64_t kWallClockBad = 20'000'000;               // ns; offsets that NTP does not leave
+constexpr int64_t kLonelyWallClock = 500'000;               // ns; believed for one or two votes: one host, or PTP
+
+struct Vote {
+  int64_t offset_ns;
+  bool same_step;
+};
+
+struct Peak {
+  int64_t offset_ns = 0;  // median of the window's votes
+  int votes = 0;
+};
+
+using CallsBySignature = std::unordered_map<uint64_t, std::vector<int32_t>>;
+
+CallsBySignature by_signature(const MemberCalls& calls) {
+  CallsBySignature index;
+  for (size_t i = 0; i < calls.size(); ++i) index[calls[i].signature].push_back(static_cast<int32_t>(i));
+  return index;
+}
+
+// All pairs of equal signature, of a block of consecutive member calls around `center` that keeps to kMostVotes.
+std::vector<Vote> collect_votes(const MemberCalls& hub, const CallsBySignature& index, const MemberCalls& member,
+                                size_t center) {
+  std::vector<Vote> votes;
+  const auto add = [&](size_t j) {
+    const auto same = index.find(member[j].signature);
+    if (same == index.end()) return;
+    for (const int32_t i : same->second) {
+      const MatchCall& h = hub[static_cast<size_t>(i)];
+      votes.push_back({h.end_ns - member[j].end_ns, h.step >= 0 && h.step == member[j].step});
+    }
+  };
+  for (size_t distance = 0; distance < member.size() && votes.size() < kMostVotes; ++distance) {
+    if (center + distance < member.size()) add(center + distance);
+    if (distance > 0 && distance <= center) add(center - distance);
+  }
+  std::sort(votes.begin(), votes.end(), [](const Vote& a, const Vote& b) { return a.offset_ns < b.offset_ns; });
+  return votes;
+}
+
+// The densest window of `width`, leaving out votes within 4 widths of `not_near`.
+Peak densest(const std::vector<int64_t>& offsets, int64_t width, std::optional<int64_t> not_near) {
+  Peak best;
+  size_t low = 0;
+  for (size_t high = 0; high < offsets.size(); ++high) {
+    while (offsets[high] - offsets[low] > width) ++low;
+    const int votes = static_cast<int>(high - low + 1);
+    const int64_t middle = offsets[low + (high - low) / 2];
+    if (not_near && std::llabs(middle - *not_near) <= 4 * width) continue;
+    if (votes > best.votes) best = {middle, votes};
+  }
+  return best;
+}
+
+struct Winner {
+  Peak peak;
+  ShiftEvidence evidence = ShiftEvidence::none;
+};
+
+// Offsets near the wall clock's own 0 win over competitors that no synchronised host would show.
+bool wall_clock_settles(const Peak& best, const Peak& second) {
+  return std::llabs(best.offset_ns) <= kWallClockGood && std::llabs(second.offset_ns) >= kWallClockBad;
+}
+
+Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns) {
+  std::vector<int64_t> all, same_step;
+  for (const Vote& vote : votes) {
+    if (prior_ns && std::llabs(vote.offset_ns - *prior_ns) > kPriorSlack) continue;
+    all.push_back(vote.offset_ns);
+    if (vote.same_step) same_step.push_back(vote.offset_ns);
+  }
+  if (all.empty()) return {};
+  Winner ambiguous{{}, ShiftEvidence::ambiguous};
+  for (const int64_t width : kWindows) {
+    const Peak best = densest(all, width, std::nullopt);
+    const Peak second = densest(all, width, best.offset_ns);
+    const Peak steps = densest(same_step, width, std::nullopt);
+    if (best.votes >= 2 * second.votes) {
+      if (prior_ns) return {best, ShiftEvidence::prior};
+      if (best.votes >= kLeastVotes) return {best, ShiftEvidence::fingerprint};
+      if (std::llabs(best.offset_ns) <= kLonelyWallClock) return {best, ShiftEvidence::fingerprint};
+      return {{}, ShiftEvidence::ambiguous};
+    }
+    if (steps.votes >= kLeastVotes && 10 * steps.votes >= 9 * best.votes) return {steps, ShiftEvidence::step};
+    if (best.votes >= kLeastVotes && wall_clock_settles(best, second)) return {best, ShiftEvidence::fingerprint};
+  }
+  return ambiguous;
+}
+
+// The hub's call of equal signature whose end is nearest to `end`; -1 when none lies within `tolerance`.
+int32_t nearest(const MemberCalls& hub, const CallsBySignature& index, uint64_t signature, int64_t end,
+                int64_t tolerance) {
+  const auto same = index.find(signature);
+  if (same == index.end()) return -1;
+  const std::vector<int32_t>& rows = same->second;
+  const auto at = std::lower_bound(rows.begin(), rows.end(), end,
+                                   [&](int32_t i, int64_t t) { return hub[static_cast<size_t>(i)].end_ns < t; });
+  int32_t best = -1;
+  int64_t distance = tolerance + 1;
+  for (const auto it : {at, at == rows.begin() ? rows.end() : at - 1}) {
+    if (it == rows.end()) continue;
+    const int64_t d = std::llabs(hub[static_cast<size_t>(*it)].end_ns - end);
+    if (d < distance) {
+      distance = d;
+      best = *it;
+    }
+  }
+  return best;
+}
+
+struct Tie {
+  int64_t member_end_ns;
+  int64_t offset_ns;
+};
+
+// Joins calls outwards from the one nearest the vote's block, following the offset with the median of recent ties.
+void track(const MemberCalls& hub, const CallsBySignature& index, const MemberCalls& member, size_t from, int step,
+           int64_t offset_ns, int64_t tolerance, std::vector<Tie>& ties) {
+  std::vector<int64_t> recent;
+  constexpr size_t kRecent = 15;
+  for (size_t n = 0, j = from; j < member.size(); ++n, j += static_cast<size_t>(step)) {
+    const int32_t i = nearest(hub, index, member[j].signature, member[j].end_ns + offset_ns, tolerance);
+    if (i < 0) continue;
+    const int64_t seen = hub[static_cast<size_t>(i)].end_ns - member[j].end_ns;
+    ties.push_back({member[j].end_ns, seen});
+    if (recent.size() < kRecent) {
+      recent.push_back(seen);
+    } else {
+      recent[n % kRecent] = seen;
+    }
+    if (recent.size() < 5) continue;
+    std::vector<int64_t> sorted = recent;
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<int64_t>(sorted.size() / 2), sorted.end());
+    offset_ns = sorted[sorted.size() / 2];
+  }
+}
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Resistant line: medians in at most 12 time bins, Theil-Sen slope over the bins (Theil 1950, Sen 1968).
+ClockLine resistant_line(std::vector<Tie> ties) {
+  std::sort(ties.begin(), ties.end(), [](const Tie& a, const Tie& b) { return a.member_end_ns < b.member_end_ns; });
+  ClockLine line;
+  line.center_ns = ties[ties.size() / 2].member_end_ns;
+  const size_t bins = std::clamp<size_t>(ties.size() / 3, 1, 12);
+  std::vector<double> at, offset;
+  for (size_t b = 0; b < bins; ++b) {
+    std::vector<double> xs, ys;
+    for (size_t k = b * ties.size() / bins; k < (b + 1) * ties.size() / bins; ++k) {
+      xs.push_back(static_cast<double>(ties[k].member_end_ns - line.center_ns));
+      ys.push_back(static_cast<double>(ties[k].offset_ns));
+    }
+    at.push_back(median(xs));
+    offset.push_back(median(ys));
+  }
+  std::vector<double> slopes;
+  for (size_t i = 0; i < bins; ++i) {
+    for (size_t j = i + 1; j < bins; ++j) {
+      if (at[j] > at[i]) slopes.push_back((offset[j] - offset[i]) / (at[j] - at[i]));
+    }
+  }
+  constexpr double kMostDrift = 120e-6;  // four times the 30 ppm of a crystal oscillator
+  if (bins >= 4) line.slope = std::clamp(median(slopes), -kMostDrift, kMostDrift);
+  std::vector<double> rest;
+  for (size_t i = 0; i < bins; ++i) rest.push_back(offset[i] - line.slope * at[i]);
+  line.offset_ns = median(rest);
+  return line;
+}
+
+}  // namespace
+
+int64_t ClockLine::apply(int64_t x) const {
+  return x + std::llround(offset_ns + slope * static_cast<double>(x - center_ns));
+}
+
+int64_t join_tolerance_ns(const MemberCalls& calls) {
+  std::unordered_map<uint64_t, int64_t> last;
+  std::vector<int64_t> spacing;
+  for (const MatchCall& call : calls) {
+    const auto [at, first] = last.emplace(call.signature, call.end_ns);
+    if (!first) spacing.push_back(call.end_ns - at->second);
+    at->second = call.end_ns;
+  }
+  constexpr int64_t kLeast = 50'000, kMost = 5'000'000;
+  if (spacing.empty()) return kMost;
+  const auto low = spacing.begin() + static_cast<int64_t>(spacing.size() / 50);
+  std::nth_element(spacing.begin(), low, spacing.end());
+  return std::clamp(*low / 4, kLeast, kMost);
+}
+
+ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns) {
+  if (hub.empty() || member.empty()) return {};
+  const CallsBySignature index = by_signature(hub);
+  Winner winner;
+  size_t center = 0;
+  for (const size_t quarter : {2U, 1U, 3U}) {  // the middle is most likely inside the other's window
+    center = member.size() * quarter / 4;
+    winner = judge(collect_votes(hub, index, member, center), prior_ns);
+    if (winner.evidence != ShiftEvidence::none && winner.evidence != ShiftEvidence::ambiguous) break;
+  }
+  if (winner.evidence == ShiftEvidence::none || winner.evidence == ShiftEvidence::ambiguous) {
+    return {winner.evidence, {}};
+  }
+  const int64_t tolerance = join_tolerance_ns(hub);
+  std::vector<Tie> ties;
+  track(hub, index, member, center, 1, winner.peak.offset_ns, tolerance, ties);
+  if (center > 0) track(hub, index, member, center - 1, -1, winner.peak.offset_ns, tolerance, ties);
+  if (ties.empty()) return {ShiftEvidence::ambiguous, {}};
+  return {winner.evidence, resistant_line(std::move(ties))};
+}
+
+}  // namespace skewscope

@@ -1,0 +1,59 @@
+// How far apart are the clocks of two members, seen from the ends of the collectives they share?
+//
+// Problem: two sequences of calls of one communicator, recorded on clocks that differ by an unknown offset (up to
+// seconds) and drift, over windows that start and stop at different steps, with calls missing. No sequence numbers.
+// Idea: all members leave an N-to-N collective together. So every pair of equal-signature calls (i of one, j of the
+// other) that really is one collective implies the same offset end_i - end_j; wrong pairs imply scattered ones. Each
+// pair votes for its offset and the densest narrow window of votes wins, if it clearly beats the next one. Step numbers
+// (ProfilerStep#N), then the wall clocks themselves, settle a tie; else the answer is "ambiguous".
+// Then a join in time order tracks the offset outwards from the votes (drift), and a resistant line is fitted.
+// Why right: a job's steps never repeat to within microseconds, so a shift by whole steps loses most votes. Where they
+// do (a perfectly periodic job), two windows tie and the search refuses.
+// Cost: O(v log v) for v votes, v <= kMostVotes per pair of members; the join is linear.
+// Source: interval fingerprints of the project's clock design; compare offset voting in Duda 1987's message clouds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace skewscope {
+
+// One member's part in one call, on that member's clock.
+struct MatchCall {
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  uint64_t signature = 0;
+  int64_t seq = -1;
+  uint64_t comms_id = 0;
+  int64_t step = -1;
+  bool ends_together = true;  // all members of this kind leave together
+};
+
+// Sorted by (end, start).
+using MemberCalls = std::vector<MatchCall>;
+
+// Maps a member's clock to the hub's: hub = x + offset_ns + slope * (x - center_ns).
+struct ClockLine {
+  double offset_ns = 0;
+  double slope = 0;
+  int64_t center_ns = 0;
+
+  int64_t apply(int64_t x) const;
+};
+
+enum class ShiftEvidence : uint8_t { none, ambiguous, step, fingerprint, prior };
+
+struct ShiftResult {
+  ShiftEvidence evidence = ShiftEvidence::none;
+  ClockLine line;  // valid unless none or ambiguous
+};
+
+// `prior_ns`: the offset member -> hub as other communicators showed it, good to a millisecond.
+ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns);
+
+// How close two ends of equal signature must lie to be one instance: a quarter of the 2nd percentile of the spacing of
+// equal-signature calls, within [50 us, 5 ms].
+int64_t join_tolerance_ns(const MemberCalls& calls);
+
+}  // namespace skewscope

@@ -1,0 +1,106 @@
+#include "coarse_offsets.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace skewscope::matching {
+namespace {
+
+struct Edge {
+  int32_t from, to;       // traces
+  int64_t difference_ns;  // end on `from`'s clock - end on `to`'s clock
+  size_t shared;
+};
+
+// Differences of every member against the member present in most instances.
+void add_edges(const CallGroup& group, const MatchOutcome& outcome, std::vector<Edge>& edges) {
+  std::vector<size_t> present(group.members.size(), 0);
+  for (const MatchOutcome::Part& part : outcome.parts) ++present[static_cast<size_t>(part.member)];
+  const auto hub = static_cast<int32_t>(std::max_element(present.begin(), present.end()) - present.begin());
+  std::map<int32_t, std::vector<int64_t>> differences;
+  const auto end_of = [&](const MatchOutcome::Part& p) -> const MatchCall& {
+    return group.calls[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
+  };
+  for (size_t low = 0, high = 0; low < outcome.parts.size(); low = high) {
+    while (high < outcome.parts.size() && outcome.parts[high].instance == outcome.parts[low].instance) ++high;
+    size_t at = low;
+    while (at < high && outcome.parts[at].member != hub) ++at;
+    if (at == high || (!end_of(outcome.parts[at]).ends_together && !group.pair)) continue;
+    for (size_t k = low; k < high; ++k) {
+      if (k == at) continue;
+      differences[outcome.parts[k].member].push_back(end_of(outcome.parts[at]).end_ns -
+                                                     end_of(outcome.parts[k]).end_ns);
+    }
+  }
+  for (auto& [member, values] : differences) {
+    const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    edges.push_back({group.members[static_cast<size_t>(hub)].value, group.members[static_cast<size_t>(member)].value,
+                     *middle, values.size()});
+  }
+}
+
+int32_t root_of(std::vector<int32_t>& parent, int32_t t) {
+  while (parent[static_cast<size_t>(t)] != t) {
+    parent[static_cast<size_t>(t)] = parent[static_cast<size_t>(parent[static_cast<size_t>(t)])];
+    t = parent[static_cast<size_t>(t)];
+  }
+  return t;
+}
+
+}  // namespace
+
+CoarseOffsets coarse_offsets(size_t traces, const std::vector<CallGroup>& groups,
+                             const std::vector<MatchOutcome>& outcomes) {
+  std::vector<Edge> edges;
+  for (size_t g = 0; g < groups.size(); ++g) add_edges(groups[g], outcomes[g], edges);
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
+    return std::tie(b.shared, a.from, a.to, a.difference_ns) < std::tie(a.shared, b.from, b.to, b.difference_ns);
+  });
+  std::vector<int32_t> parent(traces);
+  for (size_t t = 0; t < traces; ++t) parent[t] = static_cast<int32_t>(t);
+  std::vector<std::vector<std::pair<int32_t, int64_t>>> tree(traces);  // neighbour, its offset minus own
+  for (const Edge& e : edges) {
+    const int32_t a = root_of(parent, e.from), b = root_of(parent, e.to);
+    if (a == b) continue;
+    parent[static_cast<size_t>(b)] = a;
+    tree[static_cast<size_t>(e.from)].emplace_back(e.to, e.difference_ns);
+    tree[static_cast<size_t>(e.to)].emplace_back(e.from, -e.difference_ns);
+  }
+  CoarseOffsets coarse{std::vector<int64_t>(traces, 0), std::vector<int32_t>(traces, -1)};
+  for (size_t start = 0; start < traces; ++start) {
+    if (coarse.component[start] >= 0) continue;
+    coarse.component[start] = static_cast<int32_t>(start);
+    std::vector<size_t> open{start};
+    while (!open.empty()) {
+      const size_t t = open.back();
+      open.pop_back();
+      for (const auto& [next, difference] : tree[t]) {
+        const auto n = static_cast<size_t>(next);
+        if (coarse.component[n] >= 0) continue;
+        coarse.component[n] = static_cast<int32_t>(start);
+        coarse.offset_ns[n] = coarse.offset_ns[t] + difference;
+        open.push_back(n);
+      }
+    }
+  }
+  return coarse;
+}
+
+std::vector<std::optional<int64_t>> prior_for(const CallGroup& group, const CoarseOffsets& coarse) {
+  std::map<int32_t, size_t> count;
+  for (const TraceIndex t : group.members) ++count[coarse.component[t.index()]];
+  const auto largest =
+      std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::vector<std::optional<int64_t>> prior(group.members.size());
+  if (largest == count.end() || largest->second < 2) return prior;
+  for (size_t m = 0; m < prior.size(); ++m) {
+    if (coarse.component[group.members[m].index()] == largest->first) {
+      prior[m] = coarse.offset_ns[group.members[m].index()];
+    }
+  }
+  return prior;
+}
+
+}  // namespace skewscope::matching
