@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Checks who includes whom. The tables below are the architecture; CMake targets alone do not stop a forbidden include.
+
+usage: scripts/check_layers.py [ROOT]     prints file:line: what is wrong; exit code 1 when anything is
+"""
+import re
+import sys
+from pathlib import Path
+
+# Layer -> layers whose public headers it may include, besides its own headers. A stage never includes a stage.
+ROOMS = {"base", "collectives", "model"}
+MAY_INCLUDE = {
+    "base": set(),
+    "collectives": {"base"},
+    "model": {"base", "collectives"},
+    "ingest": ROOMS,
+    "matching": ROOMS,
+    "align": ROOMS,
+    "attribute": ROOMS,
+    "summarize": ROOMS,
+    "report": ROOMS,
+    "simulate": {"base", "collectives"},
+    "correlate": ROOMS | {"ingest", "matching", "align", "attribute", "summarize", "report"},
+    "cli": ROOMS | {"correlate", "ingest", "align", "report", "simulate"},
+}
+
+# Header prefix -> layers that may include it. Public headers include none of these.
+STAGES_WITH_TASKS = {"ingest", "matching", "align", "attribute", "summarize", "simulate"}
+EVERYWHERE = set(MAY_INCLUDE)
+THIRD_PARTIES = {
+    "simdjson": {"ingest"},
+    "isa-l": {"ingest", "simulate"},
+    "zstd": {"ingest", "simulate"},
+    "tbb/": STAGES_WITH_TASKS | {"cli"},
+    "oneapi/": STAGES_WITH_TASKS | {"cli"},
+    "CLI/": {"cli"},
+    "sqlite3": {"report"},
+    "nlohmann/": {"report", "simulate"},
+    "fmt/": EVERYWHERE,
+    "spdlog/": EVERYWHERE,
+    "catch2/": set(),
+}
+# Libraries never print; only these layers touch files.
+SYSTEM_HEADERS = {
+    "iostream": {"cli"},
+    "fstream": {"ingest", "report", "simulate", "cli"},
+    "filesystem": {"ingest", "report", "simulate", "cli"},
+}
+
+SOURCE_FOLDERS = ("src", "include", "collectives", "tests", "scripts")
+FORBIDDEN_FOLDERS = {"util", "utils", "common", "helper", "helpers", "misc"}
+MAX_LINES = 500
+MAX_MAIN_LINES = 60
+
+INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def layer_of(path):
+    """The layer a file belongs to: (name, is a public header). Tests are the layer "tests/<folder>"."""
+    parts = path.parts
+    if parts[0] == "include":
+        return (parts[2] if len(parts) > 3 else path.stem), True
+    if parts[0] == "collectives":
+        return "collectives", path.suffix == ".h"
+    if parts[0] == "src":
+        return (parts[1] if len(parts) > 2 else path.stem), False
+    return f"tests/{parts[1]}", False
+
+
+def resolve(root, path, name):
+    """The project file that an include names, or None."""
+    for base in (path.parent, Path("include"), Path(".")):
+        candidate = root / base / name
+        if candidate.is_file():
+            return candidate.resolve().relative_to(root)
+    return None
+
+
+def project_include_error(path, target):
+    layer, is_public = layer_of(path)
+    target_layer, target_is_public = layer_of(target)
+    if layer.startswith("tests/"):
+        own = layer == f"tests/{target_layer}" or layer == target_layer or layer == "tests/bench"
+        return None if target_is_public or own else f"a test of another folder includes {target}"
+    if target_layer.startswith("tests/"):
+        return f"{target} is a test's"
+    if is_public and not target_is_public:
+        return f"a public header includes {target}, which is private"
+    if target_layer == layer:
+        return None
+    if target_layer not in MAY_INCLUDE.get(layer, set()):
+        return f"{layer} may not include {target_layer} ({target})"
+    return None if target_is_public else f"{target} is private to {target_layer}"
+
+
+def outside_include_error(path, name):
+    layer, is_public = layer_of(path)
+    if layer.startswith("tests/"):
+        return None
+    for prefix, layers in THIRD_PARTIES.items():
+        if name.startswith(prefix):
+            if is_public:
+                return f"a public header includes <{name}>"
+            return None if layer in layers else f"{layer} may not include <{name}>"
+    if layer not in SYSTEM_HEADERS.get(name, EVERYWHERE):
+        return f"{layer} may not include <{name}>"
+    return None
+
+
+def include_errors(root, path, lines):
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quoted, name = match.group(1) == '"', match.group(2)
+        target = resolve(root, path, name) if quoted else None
+        if target:
+            error = project_include_error(path, target)
+        elif quoted and not any(name.startswith(prefix) for prefix in THIRD_PARTIES):
+            error = f'"{name}" is no file of this project'
+        else:
+            error = outside_include_error(path, name)
+        if error:
+            yield f"{path}:{number}: {error}"
+
+
+def size_errors(path, lines):
+    limit = MAX_MAIN_LINES if path.name == "main.cc" and path.parts[0] == "src" else MAX_LINES
+    if len(lines) > limit:
+        yield f"{path}:{limit + 1}: {len(lines)} lines, {limit} allowed"
+
+
+def check(root):
+    """All violations under root, as "file:line: message"."""
+    root = Path(root).resolve()
+    errors = []
+    for folder in SOURCE_FOLDERS:
+        for file in sorted((root / folder).rglob("*")):
+            path = file.relative_to(root)
+            if file.is_dir():
+                if file.name in FORBIDDEN_FOLDERS:
+                    errors.append(f"{path}:1: a folder is named for what it holds, not {file.name}")
+                continue
+            if path.suffix not in (".cc", ".h", ".py"):
+                continue
+            lines = file.read_text(encoding="utf-8").splitlines()
+            errors += size_errors(path, lines)
+            if path.suffix != ".py":
+                errors += include_errors(root, path, lines)
+                layer = layer_of(path)[0]
+                if not layer.startswith("tests/") and layer not in MAY_INCLUDE:
+                    errors.append(f"{path}:1: layer {layer} is not in the table of scripts/check_layers.py")
+    return errors
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    errors = check(root)
+    for error in errors:
+        print(error)
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""check_layers.py catches what it promises to catch. Each test lays a small tree and names the one thing wrong in it."""
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import check_layers  # noqa: E402
+
+
+def errors_of(files):
+    """What check_layers says about a tree of {path: text}."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in files.items():
+            file = Path(root, path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        return check_layers.check(root)
+
+
+PUBLIC = {
+    "include/skewscope/base/ids.h": "",
+    "include/skewscope/model/job_trace.h": '#include "skewscope/base/ids.h"\n',
+    "include/skewscope/align.h": '#include "skewscope/model/job_trace.h"\n',
+    "include/skewscope/ingest.h": '#include "skewscope/model/job_trace.h"\n',
+    "collectives/kind.h": "",
+}
+
+
+class CheckLayers(unittest.TestCase):
+    def assert_caught(self, files, place, words):
+        errors = errors_of(PUBLIC | files)
+        self.assertEqual(len(errors), 1, errors)
+        self.assertTrue(errors[0].startswith(place + ": "), errors[0])
+        self.assertIn(words, errors[0])
+
+    def assert_clean(self, files):
+        self.assertEqual(errors_of(PUBLIC | files), [])
+
+    def test_a_stage_may_include_rooms_its_own_headers_and_its_tools(self):
+        self.assert_clean({
+            "src/ingest/reader.h": "",
+            "src/ingest/reader.cc": '#include "reader.h"\n#include <simdjson.h>\n#include <vector>\n'
+                                    '#include "skewscope/ingest.h"\n#include "collectives/kind.h"\n',
+        })
+
+    def test_a_stage_may_not_include_another_stage(self):
+        self.assert_caught({"src/align/fit.cc": '\n#include "skewscope/ingest.h"\n'},
+                           "src/align/fit.cc:2", "align may not include ingest")
+
+    def test_a_stage_may_not_include_the_private_header_of_another_stage(self):
+        self.assert_caught({"src/ingest/reader.h": "", "src/align/fit.cc": '#include "src/ingest/reader.h"\n'},
+                           "src/align/fit.cc:1", "align may not include ingest")
+
+    def test_the_story_may_not_include_private_headers(self):
+        self.assert_caught({"src/ingest/reader.h": "", "src/correlate.cc": '#include "ingest/reader.h"\n'},
+                           "src/correlate.cc:1", "private to ingest")
+
+    def test_a_room_may_not_include_a_stage(self):
+        self.assert_caught({"src/model/job_trace.cc": '#include "skewscope/align.h"\n'},
+                           "src/model/job_trace.cc:1", "model may not include align")
+
+    def test_a_public_header_may_not_include_a_private_one(self):
+        self.assert_caught({"src/report/json.h": "", "include/skewscope/report.h": '#include "../../src/report/json.h"\n'},
+                           "include/skewscope/report.h:1", "a public header includes")
+
+    def test_a_public_header_may_not_include_a_third_party(self):
+        self.assert_caught({"include/skewscope/report.h": "#include <fmt/format.h>\n"},
+                           "include/skewscope/report.h:1", "a public header includes <fmt/format.h>")
+
+    def test_the_parser_stays_inside_ingest(self):
+        self.assert_caught({"src/matching/match.cc": "#include <simdjson.h>\n"},
+                           "src/matching/match.cc:1", "matching may not include <simdjson.h>")
+
+    def test_a_library_may_not_print(self):
+        self.assert_caught({"src/report/text.cc": "#include <iostream>\n"},
+                           "src/report/text.cc:1", "report may not include <iostream>")
+
+    def test_an_include_that_names_no_file_is_caught(self):
+        self.assert_caught({"src/report/text.cc": '#include "skewscope/reprot.h"\n'},
+                           "src/report/text.cc:1", "is no file of this project")
+
+    def test_a_test_may_see_the_private_headers_of_its_own_stage_only(self):
+        files = {"src/ingest/reader.h": "", "tests/ingest/reader.cc": '#include "src/ingest/reader.h"\n'}
+        self.assert_clean(files)
+        self.assert_caught(files | {"tests/align/fit.cc": '#include "src/ingest/reader.h"\n'},
+                           "tests/align/fit.cc:1", "a test of another folder")
+
+    def test_a_stage_that_is_not_in_the_table_is_caught(self):
+        self.assert_caught({"src/guess/guess.cc": ""}, "src/guess/guess.cc:1", "layer guess is not in the table")
+
+    def test_a_drawer_is_caught(self):
+        self.assert_caught({"src/report/helpers/x.txt": ""}, "src/report/helpers:1", "named for what it holds")
+
+    def test_a_long_source_and_a_long_main_are_caught(self):
+        self.assert_clean({"src/report/text.cc": "\n" * 500, "src/cli/main.cc": "\n" * 60})
+        self.assert_caught({"src/report/text.cc": "\n" * 501}, "src/report/text.cc:501", "501 lines, 500 allowed")
+        self.assert_caught({"src/cli/main.cc": "\n" * 61}, "src/cli/main.cc:61", "61 lines, 60 allowed")
+
+
+if __name__ == "__main__":
+    unittest.main()
