@@ -124,14 +124,9 @@ int32_t nearest(const MemberCalls& hub, const CallsBySignature& index, uint64_t 
   return best;
 }
 
-struct Tie {
-  int64_t member_end_ns;
-  int64_t offset_ns;
-};
-
 // Joins calls outwards from the one nearest the vote's block, following the offset with the median of recent ties.
 void track(const MemberCalls& hub, const CallsBySignature& index, const MemberCalls& member, size_t from, int step,
-           int64_t offset_ns, int64_t tolerance, std::vector<Tie>& ties) {
+           int64_t offset_ns, int64_t tolerance, std::vector<ClockTie>& ties) {
   std::vector<int64_t> recent;
   constexpr size_t kRecent = 15;
   for (size_t n = 0, j = from; j < member.size(); ++n, j += static_cast<size_t>(step)) {
@@ -157,9 +152,15 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Resistant line: medians in at most 12 time bins, Theil-Sen slope over the bins (Theil 1950, Sen 1968).
-ClockLine resistant_line(std::vector<Tie> ties) {
-  std::sort(ties.begin(), ties.end(), [](const Tie& a, const Tie& b) { return a.member_end_ns < b.member_end_ns; });
+}  // namespace
+
+int64_t ClockLine::apply(int64_t x) const {
+  return x + std::llround(offset_ns + slope * static_cast<double>(x - center_ns));
+}
+
+ClockLine resistant_line(std::vector<ClockTie> ties) {
+  std::sort(ties.begin(), ties.end(),
+            [](const ClockTie& a, const ClockTie& b) { return a.member_end_ns < b.member_end_ns; });
   ClockLine line;
   line.center_ns = ties[ties.size() / 2].member_end_ns;
   const size_t bins = std::clamp<size_t>(ties.size() / 3, 1, 12);
@@ -185,12 +186,6 @@ ClockLine resistant_line(std::vector<Tie> ties) {
   for (size_t i = 0; i < bins; ++i) rest.push_back(offset[i] - line.slope * at[i]);
   line.offset_ns = median(rest);
   return line;
-}
-
-}  // namespace
-
-int64_t ClockLine::apply(int64_t x) const {
-  return x + std::llround(offset_ns + slope * static_cast<double>(x - center_ns));
 }
 
 int64_t join_tolerance_ns(const MemberCalls& calls) {
@@ -222,7 +217,7 @@ ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::o
     return {winner.evidence, {}};
   }
   const int64_t tolerance = join_tolerance_ns(hub);
-  std::vector<Tie> ties;
+  std::vector<ClockTie> ties;
   track(hub, index, member, center, 1, winner.peak.offset_ns, tolerance, ties);
   if (center > 0) track(hub, index, member, center - 1, -1, winner.peak.offset_ns, tolerance, ties);
   if (ties.empty()) return {ShiftEvidence::ambiguous, {}};

@@ -42,6 +42,16 @@ struct ClockLine {
   int64_t apply(int64_t x) const;
 };
 
+// One end seen on two clocks: the member's reading, and hub minus member.
+struct ClockTie {
+  int64_t member_end_ns;
+  int64_t offset_ns;
+};
+
+// Resistant line through ties: medians in at most 12 time bins, Theil-Sen slope over the bins (Theil 1950, Sen 1968),
+// at most 120 ppm; an offset alone below 12 ties. `ties` is not empty.
+ClockLine resistant_line(std::vector<ClockTie> ties);
+
 enum class ShiftEvidence : uint8_t { none, ambiguous, step, fingerprint, prior };
 
 struct ShiftResult {
