@@ -36,6 +36,7 @@ struct RawClock {
   int64_t center_ns = 0;
 
   double correction_ns(int64_t x) const { return a_ns + slope * static_cast<double>(x - center_ns); }
+  int64_t apply(int64_t x) const { return x + std::llround(correction_ns(x)); }
 };
 
 double median_of(std::vector<double> values) {
@@ -105,8 +106,8 @@ void set_reference(const JobTrace& job, const std::vector<RawClock>& raw, ClockM
   int64_t first = INT64_MAX, last = INT64_MIN;
   for (size_t t = 0; t < job.traces.size(); ++t) {
     const RankTrace& trace = job.traces[t];
-    first = std::min(first, trace.first_event.ns + std::llround(raw[t].correction_ns(trace.first_event.ns)));
-    last = std::max(last, trace.last_event.ns + std::llround(raw[t].correction_ns(trace.last_event.ns)));
+    first = std::min(first, raw[t].apply(trace.first_event.ns));
+    last = std::max(last, raw[t].apply(trace.last_event.ns));
   }
   model.reference_ns = job.traces.empty() ? 0 : first;
   model.window_ns = job.traces.empty() ? 0 : last - first;

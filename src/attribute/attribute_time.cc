@@ -1,0 +1,177 @@
+// The stage: puts every nanosecond of every call under one label, instance by instance in parallel, then sums per trace
+// in instance order. Where clocks or semantics cannot support a split, the label is "unattributed" with its reason.
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+
+#include "busy_intervals.h"
+#include "skewscope/attribute.h"
+#include "split_call.h"
+
+namespace skewscope {
+namespace {
+
+using attribute::Arrival;
+using attribute::BusyIntervals;
+using attribute::InstanceSplit;
+
+const CollectiveCall& call_of(const JobTrace& job, const CallRef& ref) {
+  return job[ref.trace].calls[static_cast<size_t>(ref.call)];
+}
+
+// The wait comes first, then the transfer; the exposed share of each is what no computation covers.
+CallParts split_parts(const CollectiveCall& call, int64_t wait_ns, const BusyIntervals& busy) {
+  CallParts p;
+  p.wait_ns = wait_ns;
+  p.transfer_ns = call.duration_ns - wait_ns;
+  const LocalNs middle = call.start + wait_ns;
+  p.exposed_wait_ns = p.wait_ns - busy.covered_ns(call.start, middle);
+  p.exposed_transfer_ns = p.transfer_ns - busy.covered_ns(middle, call.end());
+  return p;
+}
+
+CallParts unsplit_parts(const CollectiveCall& call, const BusyIntervals& busy) {
+  CallParts p;
+  p.unattributed_ns = call.duration_ns;
+  p.exposed_unattributed_ns = call.duration_ns - busy.covered_ns(call.start, call.end());
+  return p;
+}
+
+struct Stage {
+  const JobTrace& job;
+  const InstanceTable& table;
+  const ClockModel& clocks;
+  std::vector<BusyIntervals> busy;
+  Decomposition d;
+
+  bool one_clock(const CollectiveInstance& i) const {
+    const int32_t component = clocks.clocks[table.members[i.first_member].trace.index()].component;
+    for (uint32_t k = 0; k < i.member_count; ++k) {
+      if (clocks.clocks[table.members[i.first_member + k].trace.index()].component != component) return false;
+    }
+    return component >= 0;
+  }
+
+  // Position of the root of a rooted operation, of the sender of a pair; none where it is not there or not recorded.
+  std::optional<size_t> special_member(const CollectiveInstance& i) const {
+    const Dependency dependency = dependency_of(i.kind);
+    if (dependency == Dependency::everyone || dependency == Dependency::none) return std::nullopt;
+    for (uint32_t k = 0; k < i.member_count; ++k) {
+      const CallRef& ref = table.members[i.first_member + k];
+      const CollectiveCall& call = call_of(job, ref);
+      const bool is_it = dependency == Dependency::sender ? call.kind == CollectiveKind::send
+                                                          : call.root.known() && call.root == job[ref.trace].rank;
+      if (is_it) return k;
+    }
+    return std::nullopt;
+  }
+
+  // The error bar that a lead must exceed to be more than a tie.
+  int64_t bar_ns(const CollectiveInstance& i) const {
+    int64_t bar = 0;
+    for (uint32_t k = 0; k < i.member_count; ++k) {
+      bar = std::max(bar, clocks.clocks[table.members[i.first_member + k].trace.index()].uncertainty_ns);
+    }
+    return bar;
+  }
+
+  void measure(const CollectiveInstance& i, InstanceTiming& timing) const {
+    JobNs first_start{INT64_MAX}, last_start{INT64_MIN}, first_end{INT64_MAX}, last_end{INT64_MIN};
+    timing.shortest_ns = INT64_MAX;
+    for (uint32_t k = 0; k < i.member_count; ++k) {
+      const CallRef& ref = table.members[i.first_member + k];
+      const CollectiveCall& call = call_of(job, ref);
+      const JobNs start = clocks.to_job(ref.trace, call.start), end = start + call.duration_ns;
+      first_start = std::min(first_start, start);
+      last_start = std::max(last_start, start);
+      first_end = std::min(first_end, end);
+      last_end = std::max(last_end, end);
+      timing.shortest_ns = std::min(timing.shortest_ns, call.duration_ns);
+    }
+    timing.last_arrival = last_start;
+    timing.start_skew_ns = last_start - first_start;
+    timing.end_skew_ns = last_end - first_end;
+    timing.transfer_ns = std::max<int64_t>(0, first_end - last_start);
+  }
+
+  void split(size_t id) {
+    const CollectiveInstance& i = table.instances[id];
+    InstanceTiming& timing = d.instances[id];
+    measure(i, timing);
+    std::vector<Arrival> arrivals;
+    for (uint32_t k = 0; k < i.member_count; ++k) {
+      const CallRef& ref = table.members[i.first_member + k];
+      const CollectiveCall& call = call_of(job, ref);
+      arrivals.push_back({clocks.to_job(ref.trace, call.start).ns, call.duration_ns});
+    }
+    std::optional<InstanceSplit> parts;
+    if (one_clock(i)) {
+      parts = split_instance(dependency_of(i.kind), arrivals, special_member(i));
+      timing.reason = parts ? SplitReason::split : SplitReason::semantics;
+    } else {
+      timing.reason = SplitReason::unaligned;
+    }
+    for (uint32_t k = 0; k < i.member_count; ++k) {
+      const size_t row = i.first_member + k;
+      const CallRef& ref = table.members[row];
+      const CollectiveCall& call = call_of(job, ref);
+      const BusyIntervals& own = busy[ref.trace.index()];
+      d.members[row] = parts ? split_parts(call, parts->wait_ns[k], own) : unsplit_parts(call, own);
+      d.caused_ns[row] = parts ? parts->caused_ns[k] : 0;
+    }
+    if (!parts) return;
+    timing.last_arrival = JobNs{parts->last_arrival_ns};
+    if (i.complete && parts->lead_ns > bar_ns(i)) timing.last = table.members[i.first_member + parts->last].trace;
+  }
+
+  static void add(const CallParts& p, TraceTotals& totals) {
+    ++totals.collectives;
+    totals.parts.wait_ns += p.wait_ns;
+    totals.parts.transfer_ns += p.transfer_ns;
+    totals.parts.unattributed_ns += p.unattributed_ns;
+    totals.parts.exposed_wait_ns += p.exposed_wait_ns;
+    totals.parts.exposed_transfer_ns += p.exposed_transfer_ns;
+    totals.parts.exposed_unattributed_ns += p.exposed_unattributed_ns;
+  }
+
+  void sum_up() {
+    for (size_t id = 0; id < table.instances.size(); ++id) {
+      const CollectiveInstance& i = table.instances[id];
+      const InstanceTiming& timing = d.instances[id];
+      for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
+        TraceTotals& totals = d.traces[table.members[row].trace.index()];
+        add(d.members[row], totals);
+        totals.delay_caused_ns += d.caused_ns[row];
+        if (i.complete && timing.reason == SplitReason::split) ++totals.late_candidates;
+        if (timing.last == table.members[row].trace) ++totals.late_count;
+      }
+    }
+    for (size_t u = 0; u < table.unmatched.size(); ++u) {
+      add(d.unmatched[u], d.traces[table.unmatched[u].call.trace.index()]);
+    }
+  }
+};
+
+}  // namespace
+
+Decomposition attribute_time(const JobTrace& job, const InstanceTable& table, const ClockModel& clocks) {
+  Stage stage{job, table, clocks, {}, {}};
+  stage.busy.assign(job.traces.size(), BusyIntervals(GpuEvents{}));
+  tbb::parallel_for(size_t{0}, job.traces.size(), [&](size_t t) { stage.busy[t] = BusyIntervals(job.traces[t].gpu); });
+  Decomposition& d = stage.d;
+  d.members.resize(table.members.size());
+  d.caused_ns.resize(table.members.size());
+  d.instances.resize(table.instances.size());
+  d.traces.resize(job.traces.size());
+  d.unmatched.resize(table.unmatched.size());
+  tbb::parallel_for(size_t{0}, table.instances.size(), [&](size_t id) { stage.split(id); });
+  tbb::parallel_for(size_t{0}, table.unmatched.size(), [&](size_t u) {
+    const CallRef& ref = table.unmatched[u].call;
+    d.unmatched[u] = unsplit_parts(call_of(job, ref), stage.busy[ref.trace.index()]);
+  });
+  stage.sum_up();
+  return std::move(stage.d);
+}
+
+}  // namespace skewscope

@@ -1,0 +1,62 @@
+// The story. A directory of rank traces goes in; what comes out says where the time of every collective went.
+
+#include "skewscope/correlate.h"
+
+#include <cassert>
+
+#include "skewscope/attribute.h"
+#include "skewscope/matching.h"
+#include "skewscope/report.h"
+#include "skewscope/summarize.h"
+
+namespace skewscope {
+
+Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer) {
+  const Result<std::vector<std::string>> files = discover_files(paths);
+  if (!files.ok()) return files.error();
+
+  // Read every file, in parallel and in bounded memory, and find out which rank each one is.
+  Result<IngestedJob> ingested = [&] {
+    const StageTimer::Scope scope(timer, "ingest");
+    return ingest_job(files.value(), options.ingest, timer);
+  }();
+  if (!ingested.ok()) return ingested.error();
+  const JobTrace& job = ingested.value().job;
+  // From here on the traces do not change; their clocks are still each rank's own.
+  assert(check_invariants(job).empty());
+
+  // Find the calls of different ranks that are one collective; refuse rather than guess.
+  const InstanceTable instances = [&] {
+    const StageTimer::Scope scope(timer, "match");
+    return match_collectives(job);
+  }();
+  // From here on every call is in exactly one instance or listed as unmatched with its reason.
+  assert(check_invariants(instances, job).empty());
+
+  // All members leave a collective together: that ties their clocks.
+  const ClockModel clocks = [&] {
+    const StageTimer::Scope scope(timer, "align");
+    return align_clocks(job, instances, options.align);
+  }();
+  // From here on there is one clock per component of ranks that talk to each other, with an error bar.
+  assert(check_invariants(clocks, job).empty());
+
+  // Split each call into waiting for the late and moving bytes, and charge the wait to who caused it.
+  const Decomposition decomposition = [&] {
+    const StageTimer::Scope scope(timer, "attribute");
+    return attribute_time(job, instances, clocks);
+  }();
+  // From here on every nanosecond of every call has one label, and parts sum to the whole.
+  assert(check_invariants(decomposition, instances, job).empty());
+
+  // Beside it, what each GPU did on its own.
+  const std::vector<RankSummary> summaries = [&] {
+    const StageTimer::Scope scope(timer, "summarize");
+    return summarize_job(job);
+  }();
+
+  const StageTimer::Scope scope(timer, "report");
+  return build_report(job, instances, clocks, decomposition, summaries);
+}
+
+}  // namespace skewscope
