@@ -34,11 +34,19 @@ struct WriteOptions {
   std::vector<std::string> formats;  // of json, csv, sqlite; empty: all
 };
 
+// What write_report would refuse before writing: an unknown format (usage), an existing directory without `force`, or
+// one that is no report of skewscope even with it (output). For callers that want to know before the work, not after.
+Result<Done> check_output(const WriteOptions& options);
+
+// Where write_report of this process works until the report is whole; whoever interrupts it removes this.
+std::string partial_directory(const std::string& directory);
+
 // Writes the report directory of contract.md: into a temporary sibling first, COMPLETE last, then renamed. Errors:
 // output, when the directory exists without `force` or cannot be written; nothing half-written stays behind.
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options);
 
 // --fail-on EXPR: METRIC OP NUMBER[%], e.g. "wait_share>20%", "unmatched>0". Error usage for an unknown metric or form.
+// A metric that is not determined for this job fulfils no condition.
 Result<bool> condition_holds(const JobReport& report, const std::string& expression);
 
 }  // namespace skewscope

@@ -14,6 +14,7 @@ namespace skewscope {
 // share of values at or below it).
 struct Statistics {
   double sum = 0, mean = 0, median = 0, p99 = 0, min = 0, max = 0;
+  int64_t count = 0;  // numbers in the set; 0: not determined (null in report.json)
 };
 
 struct JobReport {
@@ -70,11 +71,12 @@ struct JobReport {
   struct Straggler {
     int32_t rank = 0;
     int64_t late_count = 0;
-    double late_share = 0;  // of the instances it took part in
+    int64_t late_candidates = 0;  // complete split instances it took part in
+    double late_share = 0;        // late_count / late_candidates
     int64_t wait_caused_ns = 0;
     std::string cause;  // "" = not determined
     double cause_share = 0;
-    std::string pattern;  // recurring | rotating | one-off
+    std::string pattern;  // recurring | rotating | one-off; "" = never last
   };
   std::vector<Straggler> stragglers;  // most wait caused first
 

@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "call_rows.h"
+#include "collective_rows.h"
+#include "efficiency.h"
+#include "own_findings.h"
+#include "rooms.h"
+#include "stragglers.h"
+
+namespace skewscope {
+namespace report {
+namespace {
+
+JobReport::Job job_of(const Rooms& rooms) {
+  JobReport::Job job;
+  std::set<int32_t> present;
+  std::set<std::string> hosts;
+  std::set<int64_t> steps;
+  for (const RankTrace& trace : rooms.job.traces) {
+    present.insert(trace.rank.value);
+    if (!trace.host.empty()) hosts.insert(trace.host);
+    for (const StepRange& step : trace.steps) steps.insert(step.number);
+  }
+  for (int32_t rank = 0; rank < rooms.job.world_size; ++rank) {
+    if (!present.contains(rank)) job.ranks_missing.push_back(rank);
+  }
+  job.name = rooms.job.name;
+  job.world_size = rooms.job.world_size;
+  job.ranks_present.assign(present.begin(), present.end());
+  job.hosts.assign(hosts.begin(), hosts.end());
+  job.steps.assign(steps.begin(), steps.end());
+  job.window_start_ns = rooms.clocks.reference_ns;
+  job.window_ns = rooms.clocks.window_ns;
+  job.vendor = rooms.job.vendor;
+  job.sessions = rooms.job.sessions;
+  return job;
+}
+
+std::vector<JobReport::Clock> clock_rows(const Rooms& rooms) {
+  std::vector<JobReport::Clock> rows;
+  for (size_t t = 0; t < rooms.job.traces.size(); ++t) {
+    const RankTrace& trace = rooms.job.traces[t];
+    const TraceClock& clock = rooms.clocks.clocks[t];
+    JobReport::Clock row;
+    row.rank = trace.rank.value;
+    row.session = trace.session.value;
+    row.domain = trace.host.empty() ? "rank " + std::to_string(row.rank) : trace.host;
+    row.offset_ns = clock.offset_ns;
+    row.drift_ppb = clock.drift_ppb;
+    row.uncertainty_ns = clock.uncertainty_ns;
+    row.method = to_string(clock.method);
+    row.aligned = clock.aligned;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<JobReport::CommunicatorRow> communicator_rows(const Rooms& rooms) {
+  std::map<int32_t, std::string> host_of_rank;
+  for (const RankTrace& trace : rooms.job.traces) {
+    if (!trace.host.empty()) host_of_rank.emplace(trace.rank.value, trace.host);
+  }
+  std::vector<JobReport::CommunicatorRow> rows;
+  for (const Communicator& communicator : rooms.instances.communicators.communicators) {
+    JobReport::CommunicatorRow row;
+    row.id = static_cast<int32_t>(rows.size());
+    row.name = communicator.name;
+    row.desc = communicator.description;
+    row.size = communicator.size;
+    std::set<std::string> hosts;
+    for (const Rank rank : communicator.members) {
+      row.ranks.push_back(rank.value);
+      if (const auto host = host_of_rank.find(rank.value); host != host_of_rank.end()) hosts.insert(host->second);
+    }
+    row.nodes = static_cast<int32_t>(hosts.size());
+    rows.push_back(std::move(row));
+  }
+  for (const CollectiveInstance& instance : rooms.instances.instances) {
+    if (instance.communicator.known()) rows[instance.communicator.index()].collectives++;
+  }
+  return rows;
+}
+
+void add_timeline(JobReport::RankRow& row, const RankSummary& summary) {
+  row.total_ns += summary.total_ns;
+  row.compute_ns += summary.compute_ns;
+  row.communication_ns += summary.communication_ns;
+  row.exposed_communication_ns += summary.exposed_communication_ns;
+  row.exposed_memcpy_ns += summary.exposed_memcpy_ns;
+  row.busy_ns += summary.busy_ns;
+  row.idle_ns += summary.idle_ns;
+}
+
+void add_totals(JobReport::RankRow& row, const TraceTotals& totals) {
+  row.collectives += totals.collectives;
+  row.wait_ns += totals.parts.wait_ns;
+  row.transfer_ns += totals.parts.transfer_ns;
+  row.unattributed_ns += totals.parts.unattributed_ns;
+  row.exposed_wait_ns += totals.parts.exposed_wait_ns;
+  row.exposed_transfer_ns += totals.parts.exposed_transfer_ns;
+  row.late_count += totals.late_count;
+  row.delay_caused_ns += totals.delay_caused_ns;
+}
+
+// One row per rank, its sessions added up.
+std::vector<JobReport::RankRow> rank_rows(const Rooms& rooms) {
+  std::map<int32_t, JobReport::RankRow> by_rank;
+  for (size_t t = 0; t < rooms.job.traces.size(); ++t) {
+    const RankTrace& trace = rooms.job.traces[t];
+    JobReport::RankRow& row = by_rank[trace.rank.value];
+    row.rank = trace.rank.value;
+    if (row.host.empty()) row.host = trace.host;
+    if (row.device < 0) row.device = trace.device;
+    add_timeline(row, rooms.summaries[t]);
+    add_totals(row, rooms.decomposition.traces[t]);
+  }
+  std::vector<JobReport::RankRow> rows;
+  rows.reserve(by_rank.size());
+  for (auto& [rank, row] : by_rank) rows.push_back(std::move(row));
+  return rows;
+}
+
+JobReport::Matching matching_of(const Rooms& rooms) {
+  JobReport::Matching m;
+  m.matched = static_cast<int64_t>(rooms.instances.members.size());
+  m.unmatched = static_cast<int64_t>(rooms.instances.unmatched.size());
+  m.calls = m.matched + m.unmatched;
+  std::map<MatchMethod, int64_t> methods;
+  for (const CollectiveInstance& instance : rooms.instances.instances) {
+    m.incomplete_instances += instance.complete ? 0 : 1;
+    m.mismatched_instances += instance.sizes_differ ? 1 : 0;
+    methods[instance.method]++;
+  }
+  int64_t most = 0;
+  for (const auto& [method, count] : methods) {
+    if (count > most) m.method = to_string(method);
+    most = std::max(most, count);
+  }
+  std::map<UnmatchedReason, int64_t> reasons;
+  for (const UnmatchedCall& call : rooms.instances.unmatched) reasons[call.reason]++;
+  for (const auto& [reason, calls] : reasons) m.unmatched_by_reason.push_back({to_string(reason), calls});
+  return m;
+}
+
+}  // namespace
+}  // namespace report
+
+JobReport build_report(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
+                       const Decomposition& decomposition, const std::vector<RankSummary>& summaries) {
+  const report::Rooms rooms{job, instances, clocks, decomposition, summaries};
+  JobReport out;
+  out.job = report::job_of(rooms);
+  out.clocks = report::clock_rows(rooms);
+  out.communicators = report::communicator_rows(rooms);
+  out.ranks = report::rank_rows(rooms);
+  out.collectives = report::collective_rows(rooms);
+  out.stragglers = report::stragglers_of(rooms);
+  out.efficiency = report::efficiency_of(out.ranks);
+  out.matching = report::matching_of(rooms);
+  out.calls = report::call_rows(rooms);
+  out.unmatched = report::unmatched_rows(rooms);
+  out.end_spread_before_ns = clocks.end_spread_before_ns;
+  out.end_spread_after_ns = clocks.end_spread_after_ns;
+  out.diagnostics = job.findings;
+  for (const Finding& finding : instances.findings) out.diagnostics.push_back(finding);
+  for (Finding& finding : report::own_findings(rooms, out)) out.diagnostics.push_back(std::move(finding));
+  sort_findings(out.diagnostics);
+  return out;
+}
+
+}  // namespace skewscope

@@ -1,0 +1,68 @@
+#include "call_rows.h"
+
+namespace skewscope::report {
+namespace {
+
+// Why the row's split is missing or weak; "" where neither.
+const char* note_of(const InstanceView& view) {
+  if (!view.split()) return to_string(view.timing.reason);
+  return view.instance.complete ? "" : "incomplete: lower bound";
+}
+
+int64_t since_start(const ClockModel& clocks, TraceIndex trace, LocalNs stamp) {
+  return clocks.to_job(trace, stamp).ns - clocks.reference_ns;
+}
+
+}  // namespace
+
+std::vector<JobReport::CallRow> call_rows(const Rooms& rooms) {
+  std::vector<JobReport::CallRow> rows;
+  rows.reserve(rooms.instances.members.size());
+  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
+    const InstanceView view(rooms, i);
+    const CollectiveInstance& instance = view.instance;
+    for (size_t m = 0; m < view.size(); ++m) {
+      const CollectiveCall& call = view.call(m);
+      const CallParts& parts = view.parts(m);
+      JobReport::CallRow row;
+      row.instance = static_cast<int32_t>(i);
+      row.communicator = instance.communicator.value;
+      row.seq = instance.seq >= 0 ? instance.seq : instance.ordinal;
+      row.op = to_string(call.kind == CollectiveKind::unknown ? instance.kind : call.kind);
+      row.dtype = to_string(instance.dtype);
+      row.bytes = instance.bytes;
+      row.rank = view.trace(m).rank.value;
+      row.start_ns = since_start(rooms.clocks, view.ref(m).trace, call.start);
+      row.end_ns = row.start_ns + call.duration_ns;  // the parts sum to the duration as recorded
+      row.wait_ns = parts.wait_ns;
+      row.transfer_ns = parts.transfer_ns;
+      row.exposed_ns = parts.exposed_ns();
+      row.complete = instance.complete;
+      row.note = note_of(view);
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+std::vector<JobReport::UnmatchedRow> unmatched_rows(const Rooms& rooms) {
+  std::vector<JobReport::UnmatchedRow> rows;
+  rows.reserve(rooms.instances.unmatched.size());
+  for (const UnmatchedCall& unmatched : rooms.instances.unmatched) {
+    const RankTrace& trace = rooms.job[unmatched.call.trace];
+    const CollectiveCall& call = trace.calls[static_cast<size_t>(unmatched.call.call)];
+    JobReport::UnmatchedRow row;
+    row.rank = trace.rank.value;
+    row.communicator = call.communicator.value;
+    row.op = to_string(call.kind);
+    row.dtype = to_string(call.dtype);
+    row.reason = to_string(unmatched.reason);
+    if (call.gpu_row >= 0) row.kernel = rooms.job.strings.view(trace.gpu.name[static_cast<size_t>(call.gpu_row)]);
+    row.start_ns = since_start(rooms.clocks, unmatched.call.trace, call.start);
+    row.duration_ns = call.duration_ns;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace skewscope::report

@@ -1,0 +1,15 @@
+// Tables with one row per call: collective_ranks and unmatched.
+#pragma once
+
+#include <vector>
+
+#include "rooms.h"
+
+namespace skewscope::report {
+
+// By instance, then trace.
+std::vector<JobReport::CallRow> call_rows(const Rooms& rooms);
+// By trace, then time.
+std::vector<JobReport::UnmatchedRow> unmatched_rows(const Rooms& rooms);
+
+}  // namespace skewscope::report

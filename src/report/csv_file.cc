@@ -1,0 +1,63 @@
+#include "csv_file.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace skewscope::report {
+namespace {
+
+constexpr size_t kBufferBytes = 1 << 20;
+
+struct CsvCell {
+  std::string& line;
+
+  void operator()(std::monostate) const {}
+  void operator()(int64_t value) const { fmt::format_to(std::back_inserter(line), "{}", value); }
+  void operator()(double value) const { fmt::format_to(std::back_inserter(line), "{}", value); }
+  void operator()(bool value) const { line += value ? "true" : "false"; }
+  void operator()(const std::string& text) const {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) {
+      line += text;
+      return;
+    }
+    line += '"';
+    for (const char c : text) line.append(c == '"' ? 2 : 1, c);
+    line += '"';
+  }
+};
+
+}  // namespace
+
+void append_csv_field(std::string& line, const Cell& cell) { std::visit(CsvCell{line}, cell); }
+
+Result<Done> write_csv(const Table& table, const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  std::string buffer;
+  for (size_t c = 0; c < table.columns.size(); ++c) {
+    if (c > 0) buffer += ',';
+    buffer += table.columns[c].name;
+  }
+  buffer += '\n';
+  std::vector<Cell> cells;
+  for (size_t row = 0; row < table.rows && file; ++row) {
+    table.fill(row, cells);
+    for (size_t c = 0; c < cells.size(); ++c) {
+      if (c > 0) buffer += ',';
+      append_csv_field(buffer, cells[c]);
+    }
+    buffer += '\n';
+    if (buffer.size() >= kBufferBytes) {
+      file.write(buffer.data(), std::ssize(buffer));
+      buffer.clear();
+    }
+  }
+  file.write(buffer.data(), std::ssize(buffer));
+  file.close();
+  if (!file) return Error{ErrorKind::output, fmt::format("cannot write {}: {}", path, std::strerror(errno))};
+  return Done{};
+}
+
+}  // namespace skewscope::report

@@ -1,0 +1,26 @@
+// Job totals over ranks, and their shares: what the summary says and what --fail-on asks.
+#pragma once
+
+#include <optional>
+
+#include "skewscope/model/job_report.h"
+
+namespace skewscope::report {
+
+struct Figures {
+  int64_t calls = 0;    // collective calls
+  int64_t call_ns = 0;  // time in collective calls = wait + transfer + unattributed
+  int64_t wait_ns = 0, transfer_ns = 0, unattributed_ns = 0;
+  int64_t exposed_wait_ns = 0, exposed_transfer_ns = 0, exposed_communication_ns = 0;
+  int64_t total_ns = 0, compute_ns = 0, idle_ns = 0;  // of the GPU timelines
+  int64_t instances = 0;
+
+  bool any_split() const { return wait_ns + transfer_ns > 0; }
+};
+
+Figures figures_of(const JobReport& report);
+
+// part / whole; nullopt where whole is 0.
+std::optional<double> share(int64_t part, int64_t whole);
+
+}  // namespace skewscope::report

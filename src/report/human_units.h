@@ -1,0 +1,25 @@
+// Numbers as people read them: three significant digits and a unit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace skewscope::report {
+
+std::string human_duration(int64_t ns);   // "850 ns", "12.3 us", "4.56 ms", "1.20 s", "16.7 min", "31.0 h"
+std::string human_bytes(int64_t bytes);   // "512 B", "1.05 MB"; 1 MB = 1e6 bytes
+std::string human_percent(double ratio);  // "96 %", "<1 %", ">99 %"
+std::string human_number(double value);   // "1.23", "12.3", "123", "12345"
+
+// Columns on a terminal, one per code point.
+size_t text_width(std::string_view text);
+// At most `width` columns; a cut text ends in "..", and its control characters become '?'.
+std::string fit(std::string_view text, size_t width);
+// As above, but the head is cut: the end of a path says more.
+std::string fit_tail(std::string_view text, size_t width);
+// fit() and filled with blanks to exactly `width` columns.
+std::string pad(std::string_view text, size_t width);
+std::string pad_left(std::string_view text, size_t width);
+
+}  // namespace skewscope::report

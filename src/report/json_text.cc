@@ -1,0 +1,175 @@
+// report.json field by field, in the order of contract.md. "Not determined" is null. Bytes that are not UTF-8 in names
+// from traces become U+FFFD. Doubles print with the fewest digits that read back as the same number.
+#include "json_text.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace skewscope {
+namespace report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+Json rank_or_null(Rank rank) { return rank.known() ? Json(rank.value) : Json(); }
+Json ratio_or_null(double ratio) { return ratio < 0 ? Json() : Json(ratio); }
+
+template <class Make>
+Json statistics_json(const Statistics& s, Make make) {
+  if (s.count == 0) return {};
+  return {{"sum", make(s.sum)}, {"mean", make(s.mean)}, {"median", make(s.median)},
+          {"p99", make(s.p99)}, {"min", make(s.min)},   {"max", make(s.max)}};
+}
+
+// Times are whole nanoseconds, also where a mean is not.
+Json times(const Statistics& s) {
+  return statistics_json(s, [](double ns) { return std::llround(ns); });
+}
+
+Json rates(const Statistics& s) {
+  return statistics_json(s, [](double rate) { return rate; });
+}
+
+Json job_json(const JobReport::Job& job) {
+  return {{"name", job.name},
+          {"world_size", job.world_size},
+          {"ranks_present", job.ranks_present},
+          {"ranks_missing", job.ranks_missing},
+          {"hosts", job.hosts},
+          {"steps", job.steps},
+          {"window_start_ns", job.window_start_ns},
+          {"window_ns", job.window_ns},
+          {"vendor", job.vendor}};
+}
+
+Json row_json(const JobReport::Clock& c) {
+  return {{"rank", c.rank},
+          {"domain", c.domain},
+          {"offset_ns", c.offset_ns},
+          {"drift_ppb", c.drift_ppb},
+          {"uncertainty_ns", c.uncertainty_ns < 0 ? Json() : Json(c.uncertainty_ns)},
+          {"method", c.method},
+          {"aligned", c.aligned}};
+}
+
+Json row_json(const JobReport::CommunicatorRow& c) {
+  return {{"id", c.id},
+          {"name", c.name},
+          {"desc", c.desc},
+          {"ranks", c.ranks},
+          {"size", c.size},
+          {"nodes", c.nodes == 0 ? Json() : Json(c.nodes)},
+          {"collectives", c.collectives}};
+}
+
+Json row_json(const JobReport::RankRow& r) {
+  return {{"rank", r.rank},
+          {"host", text_or_null(r.host)},
+          {"device", r.device < 0 ? Json() : Json(r.device)},
+          {"total_ns", r.total_ns},
+          {"compute_ns", r.compute_ns},
+          {"communication_ns", r.communication_ns},
+          {"exposed_communication_ns", r.exposed_communication_ns},
+          {"exposed_memcpy_ns", r.exposed_memcpy_ns},
+          {"busy_ns", r.busy_ns},
+          {"idle_ns", r.idle_ns},
+          {"collectives", r.collectives},
+          {"wait_ns", r.wait_ns},
+          {"transfer_ns", r.transfer_ns},
+          {"exposed_wait_ns", r.exposed_wait_ns},
+          {"exposed_transfer_ns", r.exposed_transfer_ns},
+          {"late_count", r.late_count},
+          {"delay_caused_ns", r.delay_caused_ns}};
+}
+
+Json row_json(const JobReport::CollectiveRow& c) {
+  return {{"communicator", c.communicator},
+          {"op", c.op},
+          {"dtype", c.dtype},
+          {"bytes", c.bytes},
+          {"count", c.count},
+          {"wait_ns", times(c.wait_ns)},
+          {"transfer_ns", times(c.transfer_ns)},
+          {"start_skew_ns", times(c.start_skew_ns)},
+          {"end_skew_ns", times(c.end_skew_ns)},
+          {"algo_bandwidth_gb_per_s", rates(c.algo_bandwidth_gb_per_s)},
+          {"bus_bandwidth_gb_per_s", rates(c.bus_bandwidth_gb_per_s)}};
+}
+
+Json row_json(const JobReport::Straggler& s) {
+  return {{"rank", s.rank},
+          {"late_count", s.late_count},
+          {"late_share", s.late_share},
+          {"wait_caused_ns", s.wait_caused_ns},
+          {"cause", text_or_null(s.cause)},
+          {"cause_share", s.cause.empty() ? Json() : Json(s.cause_share)},
+          {"pattern", text_or_null(s.pattern)}};
+}
+
+Json row_json(const Finding& f) {
+  return {{"severity", to_string(f.severity)},
+          {"code", f.code},
+          {"rank", rank_or_null(f.rank)},
+          {"file", text_or_null(f.file)},
+          {"message", f.message}};
+}
+
+Json efficiency_json(const JobReport::Efficiency& e) {
+  return {{"parallel", ratio_or_null(e.parallel)},           {"load_balance", ratio_or_null(e.load_balance)},
+          {"communication", ratio_or_null(e.communication)}, {"serialization", ratio_or_null(e.serialization)},
+          {"transfer", ratio_or_null(e.transfer)},           {"gpu_communication", ratio_or_null(e.gpu_communication)},
+          {"orchestration", ratio_or_null(e.orchestration)}};
+}
+
+Json matching_json(const JobReport::Matching& m) {
+  return {{"calls", m.calls},
+          {"matched", m.matched},
+          {"unmatched", m.unmatched},
+          {"incomplete_instances", m.incomplete_instances},
+          {"mismatched_instances", m.mismatched_instances},
+          {"method", text_or_null(m.method)}};
+}
+
+template <class Row>
+Json array_of(const std::vector<Row>& rows) {
+  Json array = Json::array();
+  for (const Row& row : rows) array.push_back(row_json(row));
+  return array;
+}
+
+std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace
+
+std::string diagnostics_json(const JobReport& report) {
+  Json rows = Json::array();
+  for (const Finding& f : report.diagnostics) {
+    Json row = row_json(f);
+    row["byte_offset"] = f.byte_offset < 0 ? Json() : Json(f.byte_offset);
+    row["count"] = f.count;
+    rows.push_back(std::move(row));
+  }
+  return text_of({{"schema", "skewscope.diagnostics/1"}, {"diagnostics", std::move(rows)}});
+}
+
+}  // namespace report
+
+std::string to_json(const JobReport& r, const ReportStamp& stamp) {
+  using report::array_of;
+  return report::text_of({{"schema", "skewscope.report/1"},
+                          {"tool_version", stamp.tool_version},
+                          {"command", stamp.command},
+                          {"created_utc", stamp.created_utc},
+                          {"job", report::job_json(r.job)},
+                          {"clocks", array_of(r.clocks)},
+                          {"communicators", array_of(r.communicators)},
+                          {"ranks", array_of(r.ranks)},
+                          {"collectives", array_of(r.collectives)},
+                          {"stragglers", array_of(r.stragglers)},
+                          {"efficiency", report::efficiency_json(r.efficiency)},
+                          {"matching", report::matching_json(r.matching)},
+                          {"diagnostics", array_of(r.diagnostics)}});
+}
+
+}  // namespace skewscope

@@ -1,0 +1,12 @@
+// What the report itself has to say about its own limits.
+#pragma once
+
+#include "rooms.h"
+
+namespace skewscope::report {
+
+// Missing ranks, incomplete and mismatched instances, instances that were not split, ties, unmatched calls by reason:
+// each with its consequence. `report` holds job and matching already.
+Findings own_findings(const Rooms& rooms, const JobReport& report);
+
+}  // namespace skewscope::report

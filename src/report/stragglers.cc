@@ -1,0 +1,108 @@
+// Problem: say of each late rank whether it is late all the time, now and then, or only once, because the remedies
+// differ (a slow GPU; work that moves between ranks; a checkpoint or a hiccup).
+// Idea: cut what a rank took part in into bins and see in how many it was last.
+//   Bins: the profiler steps of its complete split instances, where these name at least two; else eighths of these
+//   instances in order of time, sessions one after the other.
+//   one-off    all its late arrivals lie in one step of several, or within one contiguous tenth of the job's window
+//   recurring  else, it was last at least once in at least half of its bins
+//   rotating   else: it is last now and then, others in between
+//   ""         it was never last (it only shared the blame for gaps)
+// Ties (arrivals closer than the clocks' error bars) count for nobody. Cost: O(members of instances log members).
+#include "stragglers.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace skewscope::report {
+namespace {
+
+constexpr int64_t kBins = 8;
+constexpr int64_t kOneOffShare = 10;  // a tenth of the window
+
+// One instance a rank took part in.
+struct Part {
+  int32_t session;
+  int64_t arrival_ns;
+  int64_t step;
+  bool late;
+};
+
+using PartsOfRank = std::map<int32_t, std::vector<Part>>;
+
+PartsOfRank parts_by_rank(const Rooms& rooms) {
+  PartsOfRank parts;
+  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
+    const InstanceView view(rooms, i);
+    if (!view.instance.complete || !view.split()) continue;
+    for (size_t m = 0; m < view.size(); ++m) {
+      const RankTrace& trace = view.trace(m);
+      const bool late = view.timing.last == view.ref(m).trace;
+      parts[trace.rank.value].push_back({trace.session.value, view.timing.last_arrival.ns, view.call(m).step, late});
+    }
+  }
+  for (auto& [rank, list] : parts) {
+    std::sort(list.begin(), list.end(), [](const Part& a, const Part& b) {
+      return std::tie(a.session, a.arrival_ns, a.step, a.late) < std::tie(b.session, b.arrival_ns, b.step, b.late);
+    });
+  }
+  return parts;
+}
+
+using Bin = std::pair<int32_t, int64_t>;  // session and step, or 0 and the eighth
+
+std::string pattern_of(const std::vector<Part>& parts, int64_t window_ns) {
+  std::set<Bin> steps;
+  for (const Part& p : parts) {
+    if (p.step >= 0) steps.insert({p.session, p.step});
+  }
+  const bool by_step = steps.size() > 1;
+  std::set<Bin> bins, late_bins, late_sessions;
+  int64_t first_late = INT64_MAX, last_late = INT64_MIN;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Part& p = parts[i];
+    const Bin bin = by_step ? Bin(p.session, p.step) : Bin(0, static_cast<int64_t>(i) * kBins / std::ssize(parts));
+    bins.insert(bin);
+    if (!p.late) continue;
+    late_bins.insert(bin);
+    late_sessions.insert({p.session, 0});
+    first_late = std::min(first_late, p.arrival_ns);
+    last_late = std::max(last_late, p.arrival_ns);
+  }
+  if (late_bins.empty()) return "";
+  const bool one_step = by_step && late_bins.size() == 1;
+  const bool one_tenth = late_sessions.size() == 1 && last_late - first_late <= window_ns / kOneOffShare;
+  if (one_step || one_tenth) return "one-off";
+  return 2 * late_bins.size() >= bins.size() ? "recurring" : "rotating";
+}
+
+}  // namespace
+
+std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
+  std::map<int32_t, JobReport::Straggler> by_rank;
+  for (size_t t = 0; t < rooms.job.traces.size(); ++t) {
+    const TraceTotals& totals = rooms.decomposition.traces[t];
+    JobReport::Straggler& s = by_rank[rooms.job.traces[t].rank.value];
+    s.late_count += totals.late_count;
+    s.late_candidates += totals.late_candidates;
+    s.wait_caused_ns += totals.delay_caused_ns;
+  }
+  const PartsOfRank parts = parts_by_rank(rooms);
+  std::vector<JobReport::Straggler> rows;
+  for (auto& [rank, s] : by_rank) {
+    if (s.late_count == 0 && s.wait_caused_ns == 0) continue;
+    s.rank = rank;
+    if (s.late_candidates > 0)
+      s.late_share = static_cast<double>(s.late_count) / static_cast<double>(s.late_candidates);
+    if (const auto own = parts.find(rank); own != parts.end()) {
+      s.pattern = pattern_of(own->second, rooms.clocks.window_ns);
+    }
+    rows.push_back(std::move(s));
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.wait_caused_ns > b.wait_caused_ns; });
+  return rows;
+}
+
+}  // namespace skewscope::report

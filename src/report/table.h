@@ -1,0 +1,36 @@
+// A table of the report: the same rows go to CSV and SQLite. Rows are made on demand, so a table of a million calls
+// costs no second copy.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "skewscope/model/job_report.h"
+
+namespace skewscope::report {
+
+enum class ColumnType : uint8_t { integer, real, text, boolean };
+
+struct Column {
+  std::string name;
+  ColumnType type = ColumnType::integer;
+};
+
+// monostate: not determined (an empty CSV field, NULL in SQLite).
+using Cell = std::variant<std::monostate, int64_t, double, bool, std::string>;
+
+struct Table {
+  std::string name;
+  std::vector<Column> columns;
+  size_t rows = 0;
+  // Fills `cells` (as many as columns) with row `row` < rows.
+  std::function<void(size_t row, std::vector<Cell>& cells)> fill;
+};
+
+// All tables of the report directory; they refer to `report`, which must outlive them.
+std::vector<Table> tables_of(const JobReport& report);
+
+}  // namespace skewscope::report

@@ -1,0 +1,201 @@
+// The tables, column by column. A column is a member of its row, or a figure of one of its statistics.
+#include <cmath>
+
+#include "table.h"
+
+namespace skewscope::report {
+namespace {
+
+Cell to_cell(bool value) { return value; }
+Cell to_cell(int32_t value) { return int64_t{value}; }
+Cell to_cell(int64_t value) { return value; }
+Cell to_cell(double value) { return value; }
+Cell to_cell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
+Cell to_cell(Rank rank) { return rank.known() ? Cell(int64_t{rank.value}) : Cell(); }
+Cell to_cell(Severity severity) { return std::string(to_string(severity)); }
+Cell to_cell(const std::vector<int32_t>& ranks) {
+  std::string text;
+  for (const int32_t rank : ranks) {
+    if (!text.empty()) text += ' ';
+    text += std::to_string(rank);
+  }
+  return text;
+}
+
+template <class Field>
+constexpr ColumnType type_of() {
+  if (std::is_same_v<Field, bool>) return ColumnType::boolean;
+  if (std::is_same_v<Field, double>) return ColumnType::real;
+  if (std::is_same_v<Field, int32_t> || std::is_same_v<Field, int64_t> || std::is_same_v<Field, Rank>) {
+    return ColumnType::integer;
+  }
+  return ColumnType::text;
+}
+
+template <class Row>
+struct ColumnOf {
+  std::string name;
+  ColumnType type;
+  Cell (*cell)(const Row& row);
+};
+
+template <auto Member, class Row>
+Cell member_cell(const Row& row) {
+  return to_cell(row.*Member);
+}
+
+// As above; -1 says "not known".
+template <auto Member, class Row>
+Cell known_cell(const Row& row) {
+  return row.*Member < 0 ? Cell() : to_cell(row.*Member);
+}
+
+template <auto Member, class Row, class Field>
+ColumnOf<Row> column_of(const char* name, Field Row::*) {
+  return {name, type_of<Field>(), &member_cell<Member, Row>};
+}
+
+template <auto Member, class Row, class Field>
+ColumnOf<Row> known_column_of(const char* name, Field Row::*) {
+  return {name, type_of<Field>(), &known_cell<Member, Row>};
+}
+
+template <auto Member>
+auto column(const char* name) {
+  return column_of<Member>(name, Member);
+}
+
+template <auto Member>
+auto known_column(const char* name) {
+  return known_column_of<Member>(name, Member);
+}
+
+template <auto Set, auto Figure, bool kWhole>
+Cell figure_cell(const JobReport::CollectiveRow& row) {
+  const Statistics& set = row.*Set;
+  if (set.count == 0) return {};
+  if constexpr (kWhole) return int64_t{std::llround(set.*Figure)};
+  return set.*Figure;
+}
+
+// wait_sum_ns, wait_mean_ns, …: one column per figure of a statistics member; whole numbers for times.
+template <auto Set, bool kWhole>
+void add_figures(std::vector<ColumnOf<JobReport::CollectiveRow>>& columns, const std::string& name,
+                 const std::string& unit) {
+  const ColumnType type = kWhole ? ColumnType::integer : ColumnType::real;
+  columns.push_back({name + "_sum" + unit, type, &figure_cell<Set, &Statistics::sum, kWhole>});
+  columns.push_back({name + "_mean" + unit, type, &figure_cell<Set, &Statistics::mean, kWhole>});
+  columns.push_back({name + "_median" + unit, type, &figure_cell<Set, &Statistics::median, kWhole>});
+  columns.push_back({name + "_p99" + unit, type, &figure_cell<Set, &Statistics::p99, kWhole>});
+  columns.push_back({name + "_min" + unit, type, &figure_cell<Set, &Statistics::min, kWhole>});
+  columns.push_back({name + "_max" + unit, type, &figure_cell<Set, &Statistics::max, kWhole>});
+}
+
+template <class Row>
+Table make_table(const char* name, const std::vector<Row>& rows, std::vector<ColumnOf<Row>> columns) {
+  Table table;
+  table.name = name;
+  table.rows = rows.size();
+  for (const ColumnOf<Row>& column : columns) table.columns.push_back({column.name, column.type});
+  table.fill = [&rows, columns = std::move(columns)](size_t row, std::vector<Cell>& cells) {
+    cells.resize(columns.size());
+    for (size_t c = 0; c < columns.size(); ++c) cells[c] = columns[c].cell(rows[row]);
+  };
+  return table;
+}
+
+Table ranks_table(const JobReport& report) {
+  using Row = JobReport::RankRow;
+  return make_table<Row>(
+      "ranks", report.ranks,
+      {column<&Row::rank>("rank"), column<&Row::host>("host"), known_column<&Row::device>("device"),
+       column<&Row::total_ns>("total_ns"), column<&Row::compute_ns>("compute_ns"),
+       column<&Row::communication_ns>("communication_ns"),
+       column<&Row::exposed_communication_ns>("exposed_communication_ns"),
+       column<&Row::exposed_memcpy_ns>("exposed_memcpy_ns"), column<&Row::busy_ns>("busy_ns"),
+       column<&Row::idle_ns>("idle_ns"), column<&Row::collectives>("collectives"), column<&Row::wait_ns>("wait_ns"),
+       column<&Row::transfer_ns>("transfer_ns"), column<&Row::unattributed_ns>("unattributed_ns"),
+       column<&Row::exposed_wait_ns>("exposed_wait_ns"), column<&Row::exposed_transfer_ns>("exposed_transfer_ns"),
+       column<&Row::late_count>("late_count"), column<&Row::delay_caused_ns>("delay_caused_ns")});
+}
+
+Table clocks_table(const JobReport& report) {
+  using Row = JobReport::Clock;
+  return make_table<Row>("clocks", report.clocks,
+                         {column<&Row::rank>("rank"), column<&Row::session>("session"), column<&Row::domain>("domain"),
+                          column<&Row::offset_ns>("offset_ns"), column<&Row::drift_ppb>("drift_ppb"),
+                          known_column<&Row::uncertainty_ns>("uncertainty_ns"), column<&Row::method>("method"),
+                          column<&Row::aligned>("aligned")});
+}
+
+Table communicators_table(const JobReport& report) {
+  using Row = JobReport::CommunicatorRow;
+  return make_table<Row>(
+      "communicators", report.communicators,
+      {column<&Row::id>("id"), column<&Row::name>("name"), column<&Row::desc>("desc"), column<&Row::ranks>("ranks"),
+       column<&Row::size>("size"), column<&Row::nodes>("nodes"), column<&Row::collectives>("collectives")});
+}
+
+Table collectives_table(const JobReport& report) {
+  using Row = JobReport::CollectiveRow;
+  std::vector<ColumnOf<Row>> columns = {column<&Row::communicator>("communicator"), column<&Row::op>("op"),
+                                        column<&Row::dtype>("dtype"), column<&Row::bytes>("bytes"),
+                                        column<&Row::count>("count")};
+  add_figures<&Row::wait_ns, true>(columns, "wait", "_ns");
+  add_figures<&Row::transfer_ns, true>(columns, "transfer", "_ns");
+  add_figures<&Row::start_skew_ns, true>(columns, "start_skew", "_ns");
+  add_figures<&Row::end_skew_ns, true>(columns, "end_skew", "_ns");
+  add_figures<&Row::algo_bandwidth_gb_per_s, false>(columns, "algo_bandwidth", "_gb_per_s");
+  add_figures<&Row::bus_bandwidth_gb_per_s, false>(columns, "bus_bandwidth", "_gb_per_s");
+  return make_table<Row>("collectives", report.collectives, std::move(columns));
+}
+
+Table stragglers_table(const JobReport& report) {
+  using Row = JobReport::Straggler;
+  return make_table<Row>(
+      "stragglers", report.stragglers,
+      {column<&Row::rank>("rank"), column<&Row::late_count>("late_count"),
+       column<&Row::late_candidates>("late_candidates"), column<&Row::late_share>("late_share"),
+       column<&Row::wait_caused_ns>("wait_caused_ns"), column<&Row::cause>("cause"),
+       ColumnOf<Row>{"cause_share", ColumnType::real,
+                     [](const Row& row) { return row.cause.empty() ? Cell() : Cell(row.cause_share); }},
+       column<&Row::pattern>("pattern")});
+}
+
+Table collective_ranks_table(const JobReport& report) {
+  using Row = JobReport::CallRow;
+  return make_table<Row>(
+      "collective_ranks", report.calls,
+      {column<&Row::instance>("instance"), column<&Row::communicator>("communicator"), column<&Row::seq>("seq"),
+       column<&Row::op>("op"), column<&Row::dtype>("dtype"), column<&Row::bytes>("bytes"), column<&Row::rank>("rank"),
+       column<&Row::start_ns>("start_ns"), column<&Row::end_ns>("end_ns"), column<&Row::wait_ns>("wait_ns"),
+       column<&Row::transfer_ns>("transfer_ns"), column<&Row::exposed_ns>("exposed_ns"),
+       column<&Row::complete>("complete"), column<&Row::note>("note")});
+}
+
+Table unmatched_table(const JobReport& report) {
+  using Row = JobReport::UnmatchedRow;
+  return make_table<Row>(
+      "unmatched", report.unmatched,
+      {column<&Row::rank>("rank"), known_column<&Row::communicator>("communicator"), column<&Row::op>("op"),
+       column<&Row::dtype>("dtype"), column<&Row::reason>("reason"), column<&Row::kernel>("kernel"),
+       column<&Row::start_ns>("start_ns"), column<&Row::duration_ns>("duration_ns")});
+}
+
+Table diagnostics_table(const JobReport& report) {
+  return make_table<Finding>(
+      "diagnostics", report.diagnostics,
+      {column<&Finding::severity>("severity"), column<&Finding::code>("code"), column<&Finding::rank>("rank"),
+       column<&Finding::file>("file"), known_column<&Finding::byte_offset>("byte_offset"),
+       column<&Finding::count>("count"), column<&Finding::message>("message")});
+}
+
+}  // namespace
+
+std::vector<Table> tables_of(const JobReport& report) {
+  return {ranks_table(report),       clocks_table(report),     communicators_table(report),
+          collectives_table(report), stragglers_table(report), collective_ranks_table(report),
+          unmatched_table(report),   diagnostics_table(report)};
+}
+
+}  // namespace skewscope::report

@@ -1,0 +1,233 @@
+// The summary in at most 25 lines of 80 columns:
+//   verdict 2, why 2, next 1, job 4, late ranks 1 + 3, collectives 1 + 3, 3 blank lines, warnings 3, path 1 (24 in
+//   all).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "figures.h"
+#include "human_units.h"
+#include "skewscope/report.h"
+#include "verdict.h"
+
+namespace skewscope {
+namespace report {
+namespace {
+
+constexpr size_t kColumns = 80, kLabel = 9, kTop = 3;
+
+enum class Style : uint8_t { plain, bold, alarm, warning };
+
+struct Line {
+  std::string text;
+  Style style = Style::plain;
+};
+using Lines = std::vector<Line>;
+
+// `label`, then the words of `text` in at most `most` lines; what does not fit ends in "..".
+void add_wrapped(Lines& lines, std::string_view label, std::string_view text, size_t most, Style style = Style::plain) {
+  const size_t width = kColumns - kLabel;
+  for (size_t n = 1; n <= most && !text.empty(); ++n, label = "") {
+    size_t cut = text.size();
+    if (text_width(text) > width && n < most) {
+      cut = text.rfind(' ', std::min(text.size() - 1, width));
+      if (cut == std::string_view::npos || cut == 0) cut = text.size();
+    }
+    lines.push_back({pad(label, kLabel) + fit(text.substr(0, cut), width), style});
+    text.remove_prefix(std::min(text.size(), cut + 1));
+  }
+}
+
+std::string ranges(const std::vector<int64_t>& numbers) {
+  if (numbers.size() == 1) return fmt::format("step {}", numbers[0]);
+  const bool dense = numbers.back() - numbers.front() + 1 == std::ssize(numbers);
+  return dense ? fmt::format("steps {}-{}", numbers.front(), numbers.back())
+               : fmt::format("{} steps in {}-{}", numbers.size(), numbers.front(), numbers.back());
+}
+
+std::string plural(size_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string job_words(const JobReport::Job& job) {
+  std::string text = job.name.empty() ? "" : fit(job.name, 20) + ": ";
+  const size_t present = job.ranks_present.size();
+  text += job.ranks_missing.empty() ? plural(present, "rank") : fmt::format("{} of {} ranks", present, job.world_size);
+  text += job.hosts.empty() ? ", hosts unknown" : ", " + plural(job.hosts.size(), "node");
+  if (!job.steps.empty()) text += ", " + ranges(job.steps);
+  text += ", " + human_duration(job.window_ns);
+  if (job.sessions > 1) text += fmt::format(", {} sessions", job.sessions);
+  return text + (job.vendor.empty() ? "" : ", " + job.vendor);
+}
+
+std::string clock_words(const JobReport& report) {
+  size_t aligned = 0;
+  int64_t worst = -1;
+  std::set<std::string> methods;
+  for (const JobReport::Clock& clock : report.clocks) {
+    aligned += clock.aligned ? 1 : 0;
+    if (clock.aligned) worst = std::max(worst, clock.uncertainty_ns);
+    methods.insert(clock.method);
+  }
+  const std::string how = fmt::format("{}", fmt::join(methods, ", "));
+  if (aligned == 0) return fmt::format("as recorded: no collective ties them ({})", how);
+  std::string text = fmt::format("{} of {} tied by collectives ({})", aligned, report.clocks.size(), how);
+  text += worst < 0 ? ", error unknown" : fmt::format(", error +-{} at most", human_duration(worst));
+  return text;
+}
+
+void add_job(Lines& lines, const JobReport& report, const Figures& f) {
+  add_wrapped(lines, "Job", job_words(report.job), 1);
+  if (!report.clocks.empty()) add_wrapped(lines, "Clocks", clock_words(report), 1);
+  if (f.total_ns > 0) {
+    const auto percent = [&](int64_t part) { return human_percent(*share(part, f.total_ns)); };
+    add_wrapped(lines, "GPU time",
+                fmt::format("computing {}, exposed wait {}, exposed transfer {}, idle {}", percent(f.compute_ns),
+                            percent(f.exposed_wait_ns), percent(f.exposed_transfer_ns), percent(f.idle_ns)),
+                1);
+  }
+  const JobReport::Efficiency& e = report.efficiency;
+  if (e.parallel >= 0 && e.load_balance >= 0 && report.ranks.size() > 1) {
+    add_wrapped(lines, "POP",
+                fmt::format("parallel efficiency {:.2f} = load balance {:.2f} x communication {:.2f}", e.parallel,
+                            e.load_balance, e.communication),
+                1);
+  }
+}
+
+void add_stragglers(Lines& lines, const JobReport& report, const Figures& f) {
+  if (report.stragglers.empty()) return;
+  lines.push_back({});
+  lines.push_back(
+      {pad("Late ranks", 13) + pad("host", 17) + pad("last in", 22) + pad("wait caused", 18) + "pattern", Style::bold});
+  for (size_t i = 0; i < std::min(kTop, report.stragglers.size()); ++i) {
+    const JobReport::Straggler& s = report.stragglers[i];
+    const auto row =
+        std::find_if(report.ranks.begin(), report.ranks.end(), [&](const auto& r) { return r.rank == s.rank; });
+    const std::string host = row == report.ranks.end() || row->host.empty() ? "-" : fit(row->host, 16);
+    lines.push_back(
+        {pad(fmt::format("  rank {}", s.rank), 13) + pad(host, 17) +
+         pad(fmt::format("{} of {} ({})", s.late_count, s.late_candidates, human_percent(s.late_share)), 22) +
+         pad(fmt::format("{} ({})", human_duration(s.wait_caused_ns),
+                         human_percent(share(s.wait_caused_ns, f.wait_ns).value_or(0))),
+             18) +
+         fit(s.pattern.empty() ? "-" : s.pattern, 10)});
+  }
+}
+
+std::string communicator_name(const JobReport& report, int32_t id) {
+  for (const JobReport::CommunicatorRow& c : report.communicators) {
+    if (c.id == id) return c.desc.empty() ? c.name : c.desc;
+  }
+  return "?";
+}
+
+void add_collectives(Lines& lines, const JobReport& report) {
+  std::vector<const JobReport::CollectiveRow*> rows;
+  for (const JobReport::CollectiveRow& row : report.collectives) {
+    if (row.wait_ns.sum + row.transfer_ns.sum > 0) rows.push_back(&row);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](auto* a, auto* b) { return a->wait_ns.sum > b->wait_ns.sum; });
+  rows.resize(std::min(kTop, rows.size()));
+  if (rows.empty()) return;
+  lines.push_back({});
+  lines.push_back({pad("Most wait in", 30) + pad_left("size", 9) + pad_left("count", 9) + pad_left("wait", 10) +
+                       pad_left("transfer", 10) + pad_left("bus GB/s", 10),
+                   Style::bold});
+  for (const auto* row : rows) {
+    const Statistics& bus = row->bus_bandwidth_gb_per_s;
+    lines.push_back({pad(fmt::format("  {}, {}", row->op, communicator_name(report, row->communicator)), 30) +
+                     pad_left(row->bytes > 0 ? human_bytes(row->bytes) : "-", 9) +
+                     pad_left(fmt::format("{}", row->count), 9) +
+                     pad_left(human_duration(std::llround(row->wait_ns.sum)), 10) +
+                     pad_left(human_duration(std::llround(row->transfer_ns.sum)), 10) +
+                     pad_left(bus.count > 0 ? human_number(bus.median) : "-", 10)});
+  }
+}
+
+std::vector<std::string> warnings_of(const JobReport& report, const Figures& f) {
+  std::vector<std::string> out;
+  const JobReport::Job& job = report.job;
+  if (!job.ranks_missing.empty()) {
+    out.push_back(
+        fmt::format(
+            "{} of {} ranks have no trace: {}", job.ranks_missing.size(), job.world_size,
+            fmt::join(job.ranks_missing.begin(),
+                      job.ranks_missing.begin() + std::min<std::ptrdiff_t>(std::ssize(job.ranks_missing), 12), ", ")) +
+        (job.ranks_missing.size() > 12 ? ", .." : ""));
+  }
+  std::string counts;
+  if (const auto& m = report.matching; m.unmatched > 0) {
+    counts = fmt::format("{} of {} calls unmatched", m.unmatched, m.calls);
+  }
+  if (const int64_t incomplete = report.matching.incomplete_instances; incomplete > 0) {
+    counts += fmt::format("{}{} of {} collectives incomplete (wait is a lower bound)", counts.empty() ? "" : "; ",
+                          incomplete, f.instances);
+  }
+  if (!counts.empty()) out.push_back(counts);
+  std::set<std::string> files;
+  const Finding* worst = nullptr;
+  for (const Finding& finding : report.diagnostics) {
+    if (finding.severity == Severity::info || finding.file.empty()) continue;
+    files.insert(finding.file);
+    if (worst == nullptr) worst = &finding;
+  }
+  if (worst != nullptr) {
+    out.push_back(fmt::format("{} with problems, first: {}", plural(files.size(), "file"), worst->message));
+  }
+  return out;
+}
+
+const char* escape_of(Style style) {
+  switch (style) {
+    case Style::plain:
+      return "";
+    case Style::bold:
+      return "\x1b[1m";
+    case Style::alarm:
+      return "\x1b[1;31m";
+    case Style::warning:
+      return "\x1b[33m";
+  }
+  return "";
+}
+
+std::string text_of(const Lines& lines, bool color) {
+  std::string out;
+  for (const Line& line : lines) {
+    std::string text = fit(line.text, kColumns);
+    text.erase(text.find_last_not_of(' ') + 1);
+    const bool styled = color && line.style != Style::plain && !text.empty();
+    out += styled ? escape_of(line.style) + text + "\x1b[0m" : text;
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace report
+
+std::string terminal_summary(const JobReport& job_report, const std::string& output, bool color) {
+  using namespace report;
+  const Figures figures = figures_of(job_report);
+  const Verdict verdict = verdict_of(job_report, figures);
+  Lines lines;
+  add_wrapped(lines, "Verdict", verdict.verdict, 2,
+              verdict.severeness >= Severeness::high ? Style::alarm : Style::bold);
+  add_wrapped(lines, "Why", verdict.why, 2);
+  add_wrapped(lines, "Next", verdict.next, 1);
+  lines.push_back({});
+  add_job(lines, job_report, figures);
+  add_stragglers(lines, job_report, figures);
+  add_collectives(lines, job_report);
+  const std::vector<std::string> warnings = warnings_of(job_report, figures);
+  if (!warnings.empty() || !output.empty()) lines.push_back({});
+  for (const std::string& warning : warnings) add_wrapped(lines, "Warning", warning, 1, Style::warning);
+  if (!output.empty()) {
+    lines.push_back({pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)});
+  }
+  return text_of(lines, color);
+}
+
+}  // namespace skewscope

@@ -1,0 +1,23 @@
+// What the summary leads with: the verdict, why, and what to do next, in words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "figures.h"
+#include "skewscope/model/job_report.h"
+
+namespace skewscope::report {
+
+// Bands of a loss, as a share of the ranks' time (peers: TraceML). Shown with the number, never instead of it.
+enum class Severeness : uint8_t { small, noticeable, high, critical };
+constexpr double kNoticeable = 0.05, kHigh = 0.10, kCritical = 0.20;
+
+struct Verdict {
+  std::string verdict, why, next;
+  Severeness severeness = Severeness::small;
+};
+
+Verdict verdict_of(const JobReport& report, const Figures& figures);
+
+}  // namespace skewscope::report

@@ -1,0 +1,161 @@
+// Problem: a report directory must never look whole when it is not, and --force must never delete what is not ours.
+// Idea: everything is written into a sibling directory of a name that says so, COMPLETE last, and then takes the final
+// name in one step (rename, or exchange with the old report, which is then deleted). A crash leaves at most the
+// sibling. Ours is a directory that is empty, or holds a COMPLETE or a report.json that names a schema of skewscope.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "csv_file.h"
+#include "json_text.h"
+#include "skewscope/report.h"
+#include "sqlite_file.h"
+#include "table.h"
+
+namespace skewscope {
+namespace fs = std::filesystem;
+namespace report {
+namespace {
+
+constexpr std::array<std::string_view, 3> kFormats = {"json", "csv", "sqlite"};
+constexpr std::string_view kSchema = "skewscope.report/1";
+
+Error output_error(const std::string& what, const std::string& why) {
+  return {ErrorKind::output, fmt::format("{}: {}", what, why)};
+}
+
+// Without trailing slashes; a link to a directory is followed, so that the link stays and its target is replaced.
+fs::path final_path(const std::string& directory) {
+  fs::path path = fs::absolute(directory).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);
+  return error ? path : target;
+}
+
+bool names_our_schema(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string head(256, '\0');
+  in.read(head.data(), std::ssize(head));
+  head.resize(static_cast<size_t>(in.gcount()));
+  return head.find("skewscope.") != std::string::npos;
+}
+
+bool is_ours(const fs::path& directory) {
+  std::error_code error;
+  return fs::is_empty(directory, error) || names_our_schema(directory / "COMPLETE") ||
+         names_our_schema(directory / "report.json");
+}
+
+Result<Done> write_text(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), std::ssize(text));
+  file.close();
+  if (!file) return output_error("cannot write " + path.string(), std::strerror(errno));
+  return Done{};
+}
+
+Result<Done> write_tables(const JobReport& report, const fs::path& directory, bool csv, bool sqlite) {
+  const std::vector<Table> tables = tables_of(report);
+  if (csv) {
+    std::error_code error;
+    fs::create_directory(directory / "tables", error);
+    if (error) return output_error("cannot create " + (directory / "tables").string(), error.message());
+    for (const Table& table : tables) {
+      if (auto done = write_csv(table, directory / "tables" / (table.name + ".csv")); !done.ok()) return done;
+    }
+  }
+  return sqlite ? write_sqlite(tables, directory / "report.sqlite") : Result<Done>(Done{});
+}
+
+Result<Done> write_files(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options,
+                         const fs::path& directory) {
+  const auto wanted = [&](std::string_view format) {
+    return options.formats.empty() ||
+           std::find(options.formats.begin(), options.formats.end(), format) != options.formats.end();
+  };
+  if (auto done = write_text(directory / "summary.txt", terminal_summary(report, options.directory, false)); !done.ok())
+    return done;
+  if (auto done = write_text(directory / "diagnostics.json", diagnostics_json(report)); !done.ok()) return done;
+  if (wanted("json")) {
+    if (auto done = write_text(directory / "report.json", to_json(report, stamp)); !done.ok()) return done;
+  }
+  if (auto done = write_tables(report, directory, wanted("csv"), wanted("sqlite")); !done.ok()) return done;
+  return write_text(directory / "COMPLETE", fmt::format("{}\n", kSchema));
+}
+
+// Gives the whole directory `partial` the name `path`; what was there is deleted.
+Result<Done> take_place(const fs::path& partial, const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    fs::rename(partial, path, error);
+    if (error) return output_error("cannot create " + path.string(), error.message());
+    return Done{};
+  }
+  if (renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) != 0) {
+    // A file system that cannot exchange: for a moment neither report has the name.
+    const fs::path aside = partial.string() + ".old";
+    fs::rename(path, aside, error);
+    if (!error) fs::rename(partial, path, error);
+    if (error) {
+      std::error_code ignored;
+      fs::rename(aside, path, ignored);
+      return output_error("cannot replace " + path.string(), error.message());
+    }
+    fs::remove_all(aside, error);
+    return Done{};
+  }
+  fs::remove_all(partial, error);  // holds the old report now
+  return Done{};
+}
+
+}  // namespace
+}  // namespace report
+
+std::string partial_directory(const std::string& directory) {
+  return report::final_path(directory).string() + fmt::format(".partial-{}", getpid());
+}
+
+Result<Done> check_output(const WriteOptions& options) {
+  for (const std::string& format : options.formats) {
+    if (std::find(report::kFormats.begin(), report::kFormats.end(), format) == report::kFormats.end()) {
+      return Error{ErrorKind::usage,
+                   fmt::format("unknown format '{}': known are {}", format, fmt::join(report::kFormats, ", "))};
+    }
+  }
+  const fs::path path = report::final_path(options.directory);
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error))) return Done{};
+  if (!fs::is_directory(path, error)) return report::output_error(options.directory, "exists and is no directory");
+  if (!options.force) {
+    return report::output_error(options.directory, "exists already: choose another -o, or replace it with --force");
+  }
+  if (!report::is_ours(path)) {
+    return report::output_error(options.directory, "is no report of skewscope: --force does not delete it");
+  }
+  return Done{};
+}
+
+Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options) {
+  if (auto checked = check_output(options); !checked.ok()) return checked;
+  const fs::path path = report::final_path(options.directory);
+  const fs::path partial = partial_directory(options.directory);
+  std::error_code error;
+  fs::remove_all(partial, error);  // of a dead process that had our id
+  fs::create_directories(partial, error);
+  if (error) return report::output_error("cannot create " + partial.string(), error.message());
+  auto done = report::write_files(report, stamp, options, partial);
+  if (done.ok()) done = report::take_place(partial, path);
+  if (!done.ok()) fs::remove_all(partial, error);
+  return done;
+}
+
+}  // namespace skewscope
