@@ -56,7 +56,7 @@ INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def layer_of(path):
-    """The layer a file belongs to: (name, is a public header). Tests are the layer "tests/<folder>"."""
+    """The layer a file belongs to: (name, is a public header). Tests are the layer "tests/<folder>", what they share "tests/"."""
     parts = path.parts
     if parts[0] == "include":
         return (parts[2] if len(parts) > 3 else path.stem), True
@@ -64,7 +64,7 @@ def layer_of(path):
         return "collectives", path.suffix == ".h"
     if parts[0] == "src":
         return (parts[1] if len(parts) > 2 else path.stem), False
-    return f"tests/{parts[1]}", False
+    return ("tests/" + parts[1] if len(parts) > 2 else "tests/"), False
 
 
 def resolve(root, path, name):
@@ -80,7 +80,7 @@ def project_include_error(path, target):
     layer, is_public = layer_of(path)
     target_layer, target_is_public = layer_of(target)
     if layer.startswith("tests/"):
-        own = layer == f"tests/{target_layer}" or layer == target_layer or layer == "tests/bench"
+        own = target_layer in (layer, layer.removeprefix("tests/"), "tests/")
         return None if target_is_public or own else f"a test of another folder includes {target}"
     if target_layer.startswith("tests/"):
         return f"{target} is a test's"

@@ -86,6 +86,12 @@ class CheckLayers(unittest.TestCase):
         self.assert_caught(files | {"tests/align/fit.cc": '#include "src/ingest/reader.h"\n'},
                            "tests/align/fit.cc:1", "a test of another folder")
 
+    def test_a_test_may_see_what_all_tests_share_but_not_another_tests_headers(self):
+        files = {"tests/job_builder.h": "", "tests/align/fit.cc": '#include "../job_builder.h"\n'}
+        self.assert_clean(files)
+        self.assert_caught(files | {"tests/report/rows.h": "", "tests/align/a.cc": '#include "../report/rows.h"\n'},
+                           "tests/align/a.cc:1", "a test of another folder")
+
     def test_a_stage_that_is_not_in_the_table_is_caught(self):
         self.assert_caught({"src/guess/guess.cc": ""}, "src/guess/guess.cc:1", "layer guess is not in the table")
 
