@@ -20,14 +20,15 @@ enum class TraceVendor : uint8_t { nvidia, amd, cpu };  // cpu: gloo ranges, no 
 
 struct SimulateOptions {
   std::string directory;
-  bool force = false;
+  bool force = false;       // replace `directory` if it is empty or a simulated job; anything else is never replaced
   std::string compression;  // "", "gzip", "zstd"
   uint64_t seed = 1;
   TraceStyle style = TraceStyle::era_d;
   TraceVendor vendor = TraceVendor::nvidia;
   int32_t nodes = 2, gpus_per_node = 4;
-  int32_t tp = 4, pp = 1;  // data parallel size = nodes * gpus_per_node / (tp * pp)
-  int32_t steps = 10, layers = 8;
+  int32_t tp = 4, pp = 1;                // data parallel size = nodes * gpus_per_node / (tp * pp)
+  int32_t dp = 0;                        // 0: as above; else checked to be that
+  int32_t steps = 10, layers = 8;        // pp divides layers
   int32_t first_step = 100;              // number of the first ProfilerStep
   int64_t layer_compute_ns = 1'000'000;  // mean per layer and direction; lognormal, cv 2 %
   double clock_offset_ms = 0;            // node clocks uniform in +- this
@@ -53,7 +54,8 @@ struct SimulateOptions {
   int32_t python_rows_per_kernel = 0;  // filler: python_function rows
 };
 
-// Writes one trace per rank and truth.json beside them. Errors: usage (sizes that do not divide), output.
+// Writes one trace per rank and truth.json beside them. The layout of truth.json is described in
+// src/simulate/README.md. Equal options give equal bytes. Errors: usage (sizes that do not divide), output.
 Result<Done> simulate_job(const SimulateOptions& options);
 
 }  // namespace skewscope

@@ -1,0 +1,114 @@
+#include "simulate_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace skewscope::cli {
+namespace {
+
+struct RankValue {
+  int32_t rank;
+  double value;
+};
+
+// RANK:VALUE, the form of all options about one rank.
+RankValue parse_rank_value(const std::string& flag, const std::string& text) {
+  const size_t colon = text.find(':');
+  RankValue parsed{};
+  bool good = colon != std::string::npos;
+  if (good) {
+    const char* middle = text.data() + colon;
+    const char* last = text.data() + text.size();
+    const auto rank = std::from_chars(text.data(), middle, parsed.rank);
+    const auto value = std::from_chars(middle + 1, last, parsed.value);
+    good = rank.ec == std::errc() && rank.ptr == middle && value.ec == std::errc() && value.ptr == last &&
+           std::isfinite(parsed.value);
+  }
+  if (!good) throw CLI::ValidationError(flag, fmt::format("'{}' is not RANK:NUMBER, such as 3:1.5", text));
+  return parsed;
+}
+
+// Repeatable; `store` appends one value.
+template <class Store>
+void add_rank_option(CLI::App& command, const std::string& flag, const std::string& type, const std::string& help,
+                     Store store) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          flag,
+          [flag, store](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) store(parse_rank_value(flag, text));
+          },
+          help)
+      ->type_name(type);
+}
+
+void add_sizes(CLI::App& command, SimulateOptions& options) {
+  command.add_option("--nodes", options.nodes, "Nodes of the job")->capture_default_str();
+  command.add_option("--gpus", options.gpus_per_node, "GPUs (ranks) per node")->capture_default_str();
+  command.add_option("--tp", options.tp, "Tensor-parallel size")->capture_default_str();
+  command.add_option("--pp", options.pp, "Pipeline stages")->capture_default_str();
+  command.add_option("--dp", options.dp, "Data-parallel size; checked: nodes x gpus = tp x dp x pp");
+  command.add_option("--steps", options.steps, "Training steps")->capture_default_str();
+  command.add_option("--first-step", options.first_step, "Number of the first step")->capture_default_str();
+  command.add_option("--layers", options.layers, "Layers of the model; pp must divide them")->capture_default_str();
+  command.add_option("--layer-compute-ns", options.layer_compute_ns, "Mean compute time per layer and direction")
+      ->capture_default_str();
+}
+
+void add_disturbances(CLI::App& command, SimulateOptions& options) {
+  command.add_option("--clock-offset-ms", options.clock_offset_ms, "Node clocks are off by up to this, either way");
+  command.add_option("--clock-drift-ppm", options.clock_drift_ppm, "Node clocks drift by up to this, either way");
+  add_rank_option(command, "--slow-rank", "RANK:FACTOR", "This rank computes FACTOR times as long; repeatable",
+                  [&options](RankValue v) {
+                    options.slow_ranks.push_back({v.rank, v.value});
+                  });
+  add_rank_option(command, "--host-gap", "RANK:MS", "This rank's host stalls for MS once a step; repeatable",
+                  [&options](RankValue v) {
+                    options.host_gaps.push_back({v.rank, std::llround(v.value * 1e6)});
+                  });
+  add_rank_option(command, "--late-window", "RANK:STEPS", "This rank's recording starts STEPS later; repeatable",
+                  [&options](RankValue v) {
+                    options.late_windows.push_back({v.rank, static_cast<int32_t>(std::llround(v.value))});
+                  });
+  command.add_option("--lost-kernels", options.lost_kernels, "Share (0..1) of GPU rows missing, at random");
+  command.add_option("--missing-rank", options.missing_ranks, "This rank leaves no file; repeatable");
+}
+
+void add_form(CLI::App& command, SimulateOptions& options) {
+  static const std::map<std::string, TraceVendor> vendors = {
+      {"nvidia", TraceVendor::nvidia}, {"amd", TraceVendor::amd}, {"cpu", TraceVendor::cpu}};
+  static const std::map<std::string, TraceStyle> styles = {
+      {"a", TraceStyle::era_a}, {"c", TraceStyle::era_c}, {"d", TraceStyle::era_d}, {"e", TraceStyle::era_e}};
+  static const std::map<std::string, std::string> compressions = {{"none", ""}, {"gzip", "gzip"}, {"zstd", "zstd"}};
+  command.add_option("--vendor", options.vendor, "nvidia, amd, or cpu (gloo)")
+      ->transform(CLI::CheckedTransformer(vendors).description(""))
+      ->type_name("NAME");
+  command.add_option("--style", options.style, "Build that wrote the traces: a (2023), c (2024), d (2025), e (2026)")
+      ->transform(CLI::CheckedTransformer(styles).description(""))
+      ->type_name("ERA");
+  command.add_option("--compression", options.compression, "none, gzip or zstd")
+      ->transform(CLI::CheckedTransformer(compressions).description(""))
+      ->type_name("NAME");
+  command.add_option("--seed", options.seed, "Equal seeds and options give equal bytes")->capture_default_str();
+  command.add_option("--cpu-rows", options.cpu_rows_per_kernel, "Filler: cpu_op rows per kernel")
+      ->capture_default_str();
+  command.add_option("--python-rows", options.python_rows_per_kernel, "Filler: python_function rows per kernel")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_simulate_options(CLI::App& command, SimulateOptions& options) {
+  command.add_option("-o,--output", options.directory, "Folder to make")->required()->type_name("DIR");
+  command.add_flag("--force", options.force, "Replace the folder if it is a simulated job");
+  add_sizes(command, options);
+  add_disturbances(command, options);
+  add_form(command, options);
+}
+
+}  // namespace skewscope::cli

@@ -1,0 +1,40 @@
+#include "job.h"
+
+#include "random.h"
+
+namespace skewscope::simulate {
+namespace {
+
+constexpr uint64_t kLossStream = 103;
+
+}  // namespace
+
+bool Job::kernel_lost(int32_t step, int32_t rank, int32_t op) const {
+  if (options.lost_kernels <= 0) return false;
+  const uint64_t place = mix(mix(static_cast<uint64_t>(step), static_cast<uint64_t>(rank)), static_cast<uint64_t>(op));
+  return Random(mix(mix(options.seed, kLossStream), place)).uniform() < options.lost_kernels;
+}
+
+int64_t Job::seq(int32_t step, int32_t rank, const Op& op) const {
+  const int64_t steps_before = int64_t{options.first_step} + step;
+  if (op.p2p_index >= 0) return steps_before * program(rank).p2p_calls + op.p2p_index + 1;
+  return steps_before * slots_per_step(op.axis, options, topology) + op.slot + 1;
+}
+
+Job make_job(const SimulateOptions& options) {
+  Job job;
+  job.options = options;
+  job.topology = make_topology(options.nodes, options.gpus_per_node, options.tp, options.pp);
+  for (int32_t stage = 0; stage < options.pp; ++stage) {
+    job.programs.push_back(make_program(options, job.topology, stage));
+  }
+  job.clocks = make_clocks(options, job.topology);
+  job.traits.resize(static_cast<size_t>(job.topology.ranks));
+  for (const auto& slow : options.slow_ranks) job.traits[static_cast<size_t>(slow.rank)].slow_factor = slow.factor;
+  for (const auto& gap : options.host_gaps) job.traits[static_cast<size_t>(gap.rank)].host_gap_ns = gap.gap_ns;
+  for (const auto& late : options.late_windows) job.traits[static_cast<size_t>(late.rank)].late_steps = late.steps;
+  for (const int32_t rank : options.missing_ranks) job.traits[static_cast<size_t>(rank)].has_file = false;
+  return job;
+}
+
+}  // namespace skewscope::simulate

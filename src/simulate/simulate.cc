@@ -1,0 +1,146 @@
+// The story: check the options, then step by step: true time of all ranks, rows of all ranks, truth. Everything is
+// written to a sibling folder that takes its name only when it is whole.
+#include "skewscope/simulate.h"
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+
+#include <atomic>
+#include <filesystem>
+
+#include "job.h"
+#include "rank_writer.h"
+#include "timeline.h"
+#include "truth.h"
+
+namespace skewscope {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace simulate;
+
+Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
+Error output(std::string message) { return {ErrorKind::output, std::move(message)}; }
+
+Result<Done> check_sizes(const SimulateOptions& o) {
+  if (o.directory.empty()) return usage("simulate: no output directory given");
+  for (const auto& [value, name, limit] :
+       {std::tuple{o.nodes, "nodes", 65536}, std::tuple{o.gpus_per_node, "GPUs per node", 64},
+        std::tuple{o.tp, "tp", 65536}, std::tuple{o.pp, "pp", 65536}, std::tuple{o.steps, "steps", 10'000'000},
+        std::tuple{o.layers, "layers", 10'000}}) {
+    if (value < 1 || value > limit) return usage(fmt::format("simulate: {} is {}, must be 1..{}", name, value, limit));
+  }
+  const int64_t ranks = int64_t{o.nodes} * o.gpus_per_node;
+  if (ranks > 65536) return usage(fmt::format("simulate: {} ranks are more than 65536", ranks));
+  if (ranks % (int64_t{o.tp} * o.pp) != 0) {
+    return usage(fmt::format("simulate: {} ranks do not divide into tp {} x pp {}", ranks, o.tp, o.pp));
+  }
+  if (o.dp != 0 && int64_t{o.dp} * o.tp * o.pp != ranks) {
+    return usage(fmt::format("simulate: tp {} x dp {} x pp {} is not {} ranks", o.tp, o.dp, o.pp, ranks));
+  }
+  if (o.layers % o.pp != 0) return usage(fmt::format("simulate: {} layers do not divide into pp {}", o.layers, o.pp));
+  if (o.compression != "" && o.compression != "gzip" && o.compression != "zstd") {
+    return usage(fmt::format("simulate: compression '{}' is none of gzip, zstd", o.compression));
+  }
+  if (!(o.lost_kernels >= 0 && o.lost_kernels <= 1)) return usage("simulate: the share of lost kernels must be 0..1");
+  if (o.layer_compute_ns < 1000) return usage("simulate: a layer must compute for 1000 ns at least");
+  if (o.first_step < 0 || o.cpu_rows_per_kernel < 0 || o.python_rows_per_kernel < 0) {
+    return usage("simulate: first step and rows per kernel must not be negative");
+  }
+  if (!(o.clock_offset_ms >= 0 && o.clock_offset_ms <= 1e6 && o.clock_drift_ppm >= 0 && o.clock_drift_ppm <= 1e4)) {
+    return usage("simulate: clock offset must be 0..1e6 ms and drift 0..1e4 ppm");
+  }
+  return Done{};
+}
+
+Result<Done> check_ranks(const SimulateOptions& o) {
+  const int32_t ranks = o.nodes * o.gpus_per_node;
+  std::vector<std::pair<int32_t, const char*>> named;
+  for (const auto& slow : o.slow_ranks) {
+    named.emplace_back(slow.rank, "slow rank");
+    if (!(slow.factor > 0 && slow.factor <= 1000)) return usage("simulate: a slow rank's factor must be in (0, 1000]");
+  }
+  for (const auto& gap : o.host_gaps) {
+    named.emplace_back(gap.rank, "host gap");
+    if (gap.gap_ns < 0) return usage("simulate: a host gap must not be negative");
+  }
+  for (const auto& late : o.late_windows) {
+    named.emplace_back(late.rank, "late window");
+    if (late.steps < 0) return usage("simulate: a late window must not be negative");
+  }
+  for (const int32_t rank : o.missing_ranks) named.emplace_back(rank, "missing rank");
+  for (const auto& [rank, what] : named) {
+    if (rank < 0 || rank >= ranks) return usage(fmt::format("simulate: {} {} is not in 0..{}", what, rank, ranks - 1));
+  }
+  return Done{};
+}
+
+// An existing folder is replaced only with --force, and only if it is empty or a simulated job.
+Result<Done> check_target(const SimulateOptions& options) {
+  std::error_code ignored;
+  const fs::path target = options.directory;
+  if (!fs::exists(target, ignored)) return Done{};
+  if (!options.force) return output(fmt::format("{} exists; --force replaces it", options.directory));
+  if (!fs::is_directory(target, ignored) ||
+      !(fs::is_empty(target, ignored) || fs::exists(target / "truth.json", ignored))) {
+    return output(fmt::format("{} is no simulated job; it is not replaced, choose another name", options.directory));
+  }
+  return Done{};
+}
+
+bool write_job(const Job& job, const std::string& directory) {
+  std::vector<RankWriter> writers;
+  writers.reserve(static_cast<size_t>(job.topology.ranks));
+  for (int32_t rank = 0; rank < job.topology.ranks; ++rank) writers.emplace_back(job, rank, directory);
+  TruthWriter truth(job, directory);
+  TimelineEngine engine(job);
+  std::atomic<bool> fine{true};
+  const auto for_each_writer = [&](const auto& work) {
+    tbb::parallel_for(int32_t{0}, job.topology.ranks, [&](int32_t rank) {
+      if (job.trait(rank).has_file && fine && !work(rank, writers[static_cast<size_t>(rank)])) fine = false;
+    });
+  };
+  for (int32_t step = 0; step < job.options.steps && fine; ++step) {
+    const StepTimeline& timeline = engine.next_step();
+    for_each_writer([&](int32_t rank, RankWriter& writer) {
+      if (step < job.trait(rank).late_steps) return true;
+      return writer.write_step(step, timeline.ranks[static_cast<size_t>(rank)]);
+    });
+    if (!truth.write_step(step, timeline)) fine = false;
+  }
+  for_each_writer([](int32_t, RankWriter& writer) { return writer.finish(); });
+  return fine && truth.finish(writers);
+}
+
+Result<Done> replace(const fs::path& made, const fs::path& target) {
+  std::error_code error;
+  fs::remove_all(target, error);
+  if (!error) fs::rename(made, target, error);
+  if (!error) return Done{};
+  std::error_code ignored;
+  fs::remove_all(made, ignored);
+  return output(fmt::format("{} cannot be written: {}", target.string(), error.message()));
+}
+
+}  // namespace
+
+Result<Done> simulate_job(const SimulateOptions& options) {
+  for (const auto check : {check_sizes, check_ranks, check_target}) {
+    auto result = check(options);
+    if (!result.ok()) return result;
+  }
+  fs::path target = fs::path(options.directory).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();
+  const fs::path partial = target.string() + ".partial";
+  std::error_code error;
+  fs::remove_all(partial, error);
+  fs::create_directories(partial, error);
+  if (error) return output(fmt::format("{} cannot be made: {}", partial.string(), error.message()));
+  if (!write_job(make_job(options), partial.string())) {
+    fs::remove_all(partial, error);
+    return output(fmt::format("a trace in {} cannot be written; is the disk full?", partial.string()));
+  }
+  return replace(partial, target);
+}
+
+}  // namespace skewscope

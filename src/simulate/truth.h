@@ -1,0 +1,32 @@
+// truth.json: what really happened, beside the traces. Its layout is described in README.md.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "event_text.h"
+#include "job.h"
+#include "rank_writer.h"
+#include "timeline.h"
+#include "trace_sink.h"
+
+namespace skewscope::simulate {
+
+class TruthWriter {
+ public:
+  TruthWriter(const Job& job, const std::string& directory);
+  // Each false when the file cannot be written.
+  bool write_step(int32_t step, const StepTimeline& timeline);
+  bool finish(const std::vector<RankWriter>& writers);
+
+ private:
+  void print_instance(int32_t step, const Instance& instance, const StepTimeline& timeline);
+  bool flush();
+
+  const Job& job_;
+  TraceSink sink_;
+  Text text_;
+  bool first_ = true;
+};
+
+}  // namespace skewscope::simulate
