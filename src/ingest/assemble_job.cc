@@ -1,0 +1,262 @@
+#include "assemble_job.h"
+
+#include <algorithm>
+#include <cassert>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "group_members.h"
+#include "sessions.h"
+
+namespace skewscope::ingest {
+namespace {
+
+class Assembler {
+ public:
+  Assembler(std::vector<ReadFile>& files, const RankOverrides& overrides, const std::vector<int32_t>& only_ranks)
+      : files_(files), overrides_(overrides), only_ranks_(only_ranks.begin(), only_ranks.end()) {
+    result_.places.resize(files.size());
+  }
+
+  Result<AssembledJob> assemble() {
+    place_ranks();
+    if (usable_.empty()) return Error{ErrorKind::no_input, why_nothing_is_usable()};
+    keep_only_ranks();
+    if (kept_.empty()) return Error{ErrorKind::no_input, "--ranks: none of the traces found has one of these ranks"};
+    place_sessions();
+    resolve_communicators();
+    collect_findings();
+    for (const size_t i : kept_) add_trace(files_[i]);
+    describe_job();
+    report_missing_ranks();
+    sort_findings(result_.job.findings);
+    assert(check_invariants(result_.job).empty());
+    return std::move(result_);
+  }
+
+ private:
+  std::string why_nothing_is_usable() const {
+    std::string message = "no usable trace among " + std::to_string(files_.size()) + " files";
+    for (const ReadFile& file : files_) {
+      if (!file.linked.findings.empty()) {
+        return message + "; " + file.evidence.file + ": " + file.linked.findings.back().message;
+      }
+    }
+    return message;
+  }
+
+  void add_findings(const Findings& findings) {
+    result_.job.findings.insert(result_.job.findings.end(), findings.begin(), findings.end());
+  }
+
+  void place_ranks() {
+    std::vector<RankEvidence> evidence;
+    for (size_t i = 0; i < files_.size(); ++i) {
+      if (!files_[i].usable) continue;
+      usable_.push_back(i);
+      evidence.push_back(files_[i].evidence);
+    }
+    const ResolvedRanks ranks = resolve_ranks(evidence, overrides_);
+    for (size_t k = 0; k < usable_.size(); ++k) {
+      FilePlace& place = result_.places[usable_[k]];
+      place.rank = ranks.files[k].rank;
+      place.rank_source = ranks.files[k].source;
+      if (ranks.files[k].synthetic) synthetic_.insert(usable_[k]);
+    }
+    result_.job.world_size = ranks.world_size;
+    result_.job.world_size_source = ranks.world_size_source;
+    add_findings(ranks.findings);
+  }
+
+  void keep_only_ranks() {
+    for (const size_t i : usable_) {
+      if (only_ranks_.empty() || only_ranks_.count(result_.places[i].rank.value) > 0) kept_.push_back(i);
+    }
+  }
+
+  void place_sessions() {
+    std::vector<Capture> captures;
+    for (const size_t i : kept_) {
+      const ReadFile& file = files_[i];
+      captures.push_back({file.evidence.file, result_.places[i].rank, file.evidence.name.capture,
+                          file.evidence.name.capture_number, file.evidence.first_event, file.evidence.last_event,
+                          static_cast<int64_t>(file.linked.trace.calls.size())});
+    }
+    const AssignedSessions sessions = assign_sessions(captures);
+    add_findings(sessions.findings);
+    result_.job.sessions = sessions.sessions;
+    std::vector<size_t> in_job;
+    for (size_t k = 0; k < kept_.size(); ++k) {
+      FilePlace& place = result_.places[kept_[k]];
+      place.session = sessions.of_capture[k];
+      if (place.session.known()) in_job.push_back(kept_[k]);
+    }
+    kept_ = std::move(in_job);
+    std::sort(kept_.begin(), kept_.end(), [&](size_t a, size_t b) {
+      return std::tie(result_.places[a].session, result_.places[a].rank) <
+             std::tie(result_.places[b].session, result_.places[b].rank);
+    });
+  }
+
+  void resolve_communicators() {
+    std::vector<TraceGroups> traces;
+    for (const size_t i : kept_) {
+      traces.push_back({result_.places[i].rank, synthetic_.count(i) > 0, files_[i].evidence.file,
+                        &files_[i].evidence.distributed.groups, &files_[i].linked.groups});
+    }
+    ResolvedGroups groups = resolve_groups(traces);
+    add_findings(groups.findings);
+    result_.job.communicators = std::move(groups.communicators);
+    for (size_t t = 0; t < kept_.size(); ++t) set_communicators(files_[kept_[t]].linked, groups.of_mention[t]);
+  }
+
+  void set_communicators(LinkedTrace& linked, const std::vector<CommunicatorId>& of_mention) const {
+    for (size_t i = 0; i < linked.trace.calls.size(); ++i) {
+      CollectiveCall& call = linked.trace.calls[i];
+      const OpenCall& open = linked.open_calls[i];
+      if (open.group < 0) continue;
+      call.communicator = of_mention[static_cast<size_t>(open.group)];
+      if (!call.communicator.known()) continue;
+      const Communicator& communicator = result_.job.communicators[call.communicator];
+      call.root = member(communicator, open.root_in_group);
+      if (!call.peer.known()) call.peer = member(communicator, open.peer_in_group);
+    }
+  }
+
+  // Member number `position` of the group; none where the list is not known in full.
+  static Rank member(const Communicator& communicator, int64_t position) {
+    const bool listed = communicator.members_known() && position >= 0 && position < communicator.size;
+    return listed ? communicator.members[static_cast<size_t>(position)] : Rank();
+  }
+
+  void collect_findings() {
+    for (size_t i = 0; i < files_.size(); ++i) {
+      for (Finding& finding : files_[i].linked.findings) {
+        if (!finding.rank.known()) finding.rank = result_.places[i].rank;
+      }
+      add_findings(files_[i].linked.findings);
+    }
+    for (Finding& finding : result_.job.findings) {
+      if (finding.rank.known() || finding.file.empty()) continue;
+      for (size_t i = 0; i < files_.size(); ++i) {
+        if (files_[i].evidence.file == finding.file) finding.rank = result_.places[i].rank;
+      }
+    }
+  }
+
+  // Names get ids of the job's table in order of first use, trace by trace.
+  void add_trace(ReadFile& file) {
+    const FilePlace& place = result_.places[static_cast<size_t>(&file - files_.data())];
+    RankTrace trace = std::move(file.linked.trace);
+    trace.rank = place.rank;
+    trace.session = place.session;
+    trace.rank_source = place.rank_source;
+    std::vector<StringId> job_id(file.linked.strings.size());
+    for (StringId& name : trace.gpu.name) {
+      StringId& id = job_id[name.index()];
+      if (!id.known()) id = result_.job.strings.intern(file.linked.strings.view(name));
+      name = id;
+    }
+    file.linked.strings = StringTable();
+    result_.job.traces.push_back(std::move(trace));
+  }
+
+  void describe_job() {
+    JobTrace& job = result_.job;
+    bool amd = false, nvidia = false;
+    for (const RankTrace& trace : job.traces) {
+      if (trace.gpu.size() == 0) continue;
+      (trace.amd ? amd : nvidia) = true;
+    }
+    job.vendor = amd && nvidia ? "mixed" : amd ? "amd" : nvidia ? "nvidia" : "cpu";
+    for (const ReadFile& file : files_) {
+      job.bytes_read += file.bytes;
+      job.events_read += file.events;
+    }
+    job.name = recorded_name();
+    if (job.name.empty()) job.name = folder_name();
+  }
+
+  // The name most traces carry; the first one on a tie.
+  std::string recorded_name() const {
+    std::map<std::string, int64_t> names;
+    for (const size_t i : kept_) ++names[files_[i].job_name];
+    names.erase("");
+    const auto most =
+        std::max_element(names.begin(), names.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == names.end() ? "" : most->first;
+  }
+
+  // Base name of the deepest folder that holds all traces.
+  std::string folder_name() const {
+    namespace fs = std::filesystem;
+    fs::path common;
+    for (const size_t i : kept_) {
+      const fs::path folder = fs::absolute(files_[i].evidence.file).lexically_normal().parent_path();
+      if (i == kept_.front()) common = folder;
+      fs::path shared;
+      auto b = folder.begin();
+      for (auto a = common.begin(); a != common.end() && b != folder.end() && *a == *b; ++a, ++b) shared /= *a;
+      common = shared;
+    }
+    return common.filename().string();
+  }
+
+  void report_missing_ranks() {
+    JobTrace& job = result_.job;
+    std::vector<int32_t> expected(only_ranks_.begin(), only_ranks_.end());
+    if (expected.empty()) {
+      for (int32_t rank = 0; rank < job.world_size; ++rank) expected.push_back(rank);
+    }
+    std::string message;
+    int64_t count = 0;
+    for (int32_t session = 0; session < job.sessions; ++session) {
+      std::set<int32_t> present;
+      for (const RankTrace& trace : job.traces) {
+        if (trace.session.value == session) present.insert(trace.rank.value);
+      }
+      std::vector<int32_t> missing;
+      std::set_difference(expected.begin(), expected.end(), present.begin(), present.end(),
+                          std::back_inserter(missing));
+      if (missing.empty()) continue;
+      count += static_cast<int64_t>(missing.size());
+      message += (message.empty() ? "no trace of rank " : "; ") + as_ranges(missing);
+      if (job.sessions > 1) message += " in session " + std::to_string(session);
+    }
+    if (message.empty()) return;
+    job.findings.push_back({Severity::warning, "missing-ranks", "", Rank(), -1, count,
+                            message + ": instances they belong to are incomplete, their waits lower bounds"});
+  }
+
+  std::vector<ReadFile>& files_;
+  const RankOverrides& overrides_;
+  const std::set<int32_t> only_ranks_;
+  std::vector<size_t> usable_, kept_;  // rows of files_; kept_ by (session, rank) once sessions are known
+  std::set<size_t> synthetic_;
+  AssembledJob result_;
+};
+
+}  // namespace
+
+Result<AssembledJob> assemble_job(std::vector<ReadFile>& files, const RankOverrides& overrides,
+                                  const std::vector<int32_t>& only_ranks) {
+  return Assembler(files, overrides, only_ranks).assemble();
+}
+
+std::string as_ranges(const std::vector<int32_t>& numbers, size_t most) {
+  std::string text;
+  size_t ranges = 0;
+  for (size_t i = 0; i < numbers.size();) {
+    if (++ranges > most) return text + " and " + std::to_string(numbers.size() - i) + " more";
+    size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
+    if (last > i) text += "-" + std::to_string(numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+}  // namespace skewscope::ingest

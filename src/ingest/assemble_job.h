@@ -1,0 +1,31 @@
+// The job from its files: ranks, sessions, communicators, one string table.
+#pragma once
+
+#include <vector>
+
+#include "rank_overrides.h"
+#include "read_files.h"
+#include "skewscope/base/result.h"
+#include "skewscope/model/job_trace.h"
+
+namespace skewscope::ingest {
+
+struct FilePlace {
+  Rank rank;  // none: not a rank
+  std::string rank_source;
+  SessionId session;  // none: left out of the job
+};
+
+struct AssembledJob {
+  JobTrace job;
+  std::vector<FilePlace> places;  // row = row of `files`
+};
+
+// Takes the linked traces of `files`. Errors: no_input when no file is usable or `only_ranks` leaves none.
+Result<AssembledJob> assemble_job(std::vector<ReadFile>& files, const RankOverrides& overrides,
+                                  const std::vector<int32_t>& only_ranks);
+
+// "2-5, 7": sorted numbers as ranges, the rest counted after `most` ranges.
+std::string as_ranges(const std::vector<int32_t>& numbers, size_t most = 8);
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,205 @@
+// Problem: since 2020 the metadata of a collective has moved from nowhere, to the CPU op, to the kernel's own
+// arguments, and single fields (the root, start and stride) stand on the CPU op only. Idea: take the best record that
+// tells the operation, then fill each field it lacks from the next ones. The op over a kernel is found by External id,
+// or by which range of the launching thread contains the start of the launch. Sources: kineto-format.md, sections 5 to
+// 7; PyTorch ParamCommsUtils; libkineto output_json.cpp. Cost: O(log ranges) per call.
+#include "call_metadata.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace skewscope::ingest {
+namespace {
+
+constexpr std::string_view kRecordOp = "record_param_comms";
+
+int64_t stream_key(int32_t device, int32_t stream) { return (static_cast<int64_t>(device) << 32) + stream; }
+
+RangeIndex index_host_ranges(const FileContent& content) {
+  std::vector<RangeIndex::Range> ranges;
+  for (size_t i = 0; i < content.comm_ops.size(); ++i) {
+    const CommOpRow& op = content.comm_ops[i];
+    ranges.push_back({op.thread, op.start, op.duration_ns, static_cast<int32_t>(i)});
+  }
+  return RangeIndex(std::move(ranges));
+}
+
+RangeIndex index_gpu_ranges(const FileContent& content) {
+  std::vector<RangeIndex::Range> ranges;
+  for (size_t i = 0; i < content.gpu_annotations.size(); ++i) {
+    const GpuAnnotationRow& row = content.gpu_annotations[i];
+    ranges.push_back({stream_key(row.device, row.stream), row.start, row.duration_ns, static_cast<int32_t>(i)});
+  }
+  return RangeIndex(std::move(ranges));
+}
+
+// Until 2023 the External id of every GPU row was its own correlation: an id, but of nothing.
+bool external_ids_equal_correlations(const std::vector<GpuRow>& gpu) {
+  return std::all_of(gpu.begin(), gpu.end(),
+                     [](const GpuRow& row) { return row.external_id < 0 || row.external_id == row.correlation; });
+}
+
+template <class T>
+void fill(T& field, T absent, T other) {
+  if (field == absent) field = other;
+}
+
+void fill_absent(CommArgs& args, const CommArgs& other) {
+  fill(args.collective_name, StringId(), other.collective_name);
+  fill(args.dtype, StringId(), other.dtype);
+  fill(args.group_name, StringId(), other.group_name);
+  fill(args.group_description, StringId(), other.group_description);
+  fill(args.group_ranks, StringId(), other.group_ranks);
+  for (int64_t CommArgs::*field :
+       {&CommArgs::in_elements, &CommArgs::out_elements, &CommArgs::group_size, &CommArgs::rank, &CommArgs::rank_start,
+        &CommArgs::rank_stride, &CommArgs::peer, &CommArgs::seq}) {
+    fill<int64_t>(args.*field, -1, other.*field);
+  }
+  fill<uint64_t>(args.comms_id, 0, other.comms_id);
+}
+
+// "nccl:send 0->1" names both ends inside the group, the own one first: the other one.
+int64_t peer_in_annotation(std::string_view name) {
+  size_t arrow = name.find("->");
+  if (arrow == std::string_view::npos) arrow = name.find("<-");
+  if (arrow == std::string_view::npos) return -1;
+  int64_t peer = -1;
+  std::from_chars(name.data() + arrow + 2, name.data() + name.size(), peer);
+  return peer;
+}
+
+}  // namespace
+
+MetadataFinder::MetadataFinder(const FileContent& content)
+    : content_(content),
+      external_ids_carry_nothing_(external_ids_equal_correlations(content.gpu)),
+      host_ranges_(index_host_ranges(content)),
+      gpu_ranges_(index_gpu_ranges(content)) {
+  for (size_t i = 0; i < content.comm_ops.size(); ++i) {
+    const CommOpRow& op = content.comm_ops[i];
+    const std::string_view text = name(op.name);
+    Role role = Role::other;
+    if (text == kRecordOp) {
+      role = Role::record;
+    } else if (kind_from_annotation(text)) {
+      role = Role::range;
+    } else if (text.find("::") != std::string_view::npos) {
+      role = Role::custom;
+    }
+    roles_.push_back(role);
+    const bool linkable = role == Role::record || role == Role::custom;
+    if (linkable && op.external_id > 0) by_external_id_.emplace(op.external_id, static_cast<int32_t>(i));
+  }
+}
+
+// nullptr for rows without arguments and for operations that are none: "wait", "init".
+const CommArgs* MetadataFinder::useful_args(int32_t row) const {
+  if (row < 0) return nullptr;
+  const CommArgs& args = content_.comm_args[static_cast<size_t>(row)];
+  return args.any() && kind_from_operation_name(name(args.collective_name)) ? &args : nullptr;
+}
+
+const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const LaunchRow* launch) const {
+  const auto fits = [&](int32_t i) {
+    const CommOpRow& op = content_.comm_ops[static_cast<size_t>(i)];
+    // A record without arguments is one of an old build; one with arguments that name no operation is a wait.
+    const bool bare = op.args < 0 || !content_.comm_args[static_cast<size_t>(op.args)].any();
+    return roles_[static_cast<size_t>(i)] == role && (bare || useful_args(op.args) != nullptr);
+  };
+  if (!external_ids_carry_nothing_) {
+    const auto by_id = by_external_id_.find(row.external_id);
+    if (by_id != by_external_id_.end() && fits(by_id->second)) {
+      return &content_.comm_ops[static_cast<size_t>(by_id->second)];
+    }
+  }
+  const int32_t over = launch == nullptr ? -1 : host_ranges_.innermost(launch->thread, launch->start, fits);
+  return over < 0 ? nullptr : &content_.comm_ops[static_cast<size_t>(over)];
+}
+
+const GpuAnnotationRow* MetadataFinder::gpu_range_over(const GpuRow& row) const {
+  const LocalNs end = row.start + row.duration_ns;
+  const int32_t over = gpu_ranges_.innermost(stream_key(row.device, row.stream), row.start, [&](int32_t i) {
+    const GpuAnnotationRow& range = content_.gpu_annotations[static_cast<size_t>(i)];
+    return range.start + range.duration_ns + content_.resolution_ns >= end && kind_from_annotation(name(range.name));
+  });
+  return over < 0 ? nullptr : &content_.gpu_annotations[static_cast<size_t>(over)];
+}
+
+void MetadataFinder::take_args(const CommArgs* own, const CommOpRow* op, CallMetadata& call) const {
+  const CommArgs* of_op = op == nullptr ? nullptr : useful_args(op->args);
+  if (own != nullptr) {
+    call.args = *own;
+    call.source = MetadataSource::kernel_args;
+    if (of_op != nullptr && of_op->collective_name == own->collective_name) fill_absent(call.args, *of_op);
+  } else if (of_op != nullptr) {
+    call.args = *of_op;
+    call.source = MetadataSource::record_param_comms;
+  } else {
+    return;
+  }
+  call.kind = kind_from_operation_name(name(call.args.collective_name)).value_or(CollectiveKind::unknown);
+  call.dtype = dtype_from_name(name(call.args.dtype));
+  call.in_elements = call.args.in_elements;
+  call.out_elements = call.args.out_elements;
+}
+
+void MetadataFinder::take_range(StringId range_name, CallMetadata& call) const {
+  const CollectiveKind kind = kind_from_annotation(name(range_name)).value_or(CollectiveKind::unknown);
+  if (call.kind == CollectiveKind::unknown) {
+    call.kind = kind;
+    call.source = MetadataSource::annotation;
+  }
+  if (call.kind == kind) call.peer_in_group = peer_in_annotation(name(range_name));
+}
+
+// The dims of a range or op are those of its first tensor: no size for a group of operations.
+void MetadataFinder::take_shape(const CommOpRow& op, CallMetadata& call) const {
+  if (call.kind == CollectiveKind::coalesced) return;
+  if (call.in_elements < 0) call.in_elements = op.input_elements;
+  if (call.dtype == DType::unknown) call.dtype = dtype_from_name(name(op.input_type));
+}
+
+CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launch) const {
+  CallMetadata call;
+  const std::string_view kernel = name(row.name);
+  call.custom = is_custom_communication_kernel(kernel);
+  const CommOpRow* record = linked_op(Role::record, row, launch);
+  take_args(useful_args(row.args), record, call);
+
+  const int32_t over = launch == nullptr ? -1 : host_ranges_.innermost(launch->thread, launch->start, [&](int32_t i) {
+    return roles_[static_cast<size_t>(i)] == Role::range;
+  });
+  if (over >= 0) {
+    const CommOpRow& range = content_.comm_ops[static_cast<size_t>(over)];
+    take_range(range.name, call);
+    take_shape(range, call);
+  } else if (const GpuAnnotationRow* range = gpu_range_over(row)) {
+    take_range(range->name, call);
+  }
+  if (call.kind == CollectiveKind::unknown) {
+    call.kind = kind_from_kernel(kernel).value_or(CollectiveKind::unknown);
+  }
+  if (record != nullptr) take_shape(*record, call);
+  if (call.custom) {
+    if (const CommOpRow* op = linked_op(Role::custom, row, launch)) take_shape(*op, call);
+  }
+  return call;
+}
+
+CallMetadata MetadataFinder::of_host_range(const CommOpRow& range) const {
+  const auto is_record = [&](int32_t i) {
+    return roles_[static_cast<size_t>(i)] == Role::record &&
+           useful_args(content_.comm_ops[static_cast<size_t>(i)].args) != nullptr;
+  };
+  int32_t record = host_ranges_.innermost(range.thread, range.start, is_record);
+  if (record < 0) {
+    record = host_ranges_.first_started_in(range.thread, range.start, range.start + range.duration_ns, is_record);
+  }
+  CallMetadata call;
+  take_args(nullptr, record < 0 ? nullptr : &content_.comm_ops[static_cast<size_t>(record)], call);
+  take_range(range.name, call);
+  take_shape(range, call);
+  return call;
+}
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,54 @@
+// What a collective call is: operation, type, sizes, group, from the best record that tells (kineto-format.md, section
+// 6): arguments of the kernel -> record_param_comms -> nccl:* range over the launch -> its GPU copy -> kernel name.
+#pragma once
+
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "file_content.h"
+#include "range_index.h"
+#include "skewscope/model/rank_trace.h"
+
+namespace skewscope::ingest {
+
+struct CallMetadata {
+  CollectiveKind kind = CollectiveKind::unknown;
+  MetadataSource source = MetadataSource::kernel_name;
+  bool custom = false;
+  CommArgs args;  // the kernel's own fields, then the op's; all absent where neither tells
+  DType dtype = DType::unknown;
+  int64_t in_elements = -1, out_elements = -1;
+  int64_t peer_in_group = -1;  // from "send 0->1"
+};
+
+class MetadataFinder {
+ public:
+  // Holds on to `content`, which must stay as it is.
+  explicit MetadataFinder(const FileContent& content);
+
+  // `launch`: nullptr for an orphan.
+  CallMetadata of_kernel(const GpuRow& row, const LaunchRow* launch) const;
+  // `range`: a row of content.comm_ops whose name is an annotation ("gloo:all_reduce").
+  CallMetadata of_host_range(const CommOpRow& range) const;
+
+ private:
+  enum class Role : uint8_t { record, range, custom, other };
+
+  std::string_view name(StringId id) const { return content_.strings.view(id); }
+  const CommArgs* useful_args(int32_t row) const;
+  const CommOpRow* linked_op(Role role, const GpuRow& row, const LaunchRow* launch) const;
+  const GpuAnnotationRow* gpu_range_over(const GpuRow& row) const;
+  void take_args(const CommArgs* own, const CommOpRow* op, CallMetadata& call) const;
+  void take_range(StringId range_name, CallMetadata& call) const;
+  void take_shape(const CommOpRow& op, CallMetadata& call) const;
+
+  const FileContent& content_;
+  bool external_ids_carry_nothing_ = false;
+  std::vector<Role> roles_;                              // row = row of comm_ops
+  std::unordered_map<int64_t, int32_t> by_external_id_;  // record_param_comms and ops of custom kernels
+  RangeIndex host_ranges_;
+  RangeIndex gpu_ranges_;
+};
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,116 @@
+// Which files are traces, by what a user gave: names, folders, patterns.
+#include <glob.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string_view>
+
+#include "skewscope/ingest.h"
+
+namespace skewscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_suffix(std::string_view name, std::string_view suffix) {
+  return name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix;
+}
+
+bool looks_like_trace_name(const std::string& name) {
+  return name.front() != '.' &&
+         (has_suffix(name, ".json") || has_suffix(name, ".json.gz") || has_suffix(name, ".json.zst"));
+}
+
+// A report directory of ours: its JSON files are results, not traces.
+bool is_report_directory(const fs::path& folder) {
+  std::error_code failed;
+  return fs::exists(folder / "COMPLETE", failed) && fs::exists(folder / "report.json", failed);
+}
+
+// Documents of ours beside traces (truth.json of `simulate`, a loose report.json) name their schema at the head.
+bool is_own_document(const fs::path& file) {
+  if (!has_suffix(file.filename().string(), ".json")) return false;
+  std::ifstream in(file, std::ios::binary);
+  std::string head(256, '\0');
+  in.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<size_t>(in.gcount()));
+  return head.find("\"schema\"") != std::string::npos && head.find("\"skewscope.") != std::string::npos;
+}
+
+void add_directory(const fs::path& folder, std::vector<std::string>& found) {
+  if (is_report_directory(folder)) return;
+  std::error_code failed;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
+  for (const fs::recursive_directory_iterator end; !failed && entry != end; entry.increment(failed)) {
+    const fs::path& path = entry->path();
+    const std::string name = path.filename().string();
+    std::error_code unreadable;
+    if (entry->is_directory(unreadable)) {
+      if (name.front() == '.' || is_report_directory(path)) entry.disable_recursion_pending();
+    } else if (looks_like_trace_name(name) && entry->is_regular_file(unreadable) && !is_own_document(path)) {
+      found.push_back(path.string());
+    }
+  }
+}
+
+bool is_pattern(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
+
+void add_pattern(const std::string& pattern, std::vector<std::string>& found) {
+  glob_t hits{};
+  if (glob(pattern.c_str(), GLOB_NOSORT, nullptr, &hits) == 0) {
+    for (size_t i = 0; i < hits.gl_pathc; ++i) {
+      const std::string path = hits.gl_pathv[i];
+      if (fs::is_directory(path)) {
+        add_directory(path, found);
+      } else if (!is_own_document(path)) {
+        found.push_back(path);
+      }
+    }
+  }
+  globfree(&hits);
+}
+
+// One entry per file, whatever the spellings of its path; the smallest spelling stays.
+std::vector<std::string> sorted_unique(std::vector<std::string> found) {
+  std::sort(found.begin(), found.end());
+  std::set<std::string> seen;
+  std::vector<std::string> files;
+  for (std::string& file : found) {
+    std::error_code failed;
+    const fs::path real = fs::weakly_canonical(file, failed);
+    if (seen.insert(failed ? file : real.string()).second) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths) {
+  std::vector<std::string> found;
+  for (const std::string& path : paths) {
+    const size_t before = found.size();
+    std::error_code failed;
+    const fs::file_status status = fs::status(path, failed);
+    if (fs::is_directory(status)) {
+      add_directory(path, found);
+      if (found.size() == before) {
+        const bool report = is_report_directory(path);
+        return Error{ErrorKind::no_input, path + (report ? ": is a report directory, not a directory of traces"
+                                                         : ": no .json, .json.gz or .json.zst file in it")};
+      }
+    } else if (fs::exists(status)) {
+      found.push_back(path);
+    } else if (is_pattern(path)) {
+      add_pattern(path, found);
+      if (found.size() == before) return Error{ErrorKind::no_input, path + ": no file matches the pattern"};
+    } else {
+      return Error{ErrorKind::no_input, path + ": no such file or directory"};
+    }
+  }
+  if (found.empty()) return Error{ErrorKind::no_input, "no files given"};
+  return sorted_unique(std::move(found));
+}
+
+}  // namespace skewscope

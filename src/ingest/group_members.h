@@ -1,0 +1,39 @@
+// Members of process groups, from what traces say of them (kineto-format.md, section 8), and the job's communicators.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "file_content.h"
+#include "link_calls.h"
+#include "skewscope/model/communicator_table.h"
+
+namespace skewscope::ingest {
+
+// "[0, 1, 2, ...]" as written.
+struct RankList {
+  std::vector<int64_t> ranks;  // in the order written
+  bool cut = false;            // ends in "...": the writer shows 30
+};
+RankList parse_rank_list(const std::string& text);
+
+// What one trace contributes: its rank, the groups it belongs to by distributedInfo, the groups its calls mention.
+struct TraceGroups {
+  Rank rank;
+  bool synthetic = false;  // the rank is a made-up number: it says nothing about members
+  std::string file;
+  const std::vector<ProcessGroup>* config = nullptr;
+  const std::vector<GroupMention>* mentions = nullptr;
+};
+
+struct ResolvedGroups {
+  CommunicatorTable communicators;  // mentioned ones only, sorted by (members, name)
+  // [trace][mention] -> communicator; none where the members of several groups cannot be told apart.
+  std::vector<std::vector<CommunicatorId>> of_mention;
+  Findings findings;
+};
+
+// `traces` of one job, any sessions. Result does not depend on their order but for the outer index.
+ResolvedGroups resolve_groups(const std::vector<TraceGroups>& traces);
+
+}  // namespace skewscope::ingest

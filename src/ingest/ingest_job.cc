@@ -1,0 +1,76 @@
+// The story of ingest: overrides from the user, every file read and linked, ranks and sessions told apart, one job.
+#include <algorithm>
+#include <map>
+
+#include "assemble_job.h"
+#include "read_files.h"
+#include "skewscope/ingest.h"
+
+namespace skewscope {
+namespace {
+
+std::vector<FileSummary> summarize_files(const std::vector<ingest::ReadFile>& files) {
+  std::vector<FileSummary> summaries;
+  for (const ingest::ReadFile& file : files) {
+    FileSummary summary;
+    summary.file = file.evidence.file;
+    summary.format = ingest::format_of(file);
+    summary.compression = file.compression;
+    summary.usable = file.usable;
+    summary.host = file.evidence.host;
+    summary.events = file.events;
+    summary.bytes = file.bytes;
+    summary.gpu_rows = static_cast<int64_t>(file.linked.trace.gpu.size());
+    summary.collective_calls = static_cast<int64_t>(file.linked.trace.calls.size());
+    summary.first_event = file.evidence.first_event;
+    summary.last_event = file.evidence.last_event;
+    for (const StepRange& step : file.linked.trace.steps) summary.steps.push_back(step.number);
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+void add_places(const ingest::AssembledJob& assembled, std::vector<FileSummary>& summaries) {
+  std::map<std::string, size_t> row_of;
+  for (size_t i = 0; i < summaries.size(); ++i) {
+    FileSummary& summary = summaries[i];
+    row_of.emplace(summary.file, i);
+    if (!summary.usable) continue;
+    summary.rank = assembled.places[i].rank;
+    summary.rank_source = assembled.places[i].rank_source;
+    summary.world_size = assembled.job.world_size;
+    summary.session = std::max(assembled.places[i].session.value, 0);
+  }
+  for (const Finding& finding : assembled.job.findings) {
+    const auto row = row_of.find(finding.file);
+    if (row != row_of.end()) summaries[row->second].problems.push_back(finding.message);
+  }
+}
+
+}  // namespace
+
+Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer) {
+  const Result<ingest::RankOverrides> overrides = ingest::RankOverrides::make(options.rank_map, options.rank_regex);
+  if (!overrides.ok()) return overrides.error();
+
+  std::vector<std::string> sorted_files(files);
+  std::sort(sorted_files.begin(), sorted_files.end());
+  sorted_files.erase(std::unique(sorted_files.begin(), sorted_files.end()), sorted_files.end());
+
+  Result<std::vector<ingest::ReadFile>> read = [&] {
+    const StageTimer::Scope scope(timer, "read and link files");
+    return ingest::read_files(sorted_files, options);
+  }();
+  if (!read.ok()) return read.error();
+  ingest::judge_files(read.value());
+
+  // From here on every usable file is one capture of one process, with calls and metadata; which rank, is open.
+  const StageTimer::Scope scope(timer, "ranks, sessions, communicators");
+  std::vector<FileSummary> summaries = summarize_files(read.value());
+  Result<ingest::AssembledJob> assembled = ingest::assemble_job(read.value(), overrides.value(), options.ranks);
+  if (!assembled.ok()) return assembled.error();
+  add_places(assembled.value(), summaries);
+  return IngestedJob{std::move(assembled.value().job), std::move(summaries)};
+}
+
+}  // namespace skewscope

@@ -1,0 +1,298 @@
+// The story of one file: put GPU times right, join launches by correlation, find the step of each launch, keep what the
+// step filter wants, and make one CollectiveCall of each communication kernel (or gloo range, where there is no GPU).
+#include "link_calls.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "call_metadata.h"
+#include "repair_gpu_rows.h"
+
+namespace skewscope::ingest {
+namespace {
+
+using StepFilter = std::optional<std::pair<int64_t, int64_t>>;
+
+class StepFinder {
+ public:
+  explicit StepFinder(const std::vector<StepRow>& rows) {
+    for (const StepRow& row : rows) steps_.push_back({row.number, row.start, std::max<int64_t>(row.duration_ns, 0)});
+    std::stable_sort(steps_.begin(), steps_.end(),
+                     [](const StepRange& a, const StepRange& b) { return a.start < b.start; });
+  }
+
+  // -1: outside every step.
+  int64_t number_at(LocalNs t) const {
+    const auto after = std::upper_bound(steps_.begin(), steps_.end(), t,
+                                        [](LocalNs time, const StepRange& step) { return time < step.start; });
+    if (after == steps_.begin()) return -1;
+    const StepRange& step = *std::prev(after);
+    return t < step.start + step.duration_ns ? step.number : -1;
+  }
+
+  const std::vector<StepRange>& steps() const { return steps_; }
+
+ private:
+  std::vector<StepRange> steps_;  // sorted by start
+};
+
+// Row of content.launches per GPU row, -1 for orphans. Where a runtime and a driver row share a correlation, the first.
+std::vector<int32_t> join_launches(const FileContent& content) {
+  std::unordered_map<int64_t, int32_t> by_correlation;
+  by_correlation.reserve(content.launches.size());
+  for (size_t i = 0; i < content.launches.size(); ++i) {
+    const int64_t correlation = content.launches[i].correlation;
+    if (correlation < 0) continue;
+    const auto [entry, added] = by_correlation.emplace(correlation, static_cast<int32_t>(i));
+    if (!added && content.launches[i].start < content.launches[static_cast<size_t>(entry->second)].start) {
+      entry->second = static_cast<int32_t>(i);
+    }
+  }
+  std::vector<int32_t> launch_of(content.gpu.size(), -1);
+  for (size_t i = 0; i < content.gpu.size(); ++i) {
+    const auto launch = by_correlation.find(content.gpu[i].correlation);
+    if (launch != by_correlation.end()) launch_of[i] = launch->second;
+  }
+  return launch_of;
+}
+
+class Linker {
+ public:
+  Linker(const FileContent& content, const StepFilter& filter)
+      : content_(content),
+        filter_(filter),
+        steps_(content.steps),
+        metadata_(content),
+        launch_of_(join_launches(content)) {}
+
+  LinkedTrace link() {
+    add_steps();
+    if (content_.gpu.empty()) {
+      add_host_calls();
+    } else {
+      add_gpu_rows();
+      add_launches();
+    }
+    sort_calls();
+    add_window();
+    return std::move(linked_);
+  }
+
+ private:
+  bool wanted(int64_t step) const { return !filter_ || (step >= filter_->first && step < filter_->second); }
+
+  void add_steps() {
+    for (const StepRange& step : steps_.steps()) {
+      if (wanted(step.number)) linked_.trace.steps.push_back(step);
+    }
+  }
+
+  void add_gpu_rows() {
+    GpuEvents& gpu = linked_.trace.gpu;
+    int64_t orphans = 0;
+    for (size_t i = 0; i < content_.gpu.size(); ++i) {
+      const GpuRow& row = content_.gpu[i];
+      const LaunchRow* launch = launch_of_[i] < 0 ? nullptr : &content_.launches[static_cast<size_t>(launch_of_[i])];
+      const int64_t step = launch == nullptr ? -1 : steps_.number_at(launch->start);
+      if (!wanted(step)) continue;
+      if (launch == nullptr) ++orphans;
+      if (row.work == GpuWork::communication) add_kernel_call(row, launch, step);
+      gpu.start.push_back(row.start);
+      gpu.duration_ns.push_back(row.duration_ns);
+      gpu.work.push_back(row.work);
+      gpu.name.push_back(row.name);
+      gpu.device.push_back(row.device);
+      gpu.stream.push_back(row.stream);
+      gpu.launch.push_back(launch_of_[i]);  // renumbered by add_launches
+    }
+    if (orphans > 0) {
+      add_finding(linked_.findings, {Severity::info, "orphan-kernels", content_.file, Rank(), -1, orphans,
+                                     "GPU rows launched before recording began; counted, without step or CPU partner"});
+    }
+  }
+
+  // Launches that some GPU row refers to, by start; rows get their new numbers.
+  void add_launches() {
+    std::vector<int32_t> used(linked_.trace.gpu.launch);
+    std::sort(used.begin(), used.end());
+    used.erase(std::unique(used.begin(), used.end()), used.end());
+    if (!used.empty() && used.front() < 0) used.erase(used.begin());
+    std::stable_sort(used.begin(), used.end(), [&](int32_t a, int32_t b) {
+      return content_.launches[static_cast<size_t>(a)].start < content_.launches[static_cast<size_t>(b)].start;
+    });
+    std::vector<int32_t> new_row(content_.launches.size(), -1);
+    LaunchEvents& launches = linked_.trace.launches;
+    for (size_t i = 0; i < used.size(); ++i) {
+      const LaunchRow& row = content_.launches[static_cast<size_t>(used[i])];
+      new_row[static_cast<size_t>(used[i])] = static_cast<int32_t>(i);
+      launches.start.push_back(row.start);
+      launches.duration_ns.push_back(std::max<int64_t>(row.duration_ns, 0));
+      launches.thread.push_back(row.thread);
+    }
+    for (int32_t& launch : linked_.trace.gpu.launch) {
+      if (launch >= 0) launch = new_row[static_cast<size_t>(launch)];
+    }
+  }
+
+  void add_kernel_call(const GpuRow& row, const LaunchRow* launch, int64_t step) {
+    CollectiveCall call;
+    call.start = call.launch_start = row.start;
+    call.duration_ns = row.duration_ns;
+    call.gpu_row = static_cast<int32_t>(linked_.trace.gpu.size());
+    call.stream = row.stream;
+    call.step = step;
+    if (launch != nullptr) {
+      call.launched = true;
+      call.launch_start = launch->start;
+      call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
+    }
+    add_call(call, metadata_.of_kernel(row, launch));
+  }
+
+  // Without GPU rows, the ranges of a CPU backend are the collectives.
+  void add_host_calls() {
+    for (const CommOpRow& range : content_.comm_ops) {
+      const std::string_view name = content_.strings.view(range.name);
+      if (name.substr(0, 5) != "gloo:" || !kind_from_annotation(name)) continue;
+      CollectiveCall call;
+      call.start = call.launch_start = range.start;
+      call.duration_ns = std::max<int64_t>(range.duration_ns, 0);
+      call.step = steps_.number_at(range.start);
+      if (wanted(call.step)) add_call(call, metadata_.of_host_range(range));
+    }
+  }
+
+  void add_call(CollectiveCall call, const CallMetadata& metadata) {
+    call.kind = metadata.kind;
+    call.dtype = metadata.dtype;
+    call.source = metadata.source;
+    call.custom = metadata.custom;
+    call.in_elements = metadata.in_elements;
+    call.out_elements = metadata.out_elements;
+    call.seq = metadata.args.seq;
+    call.comms_id = metadata.args.comms_id;
+    OpenCall open;
+    open.group = mention_of(metadata.args);
+    switch (call.kind) {
+      case CollectiveKind::broadcast:
+      case CollectiveKind::reduce:
+      case CollectiveKind::gather:
+      case CollectiveKind::scatter:
+        open.root_in_group = metadata.args.rank;
+        break;
+      case CollectiveKind::send:
+      case CollectiveKind::recv:
+        call.peer = Rank(metadata.args.peer);
+        open.peer_in_group = metadata.args.rank >= 0 ? metadata.args.rank : metadata.peer_in_group;
+        break;
+      default:
+        break;
+    }
+    linked_.trace.calls.push_back(call);
+    linked_.open_calls.push_back(open);
+  }
+
+  // Row of linked_.groups; -1 where the arguments name no group: neither a name nor members.
+  int32_t mention_of(const CommArgs& args) {
+    const std::string_view ranks = content_.strings.view(args.group_ranks);
+    const bool listed = ranks.find_first_of("0123456789") != std::string_view::npos;
+    if (!args.any() || (!args.group_name.known() && !listed)) return -1;
+    const auto key =
+        std::make_tuple(args.group_name, args.group_size, args.group_ranks, args.rank_start, args.rank_stride);
+    const auto [entry, added] = mentions_.emplace(key, static_cast<int32_t>(linked_.groups.size()));
+    if (added) {
+      linked_.groups.push_back({std::string(content_.strings.view(args.group_name)),
+                                std::string(content_.strings.view(args.group_description)), args.group_size,
+                                std::string(ranks), args.rank_start, args.rank_stride});
+    }
+    return entry->second;
+  }
+
+  void sort_calls() {
+    std::vector<CollectiveCall>& calls = linked_.trace.calls;
+    std::vector<size_t> order(calls.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::make_tuple(calls[a].start, calls[a].end(), calls[a].stream) <
+             std::make_tuple(calls[b].start, calls[b].end(), calls[b].stream);
+    });
+    std::vector<CollectiveCall> sorted_calls;
+    std::vector<OpenCall> sorted_open;
+    for (const size_t i : order) {
+      sorted_calls.push_back(calls[i]);
+      sorted_open.push_back(linked_.open_calls[i]);
+    }
+    calls = std::move(sorted_calls);
+    linked_.open_calls = std::move(sorted_open);
+  }
+
+  void include(LocalNs start, int64_t duration_ns) {
+    RankTrace& trace = linked_.trace;
+    const LocalNs end = start + std::max<int64_t>(duration_ns, 0);
+    trace.first_event = has_window_ ? std::min(trace.first_event, start) : start;
+    trace.last_event = has_window_ ? std::max(trace.last_event, end) : end;
+    has_window_ = true;
+  }
+
+  // Over GPU rows, launches, steps and calls; a trace without any of them: over its host rows.
+  void add_window() {
+    const RankTrace& trace = linked_.trace;
+    for (size_t i = 0; i < trace.gpu.size(); ++i) include(trace.gpu.start[i], trace.gpu.duration_ns[i]);
+    for (size_t i = 0; i < trace.launches.size(); ++i) include(trace.launches.start[i], trace.launches.duration_ns[i]);
+    for (const StepRange& step : trace.steps) include(step.start, step.duration_ns);
+    for (const CollectiveCall& call : trace.calls) include(call.start, call.duration_ns);
+    if (has_window_) return;
+    for (const LaunchRow& row : content_.launches) include(row.start, row.duration_ns);
+    for (const CommOpRow& row : content_.comm_ops) include(row.start, row.duration_ns);
+  }
+
+  const FileContent& content_;
+  const StepFilter& filter_;
+  StepFinder steps_;
+  MetadataFinder metadata_;
+  std::vector<int32_t> launch_of_;
+  std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
+  bool has_window_ = false;
+  LinkedTrace linked_;
+};
+
+// The device most GPU rows ran on; the smaller one on a tie.
+int32_t busiest_device(const GpuEvents& gpu) {
+  std::map<int32_t, int64_t> rows;
+  for (const int32_t device : gpu.device) ++rows[device];
+  const auto most =
+      std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == rows.end() ? -1 : most->first;
+}
+
+bool is_amd(const FileContent& content) {
+  if (!content.launches.empty()) {
+    return std::any_of(content.launches.begin(), content.launches.end(), [](const LaunchRow& row) { return row.hip; });
+  }
+  return content.hip_properties || (!content.device_names.empty() && content.device_names.front().find("AMD") == 0);
+}
+
+}  // namespace
+
+LinkedTrace link_calls(FileContent content, const StepFilter& steps) {
+  repair_gpu_rows(content);
+  LinkedTrace linked = Linker(content, steps).link();
+  RankTrace& trace = linked.trace;
+  trace.file = content.file;
+  trace.host = content.host_name;
+  trace.device = busiest_device(trace.gpu);
+  if (trace.device >= 0 && static_cast<size_t>(trace.device) < content.device_names.size()) {
+    trace.device_name = content.device_names[static_cast<size_t>(trace.device)];
+  }
+  trace.amd = is_amd(content);
+  trace.has_cpu_ops = content.has_cpu_ops;
+  trace.resolution_ns = content.resolution_ns;
+  for (const Finding& finding : linked.findings) add_finding(content.findings, finding);
+  linked.findings = std::move(content.findings);
+  linked.strings = std::move(content.strings);
+  return linked;
+}
+
+}  // namespace skewscope::ingest

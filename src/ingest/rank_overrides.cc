@@ -1,0 +1,120 @@
+#include "rank_overrides.h"
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+namespace skewscope::ingest {
+namespace {
+
+constexpr size_t kLongestPath = 4096;  // std::regex recurses per character: a longer subject could exhaust the stack
+
+Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
+
+std::optional<int32_t> to_rank(std::string_view text) {
+  int32_t rank = -1;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  if (failed != std::errc() || end != text.data() + text.size() || rank < 0) return std::nullopt;
+  return rank;
+}
+
+std::string trimmed(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string::npos) return "";
+  std::string inner = text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+  if (inner.size() >= 2 && inner.front() == '"' && inner.back() == '"') inner = inner.substr(1, inner.size() - 2);
+  return inner;
+}
+
+std::string normal(const std::string& path) { return std::filesystem::path(path).lexically_normal().string(); }
+
+Result<std::map<std::string, int32_t>> read_map(const std::string& file) {
+  std::ifstream in(file);
+  if (!in) return usage("--rank-map: cannot read " + file);
+  std::map<std::string, int32_t> ranks;
+  std::string line;
+  for (int row = 1; std::getline(in, line); ++row) {
+    if (trimmed(line).empty()) continue;
+    const size_t comma = line.rfind(',');  // the last one: paths may hold commas
+    const std::string path = comma == std::string::npos ? "" : trimmed(line.substr(0, comma));
+    const std::string number = comma == std::string::npos ? "" : trimmed(line.substr(comma + 1));
+    if (row == 1 && number == "rank") continue;
+    const std::optional<int32_t> rank = to_rank(number);
+    const std::string where = "--rank-map: " + file + ", line " + std::to_string(row) + ": ";
+    if (path.empty() || !rank) return usage(where + "want \"path,rank\", found \"" + line + "\"");
+    const auto [entry, added] = ranks.emplace(normal(path), *rank);
+    if (!added && entry->second != *rank) return usage(where + "second rank for " + path);
+  }
+  return ranks;
+}
+
+// ECMAScript has no named groups: opens them as plain ones and says which number `rank` got (0: there is none).
+std::pair<std::string, size_t> with_plain_groups(const std::string& pattern) {
+  std::string plain;
+  size_t groups = 0, rank_group = 0;
+  bool in_class = false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    plain += c;
+    if (c == '\\' && i + 1 < pattern.size()) {
+      plain += pattern[++i];
+    } else if (c == '[' || c == ']') {
+      in_class = c == '[';
+    } else if (c == '(' && !in_class) {
+      const bool special = i + 1 < pattern.size() && pattern[i + 1] == '?';
+      const size_t name = pattern.compare(i, 4, "(?P<") == 0 ? i + 4 : i + 3;
+      const bool named = special && (name == i + 4 || (pattern.compare(i, 3, "(?<") == 0 && name < pattern.size() &&
+                                                       pattern[name] != '=' && pattern[name] != '!'));
+      if (special && !named) continue;  // (?: (?= (?! count for nothing
+      ++groups;
+      const size_t close = named ? pattern.find('>', name) : std::string::npos;
+      if (close == std::string::npos) continue;
+      if (pattern.substr(name, close - name) == "rank") rank_group = groups;
+      i = close;
+    }
+  }
+  return {plain, rank_group};
+}
+
+}  // namespace
+
+Result<RankOverrides> RankOverrides::make(const std::string& rank_map_file, const std::string& rank_regex) {
+  RankOverrides overrides;
+  if (!rank_map_file.empty()) {
+    Result<std::map<std::string, int32_t>> ranks = read_map(rank_map_file);
+    if (!ranks.ok()) return ranks.error();
+    overrides.ranks_ = std::move(ranks).value();
+  }
+  if (!rank_regex.empty()) {
+    auto [plain, group] = with_plain_groups(rank_regex);
+    if (group == 0) return usage("--rank-regex: no group named rank in \"" + rank_regex + "\"; write (?P<rank>\\d+)");
+    try {
+      overrides.regex_ = std::regex(plain);
+    } catch (const std::regex_error& error) {
+      return usage("--rank-regex: \"" + rank_regex + "\": " + error.what());
+    }
+    overrides.rank_group_ = group;
+  }
+  return overrides;
+}
+
+int32_t RankOverrides::from_map(const std::string& path) const {
+  const auto by_path = ranks_.find(normal(path));
+  if (by_path != ranks_.end()) return by_path->second;
+  const auto by_name = ranks_.find(std::filesystem::path(path).filename().string());
+  return by_name == ranks_.end() ? -1 : by_name->second;
+}
+
+int32_t RankOverrides::from_regex(const std::string& path) const {
+  if (!has_regex() || path.size() > kLongestPath) return -1;
+  try {
+    std::smatch hit;
+    if (!std::regex_search(path, hit, regex_)) return -1;
+    return to_rank(hit[rank_group_].str()).value_or(-1);
+  } catch (const std::regex_error&) {  // too complex for this path: as if it did not match
+    return -1;
+  }
+}
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,31 @@
+// What the user says about ranks: --rank-map and --rank-regex. Asked before anything a file says of itself.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <regex>
+#include <string>
+
+#include "skewscope/base/result.h"
+
+namespace skewscope::ingest {
+
+class RankOverrides {
+ public:
+  // Errors: usage, for a map that cannot be read, a row that is no "path,rank", a pattern that is no regular
+  // expression or has no group named `rank`. Empty texts: not given.
+  static Result<RankOverrides> make(const std::string& rank_map_file, const std::string& rank_regex);
+
+  // The rank of the map's row for this path, else for this file name; -1: none.
+  int32_t from_map(const std::string& path) const;
+  // The number the group matched in the path; -1: no match, or no number.
+  int32_t from_regex(const std::string& path) const;
+  bool has_regex() const { return rank_group_ > 0; }
+
+ private:
+  std::map<std::string, int32_t> ranks_;  // by path or file name, as written, lexically normal
+  std::regex regex_;
+  size_t rank_group_ = 0;
+};
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,239 @@
+// Problem: a trace may say its rank in five places, each of them wrong sometimes: file names carry local ranks and
+// pids, an on-demand trace claims the root's rank where its first collective was a broadcast, renamed files keep old
+// numbers. Idea: list every source's answer per file in order of trust, take the first, and report each later one that
+// differs. Two sources are only as good as the set of files: claims of on-demand traces count while no two overlapping
+// captures claim the same number; local ranks count when they are unique, or hosts tell the nodes apart. Source:
+// kineto-format.md, sections 8 and 12.
+#include "rank_resolution.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "world_size.h"
+
+namespace skewscope::ingest {
+namespace {
+
+constexpr int64_t kLargestRank = 100'000'000;
+
+struct Claim {
+  int64_t rank = -1;
+  std::string source;
+};
+
+bool symmetric(CollectiveKind kind) {
+  return kind == CollectiveKind::all_reduce || kind == CollectiveKind::all_gather ||
+         kind == CollectiveKind::reduce_scatter || kind == CollectiveKind::barrier;
+}
+
+// Only there "Rank" is the own rank inside the group, and inside default_pg that is the global rank.
+bool tells_own_rank(const FileContent& content, const CommArgs& args) {
+  if (args.rank < 0 || content.strings.view(args.group_description) != "default_pg") return false;
+  const std::string_view operation = content.strings.view(args.collective_name);
+  if (operation == "wait") return args.group_size != 1;  // a wait row of group size 1 has lost its group
+  const std::optional<CollectiveKind> kind = kind_from_operation_name(operation);
+  return kind && symmetric(*kind);
+}
+
+class Resolver {
+ public:
+  Resolver(const std::vector<RankEvidence>& evidence, const RankOverrides& overrides)
+      : evidence_(evidence), overrides_(overrides), claims_(evidence.size()) {}
+
+  ResolvedRanks resolve() {
+    world_ = world_size_of(evidence_, result_.findings);
+    find_doubted_claims();
+    for (size_t i = 0; i < evidence_.size(); ++i) collect_claims(i);
+    add_local_ranks();
+    for (size_t i = 0; i < evidence_.size(); ++i) result_.files.push_back(first_claim(i));
+    number_the_rest();
+    finish_world_size();
+    return std::move(result_);
+  }
+
+ private:
+  // A number outside the world is no rank: a regex that took the pid, a stamp in the name.
+  void claim(size_t i, int64_t rank, std::string source) {
+    if (rank < 0) return;
+    if (rank > kLargestRank || (world_.exact && rank >= world_.size)) {
+      add_finding(result_.findings, {Severity::warning, "rank-out-of-range", evidence_[i].file, Rank(), -1, 1,
+                                     source + " gives rank " + std::to_string(rank) + " in a world of " +
+                                         std::to_string(world_.size) + " (" + world_.source + "); not used"});
+      return;
+    }
+    claims_[i].push_back({rank, std::move(source)});
+  }
+
+  bool on_demand(size_t i) const { return evidence_[i].distributed.after_events && evidence_[i].distributed.rank >= 0; }
+
+  // On-demand claims of one number by captures that overlap in time: at most one is right, and nobody knows which.
+  void find_doubted_claims() {
+    doubted_.assign(evidence_.size(), false);
+    std::map<int64_t, std::vector<size_t>> by_rank;
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      if (on_demand(i) && evidence_[i].symmetric_rank < 0) by_rank[evidence_[i].distributed.rank].push_back(i);
+    }
+    for (const auto& [rank, files] : by_rank) {
+      for (const size_t a : files) {
+        for (const size_t b : files) {
+          const bool apart = evidence_[a].last_event <= evidence_[b].first_event ||
+                             evidence_[b].last_event <= evidence_[a].first_event;
+          if (a != b && !apart) doubted_[a] = true;
+        }
+      }
+    }
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      if (!doubted_[i]) continue;
+      add_finding(result_.findings,
+                  {Severity::warning, "rank-doubtful", evidence_[i].file, Rank(), -1, 1,
+                   "other files claim rank " + std::to_string(evidence_[i].distributed.rank) +
+                       " as well: distributedInfo of an on-demand trace holds the root of its first broadcast"});
+    }
+  }
+
+  void collect_claims(size_t i) {
+    const RankEvidence& file = evidence_[i];
+    claim(i, overrides_.from_map(file.file), "--rank-map");
+    const int32_t by_regex = overrides_.from_regex(file.file);
+    if (overrides_.has_regex() && by_regex < 0) {
+      add_finding(result_.findings, {Severity::info, "rank-regex-no-match", file.file, Rank(), -1, 1,
+                                     "--rank-regex does not match this path; other sources decide"});
+    }
+    claim(i, by_regex, "--rank-regex");
+    const bool before_events = file.distributed.present && !file.distributed.after_events;
+    if (before_events && file.distributed.world_size > 0) claim(i, file.distributed.rank, "distributedInfo");
+    claim(i, file.symmetric_rank, "Rank of default_pg calls");
+    if (on_demand(i) && !doubted_[i]) claim(i, file.distributed.rank, "distributedInfo after the events");
+    if (before_events && file.distributed.world_size <= 0) {
+      claim(i, file.distributed.rank, "distributedInfo without world size");
+    }
+    if (file.name.rank >= 0) claim(i, file.name.rank, "file name " + file.name.rule);
+  }
+
+  // Local ranks that differ between all files without a better source are ranks of one node, or coordinates of one
+  // dimension. Else every host is a node, in the order of names: a guess, and said so.
+  void add_local_ranks() {
+    std::vector<size_t> files;
+    std::set<int32_t> locals;
+    std::set<std::string> hosts;
+    int32_t gpus = 0;
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      if (!claims_[i].empty() || evidence_[i].name.local_rank < 0) continue;
+      files.push_back(i);
+      locals.insert(evidence_[i].name.local_rank);
+      hosts.insert(evidence_[i].host);
+      gpus = std::max({gpus, evidence_[i].gpus, evidence_[i].name.local_rank + 1});
+    }
+    const bool unique = locals.size() == files.size();
+    if (!unique && (hosts.size() < 2 || hosts.count("") > 0)) return;
+    for (const size_t i : files) {
+      const RankEvidence& file = evidence_[i];
+      const int64_t node = unique ? 0 : std::distance(hosts.begin(), hosts.find(file.host));
+      claim(i, node * gpus + file.name.local_rank,
+            "file name " + file.name.rule + (unique ? " (local)" : " (local), host and GPUs per node"));
+      if (claims_[i].empty()) continue;
+      add_finding(result_.findings,
+                  {Severity::info, "rank-from-local-rank", file.file, Rank(claims_[i].front().rank), -1, 1,
+                   unique ? "only a local rank is known; taken as the global one"
+                          : "only a local rank is known; nodes are numbered by host name"});
+    }
+  }
+
+  ResolvedRank first_claim(size_t i) {
+    if (claims_[i].empty()) return {};
+    const Claim& best = claims_[i].front();
+    for (const Claim& other : claims_[i]) {
+      if (other.rank == best.rank) continue;
+      add_finding(result_.findings, {Severity::warning, "rank-conflict", evidence_[i].file, Rank(best.rank), -1, 1,
+                                     best.source + " says rank " + std::to_string(best.rank) + ", " + other.source +
+                                         " says " + std::to_string(other.rank) + "; the former is taken"});
+    }
+    return {Rank(best.rank), best.source, false};
+  }
+
+  // Files without any rank: captures of one process share a number. A single process is rank 0 of 1.
+  void number_the_rest() {
+    std::set<int32_t> taken;
+    std::map<std::string, int32_t> by_process;
+    for (const ResolvedRank& file : result_.files) {
+      if (file.rank.known()) taken.insert(file.rank.value);
+    }
+    const auto process = [&](size_t i) {
+      return evidence_[i].name.worker.empty() ? evidence_[i].file : evidence_[i].name.worker;
+    };
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      if (!result_.files[i].rank.known()) by_process.emplace(process(i), -1);
+    }
+    const bool alone = taken.empty() && by_process.size() == 1 && world_.size <= 1;
+    int32_t next = 0;
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      if (result_.files[i].rank.known()) continue;
+      int32_t& number = by_process[process(i)];
+      while (number < 0) {
+        if (taken.insert(next).second) number = next;
+        ++next;
+      }
+      result_.files[i] = {Rank(number), alone ? "only file" : "synthetic", !alone};
+      if (alone) continue;
+      add_finding(result_.findings,
+                  {Severity::warning, "rank-unknown", evidence_[i].file, Rank(number), -1, 1,
+                   "nothing tells the rank; number " + std::to_string(number) +
+                       " is made up, only single-rank tables of this file mean something (--rank-map helps)"});
+    }
+  }
+
+  void finish_world_size() {
+    std::set<int32_t> ranks;
+    for (const ResolvedRank& file : result_.files) ranks.insert(file.rank.value);
+    const int32_t seen = ranks.empty() ? 0 : *ranks.rbegin() + 1;
+    result_.world_size = world_.size;
+    result_.world_size_source = world_.source;
+    if (world_.size >= seen && world_.size > 0) return;
+    result_.world_size = std::max(world_.size, seen);
+    result_.world_size_source = "number of files";
+  }
+
+  const std::vector<RankEvidence>& evidence_;
+  const RankOverrides& overrides_;
+  WorldSize world_;
+  std::vector<bool> doubted_;
+  std::vector<std::vector<Claim>> claims_;  // per file, most trusted first
+  ResolvedRanks result_;
+};
+
+}  // namespace
+
+RankEvidence evidence_of(const FileContent& content) {
+  RankEvidence evidence;
+  evidence.file = content.file;
+  evidence.host = content.host_name;
+  evidence.gpus = static_cast<int32_t>(content.device_names.size());
+  evidence.distributed = content.distributed;
+  for (const ProcessGroup& group : content.distributed.groups) {
+    const int64_t size = std::max(group.size, static_cast<int64_t>(group.ranks.size()));
+    evidence.largest_group = std::max(evidence.largest_group, size);
+    if (group.description == "default_pg") evidence.default_group_size = size;
+  }
+  bool unique = true;
+  for (const CommArgs& args : content.comm_args) {
+    if (content.strings.view(args.collective_name) != "wait") {
+      evidence.largest_group = std::max(evidence.largest_group, args.group_size);
+      if (content.strings.view(args.group_description) == "default_pg") {
+        evidence.default_group_size = std::max(evidence.default_group_size, args.group_size);
+      }
+    }
+    if (!tells_own_rank(content, args)) continue;
+    unique = unique && (evidence.symmetric_rank < 0 || evidence.symmetric_rank == args.rank);
+    evidence.symmetric_rank = args.rank;
+  }
+  if (!unique) evidence.symmetric_rank = -1;
+  return evidence;
+}
+
+ResolvedRanks resolve_ranks(const std::vector<RankEvidence>& evidence, const RankOverrides& overrides) {
+  return Resolver(evidence, overrides).resolve();
+}
+
+}  // namespace skewscope::ingest

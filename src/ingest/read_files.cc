@@ -1,0 +1,116 @@
+#include "read_files.h"
+
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "trace_reader.h"
+
+namespace skewscope::ingest {
+namespace {
+
+std::vector<size_t> largest_first(const std::vector<std::string>& files) {
+  std::vector<std::pair<uintmax_t, size_t>> sizes;
+  for (size_t i = 0; i < files.size(); ++i) {
+    std::error_code failed;
+    const uintmax_t size = std::filesystem::file_size(files[i], failed);
+    sizes.emplace_back(failed ? 0 : size, i);
+  }
+  std::stable_sort(sizes.begin(), sizes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<size_t> order;
+  for (const auto& [size, i] : sizes) order.push_back(i);
+  return order;
+}
+
+ReadFile reduce(FileContent content, const IngestOptions& options) {
+  ReadFile file;
+  file.kind = content.kind;
+  file.compression = content.compression;
+  file.job_name = content.job_name;
+  file.bytes = content.bytes;
+  file.events = content.events;
+  file.evidence = evidence_of(content);
+  file.evidence.name = read_file_name(content.file);
+  file.linked = link_calls(std::move(content), options.steps);
+  file.evidence.first_event = file.linked.trace.first_event;
+  file.evidence.last_event = file.linked.trace.last_event;
+  return file;
+}
+
+struct Reason {
+  const char* code;
+  const char* format;
+  const char* message;
+};
+
+Reason reason_of(ContentKind kind) {
+  switch (kind) {
+    case ContentKind::execution_trace:
+      return {"execution-trace", "not a rank: execution trace",
+              "an execution trace, without times on the GPU; left out"};
+    case ContentKind::merged_trace:
+      return {"merged-trace", "not a rank: merged trace", "several ranks merged into one file; left out"};
+    case ContentKind::front_end:
+      return {"front-end", "not a rank: front end", "a process without GPU work and collectives; left out"};
+    case ContentKind::empty:
+      return {"empty-file", "empty", "no event in it; left out"};
+    case ContentKind::not_a_trace:
+      return {"not-a-trace", "not a trace", "no profiler trace; left out"};
+    case ContentKind::rank_trace:
+      break;
+  }
+  return {"", "kineto json", ""};
+}
+
+}  // namespace
+
+Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
+  MemoryBudget budget(options.memory_limit_bytes);
+  const std::vector<size_t> order = largest_first(files);
+  std::vector<ReadFile> read(files.size());
+  std::vector<std::optional<Error>> errors(files.size());
+  const auto read_one = [&](size_t k) {
+    const size_t i = order[k];
+    // Isolated: a thread that waits for chunks of this file must not begin another file on top of it.
+    tbb::this_task_arena::isolate([&] {
+      Result<FileContent> content = read_trace_file(files[i], budget);
+      if (content.ok()) {
+        read[i] = reduce(std::move(content).value(), options);
+      } else {
+        errors[i] = content.error();
+      }
+    });
+  };
+  tbb::parallel_for(size_t{0}, files.size(), read_one, tbb::simple_partitioner());
+  for (const std::optional<Error>& error : errors) {
+    if (error) return *error;
+  }
+  return read;
+}
+
+void judge_files(std::vector<ReadFile>& files) {
+  const bool any_rank = std::any_of(files.begin(), files.end(),
+                                    [](const ReadFile& file) { return file.kind == ContentKind::rank_trace; });
+  for (ReadFile& file : files) {
+    const bool claims_rank = file.evidence.distributed.rank >= 0;
+    file.usable =
+        file.kind == ContentKind::rank_trace || (file.kind == ContentKind::front_end && (claims_rank || !any_rank));
+    if (file.usable) continue;
+    const Reason reason = reason_of(file.kind);
+    Findings& findings = file.linked.findings;
+    const bool said = std::any_of(findings.begin(), findings.end(),
+                                  [&](const Finding& finding) { return finding.code == reason.code; });
+    if (said) continue;
+    findings.push_back({Severity::warning, reason.code, file.evidence.file, Rank(), -1, 1, reason.message});
+  }
+}
+
+const char* format_of(const ReadFile& file) {
+  return reason_of(file.usable ? ContentKind::rank_trace : file.kind).format;
+}
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,119 @@
+// Problem: tracers wrote negative durations (kineto #646), kernels at time 0 (#109), and on ROCm durations that run
+// over the rows behind them by orders of magnitude (TraceLens #669); one such row would be 99 % of GPU time. Idea: rows
+// of one stream run one after the other, so a row that covers its successors is wrong. To leave real overlap alone
+// (graph branches on one stream id share a correlation; dependent launches overlap by microseconds; copies run beside
+// kernels of "stream 0"), a row is cut only when all hold: it is over 100 times the median of its stream or longer than
+// the whole trace, over a millisecond, and its successor starts in its first half and did not come from the same
+// launch. Cost: one sort.
+#include "repair_gpu_rows.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace skewscope::ingest {
+namespace {
+
+constexpr int64_t kDay_ns = 86'400'000'000'000;
+constexpr int64_t kAbsurdFactor = 100;
+constexpr int64_t kNeverAbsurd_ns = 1'000'000;  // stamps of whole microseconds overlap by rounding
+constexpr size_t kRowsForMedian = 8;            // fewer rows on a stream have no meaningful median
+
+void report(FileContent& content, const char* code, int64_t count, const char* message) {
+  if (count == 0) return;
+  add_finding(content.findings, {Severity::warning, code, content.file, Rank(), -1, count, message});
+}
+
+void clear_negative(FileContent& content) {
+  int64_t count = 0;
+  for (GpuRow& row : content.gpu) {
+    if (row.duration_ns >= 0) continue;
+    row.duration_ns = 0;
+    ++count;
+  }
+  report(content, "negative-duration", count, "GPU rows with a negative duration; taken as 0");
+}
+
+void drop_far_rows(FileContent& content) {
+  if (content.gpu.empty()) return;
+  std::vector<LocalNs> starts;
+  for (const GpuRow& row : content.gpu) starts.push_back(row.start);
+  const auto middle = starts.begin() + static_cast<ptrdiff_t>(starts.size() / 2);
+  std::nth_element(starts.begin(), middle, starts.end());
+  const LocalNs median = *middle;
+  const auto kept = std::remove_if(content.gpu.begin(), content.gpu.end(), [&](const GpuRow& row) {
+    return row.start < median - kDay_ns || row.start > median + kDay_ns;
+  });
+  report(content, "time-out-of-range", content.gpu.end() - kept,
+         "GPU rows more than a day away from all others; dropped");
+  content.gpu.erase(kept, content.gpu.end());
+}
+
+// Rows of one stream by start; indexes into content.gpu, which is sorted.
+std::vector<std::vector<size_t>> streams_of(const std::vector<GpuRow>& gpu) {
+  std::vector<size_t> order(gpu.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tie(gpu[a].device, gpu[a].stream) < std::tie(gpu[b].device, gpu[b].stream);
+  });
+  std::vector<std::vector<size_t>> streams;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const GpuRow& row = gpu[order[i]];
+    const bool same = i > 0 && gpu[order[i - 1]].device == row.device && gpu[order[i - 1]].stream == row.stream;
+    if (!same) streams.emplace_back();
+    streams.back().push_back(order[i]);
+  }
+  return streams;
+}
+
+int64_t median_duration(const std::vector<GpuRow>& gpu, const std::vector<size_t>& stream) {
+  std::vector<int64_t> durations;
+  for (const size_t row : stream) durations.push_back(gpu[row].duration_ns);
+  const auto middle = durations.begin() + static_cast<ptrdiff_t>(durations.size() / 2);
+  std::nth_element(durations.begin(), middle, durations.end());
+  return *middle;
+}
+
+int64_t clip_stream(std::vector<GpuRow>& gpu, const std::vector<size_t>& stream, int64_t window_ns) {
+  int64_t limit = window_ns;
+  if (stream.size() >= kRowsForMedian) limit = std::min(limit, kAbsurdFactor * median_duration(gpu, stream));
+  limit = std::max(limit, kNeverAbsurd_ns);
+  int64_t clipped = 0;
+  for (size_t i = 0; i + 1 < stream.size(); ++i) {
+    GpuRow& row = gpu[stream[i]];
+    if (row.duration_ns <= limit) continue;
+    size_t next = i + 1;
+    while (next + 1 < stream.size() && gpu[stream[next]].start == row.start) ++next;
+    const GpuRow& successor = gpu[stream[next]];
+    const int64_t room_ns = successor.start - row.start;
+    const bool same_launch = row.correlation >= 0 && row.correlation == successor.correlation;
+    if (room_ns <= 0 || room_ns >= row.duration_ns / 2 || same_launch) continue;
+    row.duration_ns = room_ns;
+    ++clipped;
+  }
+  return clipped;
+}
+
+void sort_rows(std::vector<GpuRow>& gpu) {
+  std::stable_sort(gpu.begin(), gpu.end(), [](const GpuRow& a, const GpuRow& b) {
+    return std::tie(a.start, b.duration_ns) < std::tie(b.start, a.duration_ns);
+  });
+}
+
+}  // namespace
+
+void repair_gpu_rows(FileContent& content) {
+  clear_negative(content);
+  drop_far_rows(content);
+  sort_rows(content.gpu);
+  if (content.gpu.empty()) return;
+  const int64_t window_ns = std::max<int64_t>(content.gpu.back().start - content.gpu.front().start, 1);
+  int64_t clipped = 0;
+  for (const std::vector<size_t>& stream : streams_of(content.gpu))
+    clipped += clip_stream(content.gpu, stream, window_ns);
+  report(
+      content, "overlapping-duration", clipped,
+      "GPU rows that run over the next row of their stream and are over 100 times the median; cut at the next start");
+  if (clipped > 0) sort_rows(content.gpu);
+}
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,22 @@
+// How many ranks the job has, by the best source any file offers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rank_resolution.h"
+
+namespace skewscope::ingest {
+
+struct WorldSize {
+  int32_t size = 0;  // 0: no file tells
+  std::string source;
+  bool exact = false;  // false: a lower bound
+};
+
+// distributedInfo, else the size of default_pg, else the larger of the largest group (a lower bound) and "-of-<W>" in
+// file names (kineto-format.md, section 8). The most frequent answer of the source counts, the larger one on a tie.
+// Files that disagree with it are findings.
+WorldSize world_size_of(const std::vector<RankEvidence>& evidence, Findings& findings);
+
+}  // namespace skewscope::ingest

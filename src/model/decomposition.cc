@@ -1,0 +1,94 @@
+#include "skewscope/model/decomposition.h"
+
+namespace skewscope {
+namespace {
+
+std::string check_parts(const CallParts& parts, int64_t duration_ns) {
+  if (parts.wait_ns < 0 || parts.transfer_ns < 0 || parts.unattributed_ns < 0) return "a part is negative";
+  if (parts.exposed_wait_ns < 0 || parts.exposed_wait_ns > parts.wait_ns || parts.exposed_transfer_ns < 0 ||
+      parts.exposed_transfer_ns > parts.transfer_ns || parts.exposed_unattributed_ns < 0 ||
+      parts.exposed_unattributed_ns > parts.unattributed_ns) {
+    return "an exposed part is not within its part";
+  }
+  if (parts.wait_ns + parts.transfer_ns + parts.unattributed_ns != duration_ns) {
+    return "parts do not sum to the call's duration";
+  }
+  return "";
+}
+
+void add(CallParts& sum, const CallParts& parts) {
+  sum.wait_ns += parts.wait_ns;
+  sum.transfer_ns += parts.transfer_ns;
+  sum.unattributed_ns += parts.unattributed_ns;
+  sum.exposed_wait_ns += parts.exposed_wait_ns;
+  sum.exposed_transfer_ns += parts.exposed_transfer_ns;
+  sum.exposed_unattributed_ns += parts.exposed_unattributed_ns;
+}
+
+bool equal(const CallParts& a, const CallParts& b) {
+  return a.wait_ns == b.wait_ns && a.transfer_ns == b.transfer_ns && a.unattributed_ns == b.unattributed_ns &&
+         a.exposed_wait_ns == b.exposed_wait_ns && a.exposed_transfer_ns == b.exposed_transfer_ns &&
+         a.exposed_unattributed_ns == b.exposed_unattributed_ns;
+}
+
+const CollectiveCall& call_of(CallRef ref, const JobTrace& job) {
+  return job[ref.trace].calls[static_cast<size_t>(ref.call)];
+}
+
+std::string check_totals(const Decomposition& d, const std::vector<CallParts>& sums, const JobTrace& job) {
+  for (size_t i = 0; i < d.traces.size(); ++i) {
+    const TraceTotals& totals = d.traces[i];
+    const std::string where = "totals of trace " + std::to_string(i);
+    if (totals.collectives != static_cast<int64_t>(job.traces[i].calls.size())) return where + ": calls are missing";
+    if (!equal(totals.parts, sums[i])) return where + " are not the sum over its calls";
+    if (totals.late_count < 0 || totals.late_count > totals.late_candidates) return where + ": late count out of range";
+    if (totals.delay_caused_ns < 0) return where + ": negative delay";
+  }
+  return "";
+}
+
+}  // namespace
+
+const char* to_string(SplitReason reason) {
+  switch (reason) {
+    case SplitReason::split:
+      return "split";
+    case SplitReason::unmatched:
+      return "unmatched";
+    case SplitReason::unaligned:
+      return "unaligned";
+    case SplitReason::semantics:
+      return "semantics";
+  }
+  return "semantics";
+}
+
+std::string check_invariants(const Decomposition& d, const InstanceTable& table, const JobTrace& job) {
+  if (d.members.size() != table.members.size() || d.caused_ns.size() != table.members.size() ||
+      d.instances.size() != table.instances.size() || d.unmatched.size() != table.unmatched.size() ||
+      d.traces.size() != job.traces.size()) {
+    return "tables differ in length";
+  }
+  std::vector<CallParts> sums(job.traces.size());
+  for (size_t i = 0; i < d.members.size(); ++i) {
+    const std::string broken = check_parts(d.members[i], call_of(table.members[i], job).duration_ns);
+    if (!broken.empty()) return "member " + std::to_string(i) + ": " + broken;
+    if (d.caused_ns[i] < 0) return "member " + std::to_string(i) + ": negative delay caused";
+    add(sums[table.members[i].trace.index()], d.members[i]);
+  }
+  for (size_t i = 0; i < d.unmatched.size(); ++i) {
+    const CallRef ref = table.unmatched[i].call;
+    const std::string broken = check_parts(d.unmatched[i], call_of(ref, job).duration_ns);
+    if (!broken.empty()) return "unmatched row " + std::to_string(i) + ": " + broken;
+    add(sums[ref.trace.index()], d.unmatched[i]);
+  }
+  for (size_t i = 0; i < d.instances.size(); ++i) {
+    const InstanceTiming& timing = d.instances[i];
+    if (timing.start_skew_ns < 0 || timing.end_skew_ns < 0 || timing.shortest_ns < 0 || timing.transfer_ns < 0) {
+      return "instance " + std::to_string(i) + ": negative time";
+    }
+  }
+  return check_totals(d, sums, job);
+}
+
+}  // namespace skewscope

@@ -1,0 +1,91 @@
+#include "skewscope/model/rank_trace.h"
+
+#include <tuple>
+
+namespace skewscope {
+namespace {
+
+std::string at(const char* what, size_t row) { return std::string(what) + " at row " + std::to_string(row); }
+
+std::string check_gpu(const GpuEvents& gpu, size_t launches) {
+  const size_t n = gpu.size();
+  if (gpu.duration_ns.size() != n || gpu.work.size() != n || gpu.name.size() != n || gpu.device.size() != n ||
+      gpu.stream.size() != n || gpu.launch.size() != n) {
+    return "GPU columns differ in length";
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (gpu.duration_ns[i] < 0) return at("negative GPU duration", i);
+    if (gpu.launch[i] < -1 || gpu.launch[i] >= static_cast<int64_t>(launches)) return at("launch out of range", i);
+    if (i > 0 && std::make_tuple(gpu.start[i - 1], -gpu.duration_ns[i - 1]) >
+                     std::make_tuple(gpu.start[i], -gpu.duration_ns[i])) {
+      return at("GPU rows not sorted by (start, longest first)", i);
+    }
+  }
+  return "";
+}
+
+std::string check_launches(const RankTrace& trace) {
+  const LaunchEvents& launches = trace.launches;
+  if (launches.duration_ns.size() != launches.size() || launches.thread.size() != launches.size()) {
+    return "launch columns differ in length";
+  }
+  std::vector<bool> used(launches.size(), false);
+  for (const int32_t launch : trace.gpu.launch) {
+    if (launch >= 0) used[static_cast<size_t>(launch)] = true;
+  }
+  for (size_t i = 0; i < launches.size(); ++i) {
+    if (launches.duration_ns[i] < 0) return at("negative launch duration", i);
+    if (!used[i]) return at("launch that no GPU row refers to", i);
+    if (i > 0 && launches.start[i - 1] > launches.start[i]) return at("launches not sorted by start", i);
+  }
+  return "";
+}
+
+std::string check_calls(const RankTrace& trace) {
+  for (size_t i = 0; i < trace.calls.size(); ++i) {
+    const CollectiveCall& call = trace.calls[i];
+    if (call.duration_ns < 0) return at("negative call duration", i);
+    if (call.gpu_row < -1 || call.gpu_row >= static_cast<int64_t>(trace.gpu.size())) {
+      return at("GPU row of a call out of range", i);
+    }
+    if (call.gpu_row >= 0 && trace.gpu.start[static_cast<size_t>(call.gpu_row)] != call.start) {
+      return at("call starts elsewhere than its GPU row", i);
+    }
+    if (!call.launched && call.launch_start != call.start) return at("launch time of a call without launch", i);
+    if (i == 0) continue;
+    const CollectiveCall& before = trace.calls[i - 1];
+    if (std::make_tuple(before.start, before.end(), before.stream) >
+        std::make_tuple(call.start, call.end(), call.stream)) {
+      return at("calls not sorted by (start, end, stream)", i);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+const char* to_string(MetadataSource source) {
+  switch (source) {
+    case MetadataSource::kernel_args:
+      return "kernel_args";
+    case MetadataSource::record_param_comms:
+      return "record_param_comms";
+    case MetadataSource::annotation:
+      return "annotation";
+    case MetadataSource::kernel_name:
+      return "kernel_name";
+  }
+  return "kernel_name";
+}
+
+std::string check_invariants(const RankTrace& trace) {
+  if (std::string broken = check_gpu(trace.gpu, trace.launches.size()); !broken.empty()) return broken;
+  if (std::string broken = check_launches(trace); !broken.empty()) return broken;
+  for (size_t i = 1; i < trace.steps.size(); ++i) {
+    if (trace.steps[i - 1].start > trace.steps[i].start) return at("steps not sorted by start", i);
+  }
+  if (trace.first_event > trace.last_event) return "first event after last event";
+  return check_calls(trace);
+}
+
+}  // namespace skewscope
