@@ -120,7 +120,9 @@ CommunicationText communication_text(const Job& job, int32_t rank, const Op& op)
   std::string peer;
   if (op.peer_stage >= 0) {
     const bool send = op.kind == CollectiveKind::send;
-    text.annotation += fmt::format(" {}{}{}", own, send ? "->" : "<-", op.peer_stage);
+    if (options.vendor != TraceVendor::cpu) {
+      text.annotation += fmt::format(" {}{}{}", own, send ? "->" : "<-", op.peer_stage);
+    }
     peer =
         fmt::format(R"("{}": {}, )", send ? "Dst Rank" : "Src Rank", group.ranks[static_cast<size_t>(op.peer_stage)]);
     rank_argument = op.peer_stage;

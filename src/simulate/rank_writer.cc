@@ -218,7 +218,7 @@ void RankWriter::gpu_row(int32_t step, const Op& op, const OpTimes& times, const
       if (job_.options.style != TraceStyle::era_a)
         print(text_, ", \"grid\": [{}, 1, 1], \"block\": [{}, 1, 1]", grid, block);
     } else {
-      const int32_t per_sm = grid * 1000000 / 132;  // millionths of blocks per SM
+      const int64_t per_sm = int64_t{grid} * 1000000 / 132;  // millionths of blocks per SM
       print(
           text_,
           "\"queued\": 0, \"device\": {0}, \"context\": 1,{8}\"stream\": {1}, \"correlation\": {2},{8}\"registers per "
