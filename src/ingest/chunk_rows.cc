@@ -1,0 +1,153 @@
+#include "chunk_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace skewscope::ingest {
+namespace {
+
+// Multiply-xorshift over words; names share long prefixes, so every byte counts.
+uint64_t hash_text(std::string_view text) {
+  constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15ULL;
+  uint64_t hash = text.size() * kMultiplier;
+  const char* at = text.data();
+  size_t left = text.size();
+  for (; left >= 8; at += 8, left -= 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, at, 8);
+    hash = (hash ^ word) * kMultiplier;
+    hash ^= hash >> 32;
+  }
+  uint64_t word = 0;
+  std::memcpy(&word, at, left);
+  hash = (hash ^ word) * kMultiplier;
+  return hash ^ (hash >> 29);
+}
+
+constexpr size_t kFirstSlots = 1024;
+// No rank has more; only a hostile file does.
+constexpr size_t kMostProcesses = 256;
+
+ProcessUse& process_in(std::vector<ProcessUse>& processes, int64_t pid) {
+  for (ProcessUse& known : processes) {
+    if (known.pid == pid) return known;
+  }
+  if (processes.size() == kMostProcesses) return processes.back();
+  return processes.emplace_back(ProcessUse{pid, 0, 0});
+}
+
+StringId mapped(const std::vector<StringId>& ids, StringId local) { return local.known() ? ids[local.index()] : local; }
+
+}  // namespace
+
+StringId ChunkStrings::intern(std::string_view text, bool lives_on) {
+  if (2 * (entries_.size() + 1) > slots_.size()) grow();
+  const uint64_t hash = hash_text(text);
+  const size_t mask = slots_.size() - 1;
+  size_t slot = hash & mask;
+  while (slots_[slot] >= 0) {
+    const Entry& entry = entries_[static_cast<size_t>(slots_[slot])];
+    if (entry.hash == hash && entry.text == text) return StringId(slots_[slot]);
+    slot = (slot + 1) & mask;
+  }
+  slots_[slot] = static_cast<int32_t>(entries_.size());
+  entries_.push_back({lives_on ? text : std::string_view(copies_.emplace_back(text)), hash, -1});
+  return StringId(slots_[slot]);
+}
+
+void ChunkStrings::grow() {
+  slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), -1);
+  const size_t mask = slots_.size() - 1;
+  for (size_t i = 0; i < entries_.size(); i++) {
+    size_t slot = entries_[i].hash & mask;
+    while (slots_[slot] >= 0) slot = (slot + 1) & mask;
+    slots_[slot] = static_cast<int32_t>(i);
+  }
+}
+
+GpuWork ChunkStrings::work_of(StringId name) {
+  Entry& entry = entries_[name.index()];
+  if (entry.work < 0) entry.work = static_cast<int8_t>(work_of_kernel(entry.text));
+  return static_cast<GpuWork>(entry.work);
+}
+
+void ChunkStrings::clear() {
+  entries_.clear();
+  std::fill(slots_.begin(), slots_.end(), -1);
+  copies_.clear();
+}
+
+void ChunkRows::clear() {
+  gpu.clear();
+  launches.clear();
+  comm_ops.clear();
+  gpu_annotations.clear();
+  steps.clear();
+  comm_args.clear();
+  processes.clear();
+  labelled_ranks.clear();
+  strings.clear();
+  stamps = {};
+  defects = {};
+  events = 0;
+  cpu_rows = 0;
+}
+
+ProcessUse& ChunkRows::process(int64_t pid) { return process_in(processes, pid); }
+
+void add_processes(const std::vector<ProcessUse>& more, std::vector<ProcessUse>& processes) {
+  for (const ProcessUse& use : more) {
+    ProcessUse& known = process_in(processes, use.pid);
+    known.launches += use.launches;
+    known.cpu_ops += use.cpu_ops;
+  }
+}
+
+void add_labelled_rank(std::vector<int64_t>& ranks, int64_t rank) {
+  const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
+  if (at == ranks.end() || *at != rank) ranks.insert(at, rank);
+}
+
+int64_t append_rows(const ChunkRows& rows, FileContent& content) {
+  std::vector<StringId> ids(rows.strings.size());
+  int64_t bytes = 0;
+  for (size_t i = 0; i < ids.size(); i++) {
+    const std::string_view text = rows.strings.view(StringId(static_cast<int64_t>(i)));
+    const size_t known = content.strings.size();
+    ids[i] = content.strings.intern(text);
+    if (content.strings.size() > known) bytes += static_cast<int64_t>(text.size() + 96);
+  }
+  const int32_t first_args = static_cast<int32_t>(content.comm_args.size());
+  for (CommArgs args : rows.comm_args) {
+    for (StringId* id :
+         {&args.collective_name, &args.dtype, &args.group_name, &args.group_description, &args.group_ranks}) {
+      *id = mapped(ids, *id);
+    }
+    content.comm_args.push_back(args);
+  }
+  for (GpuRow row : rows.gpu) {
+    row.name = mapped(ids, row.name);
+    if (row.args >= 0) row.args += first_args;
+    content.gpu.push_back(row);
+  }
+  for (CommOpRow row : rows.comm_ops) {
+    row.name = mapped(ids, row.name);
+    row.input_type = mapped(ids, row.input_type);
+    if (row.args >= 0) row.args += first_args;
+    content.comm_ops.push_back(row);
+  }
+  for (GpuAnnotationRow row : rows.gpu_annotations) {
+    row.name = mapped(ids, row.name);
+    content.gpu_annotations.push_back(row);
+  }
+  content.launches.insert(content.launches.end(), rows.launches.begin(), rows.launches.end());
+  content.steps.insert(content.steps.end(), rows.steps.begin(), rows.steps.end());
+  content.events += rows.events;
+  bytes += static_cast<int64_t>(rows.comm_args.size() * sizeof(CommArgs) + rows.gpu.size() * sizeof(GpuRow) +
+                                rows.comm_ops.size() * sizeof(CommOpRow) + rows.launches.size() * sizeof(LaunchRow) +
+                                rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
+                                rows.steps.size() * sizeof(StepRow));
+  return bytes;
+}
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,96 @@
+// The slow path of EventParser: text that simdjson refused is read event by event. Each is repaired and parsed alone,
+// so that one defect costs at most one event; after text that is no event, reading goes on where the next one begins.
+#include "event_parser.h"
+
+namespace skewscope::ingest {
+namespace {
+
+constexpr size_t kNowhere = std::string_view::npos;
+
+// Where reading can go on after garbage: an event, or the end of the events.
+size_t resume_after(std::string_view text, size_t at) {
+  for (size_t i = at; i < text.size(); i++) {
+    if (text[i] == '{' && begins_event(text.substr(i))) return i;
+    if (text[i] != ']') continue;
+    const size_t next = text.find_first_not_of(" \t\r\n", i + 1);
+    if (next == kNowhere || text[next] == '}' || text[next] == ',') return i;
+  }
+  return text.size();
+}
+
+struct Mark {
+  size_t gpu, launches, comm_ops, gpu_annotations, steps, comm_args;
+  int64_t events;
+  DefectCounts defects;
+};
+
+Mark mark(const ChunkRows& rows) {
+  return {rows.gpu.size(),   rows.launches.size(),  rows.comm_ops.size(), rows.gpu_annotations.size(),
+          rows.steps.size(), rows.comm_args.size(), rows.events,          rows.defects};
+}
+
+void roll_back(ChunkRows& rows, const Mark& to) {
+  rows.gpu.resize(to.gpu);
+  rows.launches.resize(to.launches);
+  rows.comm_ops.resize(to.comm_ops);
+  rows.gpu_annotations.resize(to.gpu_annotations);
+  rows.steps.resize(to.steps);
+  rows.comm_args.resize(to.comm_args);
+  rows.events = to.events;
+  rows.defects = to.defects;
+}
+
+}  // namespace
+
+bool EventParser::repair_one(std::string_view text, size_t begin, size_t limit, bool backslash_ends, ChunkRows& rows,
+                             RepairedEvent& repaired) {
+  repaired = repair_event(text, begin, limit, backslash_ends, repaired_text_);
+  if (!repaired.closed && (repaired.end < limit || limit == text.size())) return false;
+  const Mark before = mark(rows);
+  size_t array_end = kNowhere;
+  if (parse_array(repaired_text_.text(), repaired_text_.size(), rows, array_end)) return true;
+  roll_back(rows, before);
+  return false;
+}
+
+size_t EventParser::parse_damaged(std::string_view text, size_t from, int64_t offset, ChunkRows& rows) {
+  tokens_live_on_ = false;
+  if (const size_t second = text.find("\"traceEvents\"", from); second != kNowhere) {
+    rows.defects.add(Defect::interleaved_files, offset + static_cast<int64_t>(second));
+  }
+  const size_t last = text.find_last_not_of(" \t\r\n");
+  const bool ends_at_boundary = last != kNowhere && text[last] == ',';
+  for (size_t at = from; (at = text.find_first_not_of(" \t\r\n,", at)) < text.size();) {
+    const int64_t place = offset + static_cast<int64_t>(at);
+    if (text[at] == ']') return at + 1;
+    if (text[at] != '{') {
+      const size_t next = resume_after(text, at);
+      rows.defects.add(Defect::skipped_bytes, place, static_cast<int64_t>(next - at));
+      at = next;
+      continue;
+    }
+    const size_t boundary = next_event_boundary(text, at + 1);
+    // An event that the cutter saw the end of is closed for it; one that the file ends in is not.
+    const size_t limit = boundary != kNowhere ? boundary : ends_at_boundary ? last : text.size();
+    offset_ = place;
+    RepairedEvent repaired;
+    bool read = repair_one(text, at, limit, false, rows, repaired);
+    if (!repaired.closed && repaired.end == text.size()) {
+      rows.defects.add(Defect::truncated_file, place);
+      return kNowhere;
+    }
+    if (!read) read = repair_one(text, at, limit, true, rows, repaired);
+    if (!read) {
+      rows.defects.add(Defect::dropped_event, place);
+      at = repaired.closed && boundary != kNowhere ? limit : repaired.end;
+      continue;
+    }
+    if (repaired.quotes > 0) rows.defects.add(Defect::repaired_quotes, place, repaired.quotes);
+    if (repaired.bytes > 0) rows.defects.add(Defect::replaced_bytes, place, repaired.bytes);
+    if (repaired.brackets > 0) rows.defects.add(Defect::mismatched_braces, place, repaired.brackets);
+    at = repaired.end;
+  }
+  return kNowhere;
+}
+
+}  // namespace skewscope::ingest

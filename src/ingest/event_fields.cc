@@ -1,0 +1,190 @@
+#include "event_fields.h"
+
+#include <charconv>
+#include <cstring>
+
+namespace skewscope::ingest {
+namespace {
+
+using namespace std::string_view_literals;
+
+struct CategoryName {
+  std::string_view name;
+  EventClass event_class;
+};
+
+constexpr std::array kCategories = {
+    CategoryName{"kernel", EventClass::kernel},
+    CategoryName{"gpu_memcpy", EventClass::gpu_memcpy},
+    CategoryName{"gpu_memset", EventClass::gpu_memset},
+    CategoryName{"cuda_runtime", EventClass::launch},
+    CategoryName{"cuda_driver", EventClass::launch},
+    CategoryName{"cpu_op", EventClass::cpu_op},
+    CategoryName{"user_annotation", EventClass::user_annotation},
+    CategoryName{"gpu_user_annotation", EventClass::gpu_annotation},
+    CategoryName{"Kernel", EventClass::kernel},
+    CategoryName{"Memcpy", EventClass::gpu_memcpy},
+    CategoryName{"Memset", EventClass::gpu_memset},
+    CategoryName{"Runtime", EventClass::launch},
+    CategoryName{"Operator", EventClass::cpu_op},
+    CategoryName{"mtia_ccp_events", EventClass::kernel},
+    CategoryName{"hpu_op", EventClass::kernel},
+    CategoryName{"mtia_runtime", EventClass::launch},
+    CategoryName{"xpu_runtime", EventClass::launch},
+    CategoryName{"xpu_driver", EventClass::launch},
+    CategoryName{"privateuse1_runtime", EventClass::launch},
+    CategoryName{"privateuse1_driver", EventClass::launch},
+    CategoryName{"glow_runtime", EventClass::launch},
+    CategoryName{"hip_runtime", EventClass::launch},
+};
+
+struct ArgName {
+  std::string_view key;  // with its closing quote
+  Arg arg;
+};
+
+constexpr std::array kArgNames = {
+    ArgName{"correlation\"", Arg::correlation},
+    ArgName{"External id\"", Arg::external_id},
+    ArgName{"external id\"", Arg::external_id},
+    ArgName{"device\"", Arg::device},
+    ArgName{"stream\"", Arg::stream},
+    ArgName{"Collective name\"", Arg::collective_name},
+    ArgName{"In msg nelems\"", Arg::in_elements},
+    ArgName{"Out msg nelems\"", Arg::out_elements},
+    ArgName{"Group size\"", Arg::group_size},
+    ArgName{"dtype\"", Arg::dtype},
+    ArgName{"Process Group Name\"", Arg::group_name},
+    ArgName{"Process Group Description\"", Arg::group_description},
+    ArgName{"Process Group Ranks\"", Arg::group_ranks},
+    ArgName{"Process Group ID\"", Arg::group_id},
+    ArgName{"Rank\"", Arg::rank},
+    ArgName{"Global rank start\"", Arg::rank_start},
+    ArgName{"Global rank stride\"", Arg::rank_stride},
+    ArgName{"Dst Rank\"", Arg::destination},
+    ArgName{"Src Rank\"", Arg::source},
+    ArgName{"Seq\"", Arg::seq},
+    ArgName{"Comms Id\"", Arg::comms_id},
+    ArgName{"Input Dims\"", Arg::input_dims},
+    ArgName{"Input type\"", Arg::input_type},
+    ArgName{"name\"", Arg::label},
+    ArgName{"labels\"", Arg::label},
+};
+
+// Rows of kArgNames by first character: [begin, end) in an order grouped at compile time.
+struct ArgIndex {
+  std::array<ArgName, kArgNames.size()> names{};
+  std::array<uint8_t, 129> first{};
+
+  constexpr ArgIndex() {
+    size_t n = 0;
+    for (size_t c = 0; c < 128; c++) {
+      first[c] = static_cast<uint8_t>(n);
+      for (const ArgName& name : kArgNames) {
+        if (static_cast<size_t>(name.key.front()) == c) names[n++] = name;
+      }
+    }
+    first[128] = static_cast<uint8_t>(n);
+  }
+};
+constexpr ArgIndex kArgIndex;
+
+constexpr ArgMask kLinkArgs = mask_of(Arg::correlation) | mask_of(Arg::external_id);
+constexpr ArgMask kPlaceArgs = mask_of(Arg::device) | mask_of(Arg::stream);
+constexpr ArgMask kShapeArgs = mask_of(Arg::input_dims) | mask_of(Arg::input_type);
+constexpr ArgMask kAllArgs = mask_of(Arg::count_) - 1;
+constexpr ArgMask kCommArgs = kAllArgs & ~(kLinkArgs | kPlaceArgs | kShapeArgs | mask_of(Arg::label));
+
+}  // namespace
+
+EventClass class_of_category(std::string_view category) {
+  for (const CategoryName& known : kCategories) {
+    if (known.name == category) return known.event_class;
+  }
+  return EventClass::skip;
+}
+
+Arg arg_of_key(const char* key) {
+  const unsigned char c = static_cast<unsigned char>(*key);
+  if (c >= 128) return Arg::count_;
+  for (size_t i = kArgIndex.first[c]; i < kArgIndex.first[c + 1U]; i++) {
+    const ArgName& name = kArgIndex.names[i];
+    if (std::strncmp(key, name.key.data(), name.key.size()) == 0) return name.arg;
+  }
+  return Arg::count_;
+}
+
+ArgMask wanted_args(EventClass event_class) {
+  switch (event_class) {
+    case EventClass::kernel:
+      return kLinkArgs | kPlaceArgs | kCommArgs;
+    case EventClass::gpu_memcpy:
+    case EventClass::gpu_memset:
+      return kLinkArgs | kPlaceArgs;
+    case EventClass::launch:
+      return kLinkArgs;
+    case EventClass::cpu_op:
+    case EventClass::user_annotation:
+      return mask_of(Arg::external_id) | kCommArgs | kShapeArgs;
+    case EventClass::process_label:
+      return mask_of(Arg::label);
+    case EventClass::gpu_annotation:
+      return 0;
+    case EventClass::skip:
+      break;
+  }
+  return kAllArgs;
+}
+
+bool is_collective_range(std::string_view name) {
+  if (name.size() < 5) return false;
+  for (const std::string_view prefix : {"nccl:"sv, "gloo:"sv, "rccl:"sv, "ucc:"sv, "mpi:"sv, "hccl:"sv, "xccl:"sv}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+bool is_collective_op(std::string_view name) {
+  return name == "record_param_comms"sv || name.starts_with("symm_mem::"sv) || name.starts_with("_C_custom_ar::"sv);
+}
+
+bool never_launches(std::string_view name) {
+  if (name.starts_with("cuda"sv)) {
+    name.remove_prefix(4);
+  } else if (name.starts_with("hip"sv)) {
+    name.remove_prefix(3);
+  } else if (name.starts_with("cu"sv)) {
+    name.remove_prefix(2);
+  } else {
+    return false;
+  }
+  for (const std::string_view prefix : {"Event"sv, "Stream"sv, "Device"sv, "Func"sv, "Occupancy"sv, "PeekAt"sv, "Get"sv,
+                                        "Pointer"sv, "DriverGet"sv, "RuntimeGet"sv, "SetDevice"sv, "Ctx"sv}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+int64_t profiler_step(std::string_view name) {
+  constexpr std::string_view kPrefix = "ProfilerStep#";
+  if (!name.starts_with(kPrefix)) return -1;
+  int64_t number = -1;
+  const auto [rest, error] = std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), number);
+  return error == std::errc() && number >= 0 ? number : -1;
+}
+
+int64_t rank_in_label(std::string_view label) {
+  size_t at = std::string_view::npos;
+  if (label.starts_with("[TP"sv) || label.starts_with("[DP"sv)) {
+    at = 3;
+  } else if (const size_t word = label.find("ank"sv);
+             word != std::string_view::npos && word > 0 && (label[word - 1] == 'r' || label[word - 1] == 'R')) {
+    at = label.find_first_not_of(" :=_-", word + 3);
+  }
+  if (at == std::string_view::npos) return -1;
+  int64_t rank = -1;
+  const auto [rest, error] = std::from_chars(label.data() + at, label.data() + label.size(), rank);
+  return error == std::errc() ? rank : -1;
+}
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,74 @@
+// The vocabulary of Kineto events: categories, keys of arguments, names that matter. Reference: kineto-format.md,
+// sections 4 to 7.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace skewscope::ingest {
+
+enum class EventClass : uint8_t {
+  skip,  // nothing a report needs
+  kernel,
+  gpu_memcpy,
+  gpu_memset,
+  launch,
+  cpu_op,
+  user_annotation,
+  gpu_annotation,
+  process_label,  // ph "M": names and labels of processes
+};
+
+// From a `cat`, all spellings since 2020.
+EventClass class_of_category(std::string_view category);
+
+enum class Arg : uint8_t {
+  correlation,
+  external_id,
+  device,
+  stream,
+  collective_name,
+  in_elements,
+  out_elements,
+  group_size,
+  dtype,
+  group_name,
+  group_description,
+  group_ranks,
+  group_id,
+  rank,
+  rank_start,
+  rank_stride,
+  destination,
+  source,
+  seq,
+  comms_id,
+  input_dims,
+  input_type,
+  label,
+  count_,  // none of these
+};
+
+constexpr size_t kArgCount = static_cast<size_t>(Arg::count_);
+using ArgMask = uint32_t;
+
+constexpr ArgMask mask_of(Arg arg) { return ArgMask{1} << static_cast<unsigned>(arg); }
+
+// `key`: the characters behind its opening quote, in padded text.
+Arg arg_of_key(const char* key);
+// The arguments that rows of a class keep; for `skip`: of any class.
+ArgMask wanted_args(EventClass event_class);
+
+// "nccl:", "rccl:", "gloo:", ...: the range around one collective.
+bool is_collective_range(std::string_view name);
+// CPU ops that tell about a collective besides record_param_comms: those of custom kernels.
+bool is_collective_op(std::string_view name);
+// Runtime calls that never put work on the GPU (cudaEventQuery, hipStreamIsCapturing, ...): half of all runtime rows.
+bool never_launches(std::string_view name);
+// N of "ProfilerStep#N"; -1: another name.
+int64_t profiler_step(std::string_view name);
+// N of process names and labels such as "rank 3", "[TP03] python", "Rank: 3"; -1: none.
+int64_t rank_in_label(std::string_view label);
+
+}  // namespace skewscope::ingest

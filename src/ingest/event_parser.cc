@@ -1,0 +1,374 @@
+#include "event_parser.h"
+
+#include <cstring>
+
+#include "number_text.h"
+#include "operand_shape.h"
+
+namespace skewscope::ingest {
+namespace {
+
+using namespace std::string_view_literals;
+namespace ondemand = simdjson::ondemand;
+
+bool is_key(const char* key, std::string_view name_and_quote) {
+  return std::strncmp(key, name_and_quote.data(), name_and_quote.size()) == 0;
+}
+
+// A string token without its quotes and the white space behind it; other tokens without white space.
+std::string_view bare(std::string_view token) {
+  token = trimmed(token);
+  if (token.size() >= 2 && token.front() == '"') return token.substr(1, token.size() - 2);
+  return token;
+}
+
+bool wants_name(EventClass event_class, std::string_view name) {
+  switch (event_class) {
+    case EventClass::cpu_op:
+    case EventClass::user_annotation:
+      return is_collective_op(name) || is_collective_range(name) || name.starts_with("ProfilerStep#"sv);
+    case EventClass::gpu_annotation:
+      return is_collective_range(name);
+    case EventClass::launch:
+      return !never_launches(name);
+    case EventClass::process_label:
+      return name.starts_with("process_"sv);
+    default:
+      return true;
+  }
+}
+
+// A process or thread: its number, or for other texts a number that stands for the text.
+int64_t number_of_place(std::string_view token) {
+  int64_t number = 0;
+  if (read_integer(token, number)) return number;
+  uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+  for (const char c : bare(token)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return static_cast<int64_t>(hash >> 1);
+}
+
+}  // namespace
+
+size_t EventParser::parse(TextBuffer& chunk, int64_t offset, ChunkRows& rows) {
+  const std::string_view whole = chunk.view();
+  const size_t last = whole.find_last_not_of(" \t\r\n,");
+  const size_t size = last == std::string_view::npos ? 0 : last + 1;
+  const bool comma = whole.find(',', size) != std::string_view::npos;
+  chunk.reserve(size + 1);
+  text_ = chunk.text();
+  offset_ = offset;
+  tokens_live_on_ = true;
+  size_t array_end = std::string_view::npos;
+  const bool clean = parse_array(chunk.text(), size, rows, array_end);
+  // The closing bracket took the place of the comma that parts this chunk from the next.
+  chunk.resize(size);
+  if (comma) chunk.append(",");
+  if (clean) return array_end;
+  rows.clear();
+  return parse_damaged(chunk.view(), 0, offset, rows);
+}
+
+bool EventParser::parse_array(char* text, size_t size, ChunkRows& rows, size_t& array_end) {
+  text[-1] = '[';
+  text[size] = ']';
+  std::memset(text + size + 1, 0, simdjson::SIMDJSON_PADDING);
+  ondemand::document document;
+  ondemand::array events;
+  if (parser_.iterate(text - 1, size + 2, size + 2 + simdjson::SIMDJSON_PADDING).get(document)) return false;
+  if (document.get_array().get(events)) return false;
+  for (auto element : events) {
+    ondemand::object object;
+    if (element.get_object().get(object)) return false;
+    const Outcome outcome = read_event(object, event_, rows);
+    if (outcome == Outcome::broken) return false;
+    rows.events++;
+    if (outcome == Outcome::kept) keep(event_, rows);
+  }
+  const char* next = nullptr;
+  if (document.current_location().get(next) == simdjson::SUCCESS && next < text + size) {
+    const std::string_view up_to_next(text, static_cast<size_t>(next - text));
+    array_end = up_to_next.rfind(']') + 1;
+  } else if (size > 0 && text[size - 1] == ']') {
+    // The events close at the very end of the chunk only if our own bracket was not the one that closed them.
+    array_end = document.current_location().error() == simdjson::SUCCESS ? size : std::string_view::npos;
+  }
+  return true;
+}
+
+EventParser::Outcome EventParser::read_event(ondemand::object& object, RawEvent& event, ChunkRows& rows) {
+  event.event_class = EventClass::skip;
+  event.has_category = event.complete = false;
+  event.name = event.stamp = event.duration = event.pid = event.tid = {};
+  event.present = 0;
+  bool name_wanted = false;
+  for (auto result : object) {
+    ondemand::field field;
+    if (std::move(result).get(field)) return Outcome::broken;
+    const char* key = field.key().raw();
+    ondemand::value& value = field.value();
+    bool said_what = false;  // this key may tell that the event is not kept
+    switch (*key) {
+      case 'p':
+        if (is_key(key, "ph\"")) {
+          const std::string_view phase = bare(value.raw_json_token());
+          if (phase == "M"sv && !event.has_category) {
+            event.event_class = EventClass::process_label;
+            event.has_category = true;
+          } else if (phase != "X"sv) {
+            return Outcome::skipped;
+          }
+          event.complete = true;
+          said_what = true;
+        } else if (is_key(key, "pid\"")) {
+          event.pid = value.raw_json_token();
+          said_what = true;
+        }
+        break;
+      case 'c':
+        if (is_key(key, "cat\"") && event.event_class != EventClass::process_label) {
+          event.event_class = class_of_category(bare(value.raw_json_token()));
+          if (event.event_class == EventClass::skip) return Outcome::skipped;
+          event.has_category = said_what = true;
+        }
+        break;
+      case 'n':
+        if (is_key(key, "name\"")) {
+          event.name = value.raw_json_token();
+          said_what = true;
+        }
+        break;
+      case 't':
+        if (is_key(key, "ts\"")) {
+          event.stamp = value.raw_json_token();
+        } else if (is_key(key, "tid\"")) {
+          event.tid = value.raw_json_token();
+        }
+        break;
+      case 'd':
+        if (is_key(key, "dur\"")) event.duration = value.raw_json_token();
+        break;
+      case 'a':
+        if (is_key(key, "args\"") && read_args(value, event, rows) == Outcome::broken) return Outcome::broken;
+        break;
+      default:
+        break;
+    }
+    if (!said_what || !event.has_category || event.name.empty()) continue;
+    if (!name_wanted) name_wanted = wants_name(event.event_class, bare(event.name));
+    // An op that is not kept still tells which process ran ops.
+    if (!name_wanted && (event.event_class != EventClass::cpu_op || !event.pid.empty())) break;
+  }
+  if (!event.has_category || !event.complete) return Outcome::skipped;
+  if (event.event_class == EventClass::cpu_op) {
+    rows.cpu_rows++;
+    if (!event.pid.empty()) rows.process(number_of_place(event.pid)).cpu_ops++;
+  }
+  return name_wanted ? Outcome::kept : Outcome::skipped;
+}
+
+EventParser::Outcome EventParser::read_args(ondemand::value& value, RawEvent& event, ChunkRows& rows) {
+  if (value.raw_json_token().front() != '{') return Outcome::kept;
+  const ArgMask wanted = wanted_args(event.event_class);
+  if (wanted == 0) return Outcome::kept;
+  ondemand::object args;
+  if (value.get_object().get(args)) return Outcome::broken;
+  for (auto result : args) {
+    ondemand::field field;
+    if (std::move(result).get(field)) return Outcome::broken;
+    const Arg arg = arg_of_key(field.key().raw());
+    if (arg == Arg::count_ || (wanted & mask_of(arg)) == 0) continue;
+    std::string_view token = field.value().raw_json_token();
+    if (token.front() == '[') {
+      ondemand::array list;
+      if (field.value().get_array().get(list) || list.raw_json().get(token)) return Outcome::broken;
+    }
+    if (event.present & mask_of(arg)) rows.defects.add(Defect::duplicate_key, place_of(token));
+    event.args[static_cast<size_t>(arg)] = token;
+    event.present |= mask_of(arg);
+    if (event.present == wanted) break;
+  }
+  return Outcome::kept;
+}
+
+int64_t EventParser::place_of(std::string_view token) const {
+  return tokens_live_on_ ? offset_ + (token.data() - text_) : offset_;
+}
+
+std::string_view EventParser::text_of(std::string_view token, ChunkRows& rows) {
+  const std::string_view raw = bare(token);
+  if (raw.find('\\') == std::string_view::npos) return raw;
+  int64_t bad_escapes = 0;
+  unescape(raw, unescaped_, bad_escapes);
+  if (bad_escapes > 0) rows.defects.add(Defect::bad_escape, place_of(token), bad_escapes);
+  return unescaped_;
+}
+
+StringId EventParser::intern(std::string_view token, ChunkRows& rows) {
+  const std::string_view text = text_of(token, rows);
+  return rows.strings.intern(text, tokens_live_on_ && text.data() != unescaped_.data());
+}
+
+int64_t EventParser::integer(const RawEvent& event, Arg arg, ChunkRows& rows) {
+  if ((event.present & mask_of(arg)) == 0) return -1;
+  const std::string_view token = event.args[static_cast<size_t>(arg)];
+  int64_t value = -1;
+  const bool is_number = read_integer(token, value);
+  if (token.front() == '"' && is_number) rows.defects.add(Defect::number_as_string, place_of(token));
+  if (!is_number && token.front() != '"' && !token.starts_with("null"sv)) {
+    rows.defects.add(Defect::bare_nan, place_of(token));
+  }
+  return is_number ? value : -1;
+}
+
+bool EventParser::read_times(const RawEvent& event, ChunkRows& rows, LocalNs& start, int64_t& duration_ns) {
+  const auto read = [&](std::string_view token, int64_t& ns) {
+    FractionForm form;
+    if (token.empty() || !read_microseconds(token, unpadded_fractions_, ns, form)) return false;
+    if (form.digits > 0) {
+      // Zero is written the same way in every form (".0" by Python): it tells nothing.
+      rows.stamps.fractions += form.nonzero;
+      rows.stamps.short_fractions += form.nonzero && form.digits < 3;
+      rows.stamps.starting_with_0 += form.starts_with_0;
+      if (form.digits > 3) rows.defects.add(Defect::long_fraction, place_of(token));
+    }
+    if (token.front() == '"') rows.defects.add(Defect::number_as_string, place_of(token));
+    return true;
+  };
+  if (!read(event.stamp, start.ns)) {
+    if (!event.stamp.empty()) rows.defects.add(Defect::bare_nan, place_of(event.stamp));
+    rows.defects.add(Defect::dropped_event, place_of(event.stamp.empty() ? event.name : event.stamp));
+    return false;
+  }
+  duration_ns = 0;
+  if (!event.duration.empty() && !read(event.duration, duration_ns)) {
+    rows.defects.add(Defect::bare_nan, place_of(event.duration));
+  }
+  if (duration_ns < 0) {
+    rows.defects.add(Defect::negative_duration, place_of(event.duration));
+    duration_ns = 0;
+  }
+  return true;
+}
+
+void EventParser::keep(const RawEvent& event, ChunkRows& rows) {
+  switch (event.event_class) {
+    case EventClass::kernel:
+    case EventClass::gpu_memcpy:
+    case EventClass::gpu_memset:
+      return keep_gpu_row(event, rows);
+    case EventClass::launch:
+      return keep_launch(event, rows);
+    case EventClass::cpu_op:
+    case EventClass::user_annotation: {
+      const int64_t number = profiler_step(bare(event.name));
+      if (number < 0) return keep_comm_op(event, rows);
+      StepRow row;
+      row.number = number;
+      if (read_times(event, rows, row.start, row.duration_ns)) rows.steps.push_back(row);
+      return;
+    }
+    case EventClass::gpu_annotation: {
+      GpuAnnotationRow row;
+      if (!read_times(event, rows, row.start, row.duration_ns)) return;
+      row.name = intern(event.name, rows);
+      row.device = static_cast<int32_t>(trailing_number(bare(event.pid)));
+      row.stream = static_cast<int32_t>(trailing_number(bare(event.tid)));
+      rows.gpu_annotations.push_back(row);
+      return;
+    }
+    case EventClass::process_label: {
+      if ((event.present & mask_of(Arg::label)) == 0) return;
+      const int64_t rank = rank_in_label(text_of(event.args[static_cast<size_t>(Arg::label)], rows));
+      if (rank >= 0) add_labelled_rank(rows.labelled_ranks, rank);
+      return;
+    }
+    case EventClass::skip:
+      return;
+  }
+}
+
+void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
+  GpuRow row;
+  if (!read_times(event, rows, row.start, row.duration_ns)) return;
+  if (row.start.ns == 0 && row.duration_ns == 0) {
+    rows.defects.add(Defect::zero_stamp, place_of(event.stamp));
+    return;
+  }
+  row.name = intern(event.name, rows);
+  row.correlation = integer(event, Arg::correlation, rows);
+  row.external_id = integer(event, Arg::external_id, rows);
+  row.device = static_cast<int32_t>(event.present & mask_of(Arg::device) ? integer(event, Arg::device, rows)
+                                                                         : trailing_number(bare(event.pid)));
+  row.stream = static_cast<int32_t>(event.present & mask_of(Arg::stream) ? integer(event, Arg::stream, rows)
+                                                                         : trailing_number(bare(event.tid)));
+  row.work = event.event_class == EventClass::gpu_memcpy   ? GpuWork::memcpy
+             : event.event_class == EventClass::gpu_memset ? GpuWork::memset
+                                                           : rows.strings.work_of(row.name);
+  row.args = keep_comm_args(event, rows);
+  rows.gpu.push_back(row);
+}
+
+void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
+  LaunchRow row;
+  row.correlation = integer(event, Arg::correlation, rows);
+  if (row.correlation < 0) return;
+  if (!read_times(event, rows, row.start, row.duration_ns)) return;
+  row.external_id = integer(event, Arg::external_id, rows);
+  row.thread = number_of_place(event.tid);
+  row.hip = bare(event.name).starts_with("hip"sv);
+  rows.process(number_of_place(event.pid)).launches++;
+  rows.launches.push_back(row);
+}
+
+void EventParser::keep_comm_op(const RawEvent& event, ChunkRows& rows) {
+  const std::string_view name = bare(event.name);
+  if (!is_collective_op(name) && !is_collective_range(name)) return;
+  CommOpRow row;
+  if (!read_times(event, rows, row.start, row.duration_ns)) return;
+  row.name = intern(event.name, rows);
+  row.external_id = integer(event, Arg::external_id, rows);
+  row.thread = number_of_place(event.tid);
+  row.args = keep_comm_args(event, rows);
+  size_t operand = 0;
+  const bool has_dims = event.present & mask_of(Arg::input_dims);
+  row.input_elements =
+      has_dims ? elements_of_first_operand(event.args[static_cast<size_t>(Arg::input_dims)], operand) : -1;
+  if (event.present & mask_of(Arg::input_type)) {
+    const std::string_view types = event.args[static_cast<size_t>(Arg::input_type)];
+    const std::string_view type = row.input_elements >= 0 ? type_of_operand(types, operand) : first_type(types);
+    if (!type.empty()) row.input_type = intern(type, rows);
+  }
+  rows.comm_ops.push_back(row);
+}
+
+int32_t EventParser::keep_comm_args(const RawEvent& event, ChunkRows& rows) {
+  if ((event.present & mask_of(Arg::collective_name)) == 0) return -1;
+  const auto text = [&](Arg arg) {
+    return event.present & mask_of(arg) ? intern(event.args[static_cast<size_t>(arg)], rows) : StringId();
+  };
+  CommArgs args;
+  args.collective_name = text(Arg::collective_name);
+  args.dtype = text(Arg::dtype);
+  args.group_name = text(event.present & mask_of(Arg::group_name) ? Arg::group_name : Arg::group_id);
+  args.group_description = text(Arg::group_description);
+  args.group_ranks = text(Arg::group_ranks);
+  args.in_elements = integer(event, Arg::in_elements, rows);
+  args.out_elements = integer(event, Arg::out_elements, rows);
+  args.group_size = integer(event, Arg::group_size, rows);
+  args.rank = integer(event, Arg::rank, rows);
+  args.rank_start = integer(event, Arg::rank_start, rows);
+  args.rank_stride = integer(event, Arg::rank_stride, rows);
+  args.peer = integer(event, event.present & mask_of(Arg::destination) ? Arg::destination : Arg::source, rows);
+  args.seq = integer(event, Arg::seq, rows);
+  if (event.present & mask_of(Arg::comms_id)) {
+    const std::string_view token = event.args[static_cast<size_t>(Arg::comms_id)];
+    int64_t negative = 0;  // a writer that prints the 64 bits as signed
+    if (!read_unsigned(token, args.comms_id) && read_integer(token, negative)) {
+      args.comms_id = static_cast<uint64_t>(negative);
+    }
+  }
+  rows.comm_args.push_back(args);
+  return static_cast<int32_t>(rows.comm_args.size() - 1);
+}
+
+}  // namespace skewscope::ingest

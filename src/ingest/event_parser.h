@@ -1,0 +1,70 @@
+// Parses one chunk of events into rows: simdjson On-Demand, forward only, each event left as soon as its category says
+// that nothing of it is kept.
+#pragma once
+
+#include <simdjson.h>
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "chunk_cutter.h"
+#include "chunk_rows.h"
+#include "event_fields.h"
+#include "repair.h"
+
+namespace skewscope::ingest {
+
+// One per thread: simdjson's buffers are reused.
+class EventParser {
+ public:
+  explicit EventParser(bool unpadded_fractions) : unpadded_fractions_(unpadded_fractions) {}
+
+  // Reads the events of a chunk that begins at byte `offset` of the file. Returns the place behind the bracket that
+  // closes the events, npos where it is not in this chunk. Text that simdjson refuses is repaired event by event.
+  size_t parse(TextBuffer& chunk, int64_t offset, ChunkRows& rows);
+  // The same for text that is known to be damaged, from `from` on.
+  size_t parse_damaged(std::string_view text, size_t from, int64_t offset, ChunkRows& rows);
+
+ private:
+  // Raw tokens of one event: quotes and escapes as written.
+  struct RawEvent {
+    EventClass event_class = EventClass::skip;
+    bool has_category = false;
+    bool complete = false;  // ph "X"
+    bool other_phase = false;
+    std::string_view name, stamp, duration, pid, tid;
+    ArgMask present = 0;
+    std::array<std::string_view, kArgCount> args;
+  };
+  enum class Outcome : uint8_t { kept, skipped, broken };
+
+  bool parse_array(char* text, size_t size, ChunkRows& rows, size_t& array_end);
+  Outcome read_event(simdjson::ondemand::object& object, RawEvent& event, ChunkRows& rows);
+  Outcome read_args(simdjson::ondemand::value& value, RawEvent& event, ChunkRows& rows);
+  bool repair_one(std::string_view text, size_t begin, size_t limit, bool backslash_ends, ChunkRows& rows,
+                  RepairedEvent& repaired);
+  static bool wanted_name(RawEvent& event, ChunkRows& rows);
+
+  void keep(const RawEvent& event, ChunkRows& rows);
+  void keep_gpu_row(const RawEvent& event, ChunkRows& rows);
+  void keep_launch(const RawEvent& event, ChunkRows& rows);
+  void keep_comm_op(const RawEvent& event, ChunkRows& rows);
+  int32_t keep_comm_args(const RawEvent& event, ChunkRows& rows);
+  bool read_times(const RawEvent& event, ChunkRows& rows, LocalNs& start, int64_t& duration_ns);
+  StringId intern(std::string_view token, ChunkRows& rows);
+  std::string_view text_of(std::string_view token, ChunkRows& rows);
+  int64_t integer(const RawEvent& event, Arg arg, ChunkRows& rows);
+  int64_t place_of(std::string_view token) const;
+
+  simdjson::ondemand::parser parser_;
+  bool unpadded_fractions_;
+  bool tokens_live_on_ = true;  // false: the event was repaired into a buffer that is reused
+  const char* text_ = nullptr;  // start of the text that tokens point into
+  int64_t offset_ = 0;          // of text_ in the file
+  std::string unescaped_;
+  TextBuffer repaired_text_;
+  RawEvent event_;
+};
+
+}  // namespace skewscope::ingest

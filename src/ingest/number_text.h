@@ -1,0 +1,34 @@
+// Numbers as text: Kineto's decimals to integers from the digits, never through a double (an epoch-microsecond double
+// steps by 250 ns). Reference: kineto-format.md, section 3.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace skewscope::ingest {
+
+// How the fraction of a microsecond stamp was written.
+struct FractionForm {
+  int32_t digits = 0;          // as written; 0: no fraction
+  bool starts_with_0 = false;  // two or more digits, the first a 0
+  bool nonzero = false;
+};
+
+// Microseconds as written -> nanoseconds. A fraction is padded right to 3 digits, longer ones are cut; `unpadded`: the
+// fraction is a count of nanoseconds (".5" is 5 ns; nightlies of spring 2024). Signs, exponents and quotes are
+// accepted. False: not a number, or beyond int64.
+bool read_microseconds(std::string_view token, bool unpadded, int64_t& ns, FractionForm& form);
+
+// Integers: decimal or 0x, quoted or not; a fraction is cut off. False: not a number, or out of range.
+bool read_integer(std::string_view token, int64_t& value);
+bool read_unsigned(std::string_view token, uint64_t& value);
+
+// The last run of digits of a text: "stream 7 " -> 7; -1 where there is none.
+int64_t trailing_number(std::string_view text);
+
+// Without the white space around it.
+std::string_view trimmed(std::string_view text);
+// Also without quotes; `was_quoted` says whether there were any.
+std::string_view unquoted(std::string_view token, bool& was_quoted);
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,203 @@
+#include "reading.h"
+
+#include <algorithm>
+
+namespace skewscope::ingest {
+namespace {
+
+constexpr size_t kLargestTail = 8 << 20;
+// Kineto-format.md section 3: below this many fractions their form proves nothing.
+constexpr int64_t kEnoughFractions = 1000;
+
+template <class Row>
+void shift(std::vector<Row>& rows, int64_t base_ns) {
+  for (Row& row : rows) row.start = row.start + base_ns;
+}
+
+void count_source_end(const ByteSource& source, int64_t bytes, DefectCounts& defects) {
+  switch (source.end()) {
+    case SourceEnd::whole:
+      return;
+    case SourceEnd::cut:
+      return defects.add(Defect::truncated_file, bytes);
+    case SourceEnd::no_trailer:
+      return defects.add(Defect::gzip_without_trailer, bytes);
+    case SourceEnd::damaged:
+      return defects.add(Defect::damaged_compression, bytes);
+    case SourceEnd::trailing:
+      return defects.add(Defect::trailing_bytes, bytes);
+    case SourceEnd::unreadable:
+      return defects.add(Defect::unreadable_file, bytes);
+  }
+}
+
+}  // namespace
+
+FileContent unreadable_content(const std::string& file, const std::string& reason) {
+  FileContent content;
+  content.file = file;
+  content.kind = ContentKind::not_a_trace;
+  content.findings.push_back({Severity::error, "unreadable-file", file, Rank(), -1, 1, reason});
+  return content;
+}
+
+FileContent unrecognised_content(const std::string& file, std::string_view head, const ByteSource& source) {
+  FileContent content;
+  content.file = file;
+  content.compression = source.compression();
+  content.bytes = static_cast<int64_t>(head.size());
+  const bool blank = head.find_first_not_of(" \t\r\n") == std::string_view::npos;
+  content.kind = blank ? ContentKind::empty : ContentKind::not_a_trace;
+  DefectCounts defects;
+  count_source_end(source, content.bytes, defects);
+  if (blank) defects.add(Defect::empty_file, -1);
+  content.findings = defects.to_findings(file);
+  return content;
+}
+
+Reading::Reading(const std::string& file, MemoryBudget& budget, const ReadSettings& settings)
+    : budget_(budget), settings_(settings), parser_(settings.unpadded_fractions) {
+  content_.file = file;
+}
+
+Reading::~Reading() { budget_.give_back(taken_); }
+
+void Reading::start(const ChunkCutter& cutter) {
+  bare_array_ = cutter.bare_array();
+  read_top_level(cutter.head(), false, 0, content_, top_, defects_);
+}
+
+void Reading::append(std::string_view text, int64_t offset, const ChunkRows& rows, size_t events_end) {
+  events_found_ = true;
+  if (events_closed_) return append_tail(text, offset);
+  append_rows_of(rows);
+  if (events_end == std::string_view::npos) return;
+  events_closed_ = true;
+  append_tail(text.substr(events_end), offset + static_cast<int64_t>(events_end));
+}
+
+void Reading::append_rows_of(const ChunkRows& rows) {
+  const int64_t bytes = append_rows(rows, content_);
+  taken_ += bytes;
+  over_budget_ |= !budget_.take(bytes);
+  defects_.add(rows.defects);
+  stamps_.fractions += rows.stamps.fractions;
+  stamps_.short_fractions += rows.stamps.short_fractions;
+  stamps_.starting_with_0 += rows.stamps.starting_with_0;
+  cpu_rows_ += rows.cpu_rows;
+  launches_seen_ += static_cast<int64_t>(rows.launches.size());
+  for (const int64_t rank : rows.labelled_ranks) add_labelled_rank(labelled_ranks_, rank);
+  add_processes(rows.processes, processes_);
+}
+
+// Text behind the events: other keys, or, where a second writer or a stray bracket closed them too early, more events.
+void Reading::append_tail(std::string_view text, int64_t offset) {
+  if (tail_.empty()) tail_offset_ = offset;
+  size_t event = text.find("{\"ph\"");
+  if (event == std::string_view::npos) event = next_event_boundary(text, 0);
+  if (event != std::string_view::npos) {
+    defects_.add(Defect::interleaved_files, offset + static_cast<int64_t>(event));
+    events_closed_ = false;
+    tail_.clear();
+    ChunkRows rows;
+    const size_t end = parser_.parse_damaged(text, event, offset, rows);
+    return append(text, offset, rows, end);
+  }
+  tail_ += text.substr(0, kLargestTail - std::min(kLargestTail, tail_.size()));
+}
+
+void Reading::read_tail() {
+  if (!events_closed_) return;
+  object_closed_ = bare_array_ || read_top_level(tail_, true, tail_offset_, content_, top_, defects_);
+}
+
+bool Reading::fractions_are_unpadded() const {
+  return !settings_.unpadded_fractions && stamps_.short_fractions > 0 && stamps_.starting_with_0 == 0 &&
+         stamps_.fractions >= kEnoughFractions;
+}
+
+void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
+  content_.bytes = cutter.bytes();
+  content_.compression = source.compression();
+  read_tail();
+  count_source_end(source, content_.bytes, defects_);
+  if (cutter.skipped_bytes() > 0) defects_.add(Defect::oversized_event, cutter.first_skipped(), cutter.skipped_bytes());
+  const bool cut = events_found_ ? !events_closed_ || !object_closed_ : top_.is_kineto;
+  if (cut && !over_budget_) {
+    const bool known = defects_.count(Defect::truncated_file) > 0;
+    if (!known) defects_.add(Defect::truncated_file, content_.bytes);
+  }
+  if (settings_.unpadded_fractions) defects_.add(Defect::unpadded_fractions, -1);
+  content_.has_base_time = top_.has_base_time;
+  content_.has_cpu_ops = cpu_rows_ > 0;
+  content_.resolution_ns = stamps_.fractions > 0 ? 1 : 1000;
+  content_.pid_count = static_cast<int64_t>(processes_.size());
+  add_base_time();
+  drop_unused_launches();
+  drop_repeated_steps();
+  content_.kind = kind_of(cutter);
+  if (content_.kind == ContentKind::empty) defects_.add(Defect::empty_file, -1);
+  content_.findings = defects_.to_findings(content_.file);
+}
+
+void Reading::add_base_time() {
+  if (!top_.has_base_time || top_.base_time_ns == 0) return;
+  shift(content_.gpu, top_.base_time_ns);
+  shift(content_.launches, top_.base_time_ns);
+  shift(content_.comm_ops, top_.base_time_ns);
+  shift(content_.gpu_annotations, top_.base_time_ns);
+  shift(content_.steps, top_.base_time_ns);
+}
+
+void Reading::drop_unused_launches() {
+  std::vector<int64_t> used;
+  used.reserve(content_.gpu.size());
+  for (const GpuRow& row : content_.gpu) used.push_back(row.correlation);
+  std::sort(used.begin(), used.end());
+  std::erase_if(content_.launches,
+                [&](const LaunchRow& row) { return !std::binary_search(used.begin(), used.end(), row.correlation); });
+}
+
+// 2021 builds write a step both as an op and as an annotation.
+void Reading::drop_repeated_steps() {
+  std::vector<StepRow> kept;
+  for (const StepRow& step : content_.steps) {
+    const auto same = [&](const StepRow& other) {
+      return other.number == step.number && other.start == step.start && other.duration_ns == step.duration_ns;
+    };
+    if (std::none_of(kept.begin(), kept.end(), same)) kept.push_back(step);
+  }
+  content_.steps = std::move(kept);
+}
+
+// One process wrote one trace. Launches of several processes, or labels of several ranks, come from merged files; a
+// second process without launches (a forked data loader) and several devices do not.
+bool Reading::several_ranks() const {
+  int64_t launching = 0;
+  for (const ProcessUse& process : processes_)
+    launching += process.launches * 100 >= std::max<int64_t>(launches_seen_, 1);
+  return launching > 1 || labelled_ranks_.size() > 1 || top_.several_jobs;
+}
+
+ContentKind Reading::kind_of(const ChunkCutter& cutter) const {
+  if (cutter.execution_trace()) return ContentKind::execution_trace;
+  if (content_.bytes == 0) return ContentKind::empty;
+  if (!events_found_) return top_.is_kineto ? ContentKind::empty : ContentKind::not_a_trace;
+  if (content_.events == 0) return ContentKind::empty;
+  if (several_ranks()) return ContentKind::merged_trace;
+  const bool works = !content_.gpu.empty() || !content_.comm_ops.empty() || launches_seen_ > 0;
+  return works ? ContentKind::rank_trace : ContentKind::front_end;
+}
+
+Error Reading::budget_error() const {
+  return Error{ErrorKind::resource_limit, content_.file + ": its reduced rows do not fit into the memory limit of " +
+                                              std::to_string(budget_.limit_bytes()) +
+                                              " bytes; raise --memory-limit, or read fewer ranks"};
+}
+
+FileContent Reading::take_content() {
+  taken_ = 0;
+  return std::move(content_);
+}
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,288 @@
+// The problem: a tracer pasted text into JSON strings without escaping it, wrote control bytes or lost a bracket, and
+// simdjson refuses the chunk. The idea: read the event once, knowing at each quote what must follow if it really ends
+// the string: after a key `:`, after a value `}` or `,` and another key, in a list `]` or `,`. Any other quote is text.
+// Right for every event whose texts do not imitate that structure; those that do fail to parse and are dropped. Cost:
+// one pass over the event's bytes.
+#include "repair.h"
+
+#include <array>
+
+namespace skewscope::ingest {
+namespace {
+
+constexpr size_t kDeepest = 128;
+constexpr size_t kLongestKey = 256;
+
+bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20; }
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
+size_t skip_space(std::string_view text, size_t at) {
+  while (at < text.size() && is_space(text[at])) at++;
+  return at;
+}
+
+// Length of the UTF-8 sequence at text[at]; 0: none.
+size_t utf8_length(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto continues = [&](size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
+  const unsigned lead = byte(at);
+  if (lead >= 0xc2 && lead <= 0xdf) return continues(at + 1) ? 2 : 0;
+  if ((lead & 0xf0U) == 0xe0U) {
+    const unsigned second = byte(at + 1);
+    if ((lead == 0xe0 && second < 0xa0) || (lead == 0xed && second > 0x9f)) return 0;
+    return continues(at + 1) && continues(at + 2) ? 3 : 0;
+  }
+  if (lead >= 0xf0 && lead <= 0xf4) {
+    const unsigned second = byte(at + 1);
+    if ((lead == 0xf0 && second < 0x90) || (lead == 0xf4 && second > 0x8f)) return 0;
+    return continues(at + 1) && continues(at + 2) && continues(at + 3) ? 4 : 0;
+  }
+  return 0;
+}
+
+class EventRepair {
+ public:
+  EventRepair(std::string_view text, bool backslash_ends, TextBuffer& clean)
+      : text_(text), backslash_ends_(backslash_ends), clean_(clean) {
+    clean_.clear();
+    clean_.reserve(2 * text.size() + kDeepest + 64);
+  }
+
+  RepairedEvent run(size_t begin) {
+    at_ = begin;
+    while (at_ < text_.size() && !result_.closed) {
+      const char c = text_[at_];
+      if (c == '"') {
+        copy_string();
+      } else if (c == '{' || c == '[') {
+        if (at_ > begin && event_starts_here()) break;
+        open(c);
+      } else if (c == '}' || c == ']') {
+        close(c);
+      } else {
+        copy_outside(c);
+      }
+      if (stopped_) break;
+    }
+    result_.end = at_;
+    if (!result_.closed) close_all();
+    return result_;
+  }
+
+ private:
+  void put(char c) {
+    if (clean_.size() + 1 > clean_.capacity()) clean_.append("");
+    clean_.append({&c, 1});
+  }
+  bool in_object() const { return depth_ > 0 && stack_[depth_ - 1] == '{'; }
+
+  // Another event inside this one: a second writer, or a lost end.
+  bool event_starts_here() const {
+    const size_t key = skip_space(text_, at_ + 1);
+    return text_[at_] == '{' && text_.substr(key).starts_with("\"ph\"");
+  }
+
+  void open(char c) {
+    if (depth_ == kDeepest) {
+      stopped_ = true;
+      return;
+    }
+    stack_[depth_++] = c;
+    key_next_ = c == '{';
+    put(c);
+    at_++;
+  }
+
+  void close(char c) {
+    at_++;
+    const char opener = c == '}' ? '{' : '[';
+    if (stack_[depth_ - 1] != opener) {
+      result_.brackets++;
+      if (c == ']') return;
+      put(']');
+      depth_--;
+      while (depth_ > 0 && stack_[depth_ - 1] != '{') depth_--, put(']');
+    }
+    put(c);
+    depth_--;
+    result_.closed = depth_ == 0;
+    key_next_ = false;
+  }
+
+  void copy_outside(char c) {
+    at_++;
+    if (c == ',') key_next_ = in_object();
+    if (c == ':') key_next_ = false;
+    if (is_ascii(c) && (!is_control(c) || is_space(c))) return put(c);
+    put(' ');
+    result_.bytes++;
+  }
+
+  void copy_string() {
+    const bool is_key = key_next_;
+    put('"');
+    at_++;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '"') {
+        at_++;
+        if (quote_ends(is_key)) return put('"');
+        put('\\');
+        put('"');
+        result_.quotes++;
+      } else if (c == '\\') {
+        copy_backslash(is_key);
+      } else if (c == '{' && event_starts_here()) {
+        stopped_ = true;
+        return put('"');
+      } else {
+        copy_text(c);
+      }
+    }
+    put('"');
+  }
+
+  void copy_backslash(bool is_key) {
+    at_++;
+    if (at_ == text_.size()) return;
+    if (text_[at_] == '"' && backslash_ends_) {
+      at_++;
+      const bool ends = quote_ends(is_key);
+      at_--;
+      if (ends) {
+        put('\\');
+        put('\\');
+        return;
+      }
+    }
+    if (is_control(text_[at_]) || !is_ascii(text_[at_])) {
+      put('\\');
+      put('\\');
+      return;
+    }
+    put('\\');
+    put(text_[at_++]);
+  }
+
+  void copy_text(char c) {
+    if (is_ascii(c)) {
+      put(is_control(c) ? ' ' : c);
+      result_.bytes += is_control(c);
+      at_++;
+      return;
+    }
+    const size_t length = utf8_length(text_, at_);
+    clean_.append(length == 0 ? std::string_view("\xef\xbf\xbd") : text_.substr(at_, length));
+    result_.bytes += length == 0;
+    at_ += length == 0 ? 1 : length;
+  }
+
+  // Whether the quote before at_ ends its string.
+  bool quote_ends(bool is_key) const {
+    const size_t next = skip_space(text_, at_);
+    if (next >= text_.size()) return true;
+    const char c = text_[next];
+    if (is_key) return c == ':';
+    if (!in_object()) return c == ']' || c == ',';
+    const size_t second = skip_space(text_, next + 1);
+    const char after = second < text_.size() ? text_[second] : ',';
+    if (c == '}') return after == ',' || after == '}' || after == ']';
+    if (c != ',') return false;
+    return second >= text_.size() || after == '}' || (after == '"' && key_at(second));
+  }
+
+  bool key_at(size_t quote) const {
+    const size_t end = text_.substr(0, std::min(text_.size(), quote + kLongestKey)).find('"', quote + 1);
+    if (end == std::string_view::npos) return false;
+    const size_t colon = skip_space(text_, end + 1);
+    return colon < text_.size() && text_[colon] == ':';
+  }
+
+  void close_all() {
+    std::string_view written = clean_.view();
+    while (!written.empty() && (is_space(written.back()) || written.back() == ',')) written.remove_suffix(1);
+    clean_.resize(written.size());
+    for (; depth_ > 0; depth_--, result_.brackets++) put(stack_[depth_ - 1] == '{' ? '}' : ']');
+  }
+
+  std::string_view text_;
+  bool backslash_ends_;
+  TextBuffer& clean_;
+  RepairedEvent result_;
+  std::array<char, kDeepest> stack_{};
+  size_t depth_ = 0;
+  size_t at_ = 0;
+  bool key_next_ = false;
+  bool stopped_ = false;
+};
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Four hex digits at raw[at]; -1: not there.
+int32_t code_unit(std::string_view raw, size_t at) {
+  if (at + 4 > raw.size()) return -1;
+  int32_t unit = 0;
+  for (size_t i = at; i < at + 4; i++) {
+    const int digit = hex_digit(raw[i]);
+    if (digit < 0) return -1;
+    unit = unit * 16 + digit;
+  }
+  return unit;
+}
+
+void append_utf8(uint32_t point, std::string& text) {
+  const auto put = [&](uint32_t byte) { text.push_back(static_cast<char>(byte)); };
+  if (point < 0x80) return put(point);
+  if (point < 0x800) return put(0xc0 | point >> 6), put(0x80 | (point & 0x3f));
+  if (point < 0x10000) {
+    return put(0xe0 | point >> 12), put(0x80 | (point >> 6 & 0x3f)), put(0x80 | (point & 0x3f));
+  }
+  put(0xf0 | point >> 18), put(0x80 | (point >> 12 & 0x3f)), put(0x80 | (point >> 6 & 0x3f)),
+      put(0x80 | (point & 0x3f));
+}
+
+}  // namespace
+
+RepairedEvent repair_event(std::string_view text, size_t begin, size_t limit, bool backslash_ends, TextBuffer& clean) {
+  return EventRepair(text.substr(0, limit), backslash_ends, clean).run(begin);
+}
+
+void unescape(std::string_view raw, std::string& text, int64_t& bad_escapes) {
+  text.clear();
+  for (size_t at = 0; at < raw.size(); at++) {
+    if (raw[at] != '\\' || at + 1 == raw.size()) {
+      text.push_back(raw[at]);
+      continue;
+    }
+    const char c = raw[at + 1];
+    constexpr std::string_view kEscapes = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
+    const size_t known = kEscapes.find(c);
+    int32_t unit = c == 'u' ? code_unit(raw, at + 2) : -1;
+    if (known != std::string_view::npos) {
+      text.push_back(kMeanings[known]);
+      at++;
+    } else if (unit >= 0) {
+      at += 5;
+      const int32_t low = raw.substr(at + 1).starts_with("\\u") ? code_unit(raw, at + 3) : -1;
+      uint32_t point = static_cast<uint32_t>(unit);
+      if (unit >= 0xd800 && unit < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
+        point = 0x10000 + ((point - 0xd800) << 10) + (static_cast<uint32_t>(low) - 0xdc00);
+        at += 6;
+      } else if (unit >= 0xd800 && unit < 0xe000) {
+        point = 0xfffd;
+      }
+      append_utf8(point, text);
+    } else {
+      text.push_back('\\');
+      bad_escapes++;
+    }
+  }
+}
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,28 @@
+// Makes valid JSON of the event texts that tracers break. Reference: kineto-format.md, section 13.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "chunk_cutter.h"
+#include "defects.h"
+
+namespace skewscope::ingest {
+
+struct RepairedEvent {
+  size_t end = 0;        // behind the event in the dirty text
+  bool closed = false;   // its own closing brace was found
+  int64_t quotes = 0;    // bare quotes that became text
+  int64_t bytes = 0;     // bytes replaced
+  int64_t brackets = 0;  // closers left out or added
+};
+
+// Writes the event that begins at text[begin] ('{') as valid JSON. Reads no further than `limit`; an event that is not
+// closed there gets its closers. `backslash_ends`: a backslash before a quote that ends a value is text.
+RepairedEvent repair_event(std::string_view text, size_t begin, size_t limit, bool backslash_ends, TextBuffer& clean);
+
+// Text of a JSON string (between its quotes). Escapes that are none are kept as written and counted.
+void unescape(std::string_view raw, std::string& text, int64_t& bad_escapes);
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,197 @@
+#include "top_level.h"
+
+#include <simdjson.h>
+
+#include <string>
+
+#include "number_text.h"
+#include "repair.h"
+
+namespace skewscope::ingest {
+namespace {
+
+using namespace std::string_view_literals;
+
+bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+size_t skip_space(std::string_view text, size_t at) {
+  while (at < text.size() && is_space(text[at])) at++;
+  return at;
+}
+
+// Behind the string at text[at] == '"'; text.size() where it has no end.
+size_t behind_string(std::string_view text, size_t at) {
+  for (at++; at < text.size(); at++) {
+    if (text[at] == '\\') {
+      at++;
+    } else if (text[at] == '"') {
+      return at + 1;
+    }
+  }
+  return text.size();
+}
+
+// Behind the value at text[at].
+size_t behind_value(std::string_view text, size_t at) {
+  int depth = 0;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '"') {
+      at = behind_string(text, at);
+    } else if (c == '{' || c == '[') {
+      depth++;
+      at++;
+    } else if (c == '}' || c == ']') {
+      if (depth == 0) return at;
+      depth--;
+      at++;
+    } else if (depth == 0 && c == ',') {
+      return at;
+    } else {
+      at++;
+      continue;
+    }
+    if (depth == 0) return at;
+  }
+  return at;
+}
+
+std::string text_of(std::string_view value) {
+  value = trimmed(value);
+  if (value.size() < 2 || value.front() != '"') return std::string(value);
+  std::string text;
+  int64_t bad_escapes = 0;
+  unescape(value.substr(1, value.size() - 2), text, bad_escapes);
+  return text;
+}
+
+namespace dom = simdjson::dom;
+
+int64_t integer_of(const dom::element& element) {
+  int64_t value = -1;
+  std::string_view text;
+  if (element.get_string().get(text) == simdjson::SUCCESS) return read_integer(text, value) ? value : -1;
+  return element.get_int64().get(value) == simdjson::SUCCESS ? value : -1;
+}
+
+int64_t integer_at(const dom::object& object, std::string_view key) {
+  dom::element element;
+  return object[key].get(element) == simdjson::SUCCESS ? integer_of(element) : -1;
+}
+
+std::string string_at(const dom::object& object, std::string_view key) {
+  dom::element element;
+  if (object[key].get(element)) return {};
+  std::string_view text;
+  if (element.get_string().get(text) == simdjson::SUCCESS) return std::string(text);
+  const int64_t number = integer_of(element);
+  return number >= 0 ? std::to_string(number) : std::string();
+}
+
+ProcessGroup group_of(const dom::object& object) {
+  ProcessGroup group;
+  group.name = string_at(object, "pg_name");
+  group.description = string_at(object, "pg_desc");
+  group.size = integer_at(object, "pg_size");
+  dom::array ranks;
+  if (object["ranks"].get_array().get(ranks) == simdjson::SUCCESS) {
+    for (const dom::element rank : ranks) group.ranks.push_back(integer_of(rank));
+  } else {
+    group.ranks_text = string_at(object, "ranks");
+  }
+  return group;
+}
+
+void read_distributed(const dom::object& object, bool after_events, DistributedInfo& info) {
+  info = {};
+  info.present = true;
+  info.after_events = after_events;
+  info.rank = integer_at(object, "rank");
+  info.world_size = integer_at(object, "world_size");
+  info.backend = string_at(object, "backend");
+  dom::array groups;
+  if (object["pg_config"].get_array().get(groups)) return;
+  for (const dom::element group : groups) {
+    dom::object members;
+    if (group.get_object().get(members) == simdjson::SUCCESS) info.groups.push_back(group_of(members));
+  }
+}
+
+void read_devices(const dom::array& devices, std::vector<std::string>& names) {
+  constexpr int64_t kMostDevices = 1024;
+  for (const dom::element device : devices) {
+    dom::object properties;
+    if (device.get_object().get(properties)) continue;
+    const int64_t id = integer_at(properties, "id");
+    if (id < 0 || id >= kMostDevices) continue;
+    if (names.size() <= static_cast<size_t>(id)) names.resize(static_cast<size_t>(id) + 1);
+    names[static_cast<size_t>(id)] = string_at(properties, "name");
+  }
+}
+
+// One member of the top level. False: its value is no JSON.
+bool read_member(std::string_view key, std::string_view value, bool after_events, FileContent& content, TopLevel& top) {
+  if (key == "baseTimeNanoseconds"sv) {
+    top.is_kineto = true;
+    top.has_base_time = read_integer(value, top.base_time_ns);
+    return top.has_base_time;
+  }
+  if (key == "host_name"sv) content.host_name = text_of(value);
+  if (key == "PT_PROFILER_JOB_NAME"sv) content.job_name = text_of(value);
+  if (key == "roctracer_version"sv || key.starts_with("hip_"sv)) content.hip_properties = true;
+  if (key == "schemaVersion"sv || key == "traceName"sv || key == "displayTimeUnit"sv) top.is_kineto = true;
+  if (key != "distributedInfo"sv && key != "deviceProperties"sv) return true;
+  top.is_kineto = true;
+  dom::parser parser;
+  dom::element element;
+  if (parser.parse(simdjson::padded_string(value)).get(element)) return false;
+  dom::object info;
+  dom::array list;
+  if (key == "deviceProperties"sv) {
+    if (element.get_array().get(list) == simdjson::SUCCESS) read_devices(list, content.device_names);
+    return true;
+  }
+  if (element.get_array().get(list) == simdjson::SUCCESS) top.several_jobs |= list.size() > 1;
+  if (element.get_object().get(info) == simdjson::SUCCESS) {
+    top.several_jobs |= top.distributed_seen;
+    top.distributed_seen = true;
+    read_distributed(info, after_events, content.distributed);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool read_top_level(std::string_view text, bool after_events, int64_t offset, FileContent& content, TopLevel& top,
+                    DefectCounts& defects) {
+  size_t at = skip_space(text, 0);
+  if (at < text.size() && text[at] == '{') at++;
+  while (true) {
+    at = skip_space(text, at);
+    if (at < text.size() && text[at] == ',') {
+      at++;
+      continue;
+    }
+    if (at >= text.size()) return false;
+    if (text[at] == '}') return true;
+    const size_t key_end = text[at] == '"' ? behind_string(text, at) : at;
+    const size_t colon = skip_space(text, key_end);
+    if (key_end == at || colon >= text.size() || text[colon] != ':') {
+      if (colon < text.size()) defects.add(Defect::damaged_head, offset + static_cast<int64_t>(at));
+      const size_t next = text.find(",", at + 1);
+      if (next == std::string_view::npos) return false;
+      at = next;
+      continue;
+    }
+    const std::string_view key = text.substr(at + 1, key_end - at - 2);
+    const size_t value_at = skip_space(text, colon + 1);
+    const size_t end = behind_value(text, value_at);
+    if (end >= text.size()) return false;
+    if (!read_member(key, trimmed(text.substr(value_at, end - value_at)), after_events, content, top)) {
+      defects.add(Defect::damaged_head, offset + static_cast<int64_t>(value_at));
+    }
+    at = end;
+  }
+}
+
+}  // namespace skewscope::ingest
