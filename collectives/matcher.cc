@@ -1,6 +1,7 @@
 #include "collectives/matcher.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -57,6 +58,44 @@ bool agrees(const std::vector<MemberCalls>& members, const Key* begin, const Key
   return true;
 }
 
+// Whether keyed calls of each member lie on one line against the member with most of them: ends that are one instant
+// differ by offset and drift alone, ends that share a number by chance differ by whole steps.
+bool simultaneous(const std::vector<MemberCalls>& members, const std::vector<Key>& keys,
+                  const std::vector<std::pair<size_t, size_t>>& ranges) {
+  std::vector<size_t> present(members.size(), 0);
+  for (const auto& [low, high] : ranges) {
+    for (size_t k = low; k < high; ++k) ++present[static_cast<size_t>(keys[k].member)];
+  }
+  const auto hub = static_cast<int32_t>(std::max_element(present.begin(), present.end()) - present.begin());
+  const auto call = [&](const Key& k) -> const MatchCall& {
+    return members[static_cast<size_t>(k.member)][static_cast<size_t>(k.call)];
+  };
+  std::vector<std::vector<ClockTie>> ties(members.size());
+  for (const auto& [low, high] : ranges) {
+    size_t at = low;
+    while (at < high && keys[at].member != hub) ++at;
+    if (at == high || !call(keys[at]).ends_together) continue;
+    for (size_t k = low; k < high; ++k) {
+      if (k == at) continue;
+      ties[static_cast<size_t>(keys[k].member)].push_back(
+          {call(keys[k]).end_ns, call(keys[at]).end_ns - call(keys[k]).end_ns});
+    }
+  }
+  constexpr double kMostScatter = 5e6;  // ns; ends of one collective agree far better, steps rarely do
+  for (const std::vector<ClockTie>& of_member : ties) {
+    if (of_member.size() < 4) continue;
+    const ClockLine line = resistant_line(of_member);
+    std::vector<double> rest;
+    for (const ClockTie& tie : of_member) {
+      rest.push_back(std::fabs(static_cast<double>(tie.member_end_ns + tie.offset_ns - line.apply(tie.member_end_ns))));
+    }
+    const auto middle = rest.begin() + static_cast<int64_t>(rest.size() / 2);
+    std::nth_element(rest.begin(), middle, rest.end());
+    if (*middle > kMostScatter) return false;
+  }
+  return true;
+}
+
 // Rows by equal key; false when the key is absent from most calls or does not prove itself.
 bool match_by_key(const std::vector<MemberCalls>& members, MatchedBy by, Rows& rows,
                   std::vector<std::vector<Refusal>>& reason) {
@@ -77,7 +116,7 @@ bool match_by_key(const std::vector<MemberCalls>& members, MatchedBy by, Rows& r
     ++good;
     ranges.emplace_back(low, high);
   }
-  if (good == 0 || 100 * good < 99 * shared) return false;
+  if (good == 0 || 100 * good < 99 * shared || !simultaneous(members, keys, ranges)) return false;
   for (const auto& [low, high] : mismatches) {
     for (size_t k = low; k < high; ++k) {
       reason[static_cast<size_t>(keys[k].member)][static_cast<size_t>(keys[k].call)] = Refusal::mismatch;
@@ -126,7 +165,9 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
     }
     const ShiftResult shift = find_shift(calls(hub), calls(m), prior);
     if (shift.evidence == ShiftEvidence::none || shift.evidence == ShiftEvidence::ambiguous) {
-      if (shift.evidence == ShiftEvidence::ambiguous) ambiguous[static_cast<size_t>(m)] = true;
+      if (shift.evidence == ShiftEvidence::ambiguous) {
+        ambiguous[static_cast<size_t>(m)] = ambiguous[static_cast<size_t>(hub)] = true;
+      }
       continue;
     }
     if (shift.evidence == ShiftEvidence::step) cluster.method = MatchedBy::step;

@@ -1,7 +1,8 @@
 // The calls of one communicator's members -> which of them are one collective.
 //
 // By key where there is one: calls with equal "Comms Id", else equal "Seq", are one collective, after the key proved
-// itself: at least 99 % of the keys held by several members agree in signature, and no member holds one twice.
+// itself: at least 99 % of the keys held by several members agree in signature, no member holds one twice, and the ends
+// of equal keys differ by one offset and drift per member.
 // By time where there is none: each member's clock is laid over the hub's (shift_search.h), then calls of equal
 // signature whose ends lie together are one instance. Calls whose members do not leave together (broadcast, …) are
 // matched by order between the instances around them, where all members hold equally many.

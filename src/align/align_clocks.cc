@@ -76,7 +76,7 @@ void align_component(const Beacons& beacons, int32_t component, const std::vecto
   }
   const Freedom freedom = align::choose_freedom(beacons, use, coarsest, force);
   const Fit fit = align::fit_clocks(beacons, use, freedom);
-  const Fit free = freedom == Freedom::identity ? align::fit_clocks(beacons, use, Freedom::offset) : fit;
+  const Fit free = freedom == Freedom::line ? fit : align::fit_clocks(beacons, use, Freedom::line);
   const std::vector<double> bars = align::error_bars_ns(beacons, use, fit, free, resolution_ns);
   for (size_t t = 0; t < beacons.component.size(); ++t) {
     if (beacons.component[t] != component) continue;

@@ -1,7 +1,7 @@
 // How wrong may a trace's clock be against its component's reference? Half width of a 95 % interval, from
 //   statistical:  1.2 sigma^2 / n_eff of its own ends, the reference's added
 //   skew:         half the shift of its ends between balanced and unbalanced rows: latency waves behind a late member
-//   model:        what a correction that was not applied (identity) would have been
+//   model:        what a freedom that was not applied (identity, offset) would have changed
 //   resolution:   half a step of the time stamps
 // Source: the project's clock design, section 4d; 1.2 is the variance of Tukey's biweight against the mean's.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace skewscope::align {
 
-// Per trace; -1 for traces without a row in `use`. `applied`: the fit whose correction is used; `free`: the fit with an
-// offset at least, which differs from it where identity was chosen.
+// Per trace; -1 for traces without a row in `use`. `applied`: the fit whose correction is used; `free`: the
+// fit of a line, which differs from it where less freedom was chosen.
 std::vector<double> error_bars_ns(const Beacons& beacons, const std::vector<bool>& use, const Fit& applied,
                                   const Fit& free, const std::vector<int64_t>& resolution_ns);
 

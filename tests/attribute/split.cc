@@ -1,0 +1,98 @@
+#include <catch2/catch.hpp>
+#include <numeric>
+#include <random>
+
+#include "../../src/attribute/busy_intervals.h"
+#include "../../src/attribute/split_call.h"
+
+using namespace skewscope;
+using namespace skewscope::attribute;
+
+namespace {
+int64_t sum(const std::vector<int64_t>& v) { return std::accumulate(v.begin(), v.end(), int64_t{0}); }
+}  // namespace
+
+TEST_CASE("in an all-reduce everyone waits for the last to arrive") {
+  // Three ranks arrive at 0, 30 and 100 and leave together at 110.
+  const auto split = split_instance(Dependency::everyone, {{0, 110}, {30, 80}, {100, 10}}, std::nullopt);
+  REQUIRE(split->wait_ns == std::vector<int64_t>{100, 70, 0});
+  REQUIRE(split->last == 2);
+  REQUIRE(split->lead_ns == 70);
+}
+
+TEST_CASE("a wait is shared among those still awaited") {
+  // Until 30 rank 0 waits for two: 15 each. From 30 to 100 two wait for rank 2 alone: 140.
+  const auto split = split_instance(Dependency::everyone, {{0, 110}, {30, 80}, {100, 10}}, std::nullopt);
+  REQUIRE(split->caused_ns == std::vector<int64_t>{0, 15, 155});
+  REQUIRE(sum(split->caused_ns) == sum(split->wait_ns));
+}
+
+TEST_CASE("a wait never exceeds the call itself, and blame follows") {
+  // Rank 0 left at 20 although rank 1 arrived at 100: clocks or semantics are off, the parts still sum.
+  const auto split = split_instance(Dependency::everyone, {{0, 20}, {100, 10}}, std::nullopt);
+  REQUIRE(split->wait_ns == std::vector<int64_t>{20, 0});
+  REQUIRE(split->caused_ns == std::vector<int64_t>{0, 20});
+}
+
+TEST_CASE("a broadcast's receiver waits only for its root") {
+  // The root arrives at 50; a receiver at 200 makes nobody wait.
+  const auto split = split_instance(Dependency::root, {{50, 20}, {0, 80}, {200, 10}}, 0);
+  REQUIRE(split->wait_ns == std::vector<int64_t>{0, 50, 0});
+  REQUIRE(split->caused_ns == std::vector<int64_t>{50, 0, 0});
+  REQUIRE(split->last == 0);
+}
+
+TEST_CASE("in a reduce only the root waits") {
+  const auto split = split_instance(Dependency::root_waits, {{0, 200}, {60, 20}, {150, 20}}, 0);
+  REQUIRE(split->wait_ns == std::vector<int64_t>{150, 0, 0});
+  REQUIRE(split->caused_ns == std::vector<int64_t>{0, 30, 120});
+}
+
+TEST_CASE("a receiver waits for its sender, a sender for nobody") {
+  REQUIRE(split_instance(Dependency::sender, {{40, 10}, {0, 60}}, 0)->wait_ns == std::vector<int64_t>{0, 40});
+  REQUIRE(split_instance(Dependency::sender, {{0, 10}, {40, 60}}, 0)->wait_ns == std::vector<int64_t>{0, 0});
+}
+
+TEST_CASE("without a known root or operation nothing is split") {
+  REQUIRE_FALSE(split_instance(Dependency::root, {{0, 10}, {0, 10}}, std::nullopt));
+  REQUIRE_FALSE(split_instance(Dependency::none, {{0, 10}, {0, 10}}, std::nullopt));
+}
+
+TEST_CASE("charges sum to the waits to the nanosecond, for any arrivals") {
+  std::mt19937 random(7);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<Arrival> arrivals;
+    const size_t n = 2 + random() % 9;
+    for (size_t i = 0; i < n; ++i) {
+      arrivals.push_back({static_cast<int64_t>(random() % 1000), static_cast<int64_t>(random() % 1500)});
+    }
+    for (const Dependency dependency : {Dependency::everyone, Dependency::root, Dependency::root_waits}) {
+      const auto split = split_instance(dependency, arrivals, random() % n);
+      REQUIRE(sum(split->caused_ns) == sum(split->wait_ns));
+      for (size_t i = 0; i < n; ++i) {
+        REQUIRE(split->wait_ns[i] >= 0);
+        REQUIRE(split->wait_ns[i] <= arrivals[i].duration_ns);
+        REQUIRE(split->caused_ns[i] >= 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("covered time counts overlapping computation once and no communication") {
+  GpuEvents gpu;
+  const auto row = [&](GpuWork work, int64_t start, int64_t duration) {
+    gpu.start.push_back(LocalNs{start});
+    gpu.duration_ns.push_back(duration);
+    gpu.work.push_back(work);
+  };
+  row(GpuWork::compute, 0, 100);
+  row(GpuWork::communication, 40, 500);
+  row(GpuWork::memset, 50, 100);
+  row(GpuWork::memcpy, 200, 50);
+  row(GpuWork::compute, 300, 10);
+  const BusyIntervals busy(gpu);
+  REQUIRE(busy.covered_ns(LocalNs{0}, LocalNs{1000}) == 160);
+  REQUIRE(busy.covered_ns(LocalNs{90}, LocalNs{305}) == 65);
+  REQUIRE(busy.covered_ns(LocalNs{150}, LocalNs{300}) == 0);
+  REQUIRE(busy.covered_ns(LocalNs{20}, LocalNs{20}) == 0);
+}

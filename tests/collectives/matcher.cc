@@ -1,0 +1,153 @@
+#include "collectives/matcher.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+
+using namespace skewscope;
+
+namespace {
+
+constexpr uint64_t kSmall = 1, kLarge = 2;  // signatures
+
+MatchCall ending(double end_us, uint64_t signature, int64_t seq = -1) {
+  MatchCall c;
+  c.end_ns = static_cast<int64_t>(end_us * 1000);
+  c.start_ns = c.end_ns - 20'000;
+  c.signature = signature;
+  c.seq = seq;
+  return c;
+}
+
+// `n` collectives at irregular times, alternating two signatures; seeds differ between jobs, not between members.
+MemberCalls job_of(size_t n, unsigned seed, double offset_us = 0, double drift_ppm = 0) {
+  std::mt19937 random(seed);
+  MemberCalls calls;
+  double t = 1000;
+  for (size_t i = 0; i < n; ++i) {
+    t += 800 + static_cast<double>(random() % 4000);
+    MatchCall c = ending(t + offset_us + t * drift_ppm * 1e-6, i % 3 == 0 ? kLarge : kSmall);
+    c.comms_id = 0;
+    calls.push_back(c);
+  }
+  return calls;
+}
+
+// (instance -> member -> call), to compare by eye.
+std::vector<std::map<int32_t, int32_t>> rows_of(const MatchOutcome& outcome) {
+  std::vector<std::map<int32_t, int32_t>> rows(outcome.method.size());
+  for (const auto& p : outcome.parts) rows[static_cast<size_t>(p.instance)][p.member] = p.call;
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("calls of equal Seq are one collective, whatever the clocks") {
+  const std::vector<MemberCalls> members = {
+      {ending(100, kSmall, 7), ending(200, kLarge, 8)},
+      {ending(90'000'200, kLarge, 8), ending(90'000'300, kSmall, 9)},
+  };
+  const MatchOutcome outcome = match_members(members, {});
+  REQUIRE(outcome.method == std::vector<MatchedBy>{MatchedBy::seq});
+  REQUIRE(rows_of(outcome)[0] == std::map<int32_t, int32_t>{{0, 1}, {1, 0}});
+  REQUIRE(outcome.left.size() == 2);
+}
+
+TEST_CASE("a Seq whose calls do not leave at one instant is not believed") {
+  // A per-process counter that advances twice per call on one member: equal numbers meet by chance.
+  std::vector<MemberCalls> members = {job_of(60, 5), job_of(60, 5, 300'000)};
+  for (size_t i = 0; i < 60; ++i) {
+    members[0][i].seq = static_cast<int64_t>(i);
+    members[1][i].seq = static_cast<int64_t>(2 * i);
+  }
+  const MatchOutcome outcome = match_members(members, {});
+  REQUIRE(outcome.method.size() == 60);
+  for (const MatchedBy by : outcome.method) REQUIRE(by == MatchedBy::fingerprint);
+  for (const auto& row : rows_of(outcome)) REQUIRE(row.at(0) == row.at(1));
+}
+
+TEST_CASE("without numbers, intervals between ends find the shift over offset, drift and missing calls") {
+  std::vector<MemberCalls> members = {job_of(400, 11), job_of(400, 11, 50'000, 20), job_of(400, 11, -48'000, -15)};
+  // Member 1 starts 37 calls later, member 2 lost every 50th call.
+  members[1].erase(members[1].begin(), members[1].begin() + 37);
+  for (size_t i = 350; i > 0; i -= 50) members[2].erase(members[2].begin() + static_cast<int64_t>(i));
+  const MatchOutcome outcome = match_members(members, {});
+  size_t pairs = 0;
+  for (const auto& row : rows_of(outcome)) {
+    if (row.count(0) == 0 || row.count(1) == 0) continue;
+    ++pairs;
+    REQUIRE(row.at(0) == row.at(1) + 37);
+  }
+  REQUIRE(pairs == 363);
+  REQUIRE(outcome.method.size() == 400);  // members 0 and 2 share what member 1 did not record
+  REQUIRE(outcome.left.empty());
+}
+
+TEST_CASE("a perfectly periodic job is refused rather than guessed") {
+  std::vector<MemberCalls> members(2);
+  for (int i = 0; i < 50; ++i) {
+    members[0].push_back(ending(10'000.0 * i, kSmall));
+    members[1].push_back(ending(10'000.0 * i + 1'234'567, kSmall));
+  }
+  const MatchOutcome outcome = match_members(members, {});
+  REQUIRE(outcome.method.empty());
+  REQUIRE(outcome.left.size() == 100);
+  for (const auto& left : outcome.left) REQUIRE(left.reason == Refusal::ambiguous);
+}
+
+TEST_CASE("a periodic job on synchronised clocks is settled by the wall clock") {
+  std::vector<MemberCalls> members(2);
+  for (int i = 0; i < 50; ++i) {
+    members[0].push_back(ending(100'000.0 * i, kSmall));
+    members[1].push_back(ending(100'000.0 * i + 300, kSmall));
+  }
+  REQUIRE(match_members(members, {}).method.size() == 50);
+}
+
+TEST_CASE("step numbers settle a periodic job") {
+  std::vector<MemberCalls> members(2);
+  for (int i = 0; i < 50; ++i) {
+    members[0].push_back(ending(10'000.0 * i, kSmall));
+    members[1].push_back(ending(10'000.0 * i + 1'234'567, kSmall));
+    members[0].back().step = members[1].back().step = i;
+  }
+  const MatchOutcome outcome = match_members(members, {});
+  REQUIRE(outcome.method.size() == 50);
+  REQUIRE(outcome.method.front() == MatchedBy::step);
+  for (const auto& row : rows_of(outcome)) REQUIRE(row.at(0) == row.at(1));
+}
+
+TEST_CASE("a single shared call needs other communicators to say how far clocks are apart") {
+  const std::vector<MemberCalls> members = {{ending(1'000'000, kLarge)}, {ending(5'000'100, kLarge)}};
+  REQUIRE(match_members(members, {}).method.empty());
+  REQUIRE(match_members(members, {0, -4'000'000'000}).method.size() == 1);
+}
+
+TEST_CASE("calls that end together but could not have met are refused") {
+  std::vector<MemberCalls> members = {job_of(30, 3), job_of(30, 3)};
+  // One call of member 1 starts long after member 0 has left.
+  members[1][12].start_ns = members[0][12].end_ns + 400'000;
+  members[1][12].end_ns = members[0][12].end_ns + 450'000;
+  const MatchOutcome outcome = match_members(members, {});
+  REQUIRE(outcome.method.size() == 29);
+}
+
+TEST_CASE("members of different groups in one pool fall into clusters of their own") {
+  const std::vector<MemberCalls> members = {job_of(80, 1), job_of(80, 2), job_of(80, 1, 20'000), job_of(80, 2, -7'000)};
+  const MatchOutcome outcome = match_members(members, {});
+  REQUIRE(outcome.cluster == std::vector<int32_t>{0, 1, 0, 1});
+  REQUIRE(outcome.method.size() == 160);
+}
+
+TEST_CASE("broadcasts are matched by order between the all-reduces around them") {
+  // Every third call is a broadcast whose receiver leaves late by a varying time beyond any tolerance.
+  std::vector<MemberCalls> members = {job_of(60, 9), job_of(60, 9, 3000)};
+  for (size_t i = 0; i < 60; i += 3) {
+    members[0][i].ends_together = members[1][i].ends_together = false;
+    members[0][i].end_ns -= 390'000;
+    members[0][i].start_ns -= 390'000;
+  }
+  const MatchOutcome outcome = match_members(members, {});
+  REQUIRE(outcome.method.size() == 60);
+  for (const auto& row : rows_of(outcome)) REQUIRE(row.at(0) == row.at(1));
+}

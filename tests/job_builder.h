@@ -1,0 +1,80 @@
+// Hand-made jobs for tests: ranks, calls and GPU rows in microseconds, so that inputs are visible where they are used.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "skewscope/model/job_trace.h"
+
+namespace skewscope {
+
+struct JobBuilder {
+  JobTrace job;
+
+  explicit JobBuilder(int32_t world_size) {
+    job.world_size = world_size;
+    for (int32_t r = 0; r < world_size; ++r) {
+      RankTrace trace;
+      trace.rank = Rank(r);
+      trace.session = SessionId(0);
+      job.traces.push_back(trace);
+    }
+  }
+
+  CommunicatorId communicator(const std::string& name, std::vector<int32_t> ranks) {
+    Communicator c;
+    c.name = name;
+    for (const int32_t r : ranks) c.members.push_back(Rank(r));
+    c.size = static_cast<int32_t>(ranks.size());
+    job.communicators.communicators.push_back(c);
+    return CommunicatorId(static_cast<int64_t>(job.communicators.size() - 1));
+  }
+
+  // A call of `rank` from start to end, in microseconds of that rank's clock.
+  CollectiveCall& call(int32_t rank, CommunicatorId communicator, double start_us, double end_us,
+                       CollectiveKind kind = CollectiveKind::all_reduce, int64_t elements = 1024) {
+    CollectiveCall c;
+    c.start = LocalNs{static_cast<int64_t>(start_us * 1000)};
+    c.duration_ns = static_cast<int64_t>(end_us * 1000) - c.start.ns;
+    c.communicator = communicator;
+    c.kind = kind;
+    c.dtype = DType::float32;
+    c.in_elements = c.out_elements = elements;
+    c.launch_start = c.start;
+    c.launched = true;
+    std::vector<CollectiveCall>& calls = trace(rank).calls;
+    calls.push_back(c);
+    return calls.back();
+  }
+
+  // A GPU row without a launch.
+  void gpu_row(int32_t rank, GpuWork work, double start_us, double end_us) {
+    GpuEvents& gpu = trace(rank).gpu;
+    const auto start = static_cast<int64_t>(start_us * 1000);
+    gpu.start.push_back(LocalNs{start});
+    gpu.duration_ns.push_back(static_cast<int64_t>(end_us * 1000) - start);
+    gpu.work.push_back(work);
+    gpu.name.push_back(job.strings.intern("kernel"));
+    gpu.device.push_back(0);
+    gpu.stream.push_back(7);
+    gpu.launch.push_back(-1);
+  }
+
+  RankTrace& trace(int32_t rank) { return job.traces[static_cast<size_t>(rank)]; }
+
+  // Sorts calls and sets the windows, as ingest does.
+  const JobTrace& done() {
+    for (RankTrace& t : job.traces) {
+      std::sort(t.calls.begin(), t.calls.end(), [](const CollectiveCall& a, const CollectiveCall& b) {
+        return a.start < b.start || (a.start == b.start && a.end() < b.end());
+      });
+      t.first_event = t.calls.empty() ? LocalNs{0} : t.calls.front().start;
+      t.last_event = t.first_event;
+      for (const CollectiveCall& c : t.calls) t.last_event = std::max(t.last_event, c.end());
+    }
+    return job;
+  }
+};
+
+}  // namespace skewscope
