@@ -1,0 +1,196 @@
+#include <sqlite3.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "hand_built.h"
+#include "src/report/csv_file.h"
+#include "src/report/table.h"
+
+using namespace skewscope;
+using namespace skewscope::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+HandBuilt small_job() {
+  HandBuilt built = job_of(3);
+  add_all_reduce(built, {0, 1000, 2000}, 5000, 4000);
+  add_all_reduce(built, {10000, -1, 12000}, 15000, 4000);
+  add_unmatched(built, 1, UnmatchedReason::alone);
+  return built;
+}
+
+std::string field(const report::Cell& cell) {
+  std::string line;
+  report::append_csv_field(line, cell);
+  return line;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Result of `SELECT …` with one value; -1 on any error.
+int64_t query(const std::string& database, const std::string& sql) {
+  sqlite3* db = nullptr;
+  sqlite3_stmt* statement = nullptr;
+  int64_t value = -1;
+  if (sqlite3_open(database.c_str(), &db) == SQLITE_OK &&
+      sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK &&
+      sqlite3_step(statement) == SQLITE_ROW) {
+    value = sqlite3_column_int64(statement, 0);
+  }
+  sqlite3_finalize(statement);
+  sqlite3_close(db);
+  return value;
+}
+
+ErrorKind kind_of(const Result<Done>& result) {
+  REQUIRE_FALSE(result.ok());
+  return result.error().kind;
+}
+
+}  // namespace
+
+TEST_CASE("a CSV field is quoted when it holds a comma, a quote or a line break") {
+  using Text = std::string;
+  CHECK(field(Text("plain text")) == "plain text");
+  CHECK(field(Text("a,b")) == "\"a,b\"");
+  CHECK(field(Text("say \"hi\"")) == "\"say \"\"hi\"\"\"");
+  CHECK(field(Text("two\nlines")) == "\"two\nlines\"");
+  CHECK(field(int64_t{-9'000'000'000}) == "-9000000000");
+  CHECK(field(0.1) == "0.1");
+  CHECK(field(true) == "true");
+  CHECK(field({}) == "");
+}
+
+TEST_CASE("collective_ranks.csv has the contract's columns, one row per instance and rank") {
+  const ScratchDirectory scratch;
+  REQUIRE(write_report(small_job().report(), kStamp, {scratch / "out", false, {}}).ok());
+  const std::string csv = read_file(scratch / "out/tables/collective_ranks.csv");
+  CHECK(first_line(csv) ==
+        "instance,communicator,seq,op,dtype,bytes,rank,start_ns,end_ns,wait_ns,transfer_ns,exposed_ns,complete,note");
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 5);
+  const std::string dtype = to_string(DType::float32);
+  CHECK(csv.find("\n0,0,0,all_reduce," + dtype + ",4000,1,1000,5000,1000,3000,4000,true,\n") != std::string::npos);
+  CHECK(csv.find(",false,incomplete: lower bound\n") != std::string::npos);
+}
+
+TEST_CASE("the database has the tables of the CSV files, with as many rows and the same columns") {
+  const ScratchDirectory scratch;
+  const JobReport report = small_job().report();
+  REQUIRE(write_report(report, kStamp, {scratch / "out", false, {}}).ok());
+  const std::string database = scratch / "out/report.sqlite";
+  const auto tables = report::tables_of(report);
+  CHECK(query(database, "SELECT count(*) FROM sqlite_master WHERE type = 'table'") == std::ssize(tables));
+  for (const report::Table& table : tables) {
+    const std::string csv = read_file(scratch / "out/tables/" + table.name + ".csv");
+    const int64_t lines = std::count(csv.begin(), csv.end(), '\n');
+    const std::string header = first_line(csv);
+    INFO(table.name);
+    CHECK(query(database, "SELECT count(*) FROM " + table.name) == lines - 1);
+    CHECK(query(database, "SELECT count(*) FROM pragma_table_info('" + table.name + "')") ==
+          std::count(header.begin(), header.end(), ',') + 1);
+  }
+  CHECK(query(database, "SELECT sum(wait_ns) FROM collective_ranks") == 3000 + 2000);
+  CHECK(query(database, "SELECT count(*) FROM collective_ranks WHERE note IS NULL AND complete") == 3);
+}
+
+TEST_CASE("a report directory is whole: every file, COMPLETE, and no temporary beside it") {
+  const ScratchDirectory scratch;
+  const JobReport report = small_job().report();
+  REQUIRE(write_report(report, kStamp, {scratch / "out/", false, {}}).ok());
+  CHECK(names_in(scratch.path()) == std::vector<std::string>{"out"});
+  CHECK(names_in(scratch / "out") == std::vector<std::string>{"COMPLETE", "diagnostics.json", "report.json",
+                                                              "report.sqlite", "summary.txt", "tables"});
+  CHECK(names_in(scratch / "out/tables").size() == 8);
+  CHECK(read_file(scratch / "out/report.json") == to_json(report, kStamp));
+  CHECK(read_file(scratch / "out/summary.txt") == terminal_summary(report, scratch / "out/", false));
+}
+
+TEST_CASE("equal reports are written as equal bytes") {
+  const ScratchDirectory scratch;
+  REQUIRE(write_report(small_job().report(), kStamp, {scratch / "a", false, {}}).ok());
+  REQUIRE(write_report(small_job().report(), kStamp, {scratch / "b", false, {}}).ok());
+  for (const char* file : {"report.json", "report.sqlite", "tables/ranks.csv", "diagnostics.json"}) {
+    INFO(file);
+    CHECK(read_file(scratch / "a/" + file) == read_file(scratch / "b/" + file));
+  }
+}
+
+TEST_CASE("only the formats asked for are written, and an unknown one is an error before any work") {
+  const ScratchDirectory scratch;
+  const JobReport report = small_job().report();
+  REQUIRE(write_report(report, kStamp, {scratch / "out", false, {"csv"}}).ok());
+  CHECK(names_in(scratch / "out") == std::vector<std::string>{"COMPLETE", "diagnostics.json", "summary.txt", "tables"});
+  CHECK(kind_of(write_report(report, kStamp, {scratch / "new", false, {"xml"}})) == ErrorKind::usage);
+  CHECK_FALSE(fs::exists(scratch / "new"));
+}
+
+TEST_CASE("an existing report is kept without force and replaced as a whole with it") {
+  const ScratchDirectory scratch;
+  const JobReport report = small_job().report();
+  REQUIRE(write_report(report, kStamp, {scratch / "out", false, {}}).ok());
+  const auto again = write_report(report, kStamp, {scratch / "out", false, {}});
+  CHECK(kind_of(again) == ErrorKind::output);
+  CHECK(again.error().message.find("--force") != std::string::npos);
+  REQUIRE(write_report(report, kStamp, {scratch / "out", true, {"csv"}}).ok());
+  CHECK_FALSE(fs::exists(scratch / "out/report.json"));
+  CHECK(names_in(scratch.path()) == std::vector<std::string>{"out"});
+}
+
+TEST_CASE("force never deletes a directory that is no report of skewscope") {
+  const ScratchDirectory scratch;
+  fs::create_directory(scratch / "data");
+  write_file(scratch / "data/report.json", "{\"results\": []}");
+  const JobReport report = small_job().report();
+  CHECK(kind_of(write_report(report, kStamp, {scratch / "data", true, {}})) == ErrorKind::output);
+  CHECK(names_in(scratch / "data") == std::vector<std::string>{"report.json"});
+  fs::create_directory(scratch / "empty");
+  CHECK(write_report(report, kStamp, {scratch / "empty", true, {}}).ok());
+}
+
+TEST_CASE("a link to a report directory stays a link") {
+  const ScratchDirectory scratch;
+  const JobReport report = small_job().report();
+  REQUIRE(write_report(report, kStamp, {scratch / "run1", false, {"csv"}}).ok());
+  fs::create_directory_symlink("run1", scratch / "latest");
+  REQUIRE(write_report(report, kStamp, {scratch / "latest", true, {}}).ok());
+  CHECK(fs::is_symlink(scratch / "latest"));
+  CHECK(fs::exists(scratch / "run1/report.json"));
+}
+
+TEST_CASE("a report that cannot be written leaves nothing behind") {
+  const ScratchDirectory scratch;
+  write_file(scratch / "file", "x");
+  const JobReport report = small_job().report();
+  CHECK(kind_of(write_report(report, kStamp, {scratch / "file", true, {}})) == ErrorKind::output);
+  CHECK(kind_of(write_report(report, kStamp, {scratch / "file/below", true, {}})) == ErrorKind::output);
+  CHECK(names_in(scratch.path()) == std::vector<std::string>{"file"});
+}
+
+TEST_CASE("diagnostics.json gives every finding its file, place and count") {
+  HandBuilt built = small_job();
+  Finding finding;
+  finding.code = "bad-escape";
+  finding.file = "r0.json";
+  finding.byte_offset = 77;
+  finding.count = 3;
+  finding.message = "a string holds an escape that JSON does not know; it is kept as it stands";
+  built.job.findings.push_back(finding);
+  const ScratchDirectory scratch;
+  REQUIRE(write_report(built.report(), kStamp, {scratch / "out", false, {}}).ok());
+  const auto json = nlohmann::json::parse(read_file(scratch / "out/diagnostics.json"));
+  const auto& first = json["diagnostics"][0];
+  CHECK(first["code"] == "bad-escape");
+  CHECK(first["byte_offset"] == 77);
+  CHECK(first["count"] == 3);
+  CHECK(json["diagnostics"][1]["byte_offset"].is_null());
+}

@@ -1,0 +1,97 @@
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "hand_built.h"
+
+using namespace skewscope;
+using namespace skewscope::test;
+
+namespace {
+
+bool has_jsonschema() { return std::system("python3 -c 'import jsonschema' 2>/dev/null") == 0; }
+
+// Empty when `text` follows configs/report.schema.json; else what the validator said.
+std::string schema_violation(const std::string& text) {
+  const ScratchDirectory scratch;
+  write_file(scratch / "report.json", text);
+  const std::string command =
+      "python3 -c 'import json, sys, jsonschema; jsonschema.Draft7Validator(json.load(open(sys.argv[1])))"
+      ".validate(json.load(open(sys.argv[2])))' " SKEWSCOPE_SOURCE_DIR "/configs/report.schema.json " +
+      (scratch / "report.json") + " 2> " + (scratch / "error");
+  return std::system(command.c_str()) == 0 ? "" : read_file(scratch / "error") + "invalid";
+}
+
+HandBuilt full_job() {
+  HandBuilt built = job_of(4);
+  built.job.world_size = 5;
+  add_all_reduce(built, {0, 1000, 2000, 5000}, 15000, 40000, 3);
+  add_all_reduce(built, {20000, 21000, -1, 22000}, 27000, 0, 4);
+  unsplit(built, add_all_reduce(built, {30000, 31000, 31000, 32000}, 37000, 80000), SplitReason::semantics);
+  add_unmatched(built, 2, UnmatchedReason::alone);
+  built.job.traces[0].steps = {{3, LocalNs{1'000'000}, 10}, {4, LocalNs{1'000'020}, 10}};
+  built.clocks.clocks[2].uncertainty_ns = -1;
+  built.clocks.clocks[2].drift_ppb = -123.456;
+  Finding finding;
+  finding.code = "truncated-file";
+  finding.file = "rank0.json";
+  finding.rank = Rank(0);
+  finding.byte_offset = 1234;
+  finding.message = "the text ends in the middle of an event; what came before is kept";
+  built.job.findings.push_back(finding);
+  return built;
+}
+
+}  // namespace
+
+TEST_CASE("report.json of hand-built jobs follows the schema") {
+  if (!has_jsonschema()) {
+    WARN("skipped: no python3-jsonschema");
+    return;
+  }
+  CHECK(schema_violation(to_json(full_job().report(), kStamp)) == "");
+  CHECK(schema_violation(to_json(job_of(1).report(), kStamp)) == "");
+  CHECK(schema_violation(to_json(JobReport(), kStamp)) == "");
+}
+
+TEST_CASE("the schema refuses a report that lacks a field or has one too many") {
+  if (!has_jsonschema()) {
+    WARN("skipped: no python3-jsonschema");
+    return;
+  }
+  auto json = nlohmann::json::parse(to_json(full_job().report(), kStamp));
+  auto less = json, more = json, fraction = json;
+  less["matching"].erase("calls");
+  more["job"]["extra"] = 1;
+  fraction["ranks"][0]["wait_ns"] = 0.5;
+  CHECK(schema_violation(less.dump()) != "");
+  CHECK(schema_violation(more.dump()) != "");
+  CHECK(schema_violation(fraction.dump()) != "");
+}
+
+TEST_CASE("report.json keeps the order of the contract and says null where nothing is known") {
+  const auto json = nlohmann::ordered_json::parse(to_json(full_job().report(), kStamp));
+  std::vector<std::string> names;
+  for (const auto& item : json.items()) names.push_back(item.key());
+  CHECK(names == std::vector<std::string>{"schema", "tool_version", "command", "created_utc", "job", "clocks",
+                                          "communicators", "ranks", "collectives", "stragglers", "efficiency",
+                                          "matching", "diagnostics"});
+  CHECK(json["schema"] == "skewscope.report/1");
+  CHECK(json["clocks"][2]["uncertainty_ns"].is_null());
+  CHECK(json["clocks"][2]["drift_ppb"] == -123.456);
+  CHECK(json["clocks"][1]["uncertainty_ns"] == 1200);
+  CHECK(json["stragglers"][0]["cause"].is_null());
+  CHECK(json["stragglers"][0]["cause_share"].is_null());
+  CHECK(json["efficiency"]["serialization"].is_null());
+  CHECK(json["efficiency"]["parallel"] == 0.6);
+  CHECK(json["collectives"][2]["wait_ns"].is_null());  // 80000 B: not split
+  CHECK(json["collectives"][1]["wait_ns"]["mean"].is_number_integer());
+  CHECK(json["job"]["ranks_missing"] == std::vector<int>{4});
+}
+
+TEST_CASE("bytes of a trace that are not UTF-8 do not break report.json") {
+  HandBuilt built = job_of(2);
+  built.job.name = "a\xff\xfe\"b";
+  const auto json = nlohmann::json::parse(to_json(built.report(), kStamp));
+  CHECK(json["job"]["name"] == "a\xEF\xBF\xBD\xEF\xBF\xBD\"b");
+}

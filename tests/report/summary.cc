@@ -1,0 +1,170 @@
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "hand_built.h"
+#include "src/report/human_units.h"
+
+using namespace skewscope;
+using namespace skewscope::test;
+using namespace skewscope::report;
+
+namespace {
+
+void check_fits(const std::string& text) {
+  INFO(text);
+  std::istringstream lines(text);
+  size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) CHECK(text_width(line) <= 80);
+  CHECK(count <= 25);
+  CHECK(count > 0);
+}
+
+bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+// Four ranks, rank 3 last in three of four collectives, waiting critical; rank 3 computes longer.
+HandBuilt skewed_job() {
+  HandBuilt built = job_of(4);
+  for (int64_t step = 0; step < 4; ++step) {
+    const int64_t at = step * 250'000;
+    built.job.traces[0].steps.push_back({100 + step, LocalNs{1'000'000 + at}, 250'000});
+    std::vector<int64_t> starts = {at, at, at, at};
+    starts[step == 2 ? 1 : 3] += 90'000;
+    add_all_reduce(built, starts, at + 100'000, 1'048'576, 100 + step);
+  }
+  built.summaries[3].compute_ns = 690'000;
+  built.summaries[3].exposed_communication_ns = 210'000;
+  return built;
+}
+
+}  // namespace
+
+TEST_CASE("durations, sizes and shares read with three digits and a unit") {
+  CHECK(human_duration(0) == "0 ns");
+  CHECK(human_duration(850) == "850 ns");
+  CHECK(human_duration(999'499) == "999 us");
+  CHECK(human_duration(999'600) == "1.00 ms");
+  CHECK(human_duration(12'345'000) == "12.3 ms");
+  CHECK(human_duration(-12'345'000) == "-12.3 ms");
+  CHECK(human_duration(1'000'000'000'000) == "16.7 min");
+  CHECK(human_duration(INT64_MAX) == "2562048 h");
+  CHECK(human_bytes(1'048'576) == "1.05 MB");
+  CHECK(human_bytes(512) == "512 B");
+  CHECK(human_percent(0.956) == "96 %");
+  CHECK(human_percent(0.001) == "<1 %");
+  CHECK(human_percent(0.999) == ">99 %");
+  CHECK(human_percent(1) == "100 %");
+  CHECK(human_percent(0) == "0 %");
+}
+
+TEST_CASE("text is cut to columns, not to bytes") {
+  CHECK(fit("M\xC3\xBCnchen-01", 10) == "M\xC3\xBCnchen-01");
+  CHECK(fit("M\xC3\xBCnchen-01", 4) == "M\xC3\xBC..");
+  CHECK(fit("a\x1b[1mb", 10) == "a?[1mb");
+  CHECK(fit_tail("/data/run/out", 9) == "..run/out");
+  CHECK(pad_left("7", 3) == "  7");
+}
+
+TEST_CASE("the summary of a job with one slow rank leads with it") {
+  CHECK(terminal_summary(skewed_job().report(), "out", false) ==
+        R"(Verdict  68 % of communication time is waiting, 32 % is transfer. Waiting costs
+         27 % of GPU time: critical.
+Why      Rank 3 is late most often (3 of 4) and causes 75 % of the wait. It
+         computes 15 % longer than the median rank.
+Next     Compare rank 3's kernels with another rank's: more work, or a slower ..
+
+Job      train: 4 ranks, 2 nodes, steps 100-103, 1.00 ms, nvidia
+Clocks   4 of 4 tied by collectives (offset), error +-1.20 us at most
+GPU time computing 62 %, exposed wait 27 %, exposed transfer 13 %, idle 10 %
+POP      parallel efficiency 0.62 = load balance 0.90 x communication 0.69
+
+Late ranks   host             last in               wait caused       pattern
+  rank 3     node-b           3 of 4 (75 %)         810 us (75 %)     recurring
+  rank 1     node-a           1 of 4 (25 %)         270 us (25 %)     one-off
+
+Most wait in                       size    count      wait  transfer  bus GB/s
+  all_reduce, default_pg        1.05 MB        4   1.08 ms    160 us       157
+
+Report   out
+)");
+}
+
+TEST_CASE("when waiting is small the summary says that no straggler stands out") {
+  HandBuilt built = job_of(2);
+  add_all_reduce(built, {0, 100}, 50'000, 4000);
+  const std::string text = terminal_summary(built.report(), "", false);
+  check_fits(text);
+  CHECK(says(text, "No straggler stands out"));
+  CHECK(says(text, "<1 % of communication time is waiting"));
+  CHECK_FALSE(says(text, "Report "));
+}
+
+TEST_CASE("one rank alone is told that only its timeline can be seen") {
+  HandBuilt built = job_of(1);
+  add_unmatched(built, 0, UnmatchedReason::alone);
+  built.job.world_size = 8;
+  const std::string text = terminal_summary(built.report(), "", false);
+  check_fits(text);
+  CHECK(says(text, "could not be told apart"));
+  CHECK(says(text, "One rank alone cannot tell"));
+  CHECK(says(text, "7 of 8 ranks have no trace"));
+}
+
+TEST_CASE("a job without collectives or GPU rows gets a text, not a division by zero") {
+  HandBuilt built = job_of(2);
+  std::string text = terminal_summary(built.report(), "", false);
+  check_fits(text);
+  CHECK(says(text, "No collectives were recorded"));
+  for (RankSummary& summary : built.summaries) summary = {};
+  text = terminal_summary(built.report(), "", false);
+  check_fits(text);
+  CHECK(says(text, "The traces hold no GPU rows."));
+  check_fits(terminal_summary(JobReport(), "", false));
+}
+
+TEST_CASE("when nothing could be split the summary says why") {
+  HandBuilt built = job_of(2);
+  unsplit(built, add_all_reduce(built, {0, 1000}, 15000, 40000), SplitReason::unaligned);
+  CHECK(says(terminal_summary(built.report(), "", false), "Nothing ties the ranks' clocks"));
+  HandBuilt other = job_of(2);
+  add_unmatched(other, 0, UnmatchedReason::ambiguous);
+  add_unmatched(other, 1, UnmatchedReason::ambiguous);
+  CHECK(says(terminal_summary(other.report(), "", false), "2 of 2 calls could not be matched"));
+}
+
+TEST_CASE("huge numbers and long names stay within 25 lines of 80 columns") {
+  HandBuilt built = skewed_job();
+  built.job.name = std::string(300, 'n');
+  built.job.world_size = 100'000;
+  built.job.sessions = 12;
+  built.instances.communicators.communicators[0].description = std::string(200, 'c');
+  for (RankTrace& trace : built.job.traces) trace.host = std::string(100, 'h');
+  for (RankSummary& summary : built.summaries) summary.total_ns = INT64_MAX / 8;
+  for (TraceTotals& totals : built.decomposition.traces) {
+    totals.parts.wait_ns = totals.delay_caused_ns = INT64_MAX / 64;
+    totals.parts.exposed_wait_ns = INT64_MAX / 64;
+    totals.late_count = totals.late_candidates = 1'000'000'000'000;
+  }
+  add_unmatched(built, 0, UnmatchedReason::alone);
+  Finding finding;
+  finding.code = "truncated-file";
+  finding.file = "a.json";
+  finding.message = std::string(500, 'm');
+  built.job.findings.push_back(finding);
+  add_all_reduce(built, {1, 2, 3, -1}, 9, 1);
+  const std::string path = "/" + std::string(200, 'p') + "/out";
+  const std::string text = terminal_summary(built.report(), path, false);
+  check_fits(text);
+  CHECK(says(text, "ppp/out"));
+  CHECK(says(text, "1 of 6 collectives incomplete") == false);
+  CHECK(says(text, "1 of 5 collectives incomplete"));
+}
+
+TEST_CASE("colours appear only when asked for and change no word") {
+  const JobReport r = skewed_job().report();
+  const std::string plain = terminal_summary(r, "out", false);
+  std::string colored = terminal_summary(r, "out", true);
+  CHECK(plain.find('\x1b') == std::string::npos);
+  REQUIRE(colored.find("\x1b[1;31m") != std::string::npos);
+  for (size_t at; (at = colored.find('\x1b')) != std::string::npos;) colored.erase(at, colored.find('m', at) + 1 - at);
+  CHECK(colored == plain);
+}
