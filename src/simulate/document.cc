@@ -12,8 +12,7 @@ void print_devices(Text& text, const SimulateOptions& options) {
   print_plain(text, "  \"deviceProperties\": [");
   const bool amd = options.vendor == TraceVendor::amd;
   const int32_t devices = options.vendor == TraceVendor::cpu ? 0 : options.gpus_per_node;
-  const char* name = amd ? "AMD Instinct MI300X"
-                         : (options.style == TraceStyle::era_a ? "NVIDIA A100-SXM4-80GB" : "NVIDIA H100 80GB HBM3");
+  const char* name = amd ? "AMD Instinct MI300X" : "NVIDIA H100 80GB HBM3";
   for (int32_t id = 0; id < devices; ++id) {
     print(
         text,

@@ -44,8 +44,9 @@ class RankWriter {
                   const Link& link);
   void gpu_rows_of(int32_t step, const Op& op, const OpTimes& times, const CommunicationText& call, int64_t correlation,
                    const Link& link);
-  void gpu_row(int32_t step, const Op& op, const OpTimes& times, const CommunicationText& call, int64_t correlation,
-               const Link& link);
+  void kernel_row(int32_t step, const Op& op, const OpTimes& times, const CommunicationText& call, int64_t correlation,
+                  const Link& link);
+  void copy_row(const Op& op, const OpTimes& times, int64_t correlation, const Link& link);
   void sync_row(const RankStep& timeline, int64_t correlation);
   void gloo_rows(int32_t step, const RankStep& timeline);
   void print_seq(int32_t step, const Op& op, const CommunicationText& call);

@@ -1,0 +1,140 @@
+// The laws of the simulated job itself, read from truth.json.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "simulated_job.h"
+
+using namespace skewscope;
+using namespace skewscope::test;
+
+namespace {
+
+SimulateOptions everything() {
+  SimulateOptions options = small_job();
+  options.nodes = 4;
+  options.pp = 2;
+  options.layers = 4;
+  options.slow_ranks = {{3, 1.3}};
+  options.host_gaps = {{1, 2'000'000}};
+  options.clock_offset_ms = 50;
+  options.clock_drift_ppm = 20;
+  return options;
+}
+
+std::map<int, int64_t> wait_by_rank(const Json& truth) {
+  std::map<int, int64_t> wait;
+  for (const TrueCollective& one : true_collectives(truth)) {
+    for (size_t i = 0; i < one.ranks.size(); ++i) wait[one.ranks[i]] += one.wait[i];
+  }
+  return wait;
+}
+
+int rank_of_least(const std::map<int, int64_t>& by_rank) {
+  const auto less = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::min_element(by_rank.begin(), by_rank.end(), less)->first;
+}
+
+}  // namespace
+
+TEST_CASE("no member leaves a collective before the last one has arrived") {
+  const SimulatedJob job(everything());
+  const auto collectives = true_collectives(job.truth());
+  REQUIRE(collectives.size() > 50);
+  for (const TrueCollective& one : collectives) {
+    CHECK(*std::min_element(one.end.begin(), one.end.end()) > *std::max_element(one.start.begin(), one.start.end()));
+  }
+}
+
+TEST_CASE("wait and transfer are not negative and add up to the duration") {
+  const SimulatedJob job(everything());
+  for (const TrueCollective& one : true_collectives(job.truth())) {
+    for (size_t i = 0; i < one.ranks.size(); ++i) {
+      CHECK(one.wait[i] >= 0);
+      CHECK(one.transfer[i] > 0);
+      CHECK(one.wait[i] + one.transfer[i] == one.end[i] - one.start[i]);
+    }
+  }
+}
+
+TEST_CASE("some member of every symmetric collective waits for nobody") {
+  const SimulatedJob job(everything());
+  for (const TrueCollective& one : true_collectives(job.truth())) {
+    CHECK(*std::min_element(one.wait.begin(), one.wait.end()) == 0);
+  }
+}
+
+TEST_CASE("a receiver waits for its sender and a sender is charged no wait") {
+  const SimulatedJob job(everything());
+  int pairs = 0;
+  for (const TrueCollective& one : true_collectives(job.truth())) {
+    if (one.op != "send") continue;
+    ++pairs;
+    REQUIRE(one.ranks.size() == 2);
+    CHECK(one.wait[0] == 0);
+    CHECK(one.wait[1] == std::max<int64_t>(0, one.start[0] - one.start[1]));
+  }
+  CHECK(pairs == 2 * 2 * 4);  // two steps, both directions, four ranks of each stage
+}
+
+TEST_CASE("members leave a collective within twenty microseconds of each other") {
+  const SimulatedJob job(everything());
+  for (const TrueCollective& one : true_collectives(job.truth())) {
+    const auto [first, last] = std::minmax_element(one.end.begin(), one.end.end());
+    CHECK(*last - *first <= 20'000);
+  }
+}
+
+TEST_CASE("tensor groups are neighbours, data groups stride over them, pipeline groups over both") {
+  SimulateOptions options = small_job();
+  options.nodes = 2;
+  options.gpus_per_node = 4;
+  options.pp = 2;
+  const SimulatedJob job(options);
+  std::map<std::string, std::set<std::vector<int>>> groups;
+  std::set<std::string> names;
+  const Json truth = job.truth();
+  for (const Json& row : truth["communicators"]) {
+    groups[row["desc"]].insert(row["ranks"].get<std::vector<int>>());
+    names.insert(row["name"]);
+  }
+  using Sets = std::set<std::vector<int>>;
+  CHECK(groups["default_pg"] == Sets{{0, 1, 2, 3, 4, 5, 6, 7}});
+  CHECK(groups["TENSOR_MODEL_PARALLEL_GROUP"] == Sets{{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  CHECK(groups["DATA_PARALLEL_GROUP"] == Sets{{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+  CHECK(groups["PIPELINE_MODEL_PARALLEL_GROUP"] == Sets{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  CHECK(names.size() == 13);
+}
+
+TEST_CASE("a slow rank waits least") {
+  SimulateOptions options = small_job();
+  options.slow_ranks = {{2, 1.2}};
+  const SimulatedJob job(options);
+  CHECK(rank_of_least(wait_by_rank(job.truth())) == 2);
+}
+
+TEST_CASE("a host gap makes the others wait for that rank by about the gap") {
+  SimulateOptions options = small_job();
+  options.host_gaps = {{1, 5'000'000}};
+  const SimulatedJob job(options);
+  const auto wait = wait_by_rank(job.truth());
+  CHECK(rank_of_least(wait) == 1);
+  for (const int rank : {0, 2, 3}) CHECK(wait.at(rank) - wait.at(1) == Approx(2 * 5'000'000).margin(1'000'000));
+}
+
+TEST_CASE("clock offsets and drifts stay in their bounds and are common to a node") {
+  SimulateOptions options = everything();
+  const SimulatedJob job(options);
+  const Json truth = job.truth();
+  std::map<std::string, std::vector<double>> offset, drift;
+  for (const Json& rank : truth["ranks"]) {
+    CHECK(std::abs(rank["offset_ns"].get<double>()) < 50e6 + 10'000);
+    CHECK(std::abs(rank["drift_ppb"].get<double>()) <= 20'000);
+    offset[rank["host"]].push_back(rank["offset_ns"]);
+    drift[rank["host"]].push_back(rank["drift_ppb"]);
+  }
+  REQUIRE(offset.size() == 4);
+  for (const auto& [host, values] : offset) CHECK(std::abs(values[0] - values[1]) < 12'000);
+  for (const auto& [host, values] : drift) CHECK(values[0] == values[1]);
+  CHECK(offset["node0"][0] != Approx(offset["node1"][0]).margin(100'000));
+}
