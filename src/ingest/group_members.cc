@@ -232,12 +232,8 @@ RankList parse_rank_list(const std::string& text) {
   while (at != end) {
     int64_t rank = 0;
     const auto [after, failed] = std::from_chars(at, end, rank);
-    if (failed == std::errc()) {
-      list.ranks.push_back(rank);
-      at = after;
-    } else {
-      ++at;
-    }
+    if (failed == std::errc()) list.ranks.push_back(rank);
+    at = after == at ? at + 1 : after;  // behind a number, even one too large to be a rank
   }
   list.cut = text.find("..") != std::string::npos;
   return list;

@@ -26,21 +26,6 @@ std::vector<size_t> largest_first(const std::vector<std::string>& files) {
   return order;
 }
 
-ReadFile reduce(FileContent content, const IngestOptions& options) {
-  ReadFile file;
-  file.kind = content.kind;
-  file.compression = content.compression;
-  file.job_name = content.job_name;
-  file.bytes = content.bytes;
-  file.events = content.events;
-  file.evidence = evidence_of(content);
-  file.evidence.name = read_file_name(content.file);
-  file.linked = link_calls(std::move(content), options.steps);
-  file.evidence.first_event = file.linked.trace.first_event;
-  file.evidence.last_event = file.linked.trace.last_event;
-  return file;
-}
-
 struct Reason {
   const char* code;
   const char* format;
@@ -68,6 +53,21 @@ Reason reason_of(ContentKind kind) {
 
 }  // namespace
 
+ReadFile link_file(FileContent content, const IngestOptions& options) {
+  ReadFile file;
+  file.kind = content.kind;
+  file.compression = content.compression;
+  file.job_name = content.job_name;
+  file.bytes = content.bytes;
+  file.events = content.events;
+  file.evidence = evidence_of(content);
+  file.evidence.name = read_file_name(content.file);
+  file.linked = link_calls(std::move(content), options.steps);
+  file.evidence.first_event = file.linked.trace.first_event;
+  file.evidence.last_event = file.linked.trace.last_event;
+  return file;
+}
+
 Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
   MemoryBudget budget(options.memory_limit_bytes);
   const std::vector<size_t> order = largest_first(files);
@@ -79,7 +79,7 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& files, 
     tbb::this_task_arena::isolate([&] {
       Result<FileContent> content = read_trace_file(files[i], budget);
       if (content.ok()) {
-        read[i] = reduce(std::move(content).value(), options);
+        read[i] = link_file(std::move(content).value(), options);
       } else {
         errors[i] = content.error();
       }

@@ -20,6 +20,9 @@ struct ReadFile {
   LinkedTrace linked;
 };
 
+// What of one file's content the job needs, linked; the rest is dropped.
+ReadFile link_file(FileContent content, const IngestOptions& options);
+
 // Row = row of `files`. One task per file; larger files first, or the last one would keep the others waiting. Errors:
 // resource_limit.
 Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options);

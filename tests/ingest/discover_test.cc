@@ -1,0 +1,114 @@
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "skewscope/ingest.h"
+
+using namespace skewscope;  // NOLINT
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder of its own, removed at the end.
+class Folder {
+ public:
+  Folder()
+      : root_(fs::temp_directory_path() /
+              ("skewscope_discover_" + std::to_string(getpid()) + "_" + std::to_string(counter_++))) {
+    fs::create_directories(root_);
+  }
+  ~Folder() { fs::remove_all(root_); }
+
+  std::string file(const std::string& name, const std::string& text = "{\"traceEvents\": []}") const {
+    fs::create_directories((root_ / name).parent_path());
+    std::ofstream(root_ / name) << text;
+    return (root_ / name).string();
+  }
+  std::string path(const std::string& name = "") const { return (name.empty() ? root_ : root_ / name).string(); }
+
+ private:
+  static inline int counter_ = 0;
+  fs::path root_;
+};
+
+std::vector<std::string> names(const Result<std::vector<std::string>>& found) {
+  REQUIRE(found.ok());
+  std::vector<std::string> result;
+  for (const std::string& file : found.value()) result.push_back(fs::path(file).filename().string());
+  return result;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a directory gives its traces by suffix, at any depth, sorted") {
+  const Folder folder;
+  folder.file("b.json");
+  folder.file("a/z.pt.trace.json.gz");
+  folder.file("a/deep/er/y.json.zst");
+  folder.file("notes.txt");
+  folder.file("b.json.tmp");
+  folder.file(".hidden.json");
+  folder.file(".partial/x.json");
+  CHECK(names(discover_files({folder.path()})) == Names{"y.json.zst", "z.pt.trace.json.gz", "b.json"});
+}
+
+TEST_CASE("a file is taken by its name whatever its suffix") {
+  const Folder folder;
+  CHECK(names(discover_files({folder.file("trace.txt")})) == Names{"trace.txt"});
+}
+
+TEST_CASE("a path with brackets that exists is no pattern") {
+  const Folder folder;
+  const std::string primus = folder.file("primus-exp[a]-rank[0].pt.trace.json");
+  folder.file("primus-expa-rank0.pt.trace.json");
+  CHECK(names(discover_files({primus})) == Names{"primus-exp[a]-rank[0].pt.trace.json"});
+}
+
+TEST_CASE("a pattern gives the files it matches and the traces of folders it matches") {
+  const Folder folder;
+  folder.file("rank0.json");
+  folder.file("rank1.json");
+  folder.file("other.json");
+  folder.file("ranks/inner.json");
+  CHECK(names(discover_files({folder.path("rank*")})) == Names{"rank0.json", "rank1.json", "inner.json"});
+}
+
+TEST_CASE("a file named twice, in two spellings, is one file") {
+  const Folder folder;
+  const std::string file = folder.file("a.json");
+  CHECK(names(discover_files({file, folder.path(), folder.path("./a.json")})) == Names{"a.json"});
+}
+
+TEST_CASE("own report directories and documents are not traces") {
+  const Folder folder;
+  folder.file("rank0.json");
+  folder.file("report/report.json", "{}");
+  folder.file("report/COMPLETE", "");
+  folder.file("report/tables/x.json", "{}");
+  folder.file("truth.json", "{\n  \"schema\": \"skewscope.truth/1\",\n  \"ranks\": []}");
+  CHECK(names(discover_files({folder.path()})) == Names{"rank0.json"});
+}
+
+TEST_CASE("nothing found is no_input and says which path") {
+  const Folder folder;
+  folder.file("report/report.json", "{}");
+  folder.file("report/COMPLETE", "");
+  for (const std::string& path : {folder.path("missing.json"), folder.path("no*match"), folder.path("report")}) {
+    const auto found = discover_files({path});
+    REQUIRE_FALSE(found.ok());
+    CHECK(found.error().kind == ErrorKind::no_input);
+    CHECK(found.error().message.find(path) != std::string::npos);
+  }
+  CHECK_FALSE(discover_files({}).ok());
+}
+
+TEST_CASE("a loop of links between folders ends") {
+  const Folder folder;
+  folder.file("a/rank0.json");
+  fs::create_directory_symlink(folder.path(), folder.path("a/loop"));
+  CHECK(names(discover_files({folder.path()})) == Names{"rank0.json"});
+}

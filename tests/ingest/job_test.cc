@@ -1,0 +1,199 @@
+#include <catch2/catch.hpp>
+
+#include "content_builder.h"
+#include "src/ingest/assemble_job.h"
+
+using namespace skewscope;          // NOLINT
+using namespace skewscope::ingest;  // NOLINT
+
+namespace {
+
+constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)";
+
+// A rank with `calls` broadcasts of the group, one every 100 us.
+ContentBuilder rank_file(const std::string& file, int64_t rank, int64_t world, const std::string& group,
+                         const std::string& ranks, int64_t size, int64_t calls = 2) {
+  ContentBuilder b(file);
+  b.distributed(rank, world);
+  for (int64_t i = 0; i < calls; ++i) {
+    CommArgs args = b.args("broadcast", "Float", 10, 10, group, ranks, size);
+    args.rank = 1;  // second member is the root
+    b.kernel(kAllReduce, 100 * i, 50, i).args = b.add(args);
+  }
+  return b;
+}
+
+Result<AssembledJob> assemble(std::vector<ContentBuilder> builders, const std::vector<int32_t>& only_ranks = {}) {
+  std::vector<ReadFile> files;
+  for (ContentBuilder& b : builders) files.push_back(link_file(std::move(b.content), {}));
+  judge_files(files);
+  const auto overrides = RankOverrides::make("", "");
+  REQUIRE(overrides.ok());
+  Result<AssembledJob> assembled = assemble_job(files, overrides.value(), only_ranks);
+  if (assembled.ok()) CHECK(check_invariants(assembled.value().job).empty());
+  return assembled;
+}
+
+// FileContent moves only, so no initializer list.
+template <class... Builders>
+std::vector<ContentBuilder> files(Builders... builders) {
+  std::vector<ContentBuilder> all;
+  (all.push_back(std::move(builders)), ...);
+  return all;
+}
+
+const Finding* find(const Findings& findings, const std::string& code) {
+  for (const Finding& finding : findings) {
+    if (finding.code == code) return &finding;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("traces are sorted by rank, whatever their names, and share one string table") {
+  const auto assembled =
+      assemble(files(rank_file("a.json", 1, 2, "0", "[0, 1]", 2), rank_file("b.json", 0, 2, "0", "[0, 1]", 2)));
+  REQUIRE(assembled.ok());
+  const JobTrace& job = assembled.value().job;
+  REQUIRE(job.traces.size() == 2);
+  CHECK(job.traces[0].rank == Rank(0));
+  CHECK(job.traces[0].file == "b.json");
+  CHECK(job.strings.size() == 1);
+  CHECK(job.strings.view(job.traces[1].gpu.name[0]) == kAllReduce);
+  CHECK(job.world_size == 2);
+  CHECK(job.sessions == 1);
+  CHECK(job.vendor == "nvidia");
+  CHECK(find(job.findings, "missing-ranks") == nullptr);
+}
+
+TEST_CASE("the root of a rooted call is the group's member of that number") {
+  const auto assembled = assemble(files(rank_file("a.json", 4, 8, "2", "[4, 6]", 2)));
+  REQUIRE(assembled.ok());
+  const JobTrace& job = assembled.value().job;
+  CHECK(job.traces[0].calls[0].root == Rank(6));
+  CHECK(job.communicators[job.traces[0].calls[0].communicator].members == std::vector<Rank>{Rank(4), Rank(6)});
+}
+
+TEST_CASE("a root outside the group's list is not invented") {
+  ContentBuilder b = rank_file("a.json", 0, 2, "0", "[0, 1]", 2);
+  b.content.comm_args[0].rank = 5;
+  const auto assembled = assemble(files(std::move(b)));
+  CHECK_FALSE(assembled.value().job.traces[0].calls[0].root.known());
+  CHECK(assembled.value().job.traces[0].calls[1].root == Rank(1));
+}
+
+TEST_CASE("calls without group metadata have no communicator") {
+  ContentBuilder b("a.json");
+  b.distributed(0, 2);
+  b.kernel(kAllReduce, 0, 10, 1);
+  const auto assembled = assemble(files(std::move(b)));
+  CHECK_FALSE(assembled.value().job.traces[0].calls[0].communicator.known());
+  CHECK(assembled.value().job.communicators.size() == 0);
+}
+
+TEST_CASE("missing ranks are one finding that names them") {
+  const auto assembled = assemble(files(rank_file("a.json", 2, 128, "0", "[2, 3]", 2)));
+  const Finding* missing = find(assembled.value().job.findings, "missing-ranks");
+  REQUIRE(missing != nullptr);
+  CHECK(missing->count == 127);
+  CHECK(missing->message.find("0-1, 3-127") != std::string::npos);
+}
+
+TEST_CASE("--ranks keeps those ranks and misses no others") {
+  const auto assembled =
+      assemble(files(rank_file("a.json", 0, 4, "0", "[0, 1]", 2), rank_file("b.json", 1, 4, "0", "[0, 1]", 2)), {1});
+  REQUIRE(assembled.ok());
+  CHECK(assembled.value().job.traces.size() == 1);
+  CHECK(assembled.value().job.traces[0].rank == Rank(1));
+  CHECK(assembled.value().job.world_size == 4);
+  CHECK(find(assembled.value().job.findings, "missing-ranks") == nullptr);
+  const auto none = assemble(files(rank_file("a.json", 0, 4, "0", "[0, 1]", 2)), {3});
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.error().kind == ErrorKind::no_input);
+}
+
+TEST_CASE("a duplicate rank is left out with a finding, the trace with more calls stays") {
+  const auto assembled =
+      assemble(files(rank_file("a.json", 0, 1, "0", "[0]", 1, 3), rank_file("b.json", 0, 1, "0", "[0]", 1, 5)));
+  REQUIRE(assembled.ok());
+  REQUIRE(assembled.value().job.traces.size() == 1);
+  CHECK(assembled.value().job.traces[0].file == "b.json");
+  CHECK_FALSE(assembled.value().places[0].session.known());
+  const Finding* duplicate = find(assembled.value().job.findings, "duplicate-rank");
+  REQUIRE(duplicate != nullptr);
+  CHECK(duplicate->file == "a.json");
+}
+
+TEST_CASE("files that are no rank are findings, and the job goes on without them") {
+  std::vector<ContentBuilder> builders;
+  builders.push_back(rank_file("a.json", 0, 1, "0", "[0]", 1));
+  const std::pair<const char*, ContentKind> others[] = {{"b-merged.json", ContentKind::merged_trace},
+                                                        {"c-et.json", ContentKind::execution_trace},
+                                                        {"d-api.json", ContentKind::front_end},
+                                                        {"e-empty.json", ContentKind::empty},
+                                                        {"f-other.json", ContentKind::not_a_trace}};
+  for (const auto& [file, kind] : others) {
+    builders.emplace_back(file);
+    builders.back().content.kind = kind;
+  }
+  const auto assembled = assemble(std::move(builders));
+  REQUIRE(assembled.ok());
+  CHECK(assembled.value().job.traces.size() == 1);
+  for (const char* code : {"merged-trace", "execution-trace", "front-end", "empty-file", "not-a-trace"}) {
+    INFO(code);
+    CHECK(find(assembled.value().job.findings, code) != nullptr);
+  }
+}
+
+TEST_CASE("a front end alone is the trace the user asked about") {
+  ContentBuilder b("cpu.json");
+  b.content.kind = ContentKind::front_end;
+  const auto assembled = assemble(files(std::move(b)));
+  REQUIRE(assembled.ok());
+  CHECK(assembled.value().job.traces.size() == 1);
+  CHECK(assembled.value().job.vendor == "cpu");
+}
+
+TEST_CASE("no usable file at all is no_input and says why") {
+  ContentBuilder b("broken.json");
+  b.content.kind = ContentKind::empty;
+  const auto assembled = assemble(files(std::move(b)));
+  REQUIRE_FALSE(assembled.ok());
+  CHECK(assembled.error().kind == ErrorKind::no_input);
+  CHECK(assembled.error().message.find("broken.json") != std::string::npos);
+}
+
+TEST_CASE("the job is named by its environment, else by the folder that holds all traces") {
+  const auto job_name = [](const std::string& recorded) {
+    ContentBuilder first = rank_file("/x/job7/a/0.json", 0, 2, "0", "[0, 1]", 2);
+    first.content.job_name = recorded;
+    return assemble(files(std::move(first), rank_file("/x/job7/b/1.json", 1, 2, "0", "[0, 1]", 2))).value().job.name;
+  };
+  CHECK(job_name("") == "job7");
+  CHECK(job_name("llama3") == "llama3");
+}
+
+TEST_CASE("two vendors in one job are mixed") {
+  const auto amd = [] {
+    ContentBuilder b = rank_file("a.json", 0, 2, "0", "[0, 1]", 2);
+    b.content.hip_properties = true;
+    return b;
+  };
+  CHECK(assemble(files(amd(), rank_file("b.json", 1, 2, "0", "[0, 1]", 2))).value().job.vendor == "mixed");
+  CHECK(assemble(files(amd())).value().job.vendor == "amd");
+}
+
+TEST_CASE("findings of a file carry the rank it turned out to be") {
+  ContentBuilder b = rank_file("a.json", 3, 4, "0", "[0, 3]", 2);
+  b.content.findings.push_back({Severity::warning, "truncated-file", "a.json", Rank(), 17, 1, "cut"});
+  const auto assembled = assemble(files(std::move(b)));
+  CHECK(find(assembled.value().job.findings, "truncated-file")->rank == Rank(3));
+}
+
+TEST_CASE("numbers are written as ranges, many of them counted") {
+  CHECK(as_ranges({}) == "");
+  CHECK(as_ranges({3}) == "3");
+  CHECK(as_ranges({0, 1, 2, 5, 7, 8}) == "0-2, 5, 7-8");
+  CHECK(as_ranges({0, 2, 4, 6, 7}, 2) == "0, 2 and 3 more");
+}

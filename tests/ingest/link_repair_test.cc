@@ -1,0 +1,80 @@
+#include <catch2/catch.hpp>
+
+#include "content_builder.h"
+#include "src/ingest/repair_gpu_rows.h"
+
+using namespace skewscope;          // NOLINT
+using namespace skewscope::ingest;  // NOLINT
+
+namespace {
+
+// Kernels of 10 us every 20 us, on one stream.
+ContentBuilder steady_stream(int64_t kernels) {
+  ContentBuilder b;
+  for (int64_t i = 0; i < kernels; ++i) b.kernel("k" + std::to_string(i), 20 * i, 10, 1000 + i);
+  return b;
+}
+
+int64_t count(const FileContent& content, const std::string& code) {
+  int64_t n = 0;
+  for (const Finding& finding : content.findings) n += finding.code == code ? finding.count : 0;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("a duration that runs over its successors and is absurd is cut at the next start") {
+  ContentBuilder b = steady_stream(1000);
+  b.content.gpu[10].duration_ns = 3'600'000'000'000;  // an hour in a trace of 20 ms
+  repair_gpu_rows(b.content);
+  CHECK(b.content.gpu[10].duration_ns == 20'000);
+  CHECK(count(b.content, "overlapping-duration") == 1);
+}
+
+TEST_CASE("a duration over 100 times the median is cut even inside the window") {
+  ContentBuilder b = steady_stream(1000);
+  b.content.gpu[10].duration_ns = 5'000'000;
+  repair_gpu_rows(b.content);
+  CHECK(b.content.gpu[10].duration_ns == 20'000);
+}
+
+TEST_CASE("a long kernel that nothing follows on its stream is believed") {
+  ContentBuilder b = steady_stream(1000);
+  b.kernel("waits", 0, 19'990, 1, 84);
+  repair_gpu_rows(b.content);
+  CHECK(count(b.content, "overlapping-duration") == 0);
+  CHECK(b.content.gpu[0].duration_ns == 19'990'000);
+}
+
+TEST_CASE("branches of one graph launch may overlap on one stream id") {
+  ContentBuilder b = steady_stream(1000);
+  for (size_t i = 10; i < 500; ++i) b.content.gpu[i].correlation = 5;
+  b.content.gpu[10].duration_ns = 5'000'000;
+  repair_gpu_rows(b.content);
+  CHECK(count(b.content, "overlapping-duration") == 0);
+}
+
+TEST_CASE("a long kernel whose successor starts near its end keeps its duration") {
+  ContentBuilder b;
+  for (int64_t i = 0; i < 20; ++i) b.kernel("k", 20 * i, 10, i);
+  b.kernel("long", 1000, 5000, 50);
+  b.kernel("next", 5990, 10, 51);  // begins early by programmatic dependent launch
+  repair_gpu_rows(b.content);
+  CHECK(count(b.content, "overlapping-duration") == 0);
+}
+
+TEST_CASE("a negative duration counts as 0") {
+  ContentBuilder b = steady_stream(3);
+  b.content.gpu[1].duration_ns = -5000;
+  repair_gpu_rows(b.content);
+  CHECK(b.content.gpu[1].duration_ns == 0);
+  CHECK(count(b.content, "negative-duration") == 1);
+}
+
+TEST_CASE("a kernel at time 0 does not stretch the window over years") {
+  ContentBuilder b = steady_stream(3);
+  b.kernel("lost", 0, 0, 9).start = LocalNs{0};
+  repair_gpu_rows(b.content);
+  CHECK(b.content.gpu.size() == 3);
+  CHECK(count(b.content, "time-out-of-range") == 1);
+}

@@ -1,0 +1,342 @@
+#include <catch2/catch.hpp>
+
+#include "content_builder.h"
+#include "src/ingest/link_calls.h"
+
+using namespace skewscope;          // NOLINT
+using namespace skewscope::ingest;  // NOLINT
+
+namespace {
+
+constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+constexpr const char* kSendRecv = "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)";
+constexpr const char* kMultimem =
+    "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)";
+
+LinkedTrace link(ContentBuilder&& b, std::optional<std::pair<int64_t, int64_t>> steps = std::nullopt) {
+  LinkedTrace linked = link_calls(std::move(b.content), steps);
+  CHECK(check_invariants(linked.trace).empty());
+  CHECK(linked.open_calls.size() == linked.trace.calls.size());
+  return linked;
+}
+
+}  // namespace
+
+TEST_CASE("GPU rows are sorted by start, the longest first") {
+  ContentBuilder b;
+  b.kernel("late", 20, 1, 1);
+  b.kernel("short", 10, 1, 2);
+  b.kernel("long", 10, 5, 3, 8);
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.strings.view(linked.trace.gpu.name[0]) == "long");
+  CHECK(linked.strings.view(linked.trace.gpu.name[1]) == "short");
+  CHECK(linked.strings.view(linked.trace.gpu.name[2]) == "late");
+}
+
+TEST_CASE("one launch may have many GPU rows, and launches without any are dropped") {
+  ContentBuilder b;
+  b.launch(9, 3);
+  b.launch(5, 7);  // a graph launch
+  b.launch(1, 4);  // launched nothing
+  b.kernel("a", 10, 1, 7);
+  b.kernel("b", 12, 1, 7);
+  b.kernel("c", 14, 1, 3);
+  const LinkedTrace linked = link(std::move(b));
+  REQUIRE(linked.trace.launches.size() == 2);
+  CHECK(linked.trace.launches.start[0] == at_us(5));
+  CHECK(linked.trace.gpu.launch == std::vector<int32_t>{0, 0, 1});
+}
+
+TEST_CASE("rows launched before recording began stay, without a launch, and are counted") {
+  ContentBuilder b;
+  b.kernel("a", 10, 1, 7);
+  b.kernel(kAllReduce, 12, 1, 8);
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.gpu.launch == std::vector<int32_t>{-1, -1});
+  REQUIRE(linked.trace.calls.size() == 1);
+  CHECK_FALSE(linked.trace.calls[0].launched);
+  CHECK(linked.trace.calls[0].launch_start == at_us(12));
+  CHECK(linked.trace.calls[0].step == -1);
+  REQUIRE(linked.findings.size() == 1);
+  CHECK(linked.findings[0].code == "orphan-kernels");
+  CHECK(linked.findings[0].count == 2);
+}
+
+TEST_CASE("a call belongs to the step in which its launch starts, not in which it runs") {
+  ContentBuilder b;
+  b.step(7, 0, 100);
+  b.step(8, 100, 100);
+  b.launch(99, 1);
+  b.launch(100, 2);
+  b.launch(200, 3);
+  for (int64_t i = 1; i <= 3; ++i) b.kernel(kAllReduce, 150 + 20 * i, 10, i);
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.calls[0].step == 7);
+  CHECK(linked.trace.calls[1].step == 8);
+  CHECK(linked.trace.calls[2].step == -1);
+}
+
+TEST_CASE("the step filter keeps rows, calls and steps of A <= step < B") {
+  ContentBuilder b;
+  for (int64_t i = 0; i < 4; ++i) {
+    b.step(i, i * 100, 100);
+    b.launch(i * 100 + 10, i);
+    b.kernel(kAllReduce, i * 100 + 20, 10, i);
+  }
+  b.kernel("orphan", 5, 1, 99);
+  const LinkedTrace linked = link(std::move(b), std::make_pair(int64_t{1}, int64_t{3}));
+  CHECK(linked.trace.gpu.size() == 2);
+  CHECK(linked.trace.launches.size() == 2);
+  CHECK(linked.trace.calls.size() == 2);
+  REQUIRE(linked.trace.steps.size() == 2);
+  CHECK(linked.trace.steps[0].number == 1);
+  CHECK(linked.trace.first_event == at_us(100));
+  CHECK(linked.trace.last_event == at_us(300));
+}
+
+// Era A: 2022-23, whole microseconds, no metadata.
+TEST_CASE("era A: the nccl range around the launch tells operation, type and elements, even against the kernel name") {
+  ContentBuilder b;
+  b.op("record_param_comms", 90, 80, 5);
+  b.shaped_op("nccl:all_to_all", 100, 60, 6144, "float", 5);
+  b.launch(110, 42, 5);
+  b.kernel(kSendRecv, 120, 30, 42).external_id = 42;  // says nothing: its own correlation
+  const LinkedTrace linked = link(std::move(b));
+  REQUIRE(linked.trace.calls.size() == 1);
+  const CollectiveCall& call = linked.trace.calls[0];
+  CHECK(call.kind == CollectiveKind::all_to_all);
+  CHECK(call.source == MetadataSource::annotation);
+  CHECK(call.in_elements == 6144);
+  CHECK(call.out_elements == -1);
+  CHECK(call.dtype == DType::float32);
+  CHECK(call.launched);
+  CHECK(call.launch_start == at_us(110));
+  CHECK(linked.open_calls[0].group == -1);
+}
+
+TEST_CASE("era A: an External id that equals the correlation in all rows links to no op") {
+  ContentBuilder b;
+  CommOpRow& other = b.op("record_param_comms", 0, 10, 9);
+  other.external_id = 42;  // the same number by chance
+  other.args = b.add(b.args("broadcast", "Float", 5, 5, "0", "[0, 1]", 2));
+  b.launch(110, 42, 5);
+  b.kernel(kAllReduce, 120, 30, 42).external_id = 42;
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.calls[0].kind == CollectiveKind::all_reduce);
+  CHECK(linked.trace.calls[0].source == MetadataSource::kernel_name);
+}
+
+TEST_CASE("a range on another thread tells nothing of the launch") {
+  ContentBuilder b;
+  b.shaped_op("nccl:all_to_all", 100, 60, 6144, "float", 6);
+  b.launch(110, 42, 5);
+  b.kernel(kSendRecv, 120, 30, 42);
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.calls[0].kind == CollectiveKind::unknown);
+  CHECK(linked.trace.calls[0].source == MetadataSource::kernel_name);
+}
+
+// Era B: spring 2024, metadata on the op, group as an id.
+TEST_CASE("era B: the op with the kernel's External id tells all") {
+  ContentBuilder b;
+  CommOpRow& op = b.op("record_param_comms", 0, 10, 3);
+  op.external_id = 2099;
+  op.args = b.add(b.args("allreduce", "Float", 2049000, 2049000, "0", "[0]", 1));
+  b.launch(110, 42, 5);
+  b.kernel(kAllReduce, 120, 30, 42).external_id = 2099;
+  const LinkedTrace linked = link(std::move(b));
+  const CollectiveCall& call = linked.trace.calls[0];
+  CHECK(call.source == MetadataSource::record_param_comms);
+  CHECK(call.in_elements == 2049000);
+  CHECK(call.dtype == DType::float32);
+  REQUIRE(linked.groups.size() == 1);
+  CHECK(linked.groups[0].name == "0");
+  CHECK(linked.groups[0].ranks == "[0]");
+  CHECK(linked.open_calls[0].group == 0);
+}
+
+// Era C and later: metadata on the kernel.
+TEST_CASE("era D: the kernel's arguments are completed by the op's root, start and stride") {
+  ContentBuilder b;
+  CommArgs args = b.args("broadcast", "BFloat16", 9600, 9600, "0", "[0, 1, 2, 3]", 4);
+  CommArgs on_op = args;
+  on_op.rank = 2;
+  on_op.rank_start = 0;
+  on_op.rank_stride = 1;
+  CommOpRow& op = b.op("record_param_comms", 100, 50);
+  op.external_id = 47;
+  op.args = b.add(on_op);
+  b.launch(110, 42);
+  GpuRow& kernel = b.kernel("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", 120, 30, 42);
+  kernel.external_id = 47;
+  kernel.args = b.add(args);
+  const LinkedTrace linked = link(std::move(b));
+  const CollectiveCall& call = linked.trace.calls[0];
+  CHECK(call.kind == CollectiveKind::broadcast);
+  CHECK(call.source == MetadataSource::kernel_args);
+  CHECK(call.dtype == DType::bfloat16);
+  CHECK(linked.open_calls[0].root_in_group == 2);
+  CHECK(linked.groups[0].rank_start == 0);
+  CHECK(linked.groups[0].rank_stride == 1);
+}
+
+TEST_CASE("era E: Seq and Comms Id pass through") {
+  ContentBuilder b;
+  CommArgs args = b.args("allreduce", "Float", 10, 10, "0", "[0, 1]", 2);
+  args.seq = 17;
+  args.comms_id = 18446744073709551615ULL;
+  b.kernel(kAllReduce, 120, 30, 42).args = b.add(args);
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.calls[0].seq == 17);
+  CHECK(linked.trace.calls[0].comms_id == 18446744073709551615ULL);
+}
+
+TEST_CASE("equal mentions of a group are one") {
+  ContentBuilder b;
+  const CommArgs args = b.args("allreduce", "Float", 10, 10, "0", "[0, 1]", 2);
+  for (int64_t i = 0; i < 3; ++i) b.kernel(kAllReduce, 100 * i, 30, i).args = b.add(args);
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.groups.size() == 1);
+  CHECK(linked.open_calls[2].group == 0);
+}
+
+TEST_CASE("the row of a wait says nothing of the kernel it is linked to") {
+  ContentBuilder b;
+  CommOpRow& op = b.op("record_param_comms", 100, 50);
+  op.external_id = 74;
+  op.args = b.add(b.args("wait", "Byte", 0, 0, "0", "[]", 1));
+  b.launch(110, 42);
+  b.kernel(kAllReduce, 120, 30, 42).external_id = 74;
+  const LinkedTrace linked = link(std::move(b));
+  REQUIRE(linked.trace.calls.size() == 1);
+  CHECK(linked.trace.calls[0].source == MetadataSource::kernel_name);
+  CHECK(linked.groups.empty());
+}
+
+TEST_CASE("metadata on a kernel that is no communication makes no call") {
+  ContentBuilder b;
+  b.kernel("void at::native::vectorized_elementwise_kernel<4>", 120, 30, 42).args =
+      b.add(b.args("allreduce", "Float", 10, 10, "0", "[0, 1]", 2));
+  CHECK(link(std::move(b)).trace.calls.empty());
+}
+
+TEST_CASE("of nested ranges the innermost over the launch counts") {
+  ContentBuilder b;
+  b.op("nccl:coalesced", 100, 100);
+  b.shaped_op("nccl:all_gather", 120, 20, 8, "float");
+  b.launch(130, 1);
+  b.launch(160, 2);
+  b.kernel(kSendRecv, 200, 10, 1);
+  b.kernel(kSendRecv, 220, 10, 2);
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.calls[0].kind == CollectiveKind::all_gather);
+  CHECK(linked.trace.calls[1].kind == CollectiveKind::coalesced);
+}
+
+TEST_CASE("a GPU range on the kernel's stream tells the operation where no launch does") {
+  ContentBuilder b;
+  b.gpu_range("nccl:all_reduce", 120, 30, 40);
+  b.kernel("ncclDevKernel_Generic(x)", 120, 30, 1, 40);
+  b.kernel("ncclDevKernel_Generic(x)", 120, 30, 2, 41);
+  b.kernel("ncclDevKernel_Generic(x)", 140, 30, 3, 40);  // ends after the range
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.calls[0].kind == CollectiveKind::all_reduce);
+  CHECK(linked.trace.calls[0].source == MetadataSource::annotation);
+  CHECK(linked.trace.calls[1].kind == CollectiveKind::unknown);
+  CHECK(linked.trace.calls[2].kind == CollectiveKind::unknown);
+}
+
+TEST_CASE("a send's peer is global by Dst Rank, inside the group by Rank or by its range") {
+  ContentBuilder b;
+  CommArgs global = b.args("send", "Float", 10, 10, "4", "[0, 4]", 2);
+  global.peer = 4;
+  b.kernel(kSendRecv, 100, 10, 1).args = b.add(global);
+  CommArgs local = b.args("recv", "Float", 10, 10, "4", "[0, 4]", 2);
+  local.rank = 1;
+  b.kernel(kSendRecv, 200, 10, 2).args = b.add(local);
+  b.op("nccl:recv 1<-0", 290, 20);
+  b.launch(295, 3);
+  b.kernel(kSendRecv, 300, 10, 3);
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.calls[0].peer == Rank(4));
+  CHECK(linked.open_calls[1].peer_in_group == 1);
+  CHECK(linked.trace.calls[2].kind == CollectiveKind::recv);
+  CHECK(linked.open_calls[2].peer_in_group == 0);
+}
+
+TEST_CASE("a custom all-reduce is a call, sized by the op that launched it") {
+  ContentBuilder b;
+  CommOpRow& op = b.shaped_op("symm_mem::multimem_all_reduce_", 100, 30, 2557440, "c10::BFloat16");
+  op.external_id = 241;
+  b.launch(110, 328);
+  b.kernel(kMultimem, 150, 20, 328).external_id = 241;
+  const LinkedTrace linked = link(std::move(b));
+  REQUIRE(linked.trace.calls.size() == 1);
+  const CollectiveCall& call = linked.trace.calls[0];
+  CHECK(call.custom);
+  CHECK(call.kind == CollectiveKind::all_reduce);
+  CHECK(call.in_elements == 2557440);
+  CHECK(call.dtype == DType::bfloat16);
+  CHECK(call.source == MetadataSource::kernel_name);
+}
+
+TEST_CASE("without GPU rows every gloo range is a call, with the record around it or inside it") {
+  ContentBuilder b;
+  b.step(551, 0, 1000);
+  b.shaped_op("gloo:all_reduce", 100, 50, 321271, "float", 3);
+  b.op("record_param_comms", 190, 100, 3).args = b.add(b.args("broadcast", "Long", 5, 5, "2", "[0, 1]", 2));
+  b.op("gloo:broadcast", 200, 50, 3);
+  b.op("gloo:allgather", 1200, 50, 4);
+  b.op("record_param_comms", 1210, 5, 4).args = b.add(b.args("allgather", "Int", 6, 12, "2", "[0, 1]", 2));
+  b.op("nccl:all_reduce", 1300, 50, 4);  // a GPU operation whose kernel is not in the file
+  const LinkedTrace linked = link(std::move(b));
+  REQUIRE(linked.trace.calls.size() == 3);
+  const std::vector<CollectiveCall>& calls = linked.trace.calls;
+  CHECK(calls[0].gpu_row == -1);
+  CHECK(calls[0].stream == -1);
+  CHECK(calls[0].step == 551);
+  CHECK(calls[0].in_elements == 321271);
+  CHECK(calls[0].source == MetadataSource::annotation);
+  CHECK(calls[1].source == MetadataSource::record_param_comms);
+  CHECK(calls[1].dtype == DType::int64);
+  CHECK(calls[2].out_elements == 12);
+  CHECK(calls[2].step == -1);
+}
+
+TEST_CASE("gloo ranges beside GPU rows are not calls") {
+  ContentBuilder b;
+  b.op("gloo:barrier", 100, 50);
+  b.kernel("a", 10, 1, 7);
+  CHECK(link(std::move(b)).trace.calls.empty());
+}
+
+TEST_CASE("the device is the one most rows ran on, its name from deviceProperties") {
+  ContentBuilder b;
+  b.content.device_names = {"GPU zero", "GPU one", "GPU two"};
+  b.kernel("a", 10, 1, 1).device = 0;
+  b.kernel("b", 20, 1, 2).device = 2;
+  b.kernel("c", 30, 1, 3).device = 2;
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.device == 2);
+  CHECK(linked.trace.device_name == "GPU two");
+}
+
+TEST_CASE("AMD is told by its launches, else by properties") {
+  ContentBuilder hip;
+  hip.launch(0, 1).hip = true;
+  hip.kernel("a", 10, 1, 1);
+  CHECK(link(std::move(hip)).trace.amd);
+  ContentBuilder properties;
+  properties.content.hip_properties = true;
+  CHECK(link(std::move(properties)).trace.amd);
+  ContentBuilder cuda;
+  cuda.launch(0, 1);
+  CHECK_FALSE(link(std::move(cuda)).trace.amd);
+}
+
+TEST_CASE("a trace without any row links to an empty one") {
+  const LinkedTrace linked = link(ContentBuilder());
+  CHECK(linked.trace.gpu.size() == 0);
+  CHECK(linked.trace.device == -1);
+  CHECK(linked.findings.empty());
+}

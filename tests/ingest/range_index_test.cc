@@ -1,0 +1,51 @@
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "src/ingest/range_index.h"
+
+using skewscope::LocalNs;
+using skewscope::ingest::RangeIndex;
+
+namespace {
+const auto kAny = [](int32_t) { return true; };
+}
+
+TEST_CASE("the innermost range over a moment is found, also behind ended siblings") {
+  const RangeIndex index({{1, {0}, 100, 0}, {1, {10}, 50, 1}, {1, {20}, 5, 2}, {2, {20}, 50, 3}});
+  CHECK(index.innermost(1, {22}, kAny) == 2);
+  CHECK(index.innermost(1, {25}, kAny) == 2);  // ends are inside: stamps of whole microseconds touch
+  CHECK(index.innermost(1, {26}, kAny) == 1);
+  CHECK(index.innermost(1, {80}, kAny) == 0);
+  CHECK(index.innermost(1, {101}, kAny) == -1);
+  CHECK(index.innermost(2, {10}, kAny) == -1);
+  CHECK(index.innermost(3, {10}, kAny) == -1);
+  CHECK(index.innermost(1, {22}, [](int32_t row) { return row != 2; }) == 1);
+}
+
+TEST_CASE("ranges that overlap without nesting are all found") {
+  std::mt19937 random(7);
+  std::vector<RangeIndex::Range> ranges;
+  for (int32_t i = 0; i < 200; ++i) {
+    const int64_t start = static_cast<int64_t>(random() % 1000);
+    ranges.push_back({0, {start}, static_cast<int64_t>(random() % 100), i});
+  }
+  const RangeIndex index(ranges);
+  for (int64_t t = 0; t < 1100; ++t) {
+    std::vector<bool> seen(ranges.size(), false);
+    index.innermost(0, {t}, [&](int32_t row) {
+      seen[static_cast<size_t>(row)] = true;
+      return false;
+    });
+    for (size_t i = 0; i < ranges.size(); ++i) {
+      const bool inside = ranges[i].start.ns <= t && t <= ranges[i].start.ns + ranges[i].duration_ns;
+      REQUIRE(seen[i] == inside);
+    }
+  }
+}
+
+TEST_CASE("the first range that starts inside an interval is found") {
+  const RangeIndex index({{1, {10}, 1, 0}, {1, {20}, 1, 1}, {1, {30}, 1, 2}});
+  CHECK(index.first_started_in(1, {15}, {40}, kAny) == 1);
+  CHECK(index.first_started_in(1, {20}, {40}, [](int32_t row) { return row == 2; }) == 2);
+  CHECK(index.first_started_in(1, {31}, {40}, kAny) == -1);
+}
