@@ -1,0 +1,264 @@
+// Whole jobs with known truth: the simulator says when every member of every collective really started and ended; the
+// pipeline sees only the traces.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "skewscope/align.h"
+#include "skewscope/attribute.h"
+#include "skewscope/correlate.h"
+#include "skewscope/matching.h"
+#include "skewscope/report.h"
+#include "skewscope/simulate.h"
+
+using namespace skewscope;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  fs::path path;
+  explicit Folder(const std::string& name) : path(fs::temp_directory_path() / ("skewscope_jobs_" + name)) {
+    fs::remove_all(path);
+  }
+  ~Folder() { fs::remove_all(path); }
+};
+
+SimulateOptions two_nodes(const Folder& folder) {
+  SimulateOptions o;
+  o.directory = folder.path.string();
+  o.nodes = 2;
+  o.gpus_per_node = 4;
+  o.tp = 4;
+  o.steps = 8;
+  o.layers = 4;
+  o.clock_offset_ms = 50;
+  o.clock_drift_ppm = 20;
+  o.slow_ranks = {{5, 1.15}};
+  o.cpu_rows_per_kernel = 0;
+  return o;
+}
+
+void simulate(const SimulateOptions& options) {
+  const Result<Done> done = simulate_job(options);
+  REQUIRE(done.ok());
+}
+
+// What happened, looked up by a call's rank and the stamp its trace carries.
+struct Truth {
+  struct Member {
+    size_t instance;
+    int64_t wait_ns;
+  };
+  std::map<std::pair<int32_t, int64_t>, Member> by_stamp;  // (rank, start on the rank's clock)
+  std::vector<size_t> recorded;                            // per instance: members whose call is in a file
+  std::vector<size_t> members;                             // per instance
+
+  explicit Truth(const std::string& directory) {
+    std::ifstream file(directory + "/truth.json");
+    const nlohmann::json truth = nlohmann::json::parse(file);
+    std::map<int32_t, std::pair<int64_t, double>> clocks;
+    const int64_t reference = truth.at("reference_ns");
+    for (const auto& r : truth.at("ranks")) clocks[r.at("rank")] = {r.at("offset_ns"), r.at("drift_ppb")};
+    for (const auto& c : truth.at("collectives")) {
+      const size_t instance = members.size();
+      members.push_back(c.at(6).size());
+      recorded.push_back(0);
+      for (size_t i = 0; i < c.at(6).size(); ++i) {
+        if (c.at(11).at(i) != 0) continue;
+        ++recorded.back();
+        const int32_t rank = c.at(6).at(i);
+        const int64_t t = c.at(7).at(i);
+        const auto& [offset, drift] = clocks.at(rank);
+        const int64_t stamp = t + offset + std::llround(drift * 1e-9 * static_cast<double>(t - reference));
+        by_stamp[{rank, stamp}] = {instance, c.at(9).at(i)};
+      }
+    }
+  }
+
+  // The member whose stamp is nearest, within the traces' resolution.
+  const Member* find(int32_t rank, int64_t stamp, int64_t resolution_ns) const {
+    const auto at = by_stamp.lower_bound({rank, stamp - resolution_ns - 2});
+    if (at == by_stamp.end() || at->first.first != rank || at->first.second > stamp + resolution_ns + 2) return nullptr;
+    return &at->second;
+  }
+};
+
+struct Outcome {
+  size_t instances = 0, wrong = 0, unknown_calls = 0;
+  size_t shared = 0;  // true collectives that two or more files hold
+  size_t found = 0;   // those that came out with all recorded members
+  size_t complete = 0;
+  double mean_wait_error_us = 0;
+  InstanceTable table;
+  JobReport report;
+};
+
+Outcome run(const SimulateOptions& options) {
+  StageTimer timer;
+  const auto files = discover_files({options.directory});
+  REQUIRE(files.ok());
+  const Result<IngestedJob> ingested = ingest_job(files.value(), {}, timer);
+  REQUIRE(ingested.ok());
+  const JobTrace& job = ingested.value().job;
+  Outcome o;
+  o.table = match_collectives(job);
+  REQUIRE(check_invariants(o.table, job) == "");
+  const ClockModel clocks = align_clocks(job, o.table, AlignMode::automatic);
+  REQUIRE(check_invariants(clocks, job) == "");
+  const Decomposition d = attribute_time(job, o.table, clocks);
+  REQUIRE(check_invariants(d, o.table, job) == "");
+  o.report = build_report(job, o.table, clocks, d, std::vector<RankSummary>(job.traces.size()));
+
+  const Truth truth(options.directory);
+  double error = 0;
+  size_t judged = 0;
+  for (const CollectiveInstance& i : o.table.instances) {
+    ++o.instances;
+    o.complete += i.complete ? 1 : 0;
+    const Truth::Member* first = nullptr;
+    bool wrong = false;
+    for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
+      const CallRef& ref = o.table.members[row];
+      const RankTrace& trace = job[ref.trace];
+      const CollectiveCall& call = trace.calls[static_cast<size_t>(ref.call)];
+      const Truth::Member* member = truth.find(trace.rank.value, call.start.ns, trace.resolution_ns);
+      if (member == nullptr) {
+        ++o.unknown_calls;
+        continue;
+      }
+      if (first == nullptr) first = member;
+      wrong = wrong || member->instance != first->instance;
+      if (i.complete) {
+        error += std::fabs(static_cast<double>(d.members[row].wait_ns - member->wait_ns)) / 1000;
+        ++judged;
+      }
+    }
+    o.wrong += wrong ? 1 : 0;
+    if (!wrong && first != nullptr && truth.recorded[first->instance] == i.member_count) ++o.found;
+  }
+  for (const size_t n : truth.recorded) o.shared += n >= 2 ? 1 : 0;
+  o.mean_wait_error_us = judged > 0 ? error / static_cast<double>(judged) : 0;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "TP x DP over two nodes with clocks 50 ms and 20 ppm apart: waits are right to 10 us and the slow rank leads") {
+  const Folder folder("base");
+  const SimulateOptions options = two_nodes(folder);
+  simulate(options);
+  const Outcome o = run(options);
+  REQUIRE(o.wrong == 0);
+  REQUIRE(o.unknown_calls == 0);
+  REQUIRE(o.found == o.shared);
+  REQUIRE(o.complete == o.shared);
+  CHECK(o.mean_wait_error_us < 10);
+  REQUIRE(o.report.stragglers.at(0).rank == 5);
+  WARN("mean wait error " << o.mean_wait_error_us << " us over " << o.instances << " instances");
+}
+
+TEST_CASE("every style, vendor and compression of the simulator is matched without a wrong pair") {
+  const std::tuple<TraceStyle, TraceVendor, const char*> variants[] = {
+      {TraceStyle::era_a, TraceVendor::nvidia, ""},     {TraceStyle::era_c, TraceVendor::nvidia, "gzip"},
+      {TraceStyle::era_e, TraceVendor::nvidia, "zstd"}, {TraceStyle::era_d, TraceVendor::amd, "gzip"},
+      {TraceStyle::era_e, TraceVendor::amd, ""},        {TraceStyle::era_d, TraceVendor::cpu, ""},
+  };
+  for (const auto& [style, vendor, compression] : variants) {
+    const Folder folder("styles");
+    SimulateOptions options = two_nodes(folder);
+    options.style = style;
+    options.vendor = vendor;
+    options.compression = compression;
+    simulate(options);
+    const Outcome o = run(options);
+    INFO("style " << static_cast<int>(style) << " vendor " << static_cast<int>(vendor));
+    REQUIRE(o.wrong == 0);
+    REQUIRE(o.found == o.shared);
+    CHECK(o.mean_wait_error_us < 10);
+    REQUIRE(o.report.stragglers.at(0).rank == 5);
+  }
+}
+
+TEST_CASE("with recorded Seq the match is by number, and gives the same instances as without") {
+  const Folder folder("seq");
+  SimulateOptions options = two_nodes(folder);
+  options.style = TraceStyle::era_e;
+  simulate(options);
+  const Outcome with = run(options);
+  options.style = TraceStyle::era_d;
+  options.force = true;
+  simulate(options);
+  const Outcome without = run(options);
+  REQUIRE((with.report.matching.method == "seq" || with.report.matching.method == "comms_id"));
+  REQUIRE(without.report.matching.method == "fingerprint");
+  REQUIRE(with.table.members == without.table.members);
+}
+
+TEST_CASE("a missing rank leaves instances incomplete and marked, and nothing is invented") {
+  const Folder folder("missing");
+  SimulateOptions options = two_nodes(folder);
+  options.missing_ranks = {2};
+  simulate(options);
+  const Outcome o = run(options);
+  REQUIRE(o.wrong == 0);
+  REQUIRE(o.found == o.shared);
+  REQUIRE(o.report.job.ranks_missing == std::vector<int32_t>{2});
+  REQUIRE(o.report.matching.incomplete_instances > 0);
+  // Groups without rank 2 stay complete: the other node's tensor parallel group.
+  REQUIRE(o.complete > 0);
+  REQUIRE(o.report.stragglers.at(0).rank == 5);
+}
+
+TEST_CASE("a window that starts one step late loses that step and no more") {
+  const Folder folder("late");
+  SimulateOptions options = two_nodes(folder);
+  options.late_windows = {{6, 1}};
+  simulate(options);
+  const Outcome o = run(options);
+  REQUIRE(o.wrong == 0);
+  REQUIRE(o.found == o.shared);
+  CHECK(o.mean_wait_error_us < 10);
+  REQUIRE(o.report.stragglers.at(0).rank == 5);
+}
+
+TEST_CASE("one percent of kernels lost makes no wrong match") {
+  for (const uint64_t seed : {1U, 2U, 3U}) {
+    const Folder folder("lost");
+    SimulateOptions options = two_nodes(folder);
+    options.lost_kernels = 0.01;
+    options.seed = seed;
+    simulate(options);
+    const Outcome o = run(options);
+    REQUIRE(o.wrong == 0);
+    REQUIRE(o.found >= o.shared * 99 / 100);
+    CHECK(o.mean_wait_error_us < 10);
+    REQUIRE(o.report.stragglers.at(0).rank == 5);
+  }
+}
+
+TEST_CASE("a pipeline's sends and receives pair up") {
+  const Folder folder("pp");
+  SimulateOptions options = two_nodes(folder);
+  options.tp = 2;
+  options.pp = 2;
+  options.slow_ranks = {};
+  simulate(options);
+  const Outcome o = run(options);
+  REQUIRE(o.wrong == 0);
+  REQUIRE(o.found >= o.shared * 98 / 100);
+}
+
+TEST_CASE("a host that is late once a step is charged, though its kernels are as fast as its peers'") {
+  const Folder folder("gap");
+  SimulateOptions options = two_nodes(folder);
+  options.slow_ranks = {};
+  options.host_gaps = {{3, 20'000'000}};
+  simulate(options);
+  const Outcome o = run(options);
+  REQUIRE(o.report.stragglers.at(0).rank == 3);
+}
