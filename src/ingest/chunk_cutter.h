@@ -11,10 +11,10 @@
 namespace skewscope::ingest {
 
 struct ReadSettings {
-  size_t chunk_bytes = 512 << 10;         // text read per chunk
-  size_t largest_chunk_bytes = 64 << 20;  // a chunk grows up to this while it holds no boundary
-  size_t chunks_in_flight = 0;            // 0: two per thread
-  bool unpadded_fractions = false;        // kineto-format.md section 3: ".5" is 5 ns
+  size_t chunk_bytes = 1 << 20;          // text read per chunk
+  size_t largest_chunk_bytes = 1 << 20;  // a chunk grows up to this while it holds no boundary
+  size_t chunks_in_flight = 0;           // 0: two per thread
+  bool unpadded_fractions = false;       // kineto-format.md section 3: ".5" is 5 ns
 };
 
 // Text with one byte of room before it and simdjson's padding behind it: wrapped in brackets without a copy. Reused.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "repair.h"
+
 namespace skewscope::ingest {
 namespace {
 
@@ -40,19 +42,34 @@ StringId mapped(const std::vector<StringId>& ids, StringId local) { return local
 
 }  // namespace
 
-StringId ChunkStrings::intern(std::string_view text, bool lives_on) {
+StringId ChunkStrings::intern(std::string_view raw, bool lives_on) {
   if (2 * (entries_.size() + 1) > slots_.size()) grow();
-  const uint64_t hash = hash_text(text);
+  const uint64_t hash = hash_text(raw);
   const size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;
   while (slots_[slot] >= 0) {
     const Entry& entry = entries_[static_cast<size_t>(slots_[slot])];
-    if (entry.hash == hash && entry.text == text) return StringId(slots_[slot]);
+    if (entry.hash == hash && entry.raw == raw) return StringId(slots_[slot]);
     slot = (slot + 1) & mask;
   }
   slots_[slot] = static_cast<int32_t>(entries_.size());
-  entries_.push_back({lives_on ? text : std::string_view(copies_.emplace_back(text)), hash, -1});
+  entries_.push_back(entry_for(raw, hash, lives_on));
   return StringId(slots_[slot]);
+}
+
+ChunkStrings::Entry ChunkStrings::entry_for(std::string_view raw, uint64_t hash, bool lives_on) {
+  Entry entry;
+  entry.raw = lives_on ? raw : std::string_view(copies_.emplace_back(raw));
+  entry.text = entry.raw;
+  entry.hash = hash;
+  if (raw.find('\\') != std::string_view::npos) {
+    int64_t bad_escapes = 0;
+    std::string& text = copies_.emplace_back();
+    unescape(raw, text, bad_escapes);
+    entry.text = text;
+    entry.bad_escapes = static_cast<int32_t>(bad_escapes);
+  }
+  return entry;
 }
 
 void ChunkStrings::grow() {
@@ -63,12 +80,6 @@ void ChunkStrings::grow() {
     while (slots_[slot] >= 0) slot = (slot + 1) & mask;
     slots_[slot] = static_cast<int32_t>(i);
   }
-}
-
-GpuWork ChunkStrings::work_of(StringId name) {
-  Entry& entry = entries_[name.index()];
-  if (entry.work < 0) entry.work = static_cast<int8_t>(work_of_kernel(entry.text));
-  return static_cast<GpuWork>(entry.work);
 }
 
 void ChunkStrings::clear() {
@@ -108,7 +119,14 @@ void add_labelled_rank(std::vector<int64_t>& ranks, int64_t rank) {
   if (at == ranks.end() || *at != rank) ranks.insert(at, rank);
 }
 
-int64_t append_rows(const ChunkRows& rows, FileContent& content) {
+GpuWork KernelWorks::of(StringId name, const StringTable& strings) {
+  if (name.index() >= works_.size()) works_.resize(strings.size(), -1);
+  int8_t& work = works_[name.index()];
+  if (work < 0) work = static_cast<int8_t>(work_of_kernel(strings.view(name)));
+  return static_cast<GpuWork>(work);
+}
+
+int64_t append_rows(const ChunkRows& rows, KernelWorks& works, FileContent& content) {
   std::vector<StringId> ids(rows.strings.size());
   int64_t bytes = 0;
   for (size_t i = 0; i < ids.size(); i++) {
@@ -127,6 +145,7 @@ int64_t append_rows(const ChunkRows& rows, FileContent& content) {
   }
   for (GpuRow row : rows.gpu) {
     row.name = mapped(ids, row.name);
+    if (row.work == GpuWork::compute) row.work = works.of(row.name, content.strings);
     if (row.args >= 0) row.args += first_args;
     content.gpu.push_back(row);
   }

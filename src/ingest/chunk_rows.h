@@ -12,23 +12,24 @@
 
 namespace skewscope::ingest {
 
-// Strings of one chunk. Texts are views into the chunk, or copies where the text does not live on.
+// Strings of one chunk, looked up as written (between the quotes) and unescaped once. Texts are views into the chunk,
+// or copies where the text does not live on.
 class ChunkStrings {
  public:
-  StringId intern(std::string_view text, bool lives_on);
+  StringId intern(std::string_view raw, bool lives_on);
   std::string_view view(StringId id) const { return entries_[id.index()].text; }
+  int64_t bad_escapes(StringId id) const { return entries_[id.index()].bad_escapes; }
   size_t size() const { return entries_.size(); }
-  // Told once per distinct kernel name, not once per kernel.
-  GpuWork work_of(StringId name);
   void clear();
 
  private:
   struct Entry {
-    std::string_view text;
+    std::string_view raw, text;
     uint64_t hash = 0;
-    int8_t work = -1;  // GpuWork; -1: not asked yet
+    int32_t bad_escapes = 0;
   };
   void grow();
+  Entry entry_for(std::string_view raw, uint64_t hash, bool lives_on);
 
   std::vector<Entry> entries_;
   std::vector<int32_t> slots_;  // open addressing; -1: free
@@ -69,7 +70,17 @@ struct ChunkRows {
 
 void add_processes(const std::vector<ProcessUse>& more, std::vector<ProcessUse>& processes);
 void add_labelled_rank(std::vector<int64_t>& ranks, int64_t rank);
-// Appends and returns the bytes by which the columns of `content` grew. Stamps stay without the base time.
-int64_t append_rows(const ChunkRows& rows, FileContent& content);
+// What the kernels of a file do: told once per distinct name, not once per kernel.
+class KernelWorks {
+ public:
+  GpuWork of(StringId name, const StringTable& strings);
+
+ private:
+  std::vector<int8_t> works_;  // GpuWork by StringId; -1: not asked yet
+};
+
+// Appends and returns the bytes by which the columns of `content` grew. Stamps stay without the base time. Kernels
+// arrive as `compute` and get their work here.
+int64_t append_rows(const ChunkRows& rows, KernelWorks& works, FileContent& content);
 
 }  // namespace skewscope::ingest

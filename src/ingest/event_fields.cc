@@ -98,7 +98,9 @@ constexpr ArgMask kCommArgs = kAllArgs & ~(kLinkArgs | kPlaceArgs | kShapeArgs |
 }  // namespace
 
 EventClass class_of_category(std::string_view category) {
+  if (category.empty()) return EventClass::skip;
   for (const CategoryName& known : kCategories) {
+    if (known.name.front() != category.front() || known.name.size() != category.size()) continue;
     if (known.name == category) return known.event_class;
   }
   return EventClass::skip;
@@ -109,7 +111,8 @@ Arg arg_of_key(const char* key) {
   if (c >= 128) return Arg::count_;
   for (size_t i = kArgIndex.first[c]; i < kArgIndex.first[c + 1U]; i++) {
     const ArgName& name = kArgIndex.names[i];
-    if (std::strncmp(key, name.key.data(), name.key.size()) == 0) return name.arg;
+    if (key[1] != name.key[1] || key[name.key.size() - 1] != '"') continue;
+    if (std::memcmp(key, name.key.data(), name.key.size()) == 0) return name.arg;
   }
   return Arg::count_;
 }

@@ -55,7 +55,7 @@ using ArgMask = uint32_t;
 
 constexpr ArgMask mask_of(Arg arg) { return ArgMask{1} << static_cast<unsigned>(arg); }
 
-// `key`: the characters behind its opening quote, in padded text.
+// `key`: the characters behind its opening quote, in text with at least 32 bytes behind it.
 Arg arg_of_key(const char* key);
 // The arguments that rows of a class keep; for `skip`: of any class.
 ArgMask wanted_args(EventClass event_class);

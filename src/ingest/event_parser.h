@@ -40,7 +40,7 @@ class EventParser {
   enum class Outcome : uint8_t { kept, skipped, broken };
 
   bool parse_array(char* text, size_t size, ChunkRows& rows, size_t& array_end);
-  Outcome read_event(simdjson::ondemand::object& object, RawEvent& event, ChunkRows& rows);
+  Outcome read_event(simdjson::ondemand::object&& object, RawEvent& event, ChunkRows& rows);
   Outcome read_args(simdjson::ondemand::value& value, RawEvent& event, ChunkRows& rows);
   bool repair_one(std::string_view text, size_t begin, size_t limit, bool backslash_ends, ChunkRows& rows,
                   RepairedEvent& repaired);
@@ -53,7 +53,6 @@ class EventParser {
   int32_t keep_comm_args(const RawEvent& event, ChunkRows& rows);
   bool read_times(const RawEvent& event, ChunkRows& rows, LocalNs& start, int64_t& duration_ns);
   StringId intern(std::string_view token, ChunkRows& rows);
-  std::string_view text_of(std::string_view token, ChunkRows& rows);
   int64_t integer(const RawEvent& event, Arg arg, ChunkRows& rows);
   int64_t place_of(std::string_view token) const;
 
@@ -62,7 +61,6 @@ class EventParser {
   bool tokens_live_on_ = true;  // false: the event was repaired into a buffer that is reused
   const char* text_ = nullptr;  // start of the text that tokens point into
   int64_t offset_ = 0;          // of text_ in the file
-  std::string unescaped_;
   TextBuffer repaired_text_;
   RawEvent event_;
 };

@@ -77,7 +77,7 @@ void Reading::append(std::string_view text, int64_t offset, const ChunkRows& row
 }
 
 void Reading::append_rows_of(const ChunkRows& rows) {
-  const int64_t bytes = append_rows(rows, content_);
+  const int64_t bytes = append_rows(rows, works_, content_);
   taken_ += bytes;
   over_budget_ |= !budget_.take(bytes);
   defects_.add(rows.defects);

@@ -62,6 +62,7 @@ class Reading {
   TopLevel top_;
   DefectCounts defects_;
   StampForms stamps_;
+  KernelWorks works_;
   std::vector<ProcessUse> processes_;
   std::vector<int64_t> labelled_ranks_;
   int64_t cpu_rows_ = 0;
