@@ -216,7 +216,7 @@ std::string terminal_summary(const JobReport& job_report, const std::string& out
   add_wrapped(lines, "Verdict", verdict.verdict, 2,
               verdict.severeness >= Severeness::high ? Style::alarm : Style::bold);
   add_wrapped(lines, "Why", verdict.why, 2);
-  add_wrapped(lines, "Next", verdict.next, 1);
+  add_wrapped(lines, "Next", verdict.next, 2);
   lines.push_back({});
   add_job(lines, job_report, figures);
   add_stragglers(lines, job_report, figures);

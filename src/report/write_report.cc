@@ -101,7 +101,10 @@ Result<Done> take_place(const fs::path& partial, const fs::path& path) {
     return Done{};
   }
   if (renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) != 0) {
-    // A file system that cannot exchange: for a moment neither report has the name.
+    // Only a file system that cannot exchange goes on: for a moment neither report has the name.
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) {
+      return output_error("cannot replace " + path.string(), std::strerror(errno));
+    }
     const fs::path aside = partial.string() + ".old";
     fs::rename(path, aside, error);
     if (!error) fs::rename(partial, path, error);

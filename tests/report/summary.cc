@@ -66,15 +66,16 @@ TEST_CASE("text is cut to columns, not to bytes") {
 
 TEST_CASE("the summary of a job with one slow rank leads with it") {
   CHECK(terminal_summary(skewed_job().report(), "out", false) ==
-        R"(Verdict  68 % of communication time is waiting, 32 % is transfer. Waiting costs
+        R"(Verdict  87 % of communication time is waiting, 13 % is transfer. Waiting costs
          27 % of GPU time: critical.
 Why      Rank 3 is late most often (3 of 4) and causes 75 % of the wait. It
          computes 15 % longer than the median rank.
-Next     Compare rank 3's kernels with another rank's: more work, or a slower ..
+Next     Compare rank 3's kernels with another rank's: more work, or a slower
+         GPU?
 
 Job      train: 4 ranks, 2 nodes, steps 100-103, 1.00 ms, nvidia
 Clocks   4 of 4 tied by collectives (offset), error +-1.20 us at most
-GPU time computing 62 %, exposed wait 27 %, exposed transfer 13 %, idle 10 %
+GPU time computing 62 %, exposed wait 27 %, exposed transfer 4 %, idle 10 %
 POP      parallel efficiency 0.62 = load balance 0.90 x communication 0.69
 
 Late ranks   host             last in               wait caused       pattern

@@ -1,0 +1,68 @@
+#include "common_options.h"
+
+#include <map>
+
+#include "option_values.h"
+
+namespace skewscope::cli {
+namespace {
+
+CLI::Option* add_when(CLI::App& command, const std::string& flag, When& when, const std::string& help) {
+  static const std::map<std::string, When> kNames = {
+      {"auto", When::automatic}, {"always", When::always}, {"never", When::never}};
+  return command.add_option(flag, when, help)
+      ->transform(CLI::CheckedTransformer(kNames).description(""))
+      ->type_name("auto|always|never");
+}
+
+// An option whose text `parse` turns into a value, or not: then the usage error shows `example`.
+template <class Value>
+void add_parsed(CLI::App& command, const std::string& flag, const std::string& type,
+                std::optional<Value> (*parse)(const std::string&), std::function<void(Value)> store,
+                const std::string& example, const std::string& help) {
+  command
+      .add_option_function<std::string>(
+          flag,
+          [=](const std::string& text) {
+            std::optional<Value> value = parse(text);
+            if (!value) throw CLI::ValidationError(flag, "'" + text + "' is no " + type + ", such as " + example);
+            store(std::move(*value));
+          },
+          help)
+      ->type_name(type);
+}
+
+}  // namespace
+
+void add_common_options(CLI::App& command, CommonOptions& options) {
+  command.add_option("-j,--threads", options.threads, "Threads; default: all cores")
+      ->check(CLI::Range(1, 4096).description(""))
+      ->type_name("N");
+  add_when(command, "--color", options.color, "Colours; auto: on a terminal, unless NO_COLOR is set");
+  add_when(command, "--progress", options.progress, "Show the stage at work on standard error; auto: on a terminal");
+  command.add_flag("-q,--quiet", options.quiet, "Only errors on standard error, no summary");
+  command.add_flag("-v,--verbose", options.verbose, "More on standard error; twice: more yet");
+  command.add_flag("--timings", options.timings, "Time per stage on standard error");
+}
+
+void add_input_options(CLI::App& command, InputOptions& options) {
+  command.add_option("PATH", options.paths, "Traces: files, directories, or patterns in quotes")
+      ->required()
+      ->type_name("");
+  IngestOptions& ingest = options.ingest;
+  add_parsed<std::vector<int32_t>>(
+      command, "--ranks", "SET", parse_ranks,
+      [&ingest](std::vector<int32_t> ranks) { ingest.ranks = std::move(ranks); }, "0-7,12",
+      "Only these ranks, such as 0-7,12");
+  add_parsed<std::pair<int64_t, int64_t>>(
+      command, "--steps", "A:B", parse_steps, [&ingest](std::pair<int64_t, int64_t> steps) { ingest.steps = steps; },
+      "10:20", "Only what was launched in steps A <= step < B");
+  command.add_option("--rank-regex", ingest.rank_regex, "Rank from the path: expression with a group named rank")
+      ->type_name("RE");
+  command.add_option("--rank-map", ingest.rank_map, "Rank from a CSV file of path,rank")->type_name("CSV");
+  add_parsed<int64_t>(
+      command, "--memory-limit", "SIZE", parse_size, [&ingest](int64_t bytes) { ingest.memory_limit_bytes = bytes; },
+      "8G", "Stop rather than hold more, such as 8G");
+}
+
+}  // namespace skewscope::cli

@@ -1,0 +1,30 @@
+// Flags that commands share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "skewscope/ingest.h"
+#include "terminal.h"
+
+namespace skewscope::cli {
+
+struct CommonOptions {
+  int threads = 0;  // 0: all cores
+  When color = When::automatic, progress = When::automatic;
+  bool quiet = false;
+  int verbose = 0;
+  bool timings = false;
+};
+
+struct InputOptions {
+  std::vector<std::string> paths;
+  IngestOptions ingest;
+};
+
+void add_common_options(CLI::App& command, CommonOptions& options);
+// PATH..., --ranks, --steps, --rank-regex, --rank-map, --memory-limit.
+void add_input_options(CLI::App& command, InputOptions& options);
+
+}  // namespace skewscope::cli

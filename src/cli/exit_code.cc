@@ -1,0 +1,31 @@
+#include "exit_code.h"
+
+#include <spdlog/spdlog.h>
+
+namespace skewscope::cli {
+namespace {
+
+ExitCode code_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage:
+      return kUsage;
+    case ErrorKind::no_input:
+      return kNoInput;
+    case ErrorKind::output:
+      return kOutput;
+    case ErrorKind::resource_limit:
+      return kResourceLimit;
+    case ErrorKind::internal:
+      return kInternal;
+  }
+  return kInternal;
+}
+
+}  // namespace
+
+ExitCode fail(const Error& error) {
+  spdlog::error("{}", error.message);
+  return code_of(error.kind);
+}
+
+}  // namespace skewscope::cli

@@ -1,0 +1,64 @@
+#include "interruption.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace skewscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Watch {
+  std::atomic<bool> interrupted{false};
+  std::mutex mutex;
+  std::vector<std::string> partials;
+};
+
+// One per process, as signals are.
+Watch& watch() {
+  static Watch instance;
+  return instance;
+}
+
+[[noreturn]] void end_by(int signal_number) {
+  watch().interrupted = true;
+  const std::lock_guard lock(watch().mutex);
+  for (const std::string& partial : watch().partials) {
+    std::error_code error;
+    const std::string doomed = partial + ".removed";
+    fs::rename(partial, doomed, error);
+    if (!error) fs::remove_all(doomed, error);
+  }
+  _exit(128 + signal_number);
+}
+
+}  // namespace
+
+void watch_for_interruption() {
+  watch();
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([signals] {
+    int number = 0;
+    if (sigwait(&signals, &number) == 0) end_by(number);
+  }).detach();
+}
+
+void remove_when_interrupted(const std::string& partial) {
+  const std::lock_guard lock(watch().mutex);
+  watch().partials.push_back(partial);
+}
+
+void yield_to_interruption() {
+  while (watch().interrupted) pause();
+}
+
+}  // namespace skewscope::cli

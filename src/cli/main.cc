@@ -1,0 +1,22 @@
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "command_line.h"
+#include "interruption.h"
+
+int main(int argc, char** argv) {
+  using namespace skewscope::cli;
+  int code = kInternal;
+  try {
+    watch_for_interruption();
+    code = CommandLine().run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("skewscope: error: out of memory; try --memory-limit, --steps or --ranks\n", stderr);
+    code = kResourceLimit;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "skewscope: error: internal: %s\n", error.what());
+  }
+  yield_to_interruption();
+  return code;
+}

@@ -1,0 +1,123 @@
+#include "report_command.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+
+#include "interruption.h"
+#include "skewscope/correlate.h"
+#include "skewscope/report.h"
+
+namespace skewscope::cli {
+namespace {
+
+constexpr const char* kDefaultOutput = "skewscope-report";
+
+ReportStamp stamp_of(const std::string& command_line) {
+  return {SKEWSCOPE_VERSION, command_line, fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))};
+}
+
+// What can be refused before the work: output, formats, conditions.
+Result<Done> check_before(const ReportOptions& options, const WriteOptions& write) {
+  for (const std::string& expression : options.fail_on) {
+    if (const auto known = condition_holds(JobReport(), expression); !known.ok()) return known.error();
+  }
+  if (!write.directory.empty()) return check_output(write);
+  return Done{};
+}
+
+// The exit code of a report that was made: what --strict and --fail-on say of it.
+ExitCode judge(const JobReport& report, const ReportOptions& options) {
+  bool failed = false;
+  for (const std::string& expression : options.fail_on) {
+    const auto holds = condition_holds(report, expression);
+    if (!holds.ok()) return fail(holds.error());
+    if (!holds.value()) continue;
+    spdlog::error("--fail-on '{}' holds", expression);
+    failed = true;
+  }
+  const auto doubts = std::count_if(report.diagnostics.begin(), report.diagnostics.end(),
+                                    [](const Finding& f) { return f.severity != Severity::info; });
+  if (options.strict && doubts > 0) {
+    spdlog::error("--strict: done in part, {} findings are more than information", doubts);
+    return kInPart;
+  }
+  return failed ? kConditionHolds : kDone;
+}
+
+Result<Done> print_result(const JobReport& report, const ReportStamp& stamp, const ReportOptions& options,
+                          const std::string& directory) {
+  bool fine = true;
+  if (options.json) {
+    fine = print(to_json(report, stamp));
+  } else if (!options.common.quiet) {
+    fine = print(terminal_summary(report, directory, use_color(options.common.color, STDOUT_FILENO)));
+  }
+  if (!fine) return Error{ErrorKind::output, "cannot write to standard output"};
+  return Done{};
+}
+
+}  // namespace
+
+void add_report_options(CLI::App& command, ReportOptions& options) {
+  static const std::map<std::string, AlignMode> kAlign = {{"auto", AlignMode::automatic},
+                                                          {"collectives", AlignMode::collectives},
+                                                          {"wallclock", AlignMode::wallclock},
+                                                          {"none", AlignMode::none}};
+  add_input_options(command, options.input);
+  command
+      .add_option("-o,--output", options.output,
+                  fmt::format("Report directory; default: {}, none with --json", kDefaultOutput))
+      ->type_name("DIR");
+  command.add_option("-f,--format", options.formats, "Only these of json,csv,sqlite; default: all")
+      ->delimiter(',')
+      ->type_name("LIST");
+  command.add_option("--align", options.align, "How clocks are tied; default: auto")
+      ->transform(CLI::CheckedTransformer(kAlign).description(""))
+      ->type_name("auto|collectives|wallclock|none");
+  command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds, such as 'wait_share>20%'; repeatable")
+      ->type_name("EXPR");
+  command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");
+  command.add_flag("--force", options.force, "Replace an existing report");
+  command.add_flag("--json", options.json, "report.json on standard output in place of the summary");
+  add_common_options(command, options.common);
+  for (const char* once : {"--fail-on", "--format"}) {
+    command.get_option(once)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  command.footer(
+      "Examples:\n"
+      "  skewscope report traces/\n"
+      "  skewscope report traces/ -o run1 --steps 10:20 --fail-on 'exposed_wait_share>10%'\n"
+      "  skewscope report 'traces/rank*.json.gz' --json | jq .stragglers\n"
+      "--config FILE: TOML whose keys are these flags. A figure that is not determined fulfils no --fail-on.\n"
+      "Exit codes: 0 done, 1 --fail-on holds, 2 usage, 3 no usable input, 4 --strict, 5 output, 6 memory, 70 "
+      "internal.");
+}
+
+ExitCode run_report(const ReportOptions& options, const std::string& command_line) {
+  WriteOptions write{options.output, options.force, options.formats};
+  if (write.directory.empty() && !options.json) write.directory = kDefaultOutput;
+  if (const auto checked = check_before(options, write); !checked.ok()) return fail(checked.error());
+  if (!write.directory.empty()) remove_when_interrupted(partial_directory(write.directory));
+
+  StageTimer timer;
+  const auto report = correlate(options.input.paths, {options.input.ingest, options.align}, timer);
+  if (!report.ok()) return fail(report.error());
+  const ReportStamp stamp = stamp_of(command_line);
+  if (!write.directory.empty()) {
+    const StageTimer::Scope scope(timer, "write");
+    if (const auto written = write_report(report.value(), stamp, write); !written.ok()) return fail(written.error());
+  }
+  if (options.common.timings) print_timings(timer);
+  if (const auto printed = print_result(report.value(), stamp, options, write.directory); !printed.ok()) {
+    return fail(printed.error());
+  }
+  return judge(report.value(), options);
+}
+
+}  // namespace skewscope::cli

@@ -1,0 +1,29 @@
+// `skewscope report`: the main job.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "common_options.h"
+#include "exit_code.h"
+#include "skewscope/align.h"
+
+namespace skewscope::cli {
+
+struct ReportOptions {
+  CommonOptions common;
+  InputOptions input;
+  AlignMode align = AlignMode::automatic;
+  std::string output;  // "" = not given
+  std::vector<std::string> formats;
+  std::vector<std::string> fail_on;
+  bool force = false, strict = false, json = false;
+};
+
+void add_report_options(CLI::App& command, ReportOptions& options);
+
+// `command_line`: as typed, for report.json.
+ExitCode run_report(const ReportOptions& options, const std::string& command_line);
+
+}  // namespace skewscope::cli
