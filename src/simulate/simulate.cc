@@ -39,7 +39,7 @@ Result<Done> check_sizes(const SimulateOptions& o) {
     return usage(fmt::format("simulate: tp {} x dp {} x pp {} is not {} ranks", o.tp, o.dp, o.pp, ranks));
   }
   if (o.layers % o.pp != 0) return usage(fmt::format("simulate: {} layers do not divide into pp {}", o.layers, o.pp));
-  if (o.compression != "" && o.compression != "gzip" && o.compression != "zstd") {
+  if (!o.compression.empty() && o.compression != "gzip" && o.compression != "zstd") {
     return usage(fmt::format("simulate: compression '{}' is none of gzip, zstd", o.compression));
   }
   if (!(o.lost_kernels >= 0 && o.lost_kernels <= 1)) return usage("simulate: the share of lost kernels must be 0..1");

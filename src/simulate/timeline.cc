@@ -83,7 +83,7 @@ TimelineEngine::TimelineEngine(const Job& job) : job_(job) {
 }
 
 uint64_t TimelineEngine::stream_seed(uint64_t purpose, uint64_t who) const {
-  return mix(mix(job_.options.seed, purpose), mix(static_cast<uint64_t>(step_ + 1), who));
+  return mix(mix(job_.options.seed, purpose), mix(static_cast<uint64_t>(step_) + 1, who));
 }
 
 int32_t TimelineEngine::instance_of(int32_t rank, const Op& op) const {
