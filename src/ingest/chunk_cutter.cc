@@ -108,15 +108,16 @@ void ChunkCutter::fill(TextBuffer& chunk) {
   at_end_ = got < wanted;
 }
 
-bool ChunkCutter::next(TextBuffer& chunk, int64_t& offset) {
+bool ChunkCutter::next(ChunkText& chunk) {
   chunk.clear();
   chunk.reserve(std::max(settings_.chunk_bytes, carry_.size()));
   chunk.append(carry_);
-  offset = bytes_ - static_cast<int64_t>(carry_.size());
+  chunk.offset = bytes_ - static_cast<int64_t>(carry_.size());
   carry_.clear();
   size_t searched = 0;
   while (true) {
     if (!at_end_) fill(chunk);
+    chunk.last = at_end_;
     if (at_end_) return chunk.size() > 0;
     const size_t cut = last_event_boundary(chunk.view(), searched);
     if (cut != std::string_view::npos && cut > 0) {
@@ -126,33 +127,33 @@ bool ChunkCutter::next(TextBuffer& chunk, int64_t& offset) {
     }
     // A boundary may straddle the end of what was searched.
     searched = chunk.size() > kOverlap ? chunk.size() - kOverlap : 0;
-    if (!grow_or_skip(chunk, offset)) return false;
+    if (!grow_or_skip(chunk)) return false;
   }
 }
 
-bool ChunkCutter::grow_or_skip(TextBuffer& chunk, int64_t& offset) {
+bool ChunkCutter::grow_or_skip(ChunkText& chunk) {
   if (chunk.size() < settings_.largest_chunk_bytes) {
     chunk.reserve(std::min(2 * chunk.capacity(), std::max(settings_.largest_chunk_bytes, chunk.capacity() + 1)));
     return true;
   }
-  return skip_to_boundary(chunk, offset);
+  return skip_to_boundary(chunk);
 }
 
-bool ChunkCutter::skip_to_boundary(TextBuffer& chunk, int64_t& offset) {
-  if (first_skipped_ < 0) first_skipped_ = offset;
+bool ChunkCutter::skip_to_boundary(ChunkText& chunk) {
+  if (first_skipped_ < 0) first_skipped_ = chunk.offset;
   while (true) {
     const size_t kept = std::min(kOverlap, chunk.size() / 2);
     const size_t dropped = chunk.size() - kept;
     std::memmove(chunk.text(), chunk.text() + dropped, kept);
     chunk.resize(kept);
-    offset += static_cast<int64_t>(dropped);
+    chunk.offset += static_cast<int64_t>(dropped);
     skipped_bytes_ += static_cast<int64_t>(dropped);
     fill(chunk);
     const size_t boundary = next_event_boundary(chunk.view(), 0);
     if (boundary != std::string_view::npos) {
       std::memmove(chunk.text(), chunk.text() + boundary, chunk.size() - boundary);
       chunk.resize(chunk.size() - boundary);
-      offset += static_cast<int64_t>(boundary);
+      chunk.offset += static_cast<int64_t>(boundary);
       skipped_bytes_ += static_cast<int64_t>(boundary);
       return true;
     }

@@ -38,6 +38,11 @@ class TextBuffer {
   size_t size_ = 0, capacity_ = 0;
 };
 
+struct ChunkText : TextBuffer {
+  int64_t offset = 0;  // of its first byte, from the start of the uncompressed text
+  bool last = false;   // the file ends with it
+};
+
 // The last, and the first, place in `text` at or after `from` where an event can begin after another one: a `{` behind
 // `}` `,` and before the key of an event. npos: none.
 size_t last_event_boundary(std::string_view text, size_t from);
@@ -57,7 +62,7 @@ class ChunkCutter {
   bool execution_trace() const { return execution_trace_; }
 
   // The next chunk: whole events and the commas between them, or the rest of the file. False at the end.
-  bool next(TextBuffer& chunk, int64_t& offset);
+  bool next(ChunkText& chunk);
   // Uncompressed bytes read so far.
   int64_t bytes() const { return bytes_; }
   // Text thrown away because it had no boundary; its first place.
@@ -70,8 +75,8 @@ class ChunkCutter {
   bool read_head_block();
   bool start_bare_array();
   void fill(TextBuffer& chunk);
-  bool grow_or_skip(TextBuffer& chunk, int64_t& offset);
-  bool skip_to_boundary(TextBuffer& chunk, int64_t& offset);
+  bool grow_or_skip(ChunkText& chunk);
+  bool skip_to_boundary(ChunkText& chunk);
 
   ByteSource& source_;
   ReadSettings settings_;

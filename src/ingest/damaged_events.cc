@@ -1,5 +1,7 @@
 // The slow path of EventParser: text that simdjson refused is read event by event. Each is repaired and parsed alone,
 // so that one defect costs at most one event; after text that is no event, reading goes on where the next one begins.
+#include <algorithm>
+
 #include "event_parser.h"
 
 namespace skewscope::ingest {
@@ -42,24 +44,24 @@ void roll_back(ChunkRows& rows, const Mark& to) {
 
 }  // namespace
 
-bool EventParser::repair_one(std::string_view text, size_t begin, size_t limit, bool backslash_ends, ChunkRows& rows,
-                             RepairedEvent& repaired) {
-  repaired = repair_event(text, begin, limit, backslash_ends, repaired_text_);
-  if (!repaired.closed && (repaired.end < limit || limit == text.size())) return false;
+bool EventParser::repair_one(const DamagedEvent& event, bool backslash_ends, ChunkRows& rows, RepairedEvent& repaired) {
+  repaired = repair_event(event.text, event.begin, event.limit, backslash_ends, repaired_text_);
+  if (repaired.open_string || (!repaired.closed && (event.cut_off || repaired.end < event.limit))) return false;
   const Mark before = mark(rows);
   size_t array_end = kNowhere;
-  if (parse_array(repaired_text_.text(), repaired_text_.size(), rows, array_end)) return true;
+  const bool read = parse_array(repaired_text_.text(), repaired_text_.size(), rows, array_end);
+  if (read && rows.defects.count(Defect::dropped_event) == before.defects.count(Defect::dropped_event)) return true;
   roll_back(rows, before);
   return false;
 }
 
-size_t EventParser::parse_damaged(std::string_view text, size_t from, int64_t offset, ChunkRows& rows) {
+size_t EventParser::parse_damaged(std::string_view text, size_t from, int64_t offset, bool last, ChunkRows& rows) {
   tokens_live_on_ = false;
   if (const size_t second = text.find("\"traceEvents\"", from); second != kNowhere) {
     rows.defects.add(Defect::interleaved_files, offset + static_cast<int64_t>(second));
   }
-  const size_t last = text.find_last_not_of(" \t\r\n");
-  const bool ends_at_boundary = last != kNowhere && text[last] == ',';
+  // The cutter saw the end of every event before the last comma; the file may end inside one.
+  const size_t end_of_events = last ? text.size() : text.find_last_not_of(" \t\r\n,") + 1;
   for (size_t at = from; (at = text.find_first_not_of(" \t\r\n,", at)) < text.size();) {
     const int64_t place = offset + static_cast<int64_t>(at);
     if (text[at] == ']') return at + 1;
@@ -70,19 +72,18 @@ size_t EventParser::parse_damaged(std::string_view text, size_t from, int64_t of
       continue;
     }
     const size_t boundary = next_event_boundary(text, at + 1);
-    // An event that the cutter saw the end of is closed for it; one that the file ends in is not.
-    const size_t limit = boundary != kNowhere ? boundary : ends_at_boundary ? last : text.size();
+    const DamagedEvent event = {text, at, std::min(boundary, end_of_events), boundary == kNowhere && last};
     offset_ = place;
     RepairedEvent repaired;
-    bool read = repair_one(text, at, limit, false, rows, repaired);
-    if (!repaired.closed && repaired.end == text.size()) {
+    bool read = repair_one(event, false, rows, repaired);
+    if (!read && event.cut_off && !repaired.closed && repaired.end == event.limit) {
       rows.defects.add(Defect::truncated_file, place);
       return kNowhere;
     }
-    if (!read) read = repair_one(text, at, limit, true, rows, repaired);
+    if (!read) read = repair_one(event, true, rows, repaired);
     if (!read) {
       rows.defects.add(Defect::dropped_event, place);
-      at = repaired.closed && boundary != kNowhere ? limit : repaired.end;
+      at = repaired.closed && boundary != kNowhere ? boundary : repaired.end;
       continue;
     }
     if (repaired.quotes > 0) rows.defects.add(Defect::repaired_quotes, place, repaired.quotes);

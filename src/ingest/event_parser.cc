@@ -54,14 +54,13 @@ int64_t number_of_place(std::string_view token) {
 
 }  // namespace
 
-size_t EventParser::parse(TextBuffer& chunk, int64_t offset, ChunkRows& rows) {
+size_t EventParser::parse(ChunkText& chunk, ChunkRows& rows) {
   const std::string_view whole = chunk.view();
-  const size_t last = whole.find_last_not_of(" \t\r\n,");
-  const size_t size = last == std::string_view::npos ? 0 : last + 1;
+  const size_t size = whole.find_last_not_of(" \t\r\n,") + 1;  // 0 where there is nothing else
   const bool comma = whole.find(',', size) != std::string_view::npos;
   chunk.reserve(size + 1);
   text_ = chunk.text();
-  offset_ = offset;
+  offset_ = chunk.offset;
   tokens_live_on_ = true;
   size_t array_end = std::string_view::npos;
   const bool clean = parse_array(chunk.text(), size, rows, array_end);
@@ -70,7 +69,7 @@ size_t EventParser::parse(TextBuffer& chunk, int64_t offset, ChunkRows& rows) {
   if (comma) chunk.append(",");
   if (clean) return array_end;
   rows.clear();
-  return parse_damaged(chunk.view(), 0, offset, rows);
+  return parse_damaged(chunk.view(), 0, chunk.offset, chunk.last, rows);
 }
 
 bool EventParser::parse_array(char* text, size_t size, ChunkRows& rows, size_t& array_end) {

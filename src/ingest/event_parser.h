@@ -20,11 +20,12 @@ class EventParser {
  public:
   explicit EventParser(bool unpadded_fractions) : unpadded_fractions_(unpadded_fractions) {}
 
-  // Reads the events of a chunk that begins at byte `offset` of the file. Returns the place behind the bracket that
-  // closes the events, npos where it is not in this chunk. Text that simdjson refuses is repaired event by event.
-  size_t parse(TextBuffer& chunk, int64_t offset, ChunkRows& rows);
-  // The same for text that is known to be damaged, from `from` on.
-  size_t parse_damaged(std::string_view text, size_t from, int64_t offset, ChunkRows& rows);
+  // Reads the events of a chunk. Returns the place behind the bracket that closes the events, npos where it is not in
+  // this chunk. Text that simdjson refuses is repaired event by event.
+  size_t parse(ChunkText& chunk, ChunkRows& rows);
+  // The same for text that is known to be damaged, from `from` on. `offset`: of its first byte; `last`: the file ends
+  // with it.
+  size_t parse_damaged(std::string_view text, size_t from, int64_t offset, bool last, ChunkRows& rows);
 
  private:
   // Raw tokens of one event: quotes and escapes as written.
@@ -37,14 +38,18 @@ class EventParser {
     ArgMask present = 0;
     std::array<std::string_view, kArgCount> args;
   };
+  // One event of a text that simdjson refused: it ends before `limit`. `cut_off`: the file ends there too.
+  struct DamagedEvent {
+    std::string_view text;
+    size_t begin, limit;
+    bool cut_off;
+  };
   enum class Outcome : uint8_t { kept, skipped, broken };
 
   bool parse_array(char* text, size_t size, ChunkRows& rows, size_t& array_end);
   Outcome read_event(simdjson::ondemand::object&& object, RawEvent& event, ChunkRows& rows);
   Outcome read_args(simdjson::ondemand::value& value, RawEvent& event, ChunkRows& rows);
-  bool repair_one(std::string_view text, size_t begin, size_t limit, bool backslash_ends, ChunkRows& rows,
-                  RepairedEvent& repaired);
-  static bool wanted_name(RawEvent& event, ChunkRows& rows);
+  bool repair_one(const DamagedEvent& event, bool backslash_ends, ChunkRows& rows, RepairedEvent& repaired);
 
   void keep(const RawEvent& event, ChunkRows& rows);
   void keep_gpu_row(const RawEvent& event, ChunkRows& rows);

@@ -19,8 +19,7 @@ namespace skewscope::ingest {
 namespace {
 
 struct Chunk {
-  TextBuffer text;
-  int64_t offset = 0;
+  ChunkText text;
   ChunkRows rows;
   size_t events_end = std::string_view::npos;
 };
@@ -54,17 +53,17 @@ void stream_events(ChunkCutter& cutter, const ReadSettings& settings, Reading& r
   const size_t in_flight = settings.chunks_in_flight > 0 ? settings.chunks_in_flight : 2 * threads;
   const auto cut = [&](tbb::flow_control& control) -> Chunk* {
     Chunk* chunk = pool.take();
-    if (!reading.stopped() && cutter.next(chunk->text, chunk->offset)) return chunk;
+    if (!reading.stopped() && cutter.next(chunk->text)) return chunk;
     pool.give_back(chunk);
     control.stop();
     return nullptr;
   };
   const auto parse = [&](Chunk* chunk) {
-    chunk->events_end = parsers.local().parse(chunk->text, chunk->offset, chunk->rows);
+    chunk->events_end = parsers.local().parse(chunk->text, chunk->rows);
     return chunk;
   };
   const auto append = [&](Chunk* chunk) {
-    reading.append(chunk->text.view(), chunk->offset, chunk->rows, chunk->events_end);
+    reading.append(chunk->text, chunk->rows, chunk->events_end);
     pool.give_back(chunk);
   };
   // Isolated: a thread that waits here must not start another file and hold two at once.

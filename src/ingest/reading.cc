@@ -19,7 +19,8 @@ void count_source_end(const ByteSource& source, int64_t bytes, DefectCounts& def
     case SourceEnd::whole:
       return;
     case SourceEnd::cut:
-      return defects.add(Defect::truncated_file, bytes);
+      if (defects.count(Defect::truncated_file) == 0) defects.add(Defect::truncated_file, bytes);
+      return;
     case SourceEnd::no_trailer:
       return defects.add(Defect::gzip_without_trailer, bytes);
     case SourceEnd::damaged:
@@ -67,13 +68,13 @@ void Reading::start(const ChunkCutter& cutter) {
   read_top_level(cutter.head(), false, 0, content_, top_, defects_);
 }
 
-void Reading::append(std::string_view text, int64_t offset, const ChunkRows& rows, size_t events_end) {
+void Reading::append(const ChunkText& chunk, const ChunkRows& rows, size_t events_end) {
   events_found_ = true;
-  if (events_closed_) return append_tail(text, offset);
+  if (events_closed_) return append_tail(chunk, 0);
   append_rows_of(rows);
   if (events_end == std::string_view::npos) return;
   events_closed_ = true;
-  append_tail(text.substr(events_end), offset + static_cast<int64_t>(events_end));
+  append_tail(chunk, events_end);
 }
 
 void Reading::append_rows_of(const ChunkRows& rows) {
@@ -91,19 +92,19 @@ void Reading::append_rows_of(const ChunkRows& rows) {
 }
 
 // Text behind the events: other keys, or, where a second writer or a stray bracket closed them too early, more events.
-void Reading::append_tail(std::string_view text, int64_t offset) {
-  if (tail_.empty()) tail_offset_ = offset;
-  size_t event = text.find("{\"ph\"");
-  if (event == std::string_view::npos) event = next_event_boundary(text, 0);
+void Reading::append_tail(const ChunkText& chunk, size_t from) {
+  const std::string_view text = chunk.view();
+  if (tail_.empty()) tail_offset_ = chunk.offset + static_cast<int64_t>(from);
+  const size_t event = std::min(text.find("{\"ph\"", from), next_event_boundary(text, from));
   if (event != std::string_view::npos) {
-    defects_.add(Defect::interleaved_files, offset + static_cast<int64_t>(event));
+    defects_.add(Defect::interleaved_files, chunk.offset + static_cast<int64_t>(event));
     events_closed_ = false;
     tail_.clear();
     ChunkRows rows;
-    const size_t end = parser_.parse_damaged(text, event, offset, rows);
-    return append(text, offset, rows, end);
+    const size_t end = parser_.parse_damaged(text, event, chunk.offset, chunk.last, rows);
+    return append(chunk, rows, end);
   }
-  tail_ += text.substr(0, kLargestTail - std::min(kLargestTail, tail_.size()));
+  tail_ += text.substr(from, kLargestTail - std::min(kLargestTail, tail_.size()));
 }
 
 void Reading::read_tail() {

@@ -31,9 +31,9 @@ class Reading {
 
   // After find_events(): takes the keys before the events.
   void start(const ChunkCutter& cutter);
-  // The next chunk, in the order of the text. `events_end`: behind the bracket that closes the events, npos if not
-  // there.
-  void append(std::string_view text, int64_t offset, const ChunkRows& rows, size_t events_end);
+  // The next chunk, in the order of the text, with the rows that were read from it. `events_end`: behind the bracket
+  // that closes the events, npos if not there.
+  void append(const ChunkText& chunk, const ChunkRows& rows, size_t events_end);
   // After the last chunk: keys behind the events, base time, launches nobody refers to, content kind, findings.
   void finish(const ChunkCutter& cutter, const ByteSource& source);
 
@@ -48,7 +48,7 @@ class Reading {
 
  private:
   void append_rows_of(const ChunkRows& rows);
-  void append_tail(std::string_view text, int64_t offset);
+  void append_tail(const ChunkText& chunk, size_t from);
   void read_tail();
   void add_base_time();
   void drop_unused_launches();

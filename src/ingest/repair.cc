@@ -140,6 +140,7 @@ class EventRepair {
         copy_text(c);
       }
     }
+    result_.open_string = true;
     put('"');
   }
 

@@ -11,11 +11,12 @@
 namespace skewscope::ingest {
 
 struct RepairedEvent {
-  size_t end = 0;        // behind the event in the dirty text
-  bool closed = false;   // its own closing brace was found
-  int64_t quotes = 0;    // bare quotes that became text
-  int64_t bytes = 0;     // bytes replaced
-  int64_t brackets = 0;  // closers left out or added
+  size_t end = 0;            // behind the event in the dirty text
+  bool closed = false;       // its own closing brace was found
+  bool open_string = false;  // the text ended inside a string
+  int64_t quotes = 0;        // bare quotes that became text
+  int64_t bytes = 0;         // bytes replaced
+  int64_t brackets = 0;      // closers left out or added
 };
 
 // Writes the event that begins at text[begin] ('{') as valid JSON. Reads no further than `limit`; an event that is not

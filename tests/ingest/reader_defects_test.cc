@@ -1,0 +1,197 @@
+// One sentence per defect of kineto-format.md, section 13: what is kept, what is counted, and where.
+#include <catch2/catch.hpp>
+
+#include "reader_support.h"
+
+using namespace skewscope;
+using namespace skewscope::ingest;
+
+namespace {
+
+const std::string kFirst = kernel("first", "1", "1");
+const std::string kLast = kernel("last", "9", "1");
+
+// A trace of three kernels; the one in the middle is given.
+std::string around(const std::string& middle) { return trace_of(kFirst + ",\n" + middle + ",\n" + kLast); }
+
+std::vector<std::string> names(const FileContent& content) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < content.gpu.size(); i++) all.push_back(name_of(content, i));
+  return all;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a bare quote in a name is text") {
+  const FileContent content = read_text(around(kernel("say \"hello\" twice", "5", "1")));
+  CHECK(names(content) == Names{"first", "say \"hello\" twice", "last"});
+  CHECK(count_of(content, "repaired-quotes") == 2);
+  CHECK(place_of(content, "repaired-quotes") == static_cast<int64_t>(around("").find(",\n,\n")) + 2);
+}
+
+TEST_CASE("a bare quote before a comma inside a name is text") {
+  const FileContent content = read_text(around(kernel("f(\"a\", \"b\")", "5", "1")));
+  CHECK(names(content) == Names{"first", "f(\"a\", \"b\")", "last"});
+}
+
+TEST_CASE("bare quotes in arguments lose nothing, braces inside them neither") {
+  const FileContent content =
+      read_text(around(kernel("triton", "5", "1", R"("kernel_kwargs": "{"a": "b}", x"y", "correlation": 44)")));
+  CHECK(names(content) == Names{"first", "triton", "last"});
+  CHECK(content.gpu.at(1).correlation == 44);
+  CHECK(count_of(content, "repaired-quotes") > 0);
+}
+
+TEST_CASE("a backslash that escapes nothing is kept as a byte") {
+  const FileContent content = read_text(around(kernel(R"(C:\path\q)", "5", "1")));
+  CHECK(names(content) == Names{"first", R"(C:\path\q)", "last"});
+  CHECK(count_of(content, "bad-escape") == 2);
+}
+
+TEST_CASE("a backslash before the quote that ends a name does not swallow the event") {
+  const FileContent content = read_text(around(kernel(R"(C:\dir\)", "5", "1")));
+  CHECK(names(content) == Names{"first", R"(C:\dir\)", "last"});
+}
+
+TEST_CASE("escapes are resolved") {
+  const FileContent content = read_text(around(kernel(R"(a\"b\\c\u00e9\ud83d\ude00\/d)", "5", "1")));
+  CHECK(names(content) == Names{"first", "a\"b\\c\xc3\xa9\xf0\x9f\x98\x80/d", "last"});
+  CHECK(content.findings.empty());
+}
+
+TEST_CASE("a quote turned into /\" by the writer is a bare quote") {
+  const FileContent content = read_text(around(kernel("a/\"b/\"c", "5", "1")));
+  CHECK(names(content) == Names{"first", "a/\"b/\"c", "last"});
+}
+
+TEST_CASE("control bytes and raw newlines in strings are replaced") {
+  const FileContent content = read_text(around(kernel(std::string("a\nb\x01") + "c", "5", "1")));
+  CHECK(names(content) == Names{"first", "a b c", "last"});
+  CHECK(count_of(content, "replaced-bytes") == 2);
+}
+
+TEST_CASE("bytes that are not UTF-8 are replaced, those that are stay") {
+  const FileContent content = read_text(around(kernel("gr\xfc\xdf und \xc3\xbc", "5", "1")));
+  CHECK(names(content) == Names{"first", "gr\xef\xbf\xbd\xef\xbf\xbd und \xc3\xbc", "last"});
+  CHECK(count_of(content, "replaced-bytes") == 2);
+}
+
+TEST_CASE("bare nan, inf and N/A are absent values") {
+  const FileContent content = read_text(around(kernel("k", "5", "nan", "\"correlation\": N/A, \"External id\": -inf")));
+  REQUIRE(names(content) == Names{"first", "k", "last"});
+  CHECK(content.gpu[1].duration_ns == 0);
+  CHECK(content.gpu[1].correlation == -1);
+  CHECK(content.gpu[1].external_id == -1);
+  CHECK(count_of(content, "bare-nan") == 3);
+}
+
+TEST_CASE("an event without a usable stamp is dropped and counted") {
+  const FileContent content = read_text(around(kernel("k", "NaN", "1")));
+  CHECK(names(content) == Names{"first", "last"});
+  CHECK(count_of(content, "dropped-event") == 1);
+}
+
+TEST_CASE("a cut file keeps its complete events and says where it ends") {
+  const std::string whole = trace_of(kFirst + ",\n" + kLast);
+  const size_t last = whole.find("\"last\"");
+  const FileContent content = read_text(whole.substr(0, last + 20));
+  CHECK(names(content) == Names{"first"});
+  CHECK(count_of(content, "truncated-file") == 1);
+  CHECK(place_of(content, "truncated-file") == static_cast<int64_t>(whole.find(kLast)));
+  CHECK(content.kind == ContentKind::rank_trace);
+}
+
+TEST_CASE("every cut of a file keeps exactly the events that were complete") {
+  const std::string whole = trace_of(kFirst + ",\n" + kLast);
+  const size_t first_end = whole.find(kFirst) + kFirst.size(), last_end = whole.find(kLast) + kLast.size();
+  for (size_t size = 0; size < whole.size(); size++) {
+    const FileContent content = read_any(whole.substr(0, size));
+    CAPTURE(size);
+    REQUIRE(content.gpu.size() == size_t{size >= first_end} + size_t{size >= last_end});
+    if (size > 20) REQUIRE(count_of(content, "truncated-file") == 1);
+  }
+}
+
+TEST_CASE("a comma behind the last event is no defect, before the bracket or at a cut") {
+  const FileContent content = read_text("{\"traceEvents\": [" + kFirst + ",\n" + kLast + ",\n], \"traceName\": \"t\"}");
+  CHECK(names(content) == Names{"first", "last"});
+  CHECK(content.findings.empty());
+  const FileContent cut = read_text("{\"traceEvents\": [" + kFirst + ",\n" + kLast + ",\n");
+  CHECK(names(cut) == Names{"first", "last"});
+  CHECK(count_of(cut, "truncated-file") == 1);
+}
+
+TEST_CASE("a missing brace costs nothing but the count") {
+  std::string broken = kernel("broken", "5", "1");
+  broken.resize(broken.size() - 1);
+  const FileContent content = read_text(around(broken));
+  CHECK(names(content) == Names{"first", "broken", "last"});
+  CHECK(count_of(content, "mismatched-braces") == 1);
+}
+
+TEST_CASE("a stray closing bracket inside an event is left out") {
+  const FileContent content = read_text(around(kernel("k", "5", "1", "\"grid\": [1, 1]], \"correlation\": 3")));
+  CHECK(names(content) == Names{"first", "k", "last"});
+  CHECK(content.gpu.at(1).correlation == 3);
+  CHECK(count_of(content, "mismatched-braces") == 1);
+}
+
+TEST_CASE("text between events is skipped and counted") {
+  const FileContent content = read_text(around(kernel("k", "5", "1") + " garbage }"));
+  CHECK(names(content) == Names{"first", "k", "last"});
+  CHECK(count_of(content, "skipped-bytes") > 0);
+}
+
+TEST_CASE("a duplicate argument: the last one counts") {
+  const FileContent content = read_text(around(kernel("k", "5", "1", "\"correlation\": 3, \"correlation\": 4")));
+  CHECK(content.gpu.at(1).correlation == 4);
+  CHECK(count_of(content, "duplicate-key") == 1);
+}
+
+TEST_CASE("two processes that wrote into one file: events are kept, the rank is doubtful") {
+  const std::string one = trace_of(kFirst + ",\n" + kLast);
+  const size_t middle = one.find("\"last\"");
+  const std::string text = one.substr(0, middle) + trace_of(kernel("second", "3", "1")) + one.substr(middle);
+  const FileContent content = read_text(text);
+  CHECK(names(content)[0] == "first");
+  CHECK(names(content)[1] == "second");
+  CHECK(count_of(content, "interleaved-files") >= 1);
+}
+
+TEST_CASE("two traces one behind the other are both read, the rank is doubtful") {
+  const FileContent content = read_text(trace_of(kFirst) + "\n" + trace_of(kLast));
+  CHECK(names(content) == Names{"first", "last"});
+  CHECK(count_of(content, "interleaved-files") >= 1);
+}
+
+TEST_CASE("damage in the head or the tail does not cost the events") {
+  const FileContent content = read_text(trace_of(
+      kFirst, R"("host_name": "no"de", "distributedInfo": {"rank": 4, "backend": nccl}, )", R"(, "INFO": [broken})"));
+  CHECK(names(content) == Names{"first"});
+  CHECK(count_of(content, "damaged-head") > 0);
+}
+
+TEST_CASE("a gap without any event is skipped when a chunk cannot grow over it") {
+  ReadSettings small;
+  small.chunk_bytes = 256;
+  small.largest_chunk_bytes = 4096;
+  const std::string gap =
+      R"({"ph": "X", "cat": "kernel", "name": ")" + std::string(300000, 'x') + R"(", "ts": 3, "dur": 1})";
+  const FileContent content =
+      read_text(trace_of(kFirst + ", " + kernel("near", "2", "1") + ",\n" + gap + ",\n" + kLast), small);
+  CHECK(names(content) == Names{"first", "near", "last"});
+  CHECK(count_of(content, "oversized-event") > 200000);
+}
+
+TEST_CASE("a limit on memory stops the reading with an error that says what to do") {
+  std::string events = kFirst;
+  for (int i = 0; i < 1000; i++) events += ",\n" + kernel("k" + std::to_string(i), "5", "1");
+  const TempFile file(trace_of(events));
+  MemoryBudget budget(10000);
+  const Result<FileContent> result = read_trace_file(file.path(), budget);
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.error().kind == ErrorKind::resource_limit);
+  CHECK(result.error().message.find("--memory-limit") != std::string::npos);
+}

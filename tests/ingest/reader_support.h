@@ -1,0 +1,144 @@
+// Inputs and views for the reader's tests: text to a file, a file to FileContent, FileContent to text.
+#pragma once
+
+#include <fmt/format.h>
+#include <isa-l/igzip_lib.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "src/ingest/kineto_reader.h"
+
+namespace skewscope::ingest {
+
+class TempFile {
+ public:
+  explicit TempFile(const std::string& bytes) {
+    std::string pattern = (std::filesystem::temp_directory_path() / "skewscope-reader-XXXXXX").string();
+    const int descriptor = mkstemp(pattern.data());
+    if (descriptor >= 0) close(descriptor);
+    path_ = pattern;
+    std::ofstream(path_, std::ios::binary) << bytes;
+  }
+  ~TempFile() { std::filesystem::remove(path_); }
+  TempFile(const TempFile&) = delete;
+  TempFile& operator=(const TempFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline FileContent read_file(const std::string& file, const ReadSettings& settings = {}) {
+  MemoryBudget budget(0);
+  return KinetoReader(settings).read(file, budget).value();
+}
+
+// Through the public entrance, as any file.
+inline FileContent read_any(const std::string& bytes) {
+  const TempFile file(bytes);
+  MemoryBudget budget(0);
+  return read_trace_file(file.path(), budget).value();
+}
+
+inline FileContent read_text(const std::string& bytes, const ReadSettings& settings = {}) {
+  const TempFile file(bytes);
+  return read_file(file.path(), settings);
+}
+
+// A kernel as current PyTorch writes it; `more` goes into args.
+inline std::string kernel(const std::string& name, const std::string& stamp, const std::string& duration,
+                          const std::string& more = "\"correlation\": 7") {
+  return R"({"ph": "X", "cat": "kernel", "name": ")" + name + R"(", "pid": 0, "tid": 20, "ts": )" + stamp +
+         ", \"dur\": " + duration + R"(, "args": {"device": 0, "stream": 20, )" + more + "}}";
+}
+
+inline std::string trace_of(const std::string& events, const std::string& before = "", const std::string& after = "") {
+  return "{" + before + "\"schemaVersion\": 1, \"traceEvents\": [" + events + "]" + after + ", \"traceName\": \"t\"}";
+}
+
+inline int64_t count_of(const FileContent& content, const std::string& code) {
+  for (const Finding& finding : content.findings) {
+    if (finding.code == code) return finding.count;
+  }
+  return 0;
+}
+
+inline int64_t place_of(const FileContent& content, const std::string& code) {
+  for (const Finding& finding : content.findings) {
+    if (finding.code == code) return finding.byte_offset;
+  }
+  return -2;
+}
+
+inline std::string name_of(const FileContent& content, size_t gpu_row) {
+  return std::string(content.strings.view(content.gpu.at(gpu_row).name));
+}
+
+// Everything of a content but its file name, strings resolved: equal texts, equal contents.
+inline std::string as_text(const FileContent& c) {
+  const auto text = [&](StringId id) {
+    return id.known() ? fmt::format("'{}'", c.strings.view(id)) : std::string("-");
+  };
+  std::string out = fmt::format("kind {} events {} bytes {} pids {} cpu {} base {} res {}\n", static_cast<int>(c.kind),
+                                c.events, c.bytes, c.pid_count, c.has_cpu_ops, c.has_base_time, c.resolution_ns);
+  for (const GpuRow& r : c.gpu) {
+    out += fmt::format("gpu {} {} {} {} {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.correlation, r.external_id,
+                       text(r.name), r.device, r.stream, r.args, static_cast<int>(r.work));
+  }
+  for (const LaunchRow& r : c.launches) {
+    out += fmt::format("launch {} {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.correlation, r.external_id, r.thread,
+                       r.hip);
+  }
+  for (const CommOpRow& r : c.comm_ops) {
+    out += fmt::format("op {} {} {} {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.external_id, r.thread, text(r.name),
+                       r.args, r.input_elements, text(r.input_type));
+  }
+  for (const GpuAnnotationRow& r : c.gpu_annotations) {
+    out += fmt::format("range {} {} {} {} {}\n", r.start.ns, r.duration_ns, text(r.name), r.device, r.stream);
+  }
+  for (const StepRow& r : c.steps) out += fmt::format("step {} {} {}\n", r.start.ns, r.duration_ns, r.number);
+  for (const CommArgs& a : c.comm_args) {
+    out += fmt::format("args {} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", text(a.collective_name), text(a.dtype),
+                       text(a.group_name), text(a.group_description), text(a.group_ranks), a.in_elements,
+                       a.out_elements, a.group_size, a.rank, a.rank_start, a.rank_stride, a.peer, a.seq, a.comms_id);
+  }
+  for (size_t i = 0; i < c.strings.size(); i++) out += text(StringId(static_cast<int64_t>(i))) + "\n";
+  for (const Finding& f : c.findings) out += fmt::format("{} {} {}\n", f.code, f.count, f.byte_offset);
+  return out;
+}
+
+// One gzip stream.
+inline std::string gzipped(const std::string& text) {
+  isal_zstream stream;
+  isal_deflate_init(&stream);
+  stream.gzip_flag = IGZIP_GZIP;
+  stream.end_of_stream = 1;
+  std::string input = text, out(2 * text.size() + 4096, '\0');
+  stream.next_in = reinterpret_cast<uint8_t*>(input.data());
+  stream.avail_in = static_cast<uint32_t>(input.size());
+  stream.next_out = reinterpret_cast<uint8_t*>(out.data());
+  stream.avail_out = static_cast<uint32_t>(out.size());
+  isal_deflate(&stream);
+  out.resize(stream.total_out);
+  return out;
+}
+
+inline std::string zstd_compressed(const std::string& text) {
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 1));
+  return out;
+}
+
+// Folder of the real traces; empty where there is none.
+inline std::string traces_folder() {
+  const char* given = std::getenv("SKEWSCOPE_TRACES");
+  const std::string folder = given ? given : std::string(SKEWSCOPE_SOURCE_DIR) + "/../shared/traces";
+  return std::filesystem::is_directory(folder) ? folder : std::string();
+}
+
+}  // namespace skewscope::ingest
