@@ -39,7 +39,7 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
       ->check(CLI::Range(1, 4096).description(""))
       ->type_name("N");
   add_when(command, "--color", options.color, "Colours; auto: on a terminal, unless NO_COLOR is set");
-  add_when(command, "--progress", options.progress, "Show the stage at work on standard error; auto: on a terminal");
+  add_when(command, "--progress", options.progress, "Say what is being done on standard error; auto: on a terminal");
   command.add_flag("-q,--quiet", options.quiet, "Only errors on standard error, no summary");
   command.add_flag("-v,--verbose", options.verbose, "More on standard error; twice: more yet");
   command.add_flag("--timings", options.timings, "Time per stage on standard error");

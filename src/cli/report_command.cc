@@ -105,6 +105,9 @@ ExitCode run_report(const ReportOptions& options, const std::string& command_lin
   if (const auto checked = check_before(options, write); !checked.ok()) return fail(checked.error());
   if (!write.directory.empty()) remove_when_interrupted(partial_directory(write.directory));
 
+  if (use_progress(options.common.progress) && !options.common.quiet) {
+    fmt::print(stderr, "skewscope: reading and correlating the traces\n");
+  }
   StageTimer timer;
   const auto report = correlate(options.input.paths, {options.input.ingest, options.align}, timer);
   if (!report.ok()) return fail(report.error());

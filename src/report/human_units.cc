@@ -59,6 +59,18 @@ std::string human_percent(double ratio) {
   return fmt::format("{:.0f} %", percent);
 }
 
+std::string human_ranks(const std::vector<int32_t>& ranks) {
+  std::string out;
+  for (size_t i = 0; i < ranks.size();) {
+    size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", ranks[i]);
+    if (last > i) out += fmt::format("{}{}", last == i + 1 ? ", " : "-", ranks[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
 size_t text_width(std::string_view text) {
   size_t width = 0;
   for (const char c : text) width += is_continuation(c) ? 0 : 1;

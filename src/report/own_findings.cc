@@ -10,7 +10,6 @@ namespace skewscope::report {
 namespace {
 
 constexpr double kIgnoredShare = 0.05;  // below this share of the calls, unmatched ones are only mentioned
-constexpr size_t kRanksNamed = 16;
 
 Finding finding(Severity severity, std::string code, int64_t count, std::string message) {
   Finding f;
@@ -19,13 +18,6 @@ Finding finding(Severity severity, std::string code, int64_t count, std::string 
   f.count = count;
   f.message = std::move(message);
   return f;
-}
-
-std::string rank_list(const std::vector<int32_t>& ranks) {
-  std::string text =
-      fmt::format("{}", fmt::join(ranks.begin(), ranks.begin() + std::min(ranks.size(), kRanksNamed), ", "));
-  if (ranks.size() > kRanksNamed) text += fmt::format(" and {} more", ranks.size() - kRanksNamed);
-  return text;
 }
 
 std::string_view consequence_of(UnmatchedReason reason) {
@@ -101,11 +93,6 @@ void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
 
 Findings own_findings(const Rooms& rooms, const JobReport& report) {
   Findings out;
-  if (const auto& missing = report.job.ranks_missing; !missing.empty()) {
-    out.push_back(finding(Severity::warning, "missing-ranks", static_cast<int64_t>(missing.size()),
-                          fmt::format("{} of {} ranks have no trace ({}); what they caused or waited is not seen",
-                                      missing.size(), report.job.world_size, rank_list(missing))));
-  }
   add_instances(rooms, report, out);
   add_unmatched(rooms, report, out);
   return out;

@@ -5,8 +5,8 @@
 
 namespace skewscope::report {
 
-// Missing ranks, incomplete and mismatched instances, instances that were not split, ties, unmatched calls by reason:
-// each with its consequence. `report` holds job and matching already.
+// Incomplete and mismatched instances, instances that were not split, ties, unmatched calls by reason:
+// each with its consequence. `report` holds `matching` already.
 Findings own_findings(const Rooms& rooms, const JobReport& report);
 
 }  // namespace skewscope::report

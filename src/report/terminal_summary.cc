@@ -96,31 +96,40 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
   }
 }
 
+std::string late_words(const JobReport::Straggler& s) {
+  if (s.late_candidates == 0) return "-";
+  return fmt::format("{} of {} ({})", s.late_count, s.late_candidates, human_percent(s.late_share));
+}
+
 void add_stragglers(Lines& lines, const JobReport& report, const Figures& f) {
   if (report.stragglers.empty()) return;
   lines.push_back({});
   lines.push_back(
       {pad("Late ranks", 13) + pad("host", 17) + pad("last in", 22) + pad("wait caused", 18) + "pattern", Style::bold});
-  for (size_t i = 0; i < std::min(kTop, report.stragglers.size()); ++i) {
-    const JobReport::Straggler& s = report.stragglers[i];
+  // Ranks that were last come before those that only shared the blame for gaps.
+  std::vector<JobReport::Straggler> rows = report.stragglers;
+  std::stable_partition(rows.begin(), rows.end(), [](const auto& s) { return s.late_count > 0; });
+  rows.resize(std::min(kTop, rows.size()));
+  for (const JobReport::Straggler& s : rows) {
     const auto row =
         std::find_if(report.ranks.begin(), report.ranks.end(), [&](const auto& r) { return r.rank == s.rank; });
     const std::string host = row == report.ranks.end() || row->host.empty() ? "-" : fit(row->host, 16);
-    lines.push_back(
-        {pad(fmt::format("  rank {}", s.rank), 13) + pad(host, 17) +
-         pad(fmt::format("{} of {} ({})", s.late_count, s.late_candidates, human_percent(s.late_share)), 22) +
-         pad(fmt::format("{} ({})", human_duration(s.wait_caused_ns),
-                         human_percent(share(s.wait_caused_ns, f.wait_ns).value_or(0))),
-             18) +
-         fit(s.pattern.empty() ? "-" : s.pattern, 10)});
+    lines.push_back({pad(fmt::format("  rank {}", s.rank), 13) + pad(host, 17) + pad(late_words(s), 22) +
+                     pad(fmt::format("{} ({})", human_duration(s.wait_caused_ns),
+                                     human_percent(share(s.wait_caused_ns, f.wait_ns).value_or(0))),
+                         18) +
+                     fit(s.pattern.empty() ? "-" : s.pattern, 10)});
   }
 }
 
-std::string communicator_name(const JobReport& report, int32_t id) {
+// "all_reduce #3 default_pg": a description in prose says less than the name.
+std::string collective_words(const JobReport& report, const JobReport::CollectiveRow& row) {
+  std::string words = fmt::format("  {} #{}", row.op, row.communicator);
   for (const JobReport::CommunicatorRow& c : report.communicators) {
-    if (c.id == id) return c.desc.empty() ? c.name : c.desc;
+    const bool prose = c.desc.empty() || c.desc.find(' ') != std::string::npos;
+    if (c.id == row.communicator) words += " " + (prose ? c.name : c.desc);
   }
-  return "?";
+  return words;
 }
 
 void add_collectives(Lines& lines, const JobReport& report) {
@@ -137,12 +146,11 @@ void add_collectives(Lines& lines, const JobReport& report) {
                    Style::bold});
   for (const auto* row : rows) {
     const Statistics& bus = row->bus_bandwidth_gb_per_s;
-    lines.push_back({pad(fmt::format("  {}, {}", row->op, communicator_name(report, row->communicator)), 30) +
-                     pad_left(row->bytes > 0 ? human_bytes(row->bytes) : "-", 9) +
-                     pad_left(fmt::format("{}", row->count), 9) +
-                     pad_left(human_duration(std::llround(row->wait_ns.sum)), 10) +
-                     pad_left(human_duration(std::llround(row->transfer_ns.sum)), 10) +
-                     pad_left(bus.count > 0 ? human_number(bus.median) : "-", 10)});
+    lines.push_back(
+        {pad(collective_words(report, *row), 30) + pad_left(row->bytes > 0 ? human_bytes(row->bytes) : "-", 9) +
+         pad_left(fmt::format("{}", row->count), 9) + pad_left(human_duration(std::llround(row->wait_ns.sum)), 10) +
+         pad_left(human_duration(std::llround(row->transfer_ns.sum)), 10) +
+         pad_left(bus.count > 0 ? human_number(bus.median) : "-", 10)});
   }
 }
 
@@ -150,20 +158,16 @@ std::vector<std::string> warnings_of(const JobReport& report, const Figures& f) 
   std::vector<std::string> out;
   const JobReport::Job& job = report.job;
   if (!job.ranks_missing.empty()) {
-    out.push_back(
-        fmt::format(
-            "{} of {} ranks have no trace: {}", job.ranks_missing.size(), job.world_size,
-            fmt::join(job.ranks_missing.begin(),
-                      job.ranks_missing.begin() + std::min<std::ptrdiff_t>(std::ssize(job.ranks_missing), 12), ", ")) +
-        (job.ranks_missing.size() > 12 ? ", .." : ""));
+    out.push_back(fmt::format("{} of {} ranks have no trace: {}", job.ranks_missing.size(), job.world_size,
+                              human_ranks(job.ranks_missing)));
   }
   std::string counts;
   if (const auto& m = report.matching; m.unmatched > 0) {
     counts = fmt::format("{} of {} calls unmatched", m.unmatched, m.calls);
   }
   if (const int64_t incomplete = report.matching.incomplete_instances; incomplete > 0) {
-    counts += fmt::format("{}{} of {} collectives incomplete (wait is a lower bound)", counts.empty() ? "" : "; ",
-                          incomplete, f.instances);
+    counts += fmt::format("{}{} of {} collectives incomplete (lower bounds)", counts.empty() ? "" : "; ", incomplete,
+                          f.instances);
   }
   if (!counts.empty()) out.push_back(counts);
   std::set<std::string> files;

@@ -122,8 +122,10 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
 
 Verdict verdict_of_split(const JobReport& report, const Figures& f) {
   Verdict v;
-  v.verdict = fmt::format("{} of communication time is waiting, {} is transfer", percent_of(f.wait_ns, f.call_ns),
-                          percent_of(f.transfer_ns, f.call_ns));
+  const bool bound = report.matching.incomplete_instances > 0;
+  v.verdict =
+      fmt::format("{}{} of communication time is waiting, {}{} is transfer", bound ? "At least " : "",
+                  percent_of(f.wait_ns, f.call_ns), bound ? "at most " : "", percent_of(f.transfer_ns, f.call_ns));
   const double unknown = share(f.unattributed_ns, f.call_ns).value_or(0);
   v.verdict += unknown > 0 ? fmt::format(", {} is not told apart.", human_percent(unknown)) : ".";
   // Without GPU rows the weight is taken within communication.
@@ -134,9 +136,10 @@ Verdict verdict_of_split(const JobReport& report, const Figures& f) {
   }
   if (v.severeness == Severeness::small || report.stragglers.empty()) {
     v.why = "No straggler stands out. " + timeline_words(f);
-    const bool slow_transfer = share(f.exposed_transfer_ns, f.total_ns).value_or(0) >= kHigh;
-    v.next = slow_transfer ? "Transfer is exposed: check bandwidth per size, and overlap with computing."
-                           : "Waiting is not what to fix first: look at computing and idle time.";
+    const bool transfer_first =
+        share(f.exposed_transfer_ns, f.total_ns).value_or(0) >= kHigh && f.exposed_transfer_ns >= f.idle_ns;
+    v.next = transfer_first ? "Transfer is exposed: check bandwidth per size, and overlap with computing."
+                            : "Waiting is not what to fix first: look at computing and idle time.";
     return v;
   }
   name_stragglers(report, f, v);

@@ -122,7 +122,6 @@ TEST_CASE("ranks without a trace are missing, and a communicator spans the hosts
   const JobReport r = built.report();
   CHECK(r.job.ranks_missing == std::vector<int32_t>{4, 5});
   CHECK(r.communicators[0].nodes == 2);
-  REQUIRE(finding_of(r, "missing-ranks") != nullptr);
   for (RankTrace& trace : built.job.traces) trace.host.clear();
   CHECK(built.report().communicators[0].nodes == 0);
   CHECK(built.report().clocks[3].domain == "rank 3");

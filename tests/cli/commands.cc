@@ -1,0 +1,208 @@
+#include <stdlib.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "program.h"
+
+using namespace skewscope::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A directory with `traces`: 4 ranks, rank 2 computes half as long again. Simulated once for all tests.
+class Workplace {
+ public:
+  Workplace() {
+    std::string name = (fs::temp_directory_path() / "skewscope_cli_XXXXXX").string();
+    if (mkdtemp(name.data()) != nullptr) path_ = name;
+    made_ = run("simulate -o traces --nodes 1 --gpus 4 --tp 2 --steps 3 --layers 2 --slow-rank 2:1.5 --cpu-rows 0");
+  }
+  ~Workplace() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+  Outcome run(const std::string& arguments) const { return run_program(path_, arguments); }
+  bool has(const std::string& name) const { return fs::exists(path_ + "/" + name); }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  std::string read(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(path_ + "/" + name).rdbuf();
+    return text.str();
+  }
+  const Outcome& made() const { return made_; }
+
+ private:
+  std::string path_;
+  Outcome made_;
+};
+
+const Workplace& place() {
+  static const Workplace instance;
+  REQUIRE(instance.made().code == 0);
+  return instance;
+}
+
+bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("report writes a whole directory and prints its summary") {
+  const Outcome r = place().run("report traces -o whole");
+  INFO(r.err);
+  CHECK(r.code == 0);
+  CHECK(r.out == place().read("whole/summary.txt"));
+  CHECK(says(r.out, "Rank 2 is late most often"));
+  for (const char* name : {"COMPLETE", "report.json", "report.sqlite", "diagnostics.json", "tables/ranks.csv"}) {
+    INFO(name);
+    CHECK(place().has(std::string("whole/") + name));
+  }
+  const auto json = nlohmann::json::parse(place().read("whole/report.json"));
+  CHECK(json["command"] == "skewscope report traces -o whole");
+  CHECK(json["stragglers"][0]["rank"] == 2);
+}
+
+TEST_CASE("report.json of a simulated job follows the schema") {
+  if (std::system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
+    WARN("skipped: no python3-jsonschema");
+    return;
+  }
+  REQUIRE(place().run("report traces -o schema -f json").code == 0);
+  const std::string validate =
+      "python3 -c 'import json, sys, jsonschema; jsonschema.Draft7Validator(json.load(open(sys.argv[1])))"
+      ".validate(json.load(open(sys.argv[2])))' " SKEWSCOPE_SOURCE_DIR "/configs/report.schema.json " +
+      (place() / "schema/report.json");
+  CHECK(std::system(validate.c_str()) == 0);
+}
+
+TEST_CASE("with --json the report goes to standard output and nothing else is written") {
+  const Outcome r = place().run("report traces --json");
+  CHECK(r.code == 0);
+  CHECK(r.err == "");
+  CHECK(nlohmann::json::parse(r.out)["schema"] == "skewscope.report/1");
+  CHECK_FALSE(place().has("skewscope-report"));
+}
+
+TEST_CASE("without -o the report goes to skewscope-report, which is never overwritten unasked") {
+  CHECK(place().run("report traces -q").code == 0);
+  CHECK(place().has("skewscope-report/COMPLETE"));
+  const Outcome again = place().run("report traces");
+  CHECK(again.code == 5);
+  CHECK(again.out == "");
+  CHECK(says(again.err, "--force"));
+  CHECK(place().run("report traces --force").code == 0);
+  fs::remove_all(place() / "skewscope-report");
+}
+
+TEST_CASE("a condition that holds ends the program with 1, after the report is written") {
+  const Outcome r = place().run("report traces -o gate --fail-on 'wait_share>99%' --fail-on 'late_share > 10%'");
+  CHECK(r.code == 1);
+  CHECK(place().has("gate/COMPLETE"));
+  CHECK(says(r.err, "late_share"));
+  CHECK_FALSE(says(r.err, "wait_share"));
+  CHECK(place().run("report traces --json --fail-on 'missing_ranks>0'").code == 0);
+}
+
+TEST_CASE("what cannot be understood ends the program with 2 before any work") {
+  for (const char* arguments :
+       {"", "frobnicate", "report", "report traces --no-such-flag", "report traces --align maybe",
+        "report traces --ranks 3-1", "report traces --steps 9", "report traces --memory-limit lots",
+        "report traces --fail-on 'wait_shar>1' -o usage", "report traces -f xml -o usage", "report traces -j 0",
+        "report traces --config none.toml", "report traces --rank-regex '(' -o usage"}) {
+    const Outcome r = place().run(arguments);
+    INFO(arguments);
+    CHECK(r.code == 2);
+    CHECK(r.out == "");
+    CHECK(r.err != "");
+    CHECK_FALSE(place().has("usage"));
+  }
+}
+
+TEST_CASE("help and version end with 0 on standard output") {
+  CHECK(says(place().run("--help").out, "report"));
+  CHECK(place().run("report --help").code == 0);
+  const Outcome version = place().run("--version");
+  CHECK(version.code == 0);
+  CHECK(version.out.rfind("skewscope ", 0) == 0);
+}
+
+TEST_CASE("no usable input ends the program with 3") {
+  std::ofstream(place() / "text.json") << "not a trace";
+  fs::create_directory(place() / "nothing");
+  CHECK(place().run("report text.json -o none").code == 3);
+  CHECK(place().run("report nothing -o none").code == 3);
+  CHECK(place().run("report missing -o none").code == 3);
+  CHECK_FALSE(place().has("none"));
+}
+
+TEST_CASE("a missing rank is reported, and ends the program with 4 only under --strict") {
+  CHECK(place().run("report traces --ranks 0-2 -o part1").code == 0);
+  const Outcome strict = place().run("report traces --ranks 0-2 -o part2 --strict");
+  CHECK(strict.code == 4);
+  CHECK(place().has("part2/COMPLETE"));
+  const auto json = nlohmann::json::parse(place().read("part2/report.json"));
+  CHECK(json["job"]["ranks_present"] == std::vector<int>{0, 1, 2});
+  CHECK(place().run("report traces --json --strict").code == 0);
+}
+
+TEST_CASE("output that cannot be written ends the program with 5") {
+  CHECK(place().run("report traces -o traces --force").code == 5);
+  CHECK(place().run("report traces -o /proc/no/where").code == 5);
+  CHECK(place().run("inspect traces --json > /dev/full; exit $?").code == 5);
+}
+
+TEST_CASE("a memory limit that is too small ends the program with 6") {
+  CHECK(place().run("report traces -o small --memory-limit 10K").code == 6);
+  CHECK_FALSE(place().has("small"));
+}
+
+TEST_CASE("a signal ends the program with 128 and its number, and leaves nothing behind") {
+  // The FIFO never delivers: the program waits for input until the signal comes.
+  REQUIRE(std::system(("mkfifo " + (place() / "stuck.json")).c_str()) == 0);
+  const std::string wait = "simulate -o huge --steps 100000 --layers 64 --nodes 2 & p=$!; sleep 0.5; kill -";
+  CHECK(place().run(wait + "TERM $p; wait $p; exit $?").code == 143);
+  CHECK(place().run(wait + "INT $p; wait $p; exit $?").code == 130);
+  CHECK_FALSE(place().has("huge"));
+  CHECK_FALSE(place().has("huge.partial"));
+}
+
+TEST_CASE("a configuration file holds flags, the command line wins, and an unknown key is an error") {
+  std::ofstream(place() / "good.toml") << "format = [\"csv\"]\noutput = \"from-file\"\n[report]\nquiet = true\n"
+                                       << "[inspect]\njson = true\n";
+  const Outcome r = place().run("report traces --config good.toml -o from-line");
+  INFO(r.err);
+  CHECK(r.code == 0);
+  CHECK(r.out == "");
+  CHECK(place().has("from-line/tables/ranks.csv"));
+  CHECK_FALSE(place().has("from-line/report.json"));
+  CHECK_FALSE(place().has("from-file"));
+  std::ofstream(place() / "bad.toml") << "formt = \"csv\"\n";
+  CHECK(place().run("report traces --config bad.toml -o never").code == 2);
+}
+
+TEST_CASE("inspect names every file's rank, and as JSON, too") {
+  const Outcome table = place().run("inspect traces");
+  CHECK(table.code == 0);
+  CHECK(says(table.out, "4 files; 4 of 4 ranks"));
+  const auto json = nlohmann::json::parse(place().run("inspect traces --json").out);
+  REQUIRE(json["files"].size() == 4);
+  CHECK(json["files"][3]["rank"] == 3);
+  CHECK(json["files"][3]["world_size"] == 4);
+  CHECK(json["files"][3]["steps"].size() == 3);
+}
+
+TEST_CASE("colours are for terminals, or when asked for") {
+  CHECK_FALSE(says(place().run("report traces -o c1").out, "\x1b["));
+  CHECK(says(place().run("report traces -o c2 --color always").out, "\x1b["));
+}
+
+TEST_CASE("timings and log go to standard error") {
+  const Outcome r = place().run("report traces --json --timings");
+  CHECK(says(r.err, "ingest"));
+  CHECK(r.out.front() == '{');
+}

@@ -1,0 +1,16 @@
+// Runs the program as a user would.
+#pragma once
+
+#include <string>
+
+namespace skewscope::test {
+
+struct Outcome {
+  int code = -1;  // exit code; 128 + signal when it was killed
+  std::string out, err;
+};
+
+// `arguments` as typed in a shell; the program runs in `directory`.
+Outcome run_program(const std::string& directory, const std::string& arguments);
+
+}  // namespace skewscope::test
