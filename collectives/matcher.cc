@@ -143,9 +143,17 @@ struct Cluster {
   int64_t tolerance_ns = 0;
 };
 
+// The scatter of ends that members of one communicator keep to, where only the ends tell that they are members.
+double most_scatter_ns(const MemberCalls& hub, Membership membership) {
+  constexpr double kLeast = 5'000, kShareOfSpacing = 2e-4;
+  if (membership == Membership::known) return INFINITY;
+  return std::max(kLeast, kShareOfSpacing * static_cast<double>(typical_spacing_ns(hub)));
+}
+
 // Takes the member with most calls as hub and gathers all whose calls can be laid over it.
-Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open,
-                          const std::vector<std::optional<int64_t>>& prior_ns, std::vector<bool>& ambiguous) {
+Cluster gather_around_hub(const std::vector<MemberCalls>& members, Membership membership,
+                          const std::vector<int32_t>& open, const std::vector<std::optional<int64_t>>& prior_ns,
+                          std::vector<bool>& ambiguous) {
   const auto calls = [&](int32_t m) -> const MemberCalls& { return members[static_cast<size_t>(m)]; };
   int32_t hub = open.front();
   for (const int32_t m : open) {
@@ -153,6 +161,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
   }
   Cluster cluster;
   cluster.tolerance_ns = join_tolerance_ns(calls(hub));
+  const double most_scatter = most_scatter_ns(calls(hub), membership);
   for (const int32_t m : open) {
     if (m == hub) {
       cluster.members.push_back(m);
@@ -170,6 +179,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
       }
       continue;
     }
+    if (shift.scatter_ns > most_scatter) continue;
     if (shift.evidence == ShiftEvidence::step) cluster.method = MatchedBy::step;
     cluster.members.push_back(m);
     cluster.lines.push_back(shift.line);
@@ -291,15 +301,16 @@ void finish(const std::vector<MemberCalls>& members, Rows& rows, const std::vect
   }
 }
 
-void match_by_time(const std::vector<MemberCalls>& members, const std::vector<std::optional<int64_t>>& prior_ns,
-                   Rows& all, std::vector<std::vector<Refusal>>& reason, std::vector<int32_t>& cluster_of) {
+void match_by_time(const std::vector<MemberCalls>& members, Membership membership,
+                   const std::vector<std::optional<int64_t>>& prior_ns, Rows& all,
+                   std::vector<std::vector<Refusal>>& reason, std::vector<int32_t>& cluster_of) {
   std::vector<int32_t> open;
   for (size_t m = 0; m < members.size(); ++m) {
     if (!members[m].empty()) open.push_back(static_cast<int32_t>(m));
   }
   std::vector<bool> ambiguous(members.size(), false);
   for (int32_t number = 0; !open.empty(); ++number) {
-    const Cluster cluster = gather_around_hub(members, open, prior_ns, ambiguous);
+    const Cluster cluster = gather_around_hub(members, membership, open, prior_ns, ambiguous);
     for (const int32_t m : cluster.members) {
       cluster_of[static_cast<size_t>(m)] = number;
       open.erase(std::find(open.begin(), open.end(), m));
@@ -328,7 +339,7 @@ void match_by_time(const std::vector<MemberCalls>& members, const std::vector<st
 
 }  // namespace
 
-MatchOutcome match_members(const std::vector<MemberCalls>& members,
+MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership,
                            const std::vector<std::optional<int64_t>>& prior_ns) {
   MatchOutcome outcome;
   outcome.cluster.assign(members.size(), -1);
@@ -338,7 +349,7 @@ MatchOutcome match_members(const std::vector<MemberCalls>& members,
   if (match_by_key(members, MatchedBy::comms_id, rows, reason) || match_by_key(members, MatchedBy::seq, rows, reason)) {
     for (size_t m = 0; m < members.size(); ++m) outcome.cluster[m] = members[m].empty() ? -1 : 0;
   } else {
-    match_by_time(members, prior_ns, rows, reason, outcome.cluster);
+    match_by_time(members, membership, prior_ns, rows, reason, outcome.cluster);
   }
   finish(members, rows, reason, outcome);
   return outcome;

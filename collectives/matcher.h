@@ -39,8 +39,13 @@ struct MatchOutcome {
   std::vector<int32_t> cluster;
 };
 
+// Whether the members are known to form a communicator. Where they are not, a member joins only if its ends lie as
+// close to the hub's as those of one collective do: groups that run the same program side by side end at similar times,
+// too.
+enum class Membership : uint8_t { known, inferred };
+
 // `prior_ns[m]`: offset of member m's clock to a common one, where other communicators told it; empty: none known.
-MatchOutcome match_members(const std::vector<MemberCalls>& members,
+MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership,
                            const std::vector<std::optional<int64_t>>& prior_ns);
 
 }  // namespace skewscope

@@ -86,21 +86,23 @@ Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns) {
     if (vote.same_step) same_step.push_back(vote.offset_ns);
   }
   if (all.empty()) return {};
-  Winner ambiguous{{}, ShiftEvidence::ambiguous};
   for (const int64_t width : kWindows) {
     const Peak best = densest(all, width, std::nullopt);
-    const Peak second = densest(all, width, best.offset_ns);
-    const Peak steps = densest(same_step, width, std::nullopt);
-    if (best.votes >= 2 * second.votes) {
-      if (prior_ns) return {best, ShiftEvidence::prior};
-      if (best.votes >= kLeastVotes) return {best, ShiftEvidence::fingerprint};
-      if (std::llabs(best.offset_ns) <= kLonelyWallClock) return {best, ShiftEvidence::fingerprint};
-      return {{}, ShiftEvidence::ambiguous};
-    }
-    if (steps.votes >= kLeastVotes && 10 * steps.votes >= 9 * best.votes) return {steps, ShiftEvidence::step};
-    if (best.votes >= kLeastVotes && wall_clock_settles(best, second)) return {best, ShiftEvidence::fingerprint};
+    if (best.votes < 2 * densest(all, width, best.offset_ns).votes) continue;
+    if (prior_ns) return {best, ShiftEvidence::prior};
+    const bool proven = best.votes >= kLeastVotes || std::llabs(best.offset_ns) <= kLonelyWallClock;
+    return {best, proven ? ShiftEvidence::fingerprint : ShiftEvidence::ambiguous};
   }
-  return ambiguous;
+  // Several windows are about equally dense: the job is periodic.
+  for (const int64_t width : kWindows) {
+    const Peak best = densest(all, width, std::nullopt);
+    const Peak steps = densest(same_step, width, std::nullopt);
+    if (steps.votes >= kLeastVotes && 10 * steps.votes >= 9 * best.votes) return {steps, ShiftEvidence::step};
+    if (best.votes >= kLeastVotes && wall_clock_settles(best, densest(all, width, best.offset_ns))) {
+      return {best, ShiftEvidence::fingerprint};
+    }
+  }
+  return {{}, ShiftEvidence::ambiguous};
 }
 
 // The hub's call of equal signature whose end is nearest to `end`; -1 when none lies within `tolerance`.
@@ -146,6 +148,21 @@ void track(const MemberCalls& hub, const CallsBySignature& index, const MemberCa
   }
 }
 
+// Quantile of the spacing between neighbours of equal signature; 0 without any.
+int64_t spacing_quantile_ns(const MemberCalls& calls, double share) {
+  std::unordered_map<uint64_t, int64_t> last;
+  std::vector<int64_t> spacing;
+  for (const MatchCall& call : calls) {
+    const auto [at, first] = last.emplace(call.signature, call.end_ns);
+    if (!first) spacing.push_back(call.end_ns - at->second);
+    at->second = call.end_ns;
+  }
+  if (spacing.empty()) return 0;
+  const auto at = spacing.begin() + static_cast<int64_t>(share * static_cast<double>(spacing.size()));
+  std::nth_element(spacing.begin(), at, spacing.end());
+  return *at;
+}
+
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -188,19 +205,12 @@ ClockLine resistant_line(std::vector<ClockTie> ties) {
   return line;
 }
 
+int64_t typical_spacing_ns(const MemberCalls& calls) { return spacing_quantile_ns(calls, 0.5); }
+
 int64_t join_tolerance_ns(const MemberCalls& calls) {
-  std::unordered_map<uint64_t, int64_t> last;
-  std::vector<int64_t> spacing;
-  for (const MatchCall& call : calls) {
-    const auto [at, first] = last.emplace(call.signature, call.end_ns);
-    if (!first) spacing.push_back(call.end_ns - at->second);
-    at->second = call.end_ns;
-  }
   constexpr int64_t kLeast = 50'000, kMost = 5'000'000;
-  if (spacing.empty()) return kMost;
-  const auto low = spacing.begin() + static_cast<int64_t>(spacing.size() / 50);
-  std::nth_element(spacing.begin(), low, spacing.end());
-  return std::clamp(*low / 4, kLeast, kMost);
+  const int64_t low = spacing_quantile_ns(calls, 0.02);
+  return low == 0 ? kMost : std::clamp(low / 4, kLeast, kMost);
 }
 
 ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns) {
@@ -214,14 +224,21 @@ ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::o
     if (winner.evidence != ShiftEvidence::none && winner.evidence != ShiftEvidence::ambiguous) break;
   }
   if (winner.evidence == ShiftEvidence::none || winner.evidence == ShiftEvidence::ambiguous) {
-    return {winner.evidence, {}};
+    return {winner.evidence, {}, 0};
   }
   const int64_t tolerance = join_tolerance_ns(hub);
   std::vector<ClockTie> ties;
   track(hub, index, member, center, 1, winner.peak.offset_ns, tolerance, ties);
   if (center > 0) track(hub, index, member, center - 1, -1, winner.peak.offset_ns, tolerance, ties);
-  if (ties.empty()) return {ShiftEvidence::ambiguous, {}};
-  return {winner.evidence, resistant_line(std::move(ties))};
+  if (ties.empty()) return {ShiftEvidence::ambiguous, {}, 0};
+  ShiftResult result{winner.evidence, resistant_line(ties), 0};
+  std::vector<double> distance;
+  for (const ClockTie& tie : ties) {
+    const int64_t hub_end = tie.member_end_ns + tie.offset_ns;
+    distance.push_back(std::fabs(static_cast<double>(hub_end - result.line.apply(tie.member_end_ns))));
+  }
+  result.scatter_ns = median(std::move(distance));
+  return result;
 }
 
 }  // namespace skewscope

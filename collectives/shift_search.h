@@ -56,11 +56,15 @@ enum class ShiftEvidence : uint8_t { none, ambiguous, step, fingerprint, prior }
 
 struct ShiftResult {
   ShiftEvidence evidence = ShiftEvidence::none;
-  ClockLine line;  // valid unless none or ambiguous
+  ClockLine line;         // valid unless none or ambiguous
+  double scatter_ns = 0;  // median distance of joined ends from the line
 };
 
 // `prior_ns`: the offset member -> hub as other communicators showed it, good to a millisecond.
 ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns);
+
+// Median spacing of calls of equal signature; 0 when no signature comes twice.
+int64_t typical_spacing_ns(const MemberCalls& calls);
 
 // How close two ends of equal signature must lie to be one instance: a quarter of the 2nd percentile of the spacing of
 // equal-signature calls, within [50 us, 5 ms].

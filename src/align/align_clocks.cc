@@ -113,7 +113,7 @@ void set_reference(const JobTrace& job, const std::vector<RawClock>& raw, ClockM
   model.window_ns = job.traces.empty() ? 0 : last - first;
   for (size_t t = 0; t < job.traces.size(); ++t) {
     model.clocks[t].offset_ns = -std::llround(raw[t].correction_ns(model.reference_ns));
-    model.clocks[t].drift_ppb = -raw[t].slope * 1e9;
+    model.clocks[t].drift_ppb = raw[t].slope == 0 ? 0 : -raw[t].slope * 1e9;
   }
 }
 

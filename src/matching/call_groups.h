@@ -18,6 +18,8 @@ struct CallGroup {
   std::vector<TraceIndex> members;         // those whose trace is there, sorted
   std::vector<std::vector<int32_t>> rows;  // per member: rows of its trace's calls, sorted by (end, start)
   std::vector<MemberCalls> calls;          // the same calls as the matcher sees them
+
+  Membership membership() const { return communicator.known() ? Membership::known : Membership::inferred; }
 };
 
 // Every call is in exactly one group or in `unmatched`.

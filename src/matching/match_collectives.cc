@@ -181,12 +181,14 @@ InstanceTable match_collectives(const JobTrace& job) {
   const std::vector<CallGroup> groups = matching::group_calls(job, table.unmatched);
 
   std::vector<MatchOutcome> outcomes(groups.size());
-  tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) { outcomes[g] = match_members(groups[g].calls, {}); });
+  tbb::parallel_for(size_t{0}, groups.size(),
+                    [&](size_t g) { outcomes[g] = match_members(groups[g].calls, groups[g].membership(), {}); });
 
   // From here on the clocks of traces that share a matched group are known to a millisecond.
   const CoarseOffsets first = matching::coarse_offsets(job.traces.size(), groups, outcomes);
   tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
-    if (!settled(outcomes[g])) outcomes[g] = match_members(groups[g].calls, matching::prior_for(groups[g], first));
+    if (!settled(outcomes[g]))
+      outcomes[g] = match_members(groups[g].calls, groups[g].membership(), matching::prior_for(groups[g], first));
   });
 
   const CoarseOffsets coarse = matching::coarse_offsets(job.traces.size(), groups, outcomes);

@@ -47,7 +47,7 @@ TEST_CASE("calls of equal Seq are one collective, whatever the clocks") {
       {ending(100, kSmall, 7), ending(200, kLarge, 8)},
       {ending(90'000'200, kLarge, 8), ending(90'000'300, kSmall, 9)},
   };
-  const MatchOutcome outcome = match_members(members, {});
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
   REQUIRE(outcome.method == std::vector<MatchedBy>{MatchedBy::seq});
   REQUIRE(rows_of(outcome)[0] == std::map<int32_t, int32_t>{{0, 1}, {1, 0}});
   REQUIRE(outcome.left.size() == 2);
@@ -60,7 +60,7 @@ TEST_CASE("a Seq whose calls do not leave at one instant is not believed") {
     members[0][i].seq = static_cast<int64_t>(i);
     members[1][i].seq = static_cast<int64_t>(2 * i);
   }
-  const MatchOutcome outcome = match_members(members, {});
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
   REQUIRE(outcome.method.size() == 60);
   for (const MatchedBy by : outcome.method) REQUIRE(by == MatchedBy::fingerprint);
   for (const auto& row : rows_of(outcome)) REQUIRE(row.at(0) == row.at(1));
@@ -71,7 +71,7 @@ TEST_CASE("without numbers, intervals between ends find the shift over offset, d
   // Member 1 starts 37 calls later, member 2 lost every 50th call.
   members[1].erase(members[1].begin(), members[1].begin() + 37);
   for (size_t i = 350; i > 0; i -= 50) members[2].erase(members[2].begin() + static_cast<int64_t>(i));
-  const MatchOutcome outcome = match_members(members, {});
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
   size_t pairs = 0;
   for (const auto& row : rows_of(outcome)) {
     if (row.count(0) == 0 || row.count(1) == 0) continue;
@@ -89,7 +89,7 @@ TEST_CASE("a perfectly periodic job is refused rather than guessed") {
     members[0].push_back(ending(10'000.0 * i, kSmall));
     members[1].push_back(ending(10'000.0 * i + 1'234'567, kSmall));
   }
-  const MatchOutcome outcome = match_members(members, {});
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
   REQUIRE(outcome.method.empty());
   REQUIRE(outcome.left.size() == 100);
   for (const auto& left : outcome.left) REQUIRE(left.reason == Refusal::ambiguous);
@@ -101,7 +101,7 @@ TEST_CASE("a periodic job on synchronised clocks is settled by the wall clock") 
     members[0].push_back(ending(100'000.0 * i, kSmall));
     members[1].push_back(ending(100'000.0 * i + 300, kSmall));
   }
-  REQUIRE(match_members(members, {}).method.size() == 50);
+  REQUIRE(match_members(members, Membership::known, {}).method.size() == 50);
 }
 
 TEST_CASE("step numbers settle a periodic job") {
@@ -111,7 +111,7 @@ TEST_CASE("step numbers settle a periodic job") {
     members[1].push_back(ending(10'000.0 * i + 1'234'567, kSmall));
     members[0].back().step = members[1].back().step = i;
   }
-  const MatchOutcome outcome = match_members(members, {});
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
   REQUIRE(outcome.method.size() == 50);
   REQUIRE(outcome.method.front() == MatchedBy::step);
   for (const auto& row : rows_of(outcome)) REQUIRE(row.at(0) == row.at(1));
@@ -119,8 +119,8 @@ TEST_CASE("step numbers settle a periodic job") {
 
 TEST_CASE("a single shared call needs other communicators to say how far clocks are apart") {
   const std::vector<MemberCalls> members = {{ending(1'000'000, kLarge)}, {ending(5'000'100, kLarge)}};
-  REQUIRE(match_members(members, {}).method.empty());
-  REQUIRE(match_members(members, {0, -4'000'000'000}).method.size() == 1);
+  REQUIRE(match_members(members, Membership::known, {}).method.empty());
+  REQUIRE(match_members(members, Membership::known, {0, -4'000'000'000}).method.size() == 1);
 }
 
 TEST_CASE("calls that end together but could not have met are refused") {
@@ -128,13 +128,13 @@ TEST_CASE("calls that end together but could not have met are refused") {
   // One call of member 1 starts long after member 0 has left.
   members[1][12].start_ns = members[0][12].end_ns + 400'000;
   members[1][12].end_ns = members[0][12].end_ns + 450'000;
-  const MatchOutcome outcome = match_members(members, {});
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
   REQUIRE(outcome.method.size() == 29);
 }
 
 TEST_CASE("members of different groups in one pool fall into clusters of their own") {
   const std::vector<MemberCalls> members = {job_of(80, 1), job_of(80, 2), job_of(80, 1, 20'000), job_of(80, 2, -7'000)};
-  const MatchOutcome outcome = match_members(members, {});
+  const MatchOutcome outcome = match_members(members, Membership::inferred, {});
   REQUIRE(outcome.cluster == std::vector<int32_t>{0, 1, 0, 1});
   REQUIRE(outcome.method.size() == 160);
 }
@@ -147,7 +147,21 @@ TEST_CASE("broadcasts are matched by order between the all-reduces around them")
     members[0][i].end_ns -= 390'000;
     members[0][i].start_ns -= 390'000;
   }
-  const MatchOutcome outcome = match_members(members, {});
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
   REQUIRE(outcome.method.size() == 60);
   for (const auto& row : rows_of(outcome)) REQUIRE(row.at(0) == row.at(1));
+}
+
+TEST_CASE("groups that run the same program side by side are not taken for one") {
+  // Two pairs; the second pair's ends follow the first's within 80 us: one computation's jitter, not one collective.
+  std::vector<MemberCalls> members = {job_of(80, 1), job_of(80, 1), job_of(80, 1, 3'000), job_of(80, 1, 3'000)};
+  std::mt19937 random(2);
+  for (size_t i = 0; i < 80; ++i) {
+    const auto jitter = static_cast<int64_t>(random() % 80'000);
+    for (const size_t m : {2U, 3U}) {
+      members[m][i].start_ns += jitter;
+      members[m][i].end_ns += jitter;
+    }
+  }
+  REQUIRE(match_members(members, Membership::inferred, {}).cluster == std::vector<int32_t>{0, 0, 1, 1});
 }

@@ -73,7 +73,7 @@ struct Truth {
         const int32_t rank = c.at(6).at(i);
         const int64_t t = c.at(7).at(i);
         const auto& [offset, drift] = clocks.at(rank);
-        const int64_t stamp = t + offset + std::llround(drift * 1e-9 * static_cast<double>(t - reference));
+        const int64_t stamp = reference + t + offset + std::llround(drift * 1e-9 * static_cast<double>(t));
         by_stamp[{rank, stamp}] = {instance, c.at(9).at(i)};
       }
     }
