@@ -62,7 +62,8 @@ void add_pattern(const std::string& pattern, std::vector<std::string>& found) {
   if (glob(pattern.c_str(), GLOB_NOSORT, nullptr, &hits) == 0) {
     for (size_t i = 0; i < hits.gl_pathc; ++i) {
       const std::string path = hits.gl_pathv[i];
-      if (fs::is_directory(path)) {
+      std::error_code unreadable;
+      if (fs::is_directory(path, unreadable)) {
         add_directory(path, found);
       } else if (!is_own_document(path)) {
         found.push_back(path);

@@ -26,6 +26,42 @@ std::vector<size_t> largest_first(const std::vector<std::string>& files) {
   return order;
 }
 
+template <class Row>
+int64_t bytes_of(const std::vector<Row>& rows) {
+  return static_cast<int64_t>(rows.size() * sizeof(Row));
+}
+
+int64_t bytes_of(const FileContent& content) {
+  return bytes_of(content.gpu) + bytes_of(content.launches) + bytes_of(content.comm_ops) +
+         bytes_of(content.gpu_annotations) + bytes_of(content.steps) + bytes_of(content.comm_args);
+}
+
+int64_t bytes_of(const RankTrace& trace) {
+  const GpuEvents& gpu = trace.gpu;
+  const LaunchEvents& launches = trace.launches;
+  return bytes_of(gpu.start) + bytes_of(gpu.duration_ns) + bytes_of(gpu.work) + bytes_of(gpu.name) +
+         bytes_of(gpu.device) + bytes_of(gpu.stream) + bytes_of(gpu.launch) + bytes_of(launches.start) +
+         bytes_of(launches.duration_ns) + bytes_of(launches.thread) + bytes_of(trace.steps) + bytes_of(trace.calls);
+}
+
+Error over_limit(const std::string& file, const MemoryBudget& budget) {
+  return {ErrorKind::resource_limit,
+          file + ": more than the memory limit of " + std::to_string(budget.limit_bytes()) +
+              " bytes would be held; raise --memory-limit, or read fewer --ranks or --steps"};
+}
+
+// The reader leaves the rows of `content` on the budget. Both exist side by side for a moment; then only the linked
+// trace is held.
+Result<ReadFile> link_within(MemoryBudget& budget, FileContent content, const IngestOptions& options) {
+  const std::string name = content.file;
+  const int64_t unlinked = bytes_of(content);
+  ReadFile file = link_file(std::move(content), options);
+  const bool fits = budget.take(bytes_of(file.linked.trace));
+  budget.give_back(unlinked);
+  if (!fits) return over_limit(name, budget);
+  return file;
+}
+
 struct Reason {
   const char* code;
   const char* format;
@@ -78,10 +114,15 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& files, 
     // Isolated: a thread that waits for chunks of this file must not begin another file on top of it.
     tbb::this_task_arena::isolate([&] {
       Result<FileContent> content = read_trace_file(files[i], budget);
-      if (content.ok()) {
-        read[i] = link_file(std::move(content).value(), options);
-      } else {
+      if (!content.ok()) {
         errors[i] = content.error();
+        return;
+      }
+      Result<ReadFile> file = link_within(budget, std::move(content).value(), options);
+      if (file.ok()) {
+        read[i] = std::move(file).value();
+      } else {
+        errors[i] = file.error();
       }
     });
   };

@@ -13,6 +13,9 @@
 namespace skewscope::ingest {
 namespace {
 
+// Clocks of one job's hosts differ by seconds; ten minutes are another run.
+constexpr int64_t kAnotherRun_ns = 600'000'000'000;
+
 using Rows = std::vector<size_t>;
 
 class Assigner {
@@ -29,6 +32,7 @@ class Assigner {
       const std::map<Rank, Rows> by_rank = by_rank_and_time(kept);
       if (!assign_clusters(kept, by_rank)) assign_in_order(by_rank);
     }
+    report_apart();
     return std::move(result_);
   }
 
@@ -117,6 +121,28 @@ class Assigner {
       }
     }
     result_.sessions += static_cast<int32_t>(most);
+  }
+
+  // Against the middle one by time: one stray capture is told from the many, not the many from it.
+  void report_apart() {
+    std::map<SessionId, Rows> by_session;
+    for (size_t i = 0; i < captures_.size(); ++i) {
+      if (result_.of_capture[i].known()) by_session[result_.of_capture[i]].push_back(i);
+    }
+    for (auto& [session, rows] : by_session) {
+      Rows by_time = rows;
+      sort_by_time(by_time);
+      const Capture& middle = captures_[by_time[(by_time.size() - 1) / 2]];
+      for (const size_t i : rows) {
+        const Capture& capture = captures_[i];
+        const int64_t gap_ns =
+            std::max(capture.first_event - middle.last_event, middle.first_event - capture.last_event);
+        if (gap_ns <= kAnotherRun_ns) continue;
+        add_finding(result_.findings, {Severity::warning, "capture-apart", capture.file, capture.rank, -1, 1,
+                                       "recorded " + std::to_string(gap_ns / 1'000'000'000) + " s away from " +
+                                           middle.file + ", with which it is compared; it may be of another run"});
+      }
+    }
   }
 
   const std::vector<Capture>& captures_;

@@ -29,6 +29,7 @@ struct AssignedSessions {
 // Captures with the same label belong together. Within a label, captures of one rank that overlap in time are
 // duplicates: the one with more calls stays (first name on a tie). The others follow each other; the k-th of one rank
 // belongs to those of other ranks that overlap it in time, where that is unambiguous, else to their k-th.
+// A capture far in time from all others of its session is a finding: it may be of another run.
 // Sessions are numbered by (label number, label, time). `captures` in the order of file names.
 AssignedSessions assign_sessions(const std::vector<Capture>& captures);
 

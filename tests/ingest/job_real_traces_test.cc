@@ -210,6 +210,23 @@ TEST_CASE("no repair of GPU times touches a healthy trace") {
   }
 }
 
+TEST_CASE("a memory limit that the columns pass is a resource_limit, one they keep is not") {
+  const fs::path path = fs::path(traces_folder()) / "dlrm_8rank";
+  if (!fs::exists(path)) {
+    WARN("skipped: no traces at " << path);
+    return;
+  }
+  const auto files = discover_files({path.string()}).value();
+  StageTimer timer;
+  IngestOptions options;
+  options.memory_limit_bytes = 50'000;
+  const auto small = ingest_job(files, options, timer);
+  REQUIRE_FALSE(small.ok());
+  CHECK(small.error().kind == ErrorKind::resource_limit);
+  options.memory_limit_bytes = 4'000'000;
+  CHECK(ingest_job(files, options, timer).ok());
+}
+
 TEST_CASE("one thread and many read the same job, in any order of files") {
   const fs::path path = fs::path(traces_folder()) / "dlrm_8rank";
   if (!fs::exists(path)) {

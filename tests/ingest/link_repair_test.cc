@@ -63,7 +63,7 @@ TEST_CASE("a long kernel whose successor starts near its end keeps its duration"
   CHECK(count(b.content, "overlapping-duration") == 0);
 }
 
-TEST_CASE("a negative duration counts as 0") {
+TEST_CASE("a GPU row of negative duration counts as 0") {
   ContentBuilder b = steady_stream(3);
   b.content.gpu[1].duration_ns = -5000;
   repair_gpu_rows(b.content);

@@ -73,3 +73,14 @@ TEST_CASE("of duplicates with equally many calls the first name stays") {
   CHECK(sessions.of_capture[0] == SessionId(0));
   CHECK_FALSE(sessions.of_capture[1].known());
 }
+
+TEST_CASE("a capture minutes away from the others of its session may be of another run") {
+  const int64_t hour_us = 3'600'000'000;
+  const AssignedSessions sessions =
+      assign_sessions({capture("a", 0, 0, 100), capture("b", 1, 50, 150), capture("c", 2, hour_us, hour_us + 100)});
+  CHECK(sessions.sessions == 1);
+  REQUIRE(sessions.findings.size() == 1);
+  CHECK(sessions.findings[0].code == "capture-apart");
+  CHECK(sessions.findings[0].file == "c");
+  CHECK(assign_sessions({capture("a", 0, 0, 100), capture("b", 1, 5'000'000, 5'000'100)}).findings.empty());
+}
