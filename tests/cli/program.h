@@ -10,7 +10,7 @@ struct Outcome {
   std::string out, err;
 };
 
-// `arguments` as typed in a shell; the program runs in `directory`.
-Outcome run_program(const std::string& directory, const std::string& arguments);
+// `arguments` as typed in a shell, `launcher` what stands before the program ("timeout 5"); runs in `directory`.
+Outcome run_program(const std::string& directory, const std::string& arguments, const std::string& launcher = "");
 
 }  // namespace skewscope::test
