@@ -3,7 +3,8 @@
 // a share of the ranks' GPU time (5/10/20 %: noticeable, high, critical; below, no straggler is named). A rank stands
 // out when it was last in at least half of its instances, or causes at least a fifth of all wait and half as much again
 // as an equal share. What sets it apart from the median rank (computing longer, idling longer: 5 %) is given as
-// evidence, not as cause. Without a split, the most frequent obstacle is named with its remedy.
+// evidence, not as cause. Without a split, or with most of the time not split, the most frequent obstacle is named with
+// its remedy.
 #include "verdict.h"
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@
 namespace skewscope::report {
 namespace {
 
-constexpr double kStandsOutLate = 0.5, kStandsOutWait = 0.2, kStandsOutFair = 1.5, kApart = 0.05;
+constexpr double kStandsOutLate = 0.5, kStandsOutWait = 0.2, kStandsOutFair = 1.5, kApart = 0.05, kMostUnknown = 0.5;
 
 Severeness severeness_of(double loss) {
   if (loss >= kCritical) return Severeness::critical;
@@ -120,39 +121,12 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
   v.next = next_step(evidence.trait, named.rank);
 }
 
-Verdict verdict_of_split(const JobReport& report, const Figures& f) {
-  Verdict v;
-  const bool bound = report.matching.incomplete_instances > 0;
-  v.verdict =
-      fmt::format("{}{} of communication time is waiting, {}{} is transfer", bound ? "At least " : "",
-                  percent_of(f.wait_ns, f.call_ns), bound ? "at most " : "", percent_of(f.transfer_ns, f.call_ns));
-  const double unknown = share(f.unattributed_ns, f.call_ns).value_or(0);
-  v.verdict += unknown > 0 ? fmt::format(", {} is not told apart.", human_percent(unknown)) : ".";
-  // Without GPU rows the weight is taken within communication.
-  const double loss = f.total_ns > 0 ? *share(f.exposed_wait_ns, f.total_ns) : *share(f.wait_ns, f.call_ns);
-  v.severeness = severeness_of(loss);
-  if (f.total_ns > 0) {
-    v.verdict += fmt::format(" Waiting costs {} of GPU time: {}.", human_percent(loss), word_of(v.severeness));
-  }
-  if (v.severeness == Severeness::small || report.stragglers.empty()) {
-    v.why = "No straggler stands out. " + timeline_words(f);
-    const bool transfer_first =
-        share(f.exposed_transfer_ns, f.total_ns).value_or(0) >= kHigh && f.exposed_transfer_ns >= f.idle_ns;
-    v.next = transfer_first ? "Transfer is exposed: check bandwidth per size, and overlap with computing."
-                            : "Waiting is not what to fix first: look at computing and idle time.";
-    return v;
-  }
-  name_stragglers(report, f, v);
-  return v;
-}
-
-Verdict verdict_without_split(const JobReport& report) {
-  Verdict v;
-  v.verdict = "Waiting and transfer could not be told apart.";
+// The most frequent obstacle to the split, and its remedy.
+void name_obstacle(const JobReport& report, Verdict& v) {
   if (report.ranks.size() == 1) {
     v.why = "One rank alone cannot tell: waiting shows only against the traces of the others.";
     v.next = "Give the traces of the other ranks, too.";
-    return v;
+    return;
   }
   const auto noted = [&](std::string_view note) {
     return std::count_if(report.calls.begin(), report.calls.end(), [&](const auto& call) { return call.note == note; });
@@ -173,6 +147,35 @@ Verdict verdict_without_split(const JobReport& report) {
     v.why = "The traces do not record who waits for whom in these calls.";
     v.next = "See the note of each call in tables/collective_ranks.csv.";
   }
+}
+
+Verdict verdict_of_split(const JobReport& report, const Figures& f) {
+  Verdict v;
+  const bool bound = report.matching.incomplete_instances > 0;
+  v.verdict =
+      fmt::format("{}{} of communication time is waiting, {}{} is transfer", bound ? "At least " : "",
+                  percent_of(f.wait_ns, f.call_ns), bound ? "at most " : "", percent_of(f.transfer_ns, f.call_ns));
+  const double unknown = share(f.unattributed_ns, f.call_ns).value_or(0);
+  v.verdict += unknown > 0 ? fmt::format(", {} is not told apart.", human_percent(unknown)) : ".";
+  // Without GPU rows the weight is taken within communication.
+  const double loss = f.total_ns > 0 ? *share(f.exposed_wait_ns, f.total_ns) : *share(f.wait_ns, f.call_ns);
+  v.severeness = severeness_of(loss);
+  if (unknown >= kMostUnknown && v.severeness == Severeness::small) {
+    name_obstacle(report, v);
+    return v;
+  }
+  if (f.total_ns > 0) {
+    v.verdict += fmt::format(" Waiting costs {} of GPU time: {}.", human_percent(loss), word_of(v.severeness));
+  }
+  if (v.severeness == Severeness::small || report.stragglers.empty()) {
+    v.why = "No straggler stands out. " + timeline_words(f);
+    const bool transfer_first =
+        share(f.exposed_transfer_ns, f.total_ns).value_or(0) >= kHigh && f.exposed_transfer_ns >= f.idle_ns;
+    v.next = transfer_first ? "Transfer is exposed: check bandwidth per size, and overlap with computing."
+                            : "Waiting is not what to fix first: look at computing and idle time.";
+    return v;
+  }
+  name_stragglers(report, f, v);
   return v;
 }
 
@@ -187,7 +190,11 @@ Verdict verdict_of(const JobReport& report, const Figures& figures) {
                                    : "Check that the recorded steps communicate.";
     return v;
   }
-  return figures.any_split() ? verdict_of_split(report, figures) : verdict_without_split(report);
+  if (figures.any_split()) return verdict_of_split(report, figures);
+  Verdict v;
+  v.verdict = "Waiting and transfer could not be told apart.";
+  name_obstacle(report, v);
+  return v;
 }
 
 }  // namespace skewscope::report

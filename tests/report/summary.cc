@@ -139,6 +139,16 @@ TEST_CASE("when nothing could be split the summary says why") {
   CHECK(says(terminal_summary(other.report(), "", false), "2 of 2 calls could not be matched"));
 }
 
+TEST_CASE("when most time could not be split, little waiting is not called small") {
+  HandBuilt built = job_of(2);
+  add_all_reduce(built, {0, 10}, 1000, 4000);
+  add_unmatched(built, 0, UnmatchedReason::alone);
+  const std::string text = terminal_summary(built.report(), "", false);
+  CHECK(says(text, "told apart"));
+  CHECK(says(text, "1 of 3 calls could not be matched"));
+  CHECK_FALSE(says(text, "Waiting is not what to fix first"));
+}
+
 TEST_CASE("huge numbers and long names stay within 25 lines of 80 columns") {
   HandBuilt built = skewed_job();
   built.job.name = std::string(300, 'n');
