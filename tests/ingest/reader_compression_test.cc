@@ -13,7 +13,7 @@ std::string some_trace(int kernels) {
   for (int i = 0; i < kernels; i++) {
     const std::string name = fmt::format("kernel_{}", (i * 7919) % 1000);
     events += (i ? ",\n" : "") + kernel(name, fmt::format("{}.{:03}", 1000 + i * 3, (i * 31) % 1000), "1.5",
-                                        fmt::format("\"correlation\": {}", i * 104729 % 65536));
+                                        fmt::format("\"correlation\": {}", int64_t{i} * 104729 % 65536));
   }
   return trace_of(events);
 }
