@@ -82,10 +82,12 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
   if (!report.clocks.empty()) add_wrapped(lines, "Clocks", clock_words(report), 1);
   if (f.total_ns > 0) {
     const auto percent = [&](int64_t part) { return human_percent(*share(part, f.total_ns)); };
+    const std::string communication =
+        f.any_split() ? fmt::format("exposed wait {}, exposed transfer {}", percent(f.exposed_wait_ns),
+                                    percent(f.exposed_transfer_ns))
+                      : fmt::format("exposed communication {}", percent(f.exposed_communication_ns));
     add_wrapped(lines, "GPU time",
-                fmt::format("computing {}, exposed wait {}, exposed transfer {}, idle {}", percent(f.compute_ns),
-                            percent(f.exposed_wait_ns), percent(f.exposed_transfer_ns), percent(f.idle_ns)),
-                1);
+                fmt::format("computing {}, {}, idle {}", percent(f.compute_ns), communication, percent(f.idle_ns)), 1);
   }
   const JobReport::Efficiency& e = report.efficiency;
   if (e.parallel >= 0 && e.load_balance >= 0 && report.ranks.size() > 1) {

@@ -114,6 +114,7 @@ TEST_CASE("one rank alone is told that only its timeline can be seen") {
   check_fits(text);
   CHECK(says(text, "could not be told apart"));
   CHECK(says(text, "One rank alone cannot tell"));
+  CHECK(says(text, "computing 60 %, exposed communication 30 %, idle 10 %"));
   CHECK(says(text, "7 of 8 ranks have no trace"));
 }
 
