@@ -145,7 +145,7 @@ struct Cluster {
 
 // The scatter of ends that members of one communicator keep to, where only the ends tell that they are members.
 double most_scatter_ns(const MemberCalls& hub, Membership membership) {
-  constexpr double kLeast = 5'000, kShareOfSpacing = 2e-4;
+  constexpr double kLeast = 5'000, kShareOfSpacing = 5e-4;
   if (membership == Membership::known) return INFINITY;
   return std::max(kLeast, kShareOfSpacing * static_cast<double>(typical_spacing_ns(hub)));
 }

@@ -9,7 +9,7 @@ namespace skewscope {
 namespace {
 
 constexpr size_t kMostVotes = 1'000'000;
-constexpr int64_t kWindows[] = {400'000, 100'000, 25'000};  // ns; widths in which votes count as equal
+constexpr int64_t kWindows[] = {400'000, 100'000, 25'000, 10'000};  // ns; widths in which votes count as equal
 constexpr int kLeastVotes = 3;                              // fewer prove nothing without a prior
 constexpr int64_t kPriorSlack = 1'000'000;                  // ns; what other communicators' offsets are good for
 constexpr int64_t kWallClockGood = 5'000'000;               // ns; offsets that NTP keeps

@@ -10,10 +10,17 @@
 namespace skewscope::matching {
 namespace {
 
-// (session, communicator, stream of an inferred group, sender, receiver); -1 where a part does not apply.
-using GroupKey = std::tuple<int32_t, int32_t, int32_t, int32_t, int32_t>;
+// (session, communicator, stream of an inferred group, sender, receiver, signature); -1 and 0 where a part does not
+// apply. A GPU stream serves one communicator; a CPU backend has no streams, so there calls are told apart by
+// signature.
+using GroupKey = std::tuple<int32_t, int32_t, int32_t, int32_t, int32_t, uint64_t>;
 
 bool is_pair(CollectiveKind kind) { return kind == CollectiveKind::send || kind == CollectiveKind::recv; }
+
+uint64_t signature_of(const CollectiveCall& call) {
+  const int64_t root = call.root.known() ? call.root.value : -1;
+  return match_signature(call.kind, call.dtype, call.in_elements, call.out_elements, root);
+}
 
 struct Sorter {
   const JobTrace& job;
@@ -33,19 +40,20 @@ struct Sorter {
       if (call.kind == CollectiveKind::unknown || is_pair(call.kind) || lost_head) {
         return refuse(UnmatchedReason::no_metadata);
       }
-      groups[{session, -1, call.stream, -1, -1}][t].push_back(row);
+      const uint64_t signature = call.stream < 0 ? signature_of(call) : 0;
+      groups[{session, -1, call.stream, -1, -1, signature}][t].push_back(row);
       return;
     }
     if (job.communicators[call.communicator].size == 1) return refuse(UnmatchedReason::group_of_one);
     if (!is_pair(call.kind)) {
-      groups[{session, call.communicator.value, -1, -1, -1}][t].push_back(row);
+      groups[{session, call.communicator.value, -1, -1, -1, 0}][t].push_back(row);
       return;
     }
     if (!call.peer.known() || call.peer == trace.rank) return refuse(UnmatchedReason::no_metadata);
     const bool sends = call.kind == CollectiveKind::send;
     const int32_t from = sends ? trace.rank.value : call.peer.value;
     const int32_t to = sends ? call.peer.value : trace.rank.value;
-    groups[{session, call.communicator.value, -1, from, to}][t].push_back(row);
+    groups[{session, call.communicator.value, -1, from, to, 0}][t].push_back(row);
   }
 };
 
@@ -53,8 +61,7 @@ MatchCall matcher_view(const CollectiveCall& call, bool pair) {
   MatchCall m;
   m.start_ns = call.start.ns;
   m.end_ns = call.end().ns;
-  m.signature = match_signature(call.kind, call.dtype, call.in_elements, call.out_elements,
-                                call.root.known() ? call.root.value : -1);
+  m.signature = signature_of(call);
   m.step = call.step;
   m.ends_together = ends_together(call.kind);
   if (!pair) {  // point-to-point numbers count per rank, not per pair: partners' numbers differ
@@ -75,7 +82,7 @@ std::vector<CallGroup> group_calls(const JobTrace& job, std::vector<UnmatchedCal
   }
   std::vector<CallGroup> groups;
   for (auto& [key, by_trace] : sorter.groups) {
-    const auto& [session, communicator, stream, from, to] = key;
+    const auto& [session, communicator, stream, from, to, signature] = key;
     CallGroup group;
     group.session = SessionId(session);
     group.communicator = CommunicatorId(communicator);

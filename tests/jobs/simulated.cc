@@ -1,11 +1,15 @@
 // Whole jobs with known truth: the simulator says when every member of every collective really started and ended; the
 // pipeline sees only the traces.
+#include <tbb/global_control.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "skewscope/align.h"
 #include "skewscope/attribute.h"
@@ -181,6 +185,28 @@ TEST_CASE("every style, vendor and compression of the simulator is matched witho
     REQUIRE(o.found == o.shared);
     CHECK(o.mean_wait_error_us < 10);
     REQUIRE(o.report.stragglers.at(0).rank == 5);
+  }
+}
+
+TEST_CASE("the report is the same for one thread and two, and for any order of the files") {
+  const Folder folder("order");
+  const SimulateOptions options = two_nodes(folder);
+  simulate(options);
+  std::vector<std::string> files = discover_files({options.directory}).value();
+  const auto report = [&](const std::vector<std::string>& paths, size_t threads) {
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    StageTimer timer;
+    const Result<JobReport> r = correlate(paths, {}, timer);
+    REQUIRE(r.ok());
+    return to_json(r.value(), {"0", "test", "now"});
+  };
+  const std::string expected = report(files, 1);
+  REQUIRE(expected.find("\"stragglers\"") != std::string::npos);
+  REQUIRE(report(files, 2) == expected);
+  std::mt19937 random(5);
+  for (int round = 0; round < 3; ++round) {
+    std::shuffle(files.begin(), files.end(), random);
+    REQUIRE(report(files, 2) == expected);
   }
 }
 
