@@ -166,7 +166,8 @@ int64_t spacing_quantile_ns(const MemberCalls& calls, double share) {
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 }  // namespace
