@@ -178,7 +178,7 @@ TEST_CASE("a rank without a partner stays at its wall clock and says so") {
   REQUIRE(model.clocks[0].uncertainty_ns == -1);
 }
 
-TEST_CASE("--align wallclock takes the stamps as recorded") {
+TEST_CASE("with --align wallclock the clocks are taken as recorded") {
   Grid g{4, 2, 6, std::vector<double>(8, 0), std::vector<double>(8, 0), -1};
   g.offset_us[7] = 40'000;
   JobBuilder b = grid_job(g);

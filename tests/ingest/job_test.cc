@@ -100,7 +100,7 @@ TEST_CASE("missing ranks are one finding that names them") {
   CHECK(missing->message.find("0-1, 3-127") != std::string::npos);
 }
 
-TEST_CASE("--ranks keeps those ranks and misses no others") {
+TEST_CASE("the option --ranks keeps those ranks and misses no others") {
   const auto assembled =
       assemble(files(rank_file("a.json", 0, 4, "0", "[0, 1]", 2), rank_file("b.json", 1, 4, "0", "[0, 1]", 2)), {1});
   REQUIRE(assembled.ok());
