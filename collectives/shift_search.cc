@@ -8,13 +8,13 @@
 namespace skewscope {
 namespace {
 
-constexpr size_t kMostVotes = 1'000'000;
+constexpr size_t kEnoughVotes = 100'000, kLeastVoters = 64;
 constexpr int64_t kWindows[] = {400'000, 100'000, 25'000, 10'000};  // ns; widths in which votes count as equal
-constexpr int kLeastVotes = 3;                              // fewer prove nothing without a prior
-constexpr int64_t kPriorSlack = 1'000'000;                  // ns; what other communicators' offsets are good for
-constexpr int64_t kWallClockGood = 5'000'000;               // ns; offsets that NTP keeps
-constexpr int64_t kWallClockBad = 20'000'000;               // ns; offsets that NTP does not leave
-constexpr int64_t kLonelyWallClock = 500'000;               // ns; believed for one or two votes: one host, or PTP
+constexpr int kLeastVotes = 3;                                      // fewer prove nothing without a prior
+constexpr int64_t kPriorSlack = 1'000'000;     // ns; what other communicators' offsets are good for
+constexpr int64_t kWallClockGood = 5'000'000;  // ns; offsets that NTP keeps
+constexpr int64_t kWallClockBad = 20'000'000;  // ns; offsets that NTP does not leave
+constexpr int64_t kLonelyWallClock = 500'000;  // ns; believed for one or two votes: one host, or PTP
 
 struct Vote {
   int64_t offset_ns;
@@ -34,7 +34,7 @@ CallsBySignature by_signature(const MemberCalls& calls) {
   return index;
 }
 
-// All pairs of equal signature, of a block of consecutive member calls around `center` that keeps to kMostVotes.
+// All pairs of equal signature, of a block of consecutive member calls around `center` that casts enough votes.
 std::vector<Vote> collect_votes(const MemberCalls& hub, const CallsBySignature& index, const MemberCalls& member,
                                 size_t center) {
   std::vector<Vote> votes;
@@ -46,7 +46,8 @@ std::vector<Vote> collect_votes(const MemberCalls& hub, const CallsBySignature& 
       votes.push_back({h.end_ns - member[j].end_ns, h.step >= 0 && h.step == member[j].step});
     }
   };
-  for (size_t distance = 0; distance < member.size() && votes.size() < kMostVotes; ++distance) {
+  const auto enough = [&](size_t distance) { return votes.size() >= kEnoughVotes && 2 * distance >= kLeastVoters; };
+  for (size_t distance = 0; distance < member.size() && !enough(distance); ++distance) {
     if (center + distance < member.size()) add(center + distance);
     if (distance > 0 && distance <= center) add(center - distance);
   }
