@@ -8,7 +8,7 @@
 namespace skewscope {
 namespace {
 
-constexpr size_t kEnoughVotes = 100'000, kLeastVoters = 64;
+constexpr size_t kEnoughVotes = 40'000, kLeastVoters = 64;
 constexpr int64_t kWindows[] = {400'000, 100'000, 25'000, 10'000};  // ns; widths in which votes count as equal
 constexpr int kLeastVotes = 3;                                      // fewer prove nothing without a prior
 constexpr int64_t kPriorSlack = 1'000'000;     // ns; what other communicators' offsets are good for

@@ -9,8 +9,8 @@
 // Then a join in time order tracks the offset outwards from the votes (drift), and a resistant line is fitted.
 // Why right: a job's steps never repeat to within microseconds, so a shift by whole steps loses most votes. Where they
 // do (a perfectly periodic job), two windows tie and the search refuses.
-// Cost: O(v log v) for v votes, about 100,000 per pair of members at most (more where one signature comes more than
-// 1,500 times); the join is O(n log n).
+// Cost: O(v log v) for v votes, about 40,000 per pair of members at most (more where one signature comes more than
+// 600 times); the join is O(n log n).
 // Source: interval fingerprints of the project's clock design; compare offset voting in Duda 1987's message clouds.
 #pragma once
 
