@@ -38,7 +38,7 @@ bool print(const std::string& text) {
 
 void print_timings(const StageTimer& timer) {
   for (const StageTimer::Stage& stage : timer.stages()) {
-    const auto indent = static_cast<size_t>(2 * stage.depth);
+    const auto indent = 2 * static_cast<size_t>(stage.depth);
     fmt::print(stderr, "{:{}}{:<{}}{:>10.3f} s\n", "", indent, stage.name, 40 - indent, stage.seconds);
   }
 }

@@ -83,6 +83,7 @@ bool EventParser::parse_array(char* text, size_t size, ChunkRows& rows, size_t& 
   for (auto element : events) {
     auto object = element.get_object();
     if (object.error()) return false;
+    // NOLINTNEXTLINE(performance-move-const-arg): value_unsafe() wants an rvalue
     const Outcome outcome = read_event(std::move(object).value_unsafe(), event_, rows);
     if (outcome == Outcome::broken) return false;
     rows.events++;

@@ -88,7 +88,7 @@ std::string fit(std::string_view text, size_t width) {
 }
 
 std::string fit_tail(std::string_view text, size_t width) {
-  const std::string out = printable(text);
+  std::string out = printable(text);
   size_t excess = text_width(out) > width ? text_width(out) + 2 - width : 0;
   if (excess == 0) return out;
   size_t at = 0;

@@ -9,7 +9,7 @@ using namespace skewscope;
 namespace {
 
 // `n` all-reduces of all ranks at irregular times; rank r's clock is r milliseconds ahead.
-void add_calls(JobBuilder& b, CommunicatorId c, std::vector<int32_t> ranks, int n, unsigned seed = 1) {
+void add_calls(JobBuilder& b, CommunicatorId c, const std::vector<int32_t>& ranks, int n, unsigned seed = 1) {
   std::mt19937 random(seed);
   double t = 1000;
   for (int i = 0; i < n; ++i) {
