@@ -150,6 +150,16 @@ double most_scatter_ns(const MemberCalls& hub, Membership membership) {
   return std::max(kLeast, kShareOfSpacing * static_cast<double>(typical_spacing_ns(hub)));
 }
 
+// Whether the members found around a hub set themselves apart from the rest: where other groups run the same program
+// side by side, scatter rises without a gap, and any line drawn through it would be a guess.
+bool set_apart(const std::vector<double>& inside, const std::vector<double>& outside) {
+  constexpr double kGap = 4, kAlike = 2.5, kFloor = 1'500;  // ns; finer scatter is the stamps' own
+  if (inside.empty()) return true;
+  const auto [least, most] = std::minmax_element(inside.begin(), inside.end());
+  if (*most > kAlike * std::max(kFloor, *least)) return false;
+  return std::all_of(outside.begin(), outside.end(), [&](double s) { return s >= kGap * std::max(kFloor, *most); });
+}
+
 // Takes the member with most calls as hub and gathers all whose calls can be laid over it.
 Cluster gather_around_hub(const std::vector<MemberCalls>& members, Membership membership,
                           const std::vector<int32_t>& open, const std::vector<std::optional<int64_t>>& prior_ns,
@@ -162,6 +172,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, Membership me
   Cluster cluster;
   cluster.tolerance_ns = join_tolerance_ns(calls(hub));
   const double most_scatter = most_scatter_ns(calls(hub), membership);
+  std::vector<double> inside, outside;
   for (const int32_t m : open) {
     if (m == hub) {
       cluster.members.push_back(m);
@@ -179,10 +190,15 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, Membership me
       }
       continue;
     }
+    (shift.scatter_ns > most_scatter ? outside : inside).push_back(shift.scatter_ns);
     if (shift.scatter_ns > most_scatter) continue;
     if (shift.evidence == ShiftEvidence::step) cluster.method = MatchedBy::step;
     cluster.members.push_back(m);
     cluster.lines.push_back(shift.line);
+  }
+  if (membership == Membership::inferred && !set_apart(inside, outside)) {
+    cluster.members = {hub};
+    ambiguous[static_cast<size_t>(hub)] = true;
   }
   return cluster;
 }
@@ -227,8 +243,18 @@ void join_ends(const std::vector<Placed>& placed, int64_t tolerance_ns, MatchedB
   close();
 }
 
+// Whether all parts run at one time, up to the tolerance: order alone does not make partners.
+bool overlap(const std::vector<Placed>& row, int64_t slack_ns) {
+  int64_t last_start = INT64_MIN, first_end = INT64_MAX;
+  for (const Placed& p : row) {
+    last_start = std::max(last_start, p.start_ns);
+    first_end = std::min(first_end, p.end_ns);
+  }
+  return first_end >= last_start - slack_ns;
+}
+
 // Calls that do not leave together: between two neighbouring rows of the cluster, equal signatures match in order when
-// all members of the cluster hold equally many of them there.
+// all members of the cluster hold equally many of them there and the partners overlap.
 void join_order(const std::vector<Placed>& rest, const std::vector<MemberCalls>& members, const Cluster& cluster,
                 Rows& rows) {
   std::vector<int64_t> fences;  // ends of the rows: time is cut into segments there
@@ -249,6 +275,7 @@ void join_order(const std::vector<Placed>& rest, const std::vector<MemberCalls>&
     for (size_t k = 0; k < count; ++k) {
       std::vector<Placed> row;
       for (const auto& [member, calls] : by_member) row.push_back(calls[k]);
+      if (!overlap(row, cluster.tolerance_ns)) continue;
       rows.rows.push_back(std::move(row));
       rows.method.push_back(cluster.method);
     }
@@ -259,12 +286,15 @@ void join_order(const std::vector<Placed>& rest, const std::vector<MemberCalls>&
 bool causal(const std::vector<Placed>& row, const std::vector<MemberCalls>& members, int64_t slack_ns) {
   const Placed& first = row.front();
   if (!members[static_cast<size_t>(first.member)][static_cast<size_t>(first.call)].ends_together) return true;
-  int64_t last_start = first.start_ns, first_end = first.end_ns;
-  for (const Placed& p : row) {
-    last_start = std::max(last_start, p.start_ns);
-    first_end = std::min(first_end, p.end_ns);
-  }
-  return first_end >= last_start - slack_ns;
+  return overlap(row, slack_ns);
+}
+
+// Members that only their ends put together must keep causality to microseconds, or they are several groups.
+bool keeps_causality(const Rows& rows, const std::vector<MemberCalls>& members) {
+  constexpr int64_t kSlack = 5'000;
+  const auto broken = std::count_if(rows.rows.begin(), rows.rows.end(),
+                                    [&](const std::vector<Placed>& row) { return !causal(row, members, kSlack); });
+  return 100 * broken <= static_cast<int64_t>(rows.rows.size());
 }
 
 // ---- outcome --------------------------------------------------------------------------------------------------------
@@ -309,6 +339,7 @@ void match_by_time(const std::vector<MemberCalls>& members, Membership membershi
     if (!members[m].empty()) open.push_back(static_cast<int32_t>(m));
   }
   std::vector<bool> ambiguous(members.size(), false);
+  std::vector<int32_t> refused;
   for (int32_t number = 0; !open.empty(); ++number) {
     const Cluster cluster = gather_around_hub(members, membership, open, prior_ns, ambiguous);
     for (const int32_t m : cluster.members) {
@@ -320,6 +351,11 @@ void match_by_time(const std::vector<MemberCalls>& members, Membership membershi
     std::vector<Placed> rest;
     join_ends(place(members, cluster), cluster.tolerance_ns, cluster.method, rows, rest);
     join_order(rest, members, cluster, rows);
+    if (membership == Membership::inferred && !keeps_causality(rows, members)) {
+      for (const int32_t m : cluster.members) ambiguous[static_cast<size_t>(m)] = true;
+      refused.insert(refused.end(), cluster.members.begin(), cluster.members.end());
+      continue;
+    }
     for (size_t r = 0; r < rows.rows.size(); ++r) {
       if (causal(rows.rows[r], members, cluster.tolerance_ns)) {
         all.rows.push_back(std::move(rows.rows[r]));
@@ -331,6 +367,8 @@ void match_by_time(const std::vector<MemberCalls>& members, Membership membershi
       }
     }
   }
+  for (const int32_t m : refused)
+    std::fill(reason[static_cast<size_t>(m)].begin(), reason[static_cast<size_t>(m)].end(), Refusal::ambiguous);
   for (size_t m = 0; m < members.size(); ++m) {
     const auto mates = std::count(cluster_of.begin(), cluster_of.end(), cluster_of[m]);
     if (ambiguous[m] && mates < 2) std::fill(reason[m].begin(), reason[m].end(), Refusal::ambiguous);

@@ -74,9 +74,33 @@ struct Winner {
   ShiftEvidence evidence = ShiftEvidence::none;
 };
 
-// Offsets near the wall clock's own 0 win over competitors that no synchronised host would show.
-bool wall_clock_settles(const Peak& best, const Peak& second) {
-  return std::llabs(best.offset_ns) <= kWallClockGood && std::llabs(second.offset_ns) >= kWallClockBad;
+// The densest window at `width`, and then narrower ones inside it as far as the votes follow: calls may stand closer
+// together than the width, and then it holds several shifts. Nothing where narrower windows inside tie.
+std::optional<Peak> narrowed(const std::vector<int64_t>& all, Peak peak, int64_t width) {
+  for (const int64_t narrow : kWindows) {
+    if (narrow >= width) continue;
+    const auto low = std::lower_bound(all.begin(), all.end(), peak.offset_ns - 2 * width);
+    const auto high = std::upper_bound(all.begin(), all.end(), peak.offset_ns + 2 * width);
+    const std::vector<int64_t> inside(low, high);
+    const Peak best = densest(inside, narrow, std::nullopt);
+    if (2 * best.votes < peak.votes) return peak;  // ends scatter more than this width
+    const Peak second = densest(inside, narrow, best.offset_ns);
+    if (10 * best.votes < 11 * second.votes) return std::nullopt;
+    peak = best;
+    width = narrow;
+  }
+  return peak;
+}
+
+// Among offsets that a synchronised host may show, one that none of the others comes near.
+std::optional<Peak> wall_clock_peak(const std::vector<int64_t>& all, int64_t width) {
+  const auto low = std::lower_bound(all.begin(), all.end(), -kWallClockBad);
+  const auto high = std::upper_bound(all.begin(), all.end(), kWallClockBad);
+  const std::vector<int64_t> near(low, high);
+  const Peak best = densest(near, width, std::nullopt);
+  if (best.votes < kLeastVotes || std::llabs(best.offset_ns) > kWallClockGood) return std::nullopt;
+  if (best.votes < 2 * densest(near, width, best.offset_ns).votes) return std::nullopt;
+  return narrowed(near, best, width);
 }
 
 Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns) {
@@ -90,18 +114,20 @@ Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns) {
   for (const int64_t width : kWindows) {
     const Peak best = densest(all, width, std::nullopt);
     if (best.votes < 2 * densest(all, width, best.offset_ns).votes) continue;
-    if (prior_ns) return {best, ShiftEvidence::prior};
-    const bool proven = best.votes >= kLeastVotes || std::llabs(best.offset_ns) <= kLonelyWallClock;
-    return {best, proven ? ShiftEvidence::fingerprint : ShiftEvidence::ambiguous};
+    const std::optional<Peak> peak = narrowed(all, best, width);
+    if (!peak) continue;
+    if (prior_ns) return {*peak, ShiftEvidence::prior};
+    const bool proven = peak->votes >= kLeastVotes || std::llabs(peak->offset_ns) <= kLonelyWallClock;
+    return {*peak, proven ? ShiftEvidence::fingerprint : ShiftEvidence::ambiguous};
   }
   // Several windows are about equally dense: the job is periodic.
   for (const int64_t width : kWindows) {
     const Peak best = densest(all, width, std::nullopt);
     const Peak steps = densest(same_step, width, std::nullopt);
-    if (steps.votes >= kLeastVotes && 10 * steps.votes >= 9 * best.votes) return {steps, ShiftEvidence::step};
-    if (best.votes >= kLeastVotes && wall_clock_settles(best, densest(all, width, best.offset_ns))) {
-      return {best, ShiftEvidence::fingerprint};
+    if (steps.votes >= kLeastVotes && 10 * steps.votes >= 9 * best.votes) {
+      if (const auto peak = narrowed(same_step, steps, width)) return {*peak, ShiftEvidence::step};
     }
+    if (const auto peak = wall_clock_peak(all, width)) return {*peak, ShiftEvidence::fingerprint};
   }
   return {{}, ShiftEvidence::ambiguous};
 }

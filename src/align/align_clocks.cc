@@ -80,7 +80,8 @@ void align_component(const Beacons& beacons, int32_t component, const std::vecto
   const std::vector<double> bars = align::error_bars_ns(beacons, use, fit, free, resolution_ns);
   for (size_t t = 0; t < beacons.component.size(); ++t) {
     if (beacons.component[t] != component) continue;
-    raw[t] = {fit.a_ns[t], fit.b_ns[t] / fit.half_window_ns, fit.center_ns};
+    raw[t] = {static_cast<double>(fit.base_ns[t]) + fit.a_ns[t], fit.b_ns[t] / fit.half_window_ns,
+              fit.center_ns - fit.base_ns[t]};
     TraceClock& clock = model.clocks[t];
     clock.method = method_of(freedom);
     clock.aligned = true;

@@ -48,7 +48,10 @@ std::vector<double> error_bars_ns(const Beacons& beacons, const std::vector<bool
     const Evidence& e = evidence[t];
     if (e.information <= 0) continue;
     const Evidence& reference = evidence[static_cast<size_t>(beacons.component[t])];
-    const double variance = 1.2 / e.information + (reference.information > 0 ? 1.2 / reference.information : 0);
+    // A line is known four times worse (in variance) at the window's edge than at its centre.
+    const double edge = applied.freedom == Freedom::line ? 4 : 1;
+    const double variance =
+        edge * (1.2 / e.information + (reference.information > 0 ? 1.2 / reference.information : 0));
     double skew = 0;
     if (e.count[0] >= 4 && e.count[1] >= 4) {
       skew = (e.sum[1] / static_cast<double>(e.count[1]) - e.sum[0] / static_cast<double>(e.count[0])) / 2;
@@ -56,9 +59,8 @@ std::vector<double> error_bars_ns(const Beacons& beacons, const std::vector<bool
     // The larger of the two ends of the window and its centre.
     double model = 0;
     for (const double u : {-1.0, 0.0, 1.0}) {
-      const double x = static_cast<double>(applied.center_ns) + u * applied.half_window_ns;
-      model = std::max(model,
-                       std::fabs(applied.correction_ns(t, std::llround(x)) - free.correction_ns(t, std::llround(x))));
+      const int64_t x = free.center_ns - free.base_ns[t] + std::llround(u * free.half_window_ns);
+      model = std::max(model, std::fabs(applied.correction_ns(t, x) - free.correction_ns(t, x)));
     }
     bars[t] = 2 * std::sqrt(variance + skew * skew / 4) + model + static_cast<double>(resolution_ns[t]) / 2;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "collectives/shift_search.h"
@@ -152,47 +153,85 @@ std::vector<Link> links_of(const System& s) {
   return links;
 }
 
-// Walks the maximum spanning forest (most ties first) from each component's smallest trace.
-void start_values(const System& s, Fit& fit) {
-  const size_t traces = fit.a_ns.size();
+// The maximum spanning forest: most ties first. Per trace its neighbours and how their clocks map onto its own.
+struct Step {
+  size_t to;
+  ClockLine line;
+  bool forward;  // line maps `to` onto this trace; else this trace onto `to`
+};
+using Forest = std::vector<std::vector<Step>>;
+
+Forest forest_of(const System& s, size_t traces) {
   std::vector<int32_t> parent(traces);
   for (size_t t = 0; t < traces; ++t) parent[t] = static_cast<int32_t>(t);
   const auto root = [&](int32_t t) {
     while (parent[static_cast<size_t>(t)] != t) t = parent[static_cast<size_t>(t)];
     return t;
   };
-  struct Step {
-    size_t to;
-    double a, b;
-  };
-  std::vector<std::vector<Step>> tree(traces);
+  Forest forest(traces);
   for (const Link& link : links_of(s)) {
     const int32_t x = root(link.from), y = root(link.to);
     if (x == y) continue;
     parent[static_cast<size_t>(std::max(x, y))] = std::min(x, y);
-    const double slope = fit.freedom == Freedom::line ? link.line.slope : 0;
-    const double a = link.line.offset_ns + slope * static_cast<double>(fit.center_ns - link.line.center_ns);
-    const double b = slope * fit.half_window_ns;
-    tree[static_cast<size_t>(link.from)].push_back({static_cast<size_t>(link.to), a, b});
-    tree[static_cast<size_t>(link.to)].push_back({static_cast<size_t>(link.from), -a, -b});
+    forest[static_cast<size_t>(link.from)].push_back({static_cast<size_t>(link.to), link.line, true});
+    forest[static_cast<size_t>(link.to)].push_back({static_cast<size_t>(link.from), link.line, false});
   }
-  std::vector<bool> seen(traces, false);
-  for (size_t first = 0; first < traces; ++first) {
+  return forest;
+}
+
+// Calls visit(from, step) along the forest, from each component's smallest trace outwards.
+template <class Visit>
+void walk(const Forest& forest, const Visit& visit) {
+  std::vector<bool> seen(forest.size(), false);
+  for (size_t first = 0; first < forest.size(); ++first) {
     if (seen[first]) continue;
     std::vector<size_t> open{first};
     seen[first] = true;
     while (!open.empty()) {
       const size_t t = open.back();
       open.pop_back();
-      for (const Step& step : tree[t]) {
+      for (const Step& step : forest[t]) {
         if (seen[step.to]) continue;
         seen[step.to] = true;
-        fit.a_ns[step.to] = fit.a_ns[t] + step.a;
-        fit.b_ns[step.to] = fit.b_ns[t] + step.b;
+        visit(t, step);
         open.push_back(step.to);
       }
     }
   }
+}
+
+void set_window(const System& s, Fit& fit) {
+  int64_t low = INT64_MAX, high = INT64_MIN;
+  for (const size_t c : s.rows) {
+    for (size_t k = s.begin(c); k < s.end(c); ++k) {
+      const int64_t end = s.beacons.end_ns[k] + fit.base_ns[static_cast<size_t>(s.beacons.trace[k])];
+      low = std::min(low, end);
+      high = std::max(high, end);
+    }
+  }
+  fit.center_ns = std::midpoint(low, high);
+  fit.half_window_ns = std::max(1e6, (static_cast<double>(high) - static_cast<double>(low)) / 2);
+}
+
+// Whole offsets first, then the window they leave, then the lines within it.
+void start_values(const System& s, Fit& fit) {
+  if (fit.freedom == Freedom::identity) return set_window(s, fit);
+  const Forest forest = forest_of(s, fit.a_ns.size());
+  walk(forest, [&](size_t from, const Step& step) {
+    const int64_t offset = std::llround(step.line.offset_ns);
+    fit.base_ns[step.to] = fit.base_ns[from] + (step.forward ? offset : -offset);
+  });
+  set_window(s, fit);
+  if (fit.freedom != Freedom::line) return;
+  walk(forest, [&](size_t from, const Step& step) {
+    // The line's own centre, on the common clock: it was read on the clock that the line maps.
+    const size_t mapped = step.forward ? step.to : from;
+    const int64_t center = step.line.center_ns + fit.base_ns[mapped];
+    const double sign = step.forward ? 1 : -1;
+    const double rest = step.line.slope * static_cast<double>(fit.center_ns - center);
+    fit.a_ns[step.to] = fit.a_ns[from] + sign * rest;
+    fit.b_ns[step.to] = fit.b_ns[from] + sign * step.line.slope * fit.half_window_ns;
+  });
 }
 
 // Corrected ends minus their row's median; the row's consensus time.
@@ -239,7 +278,7 @@ void update_weights(System& s, const Fit& fit, double middle_spread, bool huber)
   }
 }
 
-// Every component's smallest trace becomes the reference: a = b = 0.
+// Every component's smallest trace becomes the reference: a = b = 0. Its base is 0: the forest is walked from it.
 void fix_gauge(const Beacons& beacons, Fit& fit) {
   const std::vector<double> a = fit.a_ns, b = fit.b_ns;
   for (size_t t = 0; t < a.size(); ++t) {
@@ -271,26 +310,18 @@ Fit fit_clocks(const Beacons& beacons, const std::vector<bool>& use, Freedom fre
   const size_t traces = beacons.component.size();
   Fit fit;
   fit.freedom = freedom;
+  fit.base_ns.assign(traces, 0);
   fit.a_ns.assign(traces, 0);
   fit.b_ns.assign(traces, 0);
   System s = make_system(beacons, use, traces, freedom == Freedom::line ? 2 : 1);
   if (s.rows.empty()) return fit;
-  int64_t low = INT64_MAX, high = INT64_MIN;
-  for (const size_t c : s.rows) {
-    for (size_t k = s.begin(c); k < s.end(c); ++k) {
-      low = std::min(low, beacons.end_ns[k]);
-      high = std::max(high, beacons.end_ns[k]);
-    }
-  }
-  fit.center_ns = low + (high - low) / 2;
-  fit.half_window_ns = std::max(1e6, static_cast<double>(high - low) / 2);
+  start_values(s, fit);
   const double most_b = kMostDrift * fit.half_window_ns;
   s.ridge_b = 1e6 / (most_b * most_b);
 
   std::vector<double> spreads;
   for (const size_t c : s.rows) spreads.push_back(beacons.spread_ns[c]);
   const double middle_spread = median(spreads);
-  if (freedom != Freedom::identity) start_values(s, fit);
   for (int round = 0; round < kRounds; ++round) {
     refresh(s, fit);
     update_scales(s, fit);

@@ -1,6 +1,6 @@
 // One offset and drift per trace from all beacons at once.
 //
-// Problem: traces' clocks x_r; corrected t = x + a_r + b_r u, u = (time - x0)/H in [-1, 1]. Members of beacon c leave
+// Problem: traces' clocks x_r; corrected t = x + base_r + a_r + b_r u, u = (time - x0)/H in [-1, 1]. Members of beacon c leave
 // at one unknown instant E_c. Find a, b that make the corrected ends agree. Idea: minimise  sum_c sum_r w_cr (e_cr +
 // a_r + b_r u_c - E_c)^2 + sum_r (b_r / (sigma_d H))^2,  sigma_d = 30 ppm. E_c is eliminated exactly (weighted mean of
 // its row), the normal equations are solved by conjugate gradients with a diagonal preconditioner, weights come from
@@ -26,11 +26,13 @@ struct Fit {
   Freedom freedom = Freedom::identity;
   int64_t center_ns = 0;           // x0
   double half_window_ns = 1;       // H
-  std::vector<double> a_ns, b_ns;  // per trace; correction at the centre, and at the window's edge minus that
+  std::vector<int64_t> base_ns;    // per trace: its clock's distance in whole, so that x + base lies in the window
+  std::vector<double> a_ns, b_ns;  // per trace; what is left at the centre, and at the window's edge minus that
   std::vector<double> sigma_ns;    // per class: scatter of ends around their row
 
   double correction_ns(size_t trace, int64_t x) const {
-    return a_ns[trace] + b_ns[trace] * static_cast<double>(x - center_ns) / half_window_ns;
+    const double u = static_cast<double>(x + base_ns[trace] - center_ns) / half_window_ns;
+    return static_cast<double>(base_ns[trace]) + a_ns[trace] + b_ns[trace] * u;
   }
 };
 

@@ -187,3 +187,18 @@ TEST_CASE("with --align wallclock the clocks are taken as recorded") {
   REQUIRE(model.clocks[7].offset_ns == 0);
   REQUIRE(model.clocks[7].component == model.clocks[0].component);
 }
+
+TEST_CASE("a base time that differs by a quarter of a year changes neither drift nor error bar") {
+  Grid g{4, 2, 60, std::vector<double>(8, 0), std::vector<double>(8, 0), 3};
+  for (size_t r = 4; r < 8; ++r) {
+    g.offset_us[r] = 7'889'238e6;
+    g.drift_ppm[r] = 20;
+  }
+  JobBuilder b = grid_job(g);
+  const JobTrace& job = b.done();
+  const InstanceTable instances = match_collectives(job);
+  REQUIRE(instances.unmatched.empty());
+  const ClockModel model = align_clocks(job, instances, AlignMode::automatic);
+  for (const TraceClock& c : model.clocks) REQUIRE(c.uncertainty_ns < 10'000);
+  REQUIRE(worst_error_us(g, model, 450'000) < 5);
+}
