@@ -6,6 +6,9 @@
 namespace skewscope::align {
 namespace {
 
+// 1.2: Tukey's biweight against the mean; twice that, because most clocks are tied to the reference through others.
+constexpr double kVariance = 2.4;
+
 // A trace's ends in the rows used: their information, and their mean residual in each half of the rows.
 struct Evidence {
   double information = 0;  // sum of 1 / sigma^2
@@ -51,7 +54,7 @@ std::vector<double> error_bars_ns(const Beacons& beacons, const std::vector<bool
     // A line is known four times worse (in variance) at the window's edge than at its centre.
     const double edge = applied.freedom == Freedom::line ? 4 : 1;
     const double variance =
-        edge * (1.2 / e.information + (reference.information > 0 ? 1.2 / reference.information : 0));
+        edge * (kVariance / e.information + (reference.information > 0 ? kVariance / reference.information : 0));
     double skew = 0;
     if (e.count[0] >= 4 && e.count[1] >= 4) {
       skew = (e.sum[1] / static_cast<double>(e.count[1]) - e.sum[0] / static_cast<double>(e.count[0])) / 2;

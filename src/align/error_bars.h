@@ -1,9 +1,9 @@
 // How wrong may a trace's clock be against its component's reference? Half width of a 95 % interval, from
-//   statistical:  1.2 sigma^2 / n_eff of its own ends, the reference's added
+//   statistical:  2.4 sigma^2 / n_eff of its own ends, the reference's added; four times that at a line's far end
 //   skew:         half the shift of its ends between balanced and unbalanced rows: latency waves behind a late member
 //   model:        what a freedom that was not applied (identity, offset) would have changed
 //   resolution:   half a step of the time stamps
-// Source: the project's clock design, section 4d; 1.2 is the variance of Tukey's biweight against the mean's.
+// Source: the project's clock design, section 4d, widened.
 #pragma once
 
 #include <vector>

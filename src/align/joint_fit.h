@@ -1,16 +1,16 @@
 // One offset and drift per trace from all beacons at once.
 //
-// Problem: traces' clocks x_r; corrected t = x + base_r + a_r + b_r u, u = (time - x0)/H in [-1, 1]. Members of beacon c leave
-// at one unknown instant E_c. Find a, b that make the corrected ends agree. Idea: minimise  sum_c sum_r w_cr (e_cr +
-// a_r + b_r u_c - E_c)^2 + sum_r (b_r / (sigma_d H))^2,  sigma_d = 30 ppm. E_c is eliminated exactly (weighted mean of
-// its row), the normal equations are solved by conjugate gradients with a diagonal preconditioner, weights come from
-// iteratively reweighted least squares: Huber for two rounds, Tukey after; scale per class by 1.4826 MAD; rows with
-// unbalanced arrivals count less (1 / (1 + (spread / median spread)^2)). u_c is the consensus time of the row, not each
-// member's own reading: with the own reading the optimum is that all of time collapses to a point. Start: resistant
-// lines along a maximum spanning forest, so half of the ends may be wild. Gauge: only differences inside a component
-// are determined; its smallest trace is fixed at a = b = 0. Cost: O(observations) per step; some 20 steps in 6 rounds.
-// Deterministic for any thread count. Source: broadcast synchronisation of Scheuermann et al. (ToN 2009) with robust
-// weights (Huber 1964; Beaton & Tukey 1974).
+// Problem: traces' clocks x_r; corrected t = x + base_r + a_r + b_r u, u = (time - x0)/H in [-1, 1]. Members of beacon
+// c leave at one unknown instant E_c. Find a, b that make the corrected ends agree. Idea: minimise  sum_c sum_r w_cr
+// (e_cr + a_r + b_r u_c - E_c)^2 + sum_r (b_r / (sigma_d H))^2,  sigma_d = 30 ppm. E_c is eliminated exactly (weighted
+// mean of its row), the normal equations are solved by conjugate gradients with a diagonal preconditioner, weights come
+// from iteratively reweighted least squares: Huber for two rounds, Tukey after; scale per class by 1.4826 MAD; rows
+// with unbalanced arrivals count less (1 / (1 + (spread / median spread)^2)). u_c is the consensus time of the row, not
+// each member's own reading: with the own reading the optimum is that all of time collapses to a point. Start:
+// resistant lines along a maximum spanning forest, so half of the ends may be wild. Gauge: only differences inside a
+// component are determined; its smallest trace is fixed at a = b = 0. Cost: O(observations) per step; some 20 steps in
+// 6 rounds. Deterministic for any thread count. Source: broadcast synchronisation of Scheuermann et al. (ToN 2009) with
+// robust weights (Huber 1964; Beaton & Tukey 1974).
 #pragma once
 
 #include <cstdint>
