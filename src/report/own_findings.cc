@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <vector>
+
+#include "human_units.h"
 
 namespace skewscope::report {
 namespace {
 
 constexpr double kIgnoredShare = 0.05;  // below this share of the calls, unmatched ones are only mentioned
+constexpr double kSmallBar = 0.05;      // below this share of a call, the clocks' error bar moves its split little
 
 Finding finding(Severity severity, std::string code, int64_t count, std::string message) {
   Finding f;
@@ -55,6 +59,45 @@ void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
   }
 }
 
+// Half width of the widest error bar among the instance's members.
+int64_t widest_bar(const InstanceView& view) {
+  int64_t bar = 0;
+  for (size_t m = 0; m < view.size(); ++m) {
+    bar = std::max(bar, view.rooms.clocks.clocks[view.ref(m).trace.index()].uncertainty_ns);
+  }
+  return bar;
+}
+
+// The split is inconclusive where clocks cannot resolve the waiting in most of the calls' time: a call counts when its
+// wait is shorter than the bar and the bar is not small beside the call either. Weighted by time, as the split is.
+void add_clock_doubt(const Rooms& rooms, Findings& out) {
+  int64_t all_ns = 0, doubtful_ns = 0, doubtful = 0, worst = 0;
+  std::vector<int64_t> waits;
+  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
+    const InstanceView view(rooms, i);
+    if (!view.split()) continue;
+    const int64_t bar = widest_bar(view);
+    worst = std::max(worst, bar);
+    for (size_t m = 0; m < view.size(); ++m) {
+      const CallParts& parts = view.parts(m);
+      if (parts.wait_ns == 0) continue;  // the last one's, which tells nothing
+      const int64_t duration = parts.wait_ns + parts.transfer_ns;
+      waits.push_back(parts.wait_ns);
+      all_ns += duration;
+      if (bar < parts.wait_ns || static_cast<double>(bar) < kSmallBar * static_cast<double>(duration)) continue;
+      doubtful_ns += duration;
+      ++doubtful;
+    }
+  }
+  if (waits.empty() || doubtful_ns <= all_ns / 2) return;
+  const auto middle = waits.begin() + (std::ssize(waits) - 1) / 2;
+  std::nth_element(waits.begin(), middle, waits.end());
+  out.push_back(finding(Severity::warning, kInconclusiveClocks, doubtful,
+                        fmt::format("the split is inconclusive: the clocks' error bars (+-{}) exceed most waits "
+                                    "(median {})",
+                                    human_duration(worst), human_duration(*middle))));
+}
+
 void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
   int64_t unaligned = 0, semantics = 0, ties = 0;
   for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
@@ -91,9 +134,15 @@ void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
 
 }  // namespace
 
+const Finding* find_finding(const Findings& findings, std::string_view code) {
+  const auto found = std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.code == code; });
+  return found == findings.end() ? nullptr : &*found;
+}
+
 Findings own_findings(const Rooms& rooms, const JobReport& report) {
   Findings out;
   add_instances(rooms, report, out);
+  add_clock_doubt(rooms, out);
   add_unmatched(rooms, report, out);
   return out;
 }

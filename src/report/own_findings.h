@@ -1,12 +1,20 @@
 // What the report itself has to say about its own limits.
 #pragma once
 
+#include <string_view>
+
 #include "rooms.h"
 
 namespace skewscope::report {
 
-// Incomplete and mismatched instances, instances that were not split, ties, unmatched calls by reason:
-// each with its consequence. `report` holds `matching` already.
+// Codes that the summary asks for.
+constexpr const char* kInconclusiveClocks = "inconclusive-clocks";
+
+// The first with this code; nullptr where there is none.
+const Finding* find_finding(const Findings& findings, std::string_view code);
+
+// Incomplete and mismatched instances, instances that were not split, clocks too uncertain for the waits seen, ties,
+// unmatched calls by reason: each with its consequence. `report` holds `matching` already.
 Findings own_findings(const Rooms& rooms, const JobReport& report);
 
 }  // namespace skewscope::report

@@ -8,6 +8,7 @@
 
 #include "figures.h"
 #include "human_units.h"
+#include "own_findings.h"
 #include "skewscope/report.h"
 #include "verdict.h"
 
@@ -15,7 +16,7 @@ namespace skewscope {
 namespace report {
 namespace {
 
-constexpr size_t kColumns = 80, kLabel = 9, kTop = 3;
+constexpr size_t kColumns = 80, kLabel = 9, kTop = 3, kMostWarnings = 3;
 
 enum class Style : uint8_t { plain, bold, alarm, warning };
 
@@ -159,6 +160,9 @@ void add_collectives(Lines& lines, const JobReport& report) {
 std::vector<std::string> warnings_of(const JobReport& report, const Figures& f) {
   std::vector<std::string> out;
   const JobReport::Job& job = report.job;
+  if (const Finding* doubt = find_finding(report.diagnostics, kInconclusiveClocks); doubt != nullptr) {
+    out.push_back(doubt->message);
+  }
   if (!job.ranks_missing.empty()) {
     out.push_back(fmt::format("{} of {} ranks have no trace: {}", job.ranks_missing.size(), job.world_size,
                               human_ranks(job.ranks_missing)));
@@ -182,6 +186,7 @@ std::vector<std::string> warnings_of(const JobReport& report, const Figures& f) 
   if (worst != nullptr) {
     out.push_back(fmt::format("{} with problems, first: {}", plural(files.size(), "file"), worst->message));
   }
+  out.resize(std::min(out.size(), kMostWarnings));
   return out;
 }
 

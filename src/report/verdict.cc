@@ -2,9 +2,9 @@
 // Rules: the split is named as shares of the time in collectives; its weight is the wait that no computation hides, as
 // a share of the ranks' GPU time (5/10/20 %: noticeable, high, critical; below, no straggler is named). A rank stands
 // out when it was last in at least half of its instances, or causes at least a fifth of all wait and half as much again
-// as an equal share. What sets it apart from the median rank (computing longer, idling longer: 5 %) is given as
-// evidence, not as cause. Without a split, or with most of the time not split, the most frequent obstacle is named with
-// its remedy.
+// as an equal share. Who is never last is not called late. What sets it apart from the median rank (computing longer,
+// idling longer: 5 %) is given as evidence, not as cause. Without a split, or with most of the time not split, the most
+// frequent obstacle is named with its remedy.
 #include "verdict.h"
 
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "human_units.h"
+#include "own_findings.h"
 
 namespace skewscope::report {
 namespace {
@@ -99,10 +100,38 @@ std::string next_step(Trait trait, int32_t rank) {
   return "";
 }
 
+// The widest error bar of the clocks tied by collectives; "unknown" where none is known.
+std::string bar_words(const JobReport& report) {
+  int64_t worst = -1;
+  for (const JobReport::Clock& clock : report.clocks) {
+    if (clock.aligned) worst = std::max(worst, clock.uncertainty_ns);
+  }
+  return worst < 0 ? "unknown" : fmt::format("+-{}", human_duration(worst));
+}
+
+// Nobody was last: `most` is who causes most wait.
+void name_nobody(const JobReport& report, const JobReport::Straggler& most, const Figures& f, Verdict& v) {
+  const std::string caused =
+      fmt::format("rank {} causes most wait, {} of it.", most.rank, percent_of(most.wait_caused_ns, f.wait_ns));
+  if (most.late_candidates == 0) {
+    v.why = "No collective is complete, so who was last is not known; " + caused;
+    v.next = "Record all ranks over the same steps.";
+    return;
+  }
+  v.why = fmt::format("Nobody is last by more than the clocks' error bars ({}); {}", bar_words(report), caused);
+  v.next = find_finding(report.diagnostics, kInconclusiveClocks) != nullptr
+               ? "Record more steps at once: more collectives tie the clocks closer."
+               : "Several ranks are late together: look at what they share ahead of it.";
+}
+
 void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
   const JobReport::Straggler& most = report.stragglers.front();
   const auto latest = std::max_element(report.stragglers.begin(), report.stragglers.end(),
                                        [](const auto& a, const auto& b) { return a.late_count < b.late_count; });
+  if (latest->late_count == 0) {
+    name_nobody(report, most, f, v);
+    return;
+  }
   const auto& named = stands_out(report, *latest, f.wait_ns) ? *latest : most;
   if (!stands_out(report, named, f.wait_ns)) {
     v.why = fmt::format("No straggler stands out: rank {} causes most wait, {} of it.", most.rank,
@@ -111,9 +140,11 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
     return;
   }
   const Evidence evidence = evidence_of(report, named.rank);
-  v.why = fmt::format("Rank {} is late {} ({} of {}) and causes {} of the wait.", named.rank,
-                      named.rank == latest->rank ? "most often" : "at times", named.late_count, named.late_candidates,
-                      percent_of(named.wait_caused_ns, f.wait_ns));
+  const char* often = named.rank == latest->rank ? "late most often"
+                      : named.late_count > 0     ? "late at times"
+                                                 : "never last";
+  v.why = fmt::format("Rank {} is {} ({} of {}) and causes {} of the wait.", named.rank, often, named.late_count,
+                      named.late_candidates, percent_of(named.wait_caused_ns, f.wait_ns));
   if (most.rank != named.rank) {
     v.why += fmt::format(" Rank {} causes most, {}.", most.rank, percent_of(most.wait_caused_ns, f.wait_ns));
   }

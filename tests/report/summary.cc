@@ -140,6 +140,39 @@ TEST_CASE("when nothing could be split the summary says why") {
   CHECK(says(terminal_summary(other.report(), "", false), "2 of 2 calls could not be matched"));
 }
 
+TEST_CASE("where nobody is last by more than the clocks' error bars, nobody is called late") {
+  HandBuilt built = skewed_job();
+  for (TraceTotals& totals : built.decomposition.traces) totals.late_count = 0;
+  for (TraceClock& clock : built.clocks.clocks) clock.uncertainty_ns = 250'000;
+  const std::string text = terminal_summary(built.report(), "", false);
+  check_fits(text);
+  CHECK_FALSE(says(text, "is late"));
+  CHECK(says(text, "Nobody is last by more than the clocks' error bars (+-250 us);"));
+  CHECK(says(text, "causes most wait, 75 %"));
+}
+
+TEST_CASE("clocks less certain than most waits make the split inconclusive") {
+  HandBuilt built = skewed_job();
+  const auto codes = [&] {
+    std::string all;
+    for (const Finding& finding : built.report().diagnostics) all += finding.code + " ";
+    return all;
+  };
+  CHECK_FALSE(says(codes(), "inconclusive-clocks"));
+  CHECK_FALSE(says(terminal_summary(built.report(), "", false), "inconclusive"));
+  built.clocks.clocks[2].uncertainty_ns = 250'000;
+  CHECK(says(codes(), "inconclusive-clocks"));
+  const std::string text = terminal_summary(built.report(), "", false);
+  check_fits(text);
+  CHECK(says(text, "the split is inconclusive: the clocks' error bars (+-250 us)"));
+}
+
+TEST_CASE("waits below the clocks' error bars are conclusive where both are small beside the calls") {
+  HandBuilt built = job_of(2);
+  add_all_reduce(built, {0, 100}, 50'000, 4000);
+  CHECK_FALSE(says(terminal_summary(built.report(), "", false), "inconclusive"));
+}
+
 TEST_CASE("when most time could not be split, little waiting is not called small") {
   HandBuilt built = job_of(2);
   add_all_reduce(built, {0, 10}, 1000, 4000);
