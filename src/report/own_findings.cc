@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -98,6 +99,22 @@ void add_clock_doubt(const Rooms& rooms, Findings& out) {
                                     human_duration(worst), human_duration(*middle))));
 }
 
+void add_inferred(const Rooms& rooms, Findings& out) {
+  std::set<int32_t> groups;
+  int64_t calls = 0;
+  for (const CollectiveInstance& instance : rooms.instances.instances) {
+    if (!instance.communicator.known()) continue;
+    if (rooms.instances.communicators[instance.communicator].source != MembersSource::inferred) continue;
+    groups.insert(instance.communicator.value);
+    calls += instance.member_count;
+  }
+  if (groups.empty()) return;
+  out.push_back(finding(Severity::info, kInferredCommunicators, std::ssize(groups),
+                        fmt::format("{} calls were matched in {} groups that the traces do not name: their members are "
+                                    "inferred from ends that agree, so a rank that never agreed is not missed",
+                                    calls, groups.size())));
+}
+
 void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
   int64_t unaligned = 0, semantics = 0, ties = 0;
   for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
@@ -143,6 +160,7 @@ Findings own_findings(const Rooms& rooms, const JobReport& report) {
   Findings out;
   add_instances(rooms, report, out);
   add_clock_doubt(rooms, out);
+  add_inferred(rooms, out);
   add_unmatched(rooms, report, out);
   return out;
 }

@@ -9,12 +9,13 @@ namespace skewscope::report {
 
 // Codes that the summary asks for.
 constexpr const char* kInconclusiveClocks = "inconclusive-clocks";
+constexpr const char* kInferredCommunicators = "inferred-communicators";
 
 // The first with this code; nullptr where there is none.
 const Finding* find_finding(const Findings& findings, std::string_view code);
 
-// Incomplete and mismatched instances, instances that were not split, clocks too uncertain for the waits seen, ties,
-// unmatched calls by reason: each with its consequence. `report` holds `matching` already.
+// Incomplete and mismatched instances, instances that were not split, clocks too uncertain for the waits seen, inferred
+// groups, ties, unmatched calls by reason: each with its consequence. `report` holds `matching` already.
 Findings own_findings(const Rooms& rooms, const JobReport& report);
 
 }  // namespace skewscope::report

@@ -81,6 +81,10 @@ std::string clock_words(const JobReport& report) {
 void add_job(Lines& lines, const JobReport& report, const Figures& f) {
   add_wrapped(lines, "Job", job_words(report.job), 1);
   if (!report.clocks.empty()) add_wrapped(lines, "Clocks", clock_words(report), 1);
+  if (const Finding* inferred = find_finding(report.diagnostics, kInferredCommunicators); inferred != nullptr) {
+    add_wrapped(lines, "Groups",
+                fmt::format("inferred from ends that agree: {} (the traces name none)", inferred->count), 1);
+  }
   if (f.total_ns > 0) {
     const auto percent = [&](int64_t part) { return human_percent(*share(part, f.total_ns)); };
     const std::string communication =

@@ -35,6 +35,7 @@ HandBuilt job_of(int32_t ranks) {
   everyone.name = "0";
   everyone.description = "default_pg";
   everyone.size = ranks;
+  everyone.source = MembersSource::process_group_config;
   for (int32_t r = 0; r < ranks; ++r) {
     RankTrace trace;
     trace.rank = Rank(r);

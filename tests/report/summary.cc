@@ -173,6 +173,21 @@ TEST_CASE("waits below the clocks' error bars are conclusive where both are smal
   CHECK_FALSE(says(terminal_summary(built.report(), "", false), "inconclusive"));
 }
 
+TEST_CASE("groups that were inferred are counted in the summary and in the diagnostics") {
+  HandBuilt built = skewed_job();
+  CHECK_FALSE(says(terminal_summary(built.report(), "", false), "Groups"));
+  built.instances.communicators.communicators[0].source = MembersSource::inferred;
+  const JobReport report = built.report();
+  REQUIRE(report.diagnostics.size() == 1);
+  CHECK(report.diagnostics[0].code == "inferred-communicators");
+  CHECK(report.diagnostics[0].severity == Severity::info);
+  CHECK(report.diagnostics[0].count == 1);
+  CHECK(says(report.diagnostics[0].message, "16 calls were matched in 1 groups"));
+  const std::string text = terminal_summary(report, "", false);
+  check_fits(text);
+  CHECK(says(text, "Groups   inferred from ends that agree: 1 (the traces name none)"));
+}
+
 TEST_CASE("when most time could not be split, little waiting is not called small") {
   HandBuilt built = job_of(2);
   add_all_reduce(built, {0, 10}, 1000, 4000);
