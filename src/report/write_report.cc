@@ -1,7 +1,8 @@
 // Problem: a report directory must never look whole when it is not, and --force must never delete what is not ours.
 // Idea: everything is written into a sibling directory of a name that says so, COMPLETE last, and then takes the final
 // name in one step (rename, or exchange with the old report, which is then deleted). A crash leaves at most the
-// sibling. Ours is a directory that is empty, or holds a COMPLETE or a report.json that names a schema of skewscope.
+// sibling. Ours is a directory that is empty, or holds a COMPLETE or a report.json that names a schema of skewscope and
+// no entry that write_report does not write.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -26,6 +27,9 @@ namespace report {
 namespace {
 
 constexpr std::array<std::string_view, 3> kFormats = {"json", "csv", "sqlite"};
+constexpr std::array<std::string_view, 5> kFiles = {"COMPLETE", "diagnostics.json", "report.json", "report.sqlite",
+                                                    "summary.txt"};
+constexpr std::string_view kTables = "tables";
 constexpr std::string_view kSchema = "skewscope.report/1";
 
 Error output_error(const std::string& what, const std::string& why) {
@@ -49,10 +53,43 @@ bool names_our_schema(const fs::path& file) {
   return head.find("skewscope.") != std::string::npos;
 }
 
-bool is_ours(const fs::path& directory) {
+bool names_a_table(const std::string& name) {
+  const std::vector<Table> tables = tables_of(JobReport());
+  return std::any_of(tables.begin(), tables.end(), [&](const Table& table) { return name == table.name + ".csv"; });
+}
+
+// The first entry, by name, of a report directory or of its tables that write_report does not write; "" for none.
+// A directory that cannot be read is foreign itself.
+std::string foreign_entry(const fs::path& directory, const std::string& inside = "") {
+  std::vector<std::string> foreign;
   std::error_code error;
-  return fs::is_empty(directory, error) || names_our_schema(directory / "COMPLETE") ||
-         names_our_schema(directory / "report.json");
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    const fs::file_type type = entry->symlink_status(ignored).type();
+    const bool known =
+        inside.empty() ? std::find(kFiles.begin(), kFiles.end(), name) != kFiles.end() : names_a_table(name);
+    if (inside.empty() && name == kTables && type == fs::file_type::directory) {
+      if (std::string below = foreign_entry(entry->path(), name + "/"); !below.empty()) foreign.push_back(below);
+    } else if (!known || type != fs::file_type::regular) {
+      foreign.push_back(inside + name);
+    }
+  }
+  if (error) return inside.empty() ? "." : inside;
+  return foreign.empty() ? "" : *std::min_element(foreign.begin(), foreign.end());
+}
+
+Result<Done> check_ours(const fs::path& path, const std::string& name) {
+  std::error_code error;
+  if (fs::is_empty(path, error)) return Done{};
+  if (!names_our_schema(path / "COMPLETE") && !names_our_schema(path / "report.json")) {
+    return output_error(name, "is no report of skewscope: --force does not delete it");
+  }
+  if (const std::string foreign = foreign_entry(path); !foreign.empty()) {
+    return output_error(name,
+                        fmt::format("holds '{}', which is no part of a report: --force does not delete it", foreign));
+  }
+  return Done{};
 }
 
 Result<Done> write_text(const fs::path& path, const std::string& text) {
@@ -141,10 +178,7 @@ Result<Done> check_output(const WriteOptions& options) {
   if (!options.force) {
     return report::output_error(options.directory, "exists already: choose another -o, or replace it with --force");
   }
-  if (!report::is_ours(path)) {
-    return report::output_error(options.directory, "is no report of skewscope: --force does not delete it");
-  }
-  return Done{};
+  return report::check_ours(path, options.directory);
 }
 
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options) {

@@ -75,7 +75,33 @@ Result<Done> check_ranks(const SimulateOptions& o) {
   return Done{};
 }
 
-// An existing folder is replaced only with --force, and only if it is empty or a simulated job.
+// rank<N>_trace.json, plain or compressed.
+bool is_trace_name(std::string_view name) {
+  constexpr std::string_view kHead = "rank", kTail = "_trace.json";
+  for (const std::string_view suffix : {".gz", ".zst"}) {
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  }
+  if (!name.starts_with(kHead) || !name.ends_with(kTail) || name.size() <= kHead.size() + kTail.size()) return false;
+  name = name.substr(kHead.size(), name.size() - kHead.size() - kTail.size());
+  return name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// The first entry, by name, of a folder that simulate_job does not write; "" for none. A folder that cannot be read is
+// foreign itself.
+std::string foreign_entry(const fs::path& directory) {
+  std::string first;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    const bool file = entry->symlink_status(ignored).type() == fs::file_type::regular;
+    if (file && (name == "truth.json" || is_trace_name(name))) continue;
+    if (first.empty() || name < first) first = name;
+  }
+  return error ? "." : first;
+}
+
+// An existing folder is replaced only with --force, and only if it is empty or a simulated job and nothing else.
 Result<Done> check_target(const SimulateOptions& options) {
   std::error_code ignored;
   const fs::path target = options.directory;
@@ -84,6 +110,10 @@ Result<Done> check_target(const SimulateOptions& options) {
   if (!fs::is_directory(target, ignored) ||
       !(fs::is_empty(target, ignored) || fs::exists(target / "truth.json", ignored))) {
     return output(fmt::format("{} is no simulated job; it is not replaced, choose another name", options.directory));
+  }
+  if (const std::string foreign = foreign_entry(target); !foreign.empty()) {
+    return output(fmt::format("{} holds '{}', which is no part of a simulated job; it is not replaced",
+                              options.directory, foreign));
   }
   return Done{};
 }
@@ -133,6 +163,10 @@ Result<Done> simulate_job(const SimulateOptions& options) {
   if (!target.has_filename()) target = target.parent_path();
   const fs::path partial = target.string() + ".partial";
   std::error_code error;
+  // Of a process that died; whatever else bears the name stays.
+  if (fs::exists(partial, error) && (!fs::is_directory(partial, error) || !foreign_entry(partial).empty())) {
+    return output(fmt::format("{} is in the way and no part of a simulated job", partial.string()));
+  }
   fs::remove_all(partial, error);
   fs::create_directories(partial, error);
   if (error) return output(fmt::format("{} cannot be made: {}", partial.string(), error.message()));

@@ -157,6 +157,21 @@ TEST_CASE("force never deletes a directory that is no report of skewscope") {
   CHECK(write_report(report, kStamp, {scratch / "empty", true, {}}).ok());
 }
 
+TEST_CASE("force does not replace a report that somebody's notes lie in, and names them") {
+  const ScratchDirectory scratch;
+  const JobReport report = small_job().report();
+  REQUIRE(write_report(report, kStamp, {scratch / "out", false, {}}).ok());
+  for (const char* foreign : {"notes.md", "tables/mine.csv"}) {
+    write_file(scratch / "out/" + foreign, "mine");
+    const auto refused = write_report(report, kStamp, {scratch / "out", true, {}});
+    CHECK(kind_of(refused) == ErrorKind::output);
+    CHECK(refused.error().message.find(std::string("'") + foreign + "'") != std::string::npos);
+    CHECK(read_file(scratch / "out/" + foreign) == "mine");
+    fs::remove(scratch / "out/" + foreign);
+  }
+  CHECK(write_report(report, kStamp, {scratch / "out", true, {}}).ok());
+}
+
 TEST_CASE("a link to a report directory stays a link") {
   const ScratchDirectory scratch;
   const JobReport report = small_job().report();

@@ -124,6 +124,23 @@ TEST_CASE("sizes that do not divide and ranks that do not exist are usage errors
   refused([](SimulateOptions& o) { o.compression = "xz"; });
 }
 
+TEST_CASE("force does not replace a simulated job that somebody's report lies in, and names it") {
+  const auto directory = std::filesystem::temp_directory_path() / ("skewscope_mixed_" + std::to_string(::getpid()));
+  SimulateOptions options = small_job();
+  options.directory = directory.string();
+  REQUIRE(simulate_job(options).ok());
+  std::filesystem::create_directories(directory / "report");
+  options.force = true;
+  const auto refused = simulate_job(options);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().kind == ErrorKind::output);
+  CHECK(refused.error().message.find("'report'") != std::string::npos);
+  CHECK(std::filesystem::exists(directory / "report"));
+  std::filesystem::remove(directory / "report");
+  CHECK(simulate_job(options).ok());
+  std::filesystem::remove_all(directory);
+}
+
 TEST_CASE("an existing folder is replaced only by force, and only if it is a simulated job") {
   const auto directory = std::filesystem::temp_directory_path() / ("skewscope_kept_" + std::to_string(::getpid()));
   std::filesystem::create_directories(directory);
