@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 
@@ -18,6 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace simulate;
+
+constexpr int64_t kMostLayerNs = 10'000'000'000;
+constexpr double kMostLayersInStep = 1e6, kMostRows = 1e12;
+constexpr double kMostJobNs = 1e17;  // three years; Unix time in ns has room for 230 more
 
 Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
 Error output(std::string message) { return {ErrorKind::output, std::move(message)}; }
@@ -43,12 +48,16 @@ Result<Done> check_sizes(const SimulateOptions& o) {
     return usage(fmt::format("simulate: compression '{}' is none of gzip, zstd", o.compression));
   }
   if (!(o.lost_kernels >= 0 && o.lost_kernels <= 1)) return usage("simulate: the share of lost kernels must be 0..1");
-  if (o.layer_compute_ns < 1000) return usage("simulate: a layer must compute for 1000 ns at least");
-  if (o.first_step < 0 || o.cpu_rows_per_kernel < 0 || o.python_rows_per_kernel < 0) {
-    return usage("simulate: first step and rows per kernel must not be negative");
+  if (o.layer_compute_ns < 1000 || o.layer_compute_ns > kMostLayerNs) {
+    return usage(fmt::format("simulate: a layer must compute for 1000..{} ns", kMostLayerNs));
   }
-  if (!(o.clock_offset_ms >= 0 && o.clock_offset_ms <= 1e6 && o.clock_drift_ppm >= 0 && o.clock_drift_ppm <= 1e4)) {
-    return usage("simulate: clock offset must be 0..1e6 ms and drift 0..1e4 ppm");
+  for (const auto& [value, name, limit] : {std::tuple{o.first_step, "first step", 1'000'000'000},
+                                           std::tuple{o.cpu_rows_per_kernel, "CPU rows per kernel", 1000},
+                                           std::tuple{o.python_rows_per_kernel, "Python rows per kernel", 1000}}) {
+    if (value < 0 || value > limit) return usage(fmt::format("simulate: {} is {}, must be 0..{}", name, value, limit));
+  }
+  if (!(o.clock_offset_ms >= 0 && o.clock_offset_ms <= 1e9 && o.clock_drift_ppm >= 0 && o.clock_drift_ppm <= 1e4)) {
+    return usage("simulate: clock offset must be 0..1e9 ms and drift 0..1e4 ppm");
   }
   return Done{};
 }
@@ -71,6 +80,30 @@ Result<Done> check_ranks(const SimulateOptions& o) {
   for (const int32_t rank : o.missing_ranks) named.emplace_back(rank, "missing rank");
   for (const auto& [rank, what] : named) {
     if (rank < 0 || rank >= ranks) return usage(fmt::format("simulate: {} {} is not in 0..{}", what, rank, ranks - 1));
+  }
+  return Done{};
+}
+
+// Options that are fine each but not together: memory holds one step of all ranks, int64 holds the job's nanoseconds,
+// and a disk its rows.
+Result<Done> check_products(const SimulateOptions& o) {
+  const double layers = static_cast<double>(o.nodes) * o.gpus_per_node * (o.layers / o.pp);
+  if (layers > kMostLayersInStep) {
+    return usage(
+        fmt::format("simulate: ranks x layers / pp is {:.0f}, must be {:.0f} at most", layers, kMostLayersInStep));
+  }
+  const double rows = layers * o.steps * (1.0 + o.cpu_rows_per_kernel + o.python_rows_per_kernel);
+  if (rows > kMostRows) {
+    return usage(
+        fmt::format("simulate: ranks x layers x steps x rows is {:.2g}, must be {:.2g} at most", rows, kMostRows));
+  }
+  double factor = 1, gap_ns = 0;
+  for (const auto& slow : o.slow_ranks) factor = std::max(factor, slow.factor);
+  for (const auto& gap : o.host_gaps) gap_ns = std::max(gap_ns, static_cast<double>(gap.gap_ns));
+  const double step_ns = 2.0 * o.layers * static_cast<double>(o.layer_compute_ns) * factor + gap_ns;
+  if (step_ns * o.steps > kMostJobNs) {
+    return usage(fmt::format("simulate: the job would run for {:.2g} s, must be {:.2g} s at most",
+                             step_ns * o.steps * 1e-9, kMostJobNs * 1e-9));
   }
   return Done{};
 }
@@ -155,7 +188,7 @@ Result<Done> replace(const fs::path& made, const fs::path& target) {
 }  // namespace
 
 Result<Done> simulate_job(const SimulateOptions& options) {
-  for (const auto check : {check_sizes, check_ranks, check_target}) {
+  for (const auto check : {check_sizes, check_ranks, check_products, check_target}) {
     auto result = check(options);
     if (!result.ok()) return result;
   }

@@ -124,6 +124,39 @@ TEST_CASE("sizes that do not divide and ranks that do not exist are usage errors
   refused([](SimulateOptions& o) { o.compression = "xz"; });
 }
 
+TEST_CASE("sizes that no memory, clock or disk can hold are refused before any work") {
+  const auto kind_of = [](const auto& change) {
+    SimulateOptions options = small_job();
+    options.directory = (std::filesystem::temp_directory_path() / "skewscope_never_made").string();
+    change(options);
+    const auto result = simulate_job(options);
+    CHECK_FALSE(std::filesystem::exists(options.directory));
+    return result.ok() ? ErrorKind::internal : result.error().kind;
+  };
+  CHECK(kind_of([](SimulateOptions& o) { o.layer_compute_ns = INT64_MAX; }) == ErrorKind::usage);
+  CHECK(kind_of([](SimulateOptions& o) { o.first_step = INT32_MAX; }) == ErrorKind::usage);
+  CHECK(kind_of([](SimulateOptions& o) { o.cpu_rows_per_kernel = INT32_MAX; }) == ErrorKind::usage);
+  CHECK(kind_of([](SimulateOptions& o) { o.clock_offset_ms = 1e30; }) == ErrorKind::usage);
+  CHECK(kind_of([](SimulateOptions& o) { o.host_gaps = {{0, INT64_MAX}}; }) == ErrorKind::usage);
+  CHECK(kind_of([](SimulateOptions& o) { o.nodes = 1024, o.gpus_per_node = 64, o.layers = 10'000; }) ==
+        ErrorKind::usage);
+  CHECK(kind_of([](SimulateOptions& o) { o.layer_compute_ns = 10'000'000'000, o.steps = 10'000'000; }) ==
+        ErrorKind::usage);
+}
+
+TEST_CASE("clocks a million seconds apart are written as they are") {
+  SimulateOptions options = small_job();
+  options.clock_offset_ms = 1e9;
+  const SimulatedJob job(options);
+  const Json truth = job.truth();
+  int64_t farthest = 0;
+  for (const auto& rank : truth["ranks"]) {
+    farthest = std::max(farthest, std::abs(rank["offset_ns"].get<int64_t>()));
+  }
+  CHECK(farthest > 1'000'000'000'000);
+  CHECK(farthest <= 1'000'100'000'000'000);
+}
+
 TEST_CASE("force does not replace a simulated job that somebody's report lies in, and names it") {
   const auto directory = std::filesystem::temp_directory_path() / ("skewscope_mixed_" + std::to_string(::getpid()));
   SimulateOptions options = small_job();
