@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include "skewscope/base/printable.h"
+
 namespace skewscope::cli {
 namespace {
 
@@ -24,7 +26,7 @@ ExitCode code_of(ErrorKind kind) {
 }  // namespace
 
 ExitCode fail(const Error& error) {
-  spdlog::error("{}", error.message);
+  spdlog::error("{}", printable(error.message));
   return code_of(error.kind);
 }
 

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "skewscope/base/printable.h"
+
 namespace skewscope::cli {
 namespace {
 
@@ -24,11 +26,11 @@ std::string steps_text(const std::vector<int64_t>& steps) {
   return dense ? fmt::format("{}-{}", *first, *last) : fmt::format("{} in {}-{}", steps.size(), *first, *last);
 }
 
-std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
+std::string or_dash(const std::string& text) { return text.empty() ? "-" : printable(text); }
 
 Row row_of(const FileSummary& file) {
   const double span_s = static_cast<double>(file.last_event - file.first_event) * 1e-9;
-  return {file.file,
+  return {printable(file.file),
           file.compression.empty() ? file.format : file.format + ", " + file.compression,
           file.rank.known() ? fmt::format("{}", file.rank.value) : "-",
           file.world_size > 0 ? fmt::format("{}", file.world_size) : "-",
@@ -59,7 +61,7 @@ std::string problems_text(const std::vector<FileSummary>& files) {
   size_t problems = 0;
   for (const FileSummary& file : files) {
     for (const std::string& problem : file.problems) {
-      if (++problems <= kProblemsShown) text += fmt::format("{}: {}\n", file.file, problem);
+      if (++problems <= kProblemsShown) text += fmt::format("{}: {}\n", printable(file.file), printable(problem));
     }
   }
   if (problems > kProblemsShown) text += fmt::format("and {} more; --json has all\n", problems - kProblemsShown);

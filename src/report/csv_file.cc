@@ -6,6 +6,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "skewscope/base/printable.h"
+
 namespace skewscope::report {
 namespace {
 
@@ -18,7 +20,8 @@ struct CsvCell {
   void operator()(int64_t value) const { fmt::format_to(std::back_inserter(line), "{}", value); }
   void operator()(double value) const { fmt::format_to(std::back_inserter(line), "{}", value); }
   void operator()(bool value) const { line += value ? "true" : "false"; }
-  void operator()(const std::string& text) const {
+  void operator()(const std::string& recorded) const {
+    const std::string text = valid_utf8(recorded);
     if (text.find_first_of(",\"\r\n") == std::string::npos) {
       line += text;
       return;

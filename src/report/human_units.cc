@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "skewscope/base/printable.h"
+
 namespace skewscope::report {
 namespace {
 
@@ -24,14 +26,6 @@ std::string in_units(double value, const std::array<Unit, N>& units) {
 }
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  }
-  return out;
-}
 
 }  // namespace
 

@@ -17,7 +17,7 @@ std::string human_ranks(const std::vector<int32_t>& ranks);  // "0, 3-5" of sort
 
 // Columns on a terminal, one per code point.
 size_t text_width(std::string_view text);
-// At most `width` columns; a cut text ends in "..", and its control characters become '?'.
+// At most `width` columns; a cut text ends in ".."; what printable() replaces is replaced.
 std::string fit(std::string_view text, size_t width);
 // As above, but the head is cut: the end of a path says more.
 std::string fit_tail(std::string_view text, size_t width);

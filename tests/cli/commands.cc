@@ -196,6 +196,17 @@ TEST_CASE("inspect names every file's rank, and as JSON, too") {
   CHECK(json["files"][3]["steps"].size() == 3);
 }
 
+TEST_CASE("inspect shows no control characters of a trace to the terminal") {
+  fs::create_directory(place() / "hostile");
+  std::ofstream(place() / "hostile/rank0.json")
+      << R"({"distributedInfo": {"rank": 0, "world_size": 1}, "host_name": "\u001b]0;pwned\u0007", "traceEvents": [)"
+      << R"({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]})";
+  const Outcome r = place().run("inspect hostile");
+  CHECK(r.code == 0);
+  CHECK(says(r.out, "?]0;pwned?"));
+  CHECK_FALSE(says(r.out, "\x1b"));
+}
+
 TEST_CASE("colours are for terminals, or when asked for") {
   CHECK_FALSE(says(place().run("report traces -o c1").out, "\x1b["));
   CHECK(says(place().run("report traces -o c2 --color always").out, "\x1b["));

@@ -71,6 +71,10 @@ TEST_CASE("a CSV field is quoted when it holds a comma, a quote or a line break"
   CHECK(field({}) == "");
 }
 
+TEST_CASE("a CSV field is UTF-8 whatever the trace holds") {
+  CHECK(field(std::string("a\xFF\xC3\xBC")) == "a\xEF\xBF\xBD\xC3\xBC");
+}
+
 TEST_CASE("collective_ranks.csv has the contract's columns, one row per instance and rank") {
   const ScratchDirectory scratch;
   REQUIRE(write_report(small_job().report(), kStamp, {scratch / "out", false, {}}).ok());

@@ -61,6 +61,8 @@ TEST_CASE("text is cut to columns, not to bytes") {
   CHECK(fit("M\xC3\xBCnchen-01", 10) == "M\xC3\xBCnchen-01");
   CHECK(fit("M\xC3\xBCnchen-01", 4) == "M\xC3\xBC..");
   CHECK(fit("a\x1b[1mb", 10) == "a?[1mb");
+  CHECK(fit("a\xC2\x9Bm", 10) == "a?m");
+  CHECK(fit_tail("r\xFF.json", 10) == "r\xEF\xBF\xBD.json");
   CHECK(fit_tail("/data/run/out", 9) == "..run/out");
   CHECK(pad_left("7", 3) == "  7");
 }

@@ -1,0 +1,15 @@
+// Text from files and paths, made safe to show: a trace may hold anything.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace skewscope {
+
+// Bytes that are not UTF-8 become U+FFFD, one each; the rest stays.
+std::string valid_utf8(std::string_view text);
+
+// As above, and control characters (C0, DEL, C1), which a terminal would obey, become '?'.
+std::string printable(std::string_view text);
+
+}  // namespace skewscope
