@@ -1,18 +1,14 @@
 #include "common_options.h"
 
-#include <map>
-
+#include "choice.h"
 #include "option_values.h"
 
 namespace skewscope::cli {
 namespace {
 
-CLI::Option* add_when(CLI::App& command, const std::string& flag, When& when, const std::string& help) {
-  static const std::map<std::string, When> kNames = {
-      {"auto", When::automatic}, {"always", When::always}, {"never", When::never}};
-  return command.add_option(flag, when, help)
-      ->transform(CLI::CheckedTransformer(kNames).description(""))
-      ->type_name("auto|always|never");
+void add_when(CLI::App& command, const std::string& flag, When& when, const std::string& help) {
+  add_choice<When>(command, flag, when, {{"auto", When::automatic}, {"always", When::always}, {"never", When::never}},
+                   help);
 }
 
 // An option whose text `parse` turns into a value, or not: then the usage error shows `example`.

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <ctime>
-#include <map>
 
+#include "choice.h"
 #include "interruption.h"
 #include "skewscope/correlate.h"
 #include "skewscope/report.h"
@@ -65,10 +65,6 @@ Result<Done> print_result(const JobReport& report, const ReportStamp& stamp, con
 }  // namespace
 
 void add_report_options(CLI::App& command, ReportOptions& options) {
-  static const std::map<std::string, AlignMode> kAlign = {{"auto", AlignMode::automatic},
-                                                          {"collectives", AlignMode::collectives},
-                                                          {"wallclock", AlignMode::wallclock},
-                                                          {"none", AlignMode::none}};
   add_input_options(command, options.input);
   command
       .add_option("-o,--output", options.output,
@@ -77,9 +73,12 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
   command.add_option("-f,--format", options.formats, "Only these of json,csv,sqlite; default: all")
       ->delimiter(',')
       ->type_name("LIST");
-  command.add_option("--align", options.align, "How clocks are tied; default: auto")
-      ->transform(CLI::CheckedTransformer(kAlign).description(""))
-      ->type_name("auto|collectives|wallclock|none");
+  add_choice<AlignMode>(command, "--align", options.align,
+                        {{"auto", AlignMode::automatic},
+                         {"collectives", AlignMode::collectives},
+                         {"wallclock", AlignMode::wallclock},
+                         {"none", AlignMode::none}},
+                        "How clocks are tied; default: auto");
   command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds, such as 'wait_share>20%'; repeatable")
       ->type_name("EXPR");
   command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");

@@ -4,12 +4,15 @@
 
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "choice.h"
+
 namespace skewscope::cli {
 namespace {
+
+constexpr double kMostValue = 1e9;  // keeps the conversions to integers exact
 
 struct RankValue {
   int32_t rank;
@@ -27,7 +30,7 @@ RankValue parse_rank_value(const std::string& flag, const std::string& text) {
     const auto rank = std::from_chars(text.data(), middle, parsed.rank);
     const auto value = std::from_chars(middle + 1, last, parsed.value);
     good = rank.ec == std::errc() && rank.ptr == middle && value.ec == std::errc() && value.ptr == last &&
-           std::isfinite(parsed.value);
+           std::abs(parsed.value) <= kMostValue;
   }
   if (!good) throw CLI::ValidationError(flag, fmt::format("'{}' is not RANK:NUMBER, such as 3:1.5", text));
   return parsed;
@@ -80,20 +83,15 @@ void add_disturbances(CLI::App& command, SimulateOptions& options) {
 }
 
 void add_form(CLI::App& command, SimulateOptions& options) {
-  static const std::map<std::string, TraceVendor> vendors = {
-      {"nvidia", TraceVendor::nvidia}, {"amd", TraceVendor::amd}, {"cpu", TraceVendor::cpu}};
-  static const std::map<std::string, TraceStyle> styles = {
-      {"a", TraceStyle::era_a}, {"c", TraceStyle::era_c}, {"d", TraceStyle::era_d}, {"e", TraceStyle::era_e}};
-  static const std::map<std::string, std::string> compressions = {{"none", ""}, {"gzip", "gzip"}, {"zstd", "zstd"}};
-  command.add_option("--vendor", options.vendor, "nvidia, amd, or cpu (gloo)")
-      ->transform(CLI::CheckedTransformer(vendors).description(""))
-      ->type_name("NAME");
-  command.add_option("--style", options.style, "Build that wrote the traces: a (2023), c (2024), d (2025), e (2026)")
-      ->transform(CLI::CheckedTransformer(styles).description(""))
-      ->type_name("ERA");
-  command.add_option("--compression", options.compression, "none, gzip or zstd")
-      ->transform(CLI::CheckedTransformer(compressions).description(""))
-      ->type_name("NAME");
+  add_choice<TraceVendor>(command, "--vendor", options.vendor,
+                          {{"nvidia", TraceVendor::nvidia}, {"amd", TraceVendor::amd}, {"cpu", TraceVendor::cpu}},
+                          "Whose GPUs, or cpu (gloo)");
+  add_choice<TraceStyle>(
+      command, "--style", options.style,
+      {{"a", TraceStyle::era_a}, {"c", TraceStyle::era_c}, {"d", TraceStyle::era_d}, {"e", TraceStyle::era_e}},
+      "Build that wrote the traces: a (2023), c (2024), d (2025), e (2026)");
+  add_choice<std::string>(command, "--compression", options.compression,
+                          {{"none", ""}, {"gzip", "gzip"}, {"zstd", "zstd"}}, "Of the traces");
   command.add_option("--seed", options.seed, "Equal seeds and options give equal bytes")->capture_default_str();
   command.add_option("--cpu-rows", options.cpu_rows_per_kernel, "Filler: cpu_op rows per kernel")
       ->capture_default_str();

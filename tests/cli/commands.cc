@@ -125,6 +125,14 @@ TEST_CASE("what cannot be understood ends the program with 2 before any work") {
   }
 }
 
+TEST_CASE("a word that an option does not know is answered with the words it knows") {
+  const Outcome r = place().run("report traces --align foo -o usage");
+  CHECK(r.code == 2);
+  CHECK(says(r.err, "--align: 'foo' is none of auto|collectives|wallclock|none\n"));
+  CHECK(says(place().run("simulate -o usage --vendor foo").err, "'foo' is none of nvidia|amd|cpu\n"));
+  CHECK_FALSE(place().has("usage"));
+}
+
 TEST_CASE("help and version end with 0 on standard output") {
   CHECK(says(place().run("--help").out, "report"));
   CHECK(place().run("report --help").code == 0);
