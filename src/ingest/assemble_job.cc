@@ -106,7 +106,7 @@ class Assembler {
       traces.push_back({result_.places[i].rank, synthetic_.count(i) > 0, files_[i].evidence.file,
                         &files_[i].evidence.distributed.groups, &files_[i].linked.groups});
     }
-    ResolvedGroups groups = resolve_groups(traces);
+    ResolvedGroups groups = resolve_groups(traces, result_.job.world_size);
     add_findings(groups.findings);
     result_.job.communicators = std::move(groups.communicators);
     for (size_t t = 0; t < kept_.size(); ++t) set_communicators(files_[kept_[t]].linked, groups.of_mention[t]);

@@ -18,7 +18,7 @@
 namespace skewscope::ingest {
 namespace {
 
-constexpr int64_t kLargestGroup = 10'000'000;  // a size beyond it is a misread number, not a list to build
+constexpr int64_t kLargestGroup = 1'000'000;  // a size beyond it is a misread number, not a list to build
 
 using Members = std::vector<Rank>;
 
@@ -45,22 +45,23 @@ Found found(Members members, int64_t size, MembersSource source) {
   return {std::move(members), static_cast<int32_t>(std::max(known, std::min(size, kLargestGroup))), source};
 }
 
-std::optional<Found> progression(int64_t start, int64_t stride, int64_t size) {
-  if (start < 0 || size < 1 || size > kLargestGroup || (stride < 1 && size > 1)) return std::nullopt;
-  if (size > 1 && stride > (kLargestGroup - start) / (size - 1)) return std::nullopt;
+// Ranks below `world` only: a misread size must not cost a long list per mention.
+std::optional<Found> progression(int64_t start, int64_t stride, int64_t size, int64_t world) {
+  if (start < 0 || start >= world || size < 1 || size > world || (stride < 1 && size > 1)) return std::nullopt;
+  if (size > 1 && stride > (world - 1 - start) / (size - 1)) return std::nullopt;
   Members members;
   for (int64_t i = 0; i < size; ++i) members.push_back(Rank(start + i * stride));
   return found(std::move(members), size, MembersSource::progression);
 }
 
 // A cut list continued as first + i * (second - first), if what is visible follows that rule.
-std::optional<Found> continued(const std::vector<int64_t>& visible, int64_t size) {
+std::optional<Found> continued(const std::vector<int64_t>& visible, int64_t size, int64_t world) {
   if (visible.size() < 2 || size < static_cast<int64_t>(visible.size())) return std::nullopt;
   const int64_t stride = visible[1] - visible[0];
   for (size_t i = 0; i < visible.size(); ++i) {
     if (visible[i] != visible[0] + static_cast<int64_t>(i) * stride) return std::nullopt;
   }
-  return progression(visible[0], stride, size);
+  return progression(visible[0], stride, size, world);
 }
 
 bool compatible(const Members& members, const RankList& visible, int64_t size) {
@@ -82,17 +83,17 @@ std::optional<Found> from_config(const TraceGroups& trace, const GroupMention& m
   return std::nullopt;
 }
 
-std::optional<Found> from_own_trace(const TraceGroups& trace, const GroupMention& mention) {
+std::optional<Found> from_own_trace(const TraceGroups& trace, const GroupMention& mention, int64_t world) {
   const RankList visible = parse_rank_list(mention.ranks);
   if (auto by_config = from_config(trace, mention, visible)) return by_config;
   const int64_t listed = static_cast<int64_t>(visible.ranks.size());
   if (!visible.cut && listed > 0 && (mention.size < 0 || mention.size == listed)) {
     return found(to_members(visible.ranks), listed, MembersSource::call_ranks);
   }
-  if (auto by_stride = progression(mention.rank_start, mention.rank_stride, mention.size)) {
+  if (auto by_stride = progression(mention.rank_start, mention.rank_stride, mention.size, world)) {
     if (compatible(by_stride->members, visible, mention.size)) return by_stride;
   }
-  return visible.cut ? continued(visible.ranks, mention.size) : std::nullopt;
+  return visible.cut ? continued(visible.ranks, mention.size, world) : std::nullopt;
 }
 
 // Mentions without members, pooled over traces.
@@ -105,7 +106,8 @@ struct Pool {
 
 class Resolver {
  public:
-  explicit Resolver(const std::vector<TraceGroups>& traces) : traces_(traces), found_(traces.size()) {}
+  Resolver(const std::vector<TraceGroups>& traces, int64_t world)
+      : traces_(traces), world_(world), found_(traces.size()) {}
 
   ResolvedGroups resolve() {
     for (size_t t = 0; t < traces_.size(); ++t) {
@@ -121,7 +123,7 @@ class Resolver {
   void resolve_alone(size_t t, size_t m) {
     const TraceGroups& trace = traces_[t];
     const GroupMention& mention = (*trace.mentions)[m];
-    found_[t][m] = from_own_trace(trace, mention);
+    found_[t][m] = from_own_trace(trace, mention, world_);
     if (found_[t][m]) {
       check_own_rank(trace, mention, *found_[t][m]);
       return;
@@ -218,6 +220,7 @@ class Resolver {
   }
 
   const std::vector<TraceGroups>& traces_;
+  const int64_t world_;
   std::vector<std::vector<std::optional<Found>>> found_;  // [trace][mention]
   std::map<PoolKey, Pool> pools_;
   ResolvedGroups result_;
@@ -239,6 +242,8 @@ RankList parse_rank_list(const std::string& text) {
   return list;
 }
 
-ResolvedGroups resolve_groups(const std::vector<TraceGroups>& traces) { return Resolver(traces).resolve(); }
+ResolvedGroups resolve_groups(const std::vector<TraceGroups>& traces, int32_t world_size) {
+  return Resolver(traces, std::min<int64_t>(world_size, kLargestGroup)).resolve();
+}
 
 }  // namespace skewscope::ingest

@@ -33,7 +33,8 @@ struct ResolvedGroups {
   Findings findings;
 };
 
-// `traces` of one job, any sessions. Result does not depend on their order but for the outer index.
-ResolvedGroups resolve_groups(const std::vector<TraceGroups>& traces);
+// `traces` of one job, any sessions. Result does not depend on their order but for the outer index. Cut lists are
+// continued inside the world only.
+ResolvedGroups resolve_groups(const std::vector<TraceGroups>& traces, int32_t world_size);
 
 }  // namespace skewscope::ingest

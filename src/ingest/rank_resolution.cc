@@ -16,7 +16,7 @@
 namespace skewscope::ingest {
 namespace {
 
-constexpr int64_t kLargestRank = 100'000'000;
+constexpr int64_t kLargestRank = 999'999;  // tables have a row for every rank below
 
 struct Claim {
   int64_t rank = -1;
@@ -58,9 +58,11 @@ class Resolver {
   void claim(size_t i, int64_t rank, std::string source) {
     if (rank < 0) return;
     if (rank > kLargestRank || (world_.exact && rank >= world_.size)) {
+      const std::string reason = world_.exact
+                                     ? " in a world of " + std::to_string(world_.size) + " (" + world_.source + ")"
+                                     : ", more than any job has";
       add_finding(result_.findings, {Severity::warning, "rank-out-of-range", evidence_[i].file, Rank(), -1, 1,
-                                     source + " gives rank " + std::to_string(rank) + " in a world of " +
-                                         std::to_string(world_.size) + " (" + world_.source + "); not used"});
+                                     source + " gives rank " + std::to_string(rank) + reason + "; not used"});
       return;
     }
     claims_[i].push_back({rank, std::move(source)});

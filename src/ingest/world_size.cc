@@ -1,24 +1,71 @@
 #include "world_size.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 namespace skewscope::ingest {
 namespace {
 
-constexpr int64_t kLargestWorld = 100'000'000;
+// Rows for every rank are made from the answer, so one misread number must not decide it alone: no job is as large as
+// the first; up to the second any answer will do, beyond it another source must come within the factor.
+constexpr int64_t kLargestWorld = 1'000'000;
+constexpr int64_t kLargestAlone = 100'000;
+constexpr int64_t kNear = 1000;
 
 using Answers = std::map<int64_t, int64_t>;  // size -> files
 
-// `answer(file)`: what one file says, -1 or 0: nothing.
-template <class Answer>
-Answers answers_of(const std::vector<RankEvidence>& evidence, Answer answer) {
+enum class Origin { stated, groups, named };
+
+struct Source {
+  Origin origin;
+  const char* name;
+  int64_t (*answer)(const RankEvidence&);  // what one file says, -1 or 0: nothing
+};
+
+constexpr Source kStated = {Origin::stated, "distributedInfo",
+                            [](const RankEvidence& file) { return file.distributed.world_size; }};
+constexpr Source kDefaultGroup = {Origin::groups, "default_pg",
+                                  [](const RankEvidence& file) { return file.default_group_size; }};
+constexpr Source kNamed = {Origin::named, "the file name",
+                           [](const RankEvidence& file) { return static_cast<int64_t>(file.name.world_size); }};
+constexpr Source kLargestGroup = {Origin::groups, "a group",
+                                  [](const RankEvidence& file) { return file.largest_group; }};
+constexpr std::array kSources = {kStated, kDefaultGroup, kNamed, kLargestGroup};
+
+// The largest answer of this source that the rest of the evidence lets pass.
+int64_t largest_believed(const std::vector<RankEvidence>& evidence, const Source& source) {
+  int64_t others = static_cast<int64_t>(evidence.size());
+  for (const RankEvidence& file : evidence) {
+    for (const Source& other : kSources) {
+      const int64_t size = other.answer(file);
+      if (other.origin != source.origin && size <= kLargestWorld) others = std::max(others, size);
+    }
+  }
+  return std::min(kLargestWorld, std::max(kLargestAlone, kNear * others));
+}
+
+Answers answers_of(const std::vector<RankEvidence>& evidence, const Source& source) {
+  const int64_t largest = largest_believed(evidence, source);
   Answers answers;
   for (const RankEvidence& file : evidence) {
-    const int64_t size = answer(file);
-    if (size > 0 && size <= kLargestWorld) ++answers[size];
+    const int64_t size = source.answer(file);
+    if (size > 0 && size <= largest) ++answers[size];
   }
   return answers;
+}
+
+void report_absurd_answers(const std::vector<RankEvidence>& evidence, Findings& findings) {
+  for (const Source& source : kSources) {
+    const int64_t largest = largest_believed(evidence, source);
+    for (const RankEvidence& file : evidence) {
+      const int64_t size = source.answer(file);
+      if (size <= largest) continue;
+      add_finding(findings, {Severity::warning, "world-size-not-believed", file.file, Rank(), -1, 1,
+                             std::string(source.name) + " says " + std::to_string(size) +
+                                 " ranks, more than any job has or far more than all else says; not believed"});
+    }
+  }
 }
 
 // 0: no answer.
@@ -32,29 +79,25 @@ int32_t most_frequent(const Answers& answers) {
 }  // namespace
 
 WorldSize world_size_of(const std::vector<RankEvidence>& evidence, Findings& findings) {
-  const auto stated = [](const RankEvidence& file) { return file.distributed.world_size; };
-  const auto default_group = [](const RankEvidence& file) { return file.default_group_size; };
-  const auto named = [](const RankEvidence& file) { return static_cast<int64_t>(file.name.world_size); };
-
-  WorldSize world{most_frequent(answers_of(evidence, stated)), "distributedInfo", true};
-  if (world.size == 0) world = {most_frequent(answers_of(evidence, default_group)), "size of default_pg", true};
+  report_absurd_answers(evidence, findings);
+  WorldSize world{most_frequent(answers_of(evidence, kStated)), "distributedInfo", true};
+  if (world.size == 0) world = {most_frequent(answers_of(evidence, kDefaultGroup)), "size of default_pg", true};
   if (world.size == 0) {
-    const Answers groups = answers_of(evidence, [](const RankEvidence& file) { return file.largest_group; });
+    const Answers groups = answers_of(evidence, kLargestGroup);
     const int32_t largest = groups.empty() ? 0 : static_cast<int32_t>(groups.rbegin()->first);
-    const int32_t by_name = most_frequent(answers_of(evidence, named));
+    const int32_t by_name = most_frequent(answers_of(evidence, kNamed));
     world = by_name >= largest ? WorldSize{by_name, "file name", true} : WorldSize{largest, "largest group", false};
   }
   if (world.size == 0) return {};
 
   for (const RankEvidence& file : evidence) {
     std::string others;
-    const auto compare = [&](int64_t size, const char* source) {
-      if (size > 0 && size != world.size) others += std::string(", ") + source + " says " + std::to_string(size);
-    };
-    compare(stated(file), "distributedInfo");
-    compare(default_group(file), "default_pg");
-    compare(named(file), "the file name");
-    if (file.largest_group > world.size) compare(file.largest_group, "a group");
+    for (const Source& source : kSources) {
+      const int64_t size = source.answer(file);
+      const bool at_least = source.name == kLargestGroup.name;  // groups smaller than the world are the rule
+      const bool differs = at_least ? size > world.size : size != world.size;
+      if (size > 0 && differs) others += std::string(", ") + source.name + " says " + std::to_string(size);
+    }
     if (others.empty()) continue;
     add_finding(findings, {Severity::warning, "world-size-disagreement", file.file, Rank(), -1, 1,
                            "world size " + std::to_string(world.size) + " by " + world.source + others});

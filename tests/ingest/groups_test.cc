@@ -18,7 +18,7 @@ ResolvedGroups resolve(const std::vector<Trace>& traces) {
   for (const Trace& trace : traces) {
     groups.push_back({Rank(trace.rank), false, "rank" + std::to_string(trace.rank), &trace.config, &trace.mentions});
   }
-  return resolve_groups(groups);
+  return resolve_groups(groups, 1'000'000);
 }
 
 std::vector<int32_t> members(const Communicator& c) {
@@ -167,5 +167,13 @@ TEST_CASE("a rank that is no member of its own group is reported: the file's ran
 TEST_CASE("a group size beyond reason does not build a list") {
   const ResolvedGroups groups = resolve({{0, {}, {{"0", "", int64_t{1} << 60, "[0, 1, ...]", 0, 1}}}});
   REQUIRE(groups.communicators.size() == 1);
+  CHECK_FALSE(groups.communicators.communicators[0].members_known());
+}
+
+TEST_CASE("a cut list is not continued beyond the world") {
+  const std::vector<GroupMention> mentions = {{"5", "", 9'000'000, "[0, 1, 2, ...]", -1, -1}};
+  const ResolvedGroups groups = resolve_groups({{Rank(0), false, "a.json", nullptr, &mentions}}, 8);
+  REQUIRE(groups.communicators.size() == 1);
+  CHECK(groups.communicators.communicators[0].members.size() == 3);
   CHECK_FALSE(groups.communicators.communicators[0].members_known());
 }

@@ -206,3 +206,29 @@ TEST_CASE("evidence takes the own rank from symmetric calls on default_pg only, 
   b.add(reduce);
   CHECK(evidence_of(b.content).symmetric_rank == -1);
 }
+
+TEST_CASE("a world far larger than all other evidence is not believed, and a finding says so") {
+  std::vector<RankEvidence> evidence = {file("a.json", 0, 100'000'000), file("b.json", 1, 100'000'000)};
+  for (RankEvidence& e : evidence) e.default_group_size = e.largest_group = 8;
+  const ResolvedRanks ranks = resolve(evidence);
+  CHECK(ranks.world_size == 8);
+  CHECK(ranks.world_size_source == "size of default_pg");
+  CHECK(count(ranks.findings, "world-size-not-believed") == 2);
+  for (RankEvidence& e : evidence) e.distributed.world_size = 900'000;
+  CHECK(resolve(evidence).world_size == 8);
+  for (RankEvidence& e : evidence) e.default_group_size = e.largest_group = 4096;
+  CHECK(resolve(evidence).world_size == 900'000);
+}
+
+TEST_CASE("a large world is believed by one word alone") {
+  CHECK(resolve({file("a.json", 5, 100'000)}).world_size == 100'000);
+  CHECK(count(resolve({file("a.json", 5, 100'000)}).findings, "world-size-not-believed") == 0);
+}
+
+TEST_CASE("a rank that no job is large enough for is not used") {
+  RankEvidence evidence = file("a.json", 99'999'999, 0);
+  const ResolvedRanks ranks = resolve({evidence});
+  CHECK(ranks.files[0].rank == Rank(0));
+  CHECK(ranks.world_size == 1);
+  CHECK(count(ranks.findings, "rank-out-of-range") == 1);
+}
