@@ -25,6 +25,7 @@ class Assembler {
     if (usable_.empty()) return Error{ErrorKind::no_input, why_nothing_is_usable()};
     keep_only_ranks();
     if (kept_.empty()) return Error{ErrorKind::no_input, "--ranks: none of the traces found has one of these ranks"};
+    if (no_step_is_left()) return Error{ErrorKind::no_input, "--steps: no trace has such a step; " + recorded_steps()};
     place_sessions();
     resolve_communicators();
     collect_findings();
@@ -68,12 +69,35 @@ class Assembler {
     result_.job.world_size = ranks.world_size;
     result_.job.world_size_source = ranks.world_size_source;
     add_findings(ranks.findings);
+    report_useless_map(evidence);
+  }
+
+  void report_useless_map(const std::vector<RankEvidence>& evidence) {
+    const bool used = std::any_of(evidence.begin(), evidence.end(),
+                                  [&](const RankEvidence& file) { return overrides_.from_map(file.file) >= 0; });
+    if (!overrides_.has_map() || used) return;
+    result_.job.findings.push_back({Severity::warning, "rank-map-no-match", "", Rank(), -1, 1,
+                                    "no path in --rank-map is a trace that was read; other sources decide the ranks"});
   }
 
   void keep_only_ranks() {
     for (const size_t i : usable_) {
       if (only_ranks_.empty() || only_ranks_.count(result_.places[i].rank.value) > 0) kept_.push_back(i);
     }
+  }
+
+  bool no_step_is_left() const {
+    return std::all_of(kept_.begin(), kept_.end(), [&](size_t i) {
+      return files_[i].steps_before_filter.has_value() && files_[i].linked.trace.steps.empty();
+    });
+  }
+
+  std::string recorded_steps() const {
+    std::set<int64_t> steps;
+    for (const size_t i : kept_)
+      steps.insert(files_[i].steps_before_filter->begin(), files_[i].steps_before_filter->end());
+    if (steps.empty()) return "none is recorded (ProfilerStep#N)";
+    return "recorded are steps from " + std::to_string(*steps.begin()) + " to " + std::to_string(*steps.rbegin());
   }
 
   void place_sessions() {

@@ -195,13 +195,15 @@ class ZstdSource : public ByteSource {
 }  // namespace
 
 Result<std::unique_ptr<ByteSource>> open_byte_source(const std::string& file) {
+  // Asked before opening, which would wait for the writer of a pipe.
+  struct stat status {};
+  if (::stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return Error{ErrorKind::no_input,
+                 file + (S_ISDIR(status.st_mode) ? ": is a directory" : ": is not a regular file")};
+  }
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return Error{ErrorKind::no_input, file + ": " + std::strerror(errno)};
   auto opened = std::make_unique<File>(descriptor);
-  struct stat status {};
-  if (::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
-    return Error{ErrorKind::no_input, file + ": is a directory"};
-  }
   std::string magic(4, '\0');
   magic.resize(opened->read(magic.data(), magic.size()));
   if (opened->failed()) return Error{ErrorKind::no_input, file + ": " + std::strerror(errno)};

@@ -31,7 +31,8 @@ bool is_report_directory(const fs::path& folder) {
 
 // Documents of ours beside traces (truth.json of `simulate`, a loose report.json) name their schema at the head.
 bool is_own_document(const fs::path& file) {
-  if (!has_suffix(file.filename().string(), ".json")) return false;
+  std::error_code unreadable;
+  if (!has_suffix(file.filename().string(), ".json") || !fs::is_regular_file(file, unreadable)) return false;
   std::ifstream in(file, std::ios::binary);
   std::string head(256, '\0');
   in.read(head.data(), static_cast<std::streamsize>(head.size()));

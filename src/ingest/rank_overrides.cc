@@ -30,6 +30,12 @@ std::string trimmed(const std::string& text) {
 std::string normal(const std::string& path) { return std::filesystem::path(path).lexically_normal().string(); }
 
 Result<std::map<std::string, int32_t>> read_map(const std::string& file) {
+  // A device or pipe might never end, or never begin.
+  std::error_code failed;
+  const std::filesystem::file_status status = std::filesystem::status(file, failed);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return usage("--rank-map: " + file + " is not a regular file");
+  }
   std::ifstream in(file);
   if (!in) return usage("--rank-map: cannot read " + file);
   std::map<std::string, int32_t> ranks;

@@ -20,6 +20,7 @@ class RankOverrides {
   int32_t from_map(const std::string& path) const;
   // The number the group matched in the path; -1: no match, or no number.
   int32_t from_regex(const std::string& path) const;
+  bool has_map() const { return !ranks_.empty(); }
   bool has_regex() const { return rank_group_ > 0; }
 
  private:

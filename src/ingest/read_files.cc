@@ -98,6 +98,10 @@ ReadFile link_file(FileContent content, const IngestOptions& options) {
   file.events = content.events;
   file.evidence = evidence_of(content);
   file.evidence.name = read_file_name(content.file);
+  if (options.steps) {
+    file.steps_before_filter.emplace();
+    for (const StepRow& step : content.steps) file.steps_before_filter->push_back(step.number);
+  }
   file.linked = link_calls(std::move(content), options.steps);
   file.evidence.first_event = file.linked.trace.first_event;
   file.evidence.last_event = file.linked.trace.last_event;

@@ -1,6 +1,7 @@
 // All files of a job, read and linked in parallel; nothing here knows which rank a file is.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct ReadFile {
   int64_t bytes = 0, events = 0;
   RankEvidence evidence;
   LinkedTrace linked;
+  std::optional<std::vector<int64_t>> steps_before_filter;  // numbers; given where --steps is
 };
 
 // What of one file's content the job needs, linked; the rest is dropped.

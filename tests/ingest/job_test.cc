@@ -1,4 +1,6 @@
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 
 #include "content_builder.h"
 #include "src/ingest/assemble_job.h"
@@ -23,11 +25,12 @@ ContentBuilder rank_file(const std::string& file, int64_t rank, int64_t world, c
   return b;
 }
 
-Result<AssembledJob> assemble(std::vector<ContentBuilder> builders, const std::vector<int32_t>& only_ranks = {}) {
+Result<AssembledJob> assemble(std::vector<ContentBuilder> builders, const std::vector<int32_t>& only_ranks = {},
+                              const IngestOptions& options = {}) {
   std::vector<ReadFile> files;
-  for (ContentBuilder& b : builders) files.push_back(link_file(std::move(b.content), {}));
+  for (ContentBuilder& b : builders) files.push_back(link_file(std::move(b.content), options));
   judge_files(files);
-  const auto overrides = RankOverrides::make("", "");
+  const auto overrides = RankOverrides::make(options.rank_map, "");
   REQUIRE(overrides.ok());
   Result<AssembledJob> assembled = assemble_job(files, overrides.value(), only_ranks);
   if (assembled.ok()) CHECK(check_invariants(assembled.value().job).empty());
@@ -196,4 +199,34 @@ TEST_CASE("numbers are written as ranges, many of them counted") {
   CHECK(as_ranges({3}) == "3");
   CHECK(as_ranges({0, 1, 2, 5, 7, 8}) == "0-2, 5, 7-8");
   CHECK(as_ranges({0, 2, 4, 6, 7}, 2) == "0, 2 and 3 more");
+}
+
+TEST_CASE("the option --steps without any such step is no_input and names the steps that were recorded") {
+  const auto with_steps = [](std::pair<int64_t, int64_t> wanted) {
+    ContentBuilder b = rank_file("a.json", 0, 1, "0", "[0]", 1);
+    b.step(100, 0, 50);
+    b.step(101, 50, 50);
+    IngestOptions options;
+    options.steps = wanted;
+    return assemble(files(std::move(b)), {}, options);
+  };
+  CHECK(with_steps({101, 102}).ok());
+  const auto none = with_steps({1000, 2000});
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.error().kind == ErrorKind::no_input);
+  CHECK(none.error().message.find("from 100 to 101") != std::string::npos);
+}
+
+TEST_CASE("a rank map that names none of the traces is a finding") {
+  const std::string map = (std::filesystem::temp_directory_path() / "skewscope_useless_map.csv").string();
+  IngestOptions options;
+  options.rank_map = map;
+  const auto codes_with = [&](const std::string& row) {
+    std::ofstream(map) << row;
+    const auto assembled = assemble(files(rank_file("a.json", 0, 2, "0", "[0, 1]", 2)), {}, options);
+    std::filesystem::remove(map);
+    return find(assembled.value().job.findings, "rank-map-no-match") != nullptr;
+  };
+  CHECK(codes_with("other.json,1\n"));
+  CHECK_FALSE(codes_with("a.json,1\n"));
 }

@@ -72,3 +72,12 @@ TEST_CASE("a path as long as the system allows does not exhaust the stack") {
   REQUIRE(overrides.ok());
   CHECK(overrides.value().from_regex(std::string(1'000'000, 'a') + "7") == -1);
 }
+
+TEST_CASE("a rank map that is a folder or a device is a usage error") {
+  for (const char* map : {"/", "/dev/zero"}) {
+    const auto overrides = RankOverrides::make(map, "");
+    REQUIRE_FALSE(overrides.ok());
+    CHECK(overrides.error().kind == ErrorKind::usage);
+    CHECK(overrides.error().message.find("not a regular file") != std::string::npos);
+  }
+}
