@@ -94,8 +94,7 @@ void add_clock_doubt(const Rooms& rooms, Findings& out) {
   const auto middle = waits.begin() + (std::ssize(waits) - 1) / 2;
   std::nth_element(waits.begin(), middle, waits.end());
   out.push_back(finding(Severity::warning, kInconclusiveClocks, doubtful,
-                        fmt::format("the split is inconclusive: the clocks' error bars (+-{}) exceed most waits "
-                                    "(median {})",
+                        fmt::format("the split is inconclusive: clocks err by +-{}, median wait {}",
                                     human_duration(worst), human_duration(*middle))));
 }
 
