@@ -29,6 +29,27 @@ size_t array_of_key(std::string_view text, std::string_view quoted_key, size_t f
   return std::string_view::npos;
 }
 
+// Whether the bracket that closes the events is in `text`, which begins at an event boundary.
+bool closes_events(std::string_view text) {
+  int64_t depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); i++) {
+    const char c = text[i];
+    if (in_string) {
+      i += c == '\\';
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      depth++;
+    } else if (c == '}' || c == ']') {
+      if (depth == 0) return c == ']';
+      depth--;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void TextBuffer::reserve(size_t capacity) {
@@ -70,11 +91,16 @@ bool ChunkCutter::find_events() {
   size_t searched = 0;
   std::string first_text;  // of a head that is too long to keep
   while (read_head_block()) {
-    if (searched == 0 && head_.starts_with("\xef\xbb\xbf"sv)) head_.replace(0, 3, "   ");
-    const size_t first = head_.find_first_not_of(" \t\r\n");
-    if (first == std::string::npos) continue;
-    if (first_text.empty() && head_[first] == '[') return start_bare_array();
-    if (first_text.empty() && head_[first] != '{') return false;
+    if (first_text.empty()) {
+      if (searched == 0 && head_.starts_with("\xef\xbb\xbf"sv)) head_.replace(0, 3, "   ");
+      const size_t first = head_.find_first_not_of(" \t\r\n");
+      if (first == std::string::npos) {
+        head_.clear();
+        continue;
+      }
+      if (head_[first] == '[') return start_bare_array();
+      if (head_[first] != '{') return false;
+    }
     size_t key_at = 0;
     const size_t open = array_of_key(head_, "\"traceEvents\"", searched, key_at);
     if (open != std::string::npos) {
@@ -84,7 +110,7 @@ bool ChunkCutter::find_events() {
       return true;
     }
     size_t nodes_at = 0;
-    if (first_text.empty() && array_of_key(head_, "\"nodes\"", 0, nodes_at) != std::string::npos &&
+    if (first_text.empty() && array_of_key(head_, "\"nodes\"", searched, nodes_at) != std::string::npos &&
         head_.find("\"schema\"") < nodes_at) {
       execution_trace_ = true;
       return false;
@@ -121,12 +147,14 @@ bool ChunkCutter::next(ChunkText& chunk) {
     if (at_end_) return chunk.size() > 0;
     const size_t cut = last_event_boundary(chunk.view(), searched);
     if (cut != std::string_view::npos && cut > 0) {
+      behind_events_ = false;
       carry_ = chunk.view().substr(cut);
       chunk.resize(cut);
       return true;
     }
     // A boundary may straddle the end of what was searched.
     searched = chunk.size() > kOverlap ? chunk.size() - kOverlap : 0;
+    if (behind_events_) return cut_tail(chunk);
     if (!grow_or_skip(chunk)) return false;
   }
 }
@@ -136,7 +164,19 @@ bool ChunkCutter::grow_or_skip(ChunkText& chunk) {
     chunk.reserve(std::min(2 * chunk.capacity(), std::max(settings_.largest_chunk_bytes, chunk.capacity() + 1)));
     return true;
   }
-  return skip_to_boundary(chunk);
+  behind_events_ = closes_events(chunk.view());
+  return behind_events_ || skip_to_boundary(chunk);
+}
+
+// Other keys follow the events, in pieces as they come. The parser may not keep blanks and commas at the end of a
+// chunk.
+bool ChunkCutter::cut_tail(ChunkText& chunk) {
+  const size_t cut = chunk.view().find_last_not_of(" \t\r\n,") + 1;
+  if (cut > 0) {
+    carry_ = chunk.view().substr(cut);
+    chunk.resize(cut);
+  }
+  return true;
 }
 
 bool ChunkCutter::skip_to_boundary(ChunkText& chunk) {

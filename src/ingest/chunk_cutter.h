@@ -61,7 +61,8 @@ class ChunkCutter {
   bool bare_array() const { return bare_array_; }
   bool execution_trace() const { return execution_trace_; }
 
-  // The next chunk: whole events and the commas between them, or the rest of the file. False at the end.
+  // The next chunk: whole events and the commas between them, a piece of what follows the events, or the rest of the
+  // file. False at the end.
   bool next(ChunkText& chunk);
   // Uncompressed bytes read so far.
   int64_t bytes() const { return bytes_; }
@@ -76,6 +77,7 @@ class ChunkCutter {
   bool start_bare_array();
   void fill(TextBuffer& chunk);
   bool grow_or_skip(ChunkText& chunk);
+  bool cut_tail(ChunkText& chunk);
   bool skip_to_boundary(ChunkText& chunk);
 
   ByteSource& source_;
@@ -85,6 +87,7 @@ class ChunkCutter {
   int64_t bytes_ = 0;
   int64_t skipped_bytes_ = 0, first_skipped_ = -1;
   bool bare_array_ = false, execution_trace_ = false, at_end_ = false;
+  bool behind_events_ = false;  // the events were closed, and none was seen since
 };
 
 }  // namespace skewscope::ingest

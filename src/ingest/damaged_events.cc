@@ -57,28 +57,33 @@ bool EventParser::repair_one(const DamagedEvent& event, bool backslash_ends, Chu
 
 size_t EventParser::parse_damaged(std::string_view text, size_t from, int64_t offset, bool last, ChunkRows& rows) {
   tokens_live_on_ = false;
-  if (const size_t second = text.find("\"traceEvents\"", from); second != kNowhere) {
-    rows.defects.add(Defect::interleaved_files, offset + static_cast<int64_t>(second));
-  }
+  // Text is looked through once however many events it holds: only up to where this call stops, and for the next
+  // boundary only behind the last one found.
+  const auto stop_at = [&](size_t end) {
+    const size_t second = text.substr(0, end).find("\"traceEvents\"", from);
+    if (second != kNowhere) rows.defects.add(Defect::interleaved_files, offset + static_cast<int64_t>(second));
+    return end;
+  };
+  size_t boundary = 0;
   // The cutter saw the end of every event before the last comma; the file may end inside one.
   const size_t end_of_events = last ? text.size() : text.find_last_not_of(" \t\r\n,") + 1;
   for (size_t at = from; (at = text.find_first_not_of(" \t\r\n,", at)) < text.size();) {
     const int64_t place = offset + static_cast<int64_t>(at);
-    if (text[at] == ']') return at + 1;
+    if (text[at] == ']') return stop_at(at + 1);
     if (text[at] != '{') {
       const size_t next = resume_after(text, at);
       rows.defects.add(Defect::skipped_bytes, place, static_cast<int64_t>(next - at));
       at = next;
       continue;
     }
-    const size_t boundary = next_event_boundary(text, at + 1);
+    if (boundary <= at) boundary = next_event_boundary(text, at + 1);
     const DamagedEvent event = {text, at, std::min(boundary, end_of_events), boundary == kNowhere && last};
     offset_ = place;
     RepairedEvent repaired;
     bool read = repair_one(event, false, rows, repaired);
     if (!read && event.cut_off && !repaired.closed && repaired.end == event.limit) {
       rows.defects.add(Defect::truncated_file, place);
-      return kNowhere;
+      return stop_at(kNowhere);
     }
     if (!read) read = repair_one(event, true, rows, repaired);
     if (!read) {
@@ -91,7 +96,7 @@ size_t EventParser::parse_damaged(std::string_view text, size_t from, int64_t of
     if (repaired.brackets > 0) rows.defects.add(Defect::mismatched_braces, place, repaired.brackets);
     at = repaired.end;
   }
-  return kNowhere;
+  return stop_at(kNowhere);
 }
 
 }  // namespace skewscope::ingest

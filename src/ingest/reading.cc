@@ -32,6 +32,26 @@ void count_source_end(const ByteSource& source, int64_t bytes, DefectCounts& def
   }
 }
 
+// Whether `text`, which follows the events of one trace, ends that trace and leads to the events of another.
+bool leads_to_second_document(std::string_view text, bool bare_array) {
+  size_t depth = bare_array ? 0 : 1, at = 0;
+  for (bool in_string = false; at < text.size() && depth > 0; at++) {
+    const char c = text[at];
+    if (c == '"') in_string = !in_string;
+    if (in_string) {
+      at += c == '\\';
+    } else if (c == '{' || c == '[') {
+      depth++;
+    } else if (c == '}' || c == ']') {
+      depth--;
+    }
+  }
+  const size_t next = depth > 0 ? std::string_view::npos : text.find_first_not_of(" \t\r\n", at);
+  if (next == std::string_view::npos) return false;
+  if (bare_array) return text[next] == '[';
+  return text[next] == '{' && text.find("\"traceEvents\"", next) != std::string_view::npos;
+}
+
 }  // namespace
 
 FileContent unreadable_content(const std::string& file, const std::string& reason) {
@@ -70,11 +90,14 @@ void Reading::start(const ChunkCutter& cutter) {
 
 void Reading::append(const ChunkText& chunk, const ChunkRows& rows, size_t events_end) {
   events_found_ = true;
-  if (events_closed_) return append_tail(chunk, 0);
-  append_rows_of(rows);
-  if (events_end == std::string_view::npos) return;
-  events_closed_ = true;
-  append_tail(chunk, events_end);
+  size_t from = 0;
+  if (!events_closed_) {
+    append_rows_of(rows);
+    if (events_end == std::string_view::npos) return;
+    events_closed_ = true;
+    from = events_end;
+  }
+  append_tail(chunk, from);
 }
 
 void Reading::append_rows_of(const ChunkRows& rows) {
@@ -93,16 +116,27 @@ void Reading::append_rows_of(const ChunkRows& rows) {
 
 // Text behind the events: other keys, or, where a second writer or a stray bracket closed them too early, more events.
 void Reading::append_tail(const ChunkText& chunk, size_t from) {
+  if (second_document_) return;
   const std::string_view text = chunk.view();
-  if (tail_.empty()) tail_offset_ = chunk.offset + static_cast<int64_t>(from);
-  const size_t event = std::min(text.find("{\"ph\"", from), next_event_boundary(text, from));
-  if (event != std::string_view::npos) {
+  size_t plain = text.find("{\"ph\"", from), boundary = next_event_boundary(text, from);
+  while (true) {
+    if (tail_.empty()) tail_offset_ = chunk.offset + static_cast<int64_t>(from);
+    const size_t event = std::min(plain, boundary);
+    if (event == std::string_view::npos) break;
     defects_.add(Defect::interleaved_files, chunk.offset + static_cast<int64_t>(event));
-    events_closed_ = false;
+    tail_ += text.substr(from, event - from);
+    if (leads_to_second_document(tail_, bare_array_)) {
+      second_document_ = true;  // one file is one rank: the first trace is kept, whole
+      return;
+    }
     tail_.clear();
     ChunkRows rows;
-    const size_t end = parser_.parse_damaged(text, event, chunk.offset, chunk.last, rows);
-    return append(chunk, rows, end);
+    from = parser_.parse_damaged(text, event, chunk.offset, chunk.last, rows);
+    append_rows_of(rows);
+    events_closed_ = from != std::string_view::npos;
+    if (!events_closed_) return;
+    if (plain < from) plain = text.find("{\"ph\"", from);
+    if (boundary < from) boundary = next_event_boundary(text, from);
   }
   tail_ += text.substr(from, kLargestTail - std::min(kLargestTail, tail_.size()));
 }

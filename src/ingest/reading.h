@@ -69,7 +69,7 @@ class Reading {
   int64_t taken_ = 0;
   int64_t launches_seen_ = 0;
   bool events_found_ = false, events_closed_ = false, object_closed_ = false, bare_array_ = false;
-  bool over_budget_ = false;
+  bool over_budget_ = false, second_document_ = false;
   std::string tail_;
   int64_t tail_offset_ = 0;
   EventParser parser_;

@@ -46,11 +46,11 @@ class EventRepair {
   EventRepair(std::string_view text, bool backslash_ends, TextBuffer& clean)
       : text_(text), backslash_ends_(backslash_ends), clean_(clean) {
     clean_.clear();
-    clean_.reserve(2 * text.size() + kDeepest + 64);
   }
 
   RepairedEvent run(size_t begin) {
     at_ = begin;
+    clean_.reserve(2 * (text_.size() - begin) + kDeepest + 64);
     while (at_ < text_.size() && !result_.closed) {
       const char c = text_[at_];
       if (c == '"') {

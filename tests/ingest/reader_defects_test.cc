@@ -1,7 +1,11 @@
 // One sentence per defect of kineto-format.md, section 13: what is kept, what is counted, and where.
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
+#include <chrono>
 
 #include "reader_support.h"
+#include "skewscope/ingest.h"
 
 using namespace skewscope;
 using namespace skewscope::ingest;
@@ -160,10 +164,21 @@ TEST_CASE("two processes that wrote into one file: events are kept, the rank is 
   CHECK(count_of(content, "interleaved-files") >= 1);
 }
 
-TEST_CASE("two traces one behind the other are both read, the rank is doubtful") {
-  const FileContent content = read_text(trace_of(kFirst) + "\n" + trace_of(kLast));
-  CHECK(names(content) == Names{"first", "last"});
-  CHECK(count_of(content, "interleaved-files") >= 1);
+TEST_CASE("of two traces one behind the other the first is kept, with its head and its tail") {
+  const auto with_rank = [](const std::string& events, const std::string& rank) {
+    return trace_of(events, "", R"(, "distributedInfo": {"rank": )" + rank + R"(, "world_size": 2})");
+  };
+  const std::string text = with_rank(kFirst, "0") + "\n" + with_rank(kLast, "1");
+  for (const size_t chunk_bytes : {64, 1 << 20}) {
+    ReadSettings settings;
+    settings.chunk_bytes = chunk_bytes;
+    const FileContent content = read_text(text, settings);
+    CHECK(names(content) == Names{"first"});
+    CHECK(content.kind == ContentKind::rank_trace);
+    CHECK(content.distributed.rank == 0);
+    CHECK(count_of(content, "interleaved-files") >= 1);
+    CHECK(count_of(content, "truncated-file") == 0);
+  }
 }
 
 TEST_CASE("damage in the head or the tail does not cost the events") {
@@ -194,4 +209,49 @@ TEST_CASE("a limit on memory stops the reading with an error that says what to d
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().kind == ErrorKind::resource_limit);
   CHECK(result.error().message.find("--memory-limit") != std::string::npos);
+}
+
+TEST_CASE("text without a single end is read in time that grows with its size alone") {
+  const auto repeated = [](const std::string& what, size_t times) {
+    std::string text;
+    for (size_t i = 0; i < times; i++) text += what;
+    return text;
+  };
+  const auto seconds_to_read = [](const std::string& text) {
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(read_any(text).gpu.empty());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  // Each took minutes where the text was looked through again and again.
+  CHECK(seconds_to_read("{" + std::string(32 << 20, ' ')) < 10);
+  CHECK(seconds_to_read(std::string(32 << 20, ' ') + "{}") < 10);
+  CHECK(seconds_to_read("{\"traceEvents\":[" + repeated("{\"ph\":\"X\",", 200'000)) < 10);
+}
+
+TEST_CASE("a named pipe or a device in place of a trace is unreadable, and nobody waits for it") {
+  const std::string pipe = (std::filesystem::temp_directory_path() / "skewscope_pipe.json").string();
+  std::filesystem::remove(pipe);
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero")}) {
+    MemoryBudget budget(0);
+    const FileContent content = read_trace_file(path, budget).value();
+    CHECK(content.kind == ContentKind::not_a_trace);
+    CHECK(count_of(content, "unreadable-file") == 1);
+  }
+  CHECK(discover_files({pipe.substr(0, pipe.size() - 6) + "*.json"}).ok());
+  std::filesystem::remove(pipe);
+}
+
+TEST_CASE("more text behind the events than a chunk holds is read, and nothing of it skipped") {
+  std::string groups = R"({"pg_name": "0", "pg_desc": "default_pg", "pg_size": 8, "ranks": []})";
+  while (groups.size() < 3 << 20)
+    groups += R"(,   {"pg_name": "1", "pg_desc": "a, ], b", "pg_size": 2, "ranks": [0, 1]})";
+  const std::string tail = R"(, "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "pg_config": [)" +
+                           groups + "]}, \"last\": [" + std::string(3 << 19, ' ') + "1]";
+  const FileContent content = read_any(trace_of(kFirst + ",\n" + kLast, "", tail));
+  CHECK(names(content) == Names{"first", "last"});
+  CHECK(content.distributed.rank == 3);
+  CHECK(content.distributed.world_size == 8);
+  CHECK(content.distributed.groups.size() > 30'000);
+  CHECK(content.findings.empty());
 }
