@@ -76,7 +76,8 @@ struct Winner {
 
 // The densest window at `width`, and then narrower ones inside it as far as the votes follow: calls may stand closer
 // together than the width, and then it holds several shifts. Nothing where narrower windows inside tie.
-std::optional<Peak> narrowed(const std::vector<int64_t>& all, Peak peak, int64_t width) {
+std::optional<Peak> narrowed(const std::vector<int64_t>& all, Peak peak, int64_t width, int64_t tolerance_ns) {
+  if (tolerance_ns >= width) return peak;  // calls stand four widths apart: the window holds one shift
   for (const int64_t narrow : kWindows) {
     if (narrow >= width) continue;
     const auto low = std::lower_bound(all.begin(), all.end(), peak.offset_ns - 2 * width);
@@ -93,17 +94,17 @@ std::optional<Peak> narrowed(const std::vector<int64_t>& all, Peak peak, int64_t
 }
 
 // Among offsets that a synchronised host may show, one that none of the others comes near.
-std::optional<Peak> wall_clock_peak(const std::vector<int64_t>& all, int64_t width) {
+std::optional<Peak> wall_clock_peak(const std::vector<int64_t>& all, int64_t width, int64_t tolerance_ns) {
   const auto low = std::lower_bound(all.begin(), all.end(), -kWallClockBad);
   const auto high = std::upper_bound(all.begin(), all.end(), kWallClockBad);
   const std::vector<int64_t> near(low, high);
   const Peak best = densest(near, width, std::nullopt);
   if (best.votes < kLeastVotes || std::llabs(best.offset_ns) > kWallClockGood) return std::nullopt;
   if (best.votes < 2 * densest(near, width, best.offset_ns).votes) return std::nullopt;
-  return narrowed(near, best, width);
+  return narrowed(near, best, width, tolerance_ns);
 }
 
-Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns) {
+Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, int64_t tolerance_ns) {
   std::vector<int64_t> all, same_step;
   for (const Vote& vote : votes) {
     if (prior_ns && std::llabs(vote.offset_ns - *prior_ns) > kPriorSlack) continue;
@@ -114,7 +115,7 @@ Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns) {
   for (const int64_t width : kWindows) {
     const Peak best = densest(all, width, std::nullopt);
     if (best.votes < 2 * densest(all, width, best.offset_ns).votes) continue;
-    const std::optional<Peak> peak = narrowed(all, best, width);
+    const std::optional<Peak> peak = narrowed(all, best, width, tolerance_ns);
     if (!peak) continue;
     if (prior_ns) return {*peak, ShiftEvidence::prior};
     const bool proven = peak->votes >= kLeastVotes || std::llabs(peak->offset_ns) <= kLonelyWallClock;
@@ -125,9 +126,9 @@ Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns) {
     const Peak best = densest(all, width, std::nullopt);
     const Peak steps = densest(same_step, width, std::nullopt);
     if (steps.votes >= kLeastVotes && 10 * steps.votes >= 9 * best.votes) {
-      if (const auto peak = narrowed(same_step, steps, width)) return {*peak, ShiftEvidence::step};
+      if (const auto peak = narrowed(same_step, steps, width, tolerance_ns)) return {*peak, ShiftEvidence::step};
     }
-    if (const auto peak = wall_clock_peak(all, width)) return {*peak, ShiftEvidence::fingerprint};
+    if (const auto peak = wall_clock_peak(all, width, tolerance_ns)) return {*peak, ShiftEvidence::fingerprint};
   }
   return {{}, ShiftEvidence::ambiguous};
 }
@@ -244,17 +245,17 @@ int64_t join_tolerance_ns(const MemberCalls& calls) {
 ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns) {
   if (hub.empty() || member.empty()) return {};
   const CallsBySignature index = by_signature(hub);
+  const int64_t tolerance = join_tolerance_ns(hub);
   Winner winner;
   size_t center = 0;
   for (const size_t quarter : {2U, 1U, 3U}) {  // the middle is most likely inside the other's window
     center = member.size() * quarter / 4;
-    winner = judge(collect_votes(hub, index, member, center), prior_ns);
+    winner = judge(collect_votes(hub, index, member, center), prior_ns, tolerance);
     if (winner.evidence != ShiftEvidence::none && winner.evidence != ShiftEvidence::ambiguous) break;
   }
   if (winner.evidence == ShiftEvidence::none || winner.evidence == ShiftEvidence::ambiguous) {
     return {winner.evidence, {}, 0};
   }
-  const int64_t tolerance = join_tolerance_ns(hub);
   std::vector<ClockTie> ties;
   track(hub, index, member, center, 1, winner.peak.offset_ns, tolerance, ties);
   if (center > 0) track(hub, index, member, center - 1, -1, winner.peak.offset_ns, tolerance, ties);
