@@ -5,6 +5,7 @@
 #include "file_name_rank.h"
 
 #include <array>
+#include <cctype>
 #include <filesystem>
 #include <regex>
 #include <string_view>
@@ -84,6 +85,21 @@ void find_rank(const std::string& name, FileNameFacts& facts) {
   }
 }
 
+// SGLang, vLLM and verl spell a coordinate alike: dimension, perhaps a hyphen, number. Two answers are none.
+void find_coordinates(const std::string& name, Coordinates& coordinates) {
+  static const std::regex kCoordinate(R"((?:^|[-_.])(tp|cp|dp|pp)(?:[-_]?rank)?[-_]?(\d+)(?=[-_.]|$))",
+                                      std::regex::icase);
+  std::array<bool, 4> doubted{};
+  for (std::sregex_iterator hit(name.begin(), name.end(), kCoordinate), end; hit != end; ++hit) {
+    const size_t dimension = std::string_view("tcdp").find(static_cast<char>(std::tolower((*hit)[1].str()[0])));
+    const std::array<int32_t*, 4> numbers = {&coordinates.tp, &coordinates.cp, &coordinates.dp, &coordinates.pp};
+    const int32_t number = small_number((*hit)[2].str());
+    int32_t& known = *numbers[dimension];
+    if (known >= 0 && known != number) doubted[dimension] = true;
+    known = doubted[dimension] ? -1 : number;
+  }
+}
+
 // Folder first: it is the same for all ranks by construction.
 void find_capture(const std::filesystem::path& path, const std::string& name, FileNameFacts& facts) {
   static const std::regex kFolder(R"(^(iteration|step)[-_]?(\d+)$)");
@@ -125,6 +141,7 @@ FileNameFacts read_file_name(const std::string& path) {
   const std::string name = without_suffix(file);
   FileNameFacts facts;
   find_rank(name, facts);
+  find_coordinates(name, facts.coordinates);
   find_capture(whole, name, facts);
   static const std::regex kWorker(R"(^(.+)\.\d{9,}\.pt\.trace\.json)");
   if (std::smatch hit; std::regex_search(file, hit, kWorker)) facts.worker = hit[1].str();

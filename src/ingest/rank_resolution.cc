@@ -2,15 +2,18 @@
 // pids, an on-demand trace claims the root's rank where its first collective was a broadcast, renamed files keep old
 // numbers. Idea: list every source's answer per file in order of trust, take the first, and report each later one that
 // differs. Two sources are only as good as the set of files: claims of on-demand traces count while no two overlapping
-// captures claim the same number; local ranks count when they are unique, or hosts tell the nodes apart. Source:
-// kineto-format.md, sections 8 and 12.
+// captures claim the same number; parallel coordinates count when they fit the world size (rank_coordinates.h); local
+// ranks count when they are unique, or hosts tell the nodes apart. Source: kineto-format.md, sections 8 and 12.
 #include "rank_resolution.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
+#include "group_members.h"
+#include "rank_coordinates.h"
 #include "world_size.h"
 
 namespace skewscope::ingest {
@@ -37,6 +40,13 @@ bool tells_own_rank(const FileContent& content, const CommArgs& args) {
   return kind && symmetric(*kind);
 }
 
+// The members of a call's group, where they are all listed.
+void add_call_group(const FileContent& content, const CommArgs& args, std::vector<std::vector<int64_t>>& groups) {
+  if (!args.group_ranks.known()) return;
+  RankList list = parse_rank_list(std::string(content.strings.view(args.group_ranks)));
+  if (!list.cut && static_cast<int64_t>(list.ranks.size()) == args.group_size) groups.push_back(std::move(list.ranks));
+}
+
 class Resolver {
  public:
   Resolver(const std::vector<RankEvidence>& evidence, const RankOverrides& overrides)
@@ -46,6 +56,7 @@ class Resolver {
     world_ = world_size_of(evidence_, result_.findings);
     find_doubted_claims();
     for (size_t i = 0; i < evidence_.size(); ++i) collect_claims(i);
+    add_coordinates();
     add_local_ranks();
     for (size_t i = 0; i < evidence_.size(); ++i) result_.files.push_back(first_claim(i));
     number_the_rest();
@@ -114,6 +125,32 @@ class Resolver {
     if (file.name.rank >= 0) claim(i, file.name.rank, "file name " + file.name.rule);
   }
 
+  // Ahead of local ranks: what fits the world size is proven by more than what is merely unique.
+  void add_coordinates() {
+    std::vector<int64_t> known;
+    bool wanted = false;
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      known.push_back(claims_[i].empty() ? -1 : claims_[i].front().rank);
+      wanted = wanted || (claims_[i].empty() && evidence_[i].name.coordinates.any());
+    }
+    if (!wanted) return;
+    const CoordinateRanks ranks = ranks_by_coordinates(evidence_, known, world_.size, result_.findings);
+    coordinates_refuted_ = ranks.refuted;
+    for (size_t i = 0; i < ranks.of_file.size(); ++i) {
+      if (claims_[i].empty()) claim(i, ranks.of_file[i], ranks.source);
+    }
+  }
+
+  // One coordinate is a local rank only where the files do not differ in another, and content does not contradict.
+  bool coordinate_may_be_local() const {
+    std::set<std::tuple<int32_t, int32_t, int32_t>> others;
+    for (const RankEvidence& file : evidence_) {
+      const Coordinates& c = file.name.coordinates;
+      if (c.any()) others.emplace(c.cp, c.dp, c.pp);
+    }
+    return !coordinates_refuted_ && others.size() < 2;
+  }
+
   // Local ranks that differ between all files without a better source are ranks of one node, or coordinates of one
   // dimension. Else every host is a node, in the order of names: a guess, and said so.
   void add_local_ranks() {
@@ -121,8 +158,10 @@ class Resolver {
     std::set<int32_t> locals;
     std::set<std::string> hosts;
     int32_t gpus = 0;
+    const bool by_coordinate = coordinate_may_be_local();
     for (size_t i = 0; i < evidence_.size(); ++i) {
-      if (!claims_[i].empty() || evidence_[i].name.local_rank < 0) continue;
+      const FileNameFacts& name = evidence_[i].name;
+      if (!claims_[i].empty() || name.local_rank < 0 || (name.coordinates.any() && !by_coordinate)) continue;
       files.push_back(i);
       locals.insert(evidence_[i].name.local_rank);
       hosts.insert(evidence_[i].host);
@@ -201,6 +240,7 @@ class Resolver {
   const RankOverrides& overrides_;
   WorldSize world_;
   std::vector<bool> doubted_;
+  bool coordinates_refuted_ = false;
   std::vector<std::vector<Claim>> claims_;  // per file, most trusted first
   ResolvedRanks result_;
 };
@@ -218,6 +258,7 @@ RankEvidence evidence_of(const FileContent& content) {
     evidence.largest_group = std::max(evidence.largest_group, size);
     if (group.description == "default_pg") evidence.default_group_size = size;
   }
+  std::set<StringId> lists;
   bool unique = true;
   for (const CommArgs& args : content.comm_args) {
     if (content.strings.view(args.collective_name) != "wait") {
@@ -225,6 +266,7 @@ RankEvidence evidence_of(const FileContent& content) {
       if (content.strings.view(args.group_description) == "default_pg") {
         evidence.default_group_size = std::max(evidence.default_group_size, args.group_size);
       }
+      if (lists.insert(args.group_ranks).second) add_call_group(content, args, evidence.call_groups);
     }
     if (!tells_own_rank(content, args)) continue;
     unique = unique && (evidence.symmetric_rank < 0 || evidence.symmetric_rank == args.rank);

@@ -20,7 +20,8 @@ struct RankEvidence {
   DistributedInfo distributed;  // its groups are kept for resolve_groups
   int64_t symmetric_rank = -1;  // "Rank" of symmetric collectives on default_pg; -1: none, or not all the same
   int64_t default_group_size = -1;
-  int64_t largest_group = -1;  // "Group size" of any call, size of any listed group
+  int64_t largest_group = -1;                     // "Group size" of any call, size of any listed group
+  std::vector<std::vector<int64_t>> call_groups;  // members of the groups of its calls, complete lists only
   LocalNs first_event, last_event;
 };
 
