@@ -32,7 +32,7 @@ struct FileSummary {
   bool usable = false;
   Rank rank;
   std::string rank_source;
-  int32_t world_size = 0;
+  int32_t world_size = 0;  // by distributedInfo of the file, else the job's
   int32_t session = 0;
   std::string host;
   std::vector<int64_t> steps;

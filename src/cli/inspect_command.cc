@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -12,7 +13,7 @@
 namespace skewscope::cli {
 namespace {
 
-constexpr size_t kProblemsShown = 20;
+constexpr size_t kProblemsShown = 20, kFormat = 1;  // kFormat: a column
 
 using Json = nlohmann::ordered_json;
 using Row = std::array<std::string, 9>;
@@ -28,10 +29,36 @@ std::string steps_text(const std::vector<int64_t>& steps) {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : printable(text); }
 
+// The longest directory that holds all files, as they were named; empty for none.
+std::filesystem::path common_directory(const std::vector<FileSummary>& files) {
+  std::filesystem::path common = files.empty() ? "" : std::filesystem::path(files.front().file).parent_path();
+  for (const FileSummary& file : files) {
+    const std::filesystem::path directory = std::filesystem::path(file.file).parent_path();
+    const auto differ = std::mismatch(common.begin(), common.end(), directory.begin(), directory.end());
+    std::filesystem::path shared;
+    for (auto part = common.begin(); part != differ.first; ++part) shared /= *part;
+    common = shared;
+  }
+  return common;
+}
+
+// For tables: each file named relative to `directory`.
+std::vector<FileSummary> named_below(const std::filesystem::path& directory, std::vector<FileSummary> files) {
+  const std::string prefix = directory.empty() ? "" : (directory / "").string();
+  for (FileSummary& file : files) {
+    if (file.file.rfind(prefix, 0) == 0) file.file.erase(0, prefix.size());
+  }
+  return files;
+}
+
+std::string format_of(const FileSummary& file) {
+  return file.compression.empty() ? file.format : file.format + ", " + file.compression;
+}
+
 Row row_of(const FileSummary& file) {
   const double span_s = static_cast<double>(file.last_event - file.first_event) * 1e-9;
   return {printable(file.file),
-          file.compression.empty() ? file.format : file.format + ", " + file.compression,
+          format_of(file),
           file.rank.known() ? fmt::format("{}", file.rank.value) : "-",
           file.world_size > 0 ? fmt::format("{}", file.world_size) : "-",
           or_dash(file.host),
@@ -41,7 +68,20 @@ Row row_of(const FileSummary& file) {
           file.problems.empty() ? "-" : fmt::format("{}", file.problems.size())};
 }
 
+// The format is a column only where files differ in it.
+bool one_format(const std::vector<FileSummary>& files) {
+  return std::all_of(files.begin(), files.end(),
+                     [&](const FileSummary& file) { return format_of(file) == format_of(files.front()); });
+}
+
+std::string heading_text(const std::filesystem::path& directory, const std::vector<FileSummary>& files) {
+  std::string text = directory.empty() ? "Files" : "Files in " + printable(directory.string());
+  if (!files.empty() && one_format(files)) text += ", all " + format_of(files.front());
+  return text + "\n";
+}
+
 std::string table_text(const std::vector<FileSummary>& files) {
+  const bool no_format = one_format(files);
   std::vector<Row> rows = {{"FILE", "FORMAT", "RANK", "WORLD", "HOST", "STEPS", "SPAN", "CALLS", "PROBLEMS"}};
   for (const FileSummary& file : files) rows.push_back(row_of(file));
   std::array<size_t, std::tuple_size_v<Row>> widths{};
@@ -50,7 +90,9 @@ std::string table_text(const std::vector<FileSummary>& files) {
   }
   std::string text;
   for (const Row& row : rows) {
-    for (size_t c = 0; c + 1 < row.size(); ++c) text += fmt::format("{:<{}}", row[c], widths[c] + 2);
+    for (size_t c = 0; c + 1 < row.size(); ++c) {
+      if (c != kFormat || !no_format) text += fmt::format("{:<{}}", row[c], widths[c] + 2);
+    }
     text += row.back() + "\n";
   }
   return text;
@@ -73,6 +115,12 @@ std::string totals_text(const IngestedJob& ingested) {
   for (const RankTrace& trace : ingested.job.traces) ranks.insert(trace.rank.value);
   return fmt::format("{} files; {} of {} ranks; sessions: {}; vendor: {}\n", ingested.files.size(), ranks.size(),
                      ingested.job.world_size, ingested.job.sessions, or_dash(ingested.job.vendor));
+}
+
+std::string text_of(const IngestedJob& ingested) {
+  const std::filesystem::path directory = common_directory(ingested.files);
+  const std::vector<FileSummary> files = named_below(directory, ingested.files);
+  return heading_text(directory, files) + table_text(files) + totals_text(ingested) + problems_text(files);
 }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
@@ -120,9 +168,7 @@ ExitCode run_inspect(const InspectOptions& options) {
   const auto ingested = ingest_job(files.value(), options.input.ingest, timer);
   if (!ingested.ok()) return fail(ingested.error());
   if (options.common.timings) print_timings(timer);
-  const std::vector<FileSummary>& rows = ingested.value().files;
-  const bool fine =
-      print(options.json ? json_text(rows) : table_text(rows) + totals_text(ingested.value()) + problems_text(rows));
+  const bool fine = print(options.json ? json_text(ingested.value().files) : text_of(ingested.value()));
   return fine ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
 }
 

@@ -1,5 +1,6 @@
 // The story of ingest: overrides from the user, every file read and linked, ranks and sessions told apart, one job.
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "assemble_job.h"
@@ -8,6 +9,12 @@
 
 namespace skewscope {
 namespace {
+
+// What the file itself says, even where it is outvoted; 0: nothing, or no size at all.
+int32_t own_world_size(const ingest::ReadFile& file) {
+  const int64_t size = file.evidence.distributed.world_size;
+  return size > 0 && size <= std::numeric_limits<int32_t>::max() ? static_cast<int32_t>(size) : 0;
+}
 
 std::vector<FileSummary> summarize_files(const std::vector<ingest::ReadFile>& files) {
   std::vector<FileSummary> summaries;
@@ -18,6 +25,7 @@ std::vector<FileSummary> summarize_files(const std::vector<ingest::ReadFile>& fi
     summary.compression = file.compression;
     summary.usable = file.usable;
     summary.host = file.evidence.host;
+    summary.world_size = own_world_size(file);
     summary.events = file.events;
     summary.bytes = file.bytes;
     summary.gpu_rows = static_cast<int64_t>(file.linked.trace.gpu.size());
@@ -38,7 +46,7 @@ void add_places(const ingest::AssembledJob& assembled, std::vector<FileSummary>&
     if (!summary.usable) continue;
     summary.rank = assembled.places[i].rank;
     summary.rank_source = assembled.places[i].rank_source;
-    summary.world_size = assembled.job.world_size;
+    if (summary.world_size == 0) summary.world_size = assembled.job.world_size;
     summary.session = std::max(assembled.places[i].session.value, 0);
   }
   for (const Finding& finding : assembled.job.findings) {

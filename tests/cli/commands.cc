@@ -225,3 +225,37 @@ TEST_CASE("timings and log go to standard error") {
   CHECK(says(r.err, "ingest"));
   CHECK(r.out.front() == '{');
 }
+
+TEST_CASE("inspect names the common directory once, and as JSON whole paths") {
+  const Outcome table = place().run("inspect traces");
+  CHECK(table.out.rfind("Files in traces, all kineto json", 0) == 0);
+  CHECK_FALSE(says(table.out, "traces/"));
+  std::istringstream lines(table.out);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+  const auto json = nlohmann::json::parse(place().run("inspect traces --json").out);
+  CHECK(json["files"][0]["file"].get<std::string>().rfind("traces/", 0) == 0);
+}
+
+TEST_CASE("inspect shows the world size that a file itself states, else the job's") {
+  const auto write = [](const std::string& path, const std::string& distributed) {
+    std::ofstream(place() / path) << "{" << distributed << R"("traceEvents": [{"ph": "X", "cat": "kernel", )"
+                                  << R"("name": "k", "pid": 0, "tid": 7, "ts": 10, "dur": 5, "args": {"device": 0, )"
+                                  << R"("stream": 7, "correlation": 1}}]})";
+  };
+  fs::create_directories(place() / "worlds/sub");
+  write("worlds/a.json", R"("distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 4}, )");
+  write("worlds/b.json", R"("distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 4}, )");
+  write("worlds/rank2.json", "");
+  write("worlds/sub/c.json", R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 16}, )");
+  const auto json = nlohmann::json::parse(place().run("inspect worlds --json").out);
+  REQUIRE(json["files"].size() == 4);
+  CHECK(json["files"][0]["world_size"] == 4);
+  CHECK(json["files"][2]["world_size"] == 4);
+  CHECK(json["files"][3]["world_size"] == 16);
+  const Outcome table = place().run("inspect worlds");
+  CHECK(says(table.out, "Files in worlds, all kineto json\nFILE "));
+  CHECK(says(table.out, "\nsub/c.json  3     16 "));
+  CHECK(says(table.out, "\nsub/c.json: world size 4"));
+  std::ofstream(place() / "worlds/text.json") << "not a trace";
+  CHECK(says(place().run("inspect worlds").out, "\nsub/c.json  kineto json"));
+}
