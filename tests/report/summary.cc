@@ -200,6 +200,38 @@ TEST_CASE("when most time could not be split, little waiting is not called small
   CHECK_FALSE(says(text, "Waiting is not what to fix first"));
 }
 
+TEST_CASE("shares of GPU time name what could not be split, from one percent on") {
+  HandBuilt built = skewed_job();
+  CHECK_FALSE(says(terminal_summary(built.report(), "", false), "unsplit"));
+  for (RankSummary& summary : built.summaries) {
+    summary.exposed_communication_ns += 50'000;
+    summary.idle_ns -= 50'000;
+  }
+  const std::string text = terminal_summary(built.report(), "", false);
+  check_fits(text);
+  CHECK(says(text,
+             "GPU time computing 62 %, exposed wait 27 %, exposed transfer 4 %,\n"
+             "         exposed unsplit 2 %, idle 5 %\n"));
+}
+
+TEST_CASE("a verdict of three lines is told to its end, and rows of tables give way") {
+  HandBuilt built = skewed_job();
+  built.job.world_size = 128;
+  for (int64_t bytes = 1; bytes <= 3; ++bytes) add_all_reduce(built, {0, 30'000, 60'000, 90'000}, 200'000, bytes);
+  add_all_reduce(built, {90'000, 0, 0, -1}, 100'000, 4);
+  add_unmatched(built, 0, UnmatchedReason::ambiguous);
+  Finding finding;
+  finding.file = "a.json";
+  finding.message = "cut";
+  built.job.findings.push_back(finding);
+  const std::string text = terminal_summary(built.report(), "out", false);
+  check_fits(text);
+  CHECK(says(text, "critical.\n"));
+  CHECK(says(text, "Late ranks"));
+  CHECK(says(text, "Most wait in"));
+  CHECK(says(text, "Report   out\n"));
+}
+
 TEST_CASE("huge numbers and long names stay within 25 lines of 80 columns") {
   HandBuilt built = skewed_job();
   built.job.name = std::string(300, 'n');
