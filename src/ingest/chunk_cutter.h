@@ -14,6 +14,7 @@ struct ReadSettings {
   size_t chunk_bytes = 1 << 20;          // text read per chunk
   size_t largest_chunk_bytes = 1 << 20;  // a chunk grows up to this while it holds no boundary
   size_t chunks_in_flight = 0;           // 0: two per thread
+  bool sieve = true;                     // drop events that leave no row before parsing (event_sieve.h)
   bool unpadded_fractions = false;       // kineto-format.md section 3: ".5" is 5 ns
 };
 
@@ -41,6 +42,7 @@ class TextBuffer {
 struct ChunkText : TextBuffer {
   int64_t offset = 0;  // of its first byte, from the start of the uncompressed text
   bool last = false;   // the file ends with it
+  TextBuffer kept;     // the part of it that is parsed; rows point into it
 };
 
 // The last, and the first, place in `text` at or after `from` where an event can begin after another one: a `{` behind

@@ -168,6 +168,22 @@ bool never_launches(std::string_view name) {
   return false;
 }
 
+bool wants_name(EventClass event_class, std::string_view name) {
+  switch (event_class) {
+    case EventClass::cpu_op:
+    case EventClass::user_annotation:
+      return is_collective_op(name) || is_collective_range(name) || name.starts_with("ProfilerStep#"sv);
+    case EventClass::gpu_annotation:
+      return is_collective_range(name);
+    case EventClass::launch:
+      return !never_launches(name);
+    case EventClass::process_label:
+      return name.starts_with("process_"sv);
+    default:
+      return true;
+  }
+}
+
 int64_t profiler_step(std::string_view name) {
   constexpr std::string_view kPrefix = "ProfilerStep#";
   if (!name.starts_with(kPrefix)) return -1;

@@ -66,6 +66,8 @@ bool is_collective_range(std::string_view name);
 bool is_collective_op(std::string_view name);
 // Runtime calls that never put work on the GPU (cudaEventQuery, hipStreamIsCapturing, ...): half of all runtime rows.
 bool never_launches(std::string_view name);
+// Whether an event of this class and name leaves a row. `name` without its quotes.
+bool wants_name(EventClass event_class, std::string_view name);
 // N of "ProfilerStep#N"; -1: another name.
 int64_t profiler_step(std::string_view name);
 // N of process names and labels such as "rank 3", "[TP03] python", "Rank: 3"; -1: none.

@@ -27,22 +27,6 @@ std::string_view bare(std::string_view token) {
   return end - begin < 2 ? std::string_view() : std::string_view(begin + 1, static_cast<size_t>(end - begin) - 2);
 }
 
-bool wants_name(EventClass event_class, std::string_view name) {
-  switch (event_class) {
-    case EventClass::cpu_op:
-    case EventClass::user_annotation:
-      return is_collective_op(name) || is_collective_range(name) || name.starts_with("ProfilerStep#"sv);
-    case EventClass::gpu_annotation:
-      return is_collective_range(name);
-    case EventClass::launch:
-      return !never_launches(name);
-    case EventClass::process_label:
-      return name.starts_with("process_"sv);
-    default:
-      return true;
-  }
-}
-
 // A process or thread: its number, or for other texts a number that stands for the text.
 int64_t number_of_place(std::string_view token) {
   int64_t number = 0;
@@ -58,16 +42,23 @@ size_t EventParser::parse(ChunkText& chunk, ChunkRows& rows) {
   const std::string_view whole = chunk.view();
   const size_t size = whole.find_last_not_of(" \t\r\n,") + 1;  // 0 where there is nothing else
   const bool comma = whole.find(',', size) != std::string_view::npos;
-  chunk.reserve(size + 1);
-  text_ = chunk.text();
-  offset_ = chunk.offset;
   tokens_live_on_ = true;
+  sifted_ = use_sieve_ && sieve_.sift(whole.substr(0, size), chunk.kept, rows);
+  TextBuffer& parsed = sifted_ ? chunk.kept : chunk;
+  if (!sifted_) parsed.resize(size);
+  parsed.reserve(parsed.size() + 1);
+  text_ = parsed.text();
+  offset_ = chunk.offset;
   size_t array_end = std::string_view::npos;
-  const bool clean = parse_array(chunk.text(), size, rows, array_end);
+  bool clean = parse_array(parsed.text(), parsed.size(), rows, array_end);
+  if (sifted_ && array_end != std::string_view::npos) {
+    clean = clean && !sieve_.dropped_behind(array_end);  // what stands behind the events is no event
+    array_end = sieve_.original_place(array_end);
+  }
   // The closing bracket took the place of the comma that parts this chunk from the next.
-  chunk.resize(size);
-  if (comma) chunk.append(",");
+  if (!sifted_ && comma) chunk.append(",");
   if (clean) return array_end;
+  sifted_ = false;
   rows.clear();
   return parse_damaged(chunk.view(), 0, chunk.offset, chunk.last, rows);
 }
@@ -201,7 +192,9 @@ EventParser::Outcome EventParser::read_args(ondemand::value& value, RawEvent& ev
 }
 
 int64_t EventParser::place_of(std::string_view token) const {
-  return tokens_live_on_ ? offset_ + (token.data() - text_) : offset_;
+  if (!tokens_live_on_) return offset_;
+  const auto place = static_cast<size_t>(token.data() - text_);
+  return offset_ + static_cast<int64_t>(sifted_ ? sieve_.original_place(place) : place);
 }
 
 StringId EventParser::intern(std::string_view token, ChunkRows& rows) {

@@ -11,6 +11,7 @@
 #include "chunk_cutter.h"
 #include "chunk_rows.h"
 #include "event_fields.h"
+#include "event_sieve.h"
 #include "repair.h"
 
 namespace skewscope::ingest {
@@ -18,7 +19,8 @@ namespace skewscope::ingest {
 // One per thread: simdjson's buffers are reused.
 class EventParser {
  public:
-  explicit EventParser(bool unpadded_fractions) : unpadded_fractions_(unpadded_fractions) {}
+  explicit EventParser(const ReadSettings& settings)
+      : unpadded_fractions_(settings.unpadded_fractions), use_sieve_(settings.sieve) {}
 
   // Reads the events of a chunk. Returns the place behind the bracket that closes the events, npos where it is not in
   // this chunk. Text that simdjson refuses is repaired event by event.
@@ -62,7 +64,10 @@ class EventParser {
   int64_t place_of(std::string_view token) const;
 
   simdjson::ondemand::parser parser_;
+  EventSieve sieve_;
   bool unpadded_fractions_;
+  bool use_sieve_;
+  bool sifted_ = false;         // text_ is what the sieve kept
   bool tokens_live_on_ = true;  // false: the event was repaired into a buffer that is reused
   const char* text_ = nullptr;  // start of the text that tokens point into
   int64_t offset_ = 0;          // of text_ in the file

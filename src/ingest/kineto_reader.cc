@@ -48,7 +48,7 @@ class ChunkPool {
 
 void stream_events(ChunkCutter& cutter, const ReadSettings& settings, Reading& reading) {
   ChunkPool pool;
-  tbb::enumerable_thread_specific<EventParser> parsers([&] { return EventParser(settings.unpadded_fractions); });
+  tbb::enumerable_thread_specific<EventParser> parsers([&] { return EventParser(settings); });
   const size_t threads = static_cast<size_t>(tbb::this_task_arena::max_concurrency());
   const size_t in_flight = settings.chunks_in_flight > 0 ? settings.chunks_in_flight : 2 * threads;
   const auto cut = [&](tbb::flow_control& control) -> Chunk* {

@@ -77,7 +77,7 @@ FileContent unrecognised_content(const std::string& file, std::string_view head,
 }
 
 Reading::Reading(const std::string& file, MemoryBudget& budget, const ReadSettings& settings)
-    : budget_(budget), settings_(settings), parser_(settings.unpadded_fractions) {
+    : budget_(budget), settings_(settings), parser_(settings) {
   content_.file = file;
 }
 
