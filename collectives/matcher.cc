@@ -150,14 +150,13 @@ double most_scatter_ns(const MemberCalls& hub, Membership membership) {
   return std::max(kLeast, kShareOfSpacing * static_cast<double>(typical_spacing_ns(hub)));
 }
 
-// Whether the members found around a hub set themselves apart from the rest: where other groups run the same program
-// side by side, scatter rises without a gap, and any line drawn through it would be a guess.
-bool set_apart(const std::vector<double>& inside, const std::vector<double>& outside) {
-  constexpr double kGap = 4, kAlike = 2.5, kFloor = 1'500;  // ns; finer scatter is the stamps' own
-  if (inside.empty()) return true;
-  const auto [least, most] = std::minmax_element(inside.begin(), inside.end());
-  if (*most > kAlike * std::max(kFloor, *least)) return false;
-  return std::all_of(outside.begin(), outside.end(), [&](double s) { return s >= kGap * std::max(kFloor, *most); });
+// Whether members whose ends alone put them together may be believed: all that record such calls, with one evidence and
+// one scatter. Groups that run the same program side by side end at times too similar to draw a line between them.
+bool is_one_group(const Cluster& cluster, const std::vector<double>& scatter, size_t recorded) {
+  constexpr double kAlike = 2.5, kFloor = 1'500;  // ns; finer scatter is the stamps' own
+  if (cluster.members.size() < recorded || cluster.method == MatchedBy::step) return false;
+  const auto [least, most] = std::minmax_element(scatter.begin(), scatter.end());
+  return scatter.empty() || *most <= kAlike * std::max(kFloor, *least);
 }
 
 // Takes the member with most calls as hub and gathers all whose calls can be laid over it.
@@ -172,7 +171,9 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, Membership me
   Cluster cluster;
   cluster.tolerance_ns = join_tolerance_ns(calls(hub));
   const double most_scatter = most_scatter_ns(calls(hub), membership);
-  std::vector<double> inside, outside;
+  std::vector<double> scatter;
+  const auto recorded = static_cast<size_t>(
+      std::count_if(members.begin(), members.end(), [](const MemberCalls& m) { return !m.empty(); }));
   for (const int32_t m : open) {
     if (m == hub) {
       cluster.members.push_back(m);
@@ -190,15 +191,15 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, Membership me
       }
       continue;
     }
-    (shift.scatter_ns > most_scatter ? outside : inside).push_back(shift.scatter_ns);
     if (shift.scatter_ns > most_scatter) continue;
+    scatter.push_back(shift.scatter_ns);
     if (shift.evidence == ShiftEvidence::step) cluster.method = MatchedBy::step;
     cluster.members.push_back(m);
     cluster.lines.push_back(shift.line);
   }
-  if (membership == Membership::inferred && !set_apart(inside, outside)) {
+  if (membership == Membership::inferred && !is_one_group(cluster, scatter, recorded)) {
+    for (const int32_t m : open) ambiguous[static_cast<size_t>(m)] = true;
     cluster.members = {hub};
-    ambiguous[static_cast<size_t>(hub)] = true;
   }
   return cluster;
 }

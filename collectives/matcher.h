@@ -39,9 +39,9 @@ struct MatchOutcome {
   std::vector<int32_t> cluster;
 };
 
-// Whether the members are known to form a communicator. Where they are not, a member joins only if its ends lie as
-// close to the hub's as those of one collective do: groups that run the same program side by side end at similar times,
-// too.
+// Whether the members are known to form a communicator. Where they are not, they are put together only if the ends of
+// all of them lie as close together as those of one collective do: part of them could be any of several groups that run
+// the same program side by side.
 enum class Membership : uint8_t { known, inferred };
 
 // `prior_ns[m]`: offset of member m's clock to a common one, where other communicators told it; empty: none known.

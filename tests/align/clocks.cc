@@ -114,7 +114,8 @@ TEST_CASE("the error bar covers the true error") {
     REQUIRE(c.uncertainty_ns >= 0);
     worst_bar_us = std::max(worst_bar_us, static_cast<double>(c.uncertainty_ns) / 1000);
   }
-  for (size_t i = 0; i < 16; ++i) UNSCOPED_INFO(i << " " << to_string(model.clocks[i].method) << " bar " << model.clocks[i].uncertainty_ns);
+  for (size_t i = 0; i < 16; ++i)
+    UNSCOPED_INFO(i << " " << to_string(model.clocks[i].method) << " bar " << model.clocks[i].uncertainty_ns);
   REQUIRE(worst_error_us(g, model, 80'000) < 2 * worst_bar_us);
   REQUIRE(worst_bar_us < 10);
 }

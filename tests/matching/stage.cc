@@ -90,18 +90,26 @@ TEST_CASE("a lone call of a communicator is matched with the offset that others 
   REQUIRE(table.instances.size() == 31);
 }
 
-TEST_CASE("calls without any metadata form a communicator of those whose ends agree") {
-  JobBuilder b(4);
-  add_calls(b, CommunicatorId(), {0, 2}, 25, 8);
-  add_calls(b, CommunicatorId(), {1, 3}, 25, 9);
+TEST_CASE("calls without any metadata form a communicator when the ends of all ranks agree") {
+  JobBuilder b(3);
+  add_calls(b, CommunicatorId(), {0, 1, 2}, 25, 8);
   for (RankTrace& t : b.job.traces) {
     for (CollectiveCall& c : t.calls) c.stream = 84;
   }
   const InstanceTable table = match_collectives(b.done());
-  REQUIRE(table.communicators.size() == 2);
-  REQUIRE(table.communicators.communicators[0].members == std::vector<Rank>{Rank(0), Rank(2)});
-  REQUIRE(table.communicators.communicators[1].members == std::vector<Rank>{Rank(1), Rank(3)});
-  REQUIRE(complete(table) == 50);
+  REQUIRE(table.communicators.size() == 1);
+  REQUIRE(table.communicators.communicators[0].name == "stream 84");
+  REQUIRE(complete(table) == 25);
+}
+
+TEST_CASE("calls without any metadata that fall into several groups stay unmatched") {
+  JobBuilder b(4);
+  add_calls(b, CommunicatorId(), {0, 2}, 25, 8);
+  add_calls(b, CommunicatorId(), {1, 3}, 25, 9);
+  const InstanceTable table = match_collectives(b.done());
+  REQUIRE(table.instances.empty());
+  REQUIRE(table.unmatched.size() == 100);
+  REQUIRE(table.unmatched[0].reason == UnmatchedReason::ambiguous);
 }
 
 TEST_CASE("an inferred communicator is incomplete while ranks of the job are missing") {
