@@ -55,7 +55,8 @@ bool EventParser::repair_one(const DamagedEvent& event, bool backslash_ends, Chu
   return false;
 }
 
-size_t EventParser::parse_damaged(std::string_view text, size_t from, int64_t offset, bool last, ChunkRows& rows) {
+size_t EventParser::parse_damaged(std::string_view text, size_t from, int64_t offset, bool last, ChunkRows& rows,
+                                  size_t boundary) {
   tokens_live_on_ = false;
   // Text is looked through once however many events it holds: only up to where this call stops, and for the next
   // boundary only behind the last one found.
@@ -64,7 +65,6 @@ size_t EventParser::parse_damaged(std::string_view text, size_t from, int64_t of
     if (second != kNowhere) rows.defects.add(Defect::interleaved_files, offset + static_cast<int64_t>(second));
     return end;
   };
-  size_t boundary = 0;
   // The cutter saw the end of every event before the last comma; the file may end inside one.
   const size_t end_of_events = last ? text.size() : text.find_last_not_of(" \t\r\n,") + 1;
   for (size_t at = from; (at = text.find_first_not_of(" \t\r\n,", at)) < text.size();) {

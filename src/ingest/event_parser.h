@@ -26,8 +26,9 @@ class EventParser {
   // this chunk. Text that simdjson refuses is repaired event by event.
   size_t parse(ChunkText& chunk, ChunkRows& rows);
   // The same for text that is known to be damaged, from `from` on. `offset`: of its first byte; `last`: the file ends
-  // with it.
-  size_t parse_damaged(std::string_view text, size_t from, int64_t offset, bool last, ChunkRows& rows);
+  // with it; `boundary`: the next event boundary behind `from` where the caller knows it, npos for none, 0 for unknown.
+  size_t parse_damaged(std::string_view text, size_t from, int64_t offset, bool last, ChunkRows& rows,
+                       size_t boundary = 0);
 
  private:
   // Raw tokens of one event: quotes and escapes as written.

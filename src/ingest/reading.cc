@@ -131,7 +131,7 @@ void Reading::append_tail(const ChunkText& chunk, size_t from) {
     }
     tail_.clear();
     ChunkRows rows;
-    from = parser_.parse_damaged(text, event, chunk.offset, chunk.last, rows);
+    from = parser_.parse_damaged(text, event, chunk.offset, chunk.last, rows, boundary > event ? boundary : 0);
     append_rows_of(rows);
     events_closed_ = from != std::string_view::npos;
     if (!events_closed_) return;

@@ -226,6 +226,7 @@ TEST_CASE("text without a single end is read in time that grows with its size al
   CHECK(seconds_to_read("{" + std::string(32 << 20, ' ')) < 10);
   CHECK(seconds_to_read(std::string(32 << 20, ' ') + "{}") < 10);
   CHECK(seconds_to_read("{\"traceEvents\":[" + repeated("{\"ph\":\"X\",", 200'000)) < 10);
+  CHECK(seconds_to_read("{\"traceEvents\":[" + repeated("]{\"ph\":\"X\"}", 200'000)) < 10);
 }
 
 TEST_CASE("a named pipe or a device in place of a trace is unreadable, and nobody waits for it") {
