@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "collectives/synchronization.h"
+#include "skewscope/base/disjoint_sets.h"
 
 namespace skewscope::align {
 namespace {
@@ -47,30 +48,20 @@ std::vector<Candidate> thin(std::vector<Candidate> rows) {
   return kept;
 }
 
-int32_t root_of(std::vector<int32_t>& parent, int32_t t) {
-  while (parent[static_cast<size_t>(t)] != t) {
-    parent[static_cast<size_t>(t)] = parent[static_cast<size_t>(parent[static_cast<size_t>(t)])];
-    t = parent[static_cast<size_t>(t)];
-  }
-  return t;
-}
-
 // The smallest trace of a component is its number.
 void find_components(Beacons& beacons, size_t traces) {
-  std::vector<int32_t> parent(traces);
-  for (size_t t = 0; t < traces; ++t) parent[t] = static_cast<int32_t>(t);
+  DisjointSets sets(traces);
   std::vector<bool> tied(traces, false);
   for (size_t c = 0; c < beacons.rows(); ++c) {
     const auto first = static_cast<size_t>(beacons.row_begin[c]);
     for (auto k = first; k < static_cast<size_t>(beacons.row_begin[c + 1]); ++k) {
-      const int32_t a = root_of(parent, beacons.trace[first]), b = root_of(parent, beacons.trace[k]);
-      parent[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
+      sets.unite(static_cast<size_t>(beacons.trace[first]), static_cast<size_t>(beacons.trace[k]));
       tied[static_cast<size_t>(beacons.trace[k])] = true;
     }
   }
   beacons.component.assign(traces, -1);
   for (size_t t = 0; t < traces; ++t) {
-    if (tied[t]) beacons.component[t] = root_of(parent, static_cast<int32_t>(t));
+    if (tied[t]) beacons.component[t] = static_cast<int32_t>(sets.root(t));
   }
 }
 

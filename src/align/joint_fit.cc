@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "collectives/shift_search.h"
+#include "skewscope/base/disjoint_sets.h"
 
 namespace skewscope::align {
 namespace {
@@ -162,17 +163,10 @@ struct Step {
 using Forest = std::vector<std::vector<Step>>;
 
 Forest forest_of(const System& s, size_t traces) {
-  std::vector<int32_t> parent(traces);
-  for (size_t t = 0; t < traces; ++t) parent[t] = static_cast<int32_t>(t);
-  const auto root = [&](int32_t t) {
-    while (parent[static_cast<size_t>(t)] != t) t = parent[static_cast<size_t>(t)];
-    return t;
-  };
+  DisjointSets sets(traces);
   Forest forest(traces);
   for (const Link& link : links_of(s)) {
-    const int32_t x = root(link.from), y = root(link.to);
-    if (x == y) continue;
-    parent[static_cast<size_t>(std::max(x, y))] = std::min(x, y);
+    if (!sets.unite(static_cast<size_t>(link.from), static_cast<size_t>(link.to))) continue;
     forest[static_cast<size_t>(link.from)].push_back({static_cast<size_t>(link.to), link.line, true});
     forest[static_cast<size_t>(link.to)].push_back({static_cast<size_t>(link.from), link.line, false});
   }

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "skewscope/base/disjoint_sets.h"
+
 namespace skewscope::matching {
 namespace {
 
@@ -41,14 +43,6 @@ void add_edges(const CallGroup& group, const MatchOutcome& outcome, std::vector<
   }
 }
 
-int32_t root_of(std::vector<int32_t>& parent, int32_t t) {
-  while (parent[static_cast<size_t>(t)] != t) {
-    parent[static_cast<size_t>(t)] = parent[static_cast<size_t>(parent[static_cast<size_t>(t)])];
-    t = parent[static_cast<size_t>(t)];
-  }
-  return t;
-}
-
 }  // namespace
 
 CoarseOffsets coarse_offsets(size_t traces, const std::vector<CallGroup>& groups,
@@ -58,13 +52,10 @@ CoarseOffsets coarse_offsets(size_t traces, const std::vector<CallGroup>& groups
   std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
     return std::tie(b.shared, a.from, a.to, a.difference_ns) < std::tie(a.shared, b.from, b.to, b.difference_ns);
   });
-  std::vector<int32_t> parent(traces);
-  for (size_t t = 0; t < traces; ++t) parent[t] = static_cast<int32_t>(t);
+  DisjointSets sets(traces);
   std::vector<std::vector<std::pair<int32_t, int64_t>>> tree(traces);  // neighbour, its offset minus own
   for (const Edge& e : edges) {
-    const int32_t a = root_of(parent, e.from), b = root_of(parent, e.to);
-    if (a == b) continue;
-    parent[static_cast<size_t>(b)] = a;
+    if (!sets.unite(static_cast<size_t>(e.from), static_cast<size_t>(e.to))) continue;
     tree[static_cast<size_t>(e.from)].emplace_back(e.to, e.difference_ns);
     tree[static_cast<size_t>(e.to)].emplace_back(e.from, -e.difference_ns);
   }
