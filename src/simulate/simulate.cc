@@ -87,7 +87,8 @@ Result<Done> check_ranks(const SimulateOptions& o) {
 // Options that are fine each but not together: memory holds one step of all ranks, int64 holds the job's nanoseconds,
 // and a disk its rows.
 Result<Done> check_products(const SimulateOptions& o) {
-  const double layers = static_cast<double>(o.nodes) * o.gpus_per_node * (o.layers / o.pp);
+  const int32_t layers_per_stage = o.layers / o.pp;
+  const double layers = static_cast<double>(o.nodes) * o.gpus_per_node * layers_per_stage;
   if (layers > kMostLayersInStep) {
     return usage(
         fmt::format("simulate: ranks x layers / pp is {:.0f}, must be {:.0f} at most", layers, kMostLayersInStep));
