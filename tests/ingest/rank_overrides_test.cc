@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -9,11 +11,12 @@ using skewscope::ingest::RankOverrides;
 
 namespace {
 
-// A CSV file that lives as long as the object.
+// A CSV file that lives as long as the object, of this process alone: tests run side by side.
 class MapFile {
  public:
   explicit MapFile(const std::string& text)
-      : path_(std::filesystem::temp_directory_path() / ("skewscope_rank_map_" + std::to_string(counter_++) + ".csv")) {
+      : path_(std::filesystem::temp_directory_path() /
+              ("skewscope_rank_map_" + std::to_string(getpid()) + "_" + std::to_string(counter_++) + ".csv")) {
     std::ofstream(path_) << text;
   }
   ~MapFile() { std::filesystem::remove(path_); }

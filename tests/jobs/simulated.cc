@@ -1,6 +1,7 @@
 // Whole jobs with known truth: the simulator says when every member of every collective really started and ended; the
 // pipeline sees only the traces.
 #include <tbb/global_control.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -25,7 +26,8 @@ namespace {
 
 struct Folder {
   fs::path path;
-  explicit Folder(const std::string& name) : path(fs::temp_directory_path() / ("skewscope_jobs_" + name)) {
+  explicit Folder(const std::string& name)
+      : path(fs::temp_directory_path() / ("skewscope_jobs_" + std::to_string(getpid()) + "_" + name)) {
     fs::remove_all(path);
   }
   ~Folder() { fs::remove_all(path); }
