@@ -342,6 +342,10 @@ void match_by_time(const std::vector<MemberCalls>& members, Membership membershi
   std::vector<bool> ambiguous(members.size(), false);
   std::vector<int32_t> refused;
   for (int32_t number = 0; !open.empty(); ++number) {
+    if (membership == Membership::inferred && number > 0) {  // a group told by its ends alone is all members, or none
+      for (const int32_t m : open) cluster_of[static_cast<size_t>(m)] = number++;
+      break;
+    }
     const Cluster cluster = gather_around_hub(members, membership, open, prior_ns, ambiguous);
     for (const int32_t m : cluster.members) {
       cluster_of[static_cast<size_t>(m)] = number;

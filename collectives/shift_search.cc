@@ -1,24 +1,36 @@
 #include "collectives/shift_search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <unordered_map>
+
+#include "skewscope/base/sort_runs.h"
 
 namespace skewscope {
 namespace {
 
 constexpr size_t kEnoughVotes = 40'000, kLeastVoters = 64;
-constexpr int64_t kWindows[] = {400'000, 100'000, 25'000, 10'000};  // ns; widths in which votes count as equal
-constexpr int kLeastVotes = 3;                                      // fewer prove nothing without a prior
-constexpr int64_t kPriorSlack = 1'000'000;     // ns; what other communicators' offsets are good for
-constexpr int64_t kWallClockGood = 5'000'000;  // ns; offsets that NTP keeps
-constexpr int64_t kWallClockBad = 20'000'000;  // ns; offsets that NTP does not leave
-constexpr int64_t kLonelyWallClock = 500'000;  // ns; believed for one or two votes: one host, or PTP
+constexpr std::array<int64_t, 4> kWindows = {400'000, 100'000, 25'000,
+                                             10'000};  // ns; widths in which votes count as equal
+constexpr int kLeastVotes = 3;                         // fewer prove nothing without a prior
+constexpr int64_t kPriorSlack = 1'000'000;             // ns; what other communicators' offsets are good for
+constexpr int64_t kWallClockGood = 5'000'000;          // ns; offsets that NTP keeps
+constexpr int64_t kWallClockBad = 20'000'000;          // ns; offsets that NTP does not leave
+constexpr int64_t kLonelyWallClock = 500'000;          // ns; believed for one or two votes: one host, or PTP
 
-struct Vote {
-  int64_t offset_ns;
-  bool same_step;
+// An offset, and in the lowest bit whether the two calls name the same step: votes sort as plain numbers.
+class Vote {
+ public:
+  Vote(int64_t offset_ns, bool same_step) : bits_(offset_ns * 2 + static_cast<int64_t>(same_step)) {}
+  int64_t offset_ns() const { return bits_ >> 1; }
+  bool same_step() const { return (bits_ & 1) != 0; }
+  bool operator<(const Vote& other) const { return bits_ < other.bits_; }
+
+ private:
+  int64_t bits_;
 };
 
 struct Peak {
@@ -43,7 +55,7 @@ std::vector<Vote> collect_votes(const MemberCalls& hub, const CallsBySignature& 
     if (same == index.end()) return;
     for (const int32_t i : same->second) {
       const MatchCall& h = hub[static_cast<size_t>(i)];
-      votes.push_back({h.end_ns - member[j].end_ns, h.step >= 0 && h.step == member[j].step});
+      votes.emplace_back(h.end_ns - member[j].end_ns, h.step >= 0 && h.step == member[j].step);
     }
   };
   const auto enough = [&](size_t distance) { return votes.size() >= kEnoughVotes && 2 * distance >= kLeastVoters; };
@@ -51,20 +63,21 @@ std::vector<Vote> collect_votes(const MemberCalls& hub, const CallsBySignature& 
     if (center + distance < member.size()) add(center + distance);
     if (distance > 0 && distance <= center) add(center - distance);
   }
-  std::sort(votes.begin(), votes.end(), [](const Vote& a, const Vote& b) { return a.offset_ns < b.offset_ns; });
+  sort_runs(votes, std::less<Vote>());  // the votes of one call come in order
   return votes;
 }
 
 // The densest window of `width`, leaving out votes within 4 widths of `not_near`.
 Peak densest(const std::vector<int64_t>& offsets, int64_t width, std::optional<int64_t> not_near) {
   Peak best;
-  size_t low = 0;
+  size_t low = 0, votes = 0;
   for (size_t high = 0; high < offsets.size(); ++high) {
     while (offsets[high] - offsets[low] > width) ++low;
-    const int votes = static_cast<int>(high - low + 1);
+    if (high - low < votes) continue;
     const int64_t middle = offsets[low + (high - low) / 2];
     if (not_near && std::llabs(middle - *not_near) <= 4 * width) continue;
-    if (votes > best.votes) best = {middle, votes};
+    votes = high - low + 1;
+    best = {middle, static_cast<int>(votes)};
   }
   return best;
 }
@@ -107,13 +120,15 @@ std::optional<Peak> wall_clock_peak(const std::vector<int64_t>& all, int64_t wid
 Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, int64_t tolerance_ns) {
   std::vector<int64_t> all, same_step;
   for (const Vote& vote : votes) {
-    if (prior_ns && std::llabs(vote.offset_ns - *prior_ns) > kPriorSlack) continue;
-    all.push_back(vote.offset_ns);
-    if (vote.same_step) same_step.push_back(vote.offset_ns);
+    if (prior_ns && std::llabs(vote.offset_ns() - *prior_ns) > kPriorSlack) continue;
+    all.push_back(vote.offset_ns());
+    if (vote.same_step()) same_step.push_back(vote.offset_ns());
   }
   if (all.empty()) return {};
-  for (const int64_t width : kWindows) {
-    const Peak best = densest(all, width, std::nullopt);
+  std::array<Peak, kWindows.size()> peaks;
+  for (size_t i = 0; i < kWindows.size(); ++i) {
+    const int64_t width = kWindows[i];
+    const Peak best = peaks[i] = densest(all, width, std::nullopt);
     if (best.votes < 2 * densest(all, width, best.offset_ns).votes) continue;
     const std::optional<Peak> peak = narrowed(all, best, width, tolerance_ns);
     if (!peak) continue;
@@ -122,10 +137,10 @@ Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, in
     return {*peak, proven ? ShiftEvidence::fingerprint : ShiftEvidence::ambiguous};
   }
   // Several windows are about equally dense: the job is periodic.
-  for (const int64_t width : kWindows) {
-    const Peak best = densest(all, width, std::nullopt);
+  for (size_t i = 0; i < kWindows.size(); ++i) {
+    const int64_t width = kWindows[i];
     const Peak steps = densest(same_step, width, std::nullopt);
-    if (steps.votes >= kLeastVotes && 10 * steps.votes >= 9 * best.votes) {
+    if (steps.votes >= kLeastVotes && 10 * steps.votes >= 9 * peaks[i].votes) {
       if (const auto peak = narrowed(same_step, steps, width, tolerance_ns)) return {*peak, ShiftEvidence::step};
     }
     if (const auto peak = wall_clock_peak(all, width, tolerance_ns)) return {*peak, ShiftEvidence::fingerprint};

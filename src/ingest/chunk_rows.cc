@@ -35,7 +35,14 @@ ProcessUse& process_in(std::vector<ProcessUse>& processes, int64_t pid) {
     if (known.pid == pid) return known;
   }
   if (processes.size() == kMostProcesses) return processes.back();
-  return processes.emplace_back(ProcessUse{pid, 0, 0});
+  return processes.emplace_back(ProcessUse{pid, 0});
+}
+
+// Grows by more than a vector does of itself: memory that is not written costs nothing, copies of columns do.
+template <class Row>
+void make_room(std::vector<Row>& column, size_t more) {
+  constexpr size_t kGrowth = 4;
+  if (column.size() + more > column.capacity()) column.reserve(std::max(kGrowth * column.capacity(), 2 * more));
 }
 
 StringId mapped(const std::vector<StringId>& ids, StringId local) { return local.known() ? ids[local.index()] : local; }
@@ -110,7 +117,6 @@ void add_processes(const std::vector<ProcessUse>& more, std::vector<ProcessUse>&
   for (const ProcessUse& use : more) {
     ProcessUse& known = process_in(processes, use.pid);
     known.launches += use.launches;
-    known.cpu_ops += use.cpu_ops;
   }
 }
 
@@ -143,6 +149,8 @@ int64_t append_rows(const ChunkRows& rows, KernelWorks& works, FileContent& cont
     }
     content.comm_args.push_back(args);
   }
+  make_room(content.gpu, rows.gpu.size());
+  make_room(content.launches, rows.launches.size());
   for (GpuRow row : rows.gpu) {
     row.name = mapped(ids, row.name);
     if (row.work == GpuWork::compute) row.work = works.of(row.name, content.strings);

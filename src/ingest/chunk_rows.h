@@ -36,11 +36,10 @@ class ChunkStrings {
   std::deque<std::string> copies_;
 };
 
-// One process that launched GPU work or recorded CPU ops.
+// One process that launched GPU work.
 struct ProcessUse {
   int64_t pid = 0;
   int64_t launches = 0;
-  int64_t cpu_ops = 0;
 };
 
 struct StampForms {

@@ -140,7 +140,7 @@ ArgMask wanted_args(EventClass event_class) {
 }
 
 bool is_collective_range(std::string_view name) {
-  if (name.size() < 5) return false;
+  if (name.size() < 5 || (name[3] != ':' && name[4] != ':')) return false;
   for (const std::string_view prefix : {"nccl:"sv, "gloo:"sv, "rccl:"sv, "ucc:"sv, "mpi:"sv, "hccl:"sv, "xccl:"sv}) {
     if (name.starts_with(prefix)) return true;
   }
@@ -161,6 +161,7 @@ bool never_launches(std::string_view name) {
   } else {
     return false;
   }
+  if (name.empty() || "ESDFOPGRC"sv.find(name.front()) == std::string_view::npos) return false;
   for (const std::string_view prefix : {"Event"sv, "Stream"sv, "Device"sv, "Func"sv, "Occupancy"sv, "PeekAt"sv, "Get"sv,
                                         "Pointer"sv, "DriverGet"sv, "RuntimeGet"sv, "SetDevice"sv, "Ctx"sv}) {
     if (name.starts_with(prefix)) return true;

@@ -122,7 +122,6 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
           said_what = true;
         } else if (is_key(key, "pid\"")) {
           event.pid = value.raw_json_token();
-          said_what = true;
         }
         break;
       case 'c':
@@ -156,14 +155,10 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
     }
     if (!said_what || !event.has_category || event.name.empty()) continue;
     if (!name_wanted) name_wanted = wants_name(event.event_class, bare(event.name));
-    // An op that is not kept still tells which process ran ops.
-    if (!name_wanted && (event.event_class != EventClass::cpu_op || !event.pid.empty())) break;
+    if (!name_wanted) break;
   }
   if (!event.has_category || !event.complete) return Outcome::skipped;
-  if (event.event_class == EventClass::cpu_op) {
-    rows.cpu_rows++;
-    if (!event.pid.empty()) rows.process(number_of_place(event.pid)).cpu_ops++;
-  }
+  rows.cpu_rows += event.event_class == EventClass::cpu_op;
   return name_wanted ? Outcome::kept : Outcome::skipped;
 }
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "event_fields.h"
-#include "number_text.h"
+#include "laid_out_events.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -18,25 +18,21 @@ constexpr size_t kNowhere = std::string_view::npos;
   return text.size() - at >= what.size() && std::memcmp(text.data() + at, what.data(), what.size()) == 0;
 }
 
-// The opening brace of the event behind the one at `event`, where nothing but a comma parts them. npos: otherwise.
-size_t next_event(std::string_view text, size_t event) {
-  constexpr std::string_view kClosing = "\n  }";
-  constexpr std::string_view kBetween = ",\n  {";
-  for (size_t at = event + kClosing.size(); at < text.size(); ++at) {
-    const void* brace = std::memchr(text.data() + at, '}', text.size() - at);
-    if (brace == nullptr) return kNowhere;
-    at = static_cast<size_t>(static_cast<const char*>(brace) - text.data());
-    if (!starts_at(text, at + 1 - kClosing.size(), kClosing)) continue;
-    return starts_at(text, at + 1, kBetween) ? at + kBetween.size() : kNowhere;
-  }
-  return kNowhere;
+// Moves behind `"ph": "` and the like where it stands at `at`.
+[[gnu::always_inline]] inline bool take(std::string_view text, size_t& at, std::string_view what) {
+  if (!starts_at(text, at, what)) return false;
+  at += what.size();
+  return true;
 }
 
-// Reads `VALUE"` after `before` at `at`, without escapes, and moves behind it. "" where the text reads otherwise.
-[[gnu::always_inline]] inline std::string_view quoted_after(std::string_view text, size_t& at,
-                                                            std::string_view before) {
-  if (!starts_at(text, at, before)) return {};
-  const size_t begin = at + before.size();
+// Between two keys: `, ` or a comma and a new line.
+void skip_blanks(std::string_view text, size_t& at) {
+  while (text[at] == ' ' || text[at] == '\n') ++at;
+}
+
+// The text up to the next quote, which has no escape before it, and moves behind the quote. "" where there is none.
+std::string_view up_to_quote(std::string_view text, size_t& at) {
+  const size_t begin = at;
   const void* quote = std::memchr(text.data() + begin, '"', text.size() - begin);
   if (quote == nullptr) return {};
   const auto end = static_cast<size_t>(static_cast<const char*>(quote) - text.data());
@@ -45,53 +41,68 @@ size_t next_event(std::string_view text, size_t event) {
   return text.substr(begin, end - begin);
 }
 
+// The class of the category at `at`; moves behind its quote. The frequent ones are compared in registers.
+EventClass take_class(std::string_view event, size_t& at) {
+  if (take(event, at, "cpu_op\""sv)) return EventClass::cpu_op;
+  if (take(event, at, "cuda_runtime\""sv)) return EventClass::launch;
+  if (take(event, at, "kernel\""sv)) return EventClass::kernel;
+  if (take(event, at, "python_function\""sv)) return EventClass::skip;
+  return class_of_category(up_to_quote(event, at));
+}
+
+// First characters of the ops and ranges that wants_name() knows; nearly all ops are "aten::".
+bool may_be_wanted(char first) { return "nrguhmxs_P"sv.find(first) != kNowhere; }
+
 // Whether an event, from its opening brace on, leaves a row or has to be looked at by the parser. Counts a CPU op that
 // leaves none.
 bool is_kept(std::string_view event, ChunkRows& rows) {
-  size_t at = 0;
-  const std::string_view phase = quoted_after(event, at, "{\n    \"ph\": \""sv);
-  if (phase.size() != 1 || phase == "M"sv) return true;
-  if (phase != "X"sv) return false;
-  const std::string_view category = quoted_after(event, at, ", \"cat\": \""sv);
-  if (category.empty()) return true;
-  const std::string_view name = quoted_after(event, at, ", \"name\": \""sv);
-  if (name.empty()) return true;
-  constexpr std::string_view kPid = ", \"pid\": ";
-  if (!starts_at(event, at, kPid)) return true;
-  const EventClass event_class = class_of_category(category);
-  if (event_class == EventClass::skip) return false;
-  if (wants_name(event_class, name)) return true;
-  if (event_class != EventClass::cpu_op) return false;
-  at += kPid.size();
-  int64_t pid = 0;
-  const size_t end = event.find_first_not_of("0123456789"sv, at);
-  if (end == kNowhere || event[end] != ',' || !read_integer(event.substr(at, end - at), pid)) return true;
-  rows.cpu_rows++;
-  rows.process(pid).cpu_ops++;
-  return false;
+  size_t at = 1;
+  skip_blanks(event, at);
+  if (!take(event, at, "\"ph\": \""sv) || event[at + 1] != '"' || event[at] == 'M') return true;
+  if (event[at] != 'X') return false;
+  at += 2;
+  if (!take(event, at, ","sv)) return true;
+  skip_blanks(event, at);
+  if (!take(event, at, "\"cat\": \""sv)) return true;
+  const EventClass event_class = take_class(event, at);
+  if (!take(event, at, ","sv)) return true;
+  skip_blanks(event, at);
+  if (!take(event, at, "\"name\": \""sv)) return true;
+  switch (event_class) {
+    case EventClass::skip:
+      return false;
+    case EventClass::cpu_op:
+    case EventClass::user_annotation:
+      if (may_be_wanted(event[at])) {
+        const std::string_view name = up_to_quote(event, at);
+        if (name.empty() || wants_name(event_class, name)) return true;
+      }
+      rows.cpu_rows += event_class == EventClass::cpu_op;
+      return false;
+    default:
+      return wants_name(event_class, event.substr(at));  // by how the name begins
+  }
 }
 
 }  // namespace
 
 bool EventSieve::sift(std::string_view text, TextBuffer& kept, ChunkRows& rows) {
-  size_t event = text.find_first_not_of(" \t\r\n,"sv);
-  if (event == kNowhere || !starts_at(text, event, "{\n    \""sv)) return false;
+  LaidOutEvents events(text);
+  spans_.clear();
+  if (!events.laid_out()) return false;
   kept.clear();
   kept.reserve(text.size());
-  spans_.clear();
   size_t run = 0;  // start of the text that is kept and not yet copied
   const auto flush = [&](size_t end) {
     if (end == run) return;
     spans_.push_back({kept.size(), run - kept.size()});
     kept.append(text.substr(run, end - run));
   };
-  for (size_t next = next_event(text, event); next != kNowhere; next = next_event(text, event)) {
-    if (!is_kept(text.substr(event, next - event), rows)) {
-      rows.events++;
-      flush(event);
-      run = next;
-    }
-    event = next;
+  while (events.next()) {
+    if (is_kept(text.substr(events.begin(), events.following() - events.begin()), rows)) continue;
+    rows.events++;
+    flush(events.begin());
+    run = events.following();
   }
   flush(text.size());
   return true;

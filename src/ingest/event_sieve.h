@@ -1,15 +1,13 @@
 // Drops what no report needs before JSON is parsed.
 //
 // Problem: three quarters of a trace are CPU ops, python functions and flow arrows of which nothing is kept; indexing
-// and walking their JSON is most of the cost of reading. Idea: Kineto's writer puts an event's braces alone on a line,
-// behind two blanks, and begins it with `"ph"`, `"cat"`, `"name"`, `"pid"` in this order; where these say that nothing
-// of it is kept, its text is left out and only the rest is given to simdjson. Why right: a JSON string holds no raw
-// line break, so a line break, two blanks and a brace are structure wherever they stand, and every line inside an event
-// stands deeper. The walk goes from one opening brace to the first closing one and on only over `,`, line break and the
-// next opening brace; at anything else (the end of the events, a cut, another layout) all that follows is kept, so
-// damage between events reaches the parser and its repair, and the last event of a chunk is always kept. Damage inside
-// an event that would leave no row is not seen. Tests hold the sieve against the parser alone. Cost: two searches for
-// `}` per event and a copy of what is kept.
+// and walking their JSON is most of the cost of reading. Idea: where the text is laid out (laid_out_events.h), the ends
+// of events are found by their braces, and an event that begins with `"ph"`, `"cat"`, `"name"` in this order says
+// itself whether anything of it is kept; the text of those that are not is left out, and only the rest is given to
+// simdjson. Why right: what is left out is one whole event. Where the layout ends all that follows is kept, so damage
+// between events and an event that swallowed another reach the parser and its repair, and the last event of a chunk is
+// always kept. Damage inside an event that would leave no row is not seen. Tests hold the sieve against the parser
+// alone. Cost: one pass over the text and a copy of what is kept.
 #pragma once
 
 #include <cstddef>

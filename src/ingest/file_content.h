@@ -118,7 +118,6 @@ struct FileContent {
   int64_t resolution_ns = 1;    // 1000: whole microseconds
   int64_t bytes = 0;            // uncompressed
   int64_t events = 0;
-  int64_t pid_count = 0;  // distinct processes that launched GPU work or recorded CPU ops
 
   std::vector<GpuRow> gpu;
   std::vector<LaunchRow> launches;

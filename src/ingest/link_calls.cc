@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include "call_metadata.h"
 #include "repair_gpu_rows.h"
+#include "skewscope/base/sort_runs.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -40,20 +40,31 @@ class StepFinder {
 
 // Row of content.launches per GPU row, -1 for orphans. Where a runtime and a driver row share a correlation, the first.
 std::vector<int32_t> join_launches(const FileContent& content) {
-  std::unordered_map<int64_t, int32_t> by_correlation;
-  by_correlation.reserve(content.launches.size());
-  for (size_t i = 0; i < content.launches.size(); ++i) {
-    const int64_t correlation = content.launches[i].correlation;
-    if (correlation < 0) continue;
-    const auto [entry, added] = by_correlation.emplace(correlation, static_cast<int32_t>(i));
-    if (!added && content.launches[i].start < content.launches[static_cast<size_t>(entry->second)].start) {
-      entry->second = static_cast<int32_t>(i);
-    }
+  struct Key {
+    int64_t correlation;
+    int32_t row;
+  };
+  const std::vector<LaunchRow>& launches = content.launches;
+  std::vector<Key> keys;
+  keys.reserve(launches.size());
+  for (size_t i = 0; i < launches.size(); ++i) {
+    if (launches[i].correlation >= 0) keys.push_back({launches[i].correlation, static_cast<int32_t>(i)});
   }
+  const auto start_of = [&](const Key& key) { return launches[static_cast<size_t>(key.row)].start; };
+  sort_runs(keys, [&](const Key& a, const Key& b) {
+    return a.correlation < b.correlation || (a.correlation == b.correlation && start_of(a) < start_of(b));
+  });
   std::vector<int32_t> launch_of(content.gpu.size(), -1);
+  auto at = keys.cbegin();
   for (size_t i = 0; i < content.gpu.size(); ++i) {
-    const auto launch = by_correlation.find(content.gpu[i].correlation);
-    if (launch != by_correlation.end()) launch_of[i] = launch->second;
+    const int64_t correlation = content.gpu[i].correlation;
+    // GPU rows mostly run in the order of their launches.
+    const bool is_next = at != keys.cend() && at->correlation < correlation &&
+                         (std::next(at) == keys.cend() || std::next(at)->correlation >= correlation);
+    at = is_next ? std::next(at)
+                 : std::lower_bound(keys.cbegin(), keys.cend(), correlation,
+                                    [](const Key& key, int64_t wanted) { return key.correlation < wanted; });
+    if (at != keys.cend() && at->correlation == correlation) launch_of[i] = at->row;
   }
   return launch_of;
 }
@@ -91,6 +102,7 @@ class Linker {
 
   void add_gpu_rows() {
     GpuEvents& gpu = linked_.trace.gpu;
+    gpu.reserve(content_.gpu.size());
     int64_t orphans = 0;
     for (size_t i = 0; i < content_.gpu.size(); ++i) {
       const GpuRow& row = content_.gpu[i];
@@ -115,15 +127,19 @@ class Linker {
 
   // Launches that some GPU row refers to, by start; rows get their new numbers.
   void add_launches() {
-    std::vector<int32_t> used(linked_.trace.gpu.launch);
-    std::sort(used.begin(), used.end());
-    used.erase(std::unique(used.begin(), used.end()), used.end());
-    if (!used.empty() && used.front() < 0) used.erase(used.begin());
-    std::stable_sort(used.begin(), used.end(), [&](int32_t a, int32_t b) {
+    std::vector<int32_t> new_row(content_.launches.size(), -1);
+    for (const int32_t launch : linked_.trace.gpu.launch) {
+      if (launch >= 0) new_row[static_cast<size_t>(launch)] = 0;
+    }
+    std::vector<int32_t> used;
+    for (size_t i = 0; i < new_row.size(); ++i) {
+      if (new_row[i] == 0) used.push_back(static_cast<int32_t>(i));
+    }
+    sort_runs(used, [&](int32_t a, int32_t b) {
       return content_.launches[static_cast<size_t>(a)].start < content_.launches[static_cast<size_t>(b)].start;
     });
-    std::vector<int32_t> new_row(content_.launches.size(), -1);
     LaunchEvents& launches = linked_.trace.launches;
+    launches.reserve(used.size());
     for (size_t i = 0; i < used.size(); ++i) {
       const LaunchRow& row = content_.launches[static_cast<size_t>(used[i])];
       new_row[static_cast<size_t>(used[i])] = static_cast<int32_t>(i);
@@ -214,7 +230,7 @@ class Linker {
     std::vector<CollectiveCall>& calls = linked_.trace.calls;
     std::vector<size_t> order(calls.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    sort_runs(order, [&](size_t a, size_t b) {
       return std::make_tuple(calls[a].start, calls[a].end(), calls[a].stream) <
              std::make_tuple(calls[b].start, calls[b].end(), calls[b].stream);
     });

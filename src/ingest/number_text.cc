@@ -123,6 +123,18 @@ bool read_unsigned(std::string_view token, uint64_t& value) {
 }
 
 bool read_integer(std::string_view token, int64_t& value) {
+  constexpr size_t kCertainDigits = 18;  // fit
+  size_t digits = 0;
+  int64_t read = 0;
+  for (; digits < token.size() && digits < kCertainDigits && is_digit(token[digits]); digits++) {
+    read = read * 10 + (token[digits] - '0');
+  }
+  size_t end = digits;
+  while (end < token.size() && is_space(token[end])) end++;
+  if (digits > 0 && end == token.size()) {
+    value = read;
+    return true;
+  }
   bool was_quoted = false;
   std::string_view text = unquoted(token, was_quoted);
   const bool negative = !text.empty() && text.front() == '-';

@@ -1,6 +1,8 @@
 #include "reading.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 namespace skewscope::ingest {
 namespace {
@@ -166,9 +168,7 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
   content_.has_base_time = top_.has_base_time;
   content_.has_cpu_ops = cpu_rows_ > 0;
   content_.resolution_ns = stamps_.fractions > 0 ? 1 : 1000;
-  content_.pid_count = static_cast<int64_t>(processes_.size());
   add_base_time();
-  drop_unused_launches();
   drop_repeated_steps();
   content_.kind = kind_of(cutter);
   if (content_.kind == ContentKind::empty) defects_.add(Defect::empty_file, -1);
@@ -184,25 +184,11 @@ void Reading::add_base_time() {
   shift(content_.steps, top_.base_time_ns);
 }
 
-void Reading::drop_unused_launches() {
-  std::vector<int64_t> used;
-  used.reserve(content_.gpu.size());
-  for (const GpuRow& row : content_.gpu) used.push_back(row.correlation);
-  std::sort(used.begin(), used.end());
-  std::erase_if(content_.launches,
-                [&](const LaunchRow& row) { return !std::binary_search(used.begin(), used.end(), row.correlation); });
-}
-
 // 2021 builds write a step both as an op and as an annotation.
 void Reading::drop_repeated_steps() {
-  std::vector<StepRow> kept;
-  for (const StepRow& step : content_.steps) {
-    const auto same = [&](const StepRow& other) {
-      return other.number == step.number && other.start == step.start && other.duration_ns == step.duration_ns;
-    };
-    if (std::none_of(kept.begin(), kept.end(), same)) kept.push_back(step);
-  }
-  content_.steps = std::move(kept);
+  std::set<std::tuple<int64_t, LocalNs, int64_t>> seen;
+  std::erase_if(content_.steps,
+                [&](const StepRow& step) { return !seen.emplace(step.number, step.start, step.duration_ns).second; });
 }
 
 // One process wrote one trace. Launches of several processes, or labels of several ranks, come from merged files; a

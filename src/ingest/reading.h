@@ -51,7 +51,6 @@ class Reading {
   void append_tail(const ChunkText& chunk, size_t from);
   void read_tail();
   void add_base_time();
-  void drop_unused_launches();
   void drop_repeated_steps();
   ContentKind kind_of(const ChunkCutter& cutter) const;
   bool several_ranks() const;

@@ -4,11 +4,13 @@
 // (graph branches on one stream id share a correlation; dependent launches overlap by microseconds; copies run beside
 // kernels of "stream 0"), a row is cut only when all hold: it is over 100 times the median of its stream or longer than
 // the whole trace, over a millisecond, and its successor starts in its first half and did not come from the same
-// launch. Cost: one sort.
+// launch. Cost: one sort, nearly linear.
 #include "repair_gpu_rows.h"
 
 #include <algorithm>
 #include <tuple>
+
+#include "skewscope/base/sort_runs.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 constexpr int64_t kDay_ns = 86'400'000'000'000;
 constexpr int64_t kAbsurdFactor = 100;
 constexpr int64_t kNeverAbsurd_ns = 1'000'000;  // stamps of whole microseconds overlap by rounding
+constexpr size_t kMostStreams = 64;             // of a search one by one
 constexpr size_t kRowsForMedian = 8;            // fewer rows on a stream have no meaningful median
 
 void report(FileContent& content, const char* code, int64_t count, const char* message) {
@@ -34,7 +37,9 @@ void clear_negative(FileContent& content) {
 }
 
 void drop_far_rows(FileContent& content) {
-  if (content.gpu.empty()) return;
+  const auto [first, last] = std::minmax_element(content.gpu.begin(), content.gpu.end(),
+                                                 [](const GpuRow& a, const GpuRow& b) { return a.start < b.start; });
+  if (first == content.gpu.end() || last->start - first->start <= kDay_ns) return;
   std::vector<LocalNs> starts;
   for (const GpuRow& row : content.gpu) starts.push_back(row.start);
   const auto middle = starts.begin() + static_cast<ptrdiff_t>(starts.size() / 2);
@@ -46,6 +51,24 @@ void drop_far_rows(FileContent& content) {
   report(content, "time-out-of-range", content.gpu.end() - kept,
          "GPU rows more than a day away from all others; dropped");
   content.gpu.erase(kept, content.gpu.end());
+}
+
+// Whether any row of a stream covers the start of the next one with its first half: a test without a sort, which the
+// rows of most traces do not pass.
+bool any_covers_successor(const std::vector<GpuRow>& gpu) {
+  std::vector<const GpuRow*> last_of_streams;
+  for (const GpuRow& row : gpu) {
+    const auto same = [&](const GpuRow* last) { return last->stream == row.stream && last->device == row.device; };
+    const auto last = std::find_if(last_of_streams.begin(), last_of_streams.end(), same);
+    if (last == last_of_streams.end()) {
+      if (last_of_streams.size() == kMostStreams) return true;
+      last_of_streams.push_back(&row);
+      continue;
+    }
+    if ((*last)->duration_ns > kNeverAbsurd_ns && row.start - (*last)->start < (*last)->duration_ns / 2) return true;
+    *last = &row;
+  }
+  return false;
 }
 
 // Rows of one stream by start; indexes into content.gpu, which is sorted.
@@ -94,7 +117,7 @@ int64_t clip_stream(std::vector<GpuRow>& gpu, const std::vector<size_t>& stream,
 }
 
 void sort_rows(std::vector<GpuRow>& gpu) {
-  std::stable_sort(gpu.begin(), gpu.end(), [](const GpuRow& a, const GpuRow& b) {
+  sort_runs(gpu, [](const GpuRow& a, const GpuRow& b) {
     return std::tie(a.start, b.duration_ns) < std::tie(b.start, a.duration_ns);
   });
 }
@@ -105,7 +128,7 @@ void repair_gpu_rows(FileContent& content) {
   clear_negative(content);
   drop_far_rows(content);
   sort_rows(content.gpu);
-  if (content.gpu.empty()) return;
+  if (content.gpu.empty() || !any_covers_successor(content.gpu)) return;
   const int64_t window_ns = std::max<int64_t>(content.gpu.back().start - content.gpu.front().start, 1);
   int64_t clipped = 0;
   for (const std::vector<size_t>& stream : streams_of(content.gpu))

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "call_groups.h"
@@ -187,8 +188,11 @@ InstanceTable match_collectives(const JobTrace& job) {
   // From here on the clocks of traces that share a matched group are known to a millisecond.
   const CoarseOffsets first = matching::coarse_offsets(job.traces.size(), groups, outcomes);
   tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
-    if (!settled(outcomes[g]))
-      outcomes[g] = match_members(groups[g].calls, groups[g].membership(), matching::prior_for(groups[g], first));
+    if (settled(outcomes[g])) return;
+    const std::vector<std::optional<int64_t>> prior_ns = matching::prior_for(groups[g], first);
+    const bool told =
+        std::any_of(prior_ns.begin(), prior_ns.end(), [](const auto& prior) { return prior.has_value(); });
+    if (told) outcomes[g] = match_members(groups[g].calls, groups[g].membership(), prior_ns);
   });
 
   const CoarseOffsets coarse = matching::coarse_offsets(job.traces.size(), groups, outcomes);

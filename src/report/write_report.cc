@@ -5,6 +5,7 @@
 // no entry that write_report does not write.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <tbb/parallel_invoke.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -100,32 +101,42 @@ Result<Done> write_text(const fs::path& path, const std::string& text) {
   return Done{};
 }
 
-Result<Done> write_tables(const JobReport& report, const fs::path& directory, bool csv, bool sqlite) {
-  const std::vector<Table> tables = tables_of(report);
-  if (csv) {
-    std::error_code error;
-    fs::create_directory(directory / "tables", error);
-    if (error) return output_error("cannot create " + (directory / "tables").string(), error.message());
-    for (const Table& table : tables) {
-      if (auto done = write_csv(table, directory / "tables" / (table.name + ".csv")); !done.ok()) return done;
-    }
+Result<Done> write_csv_tables(const std::vector<Table>& tables, const fs::path& directory) {
+  std::error_code error;
+  fs::create_directory(directory, error);
+  if (error) return output_error("cannot create " + directory.string(), error.message());
+  for (const Table& table : tables) {
+    if (auto done = write_csv(table, directory / (table.name + ".csv")); !done.ok()) return done;
   }
-  return sqlite ? write_sqlite(tables, directory / "report.sqlite") : Result<Done>(Done{});
+  return Done{};
 }
 
+// Files side by side, and COMPLETE when all are there.
 Result<Done> write_files(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options,
                          const fs::path& directory) {
   const auto wanted = [&](std::string_view format) {
     return options.formats.empty() ||
            std::find(options.formats.begin(), options.formats.end(), format) != options.formats.end();
   };
-  if (auto done = write_text(directory / "summary.txt", terminal_summary(report, options.directory, false)); !done.ok())
-    return done;
-  if (auto done = write_text(directory / "diagnostics.json", diagnostics_json(report)); !done.ok()) return done;
-  if (wanted("json")) {
-    if (auto done = write_text(directory / "report.json", to_json(report, stamp)); !done.ok()) return done;
+  const std::vector<Table> tables = tables_of(report);
+  Result<Done> summary = Done{}, json = Done{}, csv = Done{}, sqlite = Done{};
+  tbb::parallel_invoke(
+      [&] {
+        if (wanted("sqlite")) sqlite = write_sqlite(tables, directory / "report.sqlite");
+      },
+      [&] {
+        if (wanted("json")) json = write_text(directory / "report.json", to_json(report, stamp));
+      },
+      [&] {
+        if (wanted("csv")) csv = write_csv_tables(tables, directory / "tables");
+      },
+      [&] {
+        summary = write_text(directory / "summary.txt", terminal_summary(report, options.directory, false));
+        if (summary.ok()) summary = write_text(directory / "diagnostics.json", diagnostics_json(report));
+      });
+  for (const Result<Done>* done : {&summary, &json, &csv, &sqlite}) {
+    if (!done->ok()) return *done;
   }
-  if (auto done = write_tables(report, directory, wanted("csv"), wanted("sqlite")); !done.ok()) return done;
   return write_text(directory / "COMPLETE", fmt::format("{}\n", kSchema));
 }
 

@@ -84,8 +84,8 @@ inline std::string as_text(const FileContent& c) {
   const auto text = [&](StringId id) {
     return id.known() ? fmt::format("'{}'", c.strings.view(id)) : std::string("-");
   };
-  std::string out = fmt::format("kind {} events {} bytes {} pids {} cpu {} base {} res {}\n", static_cast<int>(c.kind),
-                                c.events, c.bytes, c.pid_count, c.has_cpu_ops, c.has_base_time, c.resolution_ns);
+  std::string out = fmt::format("kind {} events {} bytes {} cpu {} base {} res {}\n", static_cast<int>(c.kind),
+                                c.events, c.bytes, c.has_cpu_ops, c.has_base_time, c.resolution_ns);
   for (const GpuRow& r : c.gpu) {
     out += fmt::format("gpu {} {} {} {} {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.correlation, r.external_id,
                        text(r.name), r.device, r.stream, r.args, static_cast<int>(r.work));

@@ -23,6 +23,15 @@ struct GpuEvents {
   std::vector<int32_t> launch;  // row in LaunchEvents; -1: launched before recording began (orphan)
 
   size_t size() const { return start.size(); }
+  void reserve(size_t rows) {
+    start.reserve(rows);
+    duration_ns.reserve(rows);
+    work.reserve(rows);
+    name.reserve(rows);
+    device.reserve(rows);
+    stream.reserve(rows);
+    launch.reserve(rows);
+  }
 };
 
 // Host calls that put work on the GPU; only those some GPU row refers to. Sorted by start.
@@ -32,6 +41,11 @@ struct LaunchEvents {
   std::vector<int64_t> thread;
 
   size_t size() const { return start.size(); }
+  void reserve(size_t rows) {
+    start.reserve(rows);
+    duration_ns.reserve(rows);
+    thread.reserve(rows);
+  }
 };
 
 // One ProfilerStep#N range of the host.

@@ -1,0 +1,40 @@
+// The events of a chunk whose text is laid out: the braces of an event stand at the beginning of a line, behind blanks,
+// and all lines inside it deeper (Kineto: two blanks; json.dump with an indent: as many as asked for).
+//
+// Why an event ends where this says: a JSON string holds no raw line break, so a line break, the indentation and a
+// brace are structure wherever they stand. The walk goes from an opening brace to a closing one with none of the same
+// indentation between (an event that was cut off, with the next one behind it), and goes on only over `,`, line break
+// and the next opening brace. At anything else (the end of the events, a cut, another layout) it ends. Cost: one pass
+// over the text, for braces.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "line_braces.h"
+
+namespace skewscope::ingest {
+
+// Places count from the start of the text.
+class LaidOutEvents {
+ public:
+  explicit LaidOutEvents(std::string_view text) : text_(text), laid_out_(find_layout()) {}
+
+  bool laid_out() const { return laid_out_; }
+  // Moves to the next event. False: it is not followed by another one, or the layout ends here.
+  bool next();
+  // Opening brace of the event, and of the one that follows it.
+  size_t begin() const { return begin_; }
+  size_t following() const { return following_; }
+
+ private:
+  bool find_layout();
+
+  std::string_view text_;
+  LineBraces braces_;
+  size_t indent_ = 0;  // blanks before the braces of events
+  size_t begin_ = 0, following_ = std::string_view::npos;
+  bool laid_out_;
+};
+
+}  // namespace skewscope::ingest
