@@ -25,7 +25,7 @@ MAY_INCLUDE = {
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.
-STAGES_WITH_TASKS = {"ingest", "matching", "align", "attribute", "summarize", "simulate"}
+STAGES_WITH_TASKS = {"ingest", "matching", "align", "attribute", "summarize", "report", "simulate"}
 EVERYWHERE = set(MAY_INCLUDE)
 THIRD_PARTIES = {
     "simdjson": {"ingest"},

@@ -2,6 +2,8 @@
 // step filter wants, and make one CollectiveCall of each communication kernel (or gloo range, where there is no GPU).
 #include "link_calls.h"
 
+#include <tbb/parallel_invoke.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -38,22 +40,28 @@ class StepFinder {
   std::vector<StepRange> steps_;  // sorted by start
 };
 
-// Row of content.launches per GPU row, -1 for orphans. Where a runtime and a driver row share a correlation, the first.
-std::vector<int32_t> join_launches(const FileContent& content) {
-  struct Key {
-    int64_t correlation;
-    int32_t row;
-  };
+struct LaunchKey {
+  int64_t correlation;
+  int32_t row;  // of content.launches
+};
+
+// By correlation; where a runtime and a driver row share one, the first comes first.
+std::vector<LaunchKey> launch_keys(const FileContent& content) {
   const std::vector<LaunchRow>& launches = content.launches;
-  std::vector<Key> keys;
+  std::vector<LaunchKey> keys;
   keys.reserve(launches.size());
   for (size_t i = 0; i < launches.size(); ++i) {
     if (launches[i].correlation >= 0) keys.push_back({launches[i].correlation, static_cast<int32_t>(i)});
   }
-  const auto start_of = [&](const Key& key) { return launches[static_cast<size_t>(key.row)].start; };
-  sort_runs(keys, [&](const Key& a, const Key& b) {
+  const auto start_of = [&](const LaunchKey& key) { return launches[static_cast<size_t>(key.row)].start; };
+  sort_runs(keys, [&](const LaunchKey& a, const LaunchKey& b) {
     return a.correlation < b.correlation || (a.correlation == b.correlation && start_of(a) < start_of(b));
   });
+  return keys;
+}
+
+// Row of content.launches per GPU row, -1 for orphans.
+std::vector<int32_t> join_launches(const FileContent& content, const std::vector<LaunchKey>& keys) {
   std::vector<int32_t> launch_of(content.gpu.size(), -1);
   auto at = keys.cbegin();
   for (size_t i = 0; i < content.gpu.size(); ++i) {
@@ -63,7 +71,7 @@ std::vector<int32_t> join_launches(const FileContent& content) {
                          (std::next(at) == keys.cend() || std::next(at)->correlation >= correlation);
     at = is_next ? std::next(at)
                  : std::lower_bound(keys.cbegin(), keys.cend(), correlation,
-                                    [](const Key& key, int64_t wanted) { return key.correlation < wanted; });
+                                    [](const LaunchKey& key, int64_t wanted) { return key.correlation < wanted; });
     if (at != keys.cend() && at->correlation == correlation) launch_of[i] = at->row;
   }
   return launch_of;
@@ -71,12 +79,12 @@ std::vector<int32_t> join_launches(const FileContent& content) {
 
 class Linker {
  public:
-  Linker(const FileContent& content, const StepFilter& filter)
+  Linker(const FileContent& content, const std::vector<LaunchKey>& keys, const StepFilter& filter)
       : content_(content),
         filter_(filter),
         steps_(content.steps),
         metadata_(content),
-        launch_of_(join_launches(content)) {}
+        launch_of_(join_launches(content, keys)) {}
 
   LinkedTrace link() {
     add_steps();
@@ -293,8 +301,9 @@ bool is_amd(const FileContent& content) {
 }  // namespace
 
 LinkedTrace link_calls(FileContent content, const StepFilter& steps) {
-  repair_gpu_rows(content);
-  LinkedTrace linked = Linker(content, steps).link();
+  std::vector<LaunchKey> keys;
+  tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { keys = launch_keys(content); });
+  LinkedTrace linked = Linker(content, keys, steps).link();
   RankTrace& trace = linked.trace;
   trace.file = content.file;
   trace.host = content.host_name;

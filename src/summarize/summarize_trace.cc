@@ -1,5 +1,5 @@
-// The single-GPU timeline by one sweep over the sorted rows' edges: at each instant the set of running classes decides
-// the label (computation, else communication, else copy, else idle). Exact in nanoseconds, O(n log n), no event
+// The single-GPU timeline by one sweep over starts and ends of the rows: at each instant the set of running classes
+// decides the label (computation, else communication, else copy, else idle). Exact in nanoseconds, O(n log n), no event
 // dropped.
 
 #include <tbb/parallel_for.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "skewscope/base/sort_runs.h"
 #include "skewscope/summarize.h"
 
 namespace skewscope {
@@ -27,23 +28,23 @@ Class class_of(GpuWork work) {
   return kCompute;
 }
 
+// A row of the GPU starts or ends.
 struct Edge {
   int64_t ns;
-  int32_t change;  // +1 start, -1 end
-  Class running;
+  Class row;
 };
 
-std::vector<Edge> edges_of(const GpuEvents& gpu) {
-  std::vector<Edge> edges;
-  edges.reserve(2 * gpu.size());
+Edge start_of(const GpuEvents& gpu, size_t i) { return {gpu.start[i].ns, class_of(gpu.work[i])}; }
+
+// Ends of rows that last. Rows are sorted by start, so their ends nearly are.
+std::vector<Edge> ends_of(const GpuEvents& gpu) {
+  std::vector<Edge> ends;
+  ends.reserve(gpu.size());
   for (size_t i = 0; i < gpu.size(); ++i) {
-    if (gpu.duration_ns[i] == 0) continue;
-    const Class c = class_of(gpu.work[i]);
-    edges.push_back({gpu.start[i].ns, 1, c});
-    edges.push_back({gpu.start[i].ns + gpu.duration_ns[i], -1, c});
+    if (gpu.duration_ns[i] > 0) ends.push_back({gpu.start[i].ns + gpu.duration_ns[i], class_of(gpu.work[i])});
   }
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
-  return edges;
+  sort_runs(ends, [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
+  return ends;
 }
 
 }  // namespace
@@ -63,14 +64,24 @@ RankSummary summarize_trace(const RankTrace& trace) {
   s.total_ns = last - first;
   std::array<int32_t, 3> running{};
   int64_t at = first;
-  for (const Edge& edge : edges_of(gpu)) {
+  const auto pass = [&](const Edge& edge, int32_t change) {
     const int64_t span = edge.ns - at;
     if (running[kCompute] > 0) s.compute_ns += span;
     if (running[kCommunication] > 0) s.communication_ns += span;
     if (running[kCompute] == 0 && running[kCommunication] > 0) s.exposed_communication_ns += span;
     if (running[kCompute] == 0 && running[kCommunication] == 0 && running[kCopy] > 0) s.exposed_memcpy_ns += span;
-    running[edge.running] += edge.change;
+    running[edge.row] += change;
     at = edge.ns;
+  };
+  size_t row = 0;
+  const auto pass_starts_up_to = [&](int64_t ns) {
+    for (; row < gpu.size() && gpu.start[row].ns <= ns; ++row) {
+      if (gpu.duration_ns[row] > 0) pass(start_of(gpu, row), 1);
+    }
+  };
+  for (const Edge& end : ends_of(gpu)) {
+    pass_starts_up_to(end.ns);
+    pass(end, -1);
   }
   s.busy_ns = s.compute_ns + s.exposed_communication_ns + s.exposed_memcpy_ns;
   s.idle_ns = s.total_ns - s.busy_ns;
