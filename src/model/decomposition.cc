@@ -63,6 +63,22 @@ const char* to_string(SplitReason reason) {
   return "semantics";
 }
 
+const char* to_string(SplitBasis basis) { return basis == SplitBasis::clocks ? "clocks" : "durations"; }
+
+const char* to_string(SplitNote note) {
+  switch (note) {
+    case SplitNote::none:
+      return "";
+    case SplitNote::incomplete:
+      return "incomplete";
+    case SplitNote::extrapolated:
+      return "extrapolated";
+    case SplitNote::inconclusive:
+      return "inconclusive";
+  }
+  return "";
+}
+
 std::string check_invariants(const Decomposition& d, const InstanceTable& table, const JobTrace& job) {
   if (d.members.size() != table.members.size() || d.caused_ns.size() != table.members.size() ||
       d.instances.size() != table.instances.size() || d.unmatched.size() != table.unmatched.size() ||

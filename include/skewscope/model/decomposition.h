@@ -18,6 +18,22 @@ enum class SplitReason : uint8_t {
 };
 const char* to_string(SplitReason reason);
 
+// What the split rests on.
+enum class SplitBasis : uint8_t {
+  clocks,     // last arrival on the common clock
+  durations,  // shortest duration of the members: no clock is needed, but the ends' scatter is in it
+};
+const char* to_string(SplitBasis basis);
+
+// What weakens a split that is shown; the first that applies.
+enum class SplitNote : uint8_t {
+  none,
+  incomplete,    // members are missing: waits are lower bounds
+  extrapolated,  // beyond the ends that tie a member's clock by more than 5 % of half the window
+  inconclusive,  // the error bar exceeds half the longest wait shown
+};
+const char* to_string(SplitNote note);
+
 // Parts of one call's duration: wait + transfer + unattributed = duration; each exposed part is within its part.
 struct CallParts {
   int64_t wait_ns = 0;
@@ -41,6 +57,9 @@ struct InstanceTiming {
   int64_t transfer_ns = 0;
   TraceIndex last;  // who arrived last; none when the lead is within the clocks' error bars (a tie)
   SplitReason reason = SplitReason::split;
+  SplitBasis basis = SplitBasis::clocks;
+  SplitNote note = SplitNote::none;
+  int64_t wait_bar_ns = -1;  // half width of a 95 % interval of each member's wait; -1: unknown, or not split
 };
 
 // Sums over one trace's calls.
