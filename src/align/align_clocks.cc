@@ -1,5 +1,6 @@
-// The stage: beacons -> model choice -> fit -> clocks with error bars, per component of traces that share collectives.
-// Components are never compared: each keeps its smallest trace as reference, at that trace's own wall clock.
+// The stage: beacons -> model choice -> fit -> node prior -> error bars -> proof, per component of traces that share
+// collectives. Components are never compared: each keeps its smallest trace as reference, at that trace's own wall
+// clock.
 
 #include <algorithm>
 #include <cmath>
@@ -7,15 +8,20 @@
 
 #include "beacons.h"
 #include "error_bars.h"
+#include "feasible.h"
 #include "joint_fit.h"
 #include "model_choice.h"
+#include "node_prior.h"
+#include "simulated_errors.h"
 #include "skewscope/align.h"
 
 namespace skewscope {
 namespace {
 
 using align::Beacons;
+using align::Feasible;
 using align::Fit;
+using align::FitResult;
 using align::Freedom;
 
 ClockMethod method_of(Freedom freedom) {
@@ -26,11 +32,13 @@ ClockMethod method_of(Freedom freedom) {
       return ClockMethod::offset;
     case Freedom::line:
       return ClockMethod::line;
+    case Freedom::bent:
+      return ClockMethod::bent;
   }
   return ClockMethod::identity;
 }
 
-// t = x + a + b (x - x0)/H, per trace, before the reference time of the job is known.
+// t = x + a + slope (x - center), per trace, before the reference time of the job is known.
 struct RawClock {
   double a_ns = 0, slope = 0;
   int64_t center_ns = 0;
@@ -39,107 +47,174 @@ struct RawClock {
   int64_t apply(int64_t x) const { return x + std::llround(correction_ns(x)); }
 };
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
+// Median over rows of last end - first end; `fit` null: as recorded.
+double end_spread_ns(const std::vector<Beacons>& components, const std::vector<Fit>& fits) {
+  std::vector<double> spreads;
+  for (size_t i = 0; i < components.size(); ++i) {
+    const Beacons& b = components[i];
+    for (size_t c = 0; c < b.rows(); ++c) {
+      double low = INFINITY, high = -INFINITY;
+      for (size_t k = b.begin(c); k < b.end(c); ++k) {
+        double end = static_cast<double>(b.end_ns[k] - b.end_ns[b.begin(c)]);
+        if (!fits.empty()) end += fits[i].correction_ns(static_cast<size_t>(b.trace[k]), b.end_ns[k]);
+        low = std::min(low, end);
+        high = std::max(high, end);
+      }
+      spreads.push_back(high - low);
+    }
+  }
+  if (spreads.empty()) return 0;
+  const auto middle = spreads.begin() + static_cast<int64_t>(spreads.size() / 2);
+  std::nth_element(spreads.begin(), middle, spreads.end());
   return *middle;
 }
 
-// Median over rows of last end - first end.
-double end_spread_ns(const Beacons& beacons, const std::vector<RawClock>& raw) {
-  std::vector<double> spreads;
-  for (size_t c = 0; c < beacons.rows(); ++c) {
-    const auto first = static_cast<size_t>(beacons.row_begin[c]);
-    double low = 0, high = 0;
-    for (size_t k = first; k < static_cast<size_t>(beacons.row_begin[c + 1]); ++k) {
-      const double end = static_cast<double>(beacons.end_ns[k] - beacons.end_ns[first]) +
-                         raw[static_cast<size_t>(beacons.trace[k])].correction_ns(beacons.end_ns[k]);
-      low = k == first ? end : std::min(low, end);
-      high = k == first ? end : std::max(high, end);
-    }
-    spreads.push_back(high - low);
-  }
-  return median_of(spreads);
-}
+struct Aligner {
+  const JobTrace& job;
+  bool force;
+  std::vector<RawClock> raw;
+  ClockModel model;
 
-void align_component(const Beacons& beacons, int32_t component, const std::vector<int64_t>& resolution_ns, bool force,
-                     std::vector<RawClock>& raw, ClockModel& model) {
-  std::vector<bool> use(beacons.rows());
-  for (size_t c = 0; c < use.size(); ++c) {
-    use[c] =
-        beacons.component[static_cast<size_t>(beacons.trace[static_cast<size_t>(beacons.row_begin[c])])] == component;
+  // The correction of a trace at the knots of a bend, on its own clock.
+  ClockBend bend_of(const Fit& fit, size_t t) const {
+    ClockBend bend;
+    const double step = 2 * fit.half_window_ns / (align::kKnots + 1);
+    bend.step_ns = std::llround(step);
+    bend.first = LocalNs{fit.center_ns - fit.base_ns[t] - std::llround(fit.half_window_ns)};
+    for (size_t k = 0; k < align::kKnots; ++k) bend.height_ns.push_back(-fit.terms_ns[t][2 + k]);
+    return bend;
   }
-  int64_t coarsest = 1;
-  for (size_t t = 0; t < beacons.component.size(); ++t) {
-    if (beacons.component[t] == component) coarsest = std::max(coarsest, resolution_ns[t]);
-  }
-  const Freedom freedom = align::choose_freedom(beacons, use, coarsest, force);
-  const Fit fit = align::fit_clocks(beacons, use, freedom);
-  const Fit free = freedom == Freedom::line ? fit : align::fit_clocks(beacons, use, Freedom::line);
-  const std::vector<double> bars = align::error_bars_ns(beacons, use, fit, free, resolution_ns);
-  for (size_t t = 0; t < beacons.component.size(); ++t) {
-    if (beacons.component[t] != component) continue;
-    raw[t] = {static_cast<double>(fit.base_ns[t]) + fit.a_ns[t], fit.b_ns[t] / fit.half_window_ns,
-              fit.center_ns - fit.base_ns[t]};
-    TraceClock& clock = model.clocks[t];
-    clock.method = method_of(freedom);
+
+  void write_clock(const Beacons& beacons, const Fit& fit, size_t t) {
+    const auto trace = static_cast<size_t>(beacons.traces[t]);
+    raw[trace] = {static_cast<double>(fit.base_ns[t]) + fit.terms_ns[t][0], fit.terms_ns[t][1] / fit.half_window_ns,
+                  fit.center_ns - fit.base_ns[t]};
+    TraceClock& clock = model.clocks[trace];
+    clock.method = method_of(fit.freedom);
+    if (fit.freedom == Freedom::bent) clock.bend = bend_of(fit, t);
     clock.aligned = true;
-    clock.component = component;
-    clock.uncertainty_ns = std::llround(bars[t]);
+    clock.component = beacons.traces.front();
+    const auto margin = std::llround(0.05 * fit.half_window_ns);
+    clock.tied_from = LocalNs{beacons.first_end_ns[t] - margin};
+    clock.tied_to = LocalNs{beacons.last_end_ns[t] + margin};
   }
-}
 
-// The recorded clocks: all one (wallclock), or one per host (none).
-void take_as_recorded(const JobTrace& job, AlignMode mode, ClockModel& model) {
-  std::map<std::string, int32_t> hosts;
-  for (size_t t = 0; t < job.traces.size(); ++t) {
-    const std::string& host = job.traces[t].host;
-    const auto own = static_cast<int32_t>(t);
-    int32_t component = 0;
-    if (mode == AlignMode::none) component = host.empty() ? own : hosts.emplace(host, own).first->second;
-    model.clocks[t].component = component;
+  // Proven bounds against the error bar: outside by more than three deviations means that something is wrong.
+  void write_proof(const Beacons& beacons, const Feasible& feasible) {
+    int64_t outside = 0;
+    for (size_t t = 0; t < beacons.traces.size(); ++t) {
+      TraceClock& clock = model.clocks[static_cast<size_t>(beacons.traces[t])];
+      if (feasible.contradiction || !std::isfinite(feasible.low_ns[t]) || !std::isfinite(feasible.high_ns[t])) continue;
+      clock.proven_low_ns = std::llround(feasible.low_ns[t]);
+      clock.proven_high_ns = std::llround(feasible.high_ns[t]);
+      const double off = std::max(feasible.low_ns[t], -feasible.high_ns[t]);
+      outside += off > 1.5 * static_cast<double>(std::max<int64_t>(clock.uncertainty_ns, 0)) + 1'000 ? 1 : 0;
+    }
+    const auto tell = [&](Severity severity, const char* code, size_t count, const std::string& message) {
+      if (count == 0) return;
+      Finding finding;
+      finding.severity = severity;
+      finding.code = code;
+      finding.count = static_cast<int64_t>(count);
+      finding.message = message;
+      add_finding(model.findings, finding);
+    };
+    tell(Severity::warning, "clocks-outside-proof", static_cast<size_t>(outside),
+         "clocks lie outside what cause and effect allow by more than three deviations; their splits are doubtful");
+    tell(Severity::warning, "clocks-contradict", feasible.contradiction ? 1 : 0,
+         "no clocks explain all stamps: somewhere calls were matched wrongly or do not wait for one another");
+    tell(Severity::warning, "suspected-mismatch", feasible.suspects,
+         "instances whose ends lie far apart on the common clock: perhaps not one collective; they tie no clocks");
+    if (100 * feasible.violations > feasible.rows) {
+      tell(Severity::warning, "causality-after-fit", feasible.violations,
+           "instances in which a member left before the last arrived, on the common clock; they are not split");
+    }
   }
-}
 
-// The job's first event on the common clock is the reference: the same maps, written around it.
-void set_reference(const JobTrace& job, const std::vector<RawClock>& raw, ClockModel& model) {
-  int64_t first = INT64_MAX, last = INT64_MIN;
-  for (size_t t = 0; t < job.traces.size(); ++t) {
-    const RankTrace& trace = job.traces[t];
-    first = std::min(first, raw[t].apply(trace.first_event.ns));
-    last = std::max(last, raw[t].apply(trace.last_event.ns));
+  void write_ties(const Beacons& beacons, const FitResult& free, const align::ErrorBars& bars) {
+    std::vector<double> sigma = free.fit.sigma_ns;
+    for (size_t i = 0; i < beacons.classes.size(); ++i) {
+      const Beacons::Class& c = beacons.classes[i];
+      const Beacons::Group& g = beacons.groups[static_cast<size_t>(c.group)];
+      if (g.pair) continue;
+      const double bar = bars.group_ns[static_cast<size_t>(c.group)];
+      model.ties.push_back({g.session, g.communicator, c.kind, c.bytes, bar < 0 ? -1 : std::llround(bar),
+                            bar < 0 ? -1 : std::llround(sigma[i])});
+    }
   }
-  model.reference_ns = job.traces.empty() ? 0 : first;
-  model.window_ns = job.traces.empty() ? 0 : last - first;
-  for (size_t t = 0; t < job.traces.size(); ++t) {
-    model.clocks[t].offset_ns = -std::llround(raw[t].correction_ns(model.reference_ns));
-    model.clocks[t].drift_ppb = raw[t].slope == 0 ? 0 : -raw[t].slope * 1e9;
+
+  Fit align(const Beacons& beacons) {
+    std::vector<int64_t> resolution_ns;
+    std::vector<std::string> host;
+    for (const int32_t t : beacons.traces) {
+      resolution_ns.push_back(job.traces[static_cast<size_t>(t)].resolution_ns);
+      host.push_back(job.traces[static_cast<size_t>(t)].host);
+    }
+    const int64_t coarsest = *std::max_element(resolution_ns.begin(), resolution_ns.end());
+    const align::ModelChoice choice = align::choose_model(beacons, coarsest, force);
+    // Errors are simulated for a line at least: where an offset or nothing is applied, what a line would have changed
+    // is part of the bar.
+    FitResult free = align::fit_clocks(beacons, choice.use, std::max(choice.freedom, Freedom::line));
+    const align::SimulatedErrors errors = align::simulate_errors(beacons, free);
+    Fit fit = choice.freedom == free.fit.freedom ? free.fit : align::fit_clocks(beacons, choice.use, choice.freedom).fit;
+    if (fit.freedom != Freedom::identity) align::pool_nodes(host, errors, fit);
+    const align::ErrorBars bars = align::error_bars(beacons, fit, free, errors, resolution_ns);
+    for (size_t t = 0; t < beacons.traces.size(); ++t) {
+      write_clock(beacons, fit, t);
+      model.clocks[static_cast<size_t>(beacons.traces[t])].uncertainty_ns = std::llround(bars.trace_ns[t]);
+    }
+    write_ties(beacons, free, bars);
+    write_proof(beacons, align::feasible_intervals(beacons, fit));
+    return fit;
   }
-}
+
+  // The recorded clocks: all one (wallclock), or one per host (none).
+  void take_as_recorded(AlignMode mode) {
+    std::map<std::string, int32_t> hosts;
+    for (size_t t = 0; t < job.traces.size(); ++t) {
+      const std::string& host = job.traces[t].host;
+      const auto own = static_cast<int32_t>(t);
+      int32_t component = 0;
+      if (mode == AlignMode::none) component = host.empty() ? own : hosts.emplace(host, own).first->second;
+      model.clocks[t].component = component;
+    }
+  }
+
+  // The job's first event on the common clock is the reference: the same maps, written around it.
+  void set_reference() {
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    for (size_t t = 0; t < job.traces.size(); ++t) {
+      const RankTrace& trace = job.traces[t];
+      first = std::min(first, raw[t].apply(trace.first_event.ns));
+      last = std::max(last, raw[t].apply(trace.last_event.ns));
+    }
+    model.reference_ns = job.traces.empty() ? 0 : first;
+    model.window_ns = job.traces.empty() ? 0 : last - first;
+    for (size_t t = 0; t < job.traces.size(); ++t) {
+      model.clocks[t].offset_ns = -std::llround(raw[t].correction_ns(model.reference_ns));
+      model.clocks[t].drift_ppb = raw[t].slope == 0 ? 0 : -raw[t].slope * 1e9;
+    }
+  }
+};
 
 }  // namespace
 
 ClockModel align_clocks(const JobTrace& job, const InstanceTable& instances, AlignMode mode) {
-  ClockModel model;
+  Aligner aligner{job, mode == AlignMode::collectives, std::vector<RawClock>(job.traces.size()), {}};
+  ClockModel& model = aligner.model;
   model.clocks.resize(job.traces.size());
-  std::vector<RawClock> raw(job.traces.size());
-  const Beacons beacons = align::collect_beacons(job, instances);
-  model.end_spread_before_ns = end_spread_ns(beacons, raw);
+  const std::vector<Beacons> components = align::collect_beacons(job, instances);
+  std::vector<Fit> fits;
+  model.end_spread_before_ns = end_spread_ns(components, fits);
   if (mode == AlignMode::wallclock || mode == AlignMode::none) {
-    take_as_recorded(job, mode, model);
+    aligner.take_as_recorded(mode);
   } else {
-    std::vector<int64_t> resolution_ns;
-    for (const RankTrace& trace : job.traces) resolution_ns.push_back(trace.resolution_ns);
-    for (size_t t = 0; t < job.traces.size(); ++t) {
-      if (beacons.component[t] == static_cast<int32_t>(t)) {
-        align_component(beacons, beacons.component[t], resolution_ns, mode == AlignMode::collectives, raw, model);
-      }
-    }
+    for (const Beacons& beacons : components) fits.push_back(aligner.align(beacons));
   }
-  model.end_spread_after_ns = end_spread_ns(beacons, raw);
-  set_reference(job, raw, model);
-  return model;
+  model.end_spread_after_ns = end_spread_ns(components, fits);
+  std::sort(model.ties.begin(), model.ties.end());
+  aligner.set_reference();
+  return std::move(model);
 }
 
 }  // namespace skewscope

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <tuple>
 
 #include "collectives/synchronization.h"
 #include "skewscope/base/disjoint_sets.h"
+#include "two_way.h"
 
 namespace skewscope::align {
 namespace {
 
-constexpr size_t kStrata = 16, kPerStratum = 32;
+constexpr size_t kStrata = 16, kPerStratum = 16;
 
 const CollectiveCall& call_of(const JobTrace& job, const CallRef& ref) {
   return job[ref.trace].calls[static_cast<size_t>(ref.call)];
@@ -29,9 +31,13 @@ double spread_of(const JobTrace& job, const InstanceTable& table, const Collecti
 struct Candidate {
   size_t instance;
   double spread_ns;
+  int64_t bias_ns;  // by how much a receiver ends after its sender, of two-way links
 };
 
-// Rows of one communicator and session, in order; thinned to the most balanced of each stratum.
+// (session, communicator, smaller and larger rank of a link; -1 for whole communicators)
+using GroupKey = std::tuple<SessionId, CommunicatorId, int32_t, int32_t>;
+
+// Rows of one group, in order; thinned to the most balanced of each stratum.
 std::vector<Candidate> thin(std::vector<Candidate> rows) {
   if (rows.size() <= kStrata * kPerStratum) return rows;
   std::vector<Candidate> kept;
@@ -48,55 +54,120 @@ std::vector<Candidate> thin(std::vector<Candidate> rows) {
   return kept;
 }
 
-// The smallest trace of a component is its number.
-void find_components(Beacons& beacons, size_t traces) {
-  DisjointSets sets(traces);
-  std::vector<bool> tied(traces, false);
-  for (size_t c = 0; c < beacons.rows(); ++c) {
-    const auto first = static_cast<size_t>(beacons.row_begin[c]);
-    for (auto k = first; k < static_cast<size_t>(beacons.row_begin[c + 1]); ++k) {
-      sets.unite(static_cast<size_t>(beacons.trace[first]), static_cast<size_t>(beacons.trace[k]));
-      tied[static_cast<size_t>(beacons.trace[k])] = true;
+struct Collector {
+  const JobTrace& job;
+  const InstanceTable& table;
+  std::map<GroupKey, std::vector<Candidate>> groups;
+  DisjointSets sets;
+  std::vector<int64_t> first_end_ns, last_end_ns;
+
+  Collector(const JobTrace& j, const InstanceTable& t)
+      : job(j),
+        table(t),
+        sets(j.traces.size()),
+        first_end_ns(j.traces.size(), INT64_MAX),
+        last_end_ns(j.traces.size(), INT64_MIN) {}
+
+  void add(const GroupKey& key, size_t id, int64_t bias_ns) {
+    const CollectiveInstance& i = table.instances[id];
+    groups[key].push_back({id, spread_of(job, table, i), bias_ns});
+    for (uint32_t k = 0; k < i.member_count; ++k) {
+      const CallRef& ref = table.members[i.first_member + k];
+      sets.unite(table.members[i.first_member].trace.index(), ref.trace.index());
+      const int64_t end = call_of(job, ref).end().ns;
+      first_end_ns[ref.trace.index()] = std::min(first_end_ns[ref.trace.index()], end);
+      last_end_ns[ref.trace.index()] = std::max(last_end_ns[ref.trace.index()], end);
     }
   }
-  beacons.component.assign(traces, -1);
-  for (size_t t = 0; t < traces; ++t) {
-    if (tied[t]) beacons.component[t] = static_cast<int32_t>(sets.root(t));
+
+  void gather() {
+    for (size_t id = 0; id < table.instances.size(); ++id) {
+      const CollectiveInstance& i = table.instances[id];
+      if (ends_together(i.kind) && i.member_count >= 2) add({i.session, i.communicator, -1, -1}, id, 0);
+    }
+    for (const TwoWayLink& link : two_way_links(job, table)) {
+      for (const size_t id : link.instances) {
+        add({link.session, link.communicator, link.low.value, link.high.value}, id, link.bias_ns);
+      }
+    }
   }
-}
+};
+
+// Fills the beacons of one component, group by group.
+struct Filler {
+  const Collector& from;
+  std::vector<int32_t>& number;  // per trace of the job: its number in its component
+  Beacons beacons;
+  std::map<std::tuple<bool, size_t, std::string>, int32_t> kinds;
+
+  int32_t trace_number(TraceIndex t) { return number[t.index()]; }
+
+  int32_t kind_of(const GroupKey& key) {
+    const bool pair = std::get<2>(key) >= 0;
+    const Communicator& c = from.table.communicators[std::get<1>(key)];
+    const auto size = pair ? size_t{2} : static_cast<size_t>(std::max(c.size, 0));
+    return kinds.emplace(std::make_tuple(pair, size, c.description), static_cast<int32_t>(kinds.size())).first->second;
+  }
+
+  void add_row(const Candidate& row) {
+    const CollectiveInstance& instance = from.table.instances[row.instance];
+    for (uint32_t k = 0; k < instance.member_count; ++k) {
+      const CallRef& ref = from.table.members[instance.first_member + k];
+      const CollectiveCall& call = call_of(from.job, ref);
+      beacons.trace.push_back(trace_number(ref.trace));
+      beacons.start_ns.push_back(call.start.ns);
+      beacons.end_ns.push_back(call.end().ns - (call.kind == CollectiveKind::recv ? row.bias_ns : 0));
+    }
+    beacons.row_begin.push_back(static_cast<int32_t>(beacons.trace.size()));
+    beacons.spread_ns.push_back(row.spread_ns);
+  }
+
+  void add_group(const GroupKey& key, std::vector<Candidate> rows) {
+    const auto group = static_cast<int32_t>(beacons.groups.size());
+    beacons.groups.push_back({std::get<0>(key), std::get<1>(key), kind_of(key), std::get<2>(key) >= 0});
+    std::map<std::pair<CollectiveKind, int64_t>, int32_t> classes;
+    for (const Candidate& row : thin(std::move(rows))) {
+      const CollectiveInstance& i = from.table.instances[row.instance];
+      const auto next = static_cast<int32_t>(beacons.classes.size());
+      const auto [at, fresh] = classes.emplace(std::make_pair(i.kind, i.bytes), next);
+      if (fresh) beacons.classes.push_back({group, static_cast<int32_t>(classes.size()) - 1, i.kind, i.bytes});
+      beacons.scale_class.push_back(at->second);
+      add_row(row);
+    }
+    beacons.kinds = static_cast<int32_t>(kinds.size());
+  }
+};
 
 }  // namespace
 
-Beacons collect_beacons(const JobTrace& job, const InstanceTable& table) {
-  std::map<std::pair<SessionId, CommunicatorId>, std::vector<Candidate>> groups;
-  for (size_t i = 0; i < table.instances.size(); ++i) {
-    const CollectiveInstance& instance = table.instances[i];
-    if (!ends_together(instance.kind) || instance.member_count < 2) continue;
-    groups[{instance.session, instance.communicator}].push_back({i, spread_of(job, table, instance)});
+std::vector<Beacons> collect_beacons(const JobTrace& job, const InstanceTable& table) {
+  Collector collector(job, table);
+  collector.gather();
+  std::map<size_t, std::vector<GroupKey>> by_root;
+  for (const auto& [key, rows] : collector.groups) {
+    const size_t any = table.members[table.instances[rows.front().instance].first_member].trace.index();
+    by_root[collector.sets.root(any)].push_back(key);
   }
-  Beacons beacons;
-  std::map<std::tuple<CommunicatorId, CollectiveKind, int64_t>, int32_t> classes;
-  for (auto& [key, rows] : groups) {
-    int32_t ordinal = 0;
-    for (const Candidate& row : thin(std::move(rows))) {
-      const CollectiveInstance& instance = table.instances[row.instance];
-      for (uint32_t k = 0; k < instance.member_count; ++k) {
-        const CallRef& ref = table.members[instance.first_member + k];
-        beacons.trace.push_back(ref.trace.value);
-        beacons.start_ns.push_back(call_of(job, ref).start.ns);
-        beacons.end_ns.push_back(call_of(job, ref).end().ns);
-      }
-      const auto next = static_cast<int32_t>(classes.size());
-      const auto at = classes.emplace(std::make_tuple(instance.communicator, instance.kind, instance.bytes), next);
-      beacons.scale_class.push_back(at.first->second);
-      beacons.row_begin.push_back(static_cast<int32_t>(beacons.trace.size()));
-      beacons.spread_ns.push_back(row.spread_ns);
-      beacons.ordinal.push_back(ordinal++);
+  std::map<size_t, std::vector<int32_t>> members;
+  std::vector<int32_t> number(job.traces.size(), -1);
+  for (size_t t = 0; t < job.traces.size(); ++t) {
+    if (collector.first_end_ns[t] > collector.last_end_ns[t]) continue;
+    std::vector<int32_t>& of_root = members[collector.sets.root(t)];
+    number[t] = static_cast<int32_t>(of_root.size());
+    of_root.push_back(static_cast<int32_t>(t));
+  }
+  std::vector<Beacons> all;
+  for (const auto& [root, keys] : by_root) {
+    Filler filler{collector, number, {}, {}};
+    filler.beacons.traces = members[root];
+    for (const int32_t t : filler.beacons.traces) {
+      filler.beacons.first_end_ns.push_back(collector.first_end_ns[static_cast<size_t>(t)]);
+      filler.beacons.last_end_ns.push_back(collector.last_end_ns[static_cast<size_t>(t)]);
     }
+    for (const GroupKey& key : keys) filler.add_group(key, std::move(collector.groups[key]));
+    all.push_back(std::move(filler.beacons));
   }
-  beacons.classes = static_cast<int32_t>(classes.size());
-  find_components(beacons, job.traces.size());
-  return beacons;
+  return all;
 }
 
 }  // namespace skewscope::align

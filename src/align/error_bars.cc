@@ -6,66 +6,162 @@
 namespace skewscope::align {
 namespace {
 
-// 1.2: Tukey's biweight against the mean; twice that, because most clocks are tied to the reference through others.
-constexpr double kVariance = 2.4;
+constexpr double kCover = 2.2;  // 95 % for 32 draws
+constexpr std::array<double, 5> kInstants = {-1, -0.5, 0, 0.5, 1};
+constexpr double kInner = 1 - 2.0 / (kKnots + 1);  // the outermost knots of a bend
 
-// A trace's ends in the rows used: their information, and their mean residual in each half of the rows.
-struct Evidence {
-  double information = 0;  // sum of 1 / sigma^2
-  double sum[2] = {0, 0};  // residuals in balanced, unbalanced rows
-  size_t count[2] = {0, 0};
+double middle_of(std::vector<double>& values) {
+  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Per group: rms over members of half the shift of their ends between balanced and unbalanced rows, noise taken off.
+std::vector<double> skew_bias(const Beacons& beacons, const FitResult& free) {
+  const NormalEquations& s = free.equations;
+  std::vector<std::vector<double>> spreads(beacons.groups.size());
+  for (const int32_t c : free.row) {
+    const auto row = static_cast<size_t>(c);
+    spreads[static_cast<size_t>(beacons.group_of(row))].push_back(beacons.spread_ns[row]);
+  }
+  std::vector<double> limit;
+  for (std::vector<double>& of_group : spreads) limit.push_back(of_group.empty() ? 0 : middle_of(of_group));
+  std::vector<std::vector<double>> low(free.group_of_bias.size()), high(free.group_of_bias.size());
+  std::vector<double> sigma(beacons.groups.size(), 0);
+  for (size_t i = 0; i < s.rows(); ++i) {
+    const auto row = static_cast<size_t>(free.row[i]);
+    const auto group = static_cast<size_t>(beacons.group_of(row));
+    sigma[group] = std::max(sigma[group], free.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
+    auto& half = beacons.spread_ns[row] > limit[group] ? high : low;
+    for (size_t k = s.begin(i); k < s.end(i); ++k) {
+      half[static_cast<size_t>(s.bias[k])].push_back(free.residual_ns[k]);
+    }
+  }
+  std::vector<double> squares(beacons.groups.size(), 0), count(beacons.groups.size(), 0);
+  for (size_t i = 0; i < low.size(); ++i) {
+    if (low[i].size() < 4 || high[i].size() < 4) continue;
+    const auto group = static_cast<size_t>(free.group_of_bias[i]);
+    const double shift = (middle_of(high[i]) - middle_of(low[i])) / 2;
+    const double noise = 1.6 * sigma[group] * sigma[group] / 4 *
+                         (1 / static_cast<double>(low[i].size()) + 1 / static_cast<double>(high[i].size()));
+    squares[group] += shift * shift - noise;
+    ++count[group];
+  }
+  for (size_t g = 0; g < squares.size(); ++g) {
+    squares[g] = count[g] > 0 ? std::sqrt(std::max(0.0, squares[g] / count[g])) : 0;
+  }
+  return squares;
+}
+
+// What `free` would have changed on top of `applied`, against the component's reference, at u.
+double model_gap_ns(const Fit& applied, const Fit& free, size_t trace, double u) {
+  const auto reference = static_cast<size_t>(free.component[trace]);
+  const auto gap = [&](size_t t) {
+    const int64_t x = free.center_ns - free.base_ns[t] + std::llround(u * free.half_window_ns);
+    return applied.correction_ns(t, x) - free.correction_ns(t, x);
+  };
+  return gap(trace) - gap(reference);
+}
+
+// What lines between knots leave of a bend at u: an eighth of the second differences inside, all of one beyond the outer
+// knots, where no bend is seen.
+double unseen_bend_ns(const Fit& free, double u) {
+  if (free.freedom != Freedom::bent) return 0;
+  double curve = 0;
+  for (const auto& terms : free.terms_ns) {
+    for (const double second : second_differences(&terms[2])) curve += second * second;
+  }
+  const double rms = std::sqrt(curve / static_cast<double>(free.terms_ns.size() * kKnots));
+  const double beyond = std::max(0.0, (std::fabs(u) - kInner) / (1 - kInner));
+  return rms * (1.0 / 8 + beyond * kCover);
+}
+
+double trace_bar_ns(const Fit& applied, const Fit& free, const SimulatedErrors& errors, size_t trace, double skew) {
+  const auto reference = static_cast<size_t>(free.component[trace]);
+  double worst = 0;
+  for (const double u : kInstants) {
+    double squares = 0;
+    for (size_t d = 0; d < errors.draws.size(); ++d) {
+      const double error = errors.at(d, trace, u) - errors.at(d, reference, u);
+      squares += error * error / static_cast<double>(errors.draws.size());
+    }
+    const double bar = kCover * std::sqrt(squares * errors.excess * errors.excess + skew * skew);
+    const double model = std::fabs(model_gap_ns(applied, free, trace, u)) + unseen_bend_ns(free, u);
+    worst = std::max(worst, bar + model);
+  }
+  return worst;
+}
+
+// A group's members in the fit, and the part of the window in which it ties them.
+struct GroupInFit {
+  std::vector<size_t> members;
+  double from = 1, to = -1;
 };
 
-double median_spread(const Beacons& beacons, const std::vector<bool>& use) {
-  std::vector<double> spreads;
-  for (size_t c = 0; c < use.size(); ++c) {
-    if (use[c]) spreads.push_back(beacons.spread_ns[c]);
+std::vector<GroupInFit> groups_of(const Beacons& beacons, const FitResult& free) {
+  std::vector<GroupInFit> groups(beacons.groups.size());
+  for (const int32_t c : free.row) {
+    const auto row = static_cast<size_t>(c);
+    GroupInFit& group = groups[static_cast<size_t>(beacons.group_of(row))];
+    const size_t k = beacons.begin(row);
+    const int64_t base = free.fit.base_ns[static_cast<size_t>(beacons.trace[k])];
+    const double u = static_cast<double>(beacons.end_ns[k] + base - free.fit.center_ns) / free.fit.half_window_ns;
+    group.from = std::min(group.from, u);
+    group.to = std::max(group.to, u);
   }
-  if (spreads.empty()) return 0;
-  const auto middle = spreads.begin() + static_cast<int64_t>(spreads.size() / 2);
-  std::nth_element(spreads.begin(), middle, spreads.end());
-  return *middle;
+  for (size_t t = 0; t < free.equations.traces; ++t) {
+    for (size_t i = free.equations.term(t, 0); i < free.equations.term(t + 1, 0); ++i) {
+      if (free.group_of_bias[i] >= 0) groups[static_cast<size_t>(free.group_of_bias[i])].members.push_back(t);
+    }
+  }
+  return groups;
+}
+
+// Twice the variance of one member around the group's mean is that of a difference of two.
+double group_bar_ns(const Fit& applied, const Fit& free, const SimulatedErrors& errors,
+                    const GroupInFit& group, double skew) {
+  const std::vector<size_t>& members = group.members;
+  if (members.empty()) return -1;
+  double worst = 0;
+  for (const double instant : kInstants) {
+    const double u = group.from + (group.to - group.from) * (instant + 1) / 2;
+    double squares = 0, gap = 0;
+    for (size_t d = 0; d < errors.draws.size(); ++d) {
+      double sum = 0, sum_squares = 0;
+      for (const size_t t : members) {
+        const double e = errors.at(d, t, u);
+        sum += e;
+        sum_squares += e * e;
+      }
+      squares += (sum_squares - sum * sum / static_cast<double>(members.size())) /
+                 static_cast<double>(std::max<size_t>(1, members.size() - 1) * errors.draws.size());
+    }
+    for (const size_t t : members) {
+      gap = std::max(gap, std::fabs(model_gap_ns(applied, free, t, u) - model_gap_ns(applied, free, members[0], u)));
+    }
+    worst = std::max(worst, kCover * std::sqrt(2 * (squares * errors.excess * errors.excess + skew * skew)) + gap +
+                                unseen_bend_ns(free, std::clamp(u, -kInner, kInner)));
+  }
+  return worst;
 }
 
 }  // namespace
 
-std::vector<double> error_bars_ns(const Beacons& beacons, const std::vector<bool>& use, const Fit& applied,
-                                  const Fit& free, const std::vector<int64_t>& resolution_ns) {
-  const size_t traces = beacons.component.size();
-  std::vector<Evidence> evidence(traces);
-  const double middle = median_spread(beacons, use);
-  for (size_t c = 0; c < use.size(); ++c) {
-    if (!use[c]) continue;
-    const double sigma = free.sigma_ns[static_cast<size_t>(beacons.scale_class[c])];
-    const std::vector<double> residuals = end_residuals_ns(beacons, free, c);
-    const size_t half = beacons.spread_ns[c] > middle ? 1 : 0;
-    for (size_t i = 0; i < residuals.size(); ++i) {
-      Evidence& e = evidence[static_cast<size_t>(beacons.trace[static_cast<size_t>(beacons.row_begin[c]) + i])];
-      e.information += 1 / (sigma * sigma);
-      e.sum[half] += std::clamp(residuals[i], -5 * sigma, 5 * sigma);
-      ++e.count[half];
-    }
+ErrorBars error_bars(const Beacons& beacons, const Fit& applied, const FitResult& free, const SimulatedErrors& errors,
+                     const std::vector<int64_t>& resolution_ns) {
+  ErrorBars bars;
+  const std::vector<double> skew = skew_bias(beacons, free);
+  const double most_skew = skew.empty() ? 0 : *std::max_element(skew.begin(), skew.end());
+  for (size_t t = 0; t < beacons.traces.size(); ++t) {
+    bars.trace_ns.push_back(trace_bar_ns(applied, free.fit, errors, t, most_skew / 2) +
+                            static_cast<double>(resolution_ns[t]) / 2);
   }
-  std::vector<double> bars(traces, -1);
-  for (size_t t = 0; t < traces; ++t) {
-    const Evidence& e = evidence[t];
-    if (e.information <= 0) continue;
-    const Evidence& reference = evidence[static_cast<size_t>(beacons.component[t])];
-    // A line is known four times worse (in variance) at the window's edge than at its centre.
-    const double edge = applied.freedom == Freedom::line ? 4 : 1;
-    const double variance =
-        edge * (kVariance / e.information + (reference.information > 0 ? kVariance / reference.information : 0));
-    double skew = 0;
-    if (e.count[0] >= 4 && e.count[1] >= 4) {
-      skew = (e.sum[1] / static_cast<double>(e.count[1]) - e.sum[0] / static_cast<double>(e.count[0])) / 2;
-    }
-    // The larger of the two ends of the window and its centre.
-    double model = 0;
-    for (const double u : {-1.0, 0.0, 1.0}) {
-      const int64_t x = free.center_ns - free.base_ns[t] + std::llround(u * free.half_window_ns);
-      model = std::max(model, std::fabs(applied.correction_ns(t, x) - free.correction_ns(t, x)));
-    }
-    bars[t] = 2 * std::sqrt(variance + skew * skew / 4) + model + static_cast<double>(resolution_ns[t]) / 2;
+  const std::vector<GroupInFit> groups = groups_of(beacons, free);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const double bar = group_bar_ns(applied, free.fit, errors, groups[g], skew[g] / 2);
+    double coarsest = 0;
+    for (const size_t t : groups[g].members) coarsest = std::max(coarsest, static_cast<double>(resolution_ns[t]));
+    bars.group_ns.push_back(bar < 0 ? -1 : bar + coarsest / 2);
   }
   return bars;
 }

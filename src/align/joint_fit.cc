@@ -5,336 +5,343 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
-#include <tuple>
+#include <unordered_map>
 
-#include "collectives/shift_search.h"
-#include "skewscope/base/disjoint_sets.h"
+#include "start_values.h"
 
 namespace skewscope::align {
 namespace {
 
-constexpr double kMostDrift = 30e-6;  // sigma_d: what a crystal oscillator drifts
+constexpr double kMostDrift = 30e-6;  // what a crystal oscillator drifts
 constexpr double kLeastScale = 300;   // ns
-constexpr int kRounds = 6, kHuberRounds = 2, kMostSteps = 60;
+constexpr double kLeastBias = 0.25;    // of sigma: what a member's bias is taken to be at least
+constexpr double kBendRidge = 1e-3;   // of the median information, before bends are found
+constexpr int kHuberRounds = 2, kFreeBendRounds = 4;
+constexpr double kHuber = 1.345, kTukey = 4.685;
 
+// Mean of the two middle values for an even count, so that a row of two is centred between its members.
 double median(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-// Rows that take part, their observations by trace, and all that one round of the fit needs.
-struct System {
+// The rows in use, and what one round needs of them beside the equations.
+struct Rounds {
   const Beacons& beacons;
-  std::vector<size_t> rows;
-  std::vector<std::vector<std::pair<size_t, size_t>>> by_trace;  // (position in rows, observation)
-  std::vector<double> u;                                         // per row
-  std::vector<double> y;       // per observation: corrected end minus its row's median
-  std::vector<double> weight;  // per observation
-  size_t parameters;           // per trace: 1 or 2
-  double ridge_b;
+  FitResult& result;
+  std::vector<int32_t> beacon;          // per observation: the observation of the beacons
+  std::vector<int32_t> scale_class;     // per row
+  std::vector<int32_t> class_cell;      // per observation: (class, trace)
+  std::vector<int32_t> class_of_cell;
+  std::vector<double> balance;          // per row
 
-  size_t begin(size_t c) const { return static_cast<size_t>(beacons.row_begin[c]); }
-  size_t end(size_t c) const { return static_cast<size_t>(beacons.row_begin[c + 1]); }
+  NormalEquations& s() { return result.equations; }
 };
 
-// Weighted mean of v over row c.
-template <class Value>
-double row_mean(const System& s, size_t c, const Value& v) {
-  double sum = 0, weight = 0;
-  for (size_t k = s.begin(c); k < s.end(c); ++k) {
-    sum += s.weight[k] * v(k);
-    weight += s.weight[k];
+// Numbers (owner, trace) pairs as they come.
+struct CellNumbers {
+  size_t traces;
+  std::unordered_map<size_t, int32_t> known;
+  std::vector<int32_t>& owners;
+
+  int32_t of(int32_t owner, int32_t trace) {
+    const size_t key = static_cast<size_t>(owner) * traces + static_cast<size_t>(trace);
+    const auto [at, fresh] = known.emplace(key, static_cast<int32_t>(owners.size()));
+    if (fresh) owners.push_back(owner);
+    return at->second;
   }
-  return weight > 0 ? sum / weight : 0;
-}
-
-// out = Phi^T W C v: v centred by row, weighted, gathered by trace.
-template <class Value>
-void gather(const System& s, const Value& v, std::vector<double>& out) {
-  std::vector<double> mean(s.rows.size());
-  tbb::parallel_for(size_t{0}, s.rows.size(),
-                    [&](size_t i) { mean[i] = row_mean(s, s.rows[i], [&](size_t k) { return v(i, k); }); });
-  tbb::parallel_for(size_t{0}, s.by_trace.size(), [&](size_t t) {
-    double a = 0, b = 0;
-    for (const auto& [i, k] : s.by_trace[t]) {
-      const double q = s.weight[k] * (v(i, k) - mean[i]);
-      a += q;
-      b += q * s.u[i];
-    }
-    out[t * s.parameters] = a;
-    if (s.parameters == 2) out[t * s.parameters + 1] = b;
-  });
-}
-
-void apply(const System& s, const std::vector<double>& z, std::vector<double>& out) {
-  gather(
-      s,
-      [&](size_t i, size_t k) {
-        const auto t = static_cast<size_t>(s.beacons.trace[k]);
-        return z[t * s.parameters] + (s.parameters == 2 ? z[t * s.parameters + 1] * s.u[i] : 0);
-      },
-      out);
-  if (s.parameters == 1) return;
-  for (size_t t = 0; t < s.by_trace.size(); ++t) out[2 * t + 1] += s.ridge_b * z[2 * t + 1];
-}
-
-double dot(const std::vector<double>& x, const std::vector<double>& y) {
-  double sum = 0;
-  for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
-}
-
-// Conjugate gradients for (A + ridge) z = -Phi^T W C y.
-std::vector<double> solve(const System& s) {
-  const size_t n = s.by_trace.size() * s.parameters;
-  std::vector<double> z(n, 0), r(n), p(n), q(n), d(n, 1);
-  gather(
-      s, [&](size_t, size_t k) { return -s.y[k]; }, r);
-  for (size_t t = 0; t < s.by_trace.size(); ++t) {
-    double a = 0, b = s.ridge_b;
-    for (const auto& [i, k] : s.by_trace[t]) {
-      a += s.weight[k];
-      b += s.weight[k] * s.u[i] * s.u[i];
-    }
-    d[t * s.parameters] = a > 0 ? a : 1;
-    if (s.parameters == 2) d[t * s.parameters + 1] = b > 0 ? b : 1;
-  }
-  const auto precondition = [&](const std::vector<double>& x) {
-    std::vector<double> m(n);
-    for (size_t i = 0; i < n; ++i) m[i] = x[i] / d[i];
-    return m;
-  };
-  std::vector<double> m = precondition(r);
-  p = m;
-  double rm = dot(r, m);
-  const double first = rm;
-  for (int step = 0; step < kMostSteps && rm > 1e-18 * first && rm > 0; ++step) {
-    apply(s, p, q);
-    const double pq = dot(p, q);
-    if (pq <= 0) break;
-    const double alpha = rm / pq;
-    for (size_t i = 0; i < n; ++i) {
-      z[i] += alpha * p[i];
-      r[i] -= alpha * q[i];
-    }
-    m = precondition(r);
-    const double next = dot(r, m);
-    for (size_t i = 0; i < n; ++i) p[i] = m[i] + next / rm * p[i];
-    rm = next;
-  }
-  return z;
-}
-
-// Ties between two traces of one component, for the starting values.
-struct Link {
-  int32_t from, to;
-  ClockLine line;  // maps `to` onto `from`
-  size_t ties;
 };
 
-std::vector<Link> links_of(const System& s) {
-  std::map<std::pair<int32_t, int32_t>, std::vector<ClockTie>> ties;
-  for (const size_t c : s.rows) {
-    const size_t hub = s.begin(c);  // members are sorted by trace
-    for (size_t k = hub + 1; k < s.end(c); ++k) {
-      ties[{s.beacons.trace[hub], s.beacons.trace[k]}].push_back(
-          {s.beacons.end_ns[k], s.beacons.end_ns[hub] - s.beacons.end_ns[k]});
+void take_rows(Rounds& r, const std::vector<bool>& use) {
+  NormalEquations& s = r.s();
+  const Beacons& b = r.beacons;
+  s.traces = b.traces.size();
+  for (size_t c = 0; c < b.rows(); ++c) {
+    if (!use[c]) continue;
+    r.result.row.push_back(static_cast<int32_t>(c));
+    r.scale_class.push_back(b.scale_class[c]);
+    for (size_t k = b.begin(c); k < b.end(c); ++k) {
+      s.trace.push_back(b.trace[k]);
+      r.beacon.push_back(static_cast<int32_t>(k));
+    }
+    s.row_begin.push_back(static_cast<int32_t>(s.trace.size()));
+  }
+  s.trace_begin.assign(s.traces + 1, 0);
+  for (const int32_t t : s.trace) ++s.trace_begin[static_cast<size_t>(t) + 1];
+  for (size_t t = 0; t < s.traces; ++t) s.trace_begin[t + 1] += s.trace_begin[t];
+  std::vector<int32_t> next(s.trace_begin.begin(), s.trace_begin.end() - 1);
+  s.by_trace.resize(s.trace.size());
+  for (size_t i = 0; i < s.rows(); ++i) {
+    for (size_t k = s.begin(i); k < s.end(i); ++k) {
+      s.by_trace[static_cast<size_t>(next[static_cast<size_t>(s.trace[k])]++)] = {static_cast<int32_t>(k),
+                                                                                  static_cast<int32_t>(i)};
     }
   }
-  std::vector<Link> links;
-  for (auto& [pair, list] : ties) {
-    const size_t n = list.size();
-    links.push_back({pair.first, pair.second, resistant_line(std::move(list)), n});
-  }
-  std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
-    return std::tie(b.ties, a.from, a.to) < std::tie(a.ties, b.from, b.to);
-  });
-  return links;
+  s.basis.assign(s.rows() * s.terms, 0);
+  s.weight.assign(s.trace.size(), 0);
+  r.result.residual_ns.assign(s.trace.size(), 0);
 }
 
-// The maximum spanning forest: most ties first. Per trace its neighbours and how their clocks map onto its own.
-struct Step {
-  size_t to;
-  ClockLine line;
-  bool forward;  // line maps `to` onto this trace; else this trace onto `to`
-};
-using Forest = std::vector<std::vector<Step>>;
-
-Forest forest_of(const System& s, size_t traces) {
-  DisjointSets sets(traces);
-  Forest forest(traces);
-  for (const Link& link : links_of(s)) {
-    if (!sets.unite(static_cast<size_t>(link.from), static_cast<size_t>(link.to))) continue;
-    forest[static_cast<size_t>(link.from)].push_back({static_cast<size_t>(link.to), link.line, true});
-    forest[static_cast<size_t>(link.to)].push_back({static_cast<size_t>(link.from), link.line, false});
+void number_cells(Rounds& r) {
+  NormalEquations& s = r.s();
+  CellNumbers classes{s.traces, {}, r.class_of_cell};
+  for (size_t i = 0; i < s.rows(); ++i) {
+    for (size_t k = s.begin(i); k < s.end(i); ++k) r.class_cell.push_back(classes.of(r.scale_class[i], s.trace[k]));
   }
-  return forest;
 }
 
-// Calls visit(from, step) along the forest, from each component's smallest trace outwards.
-template <class Visit>
-void walk(const Forest& forest, const Visit& visit) {
-  std::vector<bool> seen(forest.size(), false);
-  for (size_t first = 0; first < forest.size(); ++first) {
-    if (seen[first]) continue;
-    std::vector<size_t> open{first};
-    seen[first] = true;
-    while (!open.empty()) {
-      const size_t t = open.back();
-      open.pop_back();
-      for (const Step& step : forest[t]) {
-        if (seen[step.to]) continue;
-        seen[step.to] = true;
-        visit(t, step);
-        open.push_back(step.to);
-      }
+// Lays out the unknowns: per trace its terms, then one bias per group it takes part in.
+void number_unknowns(Rounds& r) {
+  NormalEquations& s = r.s();
+  std::vector<std::map<int32_t, int32_t>> groups(s.traces);
+  const auto group_of = [&](size_t row) { return r.beacons.classes[static_cast<size_t>(r.scale_class[row])].group; };
+  for (size_t i = 0; i < s.rows(); ++i) {
+    for (size_t k = s.begin(i); k < s.end(i); ++k) groups[static_cast<size_t>(s.trace[k])].emplace(group_of(i), 0);
+  }
+  s.unknown_begin.push_back(0);
+  for (auto& of_trace : groups) {
+    auto next = s.unknown_begin.back() + static_cast<int32_t>(s.terms);
+    r.result.group_of_bias.insert(r.result.group_of_bias.end(), s.terms, -1);
+    for (auto& [group, unknown] : of_trace) {
+      unknown = next++;
+      r.result.group_of_bias.push_back(group);
+    }
+    s.unknown_begin.push_back(next);
+  }
+  s.ridge.assign(static_cast<size_t>(s.unknown_begin.back()), 0);
+  r.result.bias_ns.assign(s.ridge.size(), 0);
+  for (size_t i = 0; i < s.rows(); ++i) {
+    for (size_t k = s.begin(i); k < s.end(i); ++k) {
+      s.bias.push_back(groups[static_cast<size_t>(s.trace[k])].at(group_of(i)));
     }
   }
 }
 
-void set_window(const System& s, Fit& fit) {
-  int64_t low = INT64_MAX, high = INT64_MIN;
-  for (const size_t c : s.rows) {
-    for (size_t k = s.begin(c); k < s.end(c); ++k) {
-      const int64_t end = s.beacons.end_ns[k] + fit.base_ns[static_cast<size_t>(s.beacons.trace[k])];
-      low = std::min(low, end);
-      high = std::max(high, end);
-    }
+void set_balance(Rounds& r) {
+  std::vector<std::vector<double>> spreads(r.beacons.groups.size());
+  for (const int32_t c : r.result.row) {
+    const auto row = static_cast<size_t>(c);
+    spreads[static_cast<size_t>(r.beacons.group_of(row))].push_back(r.beacons.spread_ns[row]);
   }
-  fit.center_ns = std::midpoint(low, high);
-  fit.half_window_ns = std::max(1e6, (static_cast<double>(high) - static_cast<double>(low)) / 2);
+  std::vector<double> middle;
+  for (std::vector<double>& of_group : spreads) middle.push_back(of_group.empty() ? 0 : std::max(1e3, median(of_group)));
+  for (const int32_t c : r.result.row) {
+    const auto row = static_cast<size_t>(c);
+    const double imbalance = r.beacons.spread_ns[row] / middle[static_cast<size_t>(r.beacons.group_of(row))];
+    r.balance.push_back(1 / (1 + imbalance * imbalance));
+  }
 }
 
-// Whole offsets first, then the window they leave, then the lines within it.
-void start_values(const System& s, Fit& fit) {
-  if (fit.freedom == Freedom::identity) return set_window(s, fit);
-  const Forest forest = forest_of(s, fit.a_ns.size());
-  walk(forest, [&](size_t from, const Step& step) {
-    const int64_t offset = std::llround(step.line.offset_ns);
-    fit.base_ns[step.to] = fit.base_ns[from] + (step.forward ? offset : -offset);
-  });
-  set_window(s, fit);
-  if (fit.freedom != Freedom::line) return;
-  walk(forest, [&](size_t from, const Step& step) {
-    // The line's own centre, on the common clock: it was read on the clock that the line maps.
-    const size_t mapped = step.forward ? step.to : from;
-    const int64_t center = step.line.center_ns + fit.base_ns[mapped];
-    const double sign = step.forward ? 1 : -1;
-    const double rest = step.line.slope * static_cast<double>(fit.center_ns - center);
-    fit.a_ns[step.to] = fit.a_ns[from] + sign * rest;
-    fit.b_ns[step.to] = fit.b_ns[from] + sign * step.line.slope * fit.half_window_ns;
-  });
-}
-
-// Corrected ends minus their row's median; the row's consensus time.
-void refresh(System& s, const Fit& fit) {
-  tbb::parallel_for(size_t{0}, s.rows.size(), [&](size_t i) {
-    const size_t c = s.rows[i];
-    const int64_t base = s.beacons.end_ns[s.begin(c)];
+// Corrected ends without their members' biases, minus their row's median; the row's consensus time.
+void refresh(Rounds& r) {
+  NormalEquations& s = r.s();
+  const Fit& fit = r.result.fit;
+  tbb::parallel_for(size_t{0}, s.rows(), [&](size_t i) {
+    const int64_t base = r.beacons.end_ns[static_cast<size_t>(r.beacon[s.begin(i)])];
     std::vector<double> t;
-    for (size_t k = s.begin(c); k < s.end(c); ++k) {
-      const auto trace = static_cast<size_t>(s.beacons.trace[k]);
-      s.y[k] = static_cast<double>(s.beacons.end_ns[k] - base) + fit.correction_ns(trace, s.beacons.end_ns[k]);
-      t.push_back(s.y[k]);
+    for (size_t k = s.begin(i); k < s.end(i); ++k) {
+      const int64_t end = r.beacons.end_ns[static_cast<size_t>(r.beacon[k])];
+      r.result.residual_ns[k] = static_cast<double>(end - base) +
+                                fit.correction_ns(static_cast<size_t>(s.trace[k]), end) +
+                                r.result.bias_ns[static_cast<size_t>(s.bias[k])];
+      t.push_back(r.result.residual_ns[k]);
     }
     const double middle = median(t);
-    s.u[i] = (static_cast<double>(base - fit.center_ns) + middle) / fit.half_window_ns;
-    for (size_t k = s.begin(c); k < s.end(c); ++k) s.y[k] -= middle;
+    const double u = (static_cast<double>(base - fit.center_ns) + middle) / fit.half_window_ns;
+    terms_at(u, s.terms, &s.basis[i * s.terms]);
+    for (size_t k = s.begin(i); k < s.end(i); ++k) r.result.residual_ns[k] -= middle;
   });
 }
 
-void update_scales(const System& s, Fit& fit) {
-  std::vector<std::vector<double>> residuals(static_cast<size_t>(s.beacons.classes));
-  for (const size_t c : s.rows) {
-    for (size_t k = s.begin(c); k < s.end(c); ++k) {
-      residuals[static_cast<size_t>(s.beacons.scale_class[c])].push_back(std::fabs(s.y[k]));
+// A row of n has lost one degree of freedom to its median.
+void update_scales(Rounds& r) {
+  const NormalEquations& s = r.s();
+  std::vector<std::vector<double>> residuals(r.beacons.classes.size());
+  for (size_t i = 0; i < s.rows(); ++i) {
+    const auto n = static_cast<double>(s.end(i) - s.begin(i));
+    for (size_t k = s.begin(i); k < s.end(i); ++k) {
+      residuals[static_cast<size_t>(r.scale_class[i])].push_back(std::fabs(r.result.residual_ns[k]) * std::sqrt(n / (n - 1)));
     }
   }
-  fit.sigma_ns.assign(residuals.size(), kLeastScale);
+  std::vector<double>& sigma = r.result.fit.sigma_ns;
+  sigma.assign(residuals.size(), kLeastScale);
   for (size_t i = 0; i < residuals.size(); ++i) {
-    if (!residuals[i].empty()) fit.sigma_ns[i] = std::max(kLeastScale, 1.4826 * median(residuals[i]));
+    if (!residuals[i].empty()) sigma[i] = std::max(kLeastScale, 1.4826 * median(residuals[i]));
   }
 }
 
-void update_weights(System& s, const Fit& fit, double middle_spread, bool huber) {
-  for (const size_t c : s.rows) {
-    const double sigma = fit.sigma_ns[static_cast<size_t>(s.beacons.scale_class[c])];
-    const double imbalance = middle_spread > 0 ? s.beacons.spread_ns[c] / middle_spread : 0;
-    const double row = 1e6 / (sigma * sigma) / (1 + imbalance * imbalance);
-    for (size_t k = s.begin(c); k < s.end(c); ++k) {
-      const double z = std::fabs(s.y[k]) / sigma;
-      constexpr double kHuber = 1.345, kTukey = 4.685;
+// Caps each (class, member)'s information at 1 / tau^2, tau per class from its members' mean residuals.
+void cap_cells(Rounds& r) {
+  NormalEquations& s = r.s();
+  const std::vector<int32_t>& owner_of = r.class_of_cell;
+  std::vector<double> information(owner_of.size(), 0), sum(owner_of.size(), 0);
+  for (size_t k = 0; k < r.class_cell.size(); ++k) {
+    information[static_cast<size_t>(r.class_cell[k])] += s.weight[k];
+    sum[static_cast<size_t>(r.class_cell[k])] += s.weight[k] * r.result.residual_ns[k];
+  }
+  std::vector<double> excess(r.beacons.classes.size(), 0), count(excess.size(), 0);
+  for (size_t i = 0; i < owner_of.size(); ++i) {
+    if (information[i] <= 0) continue;
+    const double mean = sum[i] / information[i];
+    excess[static_cast<size_t>(owner_of[i])] += mean * mean - 1 / information[i];
+    ++count[static_cast<size_t>(owner_of[i])];
+  }
+  std::vector<double>& tau = r.result.fit.tau_ns;
+  tau.assign(excess.size(), 0);
+  for (size_t c = 0; c < tau.size(); ++c) tau[c] = count[c] > 1 ? std::sqrt(std::max(0.0, excess[c] / count[c])) : 0;
+  for (size_t k = 0; k < r.class_cell.size(); ++k) {
+    const auto i = static_cast<size_t>(r.class_cell[k]);
+    const double of_class = tau[static_cast<size_t>(owner_of[i])];
+    s.weight[k] /= 1 + information[i] * of_class * of_class;
+  }
+}
+
+void update_weights(Rounds& r, bool huber) {
+  NormalEquations& s = r.s();
+  const std::vector<double>& sigma = r.result.fit.sigma_ns;
+  for (size_t i = 0; i < s.rows(); ++i) {
+    const double scale = sigma[static_cast<size_t>(r.scale_class[i])];
+    for (size_t k = s.begin(i); k < s.end(i); ++k) {
+      const double z = std::fabs(r.result.residual_ns[k]) / scale;
       const double rest = 1 - z * z / (kTukey * kTukey);
-      s.weight[k] = row * (huber ? (z <= kHuber ? 1 : kHuber / z) : (rest > 0 ? rest * rest : 0));
+      const double robust = huber ? (z <= kHuber ? 1 : kHuber / z) : (rest > 0 ? rest * rest : 0);
+      s.weight[k] = robust * r.balance[i] / (scale * scale);
     }
+  }
+  cap_cells(r);
+}
+
+// Variance of members' biases per kind of group: by the biases found and what is not known of them.
+void update_taus(Rounds& r) {
+  const NormalEquations& s = r.s();
+  const Fit& fit = r.result.fit;
+  std::vector<double>& tau = r.result.fit.group_tau_ns;
+  std::vector<double> least(r.beacons.groups.size(), INFINITY);
+  for (const int32_t c : r.scale_class) {
+    double& of_group = least[static_cast<size_t>(r.beacons.classes[static_cast<size_t>(c)].group)];
+    of_group = std::min(of_group, kLeastBias * fit.sigma_ns[static_cast<size_t>(c)]);
+  }
+if (getenv("DBG")&&!tau.empty()) fprintf(stderr,"tau %g .. %g sigma %g .. %g\n", tau[0],tau.back(),fit.sigma_ns[0],fit.sigma_ns.back());
+  if (tau.empty()) {
+    tau = least;
+    return;
+  }
+  const std::vector<double> information = s.diagonal();
+  std::vector<double> sum(static_cast<size_t>(r.beacons.kinds), 0), count(sum.size(), 0);
+  for (size_t i = 0; i < s.unknowns(); ++i) {
+    if (r.result.group_of_bias[i] < 0) continue;
+    const auto kind = static_cast<size_t>(r.beacons.groups[static_cast<size_t>(r.result.group_of_bias[i])].kind);
+    sum[kind] += r.result.bias_ns[i] * r.result.bias_ns[i] + 1 / (information[i] + s.ridge[i]);
+    ++count[kind];
+  }
+  for (size_t g = 0; g < tau.size(); ++g) {
+    const auto kind = static_cast<size_t>(r.beacons.groups[g].kind);
+    if (count[kind] > 0) tau[g] = std::max(least[g], std::sqrt(sum[kind] / count[kind]));
   }
 }
 
-// Every component's smallest trace becomes the reference: a = b = 0. Its base is 0: the forest is walked from it.
-void fix_gauge(const Beacons& beacons, Fit& fit) {
-  const std::vector<double> a = fit.a_ns, b = fit.b_ns;
-  for (size_t t = 0; t < a.size(); ++t) {
-    const auto reference = static_cast<size_t>(std::max(beacons.component[t], 0));
-    fit.a_ns[t] = beacons.component[t] < 0 ? 0 : a[t] - a[reference];
-    fit.b_ns[t] = beacons.component[t] < 0 ? 0 : b[t] - b[reference];
+// Median information of term p over traces.
+double typical(const NormalEquations& s, const std::vector<double>& information, size_t p) {
+  std::vector<double> values;
+  for (size_t t = 0; t < s.traces; ++t) {
+    if (information[s.term(t, p)] > 0) values.push_back(information[s.term(t, p)]);
+  }
+  return values.empty() ? 1 : median(values);
+}
+
+// Mean square of the bends' second differences found so far.
+double curve_square(const Fit& fit) {
+  double sum = 0;
+  for (const auto& terms : fit.terms_ns) {
+    for (const double second : second_differences(&terms[2])) sum += second * second;
+  }
+  return sum / static_cast<double>(fit.terms_ns.size() * kKnots);
+}
+
+// Bends are free at first: while they are missing, scatter is large and a prior would keep them so.
+void set_ridge(Rounds& r, int round) {
+  NormalEquations& s = r.s();
+  const std::vector<double> information = s.diagonal();
+  const double most_b = kMostDrift * r.result.fit.half_window_ns;
+  std::vector<double> ridge(s.terms, 0);
+  ridge[0] = 1e-6 * typical(s, information, 0);
+  if (s.terms > 1) ridge[1] = 1 / (most_b * most_b);
+  if (s.terms > 2) {
+    const double curves = round >= kFreeBendRounds ? curve_square(r.result.fit) : 0;
+    s.stiffness = curves > 0 ? 1 / curves : kBendRidge * typical(s, information, 2);
+  }
+  for (size_t t = 0; t < s.traces; ++t) {
+    for (size_t p = 0; p < s.terms; ++p) s.ridge[s.term(t, p)] = ridge[p];
+  }
+  for (size_t i = 0; i < s.unknowns(); ++i) {
+    if (r.result.group_of_bias[i] < 0) continue;
+    const double tau = r.result.fit.group_tau_ns[static_cast<size_t>(r.result.group_of_bias[i])];
+    s.ridge[i] = 1 / (tau * tau);
   }
 }
 
-System make_system(const Beacons& beacons, const std::vector<bool>& use, size_t traces, size_t parameters) {
-  System s{beacons, {}, {}, {}, {}, {}, parameters, 0};
-  s.by_trace.resize(traces);
-  for (size_t c = 0; c < beacons.rows(); ++c) {
-    if (!use[c]) continue;
-    for (size_t k = s.begin(c); k < s.end(c); ++k) {
-      s.by_trace[static_cast<size_t>(beacons.trace[k])].emplace_back(s.rows.size(), k);
-    }
-    s.rows.push_back(c);
+void step(Rounds& r) {
+  NormalEquations& s = r.s();
+  Fit& fit = r.result.fit;
+  std::vector<double> rhs = s.gather(r.result.residual_ns);
+  for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = -rhs[i] - s.ridge[i] * r.result.bias_ns[i];
+  for (size_t t = 0; t < s.traces; ++t) {  // a is measured from where it started, the others from straight and equal
+    if (s.terms > 1) rhs[s.term(t, 1)] -= s.ridge[s.term(t, 1)] * fit.terms_ns[t][1];
+    if (s.terms <= 2) continue;
+    const auto curve = second_differences(&fit.terms_ns[t][2]);
+    s.add_second_differences(t, curve.data(), -s.stiffness, rhs);
   }
-  s.u.resize(s.rows.size());
-  s.y.assign(beacons.end_ns.size(), 0);
-  s.weight.assign(beacons.end_ns.size(), 0);
-  return s;
+  const std::vector<double> z = s.solve(std::move(rhs), 1e-5);
+  for (size_t i = 0; i < z.size(); ++i) r.result.bias_ns[i] += r.result.group_of_bias[i] < 0 ? 0 : z[i];
+  for (size_t t = 0; t < s.traces; ++t) {
+    for (size_t p = 0; p < s.terms; ++p) fit.terms_ns[t][p] += z[s.term(t, p)];
+  }
+}
+
+// Every component's smallest trace becomes the reference: all terms 0. Its base is 0: the forest is walked from it.
+void fix_gauge(Fit& fit) {
+  const auto terms = fit.terms_ns;
+  for (size_t t = 0; t < terms.size(); ++t) {
+    const auto reference = static_cast<size_t>(fit.component[t]);
+    for (size_t p = 0; p < kMostTerms; ++p) fit.terms_ns[t][p] = terms[t][p] - terms[reference][p];
+  }
 }
 
 }  // namespace
 
-Fit fit_clocks(const Beacons& beacons, const std::vector<bool>& use, Freedom freedom) {
-  const size_t traces = beacons.component.size();
-  Fit fit;
-  fit.freedom = freedom;
-  fit.base_ns.assign(traces, 0);
-  fit.a_ns.assign(traces, 0);
-  fit.b_ns.assign(traces, 0);
-  System s = make_system(beacons, use, traces, freedom == Freedom::line ? 2 : 1);
-  if (s.rows.empty()) return fit;
-  start_values(s, fit);
-  const double most_b = kMostDrift * fit.half_window_ns;
-  s.ridge_b = 1e6 / (most_b * most_b);
-
-  std::vector<double> spreads;
-  for (const size_t c : s.rows) spreads.push_back(beacons.spread_ns[c]);
-  const double middle_spread = median(spreads);
-  for (int round = 0; round < kRounds; ++round) {
-    refresh(s, fit);
-    update_scales(s, fit);
+FitResult fit_clocks(const Beacons& beacons, const std::vector<bool>& use, Freedom freedom, int rounds) {
+  FitResult result;
+  result.fit.freedom = freedom;
+  start_values(beacons, use, result.fit);
+  Rounds r{beacons, result, {}, {}, {}, {}, {}};
+  result.equations.terms = terms_of(freedom);
+  result.equations.component = result.fit.component;
+  take_rows(r, use);
+  if (result.row.empty()) return result;
+  number_cells(r);
+  number_unknowns(r);
+  set_balance(r);
+  for (int round = 0; round < rounds; ++round) {
+    refresh(r);
+    update_scales(r);
+    update_weights(r, round < kHuberRounds);
+    update_taus(r);
+    set_ridge(r, round);
     if (freedom == Freedom::identity) break;
-    update_weights(s, fit, middle_spread, round < kHuberRounds);
-    const std::vector<double> z = solve(s);
-    for (size_t t = 0; t < traces; ++t) {
-      fit.a_ns[t] += z[t * s.parameters];
-      if (s.parameters == 2) fit.b_ns[t] += z[t * s.parameters + 1];
-    }
+    step(r);
   }
-  fix_gauge(beacons, fit);
-  return fit;
+  if (freedom == Freedom::identity) return result;
+  refresh(r);
+  fix_gauge(result.fit);
+  return result;
 }
 
 std::vector<double> end_residuals_ns(const Beacons& beacons, const Fit& fit, size_t row) {
-  const auto first = static_cast<size_t>(beacons.row_begin[row]);
+  const size_t first = beacons.begin(row);
   std::vector<double> t;
-  for (size_t k = first; k < static_cast<size_t>(beacons.row_begin[row + 1]); ++k) {
+  for (size_t k = first; k < beacons.end(row); ++k) {
     t.push_back(static_cast<double>(beacons.end_ns[k] - beacons.end_ns[first]) +
                 fit.correction_ns(static_cast<size_t>(beacons.trace[k]), beacons.end_ns[k]));
   }

@@ -1,43 +1,41 @@
-// One offset and drift per trace from all beacons at once.
+// One correction per trace from all beacons at once.
 //
-// Problem: traces' clocks x_r; corrected t = x + base_r + a_r + b_r u, u = (time - x0)/H in [-1, 1]. Members of beacon
-// c leave at one unknown instant E_c. Find a, b that make the corrected ends agree. Idea: minimise  sum_c sum_r w_cr
-// (e_cr + a_r + b_r u_c - E_c)^2 + sum_r (b_r / (sigma_d H))^2,  sigma_d = 30 ppm. E_c is eliminated exactly (weighted
-// mean of its row), the normal equations are solved by conjugate gradients with a diagonal preconditioner, weights come
-// from iteratively reweighted least squares: Huber for two rounds, Tukey after; scale per class by 1.4826 MAD; rows
-// with unbalanced arrivals count less (1 / (1 + (spread / median spread)^2)). u_c is the consensus time of the row, not
-// each member's own reading: with the own reading the optimum is that all of time collapses to a point. Start:
-// resistant lines along a maximum spanning forest, so half of the ends may be wild. Gauge: only differences inside a
-// component are determined; its smallest trace is fixed at a = b = 0. Cost: O(observations) per step; some 20 steps in
-// 6 rounds. Deterministic for any thread count. Source: broadcast synchronisation of Scheuermann et al. (ToN 2009) with
-// robust weights (Huber 1964; Beaton & Tukey 1974).
+// Problem: traces' clocks x_r; corrected t = x + beta_r (fit.h). Members of beacon c leave at one unknown instant E_c.
+// Find the beta that make the corrected ends agree. Idea: weighted least squares (normal_equations.h), weights by
+// iteratively reweighted rounds: Huber for two, Tukey's redescending after. A weight is
+//   psi(z)/z  x  1/sigma^2  x  balance  x  1/(1 + I tau^2)
+// sigma: 1.4826 MAD of the class (operation and size in one group), for a reduce-scatter of megabytes scatters a
+// hundred times more than a small all-reduce beside it. balance: 1 / (1 + (spread / median spread of the group)^2): only
+// rows in which nobody was late are free of latency waves. A member's fixed bias within its group is an unknown of its
+// own with variance tau_g^2 (at least a quarter of sigma, else what the biases found show, by one step of EM per round): it
+// limits what averaging can say of offsets, yet leaves drift and bends their full information, which the usual cap on a
+// cell's information does not. What biases of single classes remain is capped so (I: information of the cell, tau from
+// its mean residuals; DerSimonian & Laird 1986). Drift has the physical prior of 30 ppm, a bend's
+// second differences one of their own found size. u is the consensus time of the row, not each member's own reading: with the own reading the optimum is that all
+// of time collapses to a point.
+// Gauge: only differences inside a tied component are determined; its smallest trace is fixed at 0.
+// Cost: O(observations x terms) per step, some 20 steps in 6 rounds. Deterministic for any number of threads.
+// Source: broadcast synchronisation of Scheuermann et al. (ToN 2009) with robust weights (Huber 1964; Beaton & Tukey
+// 1974).
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "beacons.h"
+#include "fit.h"
+#include "normal_equations.h"
 
 namespace skewscope::align {
 
-enum class Freedom : uint8_t { identity, offset, line };
-
-struct Fit {
-  Freedom freedom = Freedom::identity;
-  int64_t center_ns = 0;           // x0
-  double half_window_ns = 1;       // H
-  std::vector<int64_t> base_ns;    // per trace: its clock's distance in whole, so that x + base lies in the window
-  std::vector<double> a_ns, b_ns;  // per trace; what is left at the centre, and at the window's edge minus that
-  std::vector<double> sigma_ns;    // per class: scatter of ends around their row
-
-  double correction_ns(size_t trace, int64_t x) const {
-    const double u = static_cast<double>(x + base_ns[trace] - center_ns) / half_window_ns;
-    return static_cast<double>(base_ns[trace]) + a_ns[trace] + b_ns[trace] * u;
-  }
+struct FitResult {
+  Fit fit;
+  NormalEquations equations;  // of the last round, with its weights; empty for identity
+  std::vector<int32_t> row;   // per row of the equations: its row in the beacons
+  std::vector<double> residual_ns;     // per observation of the equations
+  std::vector<double> bias_ns;         // per unknown; 0 for terms
+  std::vector<int32_t> group_of_bias;  // per unknown: its group; -1 for terms
 };
 
-// `use[c]`: rows that take part.
-Fit fit_clocks(const Beacons& beacons, const std::vector<bool>& use, Freedom freedom);
+// `use[c]`: rows that take part. `rounds`: 6 for the result, 4 to judge a model by.
+FitResult fit_clocks(const Beacons& beacons, const std::vector<bool>& use, Freedom freedom, int rounds = 6);
 
 // Corrected ends of row c minus their median.
 std::vector<double> end_residuals_ns(const Beacons& beacons, const Fit& fit, size_t row);

@@ -1,49 +1,181 @@
 #include "model_choice.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
+
+#include "skewscope/base/disjoint_sets.h"
 
 namespace skewscope::align {
 namespace {
 
-constexpr size_t kLeastHeldOut = 4;          // rows; fewer judge nothing
-constexpr double kFloor = 100;               // ns; agreement finer than this is luck
+constexpr size_t kMostPerClass = 32, kLeastPerClass = 4, kLeastHeldOut = 6;
+constexpr double kFloor = 50;                // ns; agreement finer than this is luck
 constexpr int64_t kCausalitySlack = 50'000;  // ns
+constexpr std::array<Freedom, 4> kLadder = {Freedom::identity, Freedom::offset, Freedom::line, Freedom::bent};
 
-struct Score {
-  double loss = 0;    // mean log median distance
-  double p95_ns = 0;  // 95th percentile of all distances
+double middle_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// The rows to judge by, in which fold each is held out; -1: in none.
+struct Folds {
+  std::vector<bool> rows;
+  std::vector<int> fold;
 };
 
-Score score(const Beacons& beacons, const Fit& fit, const std::vector<bool>& judge) {
-  std::map<int32_t, std::vector<double>> by_class;
-  std::vector<double> all;
+size_t components(const Beacons& beacons, const std::vector<bool>& use) {
+  DisjointSets sets(beacons.traces.size());
+  size_t count = beacons.traces.size();
   for (size_t c = 0; c < beacons.rows(); ++c) {
-    if (!judge[c]) continue;
-    for (const double d : end_residuals_ns(beacons, fit, c)) {
-      by_class[beacons.scale_class[c]].push_back(std::fabs(d));
-      all.push_back(std::fabs(d));
+    if (!use[c]) continue;
+    for (size_t k = beacons.begin(c) + 1; k < beacons.end(c); ++k) {
+      count -= sets.unite(static_cast<size_t>(beacons.trace[beacons.begin(c)]), static_cast<size_t>(beacons.trace[k]));
     }
   }
-  Score result;
-  for (auto& [scale_class, distances] : by_class) {
-    // Rows of two have their median at a member: the upper middle is the one that tells.
-    const auto middle = distances.begin() + static_cast<int64_t>(distances.size() / 2);
-    std::nth_element(distances.begin(), middle, distances.end());
-    result.loss += std::log(std::max(kFloor, *middle)) / static_cast<double>(by_class.size());
+  return count;
+}
+
+// Evenly thinned: at most kMostPerClass rows per class.
+std::vector<bool> thinned(const Beacons& beacons, const std::vector<bool>& use, std::vector<size_t>& per_class) {
+  std::vector<size_t> total(beacons.classes.size(), 0), seen(beacons.classes.size(), 0);
+  for (size_t c = 0; c < use.size(); ++c) total[static_cast<size_t>(beacons.scale_class[c])] += use[c] ? 1 : 0;
+  std::vector<bool> rows(use.size(), false);
+  per_class.assign(total.size(), 0);
+  for (size_t c = 0; c < use.size(); ++c) {
+    if (!use[c]) continue;
+    const auto i = static_cast<size_t>(beacons.scale_class[c]);
+    const size_t n = seen[i]++;
+    const size_t kept = std::min(total[i], kMostPerClass);
+    rows[c] = (n + 1) * kept / total[i] > n * kept / total[i];
+    per_class[i] += rows[c] ? 1 : 0;
   }
-  const auto high = all.begin() + static_cast<int64_t>(all.size() * 95 / 100);
-  std::nth_element(all.begin(), high, all.end());
-  result.p95_ns = *high;
+  return rows;
+}
+
+bool folds_by_class(const Beacons& beacons, const std::vector<size_t>& per_class, Folds& folds) {
+  std::vector<int> classes(beacons.groups.size(), 0);
+  for (size_t i = 0; i < per_class.size(); ++i) {
+    if (per_class[i] == 0) continue;
+    if (per_class[i] < kLeastPerClass) return false;
+    ++classes[static_cast<size_t>(beacons.classes[i].group)];
+  }
+  if (std::any_of(classes.begin(), classes.end(), [](int n) { return n == 1; })) return false;
+  std::vector<bool> half[2] = {folds.rows, folds.rows};
+  for (size_t c = 0; c < folds.rows.size(); ++c) {
+    if (!folds.rows[c]) continue;
+    folds.fold[c] = beacons.classes[static_cast<size_t>(beacons.scale_class[c])].ordinal % 2;
+    half[folds.fold[c]][c] = false;
+  }
+  const size_t all = components(beacons, folds.rows);
+  return components(beacons, half[0]) == all && components(beacons, half[1]) == all;
+}
+
+// Every second row of each class; groups with too few rows in neither fold.
+void folds_by_instance(const Beacons& beacons, const std::vector<size_t>& per_class, Folds& folds) {
+  std::vector<size_t> per_group(beacons.groups.size(), 0), seen(per_class.size(), 0);
+  for (size_t i = 0; i < per_class.size(); ++i) {
+    per_group[static_cast<size_t>(beacons.classes[i].group)] += per_class[i];
+  }
+  for (size_t c = 0; c < folds.rows.size(); ++c) {
+    if (!folds.rows[c]) continue;
+    const auto i = static_cast<size_t>(beacons.scale_class[c]);
+    const bool enough = per_group[static_cast<size_t>(beacons.group_of(c))] >= kLeastHeldOut;
+    const size_t n = seen[i]++ + static_cast<size_t>(beacons.classes[i].ordinal);
+    folds.fold[c] = enough ? static_cast<int>(n % 2) : -1;
+  }
+}
+
+Folds make_folds(const Beacons& beacons, const std::vector<bool>& use) {
+  std::vector<size_t> per_class;
+  Folds folds;
+  folds.rows = thinned(beacons, use, per_class);
+  folds.fold.assign(folds.rows.size(), -1);
+  if (!folds_by_class(beacons, per_class, folds)) folds_by_instance(beacons, per_class, folds);
+  return folds;
+}
+
+// Distances of ends from their row's middle, per (class, fold); what was fitted in both folds has fold 2.
+using Distances = std::map<std::pair<int32_t, int>, std::vector<double>>;
+
+Distances judge(const Beacons& beacons, const Folds& folds, Freedom freedom) {
+  Distances distances;
+  for (const int fold : {0, 1}) {
+    std::vector<bool> fitted = folds.rows;
+    for (size_t c = 0; c < fitted.size(); ++c) fitted[c] = fitted[c] && folds.fold[c] != fold;
+    const Fit fit = fit_clocks(beacons, fitted, freedom, 4).fit;
+    for (size_t c = 0; c < fitted.size(); ++c) {
+      const bool in_sample = folds.fold[c] < 0 && fold == 0;
+      if (!folds.rows[c] || (folds.fold[c] != fold && !in_sample)) continue;
+      std::vector<double>& of_class = distances[{beacons.scale_class[c], in_sample ? 2 : fold}];
+      for (const double d : end_residuals_ns(beacons, fit, c)) of_class.push_back(std::fabs(d));
+    }
+  }
+  return distances;
+}
+
+// What a model changes for one kind of groups: log of the median distance over that of a simpler model, over classes.
+struct KindGain {
+  std::vector<double> per_class;
+  size_t ends = 0;
+
+  double mean() const {
+    return std::accumulate(per_class.begin(), per_class.end(), 0.0) / static_cast<double>(per_class.size());
+  }
+  // Of the mean: by the scatter of classes, and never below what so many ends can tell.
+  double deviation() const {
+    const auto n = static_cast<double>(per_class.size());
+    double squares = 0;
+    for (const double g : per_class) squares += (g - mean()) * (g - mean());
+    const double floor = 0.5 / std::sqrt(static_cast<double>(ends));
+    return std::max(floor, n > 1 ? std::sqrt(squares / (n - 1) / n) : 0);
+  }
+};
+
+// By kind. What was fitted in both folds must gain 30 % before it counts, and never speaks for a bend, which follows any
+// few ends.
+std::map<int32_t, KindGain> gains(const Beacons& beacons, const Distances& model, const Distances& simpler, bool bend) {
+  std::map<int32_t, KindGain> result;
+  for (const auto& [key, distances] : model) {
+    const double before = std::max(kFloor, middle_of(simpler.at(key)));
+    double gain = std::log(std::max(kFloor, middle_of(distances)) / before);
+    if (key.second == 2 && gain < 0) gain = bend ? 0 : std::min(0.0, gain - std::log(0.7));
+    const auto group = static_cast<size_t>(beacons.classes[static_cast<size_t>(key.first)].group);
+    KindGain& kind = result[beacons.groups[group].kind];
+    kind.per_class.push_back(gain);
+    kind.ends += distances.size();
+  }
   return result;
+}
+
+// Whether some kind's ends come closer by `share`, beyond luck.
+bool gained(const std::map<int32_t, KindGain>& kinds, double share) {
+  return std::any_of(kinds.begin(), kinds.end(), [&](const auto& kind) {
+    const double mean = kind.second.mean();
+    return mean < std::log(1 - share) && mean + 2.5 * kind.second.deviation() < 0;
+  });
+}
+
+// Whether the recorded ends scatter by more than stamps and kernels explain.
+bool worth_correcting(const Distances& identity, const Distances& model, int64_t resolution_ns) {
+  std::vector<double> recorded, left;
+  for (const auto& [key, d] : identity) recorded.insert(recorded.end(), d.begin(), d.end());
+  for (const auto& [key, d] : model) left.insert(left.end(), d.begin(), d.end());
+  const auto high = recorded.begin() + static_cast<int64_t>(recorded.size() * 95 / 100);
+  std::nth_element(recorded.begin(), high, recorded.end());
+  const double half_scatter = 1.4826 * middle_of(left) / 2;
+  return *high > std::max({2'000.0, 2 * static_cast<double>(resolution_ns), half_scatter});
 }
 
 bool contradicts_causality(const Beacons& beacons, const std::vector<bool>& use) {
   for (size_t c = 0; c < beacons.rows(); ++c) {
     if (!use[c]) continue;
     int64_t last_start = INT64_MIN, first_end = INT64_MAX;
-    for (auto k = static_cast<size_t>(beacons.row_begin[c]); k < static_cast<size_t>(beacons.row_begin[c + 1]); ++k) {
+    for (size_t k = beacons.begin(c); k < beacons.end(c); ++k) {
       last_start = std::max(last_start, beacons.start_ns[k]);
       first_end = std::min(first_end, beacons.end_ns[k]);
     }
@@ -52,30 +184,56 @@ bool contradicts_causality(const Beacons& beacons, const std::vector<bool>& use)
   return false;
 }
 
+// The kind whose held-out ends got worse most; -1: none.
+int32_t worst_kind(const std::map<int32_t, KindGain>& kinds) {
+  int32_t worst = -1;
+  double loss = std::log(1.1);
+  for (const auto& [kind, gain] : kinds) {
+    if (kinds.size() < 2 || gain.mean() <= loss || gain.mean() < 2.5 * gain.deviation()) continue;
+    loss = gain.mean();
+    worst = kind;
+  }
+  return worst;
+}
+
+// Up the ladder as long as a step gains 5 %.
+size_t climb(const Beacons& beacons, const std::array<Distances, 4>& distances, bool force) {
+  size_t at = force ? 1 : 0;
+  for (size_t next = at + 1; next < kLadder.size(); ++next) {
+    const bool bend = kLadder[next] == Freedom::bent;
+    if (gained(gains(beacons, distances[next], distances[at], bend), 0.05)) at = next;
+  }
+  return at;
+}
+
 }  // namespace
 
-Freedom choose_freedom(const Beacons& beacons, const std::vector<bool>& use, int64_t resolution_ns, bool force) {
-  std::vector<bool> fit_rows(use.size(), false), held_out(use.size(), false);
-  size_t held = 0;
-  for (size_t c = 0; c < use.size(); ++c) {
-    if (!use[c]) continue;
-    const bool even = beacons.ordinal[c] % 2 == 0;
-    (even ? fit_rows : held_out)[c] = true;
-    held += even ? 0 : 1;
+ModelChoice choose_model(const Beacons& beacons, int64_t resolution_ns, bool force) {
+  ModelChoice choice;
+  choice.use.assign(beacons.rows(), true);
+  for (int32_t kind = 0; kind < beacons.kinds; ++kind) {
+    const Folds folds = make_folds(beacons, choice.use);
+    if (static_cast<size_t>(std::count_if(folds.fold.begin(), folds.fold.end(), [](int f) { return f >= 0; })) <
+        kLeastHeldOut) {
+      choice.freedom = force || contradicts_causality(beacons, choice.use) ? Freedom::offset : Freedom::identity;
+      return choice;
+    }
+    std::array<Distances, 4> distances;
+    for (size_t i = 0; i < kLadder.size(); ++i) distances[i] = judge(beacons, folds, kLadder[i]);
+    const size_t at = climb(beacons, distances, force);
+    choice.freedom = kLadder[at];
+    if (force) return choice;
+    const auto kinds = gains(beacons, distances[at], distances[0], choice.freedom == Freedom::bent);
+    if (!gained(kinds, 0.1) || !worth_correcting(distances[0], distances[at], resolution_ns)) {
+      choice.freedom = Freedom::identity;
+      return choice;
+    }
+    const int32_t worst = worst_kind(kinds);
+    if (worst < 0) return choice;
+    choice.dropped = true;
+    for (size_t c = 0; c < choice.use.size(); ++c) choice.use[c] = choice.use[c] && beacons.kind_of(c) != worst;
   }
-  if (held < kLeastHeldOut) {
-    return force || contradicts_causality(beacons, use) ? Freedom::offset : Freedom::identity;
-  }
-  const Score identity = score(beacons, fit_clocks(beacons, fit_rows, Freedom::identity), held_out);
-  const Score offset = score(beacons, fit_clocks(beacons, fit_rows, Freedom::offset), held_out);
-  const Score line = score(beacons, fit_clocks(beacons, fit_rows, Freedom::line), held_out);
-  const double within = std::log(1.05), gain = std::log(1 / 0.9);
-  const double best = std::min(offset.loss, line.loss);
-  const Freedom better = offset.loss <= best + within ? Freedom::offset : Freedom::line;
-  if (force) return better;
-  const bool worth = identity.loss - best >= gain &&
-                     identity.p95_ns > static_cast<double>(std::max<int64_t>(2'000, 2 * resolution_ns));
-  return worth ? better : Freedom::identity;
+  return choice;
 }
 
 }  // namespace skewscope::align

@@ -12,11 +12,32 @@ const char* to_string(ClockMethod method) {
       return "offset";
     case ClockMethod::line:
       return "line";
+    case ClockMethod::bent:
+      return "bent";
     case ClockMethod::wallclock:
       return "wallclock";
   }
   return "wallclock";
 }
+
+namespace {
+
+// A bend must be there under its method alone, and never turn time back.
+std::string check_bend(const TraceClock& clock) {
+  const std::vector<double>& height = clock.bend.height_ns;
+  if (clock.method != ClockMethod::bent) return height.empty() ? "" : " is no bend, yet bends";
+  if (height.empty() || clock.bend.step_ns <= 0) return " bends nowhere";
+  double before = 0;
+  for (size_t k = 0; k <= height.size(); ++k) {
+    const double next = k < height.size() ? height[k] : 0;
+    const double slope = clock.drift_ppb * 1e-9 + (next - before) / static_cast<double>(clock.bend.step_ns);
+    if (!std::isfinite(slope) || std::fabs(slope) >= 1) return " is not monotone";
+    before = next;
+  }
+  return "";
+}
+
+}  // namespace
 
 std::string check_invariants(const ClockModel& model, const JobTrace& job) {
   if (model.clocks.size() != job.traces.size()) return "not one clock per trace";
@@ -26,6 +47,7 @@ std::string check_invariants(const ClockModel& model, const JobTrace& job) {
     const std::string where = "clock " + std::to_string(i);
     // A slope of 1 - drift must stay positive, or later events would map to earlier times.
     if (!std::isfinite(clock.drift_ppb) || std::abs(clock.drift_ppb) >= 1e9) return where + " is not monotone";
+    if (const std::string bend = check_bend(clock); !bend.empty()) return where + bend;
     if (clock.uncertainty_ns < -1) return where + " has a negative uncertainty";
     if (clock.aligned && clock.component < 0) return where + " is aligned to nobody";
     const bool as_recorded = clock.method == ClockMethod::identity || clock.method == ClockMethod::wallclock;

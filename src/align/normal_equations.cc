@@ -1,0 +1,204 @@
+#include "normal_equations.h"
+
+#include <tbb/parallel_for.h>
+
+#include <cmath>
+
+namespace skewscope::align {
+namespace {
+
+constexpr int kMostSteps = 200;
+
+double dot(const std::vector<double>& x, const std::vector<double>& y) {
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+// Removes every component's mean of every term.
+void project(const NormalEquations& s, std::vector<double>& v) {
+  std::vector<double> sum(s.traces * s.terms, 0);
+  std::vector<size_t> count(s.traces, 0);
+  for (size_t t = 0; t < s.traces; ++t) {
+    const auto c = static_cast<size_t>(s.component[t]);
+    ++count[c];
+    for (size_t p = 0; p < s.terms; ++p) sum[c * s.terms + p] += v[s.term(t, p)];
+  }
+  for (size_t t = 0; t < s.traces; ++t) {
+    const auto c = static_cast<size_t>(s.component[t]);
+    for (size_t p = 0; p < s.terms; ++p) v[s.term(t, p)] -= sum[c * s.terms + p] / static_cast<double>(count[c]);
+  }
+}
+
+// Per observation: weight times the value's distance from its row's weighted mean.
+template <class Value>
+std::vector<double> centred(const NormalEquations& s, const Value& value) {
+  std::vector<double> q(s.trace.size());
+  tbb::parallel_for(size_t{0}, s.rows(), [&](size_t i) {
+    double sum = 0, weight = 0;
+    for (size_t k = s.begin(i); k < s.end(i); ++k) {
+      q[k] = value(i, k);
+      sum += s.weight[k] * q[k];
+      weight += s.weight[k];
+    }
+    const double mean = weight > 0 ? sum / weight : 0;
+    for (size_t k = s.begin(i); k < s.end(i); ++k) q[k] = s.weight[k] * (q[k] - mean);
+  });
+  return q;
+}
+
+std::vector<double> sum_by_trace(const NormalEquations& s, const std::vector<double>& q) {
+  std::vector<double> out(s.unknowns(), 0);
+  tbb::parallel_for(size_t{0}, s.traces, [&](size_t t) {
+    double* const sum = &out[s.term(t, 0)];
+    for (auto i = static_cast<size_t>(s.trace_begin[t]); i < static_cast<size_t>(s.trace_begin[t + 1]); ++i) {
+      const auto [k, row] = s.by_trace[i];
+      const double value = q[static_cast<size_t>(k)];
+      const double* const phi = &s.basis[static_cast<size_t>(row) * s.terms];
+      for (size_t p = 0; p < s.terms; ++p) sum[p] += value * phi[p];
+      out[static_cast<size_t>(s.bias[static_cast<size_t>(k)])] += value;
+    }
+  });
+  return out;
+}
+
+std::vector<double> product(const NormalEquations& s, const std::vector<double>& z) {
+  const std::vector<double> q = centred(s, [&](size_t row, size_t k) {
+    const double* const phi = &s.basis[row * s.terms];
+    const double* const of_trace = &z[s.term(static_cast<size_t>(s.trace[k]), 0)];
+    double sum = z[static_cast<size_t>(s.bias[k])];
+    for (size_t p = 0; p < s.terms; ++p) sum += phi[p] * of_trace[p];
+    return sum;
+  });
+  std::vector<double> out = sum_by_trace(s, q);
+  for (size_t i = 0; i < out.size(); ++i) out[i] += s.ridge[i] * z[i];
+  for (size_t t = 0; t < s.traces && s.terms > 2; ++t) {
+    const auto bends = second_differences(&z[s.term(t, 2)]);
+    s.add_second_differences(t, bends.data(), s.stiffness, out);
+  }
+  return out;
+}
+
+// Each trace's own block of the normal matrix (its rows' centring left out), as Cholesky factors.
+struct BlockFactors {
+  std::vector<size_t> begin;
+  std::vector<double> values;
+};
+
+// Lower triangle of the block of trace t.
+void fill_block(const NormalEquations& s, size_t t, size_t n, double* m) {
+  const size_t first = s.term(t, 0);
+  for (auto i = static_cast<size_t>(s.trace_begin[t]); i < static_cast<size_t>(s.trace_begin[t + 1]); ++i) {
+    const auto [k, row] = s.by_trace[i];
+    const double weight = s.weight[static_cast<size_t>(k)];
+    const double* const phi = &s.basis[static_cast<size_t>(row) * s.terms];
+    const size_t b = static_cast<size_t>(s.bias[static_cast<size_t>(k)]) - first;
+    for (size_t p = 0; p < s.terms; ++p) {
+      for (size_t q = 0; q <= p; ++q) m[p * n + q] += weight * phi[p] * phi[q];
+      m[b * n + p] += weight * phi[p];
+    }
+    m[b * n + b] += weight;
+  }
+  for (size_t p = 0; p < n; ++p) m[p * n + p] += s.ridge[first + p] + 1e-30;
+  constexpr std::array<double, 3> kSquared = {6, -4, 1};  // D^T D by distance from the diagonal; 5 at its ends
+  for (size_t p = 2; p < s.terms; ++p) {
+    for (size_t q = p > 4 ? p - 2 : 2; q <= p; ++q) m[p * n + q] += s.stiffness * kSquared[p - q];
+    if (p == 2 || p + 1 == s.terms) m[p * n + p] -= s.stiffness;
+  }
+}
+
+BlockFactors block_factors(const NormalEquations& s) {
+  BlockFactors f;
+  f.begin.push_back(0);
+  for (size_t t = 0; t < s.traces; ++t) {
+    const size_t n = s.term(t + 1, 0) - s.term(t, 0);
+    f.begin.push_back(f.begin.back() + n * n);
+  }
+  f.values.assign(f.begin.back(), 0);
+  tbb::parallel_for(size_t{0}, s.traces, [&](size_t t) {
+    double* const m = &f.values[f.begin[t]];
+    const size_t n = s.term(t + 1, 0) - s.term(t, 0);
+    fill_block(s, t, n, m);
+    for (size_t p = 0; p < n; ++p) {
+      for (size_t q = 0; q <= p; ++q) {
+        double rest = m[p * n + q];
+        for (size_t r = 0; r < q; ++r) rest -= m[p * n + r] * m[q * n + r];
+        m[p * n + q] = p == q ? std::sqrt(std::max(rest, 1e-30)) : rest / m[q * n + q];
+      }
+    }
+  });
+  return f;
+}
+
+void precondition(const NormalEquations& s, const BlockFactors& factors, const std::vector<double>& r,
+                  std::vector<double>& out) {
+  out = r;
+  for (size_t t = 0; t < s.traces; ++t) {
+    const size_t n = s.term(t + 1, 0) - s.term(t, 0);
+    const double* const m = &factors.values[factors.begin[t]];
+    double* const x = &out[s.term(t, 0)];
+    for (size_t p = 0; p < n; ++p) {
+      for (size_t q = 0; q < p; ++q) x[p] -= m[p * n + q] * x[q];
+      x[p] /= m[p * n + p];
+    }
+    for (size_t p = n; p-- > 0;) {
+      for (size_t q = p + 1; q < n; ++q) x[p] -= m[q * n + p] * x[q];
+      x[p] /= m[p * n + p];
+    }
+  }
+  project(s, out);
+}
+
+}  // namespace
+
+std::vector<double> NormalEquations::gather(const std::vector<double>& v) const {
+  return sum_by_trace(*this, centred(*this, [&](size_t, size_t k) { return v[k]; }));
+}
+
+std::vector<double> NormalEquations::solve(std::vector<double> rhs, double tolerance) const {
+  std::vector<double> z(rhs.size(), 0), m;
+  project(*this, rhs);
+  const BlockFactors factors = block_factors(*this);
+  std::vector<double>& r = rhs;
+  precondition(*this, factors, r, m);
+  std::vector<double> p = m;
+  double rm = dot(r, m);
+  const double enough = tolerance * tolerance * rm;
+  for (int step = 0; step < kMostSteps && rm > enough && rm > 0; ++step) {
+    const std::vector<double> q = product(*this, p);
+    const double pq = dot(p, q);
+    if (pq <= 0) break;
+    const double alpha = rm / pq;
+    for (size_t i = 0; i < z.size(); ++i) {
+      z[i] += alpha * p[i];
+      r[i] -= alpha * q[i];
+    }
+    project(*this, r);
+    precondition(*this, factors, r, m);
+    const double next = dot(r, m);
+    for (size_t i = 0; i < p.size(); ++i) p[i] = m[i] + next / rm * p[i];
+    rm = next;
+  }
+  return z;
+}
+
+void NormalEquations::add_second_differences(size_t t, const double* v, double scale, std::vector<double>& out) const {
+  const std::array<double, kKnots> second = second_differences(v);  // D is symmetric
+  for (size_t k = 0; k < kKnots; ++k) out[term(t, 2 + k)] += scale * second[k];
+}
+
+std::vector<double> NormalEquations::diagonal() const {
+  std::vector<double> d(unknowns(), 0);
+  for (size_t i = 0; i < rows(); ++i) {
+    for (size_t k = begin(i); k < end(i); ++k) {
+      for (size_t p = 0; p < terms; ++p) {
+        const double phi = basis[i * terms + p];
+        d[term(static_cast<size_t>(trace[k]), p)] += weight[k] * phi * phi;
+      }
+      d[static_cast<size_t>(bias[k])] += weight[k];
+    }
+  }
+  return d;
+}
+
+}  // namespace skewscope::align

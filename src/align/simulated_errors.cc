@@ -1,0 +1,80 @@
+#include "simulated_errors.h"
+
+#include <algorithm>
+
+namespace skewscope::align {
+namespace {
+
+constexpr size_t kDraws = 32;
+
+// +1 or -1, fixed by what it is for (splitmix64; Steele, Lea, Flood 2014).
+double sign(uint64_t draw, uint64_t stream, uint64_t index) {
+  uint64_t x = (draw * 8 + stream) * 0x9e3779b97f4a7c15ULL + index * 0xd1342543de82ef95ULL + 1;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return ((x ^ (x >> 31)) & 1) != 0 ? 1 : -1;
+}
+
+std::vector<double> draw_noise(const Beacons& beacons, const FitResult& result, size_t draw) {
+  const NormalEquations& s = result.equations;
+  std::vector<double> noise(s.trace.size());
+  for (size_t i = 0; i < s.rows(); ++i) {
+    const auto scale_class = static_cast<size_t>(beacons.scale_class[static_cast<size_t>(result.row[i])]);
+    const auto group = static_cast<size_t>(beacons.classes[scale_class].group);
+    for (size_t k = s.begin(i); k < s.end(i); ++k) {
+      const auto trace = static_cast<uint64_t>(s.trace[k]);
+      noise[k] = result.fit.sigma_ns[scale_class] * sign(draw, 0, k) +
+                 result.fit.tau_ns[scale_class] * sign(draw, 1, scale_class * s.traces + trace) +
+                 result.fit.group_tau_ns[group] * sign(draw, 2, group * s.traces + trace);
+    }
+  }
+  return noise;
+}
+
+// Per kind of group: sum of squares of the biases found.
+std::vector<double> bias_squares(const Beacons& beacons, const FitResult& result, const std::vector<double>& found) {
+  std::vector<double> squares(static_cast<size_t>(beacons.kinds), 0);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (result.group_of_bias[i] < 0) continue;
+    squares[static_cast<size_t>(beacons.groups[static_cast<size_t>(result.group_of_bias[i])].kind)] +=
+        found[i] * found[i];
+  }
+  return squares;
+}
+
+}  // namespace
+
+SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result) {
+  const NormalEquations& s = result.equations;
+  SimulatedErrors errors;
+  errors.terms = s.terms;
+  std::vector<double> drawn(static_cast<size_t>(beacons.kinds), 0);
+  for (size_t d = 0; d < kDraws; ++d) {
+    std::vector<double> rhs = s.gather(draw_noise(beacons, result, d));
+    for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = -rhs[i];
+    for (size_t t = 0; t < s.traces; ++t) {
+      if (s.terms > 1) rhs[s.term(t, 1)] += std::sqrt(s.ridge[s.term(t, 1)]) * sign(d, 3, t);
+      if (s.terms <= 2) continue;
+      std::array<double, kKnots> curve{};
+      for (size_t k = 0; k < kKnots; ++k) curve[k] = sign(d, 4, t * kKnots + k);
+      s.add_second_differences(t, curve.data(), std::sqrt(s.stiffness), rhs);
+    }
+    const std::vector<double> found = s.solve(std::move(rhs), 1e-3);
+    std::vector<double> draw;
+    for (size_t t = 0; t < s.traces; ++t) {
+      for (size_t p = 0; p < s.terms; ++p) draw.push_back(found[s.term(t, p)]);
+    }
+    errors.draws.push_back(std::move(draw));
+    const std::vector<double> squares = bias_squares(beacons, result, found);
+    for (size_t kind = 0; kind < drawn.size(); ++kind) drawn[kind] += squares[kind] / static_cast<double>(kDraws);
+  }
+  const std::vector<double> seen = bias_squares(beacons, result, result.bias_ns);
+  double excess = 1;
+  for (size_t kind = 0; kind < seen.size(); ++kind) {
+    if (drawn[kind] > 0) excess = std::max(excess, seen[kind] / drawn[kind]);
+  }
+  errors.excess = std::sqrt(excess);
+  return errors;
+}
+
+}  // namespace skewscope::align

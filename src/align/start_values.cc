@@ -1,0 +1,127 @@
+#include "start_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "collectives/shift_search.h"
+#include "skewscope/base/disjoint_sets.h"
+
+namespace skewscope::align {
+namespace {
+
+// Ties between two traces of one component, for the starting values.
+struct Link {
+  int32_t from, to;
+  ClockLine line;  // maps `to` onto `from`
+  size_t ties;
+};
+
+std::vector<Link> links_of(const Beacons& beacons, const std::vector<bool>& use) {
+  std::map<std::pair<int32_t, int32_t>, std::vector<ClockTie>> ties;
+  for (size_t c = 0; c < beacons.rows(); ++c) {
+    if (!use[c]) continue;
+    const size_t hub = beacons.begin(c);  // members are sorted by trace
+    for (size_t k = hub + 1; k < beacons.end(c); ++k) {
+      ties[{beacons.trace[hub], beacons.trace[k]}].push_back(
+          {beacons.end_ns[k], beacons.end_ns[hub] - beacons.end_ns[k]});
+    }
+  }
+  std::vector<Link> links;
+  for (auto& [pair, list] : ties) {
+    const size_t n = list.size();
+    links.push_back({pair.first, pair.second, resistant_line(std::move(list)), n});
+  }
+  std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
+    return std::tie(b.ties, a.from, a.to) < std::tie(a.ties, b.from, b.to);
+  });
+  return links;
+}
+
+// The maximum spanning forest: most ties first. Per trace its neighbours and how their clocks map onto its own.
+struct Step {
+  size_t to;
+  ClockLine line;
+  bool forward;  // line maps `to` onto this trace; else this trace onto `to`
+};
+using Forest = std::vector<std::vector<Step>>;
+
+Forest forest_of(const Beacons& beacons, const std::vector<bool>& use, Fit& fit) {
+  const size_t traces = beacons.traces.size();
+  DisjointSets sets(traces);
+  Forest forest(traces);
+  for (const Link& link : links_of(beacons, use)) {
+    if (!sets.unite(static_cast<size_t>(link.from), static_cast<size_t>(link.to))) continue;
+    forest[static_cast<size_t>(link.from)].push_back({static_cast<size_t>(link.to), link.line, true});
+    forest[static_cast<size_t>(link.to)].push_back({static_cast<size_t>(link.from), link.line, false});
+  }
+  fit.component.resize(traces);
+  for (size_t t = 0; t < traces; ++t) fit.component[t] = static_cast<int32_t>(sets.root(t));
+  return forest;
+}
+
+// Calls visit(from, step) along the forest, from each component's smallest trace outwards.
+template <class Visit>
+void walk(const Forest& forest, const Visit& visit) {
+  std::vector<bool> seen(forest.size(), false);
+  for (size_t first = 0; first < forest.size(); ++first) {
+    if (seen[first]) continue;
+    std::vector<size_t> open{first};
+    seen[first] = true;
+    while (!open.empty()) {
+      const size_t t = open.back();
+      open.pop_back();
+      for (const Step& step : forest[t]) {
+        if (seen[step.to]) continue;
+        seen[step.to] = true;
+        visit(t, step);
+        open.push_back(step.to);
+      }
+    }
+  }
+}
+
+void set_window(const Beacons& beacons, const std::vector<bool>& use, Fit& fit) {
+  int64_t low = INT64_MAX, high = INT64_MIN;
+  for (size_t c = 0; c < beacons.rows(); ++c) {
+    if (!use[c]) continue;
+    for (size_t k = beacons.begin(c); k < beacons.end(c); ++k) {
+      const int64_t end = beacons.end_ns[k] + fit.base_ns[static_cast<size_t>(beacons.trace[k])];
+      low = std::min(low, end);
+      high = std::max(high, end);
+    }
+  }
+  if (low > high) return;
+  fit.center_ns = std::midpoint(low, high);
+  fit.half_window_ns = std::max(1e6, (static_cast<double>(high) - static_cast<double>(low)) / 2);
+}
+
+}  // namespace
+
+void start_values(const Beacons& beacons, const std::vector<bool>& use, Fit& fit) {
+  fit.base_ns.assign(beacons.traces.size(), 0);
+  fit.terms_ns.assign(beacons.traces.size(), {});
+  const Forest forest = forest_of(beacons, use, fit);
+  // Whole offsets first, then the window they leave, then the lines within it.
+  if (fit.freedom != Freedom::identity) {
+    walk(forest, [&](size_t from, const Step& step) {
+      const int64_t offset = std::llround(step.line.offset_ns);
+      fit.base_ns[step.to] = fit.base_ns[from] + (step.forward ? offset : -offset);
+    });
+  }
+  set_window(beacons, use, fit);
+  if (terms_of(fit.freedom) < 2) return;
+  walk(forest, [&](size_t from, const Step& step) {
+    // The line's own centre, on the common clock: it was read on the clock that the line maps.
+    const size_t mapped = step.forward ? step.to : from;
+    const int64_t center = step.line.center_ns + fit.base_ns[mapped];
+    const double sign = step.forward ? 1 : -1;
+    const double rest = step.line.slope * static_cast<double>(fit.center_ns - center);
+    fit.terms_ns[step.to][0] = fit.terms_ns[from][0] + sign * rest;
+    fit.terms_ns[step.to][1] = fit.terms_ns[from][1] + sign * step.line.slope * fit.half_window_ns;
+  });
+}
+
+}  // namespace skewscope::align

@@ -1,0 +1,77 @@
+#include "two_way.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+namespace skewscope::align {
+namespace {
+
+struct Transfer {
+  size_t instance;
+  int64_t at_ns;          // end on the lower rank's clock
+  int64_t difference_ns;  // receiver's end - sender's end
+};
+
+struct Directions {
+  std::vector<Transfer> up, down;  // low sends, high sends
+};
+
+using LinkKey = std::tuple<SessionId, CommunicatorId, Rank, Rank>;
+
+std::map<LinkKey, Directions> transfers(const JobTrace& job, const InstanceTable& table) {
+  std::map<LinkKey, Directions> links;
+  for (size_t id = 0; id < table.instances.size(); ++id) {
+    const CollectiveInstance& i = table.instances[id];
+    if (i.kind != CollectiveKind::send || i.member_count != 2) continue;
+    const CallRef &a = table.members[i.first_member], &b = table.members[i.first_member + 1];
+    const CollectiveCall& x = job[a.trace].calls[static_cast<size_t>(a.call)];
+    const CollectiveCall& y = job[b.trace].calls[static_cast<size_t>(b.call)];
+    const Rank low = job[a.trace].rank, high = job[b.trace].rank;  // members are sorted by trace
+    Directions& link = links[{i.session, i.communicator, low, high}];
+    const bool up = x.kind == CollectiveKind::send;
+    const int64_t difference = up ? y.end().ns - x.end().ns : x.end().ns - y.end().ns;
+    (up ? link.up : link.down).push_back({id, x.end().ns, difference});
+  }
+  return links;
+}
+
+// Median over transfers of one direction of the half sum with the neighbour in time of the other.
+int64_t bias_of(std::vector<Transfer> up, std::vector<Transfer> down) {
+  const auto earlier = [](const Transfer& a, const Transfer& b) {
+    return std::tie(a.at_ns, a.instance) < std::tie(b.at_ns, b.instance);
+  };
+  std::sort(up.begin(), up.end(), earlier);
+  std::sort(down.begin(), down.end(), earlier);
+  std::vector<int64_t> half_sums;
+  size_t near = 0;
+  for (const Transfer& t : up) {
+    while (near + 1 < down.size() &&
+           std::llabs(down[near + 1].at_ns - t.at_ns) <= std::llabs(down[near].at_ns - t.at_ns)) {
+      ++near;
+    }
+    half_sums.push_back((t.difference_ns + down[near].difference_ns) / 2);
+  }
+  const auto middle = half_sums.begin() + static_cast<int64_t>(half_sums.size() / 2);
+  std::nth_element(half_sums.begin(), middle, half_sums.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::vector<TwoWayLink> two_way_links(const JobTrace& job, const InstanceTable& table) {
+  std::vector<TwoWayLink> links;
+  for (auto& [key, directions] : transfers(job, table)) {
+    if (directions.up.empty() || directions.down.empty()) continue;
+    const auto& [session, communicator, low, high] = key;
+    TwoWayLink link{session, communicator, low, high, bias_of(directions.up, directions.down), {}};
+    for (const Transfer& t : directions.up) link.instances.push_back(t.instance);
+    for (const Transfer& t : directions.down) link.instances.push_back(t.instance);
+    std::sort(link.instances.begin(), link.instances.end());
+    links.push_back(std::move(link));
+  }
+  return links;
+}
+
+}  // namespace skewscope::align

@@ -1,0 +1,51 @@
+#include "wait_bar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <tuple>
+
+#include "collectives/synchronization.h"
+
+namespace skewscope::attribute {
+namespace {
+
+constexpr double kCover = 2;  // deviations of a 95 % interval
+
+// The tie of the instance's class; null: none.
+const ClockTie* tie_of(const ClockModel& clocks, const CollectiveInstance& i) {
+  const auto key = std::tie(i.session, i.communicator, i.kind, i.bytes);
+  const auto at = std::lower_bound(clocks.ties.begin(), clocks.ties.end(), key, [](const ClockTie& t, const auto& k) {
+    return std::tie(t.session, t.communicator, t.kind, t.bytes) < k;
+  });
+  if (at == clocks.ties.end() || std::tie(at->session, at->communicator, at->kind, at->bytes) != key) return nullptr;
+  return &*at;
+}
+
+}  // namespace
+
+SplitBasis WaitBar::basis() const {
+  return durations_ns >= 0 && (clock_ns < 0 || durations_ns < clock_ns) ? SplitBasis::durations : SplitBasis::clocks;
+}
+
+int64_t WaitBar::ns() const { return basis() == SplitBasis::durations ? durations_ns : clock_ns; }
+
+WaitBar wait_bar(const ClockModel& clocks, const CollectiveInstance& instance, int64_t member_bar_ns) {
+  WaitBar bar;
+  const ClockTie* const tie = tie_of(clocks, instance);
+  bar.clock_ns = tie != nullptr && tie->bar_ns >= 0 ? tie->bar_ns : member_bar_ns;
+  const bool free = instance.complete && dependency_of(instance.kind) == Dependency::everyone;
+  if (free && tie != nullptr && tie->end_scatter_ns >= 0) {
+    // The difference of two ends, each with the class's scatter.
+    bar.durations_ns = std::llround(kCover * std::sqrt(2.0) * static_cast<double>(tie->end_scatter_ns));
+  }
+  return bar;
+}
+
+bool contradicts(const WaitBar& bar, int64_t transfer_with_clocks_ns, int64_t shortest_ns) {
+  if (bar.clock_ns < 0 || bar.durations_ns < 0) return false;
+  const double limit = 1.5 * std::hypot(static_cast<double>(bar.clock_ns), static_cast<double>(bar.durations_ns));
+  return static_cast<double>(std::llabs(transfer_with_clocks_ns - shortest_ns)) > limit;
+}
+
+}  // namespace skewscope::attribute

@@ -1,0 +1,31 @@
+// How wrong may the waits of one instance be, and what should they rest on?
+//
+// With clocks: wait_r = last arrival - start_r; its error is that of the difference of two members' clocks, which the
+// clock model states per communicator. Without: wait_r = duration_r - shortest duration. For a complete N-to-N instance
+//   first end - last arrival <= shortest duration <= the last one's end - last arrival,
+// for every duration is (end - last arrival) + (last arrival - start); so the shortest is the transfer time up to the
+// scatter of the ends, with any clocks. The smaller bar decides; both are kept, and each checks the other: transfer
+// times that differ by more than three deviations are a contradiction. Source: the project's clock design, 4c.
+#pragma once
+
+#include <cstdint>
+
+#include "skewscope/model/clock_model.h"
+#include "skewscope/model/decomposition.h"
+
+namespace skewscope::attribute {
+
+struct WaitBar {
+  int64_t clock_ns = -1;      // half width of a 95 % interval with clocks; -1: unknown
+  int64_t durations_ns = -1;  // the same without
+  SplitBasis basis() const;
+  int64_t ns() const;  // of the basis; -1: unknown
+};
+
+// `member_bar_ns`: the largest error bar of a member's clock, used where the communicator's own ties say nothing.
+WaitBar wait_bar(const ClockModel& clocks, const CollectiveInstance& instance, int64_t member_bar_ns);
+
+// Whether the two transfer times cannot both be right.
+bool contradicts(const WaitBar& bar, int64_t transfer_with_clocks_ns, int64_t shortest_ns);
+
+}  // namespace skewscope::attribute
