@@ -131,15 +131,14 @@ struct Aligner {
     }
   }
 
-  void write_ties(const Beacons& beacons, const FitResult& free, const align::ErrorBars& bars) {
-    std::vector<double> sigma = free.fit.sigma_ns;
+  void write_ties(const Beacons& beacons, const align::ErrorBars& bars) {
     for (size_t i = 0; i < beacons.classes.size(); ++i) {
       const Beacons::Class& c = beacons.classes[i];
       const Beacons::Group& g = beacons.groups[static_cast<size_t>(c.group)];
       if (g.pair) continue;
       const double bar = bars.group_ns[static_cast<size_t>(c.group)];
       model.ties.push_back({g.session, g.communicator, c.kind, c.bytes, bar < 0 ? -1 : std::llround(bar),
-                            bar < 0 ? -1 : std::llround(sigma[i])});
+                            std::llround(bars.end_difference_ns[i])});
     }
   }
 
@@ -163,7 +162,7 @@ struct Aligner {
       write_clock(beacons, fit, t);
       model.clocks[static_cast<size_t>(beacons.traces[t])].uncertainty_ns = std::llround(bars.trace_ns[t]);
     }
-    write_ties(beacons, free, bars);
+    write_ties(beacons, bars);
     write_proof(beacons, align::feasible_intervals(beacons, fit));
     return fit;
   }

@@ -63,15 +63,15 @@ double model_gap_ns(const Fit& applied, const Fit& free, size_t trace, double u)
   return gap(trace) - gap(reference);
 }
 
-// What lines between knots leave of a bend at u: an eighth of the second differences inside, all of one beyond the outer
-// knots, where no bend is seen.
-double unseen_bend_ns(const Fit& free, double u) {
+// What lines between knots leave of the bend of a trace against others at u: an eighth of its second differences inside,
+// all of one beyond the outer knots, where no bend is seen.
+double unseen_bend_ns(const Fit& free, size_t trace, const std::array<double, kMostTerms>& others, double u) {
   if (free.freedom != Freedom::bent) return 0;
+  std::array<double, kKnots> heights{};
+  for (size_t k = 0; k < kKnots; ++k) heights[k] = free.terms_ns[trace][2 + k] - others[2 + k];
   double curve = 0;
-  for (const auto& terms : free.terms_ns) {
-    for (const double second : second_differences(&terms[2])) curve += second * second;
-  }
-  const double rms = std::sqrt(curve / static_cast<double>(free.terms_ns.size() * kKnots));
+  for (const double second : second_differences(heights.data())) curve += second * second;
+  const double rms = std::sqrt(curve / static_cast<double>(kKnots));
   const double beyond = std::max(0.0, (std::fabs(u) - kInner) / (1 - kInner));
   return rms * (1.0 / 8 + beyond * kCover);
 }
@@ -86,7 +86,7 @@ double trace_bar_ns(const Fit& applied, const Fit& free, const SimulatedErrors& 
       squares += error * error / static_cast<double>(errors.draws.size());
     }
     const double bar = kCover * std::sqrt(squares * errors.excess * errors.excess + skew * skew);
-    const double model = std::fabs(model_gap_ns(applied, free, trace, u)) + unseen_bend_ns(free, u);
+    const double model = std::fabs(model_gap_ns(applied, free, trace, u)) + unseen_bend_ns(free, trace, free.terms_ns[reference], u);
     worst = std::max(worst, bar + model);
   }
   return worst;
@@ -122,10 +122,14 @@ double group_bar_ns(const Fit& applied, const Fit& free, const SimulatedErrors& 
                     const GroupInFit& group, double skew) {
   const std::vector<size_t>& members = group.members;
   if (members.empty()) return -1;
+  std::array<double, kMostTerms> mean{};
+  for (const size_t t : members) {
+    for (size_t p = 0; p < kMostTerms; ++p) mean[p] += free.terms_ns[t][p] / static_cast<double>(members.size());
+  }
   double worst = 0;
   for (const double instant : kInstants) {
     const double u = group.from + (group.to - group.from) * (instant + 1) / 2;
-    double squares = 0, gap = 0;
+    double squares = 0, gap = 0, unseen = 0;
     for (size_t d = 0; d < errors.draws.size(); ++d) {
       double sum = 0, sum_squares = 0;
       for (const size_t t : members) {
@@ -137,12 +141,33 @@ double group_bar_ns(const Fit& applied, const Fit& free, const SimulatedErrors& 
                  static_cast<double>(std::max<size_t>(1, members.size() - 1) * errors.draws.size());
     }
     for (const size_t t : members) {
+      unseen = std::max(unseen, unseen_bend_ns(free, t, mean, std::clamp(u, -kInner, kInner)));
       gap = std::max(gap, std::fabs(model_gap_ns(applied, free, t, u) - model_gap_ns(applied, free, members[0], u)));
     }
     worst = std::max(worst, kCover * std::sqrt(2 * (squares * errors.excess * errors.excess + skew * skew)) + gap +
-                                unseen_bend_ns(free, std::clamp(u, -kInner, kInner)));
+                                unseen);
   }
   return worst;
+}
+
+// Per class: what 95 % of the differences of two members' ends stay below on the common clock.
+std::vector<double> end_differences(const Beacons& beacons, const Fit& fit, const std::vector<int64_t>& resolution_ns) {
+  std::vector<std::vector<double>> differences(beacons.classes.size());
+  for (size_t c = 0; c < beacons.rows(); ++c) {
+    const std::vector<double> ends = end_residuals_ns(beacons, fit, c);
+    for (size_t k = 0; k + 1 < ends.size() || (k < ends.size() && ends.size() > 2); ++k) {
+      differences[static_cast<size_t>(beacons.scale_class[c])].push_back(
+          std::fabs(ends[(k + 1) % ends.size()] - ends[k]));
+    }
+  }
+  const auto coarsest = static_cast<double>(*std::max_element(resolution_ns.begin(), resolution_ns.end()));
+  std::vector<double> high;
+  for (std::vector<double>& d : differences) {
+    const auto at = d.begin() + std::min(std::ssize(d) - 1, (std::ssize(d) * 95 + 99) / 100);
+    std::nth_element(d.begin(), at, d.end());
+    high.push_back(*at + coarsest);
+  }
+  return high;
 }
 
 }  // namespace
@@ -163,6 +188,7 @@ ErrorBars error_bars(const Beacons& beacons, const Fit& applied, const FitResult
     for (const size_t t : groups[g].members) coarsest = std::max(coarsest, static_cast<double>(resolution_ns[t]));
     bars.group_ns.push_back(bar < 0 ? -1 : bar + coarsest / 2);
   }
+  bars.end_difference_ns = end_differences(beacons, applied, resolution_ns);
   return bars;
 }
 

@@ -16,6 +16,8 @@ struct ErrorBars {
   std::vector<double> trace_ns;  // per trace: against its component's reference
   // Per group: of the difference of two members' clocks, which is what a wait between them rests on.
   std::vector<double> group_ns;
+  // Per class: of the difference of two members' ends, which is what a split without clocks rests on.
+  std::vector<double> end_difference_ns;
 };
 
 // `applied`: the fit whose correction is used; `free`: the freer fit that the errors were simulated for.

@@ -8,6 +8,7 @@
 #include "busy_intervals.h"
 #include "skewscope/attribute.h"
 #include "split_call.h"
+#include "wait_bar.h"
 
 namespace skewscope {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 using attribute::Arrival;
 using attribute::BusyIntervals;
 using attribute::InstanceSplit;
+using attribute::WaitBar;
 
 const CollectiveCall& call_of(const JobTrace& job, const CallRef& ref) {
   return job[ref.trace].calls[static_cast<size_t>(ref.call)];
@@ -67,13 +69,30 @@ struct Stage {
     return std::nullopt;
   }
 
-  // The error bar that a lead must exceed to be more than a tie.
-  int64_t bar_ns(const CollectiveInstance& i) const {
-    int64_t bar = 0;
+  // The largest error bar of a member's clock; -1: unknown.
+  int64_t member_bar_ns(const CollectiveInstance& i) const {
+    int64_t bar = -1;
     for (uint32_t k = 0; k < i.member_count; ++k) {
       bar = std::max(bar, clocks.clocks[table.members[i.first_member + k].trace.index()].uncertainty_ns);
     }
     return bar;
+  }
+
+  bool extrapolated(const CollectiveInstance& i) const {
+    for (uint32_t k = 0; k < i.member_count; ++k) {
+      const CallRef& ref = table.members[i.first_member + k];
+      const TraceClock& clock = clocks.clocks[ref.trace.index()];
+      const CollectiveCall& call = call_of(job, ref);
+      if (call.start < clock.tied_from || call.end() > clock.tied_to) return true;
+    }
+    return false;
+  }
+
+  SplitNote note_of(const CollectiveInstance& i, const InstanceTiming& timing, const InstanceSplit& parts) const {
+    if (!i.complete) return SplitNote::incomplete;
+    if (extrapolated(i)) return SplitNote::extrapolated;
+    const int64_t longest = *std::max_element(parts.wait_ns.begin(), parts.wait_ns.end());
+    return timing.wait_bar_ns > longest / 2 ? SplitNote::inconclusive : SplitNote::none;
   }
 
   void measure(const CollectiveInstance& i, InstanceTiming& timing) const {
@@ -95,23 +114,39 @@ struct Stage {
     timing.transfer_ns = std::max<int64_t>(0, first_end - last_start);
   }
 
-  void split(size_t id) {
-    const CollectiveInstance& i = table.instances[id];
-    InstanceTiming& timing = d.instances[id];
-    measure(i, timing);
+  std::vector<Arrival> arrivals_of(const CollectiveInstance& i) const {
     std::vector<Arrival> arrivals;
     for (uint32_t k = 0; k < i.member_count; ++k) {
       const CallRef& ref = table.members[i.first_member + k];
       const CollectiveCall& call = call_of(job, ref);
       arrivals.push_back({clocks.to_job(ref.trace, call.start).ns, call.duration_ns});
     }
-    std::optional<InstanceSplit> parts;
-    if (one_clock(i)) {
-      parts = split_instance(dependency_of(i.kind), arrivals, special_member(i));
-      timing.reason = parts ? SplitReason::split : SplitReason::semantics;
-    } else {
-      timing.reason = SplitReason::unaligned;
+    return arrivals;
+  }
+
+  // What the instance's parts rest on, or why there are none.
+  std::optional<InstanceSplit> decide(const CollectiveInstance& i, const WaitBar& bar, InstanceTiming& timing) const {
+    timing.reason = SplitReason::unaligned;
+    if (!one_clock(i)) return std::nullopt;
+    const Dependency dependency = dependency_of(i.kind);
+    std::vector<Arrival> arrivals = arrivals_of(i);
+    if (dependency == Dependency::everyone && attribute::breaks_causality(bar, arrivals)) {
+      timing.reason = SplitReason::causality;
+      return std::nullopt;
     }
+    timing.basis = bar.basis();
+    if (timing.basis == SplitBasis::durations) arrivals = attribute::arrivals_by_duration(arrivals);
+    std::optional<InstanceSplit> parts = split_instance(dependency, arrivals, special_member(i));
+    timing.reason = parts ? SplitReason::split : SplitReason::semantics;
+    return parts;
+  }
+
+  void split(size_t id) {
+    const CollectiveInstance& i = table.instances[id];
+    InstanceTiming& timing = d.instances[id];
+    measure(i, timing);
+    const WaitBar bar = attribute::wait_bar(clocks, i, member_bar_ns(i));
+    const std::optional<InstanceSplit> parts = decide(i, bar, timing);
     for (uint32_t k = 0; k < i.member_count; ++k) {
       const size_t row = i.first_member + k;
       const CallRef& ref = table.members[row];
@@ -121,8 +156,18 @@ struct Stage {
       d.caused_ns[row] = parts ? parts->caused_ns[k] : 0;
     }
     if (!parts) return;
-    timing.last_arrival = JobNs{parts->last_arrival_ns};
-    if (i.complete && parts->lead_ns > bar_ns(i)) timing.last = table.members[i.first_member + parts->last].trace;
+    timing.wait_bar_ns = bar.ns();
+    timing.contradicted = attribute::contradicts(bar, timing.transfer_ns, timing.shortest_ns);
+    if (timing.basis == SplitBasis::durations) {
+      const CallRef& last = table.members[i.first_member + parts->last];
+      timing.last_arrival = clocks.to_job(last.trace, call_of(job, last).start);
+      timing.transfer_ns = timing.shortest_ns;
+    } else {
+      timing.last_arrival = JobNs{parts->last_arrival_ns};
+    }
+    timing.note = note_of(i, timing, *parts);
+    const int64_t tie_ns = std::max<int64_t>(0, timing.wait_bar_ns);
+    if (i.complete && parts->lead_ns > tie_ns) timing.last = table.members[i.first_member + parts->last].trace;
   }
 
   static void add(const CallParts& p, TraceTotals& totals) {
@@ -133,6 +178,17 @@ struct Stage {
     totals.parts.exposed_wait_ns += p.exposed_wait_ns;
     totals.parts.exposed_transfer_ns += p.exposed_transfer_ns;
     totals.parts.exposed_unattributed_ns += p.exposed_unattributed_ns;
+  }
+
+  void report_contradictions() {
+    Finding finding;
+    finding.code = "split-contradiction";
+    finding.count = std::count_if(d.instances.begin(), d.instances.end(),
+                                  [](const InstanceTiming& timing) { return timing.contradicted; });
+    finding.message =
+        "transfer times with clocks and by shortest duration differ by more than three deviations: late exits, or a "
+        "wrong match";
+    if (finding.count > 0) d.findings.push_back(std::move(finding));
   }
 
   void sum_up() {
@@ -171,6 +227,7 @@ Decomposition attribute_time(const JobTrace& job, const InstanceTable& table, co
     d.unmatched[u] = unsplit_parts(call_of(job, ref), stage.busy[ref.trace.index()]);
   });
   stage.sum_up();
+  stage.report_contradictions();
   return std::move(stage.d);
 }
 

@@ -10,7 +10,7 @@
 namespace skewscope::attribute {
 namespace {
 
-constexpr double kCover = 2;  // deviations of a 95 % interval
+constexpr int64_t kMuchSmaller = 2;  // the contract defines waits by clocks: durations must be twice as good
 
 // The tie of the instance's class; null: none.
 const ClockTie* tie_of(const ClockModel& clocks, const CollectiveInstance& i) {
@@ -25,7 +25,7 @@ const ClockTie* tie_of(const ClockModel& clocks, const CollectiveInstance& i) {
 }  // namespace
 
 SplitBasis WaitBar::basis() const {
-  return durations_ns >= 0 && (clock_ns < 0 || durations_ns < clock_ns) ? SplitBasis::durations : SplitBasis::clocks;
+  return durations_ns >= 0 && (clock_ns < 0 || kMuchSmaller * durations_ns < clock_ns) ? SplitBasis::durations : SplitBasis::clocks;
 }
 
 int64_t WaitBar::ns() const { return basis() == SplitBasis::durations ? durations_ns : clock_ns; }
@@ -35,11 +35,26 @@ WaitBar wait_bar(const ClockModel& clocks, const CollectiveInstance& instance, i
   const ClockTie* const tie = tie_of(clocks, instance);
   bar.clock_ns = tie != nullptr && tie->bar_ns >= 0 ? tie->bar_ns : member_bar_ns;
   const bool free = instance.complete && dependency_of(instance.kind) == Dependency::everyone;
-  if (free && tie != nullptr && tie->end_scatter_ns >= 0) {
-    // The difference of two ends, each with the class's scatter.
-    bar.durations_ns = std::llround(kCover * std::sqrt(2.0) * static_cast<double>(tie->end_scatter_ns));
-  }
+  if (free && tie != nullptr) bar.durations_ns = tie->end_difference_ns;
   return bar;
+}
+
+bool breaks_causality(const WaitBar& bar, const std::vector<Arrival>& arrivals) {
+  if (bar.clock_ns < 0) return false;
+  int64_t last_start = INT64_MIN, first_end = INT64_MAX;
+  for (const Arrival& a : arrivals) {
+    last_start = std::max(last_start, a.start_ns);
+    first_end = std::min(first_end, a.start_ns + a.duration_ns);
+  }
+  constexpr int64_t kStamps = 2'000;  // ns: whole microseconds at either end
+  return last_start - first_end > bar.clock_ns * 3 / 2 + kStamps;
+}
+
+std::vector<Arrival> arrivals_by_duration(std::vector<Arrival> arrivals) {
+  int64_t end = INT64_MIN;
+  for (const Arrival& a : arrivals) end = std::max(end, a.start_ns + a.duration_ns);
+  for (Arrival& a : arrivals) a.start_ns = end - a.duration_ns;
+  return arrivals;
 }
 
 bool contradicts(const WaitBar& bar, int64_t transfer_with_clocks_ns, int64_t shortest_ns) {

@@ -4,14 +4,17 @@
 // clock model states per communicator. Without: wait_r = duration_r - shortest duration. For a complete N-to-N instance
 //   first end - last arrival <= shortest duration <= the last one's end - last arrival,
 // for every duration is (end - last arrival) + (last arrival - start); so the shortest is the transfer time up to the
-// scatter of the ends, with any clocks. The smaller bar decides; both are kept, and each checks the other: transfer
+// scatter of the ends, with any clocks. Clocks decide, as the contract defines waits, unless durations are twice as good;
+// both are kept, and each checks the other: transfer
 // times that differ by more than three deviations are a contradiction. Source: the project's clock design, 4c.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/decomposition.h"
+#include "split_call.h"
 
 namespace skewscope::attribute {
 
@@ -27,5 +30,11 @@ WaitBar wait_bar(const ClockModel& clocks, const CollectiveInstance& instance, i
 
 // Whether the two transfer times cannot both be right.
 bool contradicts(const WaitBar& bar, int64_t transfer_with_clocks_ns, int64_t shortest_ns);
+
+// Whether somebody left before the last arrived, by more than three deviations: clocks or match are wrong there.
+bool breaks_causality(const WaitBar& bar, const std::vector<Arrival>& arrivals);
+
+// The same calls placed by their durations alone: as if all had ended at one instant.
+std::vector<Arrival> arrivals_by_duration(std::vector<Arrival> arrivals);
 
 }  // namespace skewscope::attribute

@@ -59,6 +59,8 @@ const char* to_string(SplitReason reason) {
       return "unaligned";
     case SplitReason::semantics:
       return "semantics";
+    case SplitReason::causality:
+      return "causality";
   }
   return "semantics";
 }

@@ -60,8 +60,8 @@ struct ClockTie {
   CommunicatorId communicator;
   CollectiveKind kind = CollectiveKind::unknown;
   int64_t bytes = 0;
-  int64_t bar_ns = -1;          // half width of a 95 % interval of the difference of two members' clocks; -1: unknown
-  int64_t end_scatter_ns = -1;  // standard deviation of members' ends around their middle; -1: unknown
+  int64_t bar_ns = -1;  // half width of a 95 % interval of the difference of two members' clocks; -1: unknown
+  int64_t end_difference_ns = -1;  // what 95 % of the differences of two members' ends stay below; -1: unknown
 
   friend auto operator<=>(const ClockTie&, const ClockTie&) = default;
 };

@@ -15,6 +15,7 @@ enum class SplitReason : uint8_t {
   unmatched,  // the call is in no instance
   unaligned,  // members' clocks are not tied to each other
   semantics,  // who waits for whom is not known (coalesced, unknown operation, root not recorded)
+  causality,  // on the common clock a member left before the last arrived: clocks or match are wrong there
 };
 const char* to_string(SplitReason reason);
 
@@ -60,6 +61,8 @@ struct InstanceTiming {
   SplitBasis basis = SplitBasis::clocks;
   SplitNote note = SplitNote::none;
   int64_t wait_bar_ns = -1;  // half width of a 95 % interval of each member's wait; -1: unknown, or not split
+  // The transfer times of both bases differ by more than three deviations.
+  bool contradicted = false;
 };
 
 // Sums over one trace's calls.
@@ -79,6 +82,7 @@ struct Decomposition {
   std::vector<CallParts> unmatched;       // row = row of InstanceTable::unmatched
   std::vector<TraceTotals> traces;        // row = TraceIndex
   std::vector<int64_t> caused_ns;         // row = row of InstanceTable::members: wait of others charged to it
+  Findings findings;                      // what speaks against the splits
 };
 
 // Parts are never negative and sum to the call's duration exactly.
