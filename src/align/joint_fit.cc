@@ -16,6 +16,7 @@ constexpr double kMostDrift = 30e-6;  // what a crystal oscillator drifts
 constexpr double kLeastScale = 300;   // ns
 constexpr double kLeastBias = 0.25;    // of sigma: what a member's bias is taken to be at least
 constexpr double kBendRidge = 1e-3;   // of the median information, before bends are found
+constexpr double kCurveFound = 2;     // curves found are shrunk ones
 constexpr int kHuberRounds = 2, kFreeBendRounds = 4;
 constexpr double kHuber = 1.345, kTukey = 4.685;
 
@@ -270,7 +271,7 @@ void set_ridge(Rounds& r, int round) {
   if (s.terms > 1) ridge[1] = 1 / (most_b * most_b);
   if (s.terms > 2) {
     const double curves = round >= kFreeBendRounds ? curve_square(r.result.fit) : 0;
-    s.stiffness = curves > 0 ? 1 / curves : kBendRidge * typical(s, information, 2);
+    s.stiffness = curves > 0 ? 1 / (kCurveFound * curves) : kBendRidge * typical(s, information, 2);
   }
   for (size_t t = 0; t < s.traces; ++t) {
     for (size_t p = 0; p < s.terms; ++p) s.ridge[s.term(t, p)] = ridge[p];

@@ -99,11 +99,15 @@ Folds make_folds(const Beacons& beacons, const std::vector<bool>& use) {
   return folds;
 }
 
-// Distances of ends from their row's middle, per (class, fold); what was fitted in both folds has fold 2.
-using Distances = std::map<std::pair<int32_t, int>, std::vector<double>>;
+// Distances of ends from their row's middle.
+struct Distances {
+  std::map<std::pair<int32_t, int>, std::vector<double>> by_class;  // (class, fold); fitted in both folds: fold 2
+  std::vector<std::vector<double>> by_trace;                        // held out
+};
 
 Distances judge(const Beacons& beacons, const Folds& folds, Freedom freedom) {
   Distances distances;
+  distances.by_trace.resize(beacons.traces.size());
   for (const int fold : {0, 1}) {
     std::vector<bool> fitted = folds.rows;
     for (size_t c = 0; c < fitted.size(); ++c) fitted[c] = fitted[c] && folds.fold[c] != fold;
@@ -111,8 +115,14 @@ Distances judge(const Beacons& beacons, const Folds& folds, Freedom freedom) {
     for (size_t c = 0; c < fitted.size(); ++c) {
       const bool in_sample = folds.fold[c] < 0 && fold == 0;
       if (!folds.rows[c] || (folds.fold[c] != fold && !in_sample)) continue;
-      std::vector<double>& of_class = distances[{beacons.scale_class[c], in_sample ? 2 : fold}];
-      for (const double d : end_residuals_ns(beacons, fit, c)) of_class.push_back(std::fabs(d));
+      std::vector<double>& of_class = distances.by_class[{beacons.scale_class[c], in_sample ? 2 : fold}];
+      const std::vector<double> residuals = end_residuals_ns(beacons, fit, c);
+      for (size_t k = 0; k < residuals.size(); ++k) {
+        of_class.push_back(std::fabs(residuals[k]));
+        if (in_sample) continue;
+        const auto trace = static_cast<size_t>(beacons.trace[beacons.begin(c) + k]);
+        distances.by_trace[trace].push_back(of_class.back());
+      }
     }
   }
   return distances;
@@ -140,8 +150,8 @@ struct KindGain {
 // few ends.
 std::map<int32_t, KindGain> gains(const Beacons& beacons, const Distances& model, const Distances& simpler, bool bend) {
   std::map<int32_t, KindGain> result;
-  for (const auto& [key, distances] : model) {
-    const double before = std::max(kFloor, middle_of(simpler.at(key)));
+  for (const auto& [key, distances] : model.by_class) {
+    const double before = std::max(kFloor, middle_of(simpler.by_class.at(key)));
     double gain = std::log(std::max(kFloor, middle_of(distances)) / before);
     if (key.second == 2 && gain < 0) gain = bend ? 0 : std::min(0.0, gain - std::log(0.7));
     const auto group = static_cast<size_t>(beacons.classes[static_cast<size_t>(key.first)].group);
@@ -160,11 +170,22 @@ bool gained(const std::map<int32_t, KindGain>& kinds, double share) {
   });
 }
 
+// Whether some trace's ends come twice as close, and by more than stamps: one bad clock among many good ones.
+bool rescued(const Distances& model, const Distances& simpler, int64_t resolution_ns) {
+  const double least = std::max(2'000.0, 2 * static_cast<double>(resolution_ns));
+  for (size_t t = 0; t < model.by_trace.size(); ++t) {
+    if (model.by_trace[t].size() < kLeastHeldOut) continue;
+    const double before = middle_of(simpler.by_trace[t]), after = middle_of(model.by_trace[t]);
+    if (before > 2 * after && before - after > least) return true;
+  }
+  return false;
+}
+
 // Whether the recorded ends scatter by more than stamps and kernels explain.
 bool worth_correcting(const Distances& identity, const Distances& model, int64_t resolution_ns) {
   std::vector<double> recorded, left;
-  for (const auto& [key, d] : identity) recorded.insert(recorded.end(), d.begin(), d.end());
-  for (const auto& [key, d] : model) left.insert(left.end(), d.begin(), d.end());
+  for (const auto& [key, d] : identity.by_class) recorded.insert(recorded.end(), d.begin(), d.end());
+  for (const auto& [key, d] : model.by_class) left.insert(left.end(), d.begin(), d.end());
   const auto high = recorded.begin() + static_cast<int64_t>(recorded.size() * 95 / 100);
   std::nth_element(recorded.begin(), high, recorded.end());
   const double half_scatter = 1.4826 * middle_of(left) / 2;
@@ -197,11 +218,12 @@ int32_t worst_kind(const std::map<int32_t, KindGain>& kinds) {
 }
 
 // Up the ladder as long as a step gains 5 %.
-size_t climb(const Beacons& beacons, const std::array<Distances, 4>& distances, bool force) {
+size_t climb(const Beacons& beacons, const std::array<Distances, 4>& distances, int64_t resolution_ns, bool force) {
   size_t at = force ? 1 : 0;
   for (size_t next = at + 1; next < kLadder.size(); ++next) {
     const bool bend = kLadder[next] == Freedom::bent;
-    if (gained(gains(beacons, distances[next], distances[at], bend), 0.05)) at = next;
+    const bool better = gained(gains(beacons, distances[next], distances[at], bend), 0.05);
+    if (better || rescued(distances[next], distances[at], resolution_ns)) at = next;
   }
   return at;
 }
@@ -220,11 +242,12 @@ ModelChoice choose_model(const Beacons& beacons, int64_t resolution_ns, bool for
     }
     std::array<Distances, 4> distances;
     for (size_t i = 0; i < kLadder.size(); ++i) distances[i] = judge(beacons, folds, kLadder[i]);
-    const size_t at = climb(beacons, distances, force);
+    const size_t at = climb(beacons, distances, resolution_ns, force);
     choice.freedom = kLadder[at];
     if (force) return choice;
     const auto kinds = gains(beacons, distances[at], distances[0], choice.freedom == Freedom::bent);
-    if (!gained(kinds, 0.1) || !worth_correcting(distances[0], distances[at], resolution_ns)) {
+    const bool worth = gained(kinds, 0.1) && worth_correcting(distances[0], distances[at], resolution_ns);
+    if (!worth && !rescued(distances[at], distances[0], resolution_ns)) {
       choice.freedom = Freedom::identity;
       return choice;
     }

@@ -102,12 +102,12 @@ TEST_CASE("clocks that are equal already are made no worse") {
   }
 }
 
-TEST_CASE("clocks that bend by 5 or 30 us over the window are followed to 5 us") {
+TEST_CASE("clocks that bend by 5 or 30 us over the window are followed to 3.7 us") {
   for (const char* name : {"bent 5", "bent 30"}) {
     INFO(name);
     const ClockScore score = mean_score(clock_scenario(name));
-    CHECK(score.clock_p99_us <= 5);
-    CHECK(score.wait_mae_us <= 1.5);
+    CHECK(score.clock_p99_us <= 3.7);
+    CHECK(score.wait_mae_us <= 1);
     require_coverage(score);
   }
 }
