@@ -1,0 +1,19 @@
+// The stage: what each member did since all last left together -> lateness by cause, blame moved back to its origin ->
+// the job replayed without it.
+#include "skewscope/blame.h"
+
+#include "propagate.h"
+
+namespace skewscope {
+
+Blame find_blame(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
+                 const Decomposition& decomposition) {
+  Blame blame;
+  blame.traces.resize(job.traces.size());
+  const blame::JobView view(job, instances, clocks, decomposition);
+  const blame::MemberBooks books = blame::member_books(view);
+  blame::propagate(view, books, blame);
+  return blame;
+}
+
+}  // namespace skewscope
