@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "skewscope/attribute.h"
+#include "skewscope/blame.h"
 #include "skewscope/matching.h"
 #include "skewscope/report.h"
 #include "skewscope/summarize.h"
@@ -49,6 +50,14 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   // From here on every nanosecond of every call has one label, and parts sum to the whole.
   assert(check_invariants(decomposition, instances, job).empty());
 
+  // Ask why the late were late, and move blame from victims back to where it began.
+  const Blame blame = [&] {
+    const StageTimer::Scope scope(timer, "blame");
+    return find_blame(job, instances, clocks, decomposition);
+  }();
+  // From here on the same wait is charged twice, directly and to its origin, and both sums are equal.
+  assert(check_invariants(blame, decomposition).empty());
+
   // Beside it, what each GPU did on its own.
   const std::vector<RankSummary> summaries = [&] {
     const StageTimer::Scope scope(timer, "summarize");
@@ -56,6 +65,7 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   }();
 
   const StageTimer::Scope scope(timer, "report");
+  for (size_t t = 0; t < blame.traces.size(); ++t) { const auto& b = blame.traces[t]; fprintf(stderr, "rank %d direct %ld origin %ld us  saved %ld share %.3f %d |", job.traces[t].rank.value, b.direct_ns / 1000, b.origin_ns / 1000, b.what_if.saved_ns / 1000, b.what_if.share, b.what_if.stands_out); for (size_t i = 0; i < kLateCauses; ++i) fprintf(stderr, " %s %ld/%ld", to_string(static_cast<LateCause>(i)), b.origin_by_cause[i] / 1000, b.lateness_by_cause[i] / 1000); fprintf(stderr, "\n"); } fprintf(stderr, "recorded %ld replayed %ld balanced %ld notransfer %ld\n", blame.replay.recorded_ns / 1000, blame.replay.replayed_ns / 1000, blame.replay.balanced_ns / 1000, blame.replay.no_transfer_ns / 1000);
   return build_report(job, instances, clocks, decomposition, summaries);
 }
 

@@ -3,6 +3,7 @@
 #include "skewscope/blame.h"
 
 #include "propagate.h"
+#include "what_if.h"
 
 namespace skewscope {
 
@@ -11,8 +12,9 @@ Blame find_blame(const JobTrace& job, const InstanceTable& instances, const Cloc
   Blame blame;
   blame.traces.resize(job.traces.size());
   const blame::JobView view(job, instances, clocks, decomposition);
-  const blame::MemberBooks books = blame::member_books(view);
-  blame::propagate(view, books, blame);
+  const blame::ReplayPlan plan = blame::plan_replay(view);
+  blame::propagate(plan, blame::member_books(plan), blame);
+  if (!instances.instances.empty()) blame::what_if(plan, blame);
   return blame;
 }
 

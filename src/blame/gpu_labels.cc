@@ -6,8 +6,6 @@
 namespace skewscope::blame {
 namespace {
 
-constexpr int64_t kLaunchDelay_ns = 10'000;
-
 // Something starts or ends on the GPU.
 struct Edge {
   int64_t ns;

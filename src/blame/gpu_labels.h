@@ -14,6 +14,9 @@
 
 namespace skewscope::blame {
 
+// What a launch takes until its row starts.
+constexpr int64_t kLaunchDelay_ns = 10'000;
+
 enum class Label : uint8_t { computing, copying, transfer, waiting, host, idle };
 constexpr size_t kLabels = 6;
 using LabelTimes = std::array<int64_t, kLabels>;  // ns by Label

@@ -12,12 +12,12 @@ struct KernelUse {
 };
 using KernelUses = std::unordered_map<StringId, KernelUse>;
 
-// Computing rows that start within the span.
+// Computing rows that start within the rank's own part of the span.
 KernelUses kernels_of(const RankTrace& trace, const Span& span) {
   const GpuEvents& gpu = trace.gpu;
   const auto begin = std::lower_bound(gpu.start.begin(), gpu.start.end(), span.from) - gpu.start.begin();
   KernelUses uses;
-  for (auto i = static_cast<size_t>(begin); i < gpu.size() && gpu.start[i] < span.to; ++i) {
+  for (auto i = static_cast<size_t>(begin); i < gpu.size() && gpu.start[i] < span.fork; ++i) {
     if (gpu.work[i] == GpuWork::communication || gpu.work[i] == GpuWork::memcpy) continue;
     KernelUse& use = uses[gpu.name[i]];
     ++use.rows;
@@ -44,12 +44,6 @@ int64_t surplus_ns(const KernelUses& late, const KernelUses& peer) {
   return std::llround(surplus);
 }
 
-int64_t length_of(const LabelTimes& times) {
-  int64_t sum = 0;
-  for (const int64_t ns : times) sum += ns;
-  return sum;
-}
-
 Lateness difference(const MemberBooks& books, size_t row, size_t peer) {
   Lateness lateness;
   lateness.peer = peer;
@@ -72,32 +66,49 @@ std::vector<size_t> by_arrival(const JobView& view, size_t id) {
   return order;
 }
 
-std::optional<Lateness> lateness_of(const MemberBooks& books, const JobView& view, const std::vector<size_t>& order,
+std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& books, const std::vector<size_t>& order,
                                     size_t place) {
   const size_t row = order[place];
-  if (order.size() < 2 || books.since[static_cast<size_t>(view.instance_of_row[row])] < 0) return std::nullopt;
-  size_t middle = (order.size() - 2) / 2;  // of the others, the lower one
-  if (middle >= place) ++middle;
-  const Lateness against_middle = difference(books, row, order[middle]);
-  if (against_middle.ns > 0) return against_middle;
+  if (order.size() < 2 || books.since[static_cast<size_t>(plan.view.instance_of_row[row])] < 0) return std::nullopt;
+  std::vector<size_t> others, alike;
+  for (const size_t other : order) {
+    if (other == row) continue;
+    others.push_back(other);
+    if (plan.place_of_row[row] >= 0 && plan.place_of_row[other] == plan.place_of_row[row]) alike.push_back(other);
+  }
+  for (const std::vector<size_t>* peers : {&alike, &others}) {
+    if (peers->empty()) continue;
+    const Lateness against_middle = difference(books, row, (*peers)[(peers->size() - 1) / 2]);
+    if (against_middle.ns > 0) return against_middle;
+  }
   const Lateness against_first = difference(books, row, order.front());
   if (place > 0 && against_first.ns > 0) return against_first;
   return std::nullopt;
 }
 
-CauseBook cause_book(const JobView& view, const MemberBooks& books, size_t row, const Lateness& lateness) {
-  const auto of = [&](Label label) { return lateness.by_label[static_cast<size_t>(label)]; };
-  const RankTrace &late = view.job[view.ref(row).trace], &peer = view.job[view.ref(lateness.peer).trace];
+size_t compared_with(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness) {
+  const bool alike = plan.place_of_row[row] >= 0 && plan.place_of_row[row] == plan.place_of_row[lateness.peer];
+  return alike || books.usual[row] < 0 ? lateness.peer : static_cast<size_t>(books.usual[row]);
+}
+
+CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness) {
+  const JobView& view = plan.view;
+  const size_t other_row = compared_with(plan, books, row, lateness);
+  const Lateness own = difference(books, row, other_row);
+  const auto of = [&](Label label) { return own.by_label[static_cast<size_t>(label)]; };
+  const RankTrace &late = view.job[view.ref(row).trace], &peer = view.job[view.ref(other_row).trace];
   CauseBook book{};
   const auto set = [&](LateCause cause, int64_t ns) { book[static_cast<size_t>(cause)] = ns; };
   if (late.gpu.size() == 0 || peer.gpu.size() == 0) {
     set(LateCause::wait_elsewhere, of(Label::waiting));
     set(LateCause::transfer_elsewhere, of(Label::transfer));
-    set(LateCause::unknown, lateness.ns - of(Label::waiting) - of(Label::transfer));
+    set(LateCause::unknown, own.ns - of(Label::waiting) - of(Label::transfer));
+    set(LateCause::program, lateness.ns - own.ns);
     return book;
   }
   const int64_t other =
-      surplus_ns(kernels_of(late, span_of(view, books, row)), kernels_of(peer, span_of(view, books, lateness.peer)));
+      surplus_ns(kernels_of(late, span_of(plan, books, row)), kernels_of(peer, span_of(plan, books, other_row)));
+  set(LateCause::program, lateness.ns - own.ns);
   set(LateCause::other_kernels, other);
   set(LateCause::slower_kernels, of(Label::computing) - other);
   set(LateCause::copies, of(Label::copying));

@@ -19,13 +19,18 @@ struct Lateness {
   size_t peer = 0;      // row compared with
 };
 
-// Against the peer in the middle of the others; for one that is not later than that, against the first to arrive.
-// nullopt: no earlier collective, or not later than anybody.
-std::optional<Lateness> lateness_of(const MemberBooks& books, const JobView& view, const std::vector<size_t>& order,
+// Against the member in the middle of those that run the same program; for one that is not later than that, of all
+// others; else against the first to arrive. nullopt: no earlier collective, or not later than anybody.
+std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& books, const std::vector<size_t>& order,
                                     size_t place);
 
+// Whose time tells what a late member did that is not the program's: its peer, where that runs the same program, else
+// the usual row of its place in the program (other stages of a pipeline do other things).
+size_t compared_with(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness);
+
 // The same with computing told apart: kernels of equal name in equal number that took longer, against kernels that the
-// peer did not run as often. `other` = for each name the surplus of rows times their mean duration; the rest is slower.
-CauseBook cause_book(const JobView& view, const MemberBooks& books, size_t row, const Lateness& lateness);
+// peer did not run as often: for each name the surplus of rows times their mean duration; the rest is slower. What is
+// late but not later than the usual row is the program's. Sums to the lateness.
+CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness);
 
 }  // namespace skewscope::blame

@@ -11,6 +11,7 @@ namespace skewscope::blame {
 namespace {
 
 struct Pass {
+  const ReplayPlan& plan;
   const JobView& view;
   const MemberBooks& books;
   Blame& blame;
@@ -64,7 +65,7 @@ void Pass::hand_on(size_t id, const std::vector<size_t>& arrivals) {
 
 // Moves up to `ns` to the collectives in which the member waited since; returns what was moved.
 int64_t Pass::move_to_waits(size_t id, size_t row, int64_t ns) {
-  const Span span = span_of(view, books, row);
+  const Span span = span_of(plan, books, row);
   const CallRef& ref = view.ref(row);
   const RankTrace& trace = view.job[ref.trace];
   std::vector<size_t> rows;
@@ -86,32 +87,39 @@ int64_t Pass::move_to_waits(size_t id, size_t row, int64_t ns) {
   return ns;
 }
 
-// What stays with the member, by what made it later; waiting elsewhere only where nothing else did.
+// What stays with the member, by what made it later than a rank of the same program; what such a rank spends, too, is
+// the program's. Waiting elsewhere counts only where nothing else does.
 void Pass::keep(size_t row, const Lateness& lateness, int64_t ns) {
   constexpr LateCause kCauses[kLabels] = {LateCause::slower_kernels, LateCause::copies, LateCause::transfer_elsewhere,
                                           LateCause::wait_elsewhere, LateCause::host,   LateCause::idle};
-  TraceBlame& own = blame.traces[view.ref(row).trace.index()];
-  std::vector<double> weights(kLabels, 0);
+  const size_t other = compared_with(plan, books, row, lateness);
+  const auto waited = static_cast<double>(lateness.by_label[static_cast<size_t>(Label::waiting)]);
+  double program = static_cast<double>(lateness.ns) - std::max(0.0, waited);
+  std::vector<double> weights(kLabels + 1, 0);
   for (size_t i = 0; i < kLabels; ++i) {
-    if (kCauses[i] != LateCause::wait_elsewhere)
-      weights[i] = std::max<double>(0, static_cast<double>(lateness.by_label[i]));
+    if (kCauses[i] == LateCause::wait_elsewhere) continue;
+    weights[i] = std::max<double>(0, static_cast<double>(books.times[row][i] - books.times[other][i]));
+    program -= weights[i];
   }
+  if (other != lateness.peer) weights[kLabels] = std::max(0.0, program);
   if (std::all_of(weights.begin(), weights.end(), [](double w) { return w <= 0; })) {
     weights[static_cast<size_t>(Label::waiting)] = 1;
   }
   const bool blind = view.job[view.ref(row).trace].gpu.size() == 0;
   const std::vector<int64_t> parts = apportion(ns, weights);
+  CauseBook& book = blame.traces[view.ref(row).trace.index()].origin_by_cause;
   for (size_t i = 0; i < kLabels; ++i) {
     const bool local = kCauses[i] == LateCause::host || kCauses[i] == LateCause::idle;
-    own.origin_by_cause[static_cast<size_t>(blind && local ? LateCause::unknown : kCauses[i])] += parts[i];
+    book[static_cast<size_t>(blind && local ? LateCause::unknown : kCauses[i])] += parts[i];
   }
+  book[static_cast<size_t>(LateCause::program)] += parts[kLabels];
 }
 
 void Pass::split(size_t id, const std::vector<size_t>& arrivals, size_t place) {
   const size_t row = arrivals[place];
   const int64_t ns = charged[row];
   TraceBlame& own = blame.traces[view.ref(row).trace.index()];
-  const std::optional<Lateness> lateness = lateness_of(books, view, arrivals, place);
+  const std::optional<Lateness> lateness = lateness_of(plan, books, arrivals, place);
   if (!lateness) {
     own.origin_by_cause[static_cast<size_t>(LateCause::unknown)] += ns;
     return;
@@ -133,7 +141,8 @@ void Pass::settle(size_t id) {
 }
 
 // Books of the instances that a trace was last in.
-void add_lateness(const JobView& view, const MemberBooks& books, Blame& blame) {
+void add_lateness(const ReplayPlan& plan, const MemberBooks& books, Blame& blame) {
+  const JobView& view = plan.view;
   std::vector<CauseBook> of_instance(view.table.instances.size());
   tbb::parallel_for(size_t{0}, of_instance.size(), [&](size_t id) {
     const TraceIndex last = view.d.instances[id].last;
@@ -141,8 +150,8 @@ void add_lateness(const JobView& view, const MemberBooks& books, Blame& blame) {
     const std::vector<size_t> arrivals = by_arrival(view, id);
     const auto place =
         std::find_if(arrivals.begin(), arrivals.end(), [&](size_t r) { return view.ref(r).trace == last; });
-    const auto lateness = lateness_of(books, view, arrivals, static_cast<size_t>(place - arrivals.begin()));
-    if (lateness) of_instance[id] = cause_book(view, books, *place, *lateness);
+    const auto lateness = lateness_of(plan, books, arrivals, static_cast<size_t>(place - arrivals.begin()));
+    if (lateness) of_instance[id] = cause_book(plan, books, *place, *lateness);
   });
   for (size_t id = 0; id < of_instance.size(); ++id) {
     const TraceIndex last = view.d.instances[id].last;
@@ -166,9 +175,11 @@ void divide_computing(TraceBlame& own) {
 
 }  // namespace
 
-void propagate(const JobView& view, const MemberBooks& books, Blame& blame) {
+void propagate(const ReplayPlan& plan, const MemberBooks& books, Blame& blame) {
+  const JobView& view = plan.view;
   const size_t instances = view.table.instances.size();
-  Pass pass{view, books, blame, std::vector<size_t>(instances), std::vector<size_t>(instances), view.d.caused_ns, {}};
+  Pass pass{plan, view, books, blame, std::vector<size_t>(instances), std::vector<size_t>(instances), view.d.caused_ns,
+            {}};
   pass.pending.assign(view.table.members.size(), 0);
   for (size_t id = 0; id < instances; ++id) pass.order[id] = id;
   std::stable_sort(pass.order.begin(), pass.order.end(), [&](size_t a, size_t b) {
@@ -176,7 +187,7 @@ void propagate(const JobView& view, const MemberBooks& books, Blame& blame) {
   });
   for (size_t place = 0; place < instances; ++place) pass.place_of[pass.order[place]] = place;
   for (const size_t id : pass.order) pass.settle(id);
-  add_lateness(view, books, blame);
+  add_lateness(plan, books, blame);
   for (size_t t = 0; t < blame.traces.size(); ++t) {
     TraceBlame& own = blame.traces[t];
     divide_computing(own);

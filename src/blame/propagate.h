@@ -14,6 +14,6 @@
 namespace skewscope::blame {
 
 // Fills direct, origin and both books of every trace.
-void propagate(const JobView& view, const MemberBooks& books, Blame& blame);
+void propagate(const ReplayPlan& plan, const MemberBooks& books, Blame& blame);
 
 }  // namespace skewscope::blame

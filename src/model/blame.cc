@@ -20,6 +20,8 @@ const char* to_string(LateCause cause) {
       return "host";
     case LateCause::idle:
       return "idle";
+    case LateCause::program:
+      return "program";
     case LateCause::unknown:
       return "unknown";
   }

@@ -19,9 +19,10 @@ enum class LateCause : uint8_t {
   wait_elsewhere,      // exposed waiting in other groups: a victim
   host,                // the GPU idled because the host launched late
   idle,                // the GPU idled otherwise
+  program,             // what ranks that run the same program spend, too: a pipeline's fill, a longer stage
   unknown,             // nothing to compare with: no earlier collective of the same members, or no GPU rows
 };
-constexpr size_t kLateCauses = 8;
+constexpr size_t kLateCauses = 9;
 const char* to_string(LateCause cause);
 
 using CauseBook = std::array<int64_t, kLateCauses>;  // ns by LateCause
