@@ -65,8 +65,7 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   }();
 
   const StageTimer::Scope scope(timer, "report");
-  for (size_t t = 0; t < blame.traces.size(); ++t) { const auto& b = blame.traces[t]; fprintf(stderr, "rank %d direct %ld origin %ld us  saved %ld share %.3f %d |", job.traces[t].rank.value, b.direct_ns / 1000, b.origin_ns / 1000, b.what_if.saved_ns / 1000, b.what_if.share, b.what_if.stands_out); for (size_t i = 0; i < kLateCauses; ++i) fprintf(stderr, " %s %ld/%ld", to_string(static_cast<LateCause>(i)), b.origin_by_cause[i] / 1000, b.lateness_by_cause[i] / 1000); fprintf(stderr, "\n"); } fprintf(stderr, "recorded %ld replayed %ld balanced %ld notransfer %ld\n", blame.replay.recorded_ns / 1000, blame.replay.replayed_ns / 1000, blame.replay.balanced_ns / 1000, blame.replay.no_transfer_ns / 1000);
-  return build_report(job, instances, clocks, decomposition, summaries);
+  return build_report(job, instances, clocks, decomposition, blame, summaries);
 }
 
 }  // namespace skewscope

@@ -8,6 +8,9 @@
 namespace skewscope::blame {
 namespace {
 
+constexpr int32_t kLastLaunched = 16;
+constexpr int64_t kEventDelay_ns = 20'000;  // what it takes at most to go on behind an event
+
 struct Interval {
   int64_t begin, end;
 };
@@ -86,17 +89,30 @@ class LineBuilder {
       fork.at = LocalNs{std::min(at, call.start.ns)};
       fork.at_ns = common(at);
       fork.duration_ns = call.duration_ns;
-      const auto [before, first] = last_on_stream.emplace(call.stream, static_cast<int32_t>(line_.forks.size()));
-      int64_t ready = at;
-      if (!first) {
-        fork.before = before->second;
-        ready =
-            std::max(ready, calls[static_cast<size_t>(line_.forks[static_cast<size_t>(fork.before)].call)].end().ns);
-        before->second = static_cast<int32_t>(line_.forks.size());
-      }
+      fork.before = waited_for(call, at, last_on_stream);
+      const int64_t ready = fork.before < 0 ? at : std::max(at, end_of(fork.before));
+      last_on_stream[call.stream] = static_cast<int32_t>(line_.forks.size());
       fork.delay_ns = std::max<int64_t>(0, call.start.ns - ready);
       line_.forks.push_back(fork);
     }
+  }
+
+  int64_t end_of(int32_t fork) const {
+    return trace_.calls[static_cast<size_t>(line_.forks[static_cast<size_t>(fork)].call)].end().ns;
+  }
+
+  // The fork of the call that a call forked at `at` waited for last: the one in front of it on its stream, or one of
+  // the last launched before it that ended just before it began. -1: none.
+  int32_t waited_for(const CollectiveCall& call, int64_t at, const std::map<int32_t, int32_t>& last_on_stream) const {
+    const auto on_stream = last_on_stream.find(call.stream);
+    int32_t best = on_stream == last_on_stream.end() ? -1 : on_stream->second;
+    const auto forks = static_cast<int32_t>(line_.forks.size());
+    for (int32_t fork = std::max(0, forks - kLastLaunched); fork < forks; ++fork) {
+      const int64_t end = end_of(fork);
+      const bool just_before = end > at && end <= call.start.ns && call.start.ns - end <= kEventDelay_ns;
+      if (just_before && (best < 0 || end > end_of(best))) best = fork;
+    }
+    return best;
   }
 
   struct End {

@@ -3,7 +3,8 @@
 // Problem: a chain per rank (work, collective, work, ...) takes a collective that runs beside computation for one that
 // stops it, and understates what a late rank costs. Idea: the line is what the GPU computes and copies. A call forks
 // from it where the last row ended that was launched before the call and ended before it began: its stream waits for
-// that work. It starts when its stream is free, too, and after a delay of its own. The line joins a call where the GPU
+// that work. It starts when its stream is free, too, and where another call that was launched before it ended just
+// before it began it waited for that one; then after a delay of its own. The line joins a call where the GPU
 // idled and the call ended meanwhile: the next row waited for it, or the host did. Idling that no call explains is
 // local work of the rank (a slow host). Without GPU rows the host's own time is the line and calls block it. Cost: one
 // sort and one pass per trace.
@@ -18,7 +19,7 @@ namespace skewscope::blame {
 struct Fork {
   int32_t call = -1;        // of the trace
   int32_t row = -1;         // of table.members; -1: unmatched
-  int32_t before = -1;      // the fork of the call before it on its stream
+  int32_t before = -1;      // the fork of the call it waited for last
   LocalNs at;               // on the rank's clock
   int64_t at_ns = 0;        // on the common clock; never before the fork in front of it
   int64_t delay_ns = 0;     // from when fork and stream allow the start to the start

@@ -9,7 +9,7 @@ namespace skewscope::blame {
 namespace {
 
 constexpr size_t kMostSuspects = 8, kMostInnocents = 16;
-constexpr double kLeastShare = 0.02;  // less is nothing to point at
+constexpr double kLeastShare = 0.1;  // less is nothing to point at
 
 // A rank with all its sessions.
 struct Person {
