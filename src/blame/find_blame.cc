@@ -11,10 +11,11 @@ Blame find_blame(const JobTrace& job, const InstanceTable& instances, const Cloc
                  const Decomposition& decomposition) {
   Blame blame;
   blame.traces.resize(job.traces.size());
+  if (instances.instances.empty()) return blame;
   const blame::JobView view(job, instances, clocks, decomposition);
   const blame::ReplayPlan plan = blame::plan_replay(view);
   blame::propagate(plan, blame::member_books(plan), blame);
-  if (!instances.instances.empty()) blame::what_if(plan, blame);
+  blame::what_if(plan, blame);
   return blame;
 }
 

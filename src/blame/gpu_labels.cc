@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "skewscope/base/sort_runs.h"
+
 namespace skewscope::blame {
 namespace {
 
@@ -14,14 +16,23 @@ struct Edge {
   int64_t launched_ns;  // of a start: when its launch returned; INT64_MIN: not known
 };
 
-void add_edges(std::vector<Edge>& edges, int64_t begin, int64_t end, Label label, int64_t launched_ns) {
-  if (begin >= end) return;
-  edges.push_back({begin, 1, label, launched_ns});
-  edges.push_back({end, -1, label, INT64_MIN});
-}
+// Spans under one label, in order of their starts.
+struct Spans {
+  Label label;
+  std::vector<int64_t> begin, end, launched_ns;
 
-std::vector<Edge> edges_of(const RankTrace& trace, const std::vector<int64_t>& waits) {
-  std::vector<Edge> edges;
+  void add(int64_t from, int64_t to, int64_t launched) {
+    if (from >= to) return;
+    begin.push_back(from);
+    end.push_back(to);
+    launched_ns.push_back(launched);
+  }
+};
+
+std::array<Spans, 4> spans_of(const RankTrace& trace, const std::vector<int64_t>& waits) {
+  std::array<Spans, 4> spans = {Spans{Label::computing, {}, {}, {}}, Spans{Label::copying, {}, {}, {}},
+                                Spans{Label::transfer, {}, {}, {}}, Spans{Label::waiting, {}, {}, {}}};
+  const auto under = [&](Label label) -> Spans& { return spans[static_cast<size_t>(label)]; };
   const GpuEvents& gpu = trace.gpu;
   for (size_t i = 0; i < gpu.size(); ++i) {
     if (gpu.work[i] == GpuWork::communication) continue;
@@ -31,16 +42,29 @@ std::vector<Edge> edges_of(const RankTrace& trace, const std::vector<int64_t>& w
       launched_ns = trace.launches.start[launch].ns + trace.launches.duration_ns[launch];
     }
     const Label label = gpu.work[i] == GpuWork::memcpy ? Label::copying : Label::computing;
-    add_edges(edges, gpu.start[i].ns, gpu.start[i].ns + gpu.duration_ns[i], label, launched_ns);
+    under(label).add(gpu.start[i].ns, gpu.start[i].ns + gpu.duration_ns[i], launched_ns);
   }
   for (size_t c = 0; c < trace.calls.size(); ++c) {
     const CollectiveCall& call = trace.calls[c];
     const int64_t launched_ns = call.launched ? call.launch_start.ns + call.launch_duration_ns : INT64_MIN;
     const int64_t middle = call.start.ns + waits[c];
-    add_edges(edges, call.start.ns, middle, Label::waiting, launched_ns);
-    add_edges(edges, middle, call.end().ns, Label::transfer, launched_ns);
+    under(Label::waiting).add(call.start.ns, middle, launched_ns);
+    under(Label::transfer).add(middle, call.end().ns, launched_ns);
   }
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
+  return spans;
+}
+
+// By time; made of runs that nearly are in order.
+std::vector<Edge> edges_of(const RankTrace& trace, const std::vector<int64_t>& waits) {
+  std::vector<Edge> edges;
+  edges.reserve(2 * (trace.gpu.size() + 2 * trace.calls.size()));
+  for (const Spans& spans : spans_of(trace, waits)) {
+    for (size_t i = 0; i < spans.begin.size(); ++i) {
+      edges.push_back({spans.begin[i], 1, spans.label, spans.launched_ns[i]});
+    }
+    for (const int64_t end : spans.end) edges.push_back({end, -1, spans.label, INT64_MIN});
+  }
+  sort_runs(edges, [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
   return edges;
 }
 

@@ -1,7 +1,9 @@
 #include "rank_line.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <queue>
 
 #include "skewscope/base/sort_runs.h"
 
@@ -73,15 +75,12 @@ class LineBuilder {
     std::map<int32_t, int32_t> last_on_stream;
     size_t next = 0;
     int64_t work_end = INT64_MIN;  // of the rows launched so far that had ended when the call began
-    std::vector<int64_t> pending;  // ends of rows launched so far that had not
+    std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running;  // ends of those that had not
     int64_t at = INT64_MIN;
     for (const int32_t c : order) {
       const CollectiveCall& call = calls[static_cast<size_t>(c)];
-      for (; next < rows.size() && rows[next].launch < call.launch_start.ns; ++next) pending.push_back(rows[next].end);
-      std::erase_if(pending, [&](int64_t end) {
-        if (end <= call.start.ns) work_end = std::max(work_end, end);
-        return end <= call.start.ns;
-      });
+      for (; next < rows.size() && rows[next].launch < call.launch_start.ns; ++next) running.push(rows[next].end);
+      for (; !running.empty() && running.top() <= call.start.ns; running.pop()) work_end = running.top();
       at = std::max(at, trace_.gpu.size() == 0 || work_end == INT64_MIN ? call.start.ns : work_end);
       Fork fork;
       fork.call = c;

@@ -1,6 +1,6 @@
 // The summary in at most 25 lines of 80 columns:
-//   verdict 3, why 2, next 2, job 6, late ranks 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
-// All of it would be 29 lines: rows of the tables give way, two of each at worst.
+//   verdict 3, why 2, next 2, job 7, waits 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
+// All of it would be 30 lines: rows of the tables give way, two of each at worst.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,6 +101,18 @@ void add_gpu_time(Lines& lines, const Figures& f) {
   add_wrapped(lines, "", fmt::format("exposed unsplit {}, ", percent(unsplit)) + idle, 1);
 }
 
+// By how much the job would be shorter.
+void add_what_if(Lines& lines, const JobReport::WhatIf& w) {
+  if (w.replayed_ns <= 0 || w.balanced_ns < 0 || w.no_transfer_ns < 0) return;
+  const auto saved = [&](int64_t ns) {
+    return human_percent(share(std::max<int64_t>(0, w.replayed_ns - ns), w.replayed_ns).value_or(0));
+  };
+  add_wrapped(lines, "What if",
+              fmt::format("all at their peers' pace: {} shorter; no transfer time: {} shorter", saved(w.balanced_ns),
+                          saved(w.no_transfer_ns)),
+              1);
+}
+
 void add_job(Lines& lines, const JobReport& report, const Figures& f) {
   add_wrapped(lines, "Job", job_words(report.job), 1);
   if (!report.clocks.empty()) add_wrapped(lines, "Clocks", clock_words(report), 1);
@@ -116,6 +128,7 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
                             e.load_balance, e.communication),
                 1);
   }
+  add_what_if(lines, report.what_if);
 }
 
 std::string cause_words(const JobReport::Straggler& s) {
