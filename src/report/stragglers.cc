@@ -20,6 +20,7 @@ namespace {
 
 constexpr int64_t kBins = 8;
 constexpr int64_t kOneOffShare = 10;  // a tenth of the window
+constexpr int64_t kLeastCause = 4;    // a cause makes at least a quarter of what began with a rank
 
 // One instance a rank took part in.
 struct Part {
@@ -103,8 +104,9 @@ void add_cause(const Blamed& blamed, JobReport::Straggler& s) {
   s.wait_originated_ns = blamed.origin_ns;
   // What stands out against ranks of the same program is not the program's. `unknown` is the last cause.
   const LateCause last = blamed.what_if.stands_out ? LateCause::program : LateCause::unknown;
+  const int64_t not_asked = blamed.what_if.stands_out ? blamed.origin[static_cast<size_t>(LateCause::program)] : 0;
   const auto most = std::max_element(blamed.origin.begin(), blamed.origin.begin() + static_cast<ptrdiff_t>(last));
-  if (*most > 0) {
+  if (*most > 0 && *most * kLeastCause >= blamed.origin_ns - not_asked) {
     s.cause = to_string(static_cast<LateCause>(most - blamed.origin.begin()));
     s.cause_share = static_cast<double>(*most) / static_cast<double>(blamed.origin_ns);
   }

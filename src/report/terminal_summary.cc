@@ -132,7 +132,8 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
 }
 
 std::string cause_words(const JobReport::Straggler& s) {
-  std::string words = s.cause.empty() ? "-" : s.cause;
+  if (s.cause.empty()) return "-";
+  std::string words = s.cause;
   std::replace(words.begin(), words.end(), '_', ' ');
   return words + (s.standing == "suspect" ? "?" : "");
 }
