@@ -69,9 +69,10 @@ void set_paces(ReplayPlan& plan) {
     for (size_t k = 0; k < line.forks.size(); ++k) plan.paces.back()[k].delay_ns = line.forks[k].delay_ns;
   }
   plan.place_of_row.assign(plan.view.table.members.size(), -1);
-  for (const auto& [program, parts] : programs_of(plan.view, plan.lines)) {
+  for (const auto& entry : programs_of(plan.view, plan.lines)) {
+    const std::vector<Part>& parts = entry.second;
     if (parts.size() < 2) continue;
-    const size_t length = std::get<2>(program).size(), first = plan.places.size();
+    const size_t length = std::get<2>(entry.first).size(), first = plan.places.size();
     plan.places.resize(first + length);
     tbb::parallel_for(size_t{0}, length, [&](size_t offset) {
       set_pace(plan.lines, parts, offset, plan.paces);
