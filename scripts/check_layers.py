@@ -17,15 +17,16 @@ MAY_INCLUDE = {
     "matching": ROOMS,
     "align": ROOMS,
     "attribute": ROOMS,
+    "blame": ROOMS,
     "summarize": ROOMS,
     "report": ROOMS,
     "simulate": {"base", "collectives"},
-    "correlate": ROOMS | {"ingest", "matching", "align", "attribute", "summarize", "report"},
+    "correlate": ROOMS | {"ingest", "matching", "align", "attribute", "blame", "summarize", "report"},
     "cli": ROOMS | {"correlate", "ingest", "align", "report", "simulate"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.
-STAGES_WITH_TASKS = {"ingest", "matching", "align", "attribute", "summarize", "report", "simulate"}
+STAGES_WITH_TASKS = {"ingest", "matching", "align", "attribute", "blame", "summarize", "report", "simulate"}
 EVERYWHERE = set(MAY_INCLUDE)
 THIRD_PARTIES = {
     "simdjson": {"ingest"},

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "skewscope/attribute.h"
+#include "skewscope/blame.h"
 #include "skewscope/matching.h"
 #include "skewscope/report.h"
 #include "skewscope/summarize.h"
@@ -49,6 +50,14 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   // From here on every nanosecond of every call has one label, and parts sum to the whole.
   assert(check_invariants(decomposition, instances, job).empty());
 
+  // Ask why the late were late, and move blame from victims back to where it began.
+  const Blame blame = [&] {
+    const StageTimer::Scope scope(timer, "blame");
+    return find_blame(job, instances, clocks, decomposition);
+  }();
+  // From here on the same wait is charged twice, directly and to its origin, and both sums are equal.
+  assert(check_invariants(blame, decomposition).empty());
+
   // Beside it, what each GPU did on its own.
   const std::vector<RankSummary> summaries = [&] {
     const StageTimer::Scope scope(timer, "summarize");
@@ -56,7 +65,7 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   }();
 
   const StageTimer::Scope scope(timer, "report");
-  return build_report(job, instances, clocks, decomposition, summaries);
+  return build_report(job, instances, clocks, decomposition, blame, summaries);
 }
 
 }  // namespace skewscope

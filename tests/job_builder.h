@@ -22,7 +22,7 @@ struct JobBuilder {
     }
   }
 
-  CommunicatorId communicator(const std::string& name, std::vector<int32_t> ranks) {
+  CommunicatorId communicator(const std::string& name, const std::vector<int32_t>& ranks) {
     Communicator c;
     c.name = name;
     for (const int32_t r : ranks) c.members.push_back(Rank(r));

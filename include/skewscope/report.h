@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "skewscope/base/result.h"
+#include "skewscope/model/blame.h"
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/decomposition.h"
 #include "skewscope/model/job_report.h"
@@ -14,7 +15,8 @@ namespace skewscope {
 
 // Gathers what the stages found into the shape of report.json. Pure; equal for any thread count.
 JobReport build_report(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
-                       const Decomposition& decomposition, const std::vector<RankSummary>& summaries);
+                       const Decomposition& decomposition, const Blame& blame,
+                       const std::vector<RankSummary>& summaries);
 
 struct ReportStamp {
   std::string tool_version, command, created_utc;  // the only parts of report.json that differ between equal runs

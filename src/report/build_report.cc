@@ -148,8 +148,9 @@ JobReport::Matching matching_of(const Rooms& rooms) {
 }  // namespace report
 
 JobReport build_report(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
-                       const Decomposition& decomposition, const std::vector<RankSummary>& summaries) {
-  const report::Rooms rooms{job, instances, clocks, decomposition, summaries};
+                       const Decomposition& decomposition, const Blame& blame,
+                       const std::vector<RankSummary>& summaries) {
+  const report::Rooms rooms{job, instances, clocks, decomposition, blame, summaries};
   JobReport out;
   out.job = report::job_of(rooms);
   out.clocks = report::clock_rows(rooms);
@@ -157,7 +158,10 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.ranks = report::rank_rows(rooms);
   out.collectives = report::collective_rows(rooms);
   out.stragglers = report::stragglers_of(rooms);
-  out.efficiency = report::efficiency_of(out.ranks);
+  out.what_if = {blame.replay.recorded_ns, blame.replay.replayed_ns, blame.replay.balanced_ns,
+                 blame.replay.no_transfer_ns};
+  out.causes = report::cause_rows(rooms);
+  out.efficiency = report::efficiency_of(out.ranks, out.what_if);
   out.matching = report::matching_of(rooms);
   out.calls = report::call_rows(rooms);
   out.unmatched = report::unmatched_rows(rooms);

@@ -43,7 +43,18 @@ constexpr std::array kMetrics = {
     Metric{"idle_share", [](const JobReport&, const Figures& f) { return share(f.idle_ns, f.total_ns); }},
     Metric{"late_share",
            [](const JobReport& r, const Figures&) {
-             return r.stragglers.empty() ? Value(0) : Value(r.stragglers.front().late_share);
+             double most = 0;
+             for (const JobReport::Straggler& s : r.stragglers) most = std::max(most, s.late_share);
+             return Value(most);
+           }},
+    Metric{"straggler_cost",
+           [](const JobReport& r, const Figures&) -> Value {
+             if (r.what_if.replayed_ns <= 0) return std::nullopt;
+             int64_t most = 0;
+             for (const JobReport::Straggler& s : r.stragglers) {
+               if (s.standing == "cause") most = std::max(most, s.saved_ns);
+             }
+             return share(most, r.what_if.replayed_ns);
            }},
     Metric{"parallel_efficiency", [](const JobReport& r, const Figures&) { return ratio(r.efficiency.parallel); }},
     Metric{"load_balance", [](const JobReport& r, const Figures&) { return ratio(r.efficiency.load_balance); }},

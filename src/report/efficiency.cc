@@ -4,7 +4,9 @@
 //   parallel = sum U / (P E) = load_balance * communication,   load_balance = sum U / (P max U),
 //   communication = max U / E = gpu_communication * orchestration,   gpu_communication = max U / max A,
 //   orchestration = max A / E.
-// E is the longest rank's timeline. Serialization and transfer need a replay on an ideal network: not determined here.
+//   communication = serialization * transfer,   transfer = length of the job on a network that takes no time / length,
+// both replayed (src/blame).
+// E is the longest rank's timeline.
 // Ranks without GPU rows are left out: nothing is known of what they computed.
 // Source: POP centre of excellence, "Standard metrics for performance analysis"; TALP (DLB); arXiv 2603.26576.
 #include "efficiency.h"
@@ -13,7 +15,7 @@
 
 namespace skewscope::report {
 
-JobReport::Efficiency efficiency_of(const std::vector<JobReport::RankRow>& ranks) {
+JobReport::Efficiency efficiency_of(const std::vector<JobReport::RankRow>& ranks, const JobReport::WhatIf& what_if) {
   double sum_compute = 0, max_compute = 0, max_active = 0, elapsed = 0, count = 0;
   for (const JobReport::RankRow& r : ranks) {
     if (r.total_ns <= 0) continue;
@@ -31,6 +33,10 @@ JobReport::Efficiency efficiency_of(const std::vector<JobReport::RankRow>& ranks
   e.communication = max_compute / elapsed;
   e.orchestration = max_active / elapsed;
   if (max_compute > 0) e.load_balance = sum_compute / (count * max_compute);
+  if (what_if.replayed_ns > 0 && what_if.no_transfer_ns > 0) {
+    e.transfer = static_cast<double>(what_if.no_transfer_ns) / static_cast<double>(what_if.replayed_ns);
+    e.serialization = std::min(1.0, e.communication / e.transfer);
+  }
   if (max_active > 0) e.gpu_communication = max_compute / max_active;
   return e;
 }

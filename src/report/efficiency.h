@@ -7,6 +7,6 @@
 
 namespace skewscope::report {
 
-JobReport::Efficiency efficiency_of(const std::vector<JobReport::RankRow>& ranks);
+JobReport::Efficiency efficiency_of(const std::vector<JobReport::RankRow>& ranks, const JobReport::WhatIf& what_if);
 
 }  // namespace skewscope::report

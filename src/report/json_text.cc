@@ -104,7 +104,11 @@ Json row_json(const JobReport::Straggler& s) {
           {"wait_caused_ns", s.wait_caused_ns},
           {"cause", text_or_null(s.cause)},
           {"cause_share", s.cause.empty() ? Json() : Json(s.cause_share)},
-          {"pattern", text_or_null(s.pattern)}};
+          {"pattern", text_or_null(s.pattern)},
+          {"standing", text_or_null(s.standing)},
+          {"wait_originated_ns", s.wait_originated_ns},
+          {"saved_ns", s.standing.empty() ? Json() : Json(s.saved_ns)},
+          {"saved_share", s.standing.empty() ? Json() : Json(s.saved_share)}};
 }
 
 Json row_json(const Finding& f) {
@@ -120,6 +124,14 @@ Json efficiency_json(const JobReport::Efficiency& e) {
           {"communication", ratio_or_null(e.communication)}, {"serialization", ratio_or_null(e.serialization)},
           {"transfer", ratio_or_null(e.transfer)},           {"gpu_communication", ratio_or_null(e.gpu_communication)},
           {"orchestration", ratio_or_null(e.orchestration)}};
+}
+
+Json what_if_json(const JobReport::WhatIf& w) {
+  const auto length = [](int64_t ns) { return ns < 0 ? Json() : Json(ns); };
+  return {{"recorded_ns", length(w.recorded_ns)},
+          {"replayed_ns", length(w.replayed_ns)},
+          {"balanced_ns", length(w.balanced_ns)},
+          {"no_transfer_ns", length(w.no_transfer_ns)}};
 }
 
 Json matching_json(const JobReport::Matching& m) {
@@ -169,7 +181,8 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                           {"stragglers", array_of(r.stragglers)},
                           {"efficiency", report::efficiency_json(r.efficiency)},
                           {"matching", report::matching_json(r.matching)},
-                          {"diagnostics", array_of(r.diagnostics)}});
+                          {"diagnostics", array_of(r.diagnostics)},
+                          {"what_if", report::what_if_json(r.what_if)}});
 }
 
 }  // namespace skewscope

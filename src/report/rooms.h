@@ -12,6 +12,7 @@ struct Rooms {
   const InstanceTable& instances;
   const ClockModel& clocks;
   const Decomposition& decomposition;
+  const Blame& blame;
   const std::vector<RankSummary>& summaries;
 };
 

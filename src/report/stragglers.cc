@@ -20,6 +20,7 @@ namespace {
 
 constexpr int64_t kBins = 8;
 constexpr int64_t kOneOffShare = 10;  // a tenth of the window
+constexpr int64_t kLeastCause = 4;    // a cause makes at least a quarter of what began with a rank
 
 // One instance a rank took part in.
 struct Part {
@@ -77,6 +78,44 @@ std::string pattern_of(const std::vector<Part>& parts, int64_t window_ns) {
   return 2 * late_bins.size() >= bins.size() ? "recurring" : "rotating";
 }
 
+// What blame says of a rank, its sessions added up.
+struct Blamed {
+  int64_t origin_ns = 0;
+  CauseBook origin{}, lateness{};
+  WhatIf what_if;
+};
+
+std::map<int32_t, Blamed> blamed_ranks(const Rooms& rooms) {
+  std::map<int32_t, Blamed> by_rank;
+  for (size_t t = 0; t < rooms.blame.traces.size(); ++t) {
+    const TraceBlame& trace = rooms.blame.traces[t];
+    Blamed& rank = by_rank[rooms.job.traces[t].rank.value];
+    rank.origin_ns += trace.origin_ns;
+    for (size_t i = 0; i < kLateCauses; ++i) {
+      rank.origin[i] += trace.origin_by_cause[i];
+      rank.lateness[i] += trace.lateness_by_cause[i];
+    }
+    rank.what_if = trace.what_if;  // a rank is replayed with all its sessions
+  }
+  return by_rank;
+}
+
+void add_cause(const Blamed& blamed, JobReport::Straggler& s) {
+  s.wait_originated_ns = blamed.origin_ns;
+  // What stands out against ranks of the same program is not the program's. `unknown` is the last cause.
+  const LateCause last = blamed.what_if.stands_out ? LateCause::program : LateCause::unknown;
+  const int64_t not_asked = blamed.what_if.stands_out ? blamed.origin[static_cast<size_t>(LateCause::program)] : 0;
+  const auto most = std::max_element(blamed.origin.begin(), blamed.origin.begin() + static_cast<ptrdiff_t>(last));
+  if (*most > 0 && *most * kLeastCause >= blamed.origin_ns - not_asked) {
+    s.cause = to_string(static_cast<LateCause>(most - blamed.origin.begin()));
+    s.cause_share = static_cast<double>(*most) / static_cast<double>(blamed.origin_ns);
+  }
+  if (!blamed.what_if.replayed) return;
+  s.standing = blamed.what_if.stands_out ? "cause" : "suspect";
+  s.saved_ns = std::max<int64_t>(0, blamed.what_if.saved_ns);
+  s.saved_share = std::clamp(blamed.what_if.share, 0.0, 1.0);
+}
+
 }  // namespace
 
 std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
@@ -89,19 +128,36 @@ std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
     s.wait_caused_ns += totals.delay_caused_ns;
   }
   const PartsOfRank parts = parts_by_rank(rooms);
-  std::vector<JobReport::Straggler> rows;
+  const std::map<int32_t, Blamed> blamed = blamed_ranks(rooms);
+  std::vector<std::pair<int64_t, JobReport::Straggler>> rows;
   for (auto& [rank, s] : by_rank) {
-    if (s.late_count == 0 && s.wait_caused_ns == 0) continue;
+    const Blamed& own = blamed.at(rank);
+    if (s.late_count == 0 && s.wait_caused_ns == 0 && own.origin_ns == 0) continue;
     s.rank = rank;
     if (s.late_candidates > 0)
       s.late_share = static_cast<double>(s.late_count) / static_cast<double>(s.late_candidates);
-    if (const auto own = parts.find(rank); own != parts.end()) {
-      s.pattern = pattern_of(own->second, rooms.clocks.window_ns);
+    if (const auto part = parts.find(rank); part != parts.end()) {
+      s.pattern = pattern_of(part->second, rooms.clocks.window_ns);
     }
-    rows.push_back(std::move(s));
+    add_cause(own, s);
+    rows.emplace_back(own.origin_ns - own.origin[static_cast<size_t>(LateCause::program)], std::move(s));
   }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.wait_caused_ns > b.wait_caused_ns; });
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first, a.second.wait_caused_ns) > std::tie(b.first, b.second.wait_caused_ns);
+  });
+  std::vector<JobReport::Straggler> sorted;
+  for (auto& [own_ns, s] : rows) sorted.push_back(std::move(s));
+  return sorted;
+}
+
+std::vector<JobReport::CauseRow> cause_rows(const Rooms& rooms) {
+  std::vector<JobReport::CauseRow> rows;
+  for (const auto& [rank, blamed] : blamed_ranks(rooms)) {
+    for (size_t i = 0; i < kLateCauses; ++i) {
+      if (blamed.lateness[i] == 0 && blamed.origin[i] == 0) continue;
+      rows.push_back({rank, to_string(static_cast<LateCause>(i)), blamed.lateness[i], blamed.origin[i]});
+    }
+  }
   return rows;
 }
 

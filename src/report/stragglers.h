@@ -7,7 +7,9 @@
 
 namespace skewscope::report {
 
-// Ranks that were last or caused wait; most wait caused first, then by rank.
+// Ranks that were last, caused wait or are where wait began; by the wait that began with them and is not the program's,
+// then by the wait charged directly, then by rank.
 std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms);
+std::vector<JobReport::CauseRow> cause_rows(const Rooms& rooms);
 
 }  // namespace skewscope::report

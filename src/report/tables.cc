@@ -159,7 +159,20 @@ Table stragglers_table(const JobReport& report) {
        column<&Row::wait_caused_ns>("wait_caused_ns"), column<&Row::cause>("cause"),
        ColumnOf<Row>{"cause_share", ColumnType::real,
                      [](const Row& row) { return row.cause.empty() ? Cell() : Cell(row.cause_share); }},
+       column<&Row::standing>("standing"), column<&Row::wait_originated_ns>("wait_originated_ns"),
+       ColumnOf<Row>{"saved_ns", ColumnType::integer,
+                     [](const Row& row) { return row.standing.empty() ? Cell() : Cell(row.saved_ns); }},
+       ColumnOf<Row>{"saved_share", ColumnType::real,
+                     [](const Row& row) { return row.standing.empty() ? Cell() : Cell(row.saved_share); }},
        column<&Row::pattern>("pattern")});
+}
+
+Table causes_table(const JobReport& report) {
+  using Row = JobReport::CauseRow;
+  return make_table<Row>(
+      "causes", report.causes,
+      {column<&Row::rank>("rank"), column<&Row::cause>("cause"), column<&Row::lateness_ns>("lateness_ns"),
+       column<&Row::wait_originated_ns>("wait_originated_ns")});
 }
 
 Table collective_ranks_table(const JobReport& report) {
@@ -193,9 +206,9 @@ Table diagnostics_table(const JobReport& report) {
 }  // namespace
 
 std::vector<Table> tables_of(const JobReport& report) {
-  return {ranks_table(report),       clocks_table(report),     communicators_table(report),
-          collectives_table(report), stragglers_table(report), collective_ranks_table(report),
-          unmatched_table(report),   diagnostics_table(report)};
+  return {ranks_table(report),      clocks_table(report), communicators_table(report),    collectives_table(report),
+          stragglers_table(report), causes_table(report), collective_ranks_table(report), unmatched_table(report),
+          diagnostics_table(report)};
 }
 
 }  // namespace skewscope::report

@@ -1,6 +1,6 @@
 // The summary in at most 25 lines of 80 columns:
-//   verdict 3, why 2, next 2, job 6, late ranks 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
-// All of it would be 29 lines: rows of the tables give way, two of each at worst.
+//   verdict 3, why 2, next 2, job 7, waits 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
+// All of it would be 30 lines: rows of the tables give way, two of each at worst.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -101,6 +101,18 @@ void add_gpu_time(Lines& lines, const Figures& f) {
   add_wrapped(lines, "", fmt::format("exposed unsplit {}, ", percent(unsplit)) + idle, 1);
 }
 
+// By how much the job would be shorter.
+void add_what_if(Lines& lines, const JobReport::WhatIf& w) {
+  if (w.replayed_ns <= 0 || w.balanced_ns < 0 || w.no_transfer_ns < 0) return;
+  const auto saved = [&](int64_t ns) {
+    return human_percent(share(std::max<int64_t>(0, w.replayed_ns - ns), w.replayed_ns).value_or(0));
+  };
+  add_wrapped(lines, "What if",
+              fmt::format("all at their peers' pace: {} shorter; no transfer time: {} shorter", saved(w.balanced_ns),
+                          saved(w.no_transfer_ns)),
+              1);
+}
+
 void add_job(Lines& lines, const JobReport& report, const Figures& f) {
   add_wrapped(lines, "Job", job_words(report.job), 1);
   if (!report.clocks.empty()) add_wrapped(lines, "Clocks", clock_words(report), 1);
@@ -116,31 +128,33 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
                             e.load_balance, e.communication),
                 1);
   }
+  add_what_if(lines, report.what_if);
 }
 
-std::string late_words(const JobReport::Straggler& s) {
-  if (s.late_candidates == 0) return "-";
-  return fmt::format("{} of {} ({})", s.late_count, s.late_candidates, human_percent(s.late_share));
+std::string cause_words(const JobReport::Straggler& s) {
+  if (s.cause.empty()) return "-";
+  std::string words = s.cause;
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words + (s.standing == "suspect" ? "?" : "");
 }
 
+// Where waits began comes first; "charged" is what direct blame says: who arrived last.
 void add_stragglers(Lines& lines, const JobReport& report, const Figures& f) {
   if (report.stragglers.empty()) return;
   lines.push_back({});
-  lines.push_back(
-      {pad("Late ranks", 13) + pad("host", 17) + pad("last in", 22) + pad("wait caused", 18) + "pattern", Style::bold});
-  // Ranks that were last come before those that only shared the blame for gaps.
-  std::vector<JobReport::Straggler> rows = report.stragglers;
-  std::stable_partition(rows.begin(), rows.end(), [](const auto& s) { return s.late_count > 0; });
-  rows.resize(std::min(kTop, rows.size()));
-  for (const JobReport::Straggler& s : rows) {
+  lines.push_back({pad("Wait began", 13) + pad("host", 11) + pad("share", 7) + pad("charged", 9) + pad("last in", 10) +
+                       pad("cause", 20) + "pattern",
+                   Style::bold});
+  for (size_t i = 0; i < std::min(kTop, report.stragglers.size()); ++i) {
+    const JobReport::Straggler& s = report.stragglers[i];
     const auto row =
         std::find_if(report.ranks.begin(), report.ranks.end(), [&](const auto& r) { return r.rank == s.rank; });
-    const std::string host = row == report.ranks.end() || row->host.empty() ? "-" : fit(row->host, 16);
-    lines.push_back({pad(fmt::format("  rank {}", s.rank), 13) + pad(host, 17) + pad(late_words(s), 22) +
-                     pad(fmt::format("{} ({})", human_duration(s.wait_caused_ns),
-                                     human_percent(share(s.wait_caused_ns, f.wait_ns).value_or(0))),
-                         18) +
-                     fit(s.pattern.empty() ? "-" : s.pattern, 10)});
+    const std::string host = row == report.ranks.end() || row->host.empty() ? "-" : fit(row->host, 10);
+    const auto percent = [&](int64_t ns) { return human_percent(share(ns, f.wait_ns).value_or(0)); };
+    const std::string last = s.late_candidates == 0 ? "-" : fmt::format("{}/{}", s.late_count, s.late_candidates);
+    lines.push_back({pad(fmt::format("  rank {}", s.rank), 13) + pad(host, 11) + pad(percent(s.wait_originated_ns), 7) +
+                     pad(percent(s.wait_caused_ns), 9) + pad(last, 10) + pad(cause_words(s), 20) +
+                     (s.pattern.empty() ? "-" : s.pattern)});
   }
 }
 

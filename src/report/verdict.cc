@@ -1,10 +1,10 @@
 // Problem: one sentence that is true, useful and never more certain than the data.
 // Rules: the split is named as shares of the time in collectives; its weight is the wait that no computation hides, as
-// a share of the ranks' GPU time (5/10/20 %: noticeable, high, critical; below, no straggler is named). A rank stands
-// out when it was last in at least half of its instances, or causes at least a fifth of all wait and half as much again
-// as an equal share. Who is never last is not called late. What sets it apart from the median rank (computing longer,
-// idling longer: 5 %) is given as evidence, not as cause. Without a split, or with most of the time not split, the most
-// frequent obstacle is named with its remedy.
+// a share of the ranks' GPU time (5/10/20 %: noticeable, high, critical; below, no straggler is named). A rank is named
+// when its replay stands out, or a fifth of all wait began with it, beyond what its program takes, and half as much
+// again as an equal share; it is called the cause only where its replay stands out, else a suspect. How much of the
+// wait it was charged directly stands beside it: where it arrived last may be far from where the wait began. Without a
+// split, or with most of the time not split, the most frequent obstacle is named with its remedy.
 #include "verdict.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace skewscope::report {
 namespace {
 
-constexpr double kStandsOutLate = 0.5, kStandsOutWait = 0.2, kStandsOutFair = 1.5, kApart = 0.05, kMostUnknown = 0.5;
+constexpr double kStandsOutWait = 0.2, kStandsOutFair = 1.5, kMostUnknown = 0.5;
 
 Severeness severeness_of(double loss) {
   if (loss >= kCritical) return Severeness::critical;
@@ -49,55 +49,46 @@ std::string timeline_words(const Figures& f) {
                      percent_of(f.idle_ns, f.total_ns));
 }
 
-int64_t median_of(const std::vector<JobReport::RankRow>& ranks, int64_t JobReport::RankRow::*field) {
-  std::vector<int64_t> values;
-  for (const JobReport::RankRow& r : ranks) values.push_back(r.*field);
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[(values.size() - 1) / 2];
-}
-
-enum class Trait : uint8_t { none, computes_longer, idles_longer };
-
-struct Evidence {
-  Trait trait = Trait::none;
-  std::string words;
+// What a cause is called, and what to do about it.
+struct CauseWords {
+  const char* cause;
+  const char* because;
+  const char* next;
 };
 
-// How the rank differs from the median rank.
-Evidence evidence_of(const JobReport& report, int32_t rank) {
-  const auto row =
-      std::find_if(report.ranks.begin(), report.ranks.end(), [&](const auto& r) { return r.rank == rank; });
-  if (row == report.ranks.end() || row->total_ns <= 0 || report.ranks.size() < 2) return {};
-  const int64_t compute = median_of(report.ranks, &JobReport::RankRow::compute_ns);
-  const double longer = share(row->compute_ns - compute, compute).value_or(0);
-  if (longer >= kApart) {
-    return {Trait::computes_longer, fmt::format(" It computes {} longer than the median rank.", human_percent(longer))};
-  }
-  const int64_t idle = median_of(report.ranks, &JobReport::RankRow::idle_ns);
-  const auto total = static_cast<double>(row->total_ns);
-  if (static_cast<double>(row->idle_ns - idle) >= kApart * total) {
-    return {Trait::idles_longer, fmt::format(" Its GPU idles for {}, the median rank's for {}.",
-                                             human_duration(row->idle_ns), human_duration(idle))};
-  }
-  return {};
+constexpr CauseWords kCauseWords[] = {
+    {"slower_kernels", "its kernels run slower", "Compare rank {}'s clocks, power and temperature with another GPU's."},
+    {"other_kernels", "it runs more or other kernels",
+     "Compare what rank {} computes: batch, shapes, experts, recompiles."},
+    {"copies", "its memory copies are exposed", "Look at rank {}'s copies: pinned memory, prefetching, offloading."},
+    {"transfer_elsewhere", "transfers of its other groups are exposed",
+     "Check the links of rank {}'s other groups: bandwidth per size, overlap."},
+    {"wait_elsewhere", "it waits in other groups", "Look at whom rank {} waits for in its other groups."},
+    {"host", "its host launches late", "Look at rank {}'s host: input, Python, launches ahead of its collectives."},
+    {"idle", "its GPU idles", "Look at what rank {}'s GPU waits for ahead of its collectives."},
+    {"program", "its part of the program takes longer",
+     "Balance the stages, or fill the pipeline with more micro-batches."},
+};
+
+const CauseWords* words_of(const std::string& cause) {
+  const auto* found = std::find_if(std::begin(kCauseWords), std::end(kCauseWords),
+                                   [&](const CauseWords& words) { return cause == words.cause; });
+  return found == std::end(kCauseWords) ? nullptr : found;
+}
+
+// Wait that began with a rank beyond what its program takes.
+int64_t own_wait_ns(const JobReport& report, const JobReport::Straggler& s) {
+  const auto program = std::find_if(report.causes.begin(), report.causes.end(), [&](const JobReport::CauseRow& row) {
+    return row.rank == s.rank && row.cause == "program";
+  });
+  return s.wait_originated_ns - (program == report.causes.end() ? 0 : program->wait_originated_ns);
 }
 
 bool stands_out(const JobReport& report, const JobReport::Straggler& s, int64_t all_wait_ns) {
+  if (s.standing == "cause") return true;
   const double fair = kStandsOutFair / static_cast<double>(std::max<size_t>(report.ranks.size(), 1));
-  const double caused = share(s.wait_caused_ns, all_wait_ns).value_or(0);
-  return s.late_share >= kStandsOutLate || (caused >= kStandsOutWait && caused >= fair);
-}
-
-std::string next_step(Trait trait, int32_t rank) {
-  switch (trait) {
-    case Trait::computes_longer:
-      return fmt::format("Compare rank {}'s kernels with another rank's: more work, or a slower GPU?", rank);
-    case Trait::idles_longer:
-      return fmt::format("Look at rank {}'s host: input, Python, launches ahead of its collectives.", rank);
-    case Trait::none:
-      return fmt::format("Look at what rank {} does ahead of the collectives it is late for.", rank);
-  }
-  return "";
+  const double own = share(own_wait_ns(report, s), all_wait_ns).value_or(0);
+  return own >= kStandsOutWait && own >= fair;
 }
 
 // The widest error bar of the clocks tied by collectives; "unknown" where none is known.
@@ -112,7 +103,7 @@ std::string bar_words(const JobReport& report) {
 // Nobody was last: `most` is who causes most wait.
 void name_nobody(const JobReport& report, const JobReport::Straggler& most, const Figures& f, Verdict& v) {
   const std::string caused =
-      fmt::format("rank {} causes most wait, {} of it.", most.rank, percent_of(most.wait_caused_ns, f.wait_ns));
+      fmt::format("most wait began with rank {}, {} of it.", most.rank, percent_of(most.wait_originated_ns, f.wait_ns));
   if (most.late_candidates == 0) {
     v.why = "No collective is complete, so who was last is not known; " + caused;
     v.next = "Record all ranks over the same steps.";
@@ -124,32 +115,45 @@ void name_nobody(const JobReport& report, const JobReport::Straggler& most, cons
                : "Several ranks are late together: look at what they share ahead of it.";
 }
 
+const JobReport::Straggler* named_straggler(const JobReport& report, const Figures& f) {
+  const auto named = std::find_if(report.stragglers.begin(), report.stragglers.end(),
+                                  [&](const auto& s) { return stands_out(report, s, f.wait_ns); });
+  return named == report.stragglers.end() ? nullptr : &*named;
+}
+
+std::string straggler_words(const JobReport& report, const JobReport::Straggler& s, const Figures& f) {
+  std::string text = fmt::format("Rank {} is the {}: {} of the wait began with it ({} charged directly)", s.rank,
+                                 s.standing == "cause" ? "cause" : "suspect",
+                                 percent_of(s.wait_originated_ns, f.wait_ns), percent_of(s.wait_caused_ns, f.wait_ns));
+  const CauseWords* words = words_of(s.cause);
+  text += words == nullptr ? "." : fmt::format(": {}.", words->because);
+  if (s.saved_ns > 0) {
+    const double saved = share(s.saved_ns, report.what_if.replayed_ns).value_or(0);
+    text += fmt::format(" Its peers' pace saves {}.", human_percent(saved));
+  }
+  return text;
+}
+
 void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
   const JobReport::Straggler& most = report.stragglers.front();
-  const auto latest = std::max_element(report.stragglers.begin(), report.stragglers.end(),
-                                       [](const auto& a, const auto& b) { return a.late_count < b.late_count; });
-  if (latest->late_count == 0) {
+  const JobReport::Straggler* named = named_straggler(report, f);
+  const bool anybody_last =
+      std::any_of(report.stragglers.begin(), report.stragglers.end(), [](const auto& s) { return s.late_count > 0; });
+  if (!anybody_last && (named == nullptr || named->standing != "cause")) {
     name_nobody(report, most, f, v);
     return;
   }
-  const auto& named = stands_out(report, *latest, f.wait_ns) ? *latest : most;
-  if (!stands_out(report, named, f.wait_ns)) {
-    v.why = fmt::format("No straggler stands out: rank {} causes most wait, {} of it.", most.rank,
-                        percent_of(most.wait_caused_ns, f.wait_ns));
-    v.next = "Work moves between ranks: look at the balance of input and experts over steps.";
+  if (named != nullptr) {
+    const CauseWords* words = words_of(named->cause);
+    v.why = straggler_words(report, *named, f);
+    v.next = words == nullptr ? fmt::format("Look at what rank {} does ahead of its collectives.", named->rank)
+                              : fmt::format(fmt::runtime(words->next), named->rank);
     return;
   }
-  const Evidence evidence = evidence_of(report, named.rank);
-  const char* often = named.rank == latest->rank ? "late most often"
-                      : named.late_count > 0     ? "late at times"
-                                                 : "never last";
-  v.why = fmt::format("Rank {} is {} ({} of {}) and causes {} of the wait.", named.rank, often, named.late_count,
-                      named.late_candidates, percent_of(named.wait_caused_ns, f.wait_ns));
-  if (most.rank != named.rank) {
-    v.why += fmt::format(" Rank {} causes most, {}.", most.rank, percent_of(most.wait_caused_ns, f.wait_ns));
-  }
-  v.why += evidence.words;
-  v.next = next_step(evidence.trait, named.rank);
+  v.why = fmt::format("No straggler stands out: most wait began with rank {}, {} of it.", most.rank,
+                      percent_of(most.wait_originated_ns, f.wait_ns));
+  v.next = most.cause == "program" ? words_of(most.cause)->next
+                                   : "Work moves between ranks: look at the balance of input and experts over steps.";
 }
 
 // The most frequent obstacle to the split, and its remedy.
@@ -199,7 +203,9 @@ Verdict verdict_of_split(const JobReport& report, const Figures& f) {
     v.verdict += fmt::format(" Waiting costs {} of GPU time: {}.", human_percent(loss), word_of(v.severeness));
   }
   if (v.severeness == Severeness::small || report.stragglers.empty()) {
-    v.why = "No straggler stands out. " + timeline_words(f);
+    const JobReport::Straggler* named = named_straggler(report, f);
+    v.why = named != nullptr && named->standing == "cause" ? straggler_words(report, *named, f)
+                                                           : "No straggler stands out. " + timeline_words(f);
     const bool transfer_first =
         share(f.exposed_transfer_ns, f.total_ns).value_or(0) >= kHigh && f.exposed_transfer_ns >= f.idle_ns;
     v.next = transfer_first ? "Transfer is exposed: check bandwidth per size, and overlap with computing."

@@ -59,7 +59,7 @@ TEST_CASE("report writes a whole directory and prints its summary") {
   INFO(r.err);
   CHECK(r.code == 0);
   CHECK(r.out == place().read("whole/summary.txt"));
-  CHECK(says(r.out, "Rank 2 is late most often"));
+  CHECK(says(r.out, "Rank 2 is the cause"));
   for (const char* name : {"COMPLETE", "report.json", "report.sqlite", "diagnostics.json", "tables/ranks.csv"}) {
     INFO(name);
     CHECK(place().has(std::string("whole/") + name));

@@ -13,9 +13,23 @@ struct HandBuilt {
   InstanceTable instances;
   ClockModel clocks;
   Decomposition decomposition;
+  Blame blame;  // empty: all wait began where it was charged, for unknown reasons
   std::vector<RankSummary> summaries;
 
-  JobReport report() const { return build_report(job, instances, clocks, decomposition, summaries); }
+  JobReport report() const {
+    const Blame blamed = blame.traces.empty() ? direct_blame() : blame;
+    return build_report(job, instances, clocks, decomposition, blamed, summaries);
+  }
+  Blame direct_blame() const {
+    Blame direct;
+    for (const TraceTotals& totals : decomposition.traces) {
+      TraceBlame trace;
+      trace.direct_ns = trace.origin_ns = totals.delay_caused_ns;
+      trace.origin_by_cause[static_cast<size_t>(LateCause::unknown)] = totals.delay_caused_ns;
+      direct.traces.push_back(trace);
+    }
+    return direct;
+  }
 };
 
 // `ranks` ranks on two hosts (first half, second half), one communicator of all, clocks aligned at +-1.2 us, a window

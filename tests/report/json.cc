@@ -75,13 +75,15 @@ TEST_CASE("report.json keeps the order of the contract and says null where nothi
   for (const auto& item : json.items()) names.push_back(item.key());
   CHECK(names == std::vector<std::string>{"schema", "tool_version", "command", "created_utc", "job", "clocks",
                                           "communicators", "ranks", "collectives", "stragglers", "efficiency",
-                                          "matching", "diagnostics"});
+                                          "matching", "diagnostics", "what_if"});
   CHECK(json["schema"] == "skewscope.report/1");
   CHECK(json["clocks"][2]["uncertainty_ns"].is_null());
   CHECK(json["clocks"][2]["drift_ppb"] == -123.456);
   CHECK(json["clocks"][1]["uncertainty_ns"] == 1200);
   CHECK(json["stragglers"][0]["cause"].is_null());
   CHECK(json["stragglers"][0]["cause_share"].is_null());
+  CHECK(json["stragglers"][0]["standing"].is_null());
+  CHECK(json["what_if"]["balanced_ns"].is_null());
   CHECK(json["efficiency"]["serialization"].is_null());
   CHECK(json["efficiency"]["parallel"] == 0.6);
   CHECK(json["collectives"][2]["wait_ns"].is_null());  // 80000 B: not split

@@ -127,7 +127,7 @@ TEST_CASE("ranks without a trace are missing, and a communicator spans the hosts
   CHECK(built.report().clocks[3].domain == "rank 3");
 }
 
-TEST_CASE("stragglers come by the wait they caused") {
+TEST_CASE("where nothing tells why, stragglers come by the wait they were charged") {
   HandBuilt built = job_of(4);
   add_all_reduce(built, {0, 0, 0, 9000}, 10000, 4000);
   add_all_reduce(built, {20000, 21000, 20000, 20000}, 22000, 4000);
@@ -137,6 +137,43 @@ TEST_CASE("stragglers come by the wait they caused") {
   CHECK(r.stragglers[0].wait_caused_ns == 27000);
   CHECK(r.stragglers[0].late_share == 0.5);
   CHECK(r.stragglers[1].rank == 1);
+}
+
+TEST_CASE("stragglers come by the wait that began with them and is not their program's, and carry its cause") {
+  HandBuilt built = job_of(4);
+  add_all_reduce(built, {0, 0, 0, 9000}, 10000, 4000);
+  add_all_reduce(built, {20000, 21000, 20000, 20000}, 22000, 4000);
+  built.blame = built.direct_blame();  // 27000 ns charged to rank 3, 3000 ns to rank 1
+  const auto set = [&](size_t rank, LateCause cause, int64_t ns) {
+    built.blame.traces[rank].origin_by_cause[static_cast<size_t>(cause)] = ns;
+  };
+  built.blame.traces[3].origin_by_cause = {};
+  set(3, LateCause::program, 11'000);
+  built.blame.traces[3].origin_ns = 11'000;
+  built.blame.traces[1].origin_by_cause = {};
+  set(1, LateCause::host, 17'000);
+  set(1, LateCause::copies, 2'000);
+  built.blame.traces[1].origin_ns = 19'000;
+  built.blame.traces[1].what_if = {true, 400'000, 0.8, true};
+  built.blame.replay = {1'000'000, 1'000'000, 500'000, 900'000};
+  const JobReport r = built.report();
+  REQUIRE(r.stragglers.size() == 2);
+  CHECK(r.stragglers[0].rank == 1);
+  CHECK(r.stragglers[0].wait_originated_ns == 19'000);
+  CHECK(r.stragglers[0].wait_caused_ns == 3'000);
+  CHECK(r.stragglers[0].cause == "host");
+  CHECK(r.stragglers[0].cause_share == Approx(17.0 / 19));
+  CHECK(r.stragglers[0].standing == "cause");
+  CHECK(r.stragglers[0].saved_ns == 400'000);
+  CHECK(r.stragglers[1].cause == "program");
+  CHECK(r.stragglers[1].standing.empty());
+  CHECK(r.causes.size() == 3);
+  CHECK(r.efficiency.transfer == Approx(0.9));
+  CHECK(r.efficiency.serialization * r.efficiency.transfer == Approx(r.efficiency.communication));
+  CHECK(condition_holds(r, "straggler_cost>=40%").value());
+  CHECK_FALSE(condition_holds(r, "straggler_cost>40%").value());
+  const std::string text = terminal_summary(r, "", false);
+  CHECK(text.find("rank 1     node-a") < text.find("rank 3     node-b"));
 }
 
 TEST_CASE("a rank that is last in most steps is recurring, in few rotating, in one one-off") {

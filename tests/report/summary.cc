@@ -71,19 +71,18 @@ TEST_CASE("the summary of a job with one slow rank leads with it") {
   CHECK(terminal_summary(skewed_job().report(), "out", false) ==
         R"(Verdict  87 % of communication time is waiting, 13 % is transfer. Waiting costs
          27 % of GPU time: critical.
-Why      Rank 3 is late most often (3 of 4) and causes 75 % of the wait. It
-         computes 15 % longer than the median rank.
-Next     Compare rank 3's kernels with another rank's: more work, or a slower
-         GPU?
+Why      Rank 3 is the suspect: 75 % of the wait began with it (75 % charged
+         directly).
+Next     Look at what rank 3 does ahead of its collectives.
 
 Job      train: 4 ranks, 2 nodes, steps 100-103, 1.00 ms, nvidia
 Clocks   4 of 4 tied by collectives (offset), error +-1.20 us at most
 GPU time computing 62 %, exposed wait 27 %, exposed transfer 4 %, idle 10 %
 POP      parallel efficiency 0.62 = load balance 0.90 x communication 0.69
 
-Late ranks   host             last in               wait caused       pattern
-  rank 3     node-b           3 of 4 (75 %)         810 us (75 %)     recurring
-  rank 1     node-a           1 of 4 (25 %)         270 us (25 %)     one-off
+Wait began   host       share  charged  last in   cause               pattern
+  rank 3     node-b     75 %   75 %     3/4       -                   recurring
+  rank 1     node-a     25 %   25 %     1/4       -                   one-off
 
 Most wait in                       size    count      wait  transfer  bus GB/s
   all_reduce #0 default_pg      1.05 MB        4   1.08 ms    160 us       157
@@ -148,9 +147,9 @@ TEST_CASE("where nobody is last by more than the clocks' error bars, nobody is c
   for (TraceClock& clock : built.clocks.clocks) clock.uncertainty_ns = 250'000;
   const std::string text = terminal_summary(built.report(), "", false);
   check_fits(text);
-  CHECK_FALSE(says(text, "is late"));
+  CHECK_FALSE(says(text, "is the suspect"));
   CHECK(says(text, "Nobody is last by more than the clocks' error bars (+-250 us);"));
-  CHECK(says(text, "causes most wait, 75 %"));
+  CHECK(says(text, "rank 3, 75 % of it"));
 }
 
 TEST_CASE("clocks less certain than most waits make the split inconclusive") {
@@ -227,7 +226,7 @@ TEST_CASE("a verdict of three lines is told to its end, and rows of tables give 
   const std::string text = terminal_summary(built.report(), "out", false);
   check_fits(text);
   CHECK(says(text, "critical.\n"));
-  CHECK(says(text, "Late ranks"));
+  CHECK(says(text, "Wait began"));
   CHECK(says(text, "Most wait in"));
   CHECK(says(text, "Report   out\n"));
 }

@@ -71,14 +71,33 @@ struct JobReport {
   struct Straggler {
     int32_t rank = 0;
     int64_t late_count = 0;
-    int64_t late_candidates = 0;  // complete split instances it took part in
-    double late_share = 0;        // late_count / late_candidates
-    int64_t wait_caused_ns = 0;
-    std::string cause;  // "" = not determined
-    double cause_share = 0;
-    std::string pattern;  // recurring | rotating | one-off; "" = never last
+    int64_t late_candidates = 0;     // complete split instances it took part in
+    double late_share = 0;           // late_count / late_candidates
+    int64_t wait_caused_ns = 0;      // charged where it arrived late
+    int64_t wait_originated_ns = 0;  // charged to it after blame moved back through the groups
+    std::string cause;               // LateCause that most of the latter has; "" = not determined
+    double cause_share = 0;          // of wait_originated_ns
+    std::string standing;            // cause | suspect: whether its replay stands out; "" = not replayed
+    int64_t saved_ns = 0;            // by which the job is shorter with this rank at its peers' pace
+    double saved_share = 0;          // of what it is shorter with every rank at its peers' pace
+    std::string pattern;             // recurring | rotating | one-off; "" = never last
   };
-  std::vector<Straggler> stragglers;  // most wait caused first
+  std::vector<Straggler> stragglers;  // most wait originated first, but for what is the program's
+
+  // One row per rank and LateCause that has any time: tables/causes.csv.
+  struct CauseRow {
+    int32_t rank = 0;
+    std::string cause;
+    int64_t lateness_ns = 0;  // where it was last: its time since the members last left together, minus the median's
+    int64_t wait_originated_ns = 0;
+  };
+  std::vector<CauseRow> causes;
+
+  // The job replayed (ns; -1: not replayed): as recorded, unchanged, with every rank at its peers' pace, on a network
+  // that takes no time.
+  struct WhatIf {
+    int64_t recorded_ns = -1, replayed_ns = -1, balanced_ns = -1, no_transfer_ns = -1;
+  } what_if;
 
   // POP and TALP efficiencies (peers.md section 8), 0..1; -1 = not determined.
   struct Efficiency {

@@ -1,0 +1,12 @@
+// Stage: waits and who was late -> Blame: why, and whose lateness it was in the end.
+#pragma once
+
+#include "skewscope/model/blame.h"
+#include "skewscope/model/clock_model.h"
+
+namespace skewscope {
+
+Blame find_blame(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
+                 const Decomposition& decomposition);
+
+}  // namespace skewscope

@@ -1,0 +1,63 @@
+// Room: why ranks came late, whose lateness it was in the end, and what the job would gain without it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skewscope/model/decomposition.h"
+
+namespace skewscope {
+
+// What a rank spent the time on that made it arrive later than the others.
+enum class LateCause : uint8_t {
+  slower_kernels,      // the same kernels took longer
+  other_kernels,       // more kernels, or other ones
+  copies,              // memory copies that no kernel hides
+  transfer_elsewhere,  // exposed transfer in other groups
+  wait_elsewhere,      // exposed waiting in other groups: a victim
+  host,                // the GPU idled because the host launched late
+  idle,                // the GPU idled otherwise
+  program,             // what ranks that run the same program spend, too: a pipeline's fill, a longer stage
+  unknown,             // nothing to compare with: no earlier collective of the same members, or no GPU rows
+};
+constexpr size_t kLateCauses = 9;
+const char* to_string(LateCause cause);
+
+using CauseBook = std::array<int64_t, kLateCauses>;  // ns by LateCause
+
+// The job replayed with one rank at the pace of its peers: ranks that run the same program.
+struct WhatIf {
+  bool replayed = false;
+  int64_t saved_ns = 0;     // shorter by this much
+  double share = 0;         // of what the job would gain with every rank at its peers' pace
+  bool stands_out = false;  // more than twice what any innocent rank's share is: a cause, else a suspect
+};
+
+struct TraceBlame {
+  int64_t direct_ns = 0;          // others' wait charged to it where it arrived late: TraceTotals::delay_caused_ns
+  int64_t origin_ns = 0;          // charged to it after blame for waiting elsewhere moved back to who was waited for
+  CauseBook origin_by_cause{};    // sums to origin_ns
+  CauseBook lateness_by_cause{};  // over the instances it was last in: its time since the members last left a
+                                  // collective together, minus that of the member in the middle; sums to the lateness
+  WhatIf what_if;
+};
+
+// Lengths of the job, replayed; -1: not replayed.
+struct Replay {
+  int64_t recorded_ns = -1;     // first start to last end of what is replayed, as recorded
+  int64_t replayed_ns = -1;     // the same by replay: how far to trust it
+  int64_t balanced_ns = -1;     // every rank at its peers' pace: no skew from local work
+  int64_t no_transfer_ns = -1;  // a network that takes no time
+};
+
+struct Blame {
+  std::vector<TraceBlame> traces;  // row = TraceIndex
+  Replay replay;
+};
+
+// Origins sum to the direct charges, books to their totals.
+std::string check_invariants(const Blame& blame, const Decomposition& d);
+
+}  // namespace skewscope

@@ -1,0 +1,134 @@
+#include "gpu_labels.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "skewscope/base/sort_runs.h"
+
+namespace skewscope::blame {
+namespace {
+
+// Something starts or ends on the GPU.
+struct Edge {
+  int64_t ns;
+  int32_t change;  // +1 start, -1 end
+  Label label;
+  int64_t launched_ns;  // of a start: when its launch returned; INT64_MIN: not known
+};
+
+// Spans under one label, in order of their starts.
+struct Spans {
+  Label label;
+  std::vector<int64_t> begin, end, launched_ns;
+
+  void add(int64_t from, int64_t to, int64_t launched) {
+    if (from >= to) return;
+    begin.push_back(from);
+    end.push_back(to);
+    launched_ns.push_back(launched);
+  }
+};
+
+std::array<Spans, 4> spans_of(const RankTrace& trace, const std::vector<int64_t>& waits) {
+  std::array<Spans, 4> spans = {Spans{Label::computing, {}, {}, {}}, Spans{Label::copying, {}, {}, {}},
+                                Spans{Label::transfer, {}, {}, {}}, Spans{Label::waiting, {}, {}, {}}};
+  const auto under = [&](Label label) -> Spans& { return spans[static_cast<size_t>(label)]; };
+  const GpuEvents& gpu = trace.gpu;
+  for (size_t i = 0; i < gpu.size(); ++i) {
+    if (gpu.work[i] == GpuWork::communication) continue;
+    int64_t launched_ns = INT64_MIN;
+    if (gpu.launch[i] >= 0) {
+      const auto launch = static_cast<size_t>(gpu.launch[i]);
+      launched_ns = trace.launches.start[launch].ns + trace.launches.duration_ns[launch];
+    }
+    const Label label = gpu.work[i] == GpuWork::memcpy ? Label::copying : Label::computing;
+    under(label).add(gpu.start[i].ns, gpu.start[i].ns + gpu.duration_ns[i], launched_ns);
+  }
+  for (size_t c = 0; c < trace.calls.size(); ++c) {
+    const CollectiveCall& call = trace.calls[c];
+    const int64_t launched_ns = call.launched ? call.launch_start.ns + call.launch_duration_ns : INT64_MIN;
+    const int64_t middle = call.start.ns + waits[c];
+    under(Label::waiting).add(call.start.ns, middle, launched_ns);
+    under(Label::transfer).add(middle, call.end().ns, launched_ns);
+  }
+  return spans;
+}
+
+// By time; made of runs that nearly are in order.
+std::vector<Edge> edges_of(const RankTrace& trace, const std::vector<int64_t>& waits) {
+  std::vector<Edge> edges;
+  edges.reserve(2 * (trace.gpu.size() + 2 * trace.calls.size()));
+  for (const Spans& spans : spans_of(trace, waits)) {
+    for (size_t i = 0; i < spans.begin.size(); ++i) {
+      edges.push_back({spans.begin[i], 1, spans.label, spans.launched_ns[i]});
+    }
+    for (const int64_t end : spans.end) edges.push_back({end, -1, spans.label, INT64_MIN});
+  }
+  sort_runs(edges, [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
+  return edges;
+}
+
+std::optional<Label> label_of(const std::array<int32_t, 4>& running) {
+  for (const Label label : {Label::computing, Label::copying, Label::transfer, Label::waiting}) {
+    if (running[static_cast<size_t>(label)] > 0) return label;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+GpuLabels::GpuLabels(const RankTrace& trace, const std::vector<int64_t>& waits) {
+  const std::vector<Edge> edges = edges_of(trace, waits);
+  std::array<int32_t, 4> running{};
+  for (size_t i = 0; i < edges.size();) {
+    const int64_t now = edges[i].ns;
+    const std::optional<Label> was = label_of(running);
+    int64_t launched_ns = INT64_MIN;
+    for (; i < edges.size() && edges[i].ns == now; ++i) {
+      running[static_cast<size_t>(edges[i].label)] += edges[i].change;
+      launched_ns = std::max(launched_ns, edges[i].launched_ns);
+    }
+    // An idle span is told apart by the launch of what ends it.
+    if (!was && !begin_.empty() && launched_ns > begin_.back()) {
+      label_.back() = Label::host;
+      if (launched_ns < now - kLaunchDelay_ns) add_span(launched_ns, Label::idle);
+    }
+    const std::optional<Label> is = label_of(running);
+    if (is != was || begin_.empty()) add_span(now, is.value_or(Label::idle));
+  }
+}
+
+// Ends the last span where this one begins.
+void GpuLabels::add_span(int64_t begin, Label label) {
+  LabelTimes times{};
+  if (!begin_.empty()) {
+    times = before_.back();
+    times[static_cast<size_t>(label_.back())] += begin - begin_.back();
+  }
+  begin_.push_back(begin);
+  label_.push_back(label);
+  before_.push_back(times);
+}
+
+LabelTimes GpuLabels::up_to(int64_t ns) const {
+  LabelTimes times{};
+  if (begin_.empty() || ns <= begin_.front()) {
+    times[static_cast<size_t>(Label::idle)] = begin_.empty() ? ns : ns - begin_.front();
+    return times;
+  }
+  const auto after = std::upper_bound(begin_.begin(), begin_.end(), ns);
+  const auto i = static_cast<size_t>(after - begin_.begin()) - 1;
+  times = before_[i];
+  times[static_cast<size_t>(label_[i])] += ns - begin_[i];
+  return times;
+}
+
+LabelTimes GpuLabels::between(LocalNs from, LocalNs to) const {
+  LabelTimes times{};
+  if (to <= from) return times;
+  const LabelTimes high = up_to(to.ns), low = up_to(from.ns);
+  for (size_t i = 0; i < kLabels; ++i) times[i] = high[i] - low[i];
+  return times;
+}
+
+}  // namespace skewscope::blame

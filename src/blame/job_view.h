@@ -1,0 +1,35 @@
+// The rooms of a job, and the way from a call back to its instance.
+#pragma once
+
+#include <vector>
+
+#include "skewscope/model/clock_model.h"
+#include "skewscope/model/decomposition.h"
+
+namespace skewscope::blame {
+
+struct JobView {
+  const JobTrace& job;
+  const InstanceTable& table;
+  const ClockModel& clocks;
+  const Decomposition& d;
+  std::vector<std::vector<int32_t>> row_of_call;  // per trace and call: row of table.members; -1: unmatched
+  std::vector<int32_t> instance_of_row;           // per row of table.members
+
+  JobView(const JobTrace& job, const InstanceTable& table, const ClockModel& clocks, const Decomposition& d);
+
+  const CollectiveInstance& instance(size_t id) const { return table.instances[id]; }
+  const CallRef& ref(size_t row) const { return table.members[row]; }
+  const CollectiveCall& call(size_t row) const {
+    return job[table.members[row].trace].calls[static_cast<size_t>(table.members[row].call)];
+  }
+  JobNs start(size_t row) const { return clocks.to_job(table.members[row].trace, call(row).start); }
+  // Row of the member of `id` that is `trace`'s; -1: it is none.
+  int64_t row_of(size_t id, TraceIndex trace) const;
+};
+
+// `total` in whole numbers in proportion to the weights, which are not negative and not all 0; what does not divide
+// goes to the largest. Sums to `total` exactly.
+std::vector<int64_t> apportion(int64_t total, const std::vector<double>& weights);
+
+}  // namespace skewscope::blame

@@ -1,0 +1,122 @@
+#include "lateness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace skewscope::blame {
+namespace {
+
+struct KernelUse {
+  int64_t rows = 0, ns = 0;
+};
+using KernelUses = std::unordered_map<StringId, KernelUse>;
+
+// Computing rows that start within the rank's own part of the span.
+KernelUses kernels_of(const RankTrace& trace, const Span& span) {
+  const GpuEvents& gpu = trace.gpu;
+  const auto begin = std::lower_bound(gpu.start.begin(), gpu.start.end(), span.from) - gpu.start.begin();
+  KernelUses uses;
+  for (auto i = static_cast<size_t>(begin); i < gpu.size() && gpu.start[i] < span.fork; ++i) {
+    if (gpu.work[i] == GpuWork::communication || gpu.work[i] == GpuWork::memcpy) continue;
+    KernelUse& use = uses[gpu.name[i]];
+    ++use.rows;
+    use.ns += gpu.duration_ns[i];
+  }
+  return uses;
+}
+
+double mean_ns(const KernelUse& use) { return static_cast<double>(use.ns) / static_cast<double>(use.rows); }
+
+// Time of kernels that one ran and the other did not, or not as often.
+int64_t surplus_ns(const KernelUses& late, const KernelUses& peer) {
+  double surplus = 0;
+  for (const auto& [name, use] : late) {
+    const auto other = peer.find(name);
+    const int64_t rows = other == peer.end() ? 0 : other->second.rows;
+    if (use.rows > rows) surplus += mean_ns(use) * static_cast<double>(use.rows - rows);
+  }
+  for (const auto& [name, use] : peer) {
+    const auto other = late.find(name);
+    const int64_t rows = other == late.end() ? 0 : other->second.rows;
+    if (use.rows > rows) surplus -= mean_ns(use) * static_cast<double>(use.rows - rows);
+  }
+  return std::llround(surplus);
+}
+
+Lateness difference(const MemberBooks& books, size_t row, size_t peer) {
+  Lateness lateness;
+  lateness.peer = peer;
+  for (size_t i = 0; i < kLabels; ++i) lateness.by_label[i] = books.times[row][i] - books.times[peer][i];
+  lateness.ns = length_of(lateness.by_label);
+  return lateness;
+}
+
+}  // namespace
+
+std::vector<size_t> by_arrival(const JobView& view, size_t id) {
+  const CollectiveInstance& i = view.instance(id);
+  std::vector<std::pair<JobNs, size_t>> arrivals;
+  for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
+    arrivals.emplace_back(view.start(row), row);
+  }
+  std::sort(arrivals.begin(), arrivals.end());
+  std::vector<size_t> order;
+  for (const auto& [start, row] : arrivals) order.push_back(row);
+  return order;
+}
+
+std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& books, const std::vector<size_t>& order,
+                                    size_t place) {
+  const size_t row = order[place];
+  if (order.size() < 2 || books.since[static_cast<size_t>(plan.view.instance_of_row[row])] < 0) return std::nullopt;
+  std::vector<size_t> others, alike;
+  for (const size_t other : order) {
+    if (other == row) continue;
+    others.push_back(other);
+    if (plan.place_of_row[row] >= 0 && plan.place_of_row[other] == plan.place_of_row[row]) alike.push_back(other);
+  }
+  for (const std::vector<size_t>* peers : {&alike, &others}) {
+    if (peers->empty()) continue;
+    const Lateness against_middle = difference(books, row, (*peers)[(peers->size() - 1) / 2]);
+    if (against_middle.ns > 0) return against_middle;
+  }
+  const Lateness against_first = difference(books, row, order.front());
+  if (place > 0 && against_first.ns > 0) return against_first;
+  return std::nullopt;
+}
+
+size_t compared_with(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness) {
+  const bool alike = plan.place_of_row[row] >= 0 && plan.place_of_row[row] == plan.place_of_row[lateness.peer];
+  return alike || books.usual[row] < 0 ? lateness.peer : static_cast<size_t>(books.usual[row]);
+}
+
+CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness) {
+  const JobView& view = plan.view;
+  const size_t other_row = compared_with(plan, books, row, lateness);
+  const Lateness own = difference(books, row, other_row);
+  const auto of = [&](Label label) { return own.by_label[static_cast<size_t>(label)]; };
+  const RankTrace &late = view.job[view.ref(row).trace], &peer = view.job[view.ref(other_row).trace];
+  CauseBook book{};
+  const auto set = [&](LateCause cause, int64_t ns) { book[static_cast<size_t>(cause)] = ns; };
+  if (late.gpu.size() == 0 || peer.gpu.size() == 0) {
+    set(LateCause::wait_elsewhere, of(Label::waiting));
+    set(LateCause::transfer_elsewhere, of(Label::transfer));
+    set(LateCause::unknown, own.ns - of(Label::waiting) - of(Label::transfer));
+    set(LateCause::program, lateness.ns - own.ns);
+    return book;
+  }
+  const int64_t other =
+      surplus_ns(kernels_of(late, span_of(plan, books, row)), kernels_of(peer, span_of(plan, books, other_row)));
+  set(LateCause::program, lateness.ns - own.ns);
+  set(LateCause::other_kernels, other);
+  set(LateCause::slower_kernels, of(Label::computing) - other);
+  set(LateCause::copies, of(Label::copying));
+  set(LateCause::transfer_elsewhere, of(Label::transfer));
+  set(LateCause::wait_elsewhere, of(Label::waiting));
+  set(LateCause::host, of(Label::host));
+  set(LateCause::idle, of(Label::idle));
+  return book;
+}
+
+}  // namespace skewscope::blame

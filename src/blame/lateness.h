@@ -1,0 +1,36 @@
+// By what a member of a collective was later than a peer: the difference of what their GPUs did since all members last
+// left a collective together.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "member_books.h"
+#include "skewscope/model/blame.h"
+
+namespace skewscope::blame {
+
+// Rows of an instance's members by arrival on the common clock, earliest first.
+std::vector<size_t> by_arrival(const JobView& view, size_t id);
+
+struct Lateness {
+  int64_t ns = 0;       // longer span: > 0
+  LabelTimes by_label;  // differences, sum to ns
+  size_t peer = 0;      // row compared with
+};
+
+// Against the member in the middle of those that run the same program; for one that is not later than that, of all
+// others; else against the first to arrive. nullopt: no earlier collective, or not later than anybody.
+std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& books, const std::vector<size_t>& order,
+                                    size_t place);
+
+// Whose time tells what a late member did that is not the program's: its peer, where that runs the same program, else
+// the usual row of its place in the program (other stages of a pipeline do other things).
+size_t compared_with(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness);
+
+// The same with computing told apart: kernels of equal name in equal number that took longer, against kernels that the
+// peer did not run as often: for each name the surplus of rows times their mean duration; the rest is slower. What is
+// late but not later than the usual row is the program's. Sums to the lateness.
+CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness);
+
+}  // namespace skewscope::blame

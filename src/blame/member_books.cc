@@ -1,0 +1,177 @@
+#include "member_books.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "collectives/synchronization.h"
+
+namespace skewscope::blame {
+namespace {
+
+constexpr size_t kMostKept = 8;  // latest collectives of each communicator that are looked at
+
+bool holds_all(const JobView& view, size_t earlier, size_t id) {
+  const CollectiveInstance &a = view.instance(earlier), &b = view.instance(id);
+  if (a.communicator == b.communicator && a.member_count == b.member_count && a.complete) return true;
+  const auto begin = view.table.members.begin();
+  return a.member_count >= b.member_count &&
+         std::includes(begin + a.first_member, begin + a.first_member + a.member_count, begin + b.first_member,
+                       begin + b.first_member + b.member_count,
+                       [](const CallRef& x, const CallRef& y) { return x.trace < y.trace; });
+}
+
+bool ended_before(const JobView& view, size_t earlier, size_t id) {
+  const CollectiveInstance& i = view.instance(id);
+  for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
+    const int64_t other = view.row_of(earlier, view.ref(row).trace);
+    if (other < 0 || view.call(static_cast<size_t>(other)).end() > view.call(row).start) return false;
+  }
+  return true;
+}
+
+// The latest collectives of each communicator that a trace took part in, in two kinds.
+class Latest {
+ public:
+  void add(const CollectiveInstance& instance, int32_t id, bool blocking) {
+    for (const bool kind : {true, false}) {
+      if (kind && !blocking) continue;
+      std::vector<int32_t>& ids = by_communicator_[kind][instance.communicator];
+      if (ids.size() == kMostKept) ids.erase(ids.begin());
+      ids.push_back(id);
+    }
+  }
+
+  // The one that ended last of those that hold all members of `id` and had ended; blocking ones before others.
+  int32_t shared_before(const JobView& view, size_t id) const {
+    for (const bool kind : {true, false}) {
+      int32_t best = -1;
+      for (const auto& [communicator, ids] : by_communicator_[kind]) {
+        const auto fits = [&](int32_t earlier) {
+          return view.instance(static_cast<size_t>(earlier)).session == view.instance(id).session &&
+                 holds_all(view, static_cast<size_t>(earlier), id) &&
+                 ended_before(view, static_cast<size_t>(earlier), id);
+        };
+        const auto found = std::find_if(ids.rbegin(), ids.rend(), fits);
+        if (found != ids.rend() && (best < 0 || later(view, *found, best))) best = *found;
+      }
+      if (best >= 0) return best;
+    }
+    return -1;
+  }
+
+ private:
+  static bool later(const JobView& view, int32_t a, int32_t b) {
+    return view.d.instances[static_cast<size_t>(a)].last_arrival >
+           view.d.instances[static_cast<size_t>(b)].last_arrival;
+  }
+  std::array<std::map<CommunicatorId, std::vector<int32_t>>, 2> by_communicator_;
+};
+
+// Fills `since` for the instances whose first member is `trace`.
+void find_since(const JobView& view, size_t trace, const std::vector<bool>& blocking, std::vector<int32_t>& since) {
+  Latest latest;
+  for (const int32_t row : view.row_of_call[trace]) {
+    if (row < 0) continue;
+    const int32_t id = view.instance_of_row[static_cast<size_t>(row)];
+    const CollectiveInstance& instance = view.instance(static_cast<size_t>(id));
+    if (instance.first_member == static_cast<uint32_t>(row)) {
+      since[static_cast<size_t>(id)] = latest.shared_before(view, static_cast<size_t>(id));
+    }
+    if (ends_together(instance.kind)) latest.add(instance, id, blocking[static_cast<size_t>(id)]);
+  }
+}
+
+// The first part of each call of a trace that was waiting.
+std::vector<int64_t> waits_of(const JobView& view, size_t trace) {
+  std::vector<int64_t> waits(view.job.traces[trace].calls.size(), 0);
+  for (size_t c = 0; c < waits.size(); ++c) {
+    const int32_t row = view.row_of_call[trace][c];
+    if (row >= 0) waits[c] = view.d.members[static_cast<size_t>(row)].wait_ns;
+  }
+  return waits;
+}
+
+// From the fork of a call to its start: its stream was busy with the call in front of it, then it waited for its
+// launch.
+void add_delay(const RankTrace& trace, const std::vector<int64_t>& waits, const RankLine& line, const Fork& fork,
+               LabelTimes& times) {
+  const auto add = [&](Label label, int64_t ns) { times[static_cast<size_t>(label)] += std::max<int64_t>(0, ns); };
+  const CollectiveCall& call = trace.calls[static_cast<size_t>(fork.call)];
+  int64_t at = fork.at.ns;
+  if (fork.before >= 0) {
+    const auto before = static_cast<size_t>(line.forks[static_cast<size_t>(fork.before)].call);
+    const int64_t end = std::min(trace.calls[before].end().ns, call.start.ns);
+    const int64_t middle = std::min(trace.calls[before].start.ns + waits[before], end);
+    add(Label::waiting, middle - at);
+    at = std::max(at, middle);
+    add(Label::transfer, end - at);
+    at = std::max(at, end);
+  }
+  const int64_t launched = call.launched ? call.launch_start.ns + call.launch_duration_ns : INT64_MIN;
+  const int64_t host_until = launched >= call.start.ns - kLaunchDelay_ns ? call.start.ns : launched;
+  if (launched > at) {
+    add(Label::host, host_until - at);
+    at = std::max(at, host_until);
+  }
+  add(Label::idle, call.start.ns - at);
+}
+
+void set_usual(const ReplayPlan& plan, const Place& place, MemberBooks& books) {
+  std::vector<std::pair<int64_t, int32_t>> lengths;
+  for (const int32_t row : place.rows) {
+    const auto id = static_cast<size_t>(plan.view.instance_of_row[static_cast<size_t>(row)]);
+    if (books.since[id] >= 0) lengths.emplace_back(length_of(books.times[static_cast<size_t>(row)]), row);
+  }
+  if (lengths.size() < 2) return;
+  const auto middle = lengths.begin() + static_cast<ptrdiff_t>((lengths.size() - 1) / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  for (const auto& [length, row] : lengths) books.usual[static_cast<size_t>(row)] = middle->second;
+}
+
+}  // namespace
+
+int64_t length_of(const LabelTimes& times) {
+  int64_t sum = 0;
+  for (const int64_t ns : times) sum += ns;
+  return sum;
+}
+
+Span span_of(const ReplayPlan& plan, const MemberBooks& books, size_t row) {
+  const JobView& view = plan.view;
+  const TraceIndex trace = view.ref(row).trace;
+  const int32_t since = books.since[static_cast<size_t>(view.instance_of_row[row])];
+  const auto earlier = static_cast<size_t>(view.row_of(static_cast<size_t>(since), trace));
+  const LocalNs from = view.call(earlier).end();
+  const Fork& fork = plan.lines[trace.index()].forks[static_cast<size_t>(plan.fork_of_row[row])];
+  return {from, std::max(from, fork.at), view.call(row).start};
+}
+
+MemberBooks member_books(const ReplayPlan& plan) {
+  const JobView& view = plan.view;
+  const std::vector<bool> blocking = blocking_instances(plan);
+  MemberBooks books;
+  books.since.assign(view.table.instances.size(), -1);
+  books.times.resize(view.table.members.size());
+  tbb::parallel_for(size_t{0}, view.job.traces.size(), [&](size_t t) { find_since(view, t, blocking, books.since); });
+  tbb::parallel_for(size_t{0}, view.job.traces.size(), [&](size_t t) {
+    const std::vector<int64_t> waits = waits_of(view, t);
+    const GpuLabels labels(view.job.traces[t], waits);
+    for (const int32_t row : view.row_of_call[t]) {
+      if (row < 0 || books.since[static_cast<size_t>(view.instance_of_row[static_cast<size_t>(row)])] < 0) continue;
+      const Span span = span_of(plan, books, static_cast<size_t>(row));
+      LabelTimes& times = books.times[static_cast<size_t>(row)];
+      times = labels.between(span.from, span.fork);
+      Fork fork = plan.lines[t].forks[static_cast<size_t>(plan.fork_of_row[static_cast<size_t>(row)])];
+      fork.at = span.fork;
+      add_delay(view.job.traces[t], waits, plan.lines[t], fork, times);
+    }
+  });
+  books.usual.assign(view.table.members.size(), -1);
+  tbb::parallel_for(size_t{0}, plan.places.size(), [&](size_t p) { set_usual(plan, plan.places[p], books); });
+  return books;
+}
+
+}  // namespace skewscope::blame

@@ -1,0 +1,37 @@
+// Per member of each collective: what its GPU did since all members last left a collective together.
+//
+// Whoever leaves one collective together and arrives at the next one at different times did something different in
+// between: the labels of these spans, one per member, sum to their lengths exactly, and differences of the lengths are
+// the lateness up to the scatter of the ends. No clock is needed. The earlier collective is the latest one that holds
+// all members, needs all of them to finish, and had ended at each of them before it came here; and their computation
+// must have stood still for it: behind one that ran beside computation the members are not at the same place of their
+// programs. Only where there is no such one any will do. A span has two parts. Up to the call's fork (rank_line.h) it
+// is the rank's own line, under the labels of its GPU. From there to the call's start the call waited for its stream,
+// which is transfer or waiting of the call in front of it, and then for its launch. Cost: one sort per trace, O(log n)
+// per member.
+#pragma once
+
+#include "gpu_labels.h"
+#include "replay.h"
+
+namespace skewscope::blame {
+
+struct MemberBooks {
+  std::vector<int32_t> since;     // per instance: the earlier one; -1: none in the window
+  std::vector<LabelTimes> times;  // per row of InstanceTable::members; all 0 where there is none
+  // Per row: the one with the middle length at the same place of the same program; -1: there is none.
+  std::vector<int32_t> usual;
+};
+
+// Sum of the labels.
+int64_t length_of(const LabelTimes& times);
+
+MemberBooks member_books(const ReplayPlan& plan);
+
+// The span of a member between the earlier collective and this one, on its own clock.
+struct Span {
+  LocalNs from, fork, to;
+};
+Span span_of(const ReplayPlan& plan, const MemberBooks& books, size_t row);
+
+}  // namespace skewscope::blame

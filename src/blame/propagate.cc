@@ -1,0 +1,199 @@
+#include "propagate.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "collectives/synchronization.h"
+
+namespace skewscope::blame {
+namespace {
+
+struct Pass {
+  const ReplayPlan& plan;
+  const JobView& view;
+  const MemberBooks& books;
+  Blame& blame;
+  std::vector<size_t> order;     // instances, latest arrival first
+  std::vector<size_t> place_of;  // in `order`, by instance
+  std::vector<int64_t> charged;  // per member row: the direct charge and what moved here
+  std::vector<int64_t> pending;  // per member row: what moved to the waits of this member
+
+  void settle(size_t id);
+  void hand_on(size_t id, const std::vector<size_t>& arrivals);
+  void split(size_t id, const std::vector<size_t>& arrivals, size_t place);
+  int64_t move_to_waits(size_t id, size_t row, int64_t ns);
+  void keep(size_t row, const Lateness& lateness, int64_t ns);
+};
+
+// How much of the waits in each gap falls to each member: those still awaited share it equally.
+std::vector<double> shares_of_awaited(const Pass& pass, const std::vector<size_t>& arrivals) {
+  std::vector<double> rate(arrivals.size(), 0);
+  const auto start = [&](size_t place) { return static_cast<double>(pass.view.start(arrivals[place]).ns); };
+  const size_t last = arrivals.size() - 1;
+  std::vector<double> shares(arrivals.size(), 0);
+  double waiting = 0, each = 0;
+  for (size_t g = 0; g < arrivals.size(); ++g) {
+    if (g > 0) each += waiting * (start(g) - start(g - 1)) / static_cast<double>(arrivals.size() - g);
+    shares[g] = each;
+    const double wait = start(last) - start(g);
+    if (pass.pending[arrivals[g]] > 0 && wait > 0) waiting += static_cast<double>(pass.pending[arrivals[g]]) / wait;
+  }
+  return shares;
+}
+
+// Blame that was moved to members' waits goes to those they waited for.
+void Pass::hand_on(size_t id, const std::vector<size_t>& arrivals) {
+  int64_t total = 0;
+  for (const size_t row : arrivals) total += pending[row];
+  if (total == 0) return;
+  std::vector<double> shares(arrivals.size(), 0);
+  if (dependency_of(view.instance(id).kind) == Dependency::everyone) {
+    shares = shares_of_awaited(*this, arrivals);
+  } else {
+    for (size_t k = 0; k < arrivals.size(); ++k) shares[k] = static_cast<double>(view.d.caused_ns[arrivals[k]]);
+  }
+  const bool nobody = std::all_of(shares.begin(), shares.end(), [](double share) { return share <= 0; });
+  if (nobody) {
+    for (const size_t row : arrivals) charged[row] += pending[row];
+    return;
+  }
+  const std::vector<int64_t> parts = apportion(total, shares);
+  for (size_t k = 0; k < arrivals.size(); ++k) charged[arrivals[k]] += parts[k];
+}
+
+// Moves up to `ns` to the collectives in which the member waited since; returns what was moved.
+int64_t Pass::move_to_waits(size_t id, size_t row, int64_t ns) {
+  const Span span = span_of(plan, books, row);
+  const CallRef& ref = view.ref(row);
+  const RankTrace& trace = view.job[ref.trace];
+  std::vector<size_t> rows;
+  std::vector<double> waits;
+  for (int32_t c = ref.call - 1; c >= 0; --c) {
+    const CollectiveCall& call = trace.calls[static_cast<size_t>(c)];
+    if (call.start < span.from) break;
+    const int32_t earlier = view.row_of_call[ref.trace.index()][static_cast<size_t>(c)];
+    if (earlier < 0 || call.end() > span.to) continue;
+    const auto other = static_cast<size_t>(earlier);
+    const int64_t wait = view.d.members[other].exposed_wait_ns;
+    if (wait <= 0 || place_of[static_cast<size_t>(view.instance_of_row[other])] <= place_of[id]) continue;
+    rows.push_back(other);
+    waits.push_back(static_cast<double>(wait));
+  }
+  if (rows.empty()) return 0;
+  const std::vector<int64_t> parts = apportion(ns, waits);
+  for (size_t k = 0; k < rows.size(); ++k) pending[rows[k]] += parts[k];
+  return ns;
+}
+
+// What stays with the member, by what made it later than a rank of the same program; what such a rank spends, too, is
+// the program's. Waiting elsewhere counts only where nothing else does.
+void Pass::keep(size_t row, const Lateness& lateness, int64_t ns) {
+  constexpr LateCause kCauses[kLabels] = {LateCause::slower_kernels, LateCause::copies, LateCause::transfer_elsewhere,
+                                          LateCause::wait_elsewhere, LateCause::host,   LateCause::idle};
+  const size_t other = compared_with(plan, books, row, lateness);
+  const auto waited = static_cast<double>(lateness.by_label[static_cast<size_t>(Label::waiting)]);
+  double program = static_cast<double>(lateness.ns) - std::max(0.0, waited);
+  std::vector<double> weights(kLabels + 1, 0);
+  for (size_t i = 0; i < kLabels; ++i) {
+    if (kCauses[i] == LateCause::wait_elsewhere) continue;
+    weights[i] = std::max<double>(0, static_cast<double>(books.times[row][i] - books.times[other][i]));
+    program -= weights[i];
+  }
+  if (other != lateness.peer) weights[kLabels] = std::max(0.0, program);
+  if (std::all_of(weights.begin(), weights.end(), [](double w) { return w <= 0; })) {
+    weights[static_cast<size_t>(Label::waiting)] = 1;
+  }
+  const bool blind = view.job[view.ref(row).trace].gpu.size() == 0;
+  const std::vector<int64_t> parts = apportion(ns, weights);
+  CauseBook& book = blame.traces[view.ref(row).trace.index()].origin_by_cause;
+  for (size_t i = 0; i < kLabels; ++i) {
+    const bool local = kCauses[i] == LateCause::host || kCauses[i] == LateCause::idle;
+    book[static_cast<size_t>(blind && local ? LateCause::unknown : kCauses[i])] += parts[i];
+  }
+  book[static_cast<size_t>(LateCause::program)] += parts[kLabels];
+}
+
+void Pass::split(size_t id, const std::vector<size_t>& arrivals, size_t place) {
+  const size_t row = arrivals[place];
+  const int64_t ns = charged[row];
+  TraceBlame& own = blame.traces[view.ref(row).trace.index()];
+  const std::optional<Lateness> lateness = lateness_of(plan, books, arrivals, place);
+  if (!lateness) {
+    own.origin_by_cause[static_cast<size_t>(LateCause::unknown)] += ns;
+    return;
+  }
+  const auto waited = static_cast<double>(lateness->by_label[static_cast<size_t>(Label::waiting)]);
+  const double share = std::clamp(waited / static_cast<double>(lateness->ns), 0.0, 1.0);
+  const int64_t movable = std::llround(static_cast<double>(ns) * share);
+  const int64_t moved = movable > 0 ? move_to_waits(id, row, movable) : 0;
+  if (ns > moved) keep(row, *lateness, ns - moved);
+}
+
+void Pass::settle(size_t id) {
+  if (view.d.instances[id].reason != SplitReason::split) return;
+  const std::vector<size_t> arrivals = by_arrival(view, id);
+  hand_on(id, arrivals);
+  for (size_t place = 0; place < arrivals.size(); ++place) {
+    if (charged[arrivals[place]] > 0) split(id, arrivals, place);
+  }
+}
+
+// Books of the instances that a trace was last in.
+void add_lateness(const ReplayPlan& plan, const MemberBooks& books, Blame& blame) {
+  const JobView& view = plan.view;
+  std::vector<CauseBook> of_instance(view.table.instances.size());
+  tbb::parallel_for(size_t{0}, of_instance.size(), [&](size_t id) {
+    const TraceIndex last = view.d.instances[id].last;
+    if (!last.known()) return;
+    const std::vector<size_t> arrivals = by_arrival(view, id);
+    const auto place =
+        std::find_if(arrivals.begin(), arrivals.end(), [&](size_t r) { return view.ref(r).trace == last; });
+    const auto lateness = lateness_of(plan, books, arrivals, static_cast<size_t>(place - arrivals.begin()));
+    if (lateness) of_instance[id] = cause_book(plan, books, *place, *lateness);
+  });
+  for (size_t id = 0; id < of_instance.size(); ++id) {
+    const TraceIndex last = view.d.instances[id].last;
+    if (!last.known()) continue;
+    for (size_t i = 0; i < kLateCauses; ++i) blame.traces[last.index()].lateness_by_cause[i] += of_instance[id][i];
+  }
+}
+
+// Computing was kept as one; it is divided as in the instances the trace was last in.
+void divide_computing(TraceBlame& own) {
+  int64_t& slower = own.origin_by_cause[static_cast<size_t>(LateCause::slower_kernels)];
+  const auto of = [&](LateCause cause) {
+    return std::max<double>(0, static_cast<double>(own.lateness_by_cause[static_cast<size_t>(cause)]));
+  };
+  const double a = of(LateCause::slower_kernels), b = of(LateCause::other_kernels);
+  if (a + b <= 0) return;
+  const std::vector<int64_t> parts = apportion(slower, {a, b});
+  slower = parts[0];
+  own.origin_by_cause[static_cast<size_t>(LateCause::other_kernels)] = parts[1];
+}
+
+}  // namespace
+
+void propagate(const ReplayPlan& plan, const MemberBooks& books, Blame& blame) {
+  const JobView& view = plan.view;
+  const size_t instances = view.table.instances.size();
+  Pass pass{plan, view, books, blame, std::vector<size_t>(instances), std::vector<size_t>(instances), view.d.caused_ns,
+            {}};
+  pass.pending.assign(view.table.members.size(), 0);
+  for (size_t id = 0; id < instances; ++id) pass.order[id] = id;
+  std::stable_sort(pass.order.begin(), pass.order.end(), [&](size_t a, size_t b) {
+    return view.d.instances[a].last_arrival > view.d.instances[b].last_arrival;
+  });
+  for (size_t place = 0; place < instances; ++place) pass.place_of[pass.order[place]] = place;
+  for (const size_t id : pass.order) pass.settle(id);
+  add_lateness(plan, books, blame);
+  for (size_t t = 0; t < blame.traces.size(); ++t) {
+    TraceBlame& own = blame.traces[t];
+    divide_computing(own);
+    own.direct_ns = view.d.traces[t].delay_caused_ns;
+    for (const int64_t ns : own.origin_by_cause) own.origin_ns += ns;
+  }
+}
+
+}  // namespace skewscope::blame

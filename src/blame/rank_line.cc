@@ -1,0 +1,193 @@
+#include "rank_line.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+
+#include "skewscope/base/sort_runs.h"
+
+namespace skewscope::blame {
+namespace {
+
+constexpr int32_t kLastLaunched = 16;
+constexpr int64_t kEventDelay_ns = 20'000;  // what it takes at most to go on behind an event
+
+struct Interval {
+  int64_t begin, end;
+};
+
+// Rows that compute or copy, put together where they touch; local clock.
+std::vector<Interval> busy_of(const GpuEvents& gpu) {
+  std::vector<Interval> busy;
+  for (size_t i = 0; i < gpu.size(); ++i) {
+    if (gpu.work[i] == GpuWork::communication || gpu.duration_ns[i] == 0) continue;
+    const int64_t begin = gpu.start[i].ns, end = begin + gpu.duration_ns[i];
+    if (!busy.empty() && begin <= busy.back().end) {
+      busy.back().end = std::max(busy.back().end, end);
+    } else {
+      busy.push_back({begin, end});
+    }
+  }
+  return busy;
+}
+
+// Ends of rows by when they were launched.
+struct Launched {
+  int64_t launch, end;
+};
+
+std::vector<Launched> launched_of(const RankTrace& trace) {
+  std::vector<Launched> rows;
+  const GpuEvents& gpu = trace.gpu;
+  for (size_t i = 0; i < gpu.size(); ++i) {
+    if (gpu.work[i] == GpuWork::communication || gpu.launch[i] < 0) continue;
+    const auto launch = static_cast<size_t>(gpu.launch[i]);
+    rows.push_back({trace.launches.start[launch].ns, gpu.start[i].ns + gpu.duration_ns[i]});
+  }
+  sort_runs(rows, [](const Launched& a, const Launched& b) { return a.launch < b.launch; });
+  return rows;
+}
+
+class LineBuilder {
+ public:
+  LineBuilder(const JobView& view, TraceIndex trace)
+      : view_(view), index_(trace), trace_(view.job[trace]), busy_(busy_of(trace_.gpu)) {}
+
+  RankLine build() {
+    add_forks();
+    add_joins();
+    set_window();
+    add_work();
+    return std::move(line_);
+  }
+
+ private:
+  int64_t common(int64_t local_ns) const { return view_.clocks.to_job(index_, LocalNs{local_ns}).ns; }
+
+  void add_forks() {
+    const std::vector<CollectiveCall>& calls = trace_.calls;
+    std::vector<int32_t> order(calls.size());
+    for (size_t c = 0; c < order.size(); ++c) order[c] = static_cast<int32_t>(c);
+    const auto launch = [&](int32_t c) { return calls[static_cast<size_t>(c)].launch_start; };
+    sort_runs(order, [&](int32_t a, int32_t b) { return launch(a) < launch(b); });
+    const std::vector<Launched> rows = launched_of(trace_);
+    std::map<int32_t, int32_t> last_on_stream;
+    size_t next = 0;
+    int64_t work_end = INT64_MIN;  // of the rows launched so far that had ended when the call began
+    std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running;  // ends of those that had not
+    int64_t at = INT64_MIN;
+    for (const int32_t c : order) {
+      const CollectiveCall& call = calls[static_cast<size_t>(c)];
+      for (; next < rows.size() && rows[next].launch < call.launch_start.ns; ++next) running.push(rows[next].end);
+      for (; !running.empty() && running.top() <= call.start.ns; running.pop()) work_end = running.top();
+      at = std::max(at, trace_.gpu.size() == 0 || work_end == INT64_MIN ? call.start.ns : work_end);
+      Fork fork;
+      fork.call = c;
+      fork.row = view_.row_of_call[index_.index()][static_cast<size_t>(c)];
+      fork.at = LocalNs{std::min(at, call.start.ns)};
+      fork.at_ns = common(at);
+      fork.duration_ns = call.duration_ns;
+      fork.before = waited_for(call, at, last_on_stream);
+      const int64_t ready = fork.before < 0 ? at : std::max(at, end_of(fork.before));
+      last_on_stream[call.stream] = static_cast<int32_t>(line_.forks.size());
+      fork.delay_ns = std::max<int64_t>(0, call.start.ns - ready);
+      line_.forks.push_back(fork);
+    }
+  }
+
+  int64_t end_of(int32_t fork) const {
+    return trace_.calls[static_cast<size_t>(line_.forks[static_cast<size_t>(fork)].call)].end().ns;
+  }
+
+  // The fork of the call that a call forked at `at` waited for last: the one in front of it on its stream, or one of
+  // the last launched before it that ended just before it began. -1: none.
+  int32_t waited_for(const CollectiveCall& call, int64_t at, const std::map<int32_t, int32_t>& last_on_stream) const {
+    const auto on_stream = last_on_stream.find(call.stream);
+    int32_t best = on_stream == last_on_stream.end() ? -1 : on_stream->second;
+    const auto forks = static_cast<int32_t>(line_.forks.size());
+    for (int32_t fork = std::max(0, forks - kLastLaunched); fork < forks; ++fork) {
+      const int64_t end = end_of(fork);
+      const bool just_before = end > at && end <= call.start.ns && call.start.ns - end <= kEventDelay_ns;
+      if (just_before && (best < 0 || end > end_of(best))) best = fork;
+    }
+    return best;
+  }
+
+  struct End {
+    int64_t ns;
+    int32_t fork;
+  };
+
+  std::vector<End> ends_of_calls() const {
+    std::vector<End> ends;
+    for (size_t k = 0; k < line_.forks.size(); ++k) {
+      const CollectiveCall& call = trace_.calls[static_cast<size_t>(line_.forks[k].call)];
+      ends.push_back({call.end().ns, static_cast<int32_t>(k)});
+    }
+    sort_runs(ends, [](const End& a, const End& b) { return a.ns < b.ns; });
+    return ends;
+  }
+
+  void add_joins() {
+    const std::vector<End> ends = ends_of_calls();
+    if (trace_.gpu.size() == 0) {
+      for (const End& end : ends) {
+        const CollectiveCall& call = trace_.calls[static_cast<size_t>(line_.forks[static_cast<size_t>(end.fork)].call)];
+        line_.joins.push_back({common(call.start.ns), common(end.ns), end.fork});
+      }
+      return;
+    }
+    size_t next = 0;
+    for (size_t i = 0; i + 1 < busy_.size(); ++i) {
+      const Interval gap = {busy_[i].end, busy_[i + 1].begin};
+      const End* joined = nullptr;
+      for (; next < ends.size() && ends[next].ns <= gap.end; ++next) {
+        if (ends[next].ns > gap.begin) joined = &ends[next];
+      }
+      if (joined != nullptr) line_.joins.push_back({common(gap.begin), common(joined->ns), joined->fork});
+    }
+  }
+
+  void set_window() {
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    if (!busy_.empty()) {
+      first = busy_.front().begin;
+      last = busy_.back().end;
+    }
+    for (const CollectiveCall& call : trace_.calls) {
+      first = std::min(first, call.start.ns);
+      if (trace_.gpu.size() == 0) last = std::max(last, call.end().ns);
+    }
+    if (first == INT64_MAX) return;
+    line_.first_ns = common(first);
+    line_.last_ns = std::max(line_.first_ns, common(std::max(first, last)));
+  }
+
+  // Time on the line between neighbouring forks without the joins there.
+  void add_work() {
+    size_t next = 0;
+    int64_t at = line_.first_ns;
+    for (Fork& fork : line_.forks) {
+      fork.at_ns = std::max(fork.at_ns, at);
+      fork.work_ns = fork.at_ns - at;
+      for (; next < line_.joins.size() && line_.joins[next].from_ns < fork.at_ns; ++next) {
+        fork.work_ns -= std::min(line_.joins[next].end_ns, fork.at_ns) - std::max(line_.joins[next].from_ns, at);
+      }
+      fork.work_ns = std::max<int64_t>(0, fork.work_ns);
+      at = fork.at_ns;
+    }
+  }
+
+  const JobView& view_;
+  TraceIndex index_;
+  const RankTrace& trace_;
+  std::vector<Interval> busy_;
+  RankLine line_;
+};
+
+}  // namespace
+
+RankLine rank_line(const JobView& view, TraceIndex trace) { return LineBuilder(view, trace).build(); }
+
+}  // namespace skewscope::blame

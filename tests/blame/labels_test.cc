@@ -1,0 +1,66 @@
+// Every instant of a GPU has one label.
+#include <catch2/catch.hpp>
+
+#include "src/blame/gpu_labels.h"
+#include "tests/job_builder.h"
+
+using namespace skewscope;
+using namespace skewscope::blame;
+
+namespace {
+
+// Computing 0-10 us, copying 8-15, a collective 12-40 that waits until 30, idle, a kernel 60-70 launched at 56.
+GpuLabels some_labels() {
+  JobBuilder builder(1);
+  const CommunicatorId group = builder.communicator("g", {0});
+  builder.gpu_row(0, GpuWork::compute, 0, 10);
+  builder.gpu_row(0, GpuWork::memcpy, 8, 15);
+  builder.gpu_row(0, GpuWork::compute, 60, 70);
+  builder.call(0, group, 12, 40);
+  RankTrace& trace = builder.trace(0);
+  trace.launches.start = {LocalNs{52'000}};
+  trace.launches.duration_ns = {4'000};
+  trace.launches.thread = {1};
+  trace.gpu.launch.back() = 0;
+  return GpuLabels(trace, {18'000});
+}
+
+LabelTimes times(int64_t computing, int64_t copying, int64_t transfer, int64_t waiting, int64_t host, int64_t idle) {
+  return {computing, copying, transfer, waiting, host, idle};
+}
+
+}  // namespace
+
+TEST_CASE("computing hides copies, copies hide waiting, waiting comes before transfer") {
+  const GpuLabels labels = some_labels();
+  CHECK(labels.between(LocalNs{0}, LocalNs{40'000}) == times(10'000, 5'000, 10'000, 15'000, 0, 0));
+  CHECK(labels.between(LocalNs{9'000}, LocalNs{13'000}) == times(1'000, 3'000, 0, 0, 0, 0));
+}
+
+TEST_CASE("an idle span is the host's when the row that ends it was launched just before it started") {
+  CHECK(some_labels().between(LocalNs{40'000}, LocalNs{60'000}) == times(0, 0, 0, 0, 20'000, 0));
+}
+
+TEST_CASE("an idle span is the host's until the launch, and idle from there where the row started much later") {
+  JobBuilder builder(1);
+  builder.gpu_row(0, GpuWork::compute, 0, 10);
+  builder.gpu_row(0, GpuWork::compute, 100, 110);
+  RankTrace& trace = builder.trace(0);
+  trace.launches.start = {LocalNs{20'000}};
+  trace.launches.duration_ns = {10'000};
+  trace.launches.thread = {1};
+  trace.gpu.launch.back() = 0;
+  const GpuLabels labels(trace, {});
+  CHECK(labels.between(LocalNs{10'000}, LocalNs{100'000}) == times(0, 0, 0, 0, 20'000, 70'000));
+}
+
+TEST_CASE("labels of a span sum to its length, within the trace and beside it") {
+  const GpuLabels labels = some_labels();
+  for (const int64_t from : {-5'000, 0, 7'000, 39'000, 65'000, 90'000}) {
+    for (const int64_t length : {0, 1, 4'000, 33'333, 200'000}) {
+      int64_t sum = 0;
+      for (const int64_t ns : labels.between(LocalNs{from}, LocalNs{from + length})) sum += ns;
+      CHECK(sum == length);
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// The job again, with one thing changed.
+#include <catch2/catch.hpp>
+
+#include "small_job.h"
+
+using namespace skewscope;
+using namespace skewscope::test;
+
+TEST_CASE("unchanged, the replay takes as long as the job did") {
+  SmallJob job(4);
+  const CommunicatorId left = job.group({0, 1}), right = job.group({2, 3}), all = job.group({0, 1, 2, 3});
+  for (int step = 0; step < 4; ++step) {
+    for (int32_t r = 0; r < 4; ++r) job.work(r, 40 + 7 * r, "gemm", step == 2 && r == 3 ? 25 : 0);
+    job.meet(left, 6, true);
+    job.meet(right, 9);
+    for (int32_t r = 0; r < 4; ++r) job.work(r, 30);
+    job.meet(all, 4);
+  }
+  const Replay replay = job.done().blame.replay;
+  CHECK(replay.replayed_ns == replay.recorded_ns);
+}
+
+TEST_CASE("a rank that takes longer every step is given its peers' pace, and stands out") {
+  SmallJob job(4);
+  const CommunicatorId all = job.group({0, 1, 2, 3});
+  for (int step = 0; step < 5; ++step) {
+    for (int32_t r = 0; r < 4; ++r) job.work(r, r == 2 ? 150 : 100);
+    job.meet(all, 10);
+  }
+  const Blame blame = job.done().blame;
+  // 5 steps of 150 + 10 us; at the others' pace 5 of 100 + 10.
+  CHECK(blame.replay.recorded_ns == 800'000);
+  CHECK(blame.replay.balanced_ns == 550'000);
+  CHECK(blame.replay.no_transfer_ns == 750'000);
+  CHECK(blame.traces[2].what_if.saved_ns == 250'000);
+  CHECK(blame.traces[2].what_if.share == 1);
+  CHECK(blame.traces[2].what_if.stands_out);
+}
+
+TEST_CASE("two ranks that are late in turn are suspects: neither alone gains anything") {
+  SmallJob job(4);
+  const CommunicatorId all = job.group({0, 1, 2, 3});
+  for (int step = 0; step < 4; ++step) {
+    for (int32_t r = 0; r < 4; ++r) job.work(r, r <= 1 ? 150 : 100);
+    job.meet(all, 10);
+  }
+  const Blame blame = job.done().blame;
+  for (const size_t r : {0U, 1U}) {
+    REQUIRE(blame.traces[r].what_if.replayed);
+    CHECK(blame.traces[r].what_if.saved_ns == 0);
+    CHECK_FALSE(blame.traces[r].what_if.stands_out);
+  }
+}
+
+TEST_CASE("transfer that runs beside computation costs nothing, and a chain would say otherwise") {
+  SmallJob job(2);
+  const CommunicatorId all = job.group({0, 1});
+  for (int step = 0; step < 3; ++step) {
+    for (int32_t r = 0; r < 2; ++r) job.work(r, 50);
+    job.meet(all, 40, true);
+    for (int32_t r = 0; r < 2; ++r) job.work(r, 60);
+  }
+  const Replay replay = job.done().blame.replay;
+  CHECK(replay.recorded_ns == 330'000);
+  CHECK(replay.replayed_ns == 330'000);
+  CHECK(replay.no_transfer_ns == 330'000);
+}
