@@ -27,7 +27,7 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   assert(check_invariants(job).empty());
 
   // Find the calls of different ranks that are one collective; refuse rather than guess.
-  const InstanceTable instances = [&] {
+  InstanceTable instances = [&] {
     const StageTimer::Scope scope(timer, "match");
     return match_collectives(job);
   }();
@@ -35,10 +35,20 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   assert(check_invariants(instances, job).empty());
 
   // All members leave a collective together: that ties their clocks.
-  const ClockModel clocks = [&] {
+  const auto align = [&] {
     const StageTimer::Scope scope(timer, "align");
     return align_clocks(job, instances, options.align);
-  }();
+  };
+  ClockModel clocks = align();
+  // With clocks, what was ambiguous may be clear; with that, more clocks may be tied.
+  if (worth_matching_again(instances)) {
+    {
+      const StageTimer::Scope scope(timer, "match");
+      instances = match_again(job, clocks);
+    }
+    assert(check_invariants(instances, job).empty());
+    clocks = align();
+  }
   // From here on there is one clock per component of ranks that talk to each other, with an error bar.
   assert(check_invariants(clocks, job).empty());
 

@@ -1,11 +1,19 @@
 // Stage: JobTrace -> InstanceTable: which calls of which ranks are one collective.
 #pragma once
 
+#include "skewscope/model/clock_model.h"
 #include "skewscope/model/collective_instance.h"
 
 namespace skewscope {
 
 // Never guesses: what cannot be matched is listed unmatched with the reason. Parallel over communicators.
 InstanceTable match_collectives(const JobTrace& job);
+
+// Whether clocks could tell more than the first match knew: some calls were ambiguous, or broke causality.
+bool worth_matching_again(const InstanceTable& table);
+
+// The same with the clocks that the first match's collectives gave, drift and bend included, as prior for what cannot
+// be matched alone.
+InstanceTable match_again(const JobTrace& job, const ClockModel& clocks);
 
 }  // namespace skewscope

@@ -155,7 +155,8 @@ struct Aligner {
     // is part of the bar.
     FitResult free = align::fit_clocks(beacons, choice.use, std::max(choice.freedom, Freedom::line));
     const align::SimulatedErrors errors = align::simulate_errors(beacons, free);
-    Fit fit = choice.freedom == free.fit.freedom ? free.fit : align::fit_clocks(beacons, choice.use, choice.freedom).fit;
+    Fit fit =
+        choice.freedom == free.fit.freedom ? free.fit : align::fit_clocks(beacons, choice.use, choice.freedom).fit;
     if (fit.freedom != Freedom::identity) align::pool_nodes(host, errors, fit);
     const align::ErrorBars bars = align::error_bars(beacons, fit, free, errors, resolution_ns);
     for (size_t t = 0; t < beacons.traces.size(); ++t) {

@@ -63,8 +63,8 @@ double model_gap_ns(const Fit& applied, const Fit& free, size_t trace, double u)
   return gap(trace) - gap(reference);
 }
 
-// What lines between knots leave of the bend of a trace against others at u: an eighth of its second differences inside,
-// all of one beyond the outer knots, where no bend is seen.
+// What lines between knots leave of the bend of a trace against others at u: an eighth of its second differences
+// inside, all of one beyond the outer knots, where no bend is seen.
 double unseen_bend_ns(const Fit& free, size_t trace, const std::array<double, kMostTerms>& others, double u) {
   if (free.freedom != Freedom::bent) return 0;
   std::array<double, kKnots> heights{};
@@ -86,7 +86,8 @@ double trace_bar_ns(const Fit& applied, const Fit& free, const SimulatedErrors& 
       squares += error * error / static_cast<double>(errors.draws.size());
     }
     const double bar = kCover * std::sqrt(squares * errors.excess * errors.excess + skew * skew);
-    const double model = std::fabs(model_gap_ns(applied, free, trace, u)) + unseen_bend_ns(free, trace, free.terms_ns[reference], u);
+    const double model =
+        std::fabs(model_gap_ns(applied, free, trace, u)) + unseen_bend_ns(free, trace, free.terms_ns[reference], u);
     worst = std::max(worst, bar + model);
   }
   return worst;
@@ -118,8 +119,8 @@ std::vector<GroupInFit> groups_of(const Beacons& beacons, const FitResult& free)
 }
 
 // Twice the variance of one member around the group's mean is that of a difference of two.
-double group_bar_ns(const Fit& applied, const Fit& free, const SimulatedErrors& errors,
-                    const GroupInFit& group, double skew) {
+double group_bar_ns(const Fit& applied, const Fit& free, const SimulatedErrors& errors, const GroupInFit& group,
+                    double skew) {
   const std::vector<size_t>& members = group.members;
   if (members.empty()) return -1;
   std::array<double, kMostTerms> mean{};
@@ -144,8 +145,8 @@ double group_bar_ns(const Fit& applied, const Fit& free, const SimulatedErrors& 
       unseen = std::max(unseen, unseen_bend_ns(free, t, mean, std::clamp(u, -kInner, kInner)));
       gap = std::max(gap, std::fabs(model_gap_ns(applied, free, t, u) - model_gap_ns(applied, free, members[0], u)));
     }
-    worst = std::max(worst, kCover * std::sqrt(2 * (squares * errors.excess * errors.excess + skew * skew)) + gap +
-                                unseen);
+    worst =
+        std::max(worst, kCover * std::sqrt(2 * (squares * errors.excess * errors.excess + skew * skew)) + gap + unseen);
   }
   return worst;
 }

@@ -3,8 +3,8 @@
 //   skew:        half the shift of ends between balanced and unbalanced rows: latency waves behind a late member
 //   model:       what a freedom that was not applied (identity, offset) would have changed
 //   resolution:  half a step of the time stamps
-// Source: the project's clock design, section 4d; the loop closure of Huygens (Geng et al. 2018) enters as the excess of
-// the members' mean residuals over simulated ones.
+// Source: the project's clock design, section 4d; the loop closure of Huygens (Geng et al. 2018) enters as the excess
+// of the members' mean residuals over simulated ones.
 #pragma once
 
 #include "joint_fit.h"

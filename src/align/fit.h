@@ -41,12 +41,12 @@ inline std::array<double, kKnots> second_differences(const double* heights) {
 
 struct Fit {
   Freedom freedom = Freedom::identity;
-  int64_t center_ns = 0;          // x0
-  double half_window_ns = 1;      // H
-  std::vector<int64_t> base_ns;   // per trace: its clock's distance in whole, so that x + base lies in the window
+  int64_t center_ns = 0;         // x0
+  double half_window_ns = 1;     // H
+  std::vector<int64_t> base_ns;  // per trace: its clock's distance in whole, so that x + base lies in the window
   std::vector<std::array<double, kMostTerms>> terms_ns;  // per trace: a, b, c
-  std::vector<int32_t> component;  // per trace: traces tied by the rows of the fit, by smallest
-  std::vector<double> sigma_ns;    // per class: scatter of ends around their row
+  std::vector<int32_t> component;                        // per trace: traces tied by the rows of the fit, by smallest
+  std::vector<double> sigma_ns;                          // per class: scatter of ends around their row
   // Bias of one member's ends that averaging cannot remove: per class, and per group what its classes share.
   std::vector<double> tau_ns, group_tau_ns;
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kMostDrift = 30e-6;  // what a crystal oscillator drifts
 constexpr double kLeastScale = 300;   // ns
-constexpr double kLeastBias = 0.25;    // of sigma: what a member's bias is taken to be at least
+constexpr double kLeastBias = 0.25;   // of sigma: what a member's bias is taken to be at least
 constexpr double kBendRidge = 1e-3;   // of the median information, before bends are found
 constexpr double kCurveFound = 2;     // curves found are shrunk ones
 constexpr int kHuberRounds = 2, kFreeBendRounds = 4;
@@ -32,11 +32,11 @@ double median(std::vector<double>& values) {
 struct Rounds {
   const Beacons& beacons;
   FitResult& result;
-  std::vector<int32_t> beacon;          // per observation: the observation of the beacons
-  std::vector<int32_t> scale_class;     // per row
-  std::vector<int32_t> class_cell;      // per observation: (class, trace)
+  std::vector<int32_t> beacon;       // per observation: the observation of the beacons
+  std::vector<int32_t> scale_class;  // per row
+  std::vector<int32_t> class_cell;   // per observation: (class, trace)
   std::vector<int32_t> class_of_cell;
-  std::vector<double> balance;          // per row
+  std::vector<double> balance;  // per row
 
   NormalEquations& s() { return result.equations; }
 };
@@ -127,7 +127,8 @@ void set_balance(Rounds& r) {
     spreads[static_cast<size_t>(r.beacons.group_of(row))].push_back(r.beacons.spread_ns[row]);
   }
   std::vector<double> middle;
-  for (std::vector<double>& of_group : spreads) middle.push_back(of_group.empty() ? 0 : std::max(1e3, median(of_group)));
+  for (std::vector<double>& of_group : spreads)
+    middle.push_back(of_group.empty() ? 0 : std::max(1e3, median(of_group)));
   for (const int32_t c : r.result.row) {
     const auto row = static_cast<size_t>(c);
     const double imbalance = r.beacons.spread_ns[row] / middle[static_cast<size_t>(r.beacons.group_of(row))];
@@ -163,7 +164,8 @@ void update_scales(Rounds& r) {
   for (size_t i = 0; i < s.rows(); ++i) {
     const auto n = static_cast<double>(s.end(i) - s.begin(i));
     for (size_t k = s.begin(i); k < s.end(i); ++k) {
-      residuals[static_cast<size_t>(r.scale_class[i])].push_back(std::fabs(r.result.residual_ns[k]) * std::sqrt(n / (n - 1)));
+      residuals[static_cast<size_t>(r.scale_class[i])].push_back(std::fabs(r.result.residual_ns[k]) *
+                                                                 std::sqrt(n / (n - 1)));
     }
   }
   std::vector<double>& sigma = r.result.fit.sigma_ns;
@@ -224,7 +226,8 @@ void update_taus(Rounds& r) {
     double& of_group = least[static_cast<size_t>(r.beacons.classes[static_cast<size_t>(c)].group)];
     of_group = std::min(of_group, kLeastBias * fit.sigma_ns[static_cast<size_t>(c)]);
   }
-if (getenv("DBG")&&!tau.empty()) fprintf(stderr,"tau %g .. %g sigma %g .. %g\n", tau[0],tau.back(),fit.sigma_ns[0],fit.sigma_ns.back());
+  if (getenv("DBG") && !tau.empty())
+    fprintf(stderr, "tau %g .. %g sigma %g .. %g\n", tau[0], tau.back(), fit.sigma_ns[0], fit.sigma_ns.back());
   if (tau.empty()) {
     tau = least;
     return;

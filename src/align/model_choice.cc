@@ -146,8 +146,8 @@ struct KindGain {
   }
 };
 
-// By kind. What was fitted in both folds must gain 30 % before it counts, and never speaks for a bend, which follows any
-// few ends.
+// By kind. What was fitted in both folds must gain 30 % before it counts, and never speaks for a bend, which follows
+// any few ends.
 std::map<int32_t, KindGain> gains(const Beacons& beacons, const Distances& model, const Distances& simpler, bool bend) {
   std::map<int32_t, KindGain> result;
   for (const auto& [key, distances] : model.by_class) {

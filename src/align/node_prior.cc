@@ -24,7 +24,8 @@ double noise_of(const SimulatedErrors& errors, const std::vector<size_t>& member
       sum += e;
       sum_squares += e * e;
     }
-    squares += (sum_squares - sum * sum / static_cast<double>(members.size())) / static_cast<double>(members.size() - 1);
+    squares +=
+        (sum_squares - sum * sum / static_cast<double>(members.size())) / static_cast<double>(members.size() - 1);
   }
   return squares / static_cast<double>(errors.draws.size());
 }

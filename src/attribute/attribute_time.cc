@@ -126,7 +126,7 @@ struct Stage {
 
   // What the instance's parts rest on, or why there are none.
   std::optional<InstanceSplit> decide(const CollectiveInstance& i, const WaitBar& bar, InstanceTiming& timing) const {
-    timing.reason = SplitReason::unaligned;
+    timing.reason = SplitReason::unconnected;
     if (!one_clock(i)) return std::nullopt;
     const Dependency dependency = dependency_of(i.kind);
     std::vector<Arrival> arrivals = arrivals_of(i);

@@ -13,9 +13,9 @@ namespace {
 constexpr int64_t kMuchSmaller = 2;  // the contract defines waits by clocks: durations must be twice as good
 
 // The tie of the instance's class; null: none.
-const ClockTie* tie_of(const ClockModel& clocks, const CollectiveInstance& i) {
+const TieBar* tie_of(const ClockModel& clocks, const CollectiveInstance& i) {
   const auto key = std::tie(i.session, i.communicator, i.kind, i.bytes);
-  const auto at = std::lower_bound(clocks.ties.begin(), clocks.ties.end(), key, [](const ClockTie& t, const auto& k) {
+  const auto at = std::lower_bound(clocks.ties.begin(), clocks.ties.end(), key, [](const TieBar& t, const auto& k) {
     return std::tie(t.session, t.communicator, t.kind, t.bytes) < k;
   });
   if (at == clocks.ties.end() || std::tie(at->session, at->communicator, at->kind, at->bytes) != key) return nullptr;
@@ -25,14 +25,15 @@ const ClockTie* tie_of(const ClockModel& clocks, const CollectiveInstance& i) {
 }  // namespace
 
 SplitBasis WaitBar::basis() const {
-  return durations_ns >= 0 && (clock_ns < 0 || kMuchSmaller * durations_ns < clock_ns) ? SplitBasis::durations : SplitBasis::clocks;
+  return durations_ns >= 0 && (clock_ns < 0 || kMuchSmaller * durations_ns < clock_ns) ? SplitBasis::durations
+                                                                                       : SplitBasis::clocks;
 }
 
 int64_t WaitBar::ns() const { return basis() == SplitBasis::durations ? durations_ns : clock_ns; }
 
 WaitBar wait_bar(const ClockModel& clocks, const CollectiveInstance& instance, int64_t member_bar_ns) {
   WaitBar bar;
-  const ClockTie* const tie = tie_of(clocks, instance);
+  const TieBar* const tie = tie_of(clocks, instance);
   bar.clock_ns = tie != nullptr && tie->bar_ns >= 0 ? tie->bar_ns : member_bar_ns;
   const bool free = instance.complete && dependency_of(instance.kind) == Dependency::everyone;
   if (free && tie != nullptr) bar.durations_ns = tie->end_difference_ns;

@@ -79,19 +79,43 @@ CoarseOffsets coarse_offsets(size_t traces, const std::vector<CallGroup>& groups
   return coarse;
 }
 
-std::vector<std::optional<int64_t>> prior_for(const CallGroup& group, const CoarseOffsets& coarse) {
+namespace {
+
+// Offsets of the members in the component that most of them belong to; none where that is fewer than two.
+template <class Component, class Offset>
+std::vector<std::optional<int64_t>> of_largest_component(size_t members, const Component& component,
+                                                         const Offset& offset_ns) {
   std::map<int32_t, size_t> count;
-  for (const TraceIndex t : group.members) ++count[coarse.component[t.index()]];
+  for (size_t m = 0; m < members; ++m) {
+    if (component(m) >= 0) ++count[component(m)];
+  }
   const auto largest =
       std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::vector<std::optional<int64_t>> prior(group.members.size());
+  std::vector<std::optional<int64_t>> prior(members);
   if (largest == count.end() || largest->second < 2) return prior;
-  for (size_t m = 0; m < prior.size(); ++m) {
-    if (coarse.component[group.members[m].index()] == largest->first) {
-      prior[m] = coarse.offset_ns[group.members[m].index()];
-    }
+  for (size_t m = 0; m < members; ++m) {
+    if (component(m) == largest->first) prior[m] = offset_ns(m);
   }
   return prior;
+}
+
+}  // namespace
+
+std::vector<std::optional<int64_t>> prior_for(const CallGroup& group, const CoarseOffsets& coarse) {
+  return of_largest_component(
+      group.members.size(), [&](size_t m) { return coarse.component[group.members[m].index()]; },
+      [&](size_t m) { return coarse.offset_ns[group.members[m].index()]; });
+}
+
+std::vector<std::optional<int64_t>> prior_from_clocks(const CallGroup& group, const ClockModel& clocks) {
+  const auto component = [&](size_t m) {
+    const TraceClock& clock = clocks.clocks[group.members[m].index()];
+    return clock.aligned && !group.calls[m].empty() ? clock.component : -1;
+  };
+  return of_largest_component(group.members.size(), component, [&](size_t m) {
+    const LocalNs middle{group.calls[m][group.calls[m].size() / 2].end_ns};
+    return clocks.to_job(group.members[m], middle).ns - middle.ns;
+  });
 }
 
 }  // namespace skewscope::matching

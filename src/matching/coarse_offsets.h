@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "call_groups.h"
+#include "skewscope/model/clock_model.h"
 
 namespace skewscope::matching {
 
@@ -22,5 +23,8 @@ CoarseOffsets coarse_offsets(size_t traces, const std::vector<CallGroup>& groups
 
 // The prior for one group: offsets of the members in the component that most of them belong to.
 std::vector<std::optional<int64_t>> prior_for(const CallGroup& group, const CoarseOffsets& coarse);
+
+// The same from fitted clocks, at the time of each member's middle call.
+std::vector<std::optional<int64_t>> prior_from_clocks(const CallGroup& group, const ClockModel& clocks);
 
 }  // namespace skewscope::matching

@@ -174,31 +174,60 @@ struct Builder {
   }
 };
 
+std::vector<MatchOutcome> match_alone(const std::vector<CallGroup>& groups) {
+  std::vector<MatchOutcome> outcomes(groups.size());
+  tbb::parallel_for(size_t{0}, groups.size(),
+                    [&](size_t g) { outcomes[g] = match_members(groups[g].calls, groups[g].membership(), {}); });
+  return outcomes;
+}
+
+// Once more, with `prior` of each group that did not settle alone.
+template <class Prior>
+void match_with(const std::vector<CallGroup>& groups, const Prior& prior, std::vector<MatchOutcome>& outcomes) {
+  tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
+    if (settled(outcomes[g])) return;
+    const std::vector<std::optional<int64_t>> prior_ns = prior(groups[g]);
+    const bool told = std::any_of(prior_ns.begin(), prior_ns.end(), [](const auto& p) { return p.has_value(); });
+    if (told) outcomes[g] = match_members(groups[g].calls, groups[g].membership(), prior_ns);
+  });
+}
+
+InstanceTable number_instances(const JobTrace& job, const std::vector<CallGroup>& groups,
+                               const std::vector<MatchOutcome>& outcomes, InstanceTable table) {
+  const CoarseOffsets coarse = matching::coarse_offsets(job.traces.size(), groups, outcomes);
+  Builder builder{job, coarse, std::move(table), {}};
+  for (size_t g = 0; g < groups.size(); ++g) builder.add_group(groups[g], outcomes[g]);
+  return builder.finish();
+}
+
 }  // namespace
 
 InstanceTable match_collectives(const JobTrace& job) {
   InstanceTable table;
   table.communicators = job.communicators;
   const std::vector<CallGroup> groups = matching::group_calls(job, table.unmatched);
-
-  std::vector<MatchOutcome> outcomes(groups.size());
-  tbb::parallel_for(size_t{0}, groups.size(),
-                    [&](size_t g) { outcomes[g] = match_members(groups[g].calls, groups[g].membership(), {}); });
-
+  std::vector<MatchOutcome> outcomes = match_alone(groups);
   // From here on the clocks of traces that share a matched group are known to a millisecond.
   const CoarseOffsets first = matching::coarse_offsets(job.traces.size(), groups, outcomes);
-  tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
-    if (settled(outcomes[g])) return;
-    const std::vector<std::optional<int64_t>> prior_ns = matching::prior_for(groups[g], first);
-    const bool told =
-        std::any_of(prior_ns.begin(), prior_ns.end(), [](const auto& prior) { return prior.has_value(); });
-    if (told) outcomes[g] = match_members(groups[g].calls, groups[g].membership(), prior_ns);
-  });
+  match_with(
+      groups, [&](const CallGroup& group) { return matching::prior_for(group, first); }, outcomes);
+  return number_instances(job, groups, outcomes, std::move(table));
+}
 
-  const CoarseOffsets coarse = matching::coarse_offsets(job.traces.size(), groups, outcomes);
-  Builder builder{job, coarse, std::move(table), {}};
-  for (size_t g = 0; g < groups.size(); ++g) builder.add_group(groups[g], outcomes[g]);
-  return builder.finish();
+bool worth_matching_again(const InstanceTable& table) {
+  return std::any_of(table.unmatched.begin(), table.unmatched.end(), [](const UnmatchedCall& call) {
+    return call.reason == UnmatchedReason::ambiguous || call.reason == UnmatchedReason::causality;
+  });
+}
+
+InstanceTable match_again(const JobTrace& job, const ClockModel& clocks) {
+  InstanceTable table;
+  table.communicators = job.communicators;
+  const std::vector<CallGroup> groups = matching::group_calls(job, table.unmatched);
+  std::vector<MatchOutcome> outcomes = match_alone(groups);
+  match_with(
+      groups, [&](const CallGroup& group) { return matching::prior_from_clocks(group, clocks); }, outcomes);
+  return number_instances(job, groups, outcomes, std::move(table));
 }
 
 }  // namespace skewscope

@@ -55,8 +55,8 @@ const char* to_string(SplitReason reason) {
       return "split";
     case SplitReason::unmatched:
       return "unmatched";
-    case SplitReason::unaligned:
-      return "unaligned";
+    case SplitReason::unconnected:
+      return "unconnected";
     case SplitReason::semantics:
       return "semantics";
     case SplitReason::causality:

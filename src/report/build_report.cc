@@ -52,6 +52,8 @@ std::vector<JobReport::Clock> clock_rows(const Rooms& rooms) {
     row.uncertainty_ns = clock.uncertainty_ns;
     row.method = to_string(clock.method);
     row.aligned = clock.aligned;
+    row.bend_ns = clock.bend.largest_ns();
+    row.proven_ns = clock.proven_ns();
     rows.push_back(std::move(row));
   }
   return rows;
@@ -169,6 +171,8 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.end_spread_after_ns = clocks.end_spread_after_ns;
   out.diagnostics = job.findings;
   for (const Finding& finding : instances.findings) out.diagnostics.push_back(finding);
+  for (const Finding& finding : clocks.findings) out.diagnostics.push_back(finding);
+  for (const Finding& finding : decomposition.findings) out.diagnostics.push_back(finding);
   for (Finding& finding : report::own_findings(rooms, out)) out.diagnostics.push_back(std::move(finding));
   sort_findings(out.diagnostics);
   return out;

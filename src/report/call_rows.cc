@@ -6,7 +6,7 @@ namespace {
 // Why the row's split is missing or weak; "" where neither.
 const char* note_of(const InstanceView& view) {
   if (!view.split()) return to_string(view.timing.reason);
-  return view.instance.complete ? "" : "incomplete: lower bound";
+  return view.instance.complete ? to_string(view.timing.note) : "incomplete: lower bound";
 }
 
 int64_t since_start(const ClockModel& clocks, TraceIndex trace, LocalNs stamp) {
@@ -39,6 +39,8 @@ std::vector<JobReport::CallRow> call_rows(const Rooms& rooms) {
       row.exposed_ns = parts.exposed_ns();
       row.complete = instance.complete;
       row.note = note_of(view);
+      row.wait_bar_ns = view.split() ? view.timing.wait_bar_ns : -1;
+      row.basis = view.split() ? to_string(view.timing.basis) : "";
       rows.push_back(std::move(row));
     }
   }

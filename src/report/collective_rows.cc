@@ -27,7 +27,7 @@ void add_bandwidth(Samples& samples, const InstanceView& view) {
 
 void add_instance(Samples& samples, const InstanceView& view) {
   samples.count++;
-  if (view.timing.reason != SplitReason::unaligned && view.size() > 1) {
+  if (view.timing.reason != SplitReason::unconnected && view.size() > 1) {
     samples.start_skew.push_back(static_cast<double>(view.timing.start_skew_ns));
     samples.end_skew.push_back(static_cast<double>(view.timing.end_skew_ns));
   }

@@ -50,7 +50,9 @@ Json row_json(const JobReport::Clock& c) {
           {"drift_ppb", c.drift_ppb},
           {"uncertainty_ns", c.uncertainty_ns < 0 ? Json() : Json(c.uncertainty_ns)},
           {"method", c.method},
-          {"aligned", c.aligned}};
+          {"aligned", c.aligned},
+          {"bend_ns", c.bend_ns},
+          {"proven_ns", c.proven_ns < 0 ? Json() : Json(c.proven_ns)}};
 }
 
 Json row_json(const JobReport::CommunicatorRow& c) {

@@ -60,8 +60,9 @@ void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
   }
 }
 
-// Half width of the widest error bar among the instance's members.
+// Half width of the instance's own error bar, else of the widest among its members.
 int64_t widest_bar(const InstanceView& view) {
+  if (view.timing.wait_bar_ns >= 0) return view.timing.wait_bar_ns;
   int64_t bar = 0;
   for (size_t m = 0; m < view.size(); ++m) {
     bar = std::max(bar, view.rooms.clocks.clocks[view.ref(m).trace.index()].uncertainty_ns);
@@ -115,11 +116,13 @@ void add_inferred(const Rooms& rooms, Findings& out) {
 }
 
 void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
-  int64_t unaligned = 0, semantics = 0, ties = 0;
+  int64_t unaligned = 0, semantics = 0, causality = 0, extrapolated = 0, ties = 0;
   for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
     const InstanceView view(rooms, i);
-    unaligned += view.timing.reason == SplitReason::unaligned ? 1 : 0;
+    unaligned += view.timing.reason == SplitReason::unconnected ? 1 : 0;
     semantics += view.timing.reason == SplitReason::semantics ? 1 : 0;
+    causality += view.timing.reason == SplitReason::causality ? 1 : 0;
+    extrapolated += view.timing.note == SplitNote::extrapolated ? 1 : 0;
     ties += view.split() && view.instance.complete && !view.timing.last.known() ? 1 : 0;
   }
   const JobReport::Matching& m = report.matching;
@@ -141,6 +144,17 @@ void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
   if (semantics > 0) {
     out.push_back(finding(Severity::info, "unsplit-semantics", semantics,
                           fmt::format("{} instances were not split: who waits for whom is not recorded", semantics)));
+  }
+  if (causality > 0) {
+    out.push_back(finding(
+        Severity::warning, "unsplit-causality", causality,
+        fmt::format("{} instances were not split: a member left before the last arrived, by more than clocks err",
+                    causality)));
+  }
+  if (extrapolated > 0) {
+    out.push_back(
+        finding(Severity::info, "extrapolated-instances", extrapolated,
+                fmt::format("{} instances lie outside the time in which shared ends tie their clocks", extrapolated)));
   }
   if (ties > 0) {
     out.push_back(finding(Severity::info, "ties", ties,

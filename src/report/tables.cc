@@ -121,11 +121,12 @@ Table ranks_table(const JobReport& report) {
 
 Table clocks_table(const JobReport& report) {
   using Row = JobReport::Clock;
-  return make_table<Row>("clocks", report.clocks,
-                         {column<&Row::rank>("rank"), column<&Row::session>("session"), column<&Row::domain>("domain"),
-                          column<&Row::offset_ns>("offset_ns"), column<&Row::drift_ppb>("drift_ppb"),
-                          known_column<&Row::uncertainty_ns>("uncertainty_ns"), column<&Row::method>("method"),
-                          column<&Row::aligned>("aligned")});
+  return make_table<Row>(
+      "clocks", report.clocks,
+      {column<&Row::rank>("rank"), column<&Row::session>("session"), column<&Row::domain>("domain"),
+       column<&Row::offset_ns>("offset_ns"), column<&Row::drift_ppb>("drift_ppb"),
+       known_column<&Row::uncertainty_ns>("uncertainty_ns"), column<&Row::method>("method"),
+       column<&Row::aligned>("aligned"), column<&Row::bend_ns>("bend_ns"), known_column<&Row::proven_ns>("proven_ns")});
 }
 
 Table communicators_table(const JobReport& report) {
@@ -183,7 +184,8 @@ Table collective_ranks_table(const JobReport& report) {
        column<&Row::op>("op"), column<&Row::dtype>("dtype"), column<&Row::bytes>("bytes"), column<&Row::rank>("rank"),
        column<&Row::start_ns>("start_ns"), column<&Row::end_ns>("end_ns"), column<&Row::wait_ns>("wait_ns"),
        column<&Row::transfer_ns>("transfer_ns"), column<&Row::exposed_ns>("exposed_ns"),
-       column<&Row::complete>("complete"), column<&Row::note>("note")});
+       column<&Row::complete>("complete"), column<&Row::note>("note"), known_column<&Row::wait_bar_ns>("wait_bar_ns"),
+       column<&Row::basis>("basis")});
 }
 
 Table unmatched_table(const JobReport& report) {

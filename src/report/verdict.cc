@@ -166,7 +166,7 @@ void name_obstacle(const JobReport& report, Verdict& v) {
   const auto noted = [&](std::string_view note) {
     return std::count_if(report.calls.begin(), report.calls.end(), [&](const auto& call) { return call.note == note; });
   };
-  const int64_t unaligned = noted("unaligned"), semantics = noted("semantics");
+  const int64_t unaligned = noted("unconnected"), semantics = noted("semantics");
   if (report.matching.unmatched >= std::max(unaligned, semantics)) {
     std::string reasons;
     for (const auto& r : report.matching.unmatched_by_reason) {

@@ -20,26 +20,26 @@ struct ClockJobOptions {
   uint64_t seed = 1;
   int nodes = 16, gpus_per_node = 8, steps = 10, layers = 16, dp_calls = 4;
   double compute_us = 8000, compute_cv = 0.02;
-  double slow_factor = 1.05;                              // of one rank, drawn at random
-  double stall_probability = 0.1, stall_us = 5000;        // of one node, per layer; uniform up to stall_us
+  double slow_factor = 1.05;                        // of one rank, drawn at random
+  double stall_probability = 0.1, stall_us = 5000;  // of one node, per layer; uniform up to stall_us
   double tp_transfer_us = 150, dp_transfer_us = 3000;
-  double tp_bias_us = 2, dp_bias_us = 5;                  // fixed position bias of an end, uniform up to this
-  double tp_noise_us = 2, dp_noise_us = 5;                // exponential; with the bias capped at 20 us
-  double hop_us = 1.5;                                    // DP: per member behind the late one
+  double tp_bias_us = 2, dp_bias_us = 5;    // fixed position bias of an end, uniform up to this
+  double tp_noise_us = 2, dp_noise_us = 5;  // exponential; with the bias capped at 20 us
+  double hop_us = 1.5;                      // DP: per member behind the late one
   double late_exit_probability = 0.01, late_exit_us = 500;
-  double node_offset_ms = 50, node_drift_ppm = 20;        // uniform in +- this
-  double gpu_offset_us = 1, gpu_drift_ppm = 0.05;         // normal
-  double bend_us = 0;                                     // per node, one sine over the window
-  double missing_ranks = 0, missing_kernels = 0;          // shares
-  double mismatched = 0;                                  // share of calls listed in a neighbouring instance
-  double cut = 0;                                         // each rank loses up to this share at either end
-  bool halves = false;                                    // two halves of the nodes without a common collective
-  bool seq = true;                                        // calls carry their number
-  bool hosts = true;                                      // traces name their host
+  double node_offset_ms = 50, node_drift_ppm = 20;  // uniform in +- this
+  double gpu_offset_us = 1, gpu_drift_ppm = 0.05;   // normal
+  double bend_us = 0;                               // per node, one sine over the window
+  double missing_ranks = 0, missing_kernels = 0;    // shares
+  double mismatched = 0;                            // share of calls listed in a neighbouring instance
+  double cut = 0;                                   // each rank loses up to this share at either end
+  bool halves = false;                              // two halves of the nodes without a common collective
+  bool seq = true;                                  // calls carry their number
+  bool hosts = true;                                // traces name their host
 };
 
-// The scenarios of the clock design, by name: base, wave, holes, mismatched, one step, one clock, bent 5, bent 30, long,
-// no straggler. Tests and benchmark run the same ones.
+// The scenarios of the clock design, by name: base, wave, holes, mismatched, one step, one clock, bent 5, bent 30,
+// long, no straggler. Tests and benchmark run the same ones.
 struct ClockScenario {
   const char* name;
   const char* what;
@@ -64,7 +64,7 @@ struct ClockJob {
   InstanceTable instances;               // by truth, but for the share asked to be mismatched
   std::vector<std::vector<Call>> calls;  // by trace and row
   std::vector<Instance> truth;
-  std::vector<int32_t> instance_of;      // per instance of `instances`: the row of `truth` most members belong to
+  std::vector<int32_t> instance_of;  // per instance of `instances`: the row of `truth` most members belong to
   double window_us = 0;
 
   // What the clock of a trace reads at a true time.

@@ -56,7 +56,8 @@ void print_scenario(const ClockScenario& scenario) {
 void print_scenarios() {
   std::printf("16 nodes x 8 GPUs, TP 8 x DP 16; mean of %d seeds; us, shares in %%.\n\n", static_cast<int>(kSeeds));
   std::printf(
-      "| scenario | model | clock rms | clock p99 | wait MAE | wait p99 | late rank right | bar | bar covers clock | bar "
+      "| scenario | model | clock rms | clock p99 | wait MAE | wait p99 | late rank right | bar | bar covers clock | "
+      "bar "
       "covers wait |\n|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
   for (const ClockScenario& scenario : clock_scenarios()) print_scenario(scenario);
 }

@@ -212,5 +212,5 @@ TEST_CASE("names of the model's values are those of report.json") {
   CHECK(std::string(to_string(MatchMethod::comms_id)) == "comms_id");
   CHECK(std::string(to_string(UnmatchedReason::group_of_one)) == "group_of_one");
   CHECK(std::string(to_string(ClockMethod::wallclock)) == "wallclock");
-  CHECK(std::string(to_string(SplitReason::unaligned)) == "unaligned");
+  CHECK(std::string(to_string(SplitReason::unconnected)) == "unconnected");
 }

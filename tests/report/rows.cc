@@ -79,13 +79,13 @@ TEST_CASE("an incomplete instance gives a lower bound of wait, but no bandwidth 
 
 TEST_CASE("an instance of unaligned clocks is counted, and nothing is invented for it") {
   HandBuilt built = job_of(2);
-  unsplit(built, add_all_reduce(built, {0, 1000}, 15000, 40000), SplitReason::unaligned);
+  unsplit(built, add_all_reduce(built, {0, 1000}, 15000, 40000), SplitReason::unconnected);
   const JobReport r = built.report();
   CHECK(r.collectives[0].count == 1);
   CHECK(r.collectives[0].wait_ns.count == 0);
   CHECK(r.collectives[0].start_skew_ns.count == 0);
   CHECK(r.ranks[0].unattributed_ns == 15000);
-  CHECK(r.calls[0].note == to_string(SplitReason::unaligned));
+  CHECK(r.calls[0].note == to_string(SplitReason::unconnected));
   CHECK(finding_of(r, "unaligned-instances") != nullptr);
 }
 

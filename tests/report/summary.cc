@@ -133,7 +133,7 @@ TEST_CASE("a job without collectives or GPU rows gets a text, not a division by 
 
 TEST_CASE("when nothing could be split the summary says why") {
   HandBuilt built = job_of(2);
-  unsplit(built, add_all_reduce(built, {0, 1000}, 15000, 40000), SplitReason::unaligned);
+  unsplit(built, add_all_reduce(built, {0, 1000}, 15000, 40000), SplitReason::unconnected);
   CHECK(says(terminal_summary(built.report(), "", false), "Nothing ties the ranks' clocks"));
   HandBuilt other = job_of(2);
   add_unmatched(other, 0, UnmatchedReason::ambiguous);

@@ -3,6 +3,7 @@
 // The line is contract.md's ("Definitions"); the bend is 0 except under ClockMethod::bent.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,7 +24,8 @@ enum class ClockMethod : uint8_t {
 const char* to_string(ClockMethod method);
 
 // What a clock deviates from its line, against its component's reference: linear between knots `step_ns` apart on the
-// clock itself. height_ns[k] is the value at first + (k + 1) * step_ns; 0 at first, and at and beyond the last knot + 1.
+// clock itself. height_ns[k] is the value at first + (k + 1) * step_ns; 0 at first, and at and beyond the last knot
+// + 1.
 struct ClockBend {
   LocalNs first;
   int64_t step_ns = 0;
@@ -37,6 +39,11 @@ struct ClockBend {
     const double left = k == 0 ? 0 : height_ns[k - 1], right = k == height_ns.size() ? 0 : height_ns[k];
     return left + (right - left) * (x - static_cast<double>(k));
   }
+  int64_t largest_ns() const {
+    double most = 0;
+    for (const double h : height_ns) most = std::max(most, h < 0 ? -h : h);
+    return static_cast<int64_t>(most + 0.5);
+  }
 };
 
 struct TraceClock {
@@ -49,13 +56,20 @@ struct TraceClock {
   ClockBend bend;          // under ClockMethod::bent
   // Where shared ends tie this clock, with 5 % of half the window beyond: outside, its stamps are extrapolated.
   LocalNs tied_from{INT64_MIN}, tied_to{INT64_MAX};
-  // What cause and effect alone prove: the clock's error against its component's reference lies in here. Equal to the
-  // largest span where nothing is proven.
+  // What cause and effect alone prove: the error of the common time against the component's reference lies in here, the
+  // reference's own clock taken as exact. The widest span where nothing is proven.
   int64_t proven_low_ns = INT64_MIN, proven_high_ns = INT64_MAX;
+
+  // The clock is certainly right to this; -1: nothing is proven.
+  int64_t proven_ns() const {
+    if (proven_low_ns == INT64_MIN || proven_high_ns == INT64_MAX) return -1;
+    return std::max(proven_high_ns < 0 ? -proven_high_ns : proven_high_ns,
+                    proven_low_ns < 0 ? -proven_low_ns : proven_low_ns);
+  }
 };
 
 // How well the members of one communicator can be compared, per operation and size.
-struct ClockTie {
+struct TieBar {
   SessionId session;
   CommunicatorId communicator;
   CollectiveKind kind = CollectiveKind::unknown;
@@ -63,12 +77,12 @@ struct ClockTie {
   int64_t bar_ns = -1;  // half width of a 95 % interval of the difference of two members' clocks; -1: unknown
   int64_t end_difference_ns = -1;  // what 95 % of the differences of two members' ends stay below; -1: unknown
 
-  friend auto operator<=>(const ClockTie&, const ClockTie&) = default;
+  friend auto operator<=>(const TieBar&, const TieBar&) = default;
 };
 
 struct ClockModel {
   std::vector<TraceClock> clocks;   // row = TraceIndex
-  std::vector<ClockTie> ties;       // sorted
+  std::vector<TieBar> ties;         // sorted
   Findings findings;                // what cause and effect say against the fit or the matching
   int64_t reference_ns = 0;         // Unix time of the job's first event on the common clock: job.window_start_ns
   int64_t window_ns = 0;            // last event - first event, on the common clock

@@ -11,11 +11,11 @@ namespace skewscope {
 
 // Why a call's time was not split.
 enum class SplitReason : uint8_t {
-  split,      // it was split
-  unmatched,  // the call is in no instance
-  unaligned,  // members' clocks are not tied to each other
-  semantics,  // who waits for whom is not known (coalesced, unknown operation, root not recorded)
-  causality,  // on the common clock a member left before the last arrived: clocks or match are wrong there
+  split,        // it was split
+  unmatched,    // the call is in no instance
+  unconnected,  // members' clocks are not tied to each other
+  semantics,    // who waits for whom is not known (coalesced, unknown operation, root not recorded)
+  causality,    // on the common clock a member left before the last arrived: clocks or match are wrong there
 };
 const char* to_string(SplitReason reason);
 

@@ -37,6 +37,8 @@ struct JobReport {
     int64_t uncertainty_ns = -1;
     std::string method;
     bool aligned = false;
+    int64_t bend_ns = 0;     // largest deviation from the line; 0 except for method "bent"
+    int64_t proven_ns = -1;  // cause and effect alone prove the clock right to this; -1: nothing is proven
   };
   std::vector<Clock> clocks;
 
@@ -124,7 +126,9 @@ struct JobReport {
     int32_t rank = 0;
     int64_t start_ns = 0, end_ns = 0, wait_ns = 0, transfer_ns = 0, exposed_ns = 0;
     bool complete = false;
-    std::string note;  // why it was not split; "" where it was
+    std::string note;          // why it was not split, or what weakens the split; "" for neither
+    int64_t wait_bar_ns = -1;  // half width of a 95 % interval of the wait; -1: unknown, or not split
+    std::string basis;         // clocks | durations; "" where it was not split
   };
   std::vector<CallRow> calls;
 

@@ -1,0 +1,82 @@
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+#include "../../src/align/two_way.h"
+#include "../job_builder.h"
+#include "skewscope/align.h"
+#include "skewscope/matching.h"
+
+using namespace skewscope;
+
+namespace {
+
+// A pipeline of `stages` ranks on clocks up to 20 ms apart: each step activations go up, one pair after the other, and,
+// where `back` is set, gradients come down. A receiver ends 8 us (plus exponential 1 us) after its sender.
+struct Pipeline {
+  JobBuilder builder;
+  std::vector<double> offset_us;
+
+  Pipeline(int stages, bool back) : builder(stages) {
+    std::mt19937_64 random(5);
+    std::uniform_real_distribution<double> offset(-20'000, 20'000), compute(800, 1200);
+    std::exponential_distribution<double> noise(1);
+    std::vector<int32_t> ranks;
+    for (int32_t r = 0; r < stages; ++r) {
+      ranks.push_back(r);
+      offset_us.push_back(r == 0 ? 0 : offset(random));
+    }
+    const CommunicatorId pp = builder.communicator("pp", ranks);
+    double now = 0;
+    const auto transfer = [&](int32_t from, int32_t to) {
+      now += compute(random);
+      const double end = now + 50;
+      const auto at = [&](int32_t r, double t) { return 1e9 + t + offset_us[static_cast<size_t>(r)]; };
+      builder.call(from, pp, at(from, now), at(from, end), CollectiveKind::send).peer = Rank(to);
+      const double received = end + 8 + noise(random);
+      builder.call(to, pp, at(to, now - 100), at(to, received), CollectiveKind::recv).peer = Rank(from);
+    };
+    for (int step = 0; step < 60; ++step) {
+      for (int32_t r = 0; r + 1 < stages; ++r) transfer(r, r + 1);
+      for (int32_t r = stages - 1; back && r > 0; --r) transfer(r, r - 1);
+    }
+  }
+
+  double worst_error_us(const ClockModel& clocks) const {
+    double worst = 0;
+    for (size_t r = 0; r < offset_us.size(); ++r) {
+      const LocalNs local{static_cast<int64_t>((1e9 + 60'000 + offset_us[r]) * 1000)};
+      const JobNs job = clocks.to_job(TraceIndex(static_cast<int64_t>(r)), local);
+      worst = std::max(worst, std::fabs(static_cast<double>(job.ns) / 1000 - 1e9 - 60'000));
+    }
+    return worst;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("sends in both directions tie the clocks of a pipeline to a microsecond per chain of eight") {
+  Pipeline p(8, true);
+  const JobTrace& job = p.builder.done();
+  const InstanceTable table = match_collectives(job);
+  const ClockModel clocks = align_clocks(job, table, AlignMode::automatic);
+  REQUIRE(check_invariants(clocks, job) == "");
+  for (const TraceClock& clock : clocks.clocks) REQUIRE(clock.component == 0);
+  CHECK(p.worst_error_us(clocks) < 1);
+}
+
+TEST_CASE("the delay of a link is told from both directions, whatever the clocks") {
+  Pipeline p(2, true);
+  const JobTrace& job = p.builder.done();
+  const std::vector<align::TwoWayLink> links = align::two_way_links(job, match_collectives(job));
+  REQUIRE(links.size() == 1);
+  REQUIRE(links[0].instances.size() == 120);
+  CHECK(std::fabs(static_cast<double>(links[0].bias_ns) - 8'900) < 400);  // the half sum's median, past 8 us of hop
+}
+
+TEST_CASE("sends in one direction tie no clocks: their delay and their offset are one number") {
+  Pipeline p(4, false);
+  const JobTrace& job = p.builder.done();
+  const ClockModel clocks = align_clocks(job, match_collectives(job), AlignMode::automatic);
+  for (const TraceClock& clock : clocks.clocks) REQUIRE_FALSE(clock.aligned);
+}
