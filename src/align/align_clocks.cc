@@ -131,6 +131,16 @@ struct Aligner {
     }
   }
 
+  // Traces that only refused kinds tie to the reference stay at the wall clock: how far those kinds' ends disagree is
+  // all that is known of it.
+  static double wall_clock_bar_ns(const Beacons& beacons, const std::vector<bool>& use, const align::ErrorBars& bars) {
+    double most = 0;
+    for (size_t c = 0; c < use.size(); ++c) {
+      if (!use[c]) most = std::max(most, bars.end_difference_ns[static_cast<size_t>(beacons.scale_class[c])]);
+    }
+    return most;
+  }
+
   void write_ties(const Beacons& beacons, const align::ErrorBars& bars) {
     for (size_t i = 0; i < beacons.classes.size(); ++i) {
       const Beacons::Class& c = beacons.classes[i];
@@ -159,9 +169,11 @@ struct Aligner {
         choice.freedom == free.fit.freedom ? free.fit : align::fit_clocks(beacons, choice.use, choice.freedom).fit;
     if (fit.freedom != Freedom::identity) align::pool_nodes(host, errors, fit);
     const align::ErrorBars bars = align::error_bars(beacons, fit, free, errors, resolution_ns);
+    const double wall_clock = wall_clock_bar_ns(beacons, choice.use, bars);
     for (size_t t = 0; t < beacons.traces.size(); ++t) {
       write_clock(beacons, fit, t);
-      model.clocks[static_cast<size_t>(beacons.traces[t])].uncertainty_ns = std::llround(bars.trace_ns[t]);
+      const double bar = bars.trace_ns[t] + (fit.component[t] == 0 ? 0 : wall_clock);
+      model.clocks[static_cast<size_t>(beacons.traces[t])].uncertainty_ns = std::llround(bar);
     }
     write_ties(beacons, bars);
     write_proof(beacons, align::feasible_intervals(beacons, fit));
