@@ -180,14 +180,14 @@ ErrorBars error_bars(const Beacons& beacons, const Fit& applied, const FitResult
   const double most_skew = skew.empty() ? 0 : *std::max_element(skew.begin(), skew.end());
   for (size_t t = 0; t < beacons.traces.size(); ++t) {
     bars.trace_ns.push_back(trace_bar_ns(applied, free.fit, errors, t, most_skew / 2) +
-                            static_cast<double>(resolution_ns[t]) / 2);
+                            static_cast<double>(resolution_ns[t]));
   }
   const std::vector<GroupInFit> groups = groups_of(beacons, free);
   for (size_t g = 0; g < groups.size(); ++g) {
     const double bar = group_bar_ns(applied, free.fit, errors, groups[g], skew[g] / 2);
     double coarsest = 0;
     for (const size_t t : groups[g].members) coarsest = std::max(coarsest, static_cast<double>(resolution_ns[t]));
-    bars.group_ns.push_back(bar < 0 ? -1 : bar + coarsest / 2);
+    bars.group_ns.push_back(bar < 0 ? -1 : bar + coarsest);
   }
   bars.end_difference_ns = end_differences(beacons, applied, resolution_ns);
   return bars;

@@ -2,7 +2,7 @@
 //   the fit:     the spread of simulated errors (simulated_errors.h), at the worst of the window's quarters
 //   skew:        half the shift of ends between balanced and unbalanced rows: latency waves behind a late member
 //   model:       what a freedom that was not applied (identity, offset) would have changed
-//   resolution:  half a step of the time stamps
+//   resolution:  a step of the time stamps: half of it at either side of a difference
 // Source: the project's clock design, section 4d; the loop closure of Huygens (Geng et al. 2018) enters as the excess
 // of the members' mean residuals over simulated ones.
 #pragma once

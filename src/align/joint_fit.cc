@@ -12,11 +12,13 @@
 namespace skewscope::align {
 namespace {
 
-constexpr double kMostDrift = 30e-6;  // what a crystal oscillator drifts
-constexpr double kLeastScale = 300;   // ns
-constexpr double kLeastBias = 0.25;   // of sigma: what a member's bias is taken to be at least
-constexpr double kBendRidge = 1e-3;   // of the median information, before bends are found
-constexpr double kCurveFound = 2;     // curves found are shrunk ones
+constexpr double kMostDrift = 30e-6;     // what a crystal oscillator drifts
+constexpr double kLeastScale = 300;      // ns
+constexpr double kUnknownScale = 5'000;  // ns; ends that nobody could measure
+constexpr size_t kLeastFreedom = 6;
+constexpr double kLeastBias = 0.25;  // of sigma: what a member's bias is taken to be at least
+constexpr double kBendRidge = 1e-3;  // of the median information, before bends are found
+constexpr double kCurveFound = 2;    // curves found are shrunk ones
 constexpr int kHuberRounds = 2, kFreeBendRounds = 4;
 constexpr double kHuber = 1.345, kTukey = 4.685;
 
@@ -157,21 +159,35 @@ void refresh(Rounds& r) {
   });
 }
 
-// A row of n has lost one degree of freedom to its median.
+// 1.4826 MAD per class; a row of n has lost one degree of freedom to its median. A class that few ends speak for
+// borrows the scatter of its kind: two ends always agree with themselves.
 void update_scales(Rounds& r) {
   const NormalEquations& s = r.s();
   std::vector<std::vector<double>> residuals(r.beacons.classes.size());
+  std::vector<size_t> freedom(residuals.size(), 0);
   for (size_t i = 0; i < s.rows(); ++i) {
-    const auto n = static_cast<double>(s.end(i) - s.begin(i));
+    const size_t n = s.end(i) - s.begin(i);
+    const double unbiased = std::sqrt(static_cast<double>(n) / static_cast<double>(n - 1));
+    const auto of_class = static_cast<size_t>(r.scale_class[i]);
+    freedom[of_class] += n - 1;
     for (size_t k = s.begin(i); k < s.end(i); ++k) {
-      residuals[static_cast<size_t>(r.scale_class[i])].push_back(std::fabs(r.result.residual_ns[k]) *
-                                                                 std::sqrt(n / (n - 1)));
+      residuals[of_class].push_back(std::fabs(r.result.residual_ns[k]) * unbiased);
     }
   }
   std::vector<double>& sigma = r.result.fit.sigma_ns;
+  std::vector<std::vector<double>> of_kind(static_cast<size_t>(r.beacons.kinds));
+  const auto kind = [&](size_t c) {
+    return static_cast<size_t>(r.beacons.groups[static_cast<size_t>(r.beacons.classes[c].group)].kind);
+  };
   sigma.assign(residuals.size(), kLeastScale);
-  for (size_t i = 0; i < residuals.size(); ++i) {
-    if (!residuals[i].empty()) sigma[i] = std::max(kLeastScale, 1.4826 * median(residuals[i]));
+  for (size_t c = 0; c < residuals.size(); ++c) {
+    if (!residuals[c].empty()) sigma[c] = std::max(kLeastScale, 1.4826 * median(residuals[c]));
+    if (freedom[c] >= kLeastFreedom) of_kind[kind(c)].push_back(sigma[c]);
+  }
+  for (size_t c = 0; c < residuals.size(); ++c) {
+    if (residuals[c].empty() || freedom[c] >= kLeastFreedom) continue;
+    std::vector<double>& alike = of_kind[kind(c)];
+    sigma[c] = std::max(sigma[c], alike.empty() ? kUnknownScale : median(alike));
   }
 }
 

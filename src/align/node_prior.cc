@@ -7,7 +7,7 @@
 namespace skewscope::align {
 namespace {
 
-constexpr size_t kLeastMembers = 3;
+constexpr size_t kLeastMembers = 3, kLeastRows = 3;
 
 double middle_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -30,7 +30,7 @@ double noise_of(const SimulatedErrors& errors, const std::vector<size_t>& member
   return squares / static_cast<double>(errors.draws.size());
 }
 
-void pool(const std::vector<size_t>& members, double noise, size_t term, Fit& fit) {
+void pool(const std::vector<size_t>& members, const std::vector<size_t>& rows, double noise, size_t term, Fit& fit) {
   const int64_t base = fit.base_ns[members.front()];
   const auto whole = [&](size_t t) { return term == 0 ? static_cast<double>(fit.base_ns[t] - base) : 0; };
   std::vector<double> values, distances;
@@ -42,13 +42,15 @@ void pool(const std::vector<size_t>& members, double noise, size_t term, Fit& fi
   const double keep = std::max(0.0, spread - noise) / spread;
   for (size_t i = 0; i < members.size(); ++i) {
     if (distances[i] > 5 * std::sqrt(spread + noise)) continue;
-    fit.terms_ns[members[i]][term] = mu + keep * (values[i] - mu) - whole(members[i]);
+    const double own = rows[members[i]] < kLeastRows ? 0 : keep;
+    fit.terms_ns[members[i]][term] = mu + own * (values[i] - mu) - whole(members[i]);
   }
 }
 
 }  // namespace
 
-void pool_nodes(const std::vector<std::string>& host, const SimulatedErrors& errors, Fit& fit) {
+void pool_nodes(const std::vector<std::string>& host, const std::vector<size_t>& rows, const SimulatedErrors& errors,
+                Fit& fit) {
   std::map<std::pair<int32_t, std::string>, std::vector<size_t>> nodes;
   for (size_t t = 0; t < host.size(); ++t) {
     if (!host[t].empty()) nodes[{fit.component[t], host[t]}].push_back(t);
@@ -56,7 +58,7 @@ void pool_nodes(const std::vector<std::string>& host, const SimulatedErrors& err
   for (const auto& [node, members] : nodes) {
     if (members.size() < kLeastMembers) continue;
     for (size_t term = 0; term < std::min<size_t>(2, terms_of(fit.freedom)); ++term) {
-      pool(members, noise_of(errors, members, term), term, fit);
+      pool(members, rows, noise_of(errors, members, term), term, fit);
     }
   }
   const auto terms = fit.terms_ns;

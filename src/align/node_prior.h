@@ -14,7 +14,8 @@
 
 namespace skewscope::align {
 
-// `host` per trace; "" tells nothing. The reference of each component stays at 0.
-void pool_nodes(const std::vector<std::string>& host, const SimulatedErrors& errors, Fit& fit);
+// `host` and `rows` (how many tie it) per trace; host "" tells nothing. The reference of each component stays at 0.
+void pool_nodes(const std::vector<std::string>& host, const std::vector<size_t>& rows, const SimulatedErrors& errors,
+                Fit& fit);
 
 }  // namespace skewscope::align

@@ -119,6 +119,31 @@ TEST_CASE("the node's hint brings clocks of one node closer to the truth") {
   CHECK(rms(true) < rms(false));
 }
 
+TEST_CASE("a rank with two instances inherits the clock of its node") {
+  JobBuilder b(4);
+  const CommunicatorId all = b.communicator("world", {0, 1, 2, 3});
+  const double off_us[] = {0, 900, 901, 900};
+  std::mt19937_64 random(4);
+  std::exponential_distribution<double> noise(0.5);
+  for (int i = 0; i < 40; ++i) {
+    const double t = 1000.0 * i;
+    for (int32_t r = 0; r < 4; ++r) {
+      if (r == 3 && i > 1) continue;
+      const double late = r == 3 ? 6 : noise(random);  // its own ends mislead
+      b.call(r, all, t + off_us[r], t + off_us[r] + 40 + late).seq = i;
+    }
+  }
+  for (int32_t r = 0; r < 4; ++r) b.trace(r).host = r == 0 ? "a" : "b";
+  const JobTrace& job = b.done();
+  const InstanceTable table = match_collectives(job);
+  const ClockModel with = align_clocks(job, table, AlignMode::automatic);
+  for (int32_t r = 0; r < 4; ++r) b.trace(r).host.clear();
+  const ClockModel without = align_clocks(job, table, AlignMode::automatic);
+  CHECK(std::llabs(with.clocks[3].offset_ns - 900'000) < 2'000);
+  CHECK(std::llabs(without.clocks[3].offset_ns - 900'000) > 3'000);
+  CHECK(without.clocks[3].uncertainty_ns > without.clocks[2].uncertainty_ns);
+}
+
 TEST_CASE("a kind of groups whose ends mislead does not tie clocks") {
   // Two fours, one rank 700 us off; small all-reduces within each end within microseconds. Between the fours there are
   // pairs only, whose ends lie 300 us apart, in one direction for one size, in the other for the other: each size

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -42,7 +43,7 @@ struct ClockBend {
   int64_t largest_ns() const {
     double most = 0;
     for (const double h : height_ns) most = std::max(most, h < 0 ? -h : h);
-    return static_cast<int64_t>(most + 0.5);
+    return std::llround(most);
   }
 };
 
