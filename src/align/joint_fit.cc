@@ -71,17 +71,6 @@ void take_rows(Rounds& r, const std::vector<bool>& use) {
     }
     s.row_begin.push_back(static_cast<int32_t>(s.trace.size()));
   }
-  s.trace_begin.assign(s.traces + 1, 0);
-  for (const int32_t t : s.trace) ++s.trace_begin[static_cast<size_t>(t) + 1];
-  for (size_t t = 0; t < s.traces; ++t) s.trace_begin[t + 1] += s.trace_begin[t];
-  std::vector<int32_t> next(s.trace_begin.begin(), s.trace_begin.end() - 1);
-  s.by_trace.resize(s.trace.size());
-  for (size_t i = 0; i < s.rows(); ++i) {
-    for (size_t k = s.begin(i); k < s.end(i); ++k) {
-      s.by_trace[static_cast<size_t>(next[static_cast<size_t>(s.trace[k])]++)] = {static_cast<int32_t>(k),
-                                                                                  static_cast<int32_t>(i)};
-    }
-  }
   s.basis.assign(s.rows() * s.terms, 0);
   s.weight.assign(s.trace.size(), 0);
   r.result.residual_ns.assign(s.trace.size(), 0);
@@ -118,6 +107,22 @@ void number_unknowns(Rounds& r) {
   for (size_t i = 0; i < s.rows(); ++i) {
     for (size_t k = s.begin(i); k < s.end(i); ++k) {
       s.bias.push_back(groups[static_cast<size_t>(s.trace[k])].at(group_of(i)));
+    }
+  }
+}
+
+// Lists the observations of each trace, in order of rows.
+void order_by_trace(NormalEquations& s) {
+  s.trace_begin.assign(s.traces + 1, 0);
+  for (const int32_t t : s.trace) ++s.trace_begin[static_cast<size_t>(t) + 1];
+  for (size_t t = 0; t < s.traces; ++t) s.trace_begin[t + 1] += s.trace_begin[t];
+  std::vector<int32_t> next(s.trace_begin.begin(), s.trace_begin.end() - 1);
+  s.by_trace.resize(s.trace.size());
+  s.place.resize(s.trace.size());
+  for (size_t i = 0; i < s.rows(); ++i) {
+    for (size_t k = s.begin(i); k < s.end(i); ++k) {
+      s.place[k] = next[static_cast<size_t>(s.trace[k])]++;
+      s.by_trace[static_cast<size_t>(s.place[k])] = {static_cast<int32_t>(i), s.bias[k]};
     }
   }
 }
@@ -342,6 +347,7 @@ FitResult fit_clocks(const Beacons& beacons, const std::vector<bool>& use, Freed
   if (result.row.empty()) return result;
   number_cells(r);
   number_unknowns(r);
+  order_by_trace(r.s());
   set_balance(r);
   for (int round = 0; round < rounds; ++round) {
     refresh(r);

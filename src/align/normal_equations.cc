@@ -1,5 +1,6 @@
 #include "normal_equations.h"
 
+#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
 #include <cmath>
@@ -8,6 +9,7 @@ namespace skewscope::align {
 namespace {
 
 constexpr int kMostSteps = 200;
+constexpr size_t kRowsPerTask = 256;
 
 double dot(const std::vector<double>& x, const std::vector<double>& y) {
   double sum = 0;
@@ -30,19 +32,25 @@ void project(const NormalEquations& s, std::vector<double>& v) {
   }
 }
 
-// Per observation: weight times the value's distance from its row's weighted mean.
+// Weight times the value's distance from its row's weighted mean, per observation in its place by trace.
 template <class Value>
 std::vector<double> centred(const NormalEquations& s, const Value& value) {
   std::vector<double> q(s.trace.size());
-  tbb::parallel_for(size_t{0}, s.rows(), [&](size_t i) {
-    double sum = 0, weight = 0;
-    for (size_t k = s.begin(i); k < s.end(i); ++k) {
-      q[k] = value(i, k);
-      sum += s.weight[k] * q[k];
-      weight += s.weight[k];
+  tbb::parallel_for(tbb::blocked_range<size_t>(0, s.rows(), kRowsPerTask), [&](const tbb::blocked_range<size_t>& rows) {
+    std::vector<double> values;
+    for (size_t i = rows.begin(); i < rows.end(); ++i) {
+      double sum = 0, weight = 0;
+      values.clear();
+      for (size_t k = s.begin(i); k < s.end(i); ++k) {
+        values.push_back(value(i, k));
+        sum += s.weight[k] * values.back();
+        weight += s.weight[k];
+      }
+      const double mean = weight > 0 ? sum / weight : 0;
+      for (size_t k = s.begin(i); k < s.end(i); ++k) {
+        q[static_cast<size_t>(s.place[k])] = s.weight[k] * (values[k - s.begin(i)] - mean);
+      }
     }
-    const double mean = weight > 0 ? sum / weight : 0;
-    for (size_t k = s.begin(i); k < s.end(i); ++k) q[k] = s.weight[k] * (q[k] - mean);
   });
   return q;
 }
@@ -52,11 +60,10 @@ std::vector<double> sum_by_trace(const NormalEquations& s, const std::vector<dou
   tbb::parallel_for(size_t{0}, s.traces, [&](size_t t) {
     double* const sum = &out[s.term(t, 0)];
     for (auto i = static_cast<size_t>(s.trace_begin[t]); i < static_cast<size_t>(s.trace_begin[t + 1]); ++i) {
-      const auto [k, row] = s.by_trace[i];
-      const double value = q[static_cast<size_t>(k)];
+      const auto [row, bias] = s.by_trace[i];
       const double* const phi = &s.basis[static_cast<size_t>(row) * s.terms];
-      for (size_t p = 0; p < s.terms; ++p) sum[p] += value * phi[p];
-      out[static_cast<size_t>(s.bias[static_cast<size_t>(k)])] += value;
+      for (size_t p = 0; p < s.terms; ++p) sum[p] += q[i] * phi[p];
+      out[static_cast<size_t>(bias)] += q[i];
     }
   });
   return out;
@@ -86,13 +93,13 @@ struct BlockFactors {
 };
 
 // Lower triangle of the block of trace t.
-void fill_block(const NormalEquations& s, size_t t, size_t n, double* m) {
+void fill_block(const NormalEquations& s, const std::vector<double>& weight_by_trace, size_t t, size_t n, double* m) {
   const size_t first = s.term(t, 0);
   for (auto i = static_cast<size_t>(s.trace_begin[t]); i < static_cast<size_t>(s.trace_begin[t + 1]); ++i) {
-    const auto [k, row] = s.by_trace[i];
-    const double weight = s.weight[static_cast<size_t>(k)];
+    const auto [row, bias] = s.by_trace[i];
+    const double weight = weight_by_trace[i];
     const double* const phi = &s.basis[static_cast<size_t>(row) * s.terms];
-    const size_t b = static_cast<size_t>(s.bias[static_cast<size_t>(k)]) - first;
+    const size_t b = static_cast<size_t>(bias) - first;
     for (size_t p = 0; p < s.terms; ++p) {
       for (size_t q = 0; q <= p; ++q) m[p * n + q] += weight * phi[p] * phi[q];
       m[b * n + p] += weight * phi[p];
@@ -115,10 +122,12 @@ BlockFactors block_factors(const NormalEquations& s) {
     f.begin.push_back(f.begin.back() + n * n);
   }
   f.values.assign(f.begin.back(), 0);
+  std::vector<double> weight_by_trace(s.weight.size());
+  for (size_t k = 0; k < s.weight.size(); ++k) weight_by_trace[static_cast<size_t>(s.place[k])] = s.weight[k];
   tbb::parallel_for(size_t{0}, s.traces, [&](size_t t) {
     double* const m = &f.values[f.begin[t]];
     const size_t n = s.term(t + 1, 0) - s.term(t, 0);
-    fill_block(s, t, n, m);
+    fill_block(s, weight_by_trace, t, n, m);
     for (size_t p = 0; p < n; ++p) {
       for (size_t q = 0; q <= p; ++q) {
         double rest = m[p * n + q];

@@ -22,14 +22,16 @@ namespace skewscope::align {
 
 struct NormalEquations {
   size_t terms = 1, traces = 0;
-  std::vector<int32_t> row_begin{0};             // per row + 1: its observations
-  std::vector<int32_t> trace;                    // per observation
-  std::vector<int32_t> bias;                     // per observation: the unknown that is its member's bias
-  std::vector<double> weight;                    // per observation
-  std::vector<double> basis;                     // per row: `terms` values
-  std::vector<int32_t> trace_begin;              // per trace + 1: its entries in by_trace
-  std::vector<std::array<int32_t, 2>> by_trace;  // (observation, row), by trace
-  std::vector<int32_t> component;                // per trace
+  std::vector<int32_t> row_begin{0};  // per row + 1: its observations
+  std::vector<int32_t> trace;         // per observation
+  std::vector<int32_t> bias;          // per observation: the unknown that is its member's bias
+  std::vector<double> weight;         // per observation
+  std::vector<double> basis;          // per row: `terms` values
+  std::vector<int32_t> trace_begin;   // per trace + 1: its entries in by_trace
+  // Observations by trace: their rows and biases, and per observation where it stands there.
+  std::vector<std::array<int32_t, 2>> by_trace;
+  std::vector<int32_t> place;
+  std::vector<int32_t> component;  // per trace
   // Unknowns of a trace stand together: unknown_begin[t] .. + terms are its clock's, then come its biases.
   std::vector<int32_t> unknown_begin;  // per trace + 1
   std::vector<double> ridge;           // per unknown
