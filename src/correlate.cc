@@ -40,8 +40,9 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
     return align_clocks(job, instances, options.align);
   };
   ClockModel clocks = align();
-  // With clocks, what was ambiguous may be clear; with that, more clocks may be tied.
-  if (worth_matching_again(instances)) {
+  // With fitted clocks, what could not be matched alone is clear or clearly refused; with that, more clocks may be
+  // tied.
+  if (instances.by_coarse_clocks) {
     {
       const StageTimer::Scope scope(timer, "match");
       instances = match_again(job, clocks);

@@ -9,11 +9,8 @@ namespace skewscope {
 // Never guesses: what cannot be matched is listed unmatched with the reason. Parallel over communicators.
 InstanceTable match_collectives(const JobTrace& job);
 
-// Whether clocks could tell more than the first match knew: some calls were ambiguous, or broke causality.
-bool worth_matching_again(const InstanceTable& table);
-
 // The same with the clocks that the first match's collectives gave, drift and bend included, as prior for what cannot
-// be matched alone.
+// be matched alone: over minutes, clocks known to a millisecond drift by more, and a periodic group slips by a period.
 InstanceTable match_again(const JobTrace& job, const ClockModel& clocks);
 
 }  // namespace skewscope

@@ -157,7 +157,7 @@ struct Stage {
     }
     if (!parts) return;
     timing.wait_bar_ns = bar.ns();
-    timing.contradicted = attribute::contradicts(bar, timing.transfer_ns, timing.shortest_ns);
+    timing.contradicted = attribute::contradicts(bar, arrivals_of(i));
     if (timing.basis == SplitBasis::durations) {
       const CallRef& last = table.members[i.first_member + parts->last];
       timing.last_arrival = clocks.to_job(last.trace, call_of(job, last).start);

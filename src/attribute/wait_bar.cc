@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <tuple>
 
 #include "collectives/synchronization.h"
@@ -58,10 +59,19 @@ std::vector<Arrival> arrivals_by_duration(std::vector<Arrival> arrivals) {
   return arrivals;
 }
 
-bool contradicts(const WaitBar& bar, int64_t transfer_with_clocks_ns, int64_t shortest_ns) {
-  if (bar.clock_ns < 0 || bar.durations_ns < 0) return false;
+bool contradicts(const WaitBar& bar, const std::vector<Arrival>& arrivals) {
+  if (bar.clock_ns < 0 || bar.durations_ns < 0 || arrivals.empty()) return false;
+  int64_t last_start = INT64_MIN, shortest = INT64_MAX;
+  std::vector<int64_t> ends;
+  for (const Arrival& a : arrivals) {
+    last_start = std::max(last_start, a.start_ns);
+    shortest = std::min(shortest, a.duration_ns);
+    ends.push_back(a.start_ns + a.duration_ns);
+  }
+  std::sort(ends.begin(), ends.end());
+  const int64_t middle = std::midpoint(ends[ends.size() / 2], ends[(ends.size() - 1) / 2]);
   const double limit = 1.5 * std::hypot(static_cast<double>(bar.clock_ns), static_cast<double>(bar.durations_ns));
-  return static_cast<double>(std::llabs(transfer_with_clocks_ns - shortest_ns)) > limit;
+  return static_cast<double>(std::llabs(middle - last_start - shortest)) > limit;
 }
 
 }  // namespace skewscope::attribute

@@ -28,8 +28,9 @@ struct WaitBar {
 // `member_bar_ns`: the largest error bar of a member's clock, used where the communicator's own ties say nothing.
 WaitBar wait_bar(const ClockModel& clocks, const CollectiveInstance& instance, int64_t member_bar_ns);
 
-// Whether the two transfer times cannot both be right.
-bool contradicts(const WaitBar& bar, int64_t transfer_with_clocks_ns, int64_t shortest_ns);
+// Whether the transfer time with clocks (middle end - last arrival) and that without (the shortest duration) cannot
+// both be right.
+bool contradicts(const WaitBar& bar, const std::vector<Arrival>& arrivals);
 
 // Whether somebody left before the last arrived, by more than three deviations: clocks or match are wrong there.
 bool breaks_causality(const WaitBar& bar, const std::vector<Arrival>& arrivals);

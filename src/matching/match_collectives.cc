@@ -207,17 +207,12 @@ InstanceTable match_collectives(const JobTrace& job) {
   table.communicators = job.communicators;
   const std::vector<CallGroup> groups = matching::group_calls(job, table.unmatched);
   std::vector<MatchOutcome> outcomes = match_alone(groups);
+  table.by_coarse_clocks = !std::all_of(outcomes.begin(), outcomes.end(), settled);
   // From here on the clocks of traces that share a matched group are known to a millisecond.
   const CoarseOffsets first = matching::coarse_offsets(job.traces.size(), groups, outcomes);
   match_with(
       groups, [&](const CallGroup& group) { return matching::prior_for(group, first); }, outcomes);
   return number_instances(job, groups, outcomes, std::move(table));
-}
-
-bool worth_matching_again(const InstanceTable& table) {
-  return std::any_of(table.unmatched.begin(), table.unmatched.end(), [](const UnmatchedCall& call) {
-    return call.reason == UnmatchedReason::ambiguous || call.reason == UnmatchedReason::causality;
-  });
 }
 
 InstanceTable match_again(const JobTrace& job, const ClockModel& clocks) {

@@ -63,6 +63,8 @@ struct InstanceTable {
   // The job's communicators, plus the inferred ones; ids of JobTrace::communicators stay valid.
   CommunicatorTable communicators;
   Findings findings;
+  // Some group could not be matched alone: it was, or was not, by clocks known to a millisecond only.
+  bool by_coarse_clocks = false;
 };
 
 // Every call of the job is in exactly one instance or in `unmatched`.
