@@ -127,18 +127,24 @@ void order_by_trace(NormalEquations& s) {
   }
 }
 
+double lower_quartile(std::vector<double>& values) {
+  const auto at = values.begin() + static_cast<int64_t>(values.size() / 4);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
 void set_balance(Rounds& r) {
   std::vector<std::vector<double>> spreads(r.beacons.groups.size());
   for (const int32_t c : r.result.row) {
     const auto row = static_cast<size_t>(c);
     spreads[static_cast<size_t>(r.beacons.group_of(row))].push_back(r.beacons.spread_ns[row]);
   }
-  std::vector<double> middle;
+  std::vector<double> typical_spread;
   for (std::vector<double>& of_group : spreads)
-    middle.push_back(of_group.empty() ? 0 : std::max(1e3, median(of_group)));
+    typical_spread.push_back(of_group.empty() ? 0 : std::max(1e3, lower_quartile(of_group)));
   for (const int32_t c : r.result.row) {
     const auto row = static_cast<size_t>(c);
-    const double imbalance = r.beacons.spread_ns[row] / middle[static_cast<size_t>(r.beacons.group_of(row))];
+    const double imbalance = r.beacons.spread_ns[row] / typical_spread[static_cast<size_t>(r.beacons.group_of(row))];
     r.balance.push_back(1 / (1 + imbalance * imbalance));
   }
 }

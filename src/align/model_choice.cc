@@ -205,6 +205,19 @@ bool contradicts_causality(const Beacons& beacons, const std::vector<bool>& use)
   return false;
 }
 
+// Where nothing can be held out: whether an offset brings the fitted ends themselves three times as close.
+bool tightens_threefold(const Beacons& beacons, const Folds& folds, int64_t resolution_ns) {
+  const auto middle = [&](Freedom freedom) {
+    std::vector<double> all;
+    for (const auto& [key, distances] : judge(beacons, folds, freedom).by_class) {
+      all.insert(all.end(), distances.begin(), distances.end());
+    }
+    return all.empty() ? 0 : middle_of(all);
+  };
+  const double before = middle(Freedom::identity), after = middle(Freedom::offset);
+  return before > 3 * after && before > std::max(2'000.0, 2 * static_cast<double>(resolution_ns));
+}
+
 // The kind whose held-out ends got worse most; -1: none.
 int32_t worst_kind(const std::map<int32_t, KindGain>& kinds) {
   int32_t worst = -1;
@@ -223,7 +236,7 @@ size_t climb(const Beacons& beacons, const std::array<Distances, 4>& distances, 
   for (size_t next = at + 1; next < kLadder.size(); ++next) {
     const bool bend = kLadder[next] == Freedom::bent;
     const bool better = gained(gains(beacons, distances[next], distances[at], bend), 0.05);
-    if (better || rescued(distances[next], distances[at], resolution_ns)) at = next;
+    if (better || (!bend && rescued(distances[next], distances[at], resolution_ns))) at = next;
   }
   return at;
 }
@@ -237,7 +250,9 @@ ModelChoice choose_model(const Beacons& beacons, int64_t resolution_ns, bool for
     const Folds folds = make_folds(beacons, choice.use);
     if (static_cast<size_t>(std::count_if(folds.fold.begin(), folds.fold.end(), [](int f) { return f >= 0; })) <
         kLeastHeldOut) {
-      choice.freedom = force || contradicts_causality(beacons, choice.use) ? Freedom::offset : Freedom::identity;
+      const bool offset =
+          force || contradicts_causality(beacons, choice.use) || tightens_threefold(beacons, folds, resolution_ns);
+      choice.freedom = offset ? Freedom::offset : Freedom::identity;
       return choice;
     }
     std::array<Distances, 4> distances;
@@ -245,7 +260,7 @@ ModelChoice choose_model(const Beacons& beacons, int64_t resolution_ns, bool for
     const size_t at = climb(beacons, distances, resolution_ns, force);
     choice.freedom = kLadder[at];
     if (force) return choice;
-    const auto kinds = gains(beacons, distances[at], distances[0], choice.freedom == Freedom::bent);
+    const auto kinds = gains(beacons, distances[at], distances[0], false);
     const bool worth = gained(kinds, 0.1) && worth_correcting(distances[0], distances[at], resolution_ns);
     if (!worth && !rescued(distances[at], distances[0], resolution_ns)) {
       choice.freedom = Freedom::identity;

@@ -27,7 +27,7 @@ double noise_of(const SimulatedErrors& errors, const std::vector<size_t>& member
     squares +=
         (sum_squares - sum * sum / static_cast<double>(members.size())) / static_cast<double>(members.size() - 1);
   }
-  return squares / static_cast<double>(errors.draws.size());
+  return errors.likely * squares / static_cast<double>(errors.draws.size());
 }
 
 void pool(const std::vector<size_t>& members, const std::vector<size_t>& rows, double noise, size_t term, Fit& fit) {

@@ -1,11 +1,13 @@
 #include "simulated_errors.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace skewscope::align {
 namespace {
 
 constexpr size_t kDraws = 32;
+constexpr double kLeastBias = 0.5;  // of the ends' scatter
 
 // +1 or -1, fixed by what it is for (splitmix64; Steele, Lea, Flood 2014).
 double sign(uint64_t draw, uint64_t stream, uint64_t index) {
@@ -15,7 +17,23 @@ double sign(uint64_t draw, uint64_t stream, uint64_t index) {
   return ((x ^ (x >> 31)) & 1) != 0 ? 1 : -1;
 }
 
-std::vector<double> draw_noise(const Beacons& beacons, const FitResult& result, size_t draw) {
+// Biases of one communicator alone cannot be told from its members' clocks: they are taken to be half the ends' scatter
+// at least, more than the fit itself assumes.
+std::vector<double> bias_deviations(const Beacons& beacons, const FitResult& result) {
+  std::vector<double> deviation = result.fit.group_tau_ns, least(deviation.size(), INFINITY);
+  for (const int32_t c : result.row) {
+    const auto row = static_cast<size_t>(c);
+    double& of_group = least[static_cast<size_t>(beacons.group_of(row))];
+    of_group = std::min(of_group, kLeastBias * result.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
+  }
+  for (size_t g = 0; g < deviation.size(); ++g) {
+    if (std::isfinite(least[g])) deviation[g] = std::max(deviation[g], least[g]);
+  }
+  return deviation;
+}
+
+std::vector<double> draw_noise(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias,
+                               size_t draw) {
   const NormalEquations& s = result.equations;
   std::vector<double> noise(s.trace.size());
   for (size_t i = 0; i < s.rows(); ++i) {
@@ -25,7 +43,7 @@ std::vector<double> draw_noise(const Beacons& beacons, const FitResult& result, 
       const auto trace = static_cast<uint64_t>(s.trace[k]);
       noise[k] = result.fit.sigma_ns[scale_class] * sign(draw, 0, k) +
                  result.fit.tau_ns[scale_class] * sign(draw, 1, scale_class * s.traces + trace) +
-                 result.fit.group_tau_ns[group] * sign(draw, 2, group * s.traces + trace);
+                 bias[group] * sign(draw, 2, group * s.traces + trace);
     }
   }
   return noise;
@@ -49,8 +67,15 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result)
   SimulatedErrors errors;
   errors.terms = s.terms;
   std::vector<double> drawn(static_cast<size_t>(beacons.kinds), 0);
+  const std::vector<double> bias = bias_deviations(beacons, result);
+  double found_squares = 0, bias_square = 0;
+  for (size_t g = 0; g < bias.size(); ++g) {
+    found_squares += result.fit.group_tau_ns[g] * result.fit.group_tau_ns[g];
+    bias_square += bias[g] * bias[g];
+  }
+  if (std::isfinite(found_squares) && bias_square > 0) errors.likely = found_squares / bias_square;
   for (size_t d = 0; d < kDraws; ++d) {
-    std::vector<double> rhs = s.gather(draw_noise(beacons, result, d));
+    std::vector<double> rhs = s.gather(draw_noise(beacons, result, bias, d));
     for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = -rhs[i];
     for (size_t t = 0; t < s.traces; ++t) {
       if (s.terms > 1) rhs[s.term(t, 1)] += std::sqrt(s.ridge[s.term(t, 1)]) * sign(d, 3, t);

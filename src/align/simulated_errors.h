@@ -16,6 +16,7 @@ struct SimulatedErrors {
   size_t terms = 1;
   std::vector<std::vector<double>> draws;  // each: traces x terms
   double excess = 1;                       // at least 1; on standard deviations
+  double likely = 1;  // at most 1; on variances: what the biases found make of the cautious ones drawn
 
   // Error of a trace's clock at u in draw d.
   double at(size_t draw, size_t trace, double u) const {

@@ -11,7 +11,7 @@ using namespace skewscope;
 
 namespace {
 
-constexpr uint64_t kSeeds[] = {1, 2, 3};
+constexpr uint64_t kSeeds[] = {1, 2, 3, 5, 12};
 
 struct Outcome {
   ClockModel clocks;
