@@ -49,6 +49,8 @@ const std::vector<ClockScenario>& clock_scenarios();
 ClockJobOptions clock_scenario(const char* name);
 
 struct ClockJob {
+  static constexpr double kEpochUs = 1.7e15;  // a date, so that stamps are as large as real ones
+
   // One recorded call as it was. Row = row of its trace's calls.
   struct Call {
     int32_t instance = -1;

@@ -1,0 +1,38 @@
+// The rounds of the joint fit from the inside: which rows take part, what they weigh, which variances they show.
+#pragma once
+
+#include <vector>
+
+#include "joint_fit.h"
+
+namespace skewscope::align {
+
+// The rows in use, and what one round needs of them beside the equations.
+struct Rounds {
+  const Beacons& beacons;
+  FitResult& result;
+  std::vector<int32_t> beacon;       // per observation: the observation of the beacons
+  std::vector<int32_t> scale_class;  // per row
+  std::vector<int32_t> class_cell;   // per observation: (class, trace)
+  std::vector<int32_t> class_of_cell;
+  std::vector<double> balance;  // per row
+
+  NormalEquations& s() { return result.equations; }
+};
+
+// Lays out rows, observations by trace, and unknowns: per trace its terms, then one bias per group it takes part in.
+void lay_out(Rounds& r, const std::vector<bool>& use);
+
+// Scatter of every class, from the residuals as they are.
+void update_scales(Rounds& r);
+
+// Weight of every observation; Huber's or Tukey's.
+void update_weights(Rounds& r, bool huber);
+
+// Variance of members' biases per kind of group: by the biases found and what is not known of them.
+void update_taus(Rounds& r);
+
+// Mean of the two middle values for an even count, so that a row of two is centred between its members. Reorders.
+double median_of(std::vector<double>& values);
+
+}  // namespace skewscope::align
