@@ -1,4 +1,4 @@
-// Stage: InstanceTable -> ClockModel: one offset and drift per trace.
+// Stage: InstanceTable -> ClockModel: one offset, drift and bend per trace, with error bars and proofs.
 #pragma once
 
 #include "skewscope/model/clock_model.h"

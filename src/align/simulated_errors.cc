@@ -84,7 +84,7 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result)
       for (size_t k = 0; k < kKnots; ++k) curve[k] = sign(d, 4, t * kKnots + k);
       s.add_second_differences(t, curve.data(), std::sqrt(s.stiffness), rhs);
     }
-    const std::vector<double> found = s.solve(std::move(rhs), 1e-3);
+    const std::vector<double> found = s.solve(std::move(rhs), 1e-2);
     std::vector<double> draw;
     for (size_t t = 0; t < s.traces; ++t) {
       for (size_t p = 0; p < s.terms; ++p) draw.push_back(found[s.term(t, p)]);
