@@ -13,8 +13,13 @@ constexpr int64_t kNotYet = INT64_MIN;
 // A line that is being replayed: how far it is, in recorded and in new time.
 class Runner {
  public:
-  Runner(const RankLine& line, const std::vector<Pace>& paces, bool at_peers_pace)
-      : line_(line), paces_(paces), fixed_(at_peers_pace), recorded_(line.first_ns), now_(line.first_ns) {
+  Runner(const RankLine& line, const std::vector<Pace>& paces, bool at_peers_pace, double factor)
+      : line_(line),
+        paces_(paces),
+        fixed_(at_peers_pace),
+        factor_(factor),
+        recorded_(line.first_ns),
+        now_(line.first_ns) {
     start_.assign(line.forks.size(), kNotYet);
     end_.assign(line.forks.size(), kNotYet);
   }
@@ -53,7 +58,8 @@ class Runner {
     if (to <= recorded_) return;
     const int64_t span = to - recorded_;
     const bool before_fork = fixed_ && next_fork_ < paces_.size();
-    now_ += before_fork ? std::llround(static_cast<double>(span) * paces_[next_fork_].work) : span;
+    const double factor = factor_ * (before_fork ? paces_[next_fork_].work : 1);
+    now_ += factor == 1 ? span : std::llround(static_cast<double>(span) * factor);
     recorded_ = to;
   }
 
@@ -72,6 +78,7 @@ class Runner {
   const RankLine& line_;
   const std::vector<Pace>& paces_;
   bool fixed_;
+  double factor_;
   int64_t recorded_, now_;
   size_t next_fork_ = 0, next_join_ = 0;
   std::vector<int64_t> start_, end_;  // of the calls, by fork
@@ -79,12 +86,16 @@ class Runner {
 
 }  // namespace
 
+Change no_change(const ReplayPlan& plan) {
+  return {std::vector<bool>(plan.lines.size(), false), std::vector<double>(plan.lines.size(), 1), false};
+}
+
 int64_t replay(const ReplayPlan& plan, const Change& change) {
   std::vector<Runner> runners;
   runners.reserve(plan.lines.size());
   int64_t first = INT64_MAX, last = INT64_MIN;
   for (size_t t = 0; t < plan.lines.size(); ++t) {
-    runners.emplace_back(plan.lines[t], plan.paces[t], change.at_peers_pace[t]);
+    runners.emplace_back(plan.lines[t], plan.paces[t], change.at_peers_pace[t], change.work[t]);
     if (!plan.lines[t].forks.empty()) first = std::min(first, plan.lines[t].first_ns);
   }
   std::vector<int64_t> starts;

@@ -44,8 +44,10 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan);
 
 struct Change {
   std::vector<bool> at_peers_pace;  // per trace
+  std::vector<double> work;         // per trace: factor on its local work
   bool no_transfer = false;
 };
+Change no_change(const ReplayPlan& plan);
 
 // Length of the job: from the first line's start to the last end.
 int64_t replay(const ReplayPlan& plan, const Change& change);

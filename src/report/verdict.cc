@@ -18,7 +18,7 @@
 namespace skewscope::report {
 namespace {
 
-constexpr double kStandsOutWait = 0.2, kStandsOutFair = 1.5, kMostUnknown = 0.5;
+constexpr double kStandsOutWait = 0.2, kStandsOutFair = 1.5, kMostUnknown = 0.5, kWorthBalancing = 0.02;
 
 Severeness severeness_of(double loss) {
   if (loss >= kCritical) return Severeness::critical;
@@ -134,6 +134,16 @@ std::string straggler_words(const JobReport& report, const JobReport::Straggler&
   return text;
 }
 
+// The ranks whose program costs most beyond the others', where that is worth naming.
+const JobReport::WhatIf::Program* longest_program(const JobReport& report) {
+  const auto& programs = report.what_if.programs;
+  const auto longest = std::max_element(programs.begin(), programs.end(),
+                                        [](const auto& a, const auto& b) { return a.saved_ns < b.saved_ns; });
+  if (longest == programs.end()) return nullptr;
+  const double saved = share(longest->saved_ns, report.what_if.replayed_ns).value_or(0);
+  return saved >= kWorthBalancing ? &*longest : nullptr;
+}
+
 void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
   const JobReport::Straggler& most = report.stragglers.front();
   const JobReport::Straggler* named = named_straggler(report, f);
@@ -148,6 +158,13 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
     v.why = straggler_words(report, *named, f);
     v.next = words == nullptr ? fmt::format("Look at what rank {} does ahead of its collectives.", named->rank)
                               : fmt::format(fmt::runtime(words->next), named->rank);
+    return;
+  }
+  if (const JobReport::WhatIf::Program* longest = longest_program(report); longest != nullptr) {
+    const double saved = share(longest->saved_ns, report.what_if.replayed_ns).value_or(0);
+    v.why = fmt::format("Ranks {} run a longer part of the program than the others: balanced, the job is {} shorter.",
+                        human_ranks(longest->ranks), human_percent(saved));
+    v.next = "Move work from their stage to the others.";
     return;
   }
   v.why = fmt::format("No straggler stands out: most wait began with rank {}, {} of it.", most.rank,

@@ -337,3 +337,21 @@ TEST_CASE("a slow rank of a pipeline is told from the pipeline's own fill") {
   CHECK(report.stragglers.at(0).cause == "slower_kernels");
   CHECK(report.stragglers.at(1).cause == "program");
 }
+
+TEST_CASE("a whole stage that takes longer is named as a stage, and none of its ranks as a cause") {
+  const Folder folder("stage");
+  SimulateOptions options = two_nodes(folder);
+  options.nodes = 4;
+  options.tp = 2;
+  options.pp = 4;
+  options.slow_ranks = {{12, 1.3}, {13, 1.3}, {14, 1.3}, {15, 1.3}};
+  simulate(options);
+  const JobReport report = run(options).report;
+  for (const JobReport::Straggler& s : report.stragglers) CHECK(s.standing != "cause");
+  const auto& programs = report.what_if.programs;
+  REQUIRE(programs.size() == 3);  // first, middle and last stages
+  CHECK(programs[2].ranks == std::vector<int32_t>{12, 13, 14, 15});
+  CHECK(programs[2].work_ns > programs[1].work_ns * 12 / 10);
+  CHECK(programs[2].saved_ns * 20 > report.what_if.replayed_ns);
+  CHECK(terminal_summary(report, "", false).find("Ranks 12-15 run a longer part of the program") != std::string::npos);
+}

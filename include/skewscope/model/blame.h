@@ -44,6 +44,13 @@ struct TraceBlame {
   WhatIf what_if;
 };
 
+// Ranks that run the same program, such as one stage of a pipeline.
+struct ProgramGroup {
+  std::vector<TraceIndex> traces;
+  int64_t work_ns = 0;   // local work of one of them, the mean
+  int64_t saved_ns = 0;  // by which the job is shorter with it at the mean of the other groups; 0 where it is not above
+};
+
 // Lengths of the job, replayed; -1: not replayed.
 struct Replay {
   int64_t recorded_ns = -1;     // first start to last end of what is replayed, as recorded
@@ -55,6 +62,7 @@ struct Replay {
 struct Blame {
   std::vector<TraceBlame> traces;  // row = TraceIndex
   Replay replay;
+  std::vector<ProgramGroup> programs;  // by smallest trace; empty where all ranks run one, or none does
 };
 
 // Origins sum to the direct charges, books to their totals.

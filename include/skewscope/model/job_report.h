@@ -97,6 +97,12 @@ struct JobReport {
   // that takes no time.
   struct WhatIf {
     int64_t recorded_ns = -1, replayed_ns = -1, balanced_ns = -1, no_transfer_ns = -1;
+    struct Program {
+      std::vector<int32_t> ranks;
+      int64_t work_ns = 0;   // local work of one rank, the mean
+      int64_t saved_ns = 0;  // by which the job is shorter with these ranks at the mean of the other programs
+    };
+    std::vector<Program> programs;  // ranks that run one program, such as a stage; empty where all ranks do
   } what_if;
 
   // POP and TALP efficiencies (peers.md section 8), 0..1; -1 = not determined.
