@@ -171,6 +171,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.stragglers = report::stragglers_of(rooms);
   out.what_if = report::what_if_of(rooms);
   out.causes = report::cause_rows(rooms);
+  out.flows = report::flow_rows(rooms);
   out.efficiency = report::efficiency_of(out.ranks, out.what_if);
   out.matching = report::matching_of(rooms);
   out.calls = report::call_rows(rooms);

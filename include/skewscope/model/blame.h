@@ -44,6 +44,13 @@ struct TraceBlame {
   WhatIf what_if;
 };
 
+// Blame that moved: a rank was late in one group because it had waited in another.
+struct BlameFlow {
+  TraceIndex victim;
+  CommunicatorId late_in, waited_in;
+  int64_t moved_ns = 0;
+};
+
 // Ranks that run the same program, such as one stage of a pipeline.
 struct ProgramGroup {
   std::vector<TraceIndex> traces;
@@ -61,6 +68,7 @@ struct Replay {
 
 struct Blame {
   std::vector<TraceBlame> traces;  // row = TraceIndex
+  std::vector<BlameFlow> flows;    // by victim, then groups
   Replay replay;
   std::vector<ProgramGroup> programs;  // by smallest trace; empty where all ranks run one, or none does
 };

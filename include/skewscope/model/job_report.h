@@ -93,6 +93,14 @@ struct JobReport {
   };
   std::vector<CauseRow> causes;
 
+  // Blame that moved: `rank` was late in group `late_in` because it had waited in group `waited_in`:
+  // tables/blame_flows.csv. Communicator ids.
+  struct FlowRow {
+    int32_t rank = 0, late_in = 0, waited_in = 0;
+    int64_t moved_ns = 0;
+  };
+  std::vector<FlowRow> flows;
+
   // The job replayed (ns; -1: not replayed): as recorded, unchanged, with every rank at its peers' pace, on a network
   // that takes no time.
   struct WhatIf {
