@@ -97,8 +97,17 @@ int64_t Pass::move_to_waits(size_t id, size_t row, int64_t ns) {
 // What stays with the member, by what made it later than a rank of the same program; what such a rank spends, too, is
 // the program's. Waiting elsewhere counts only where nothing else does.
 void Pass::keep(size_t row, const Lateness& lateness, int64_t ns) {
-  constexpr LateCause kCauses[kLabels] = {LateCause::slower_kernels, LateCause::copies, LateCause::transfer_elsewhere,
-                                          LateCause::wait_elsewhere, LateCause::host,   LateCause::idle};
+  constexpr LateCause kCauses[kLabels] = {LateCause::slower_kernels,
+                                          LateCause::copies,
+                                          LateCause::transfer_elsewhere,
+                                          LateCause::wait_elsewhere,
+                                          LateCause::unknown,
+                                          LateCause::host,
+                                          LateCause::idle};
+  if (!lateness.booked) {
+    blame.traces[view.ref(row).trace.index()].origin_by_cause[static_cast<size_t>(LateCause::unknown)] += ns;
+    return;
+  }
   const size_t other = compared_with(plan, books, row, lateness);
   const auto waited = static_cast<double>(lateness.by_label[static_cast<size_t>(Label::waiting)]);
   double program = static_cast<double>(lateness.ns) - std::max(0.0, waited);

@@ -124,7 +124,9 @@ std::vector<JobReport::RankRow> rank_rows(const Rooms& rooms) {
 
 JobReport::WhatIf what_if_of(const Rooms& rooms) {
   const Replay& replay = rooms.blame.replay;
-  JobReport::WhatIf out{replay.recorded_ns, replay.replayed_ns, replay.balanced_ns, replay.no_transfer_ns, {}};
+  JobReport::WhatIf out{replay.recorded_ns, replay.replayed_ns, replay.balanced_ns, replay.no_transfer_ns, {}, 0, {}};
+  for (const Rank rank : rooms.blame.together.ranks) out.together.push_back(rank.value);
+  out.together_saved_ns = rooms.blame.together.saved_ns;
   for (const ProgramGroup& group : rooms.blame.programs) {
     std::set<int32_t> ranks;
     for (const TraceIndex trace : group.traces) ranks.insert(rooms.job[trace].rank.value);

@@ -100,10 +100,17 @@ std::string bar_words(const JobReport& report) {
   return worst < 0 ? "unknown" : fmt::format("+-{}", human_duration(worst));
 }
 
+// Who most wait began with, and how much.
+std::string most_words(const JobReport& report, const Figures& f) {
+  const auto most =
+      std::max_element(report.stragglers.begin(), report.stragglers.end(),
+                       [](const auto& a, const auto& b) { return a.wait_originated_ns < b.wait_originated_ns; });
+  return fmt::format("rank {}, {} of it", most->rank, percent_of(most->wait_originated_ns, f.wait_ns));
+}
+
 // Nobody was last: `most` is who causes most wait.
 void name_nobody(const JobReport& report, const JobReport::Straggler& most, const Figures& f, Verdict& v) {
-  const std::string caused =
-      fmt::format("most wait began with rank {}, {} of it.", most.rank, percent_of(most.wait_originated_ns, f.wait_ns));
+  const std::string caused = fmt::format("most wait began with {}.", most_words(report, f));
   if (most.late_candidates == 0) {
     v.why = "No collective is complete, so who was last is not known; " + caused;
     v.next = "Record all ranks over the same steps.";
@@ -134,6 +141,18 @@ std::string straggler_words(const JobReport& report, const JobReport::Straggler&
   return text;
 }
 
+void name_together(const JobReport& report, const Figures& f, Verdict& v) {
+  const JobReport::WhatIf& w = report.what_if;
+  int64_t began_ns = 0;
+  for (const JobReport::Straggler& s : report.stragglers) {
+    if (std::binary_search(w.together.begin(), w.together.end(), s.rank)) began_ns += s.wait_originated_ns;
+  }
+  v.why = fmt::format("Ranks {} are the cause together: {} of the wait began with them. Their peers' pace saves {}.",
+                      human_ranks(w.together), percent_of(began_ns, f.wait_ns),
+                      human_percent(share(w.together_saved_ns, w.replayed_ns).value_or(0)));
+  v.next = "Look at what these ranks share: a node, its cooling, its input, its network.";
+}
+
 // The ranks whose program costs most beyond the others', where that is worth naming.
 const JobReport::WhatIf::Program* longest_program(const JobReport& report) {
   const auto& programs = report.what_if.programs;
@@ -160,6 +179,10 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
                               : fmt::format(fmt::runtime(words->next), named->rank);
     return;
   }
+  if (!report.what_if.together.empty()) {
+    name_together(report, f, v);
+    return;
+  }
   if (const JobReport::WhatIf::Program* longest = longest_program(report); longest != nullptr) {
     const double saved = share(longest->saved_ns, report.what_if.replayed_ns).value_or(0);
     v.why = fmt::format("Ranks {} run a longer part of the program than the others: balanced, the job is {} shorter.",
@@ -167,10 +190,9 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
     v.next = "Move work from their stage to the others.";
     return;
   }
-  v.why = fmt::format("No straggler stands out: most wait began with rank {}, {} of it.", most.rank,
-                      percent_of(most.wait_originated_ns, f.wait_ns));
+  v.why = fmt::format("No straggler stands out: most wait began with {}.", most_words(report, f));
   v.next = most.cause == "program" ? words_of(most.cause)->next
-                                   : "Work moves between ranks: look at the balance of input and experts over steps.";
+                                   : "See tables/causes.csv for what each rank did longer than its peers.";
 }
 
 // The most frequent obstacle to the split, and its remedy.

@@ -54,8 +54,14 @@ struct BlameFlow {
 // Ranks that run the same program, such as one stage of a pipeline.
 struct ProgramGroup {
   std::vector<TraceIndex> traces;
-  int64_t work_ns = 0;   // local work of one of them, the mean
-  int64_t saved_ns = 0;  // by which the job is shorter with it at the mean of the other groups; 0 where it is not above
+  int64_t work_ns = 0;   // local work of one of them, the median
+  int64_t saved_ns = 0;  // of the longest: by which the job is shorter with all at the mean
+};
+
+// Ranks none of which stands out alone, and that do together: a slow node.
+struct Together {
+  std::vector<Rank> ranks;  // sorted; empty: none
+  int64_t saved_ns = 0;
 };
 
 // Lengths of the job, replayed; -1: not replayed.
@@ -70,6 +76,7 @@ struct Blame {
   std::vector<TraceBlame> traces;  // row = TraceIndex
   std::vector<BlameFlow> flows;    // by victim, then groups
   Replay replay;
+  Together together;
   std::vector<ProgramGroup> programs;  // by smallest trace; empty where all ranks run one, or none does
 };
 

@@ -107,9 +107,11 @@ struct JobReport {
     int64_t recorded_ns = -1, replayed_ns = -1, balanced_ns = -1, no_transfer_ns = -1;
     struct Program {
       std::vector<int32_t> ranks;
-      int64_t work_ns = 0;   // local work of one rank, the mean
-      int64_t saved_ns = 0;  // by which the job is shorter with these ranks at the mean of the other programs
+      int64_t work_ns = 0;   // local work of one rank, the median
+      int64_t saved_ns = 0;  // of the longest: by which the job is shorter with all at the mean
     };
+    std::vector<int32_t> together;  // ranks that stand out only together
+    int64_t together_saved_ns = 0;
     std::vector<Program> programs;  // ranks that run one program, such as a stage; empty where all ranks do
   } what_if;
 
