@@ -172,15 +172,15 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
     name_nobody(report, most, f, v);
     return;
   }
+  if (!report.what_if.together.empty()) {
+    name_together(report, f, v);
+    return;
+  }
   if (named != nullptr) {
     const CauseWords* words = words_of(named->cause);
     v.why = straggler_words(report, *named, f);
     v.next = words == nullptr ? fmt::format("Look at what rank {} does ahead of its collectives.", named->rank)
                               : fmt::format(fmt::runtime(words->next), named->rank);
-    return;
-  }
-  if (!report.what_if.together.empty()) {
-    name_together(report, f, v);
     return;
   }
   if (const JobReport::WhatIf::Program* longest = longest_program(report); longest != nullptr) {
