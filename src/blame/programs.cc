@@ -10,8 +10,12 @@
 namespace skewscope::blame {
 namespace {
 
-// What a call is in its program: operation, size and description of the group, role.
-using Word = std::tuple<int32_t, int32_t, std::string, int32_t>;
+// The shape of a group: size, distance between its first members, and which of the rank's groups of that shape it is
+// (names tell groups apart, and differ between ranks that do the same).
+using Shape = std::tuple<int32_t, int32_t, int32_t>;
+
+// What a call is in its program: operation, shape of the group, role.
+using Word = std::tuple<int32_t, Shape, int32_t>;
 
 // Position of a rank in its group, plus one; 0: not known.
 int32_t position(const Communicator& group, Rank rank) {
@@ -19,27 +23,42 @@ int32_t position(const Communicator& group, Rank rank) {
   return at == group.members.end() || *at != rank ? 0 : static_cast<int32_t>(at - group.members.begin()) + 1;
 }
 
+// Shapes of all groups, as each of their members sees them.
+std::map<std::pair<CommunicatorId, Rank>, Shape> shapes_of(const CommunicatorTable& table) {
+  std::map<std::pair<CommunicatorId, Rank>, Shape> shapes;
+  std::map<std::tuple<Rank, int32_t, int32_t>, int32_t> next;
+  for (size_t c = 0; c < table.size(); ++c) {
+    const CommunicatorId id(static_cast<int64_t>(c));
+    const Communicator& group = table[id];
+    const int32_t distance = group.members.size() < 2 ? 0 : group.members[1].value - group.members[0].value;
+    for (const Rank rank : group.members) {
+      shapes[{id, rank}] = Shape(group.size, distance, next[{rank, group.size, distance}]++);
+    }
+  }
+  return shapes;
+}
+
 class Vocabulary {
  public:
-  explicit Vocabulary(const JobView& view) : view_(view) {}
+  explicit Vocabulary(const JobView& view) : view_(view), shapes_(shapes_of(view.table.communicators)) {}
 
   int32_t number_of(size_t row) {
     const CollectiveInstance& i = view_.instance(static_cast<size_t>(view_.instance_of_row[row]));
     const CollectiveCall& call = view_.call(row);
     const Rank own = view_.job[view_.ref(row).trace].rank;
-    static const Communicator kNobody;
-    const auto& groups = view_.table.communicators.communicators;
-    const Communicator& group = i.communicator.known() ? groups[i.communicator.index()] : kNobody;
+    const auto shape = shapes_.find({i.communicator, own});
     int32_t role = call.root.known() && call.root == own ? 1 : 0;
-    if (call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv) {
+    if (i.communicator.known() && (call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv)) {
+      const Communicator& group = view_.table.communicators[i.communicator];
       role = position(group, own) * 65'536 + position(group, call.peer);
     }
-    const Word word(static_cast<int32_t>(call.kind), group.size, group.description, role);
+    const Word word(static_cast<int32_t>(call.kind), shape == shapes_.end() ? Shape() : shape->second, role);
     return numbers_.emplace(word, static_cast<int32_t>(numbers_.size())).first->second;
   }
 
  private:
   const JobView& view_;
+  std::map<std::pair<CommunicatorId, Rank>, Shape> shapes_;
   std::map<Word, int32_t> numbers_;
 };
 
