@@ -1,43 +1,32 @@
 #include "arrival_needed.h"
 
-#include <algorithm>
-
 #include "collectives/synchronization.h"
 
 namespace skewscope::blame {
 namespace {
 
-// Position of the root, or of the sender; -1: not there or not recorded.
-int64_t special_member(const JobView& view, size_t id, Dependency dependency) {
+// Row of the root, or of the sender; -1: not there or not recorded.
+int64_t special_row(const JobView& view, size_t id, Dependency dependency) {
   const CollectiveInstance& i = view.instance(id);
-  for (uint32_t m = 0; m < i.member_count; ++m) {
-    const CollectiveCall& call = view.call(i.first_member + m);
+  for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
+    const CollectiveCall& call = view.call(row);
     const bool is_it = dependency == Dependency::sender
                            ? call.kind == CollectiveKind::send
-                           : call.root.known() && call.root == view.job[view.ref(i.first_member + m).trace].rank;
-    if (is_it) return m;
+                           : call.root.known() && call.root == view.job[view.ref(row).trace].rank;
+    if (is_it) return static_cast<int64_t>(row);
   }
   return -1;
 }
 
 }  // namespace
 
-std::vector<int64_t> arrivals_needed(const JobView& view, size_t id, const std::vector<int64_t>& starts) {
+WaitRule wait_rule(const JobView& view, size_t id) {
   const Dependency dependency = dependency_of(view.instance(id).kind);
-  std::vector<int64_t> needed = starts;
-  const int64_t last = *std::max_element(starts.begin(), starts.end());
-  if (dependency == Dependency::everyone) {
-    needed.assign(starts.size(), last);
-    return needed;
-  }
-  const int64_t special = dependency == Dependency::none ? -1 : special_member(view, id, dependency);
-  if (special < 0) return needed;
-  if (dependency == Dependency::root_waits) {
-    needed[static_cast<size_t>(special)] = last;
-    return needed;
-  }
-  for (int64_t& start : needed) start = std::max(start, starts[static_cast<size_t>(special)]);
-  return needed;
+  WaitRule rule;
+  rule.everyone = dependency == Dependency::everyone;
+  rule.only_special_waits = dependency == Dependency::root_waits;
+  if (!rule.everyone && dependency != Dependency::none) rule.special = special_row(view, id, dependency);
+  return rule;
 }
 
 }  // namespace skewscope::blame

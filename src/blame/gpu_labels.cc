@@ -18,7 +18,7 @@ struct Edge {
 
 // Spans under one label, in order of their starts.
 struct Spans {
-  Label label;
+  Label label = Label::computing;
   std::vector<int64_t> begin, end, launched_ns;
 
   void add(int64_t from, int64_t to, int64_t launched) {
@@ -29,9 +29,9 @@ struct Spans {
   }
 };
 
-std::array<Spans, 4> spans_of(const RankTrace& trace, const std::vector<int64_t>& waits) {
-  std::array<Spans, 4> spans = {Spans{Label::computing, {}, {}, {}}, Spans{Label::copying, {}, {}, {}},
-                                Spans{Label::transfer, {}, {}, {}}, Spans{Label::waiting, {}, {}, {}}};
+std::array<Spans, 5> spans_of(const RankTrace& trace, const std::vector<CallSplit>& splits) {
+  std::array<Spans, 5> spans;
+  for (size_t i = 0; i < spans.size(); ++i) spans[i].label = static_cast<Label>(i);
   const auto under = [&](Label label) -> Spans& { return spans[static_cast<size_t>(label)]; };
   const GpuEvents& gpu = trace.gpu;
   for (size_t i = 0; i < gpu.size(); ++i) {
@@ -47,18 +47,18 @@ std::array<Spans, 4> spans_of(const RankTrace& trace, const std::vector<int64_t>
   for (size_t c = 0; c < trace.calls.size(); ++c) {
     const CollectiveCall& call = trace.calls[c];
     const int64_t launched_ns = call.launched ? call.launch_start.ns + call.launch_duration_ns : INT64_MIN;
-    const int64_t middle = call.start.ns + waits[c];
+    const int64_t middle = call.start.ns + splits[c].wait_ns;
     under(Label::waiting).add(call.start.ns, middle, launched_ns);
-    under(Label::transfer).add(middle, call.end().ns, launched_ns);
+    under(splits[c].rest).add(middle, call.end().ns, launched_ns);
   }
   return spans;
 }
 
 // By time; made of runs that nearly are in order.
-std::vector<Edge> edges_of(const RankTrace& trace, const std::vector<int64_t>& waits) {
+std::vector<Edge> edges_of(const RankTrace& trace, const std::vector<CallSplit>& splits) {
   std::vector<Edge> edges;
   edges.reserve(2 * (trace.gpu.size() + 2 * trace.calls.size()));
-  for (const Spans& spans : spans_of(trace, waits)) {
+  for (const Spans& spans : spans_of(trace, splits)) {
     for (size_t i = 0; i < spans.begin.size(); ++i) {
       edges.push_back({spans.begin[i], 1, spans.label, spans.launched_ns[i]});
     }
@@ -68,8 +68,8 @@ std::vector<Edge> edges_of(const RankTrace& trace, const std::vector<int64_t>& w
   return edges;
 }
 
-std::optional<Label> label_of(const std::array<int32_t, 4>& running) {
-  for (const Label label : {Label::computing, Label::copying, Label::transfer, Label::waiting}) {
+std::optional<Label> label_of(const std::array<int32_t, 5>& running) {
+  for (const Label label : {Label::computing, Label::copying, Label::transfer, Label::waiting, Label::unsplit}) {
     if (running[static_cast<size_t>(label)] > 0) return label;
   }
   return std::nullopt;
@@ -77,9 +77,9 @@ std::optional<Label> label_of(const std::array<int32_t, 4>& running) {
 
 }  // namespace
 
-GpuLabels::GpuLabels(const RankTrace& trace, const std::vector<int64_t>& waits) {
-  const std::vector<Edge> edges = edges_of(trace, waits);
-  std::array<int32_t, 4> running{};
+GpuLabels::GpuLabels(const RankTrace& trace, const std::vector<CallSplit>& splits) {
+  const std::vector<Edge> edges = edges_of(trace, splits);
+  std::array<int32_t, 5> running{};
   for (size_t i = 0; i < edges.size();) {
     const int64_t now = edges[i].ns;
     const std::optional<Label> was = label_of(running);

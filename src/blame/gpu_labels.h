@@ -1,6 +1,7 @@
 // What one GPU did at each instant, under one label, and how much of any span each label takes.
 //
-// Labels by rank: computing hides copies, copies hide transfer, transfer hides waiting; what is left is idle. An idle
+// Labels by rank: computing hides copies, copies hide transfer, transfer hides waiting, waiting hides calls whose time
+// is not told apart; what is left is idle. An idle
 // span belongs to the host from its start until the launch of the row that ends it returned, all of it where that was
 // less than 10 us before the row started (a launch takes that long); the rest is idle otherwise: the row waited for
 // something on the GPU. Cost: one sort of the rows' edges; O(log n) per span.
@@ -17,14 +18,20 @@ namespace skewscope::blame {
 // What a launch takes until its row starts.
 constexpr int64_t kLaunchDelay_ns = 10'000;
 
-enum class Label : uint8_t { computing, copying, transfer, waiting, host, idle };
-constexpr size_t kLabels = 6;
+enum class Label : uint8_t { computing, copying, transfer, waiting, unsplit, host, idle };
+constexpr size_t kLabels = 7;
 using LabelTimes = std::array<int64_t, kLabels>;  // ns by Label
+
+// What is known of a call: its first part was waiting, what is behind it transfer, or not told apart.
+struct CallSplit {
+  int64_t wait_ns = 0;
+  Label rest = Label::transfer;
+};
 
 class GpuLabels {
  public:
-  // `waits`: per call of the trace the first part of it that was waiting.
-  GpuLabels(const RankTrace& trace, const std::vector<int64_t>& waits);
+  // `splits`: per call of the trace.
+  GpuLabels(const RankTrace& trace, const std::vector<CallSplit>& splits);
 
   // Times of the labels in [from, to): they sum to its length. All 0 for an empty span.
   LabelTimes between(LocalNs from, LocalNs to) const;

@@ -44,11 +44,17 @@ int64_t surplus_ns(const KernelUses& late, const KernelUses& peer) {
   return std::llround(surplus);
 }
 
-Lateness difference(const MemberBooks& books, size_t row, size_t peer) {
+// Without an earlier collective of both the starts on the common clock tell how late; the labels since their traces
+// began only tell what of it was waiting.
+Lateness difference(const ReplayPlan& plan, const MemberBooks& books, size_t row, size_t peer) {
   Lateness lateness;
   lateness.peer = peer;
   for (size_t i = 0; i < kLabels; ++i) lateness.by_label[i] = books.times[row][i] - books.times[peer][i];
   lateness.ns = length_of(lateness.by_label);
+  if (books.since[static_cast<size_t>(plan.view.instance_of_row[row])] < 0) {
+    lateness.ns = plan.view.start(row) - plan.view.start(peer);
+    lateness.booked = false;
+  }
   return lateness;
 }
 
@@ -69,7 +75,7 @@ std::vector<size_t> by_arrival(const JobView& view, size_t id) {
 std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& books, const std::vector<size_t>& order,
                                     size_t place) {
   const size_t row = order[place];
-  if (order.size() < 2 || books.since[static_cast<size_t>(plan.view.instance_of_row[row])] < 0) return std::nullopt;
+  if (order.size() < 2) return std::nullopt;
   std::vector<size_t> others, alike;
   for (const size_t other : order) {
     if (other == row) continue;
@@ -78,10 +84,10 @@ std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& b
   }
   for (const std::vector<size_t>* peers : {&alike, &others}) {
     if (peers->empty()) continue;
-    const Lateness against_middle = difference(books, row, (*peers)[(peers->size() - 1) / 2]);
+    const Lateness against_middle = difference(plan, books, row, (*peers)[(peers->size() - 1) / 2]);
     if (against_middle.ns > 0) return against_middle;
   }
-  const Lateness against_first = difference(books, row, order.front());
+  const Lateness against_first = difference(plan, books, row, order.front());
   if (place > 0 && against_first.ns > 0) return against_first;
   return std::nullopt;
 }
@@ -94,7 +100,12 @@ size_t compared_with(const ReplayPlan& plan, const MemberBooks& books, size_t ro
 CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness) {
   const JobView& view = plan.view;
   const size_t other_row = compared_with(plan, books, row, lateness);
-  const Lateness own = difference(books, row, other_row);
+  const Lateness own = difference(plan, books, row, other_row);
+  if (!lateness.booked) {
+    CauseBook unknown{};
+    unknown[static_cast<size_t>(LateCause::unknown)] = lateness.ns;
+    return unknown;
+  }
   const auto of = [&](Label label) { return own.by_label[static_cast<size_t>(label)]; };
   const RankTrace &late = view.job[view.ref(row).trace], &peer = view.job[view.ref(other_row).trace];
   CauseBook book{};
@@ -114,6 +125,7 @@ CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t ro
   set(LateCause::copies, of(Label::copying));
   set(LateCause::transfer_elsewhere, of(Label::transfer));
   set(LateCause::wait_elsewhere, of(Label::waiting));
+  set(LateCause::unknown, of(Label::unsplit));
   set(LateCause::host, of(Label::host));
   set(LateCause::idle, of(Label::idle));
   return book;

@@ -14,7 +14,8 @@ namespace skewscope::blame {
 std::vector<size_t> by_arrival(const JobView& view, size_t id);
 
 struct Lateness {
-  int64_t ns = 0;       // longer span: > 0
+  int64_t ns = 0;       // longer span, or later start: > 0
+  bool booked = true;   // false: no earlier collective of both; labels and ns have different beginnings
   LabelTimes by_label;  // differences, sum to ns
   size_t peer = 0;      // row compared with
 };

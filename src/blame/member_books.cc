@@ -84,19 +84,24 @@ void find_since(const JobView& view, size_t trace, const std::vector<bool>& bloc
   }
 }
 
-// The first part of each call of a trace that was waiting.
-std::vector<int64_t> waits_of(const JobView& view, size_t trace) {
-  std::vector<int64_t> waits(view.job.traces[trace].calls.size(), 0);
-  for (size_t c = 0; c < waits.size(); ++c) {
+// What is known of each call of a trace. Of an incomplete collective the rest may be waiting for a rank that is
+// missing.
+std::vector<CallSplit> splits_of(const JobView& view, size_t trace) {
+  std::vector<CallSplit> splits(view.job.traces[trace].calls.size(), {0, Label::unsplit});
+  for (size_t c = 0; c < splits.size(); ++c) {
     const int32_t row = view.row_of_call[trace][c];
-    if (row >= 0) waits[c] = view.d.members[static_cast<size_t>(row)].wait_ns;
+    if (row < 0) continue;
+    splits[c].wait_ns = view.d.members[static_cast<size_t>(row)].wait_ns;
+    const auto id = static_cast<size_t>(view.instance_of_row[static_cast<size_t>(row)]);
+    const bool split = view.d.instances[id].reason == SplitReason::split && view.instance(id).complete;
+    splits[c].rest = split ? Label::transfer : Label::unsplit;
   }
-  return waits;
+  return splits;
 }
 
 // From the fork of a call to its start: its stream was busy with the call in front of it, then it waited for its
 // launch.
-void add_delay(const RankTrace& trace, const std::vector<int64_t>& waits, const RankLine& line, const Fork& fork,
+void add_delay(const RankTrace& trace, const std::vector<CallSplit>& splits, const RankLine& line, const Fork& fork,
                LabelTimes& times) {
   const auto add = [&](Label label, int64_t ns) { times[static_cast<size_t>(label)] += std::max<int64_t>(0, ns); };
   const CollectiveCall& call = trace.calls[static_cast<size_t>(fork.call)];
@@ -104,10 +109,10 @@ void add_delay(const RankTrace& trace, const std::vector<int64_t>& waits, const 
   if (fork.before >= 0) {
     const auto before = static_cast<size_t>(line.forks[static_cast<size_t>(fork.before)].call);
     const int64_t end = std::min(trace.calls[before].end().ns, call.start.ns);
-    const int64_t middle = std::min(trace.calls[before].start.ns + waits[before], end);
+    const int64_t middle = std::min(trace.calls[before].start.ns + splits[before].wait_ns, end);
     add(Label::waiting, middle - at);
     at = std::max(at, middle);
-    add(Label::transfer, end - at);
+    add(splits[before].rest, end - at);
     at = std::max(at, end);
   }
   const int64_t launched = call.launched ? call.launch_start.ns + call.launch_duration_ns : INT64_MIN;
@@ -143,8 +148,8 @@ Span span_of(const ReplayPlan& plan, const MemberBooks& books, size_t row) {
   const JobView& view = plan.view;
   const TraceIndex trace = view.ref(row).trace;
   const int32_t since = books.since[static_cast<size_t>(view.instance_of_row[row])];
-  const auto earlier = static_cast<size_t>(view.row_of(static_cast<size_t>(since), trace));
-  const LocalNs from = view.call(earlier).end();
+  LocalNs from = view.job[trace].first_event;
+  if (since >= 0) from = view.call(static_cast<size_t>(view.row_of(static_cast<size_t>(since), trace))).end();
   const Fork& fork = plan.lines[trace.index()].forks[static_cast<size_t>(plan.fork_of_row[row])];
   return {from, std::max(from, fork.at), view.call(row).start};
 }
@@ -153,20 +158,21 @@ MemberBooks member_books(const ReplayPlan& plan) {
   const JobView& view = plan.view;
   const std::vector<bool> blocking = blocking_instances(plan);
   MemberBooks books;
+  books.blocking = blocking;
   books.since.assign(view.table.instances.size(), -1);
   books.times.resize(view.table.members.size());
   tbb::parallel_for(size_t{0}, view.job.traces.size(), [&](size_t t) { find_since(view, t, blocking, books.since); });
   tbb::parallel_for(size_t{0}, view.job.traces.size(), [&](size_t t) {
-    const std::vector<int64_t> waits = waits_of(view, t);
-    const GpuLabels labels(view.job.traces[t], waits);
+    const std::vector<CallSplit> splits = splits_of(view, t);
+    const GpuLabels labels(view.job.traces[t], splits);
     for (const int32_t row : view.row_of_call[t]) {
-      if (row < 0 || books.since[static_cast<size_t>(view.instance_of_row[static_cast<size_t>(row)])] < 0) continue;
+      if (row < 0) continue;
       const Span span = span_of(plan, books, static_cast<size_t>(row));
       LabelTimes& times = books.times[static_cast<size_t>(row)];
       times = labels.between(span.from, span.fork);
       Fork fork = plan.lines[t].forks[static_cast<size_t>(plan.fork_of_row[static_cast<size_t>(row)])];
       fork.at = span.fork;
-      add_delay(view.job.traces[t], waits, plan.lines[t], fork, times);
+      add_delay(view.job.traces[t], splits, plan.lines[t], fork, times);
     }
   });
   books.usual.assign(view.table.members.size(), -1);

@@ -18,7 +18,8 @@ namespace skewscope::blame {
 
 struct MemberBooks {
   std::vector<int32_t> since;     // per instance: the earlier one; -1: none in the window
-  std::vector<LabelTimes> times;  // per row of InstanceTable::members; all 0 where there is none
+  std::vector<bool> blocking;     // per instance: its members' computation stood still for it
+  std::vector<LabelTimes> times;  // per row of InstanceTable::members; where there is none: since the trace began
   // Per row: the one with the middle length at the same place of the same program; -1: there is none.
   std::vector<int32_t> usual;
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "collectives/synchronization.h"
 
@@ -19,6 +21,7 @@ struct Pass {
   std::vector<size_t> place_of;  // in `order`, by instance
   std::vector<int64_t> charged;  // per member row: the direct charge and what moved here
   std::vector<int64_t> pending;  // per member row: what moved to the waits of this member
+  std::map<std::tuple<TraceIndex, CommunicatorId, CommunicatorId>, int64_t> flows;
 
   void settle(size_t id);
   void hand_on(size_t id, const std::vector<size_t>& arrivals);
@@ -83,15 +86,28 @@ int64_t Pass::move_to_waits(size_t id, size_t row, int64_t ns) {
   }
   if (rows.empty()) return 0;
   const std::vector<int64_t> parts = apportion(ns, waits);
-  for (size_t k = 0; k < rows.size(); ++k) pending[rows[k]] += parts[k];
+  for (size_t k = 0; k < rows.size(); ++k) {
+    pending[rows[k]] += parts[k];
+    const auto earlier = static_cast<size_t>(view.instance_of_row[rows[k]]);
+    flows[{ref.trace, view.instance(id).communicator, view.instance(earlier).communicator}] += parts[k];
+  }
   return ns;
 }
 
 // What stays with the member, by what made it later than a rank of the same program; what such a rank spends, too, is
 // the program's. Waiting elsewhere counts only where nothing else does.
 void Pass::keep(size_t row, const Lateness& lateness, int64_t ns) {
-  constexpr LateCause kCauses[kLabels] = {LateCause::slower_kernels, LateCause::copies, LateCause::transfer_elsewhere,
-                                          LateCause::wait_elsewhere, LateCause::host,   LateCause::idle};
+  constexpr LateCause kCauses[kLabels] = {LateCause::slower_kernels,
+                                          LateCause::copies,
+                                          LateCause::transfer_elsewhere,
+                                          LateCause::wait_elsewhere,
+                                          LateCause::unknown,
+                                          LateCause::host,
+                                          LateCause::idle};
+  if (!lateness.booked) {
+    blame.traces[view.ref(row).trace.index()].origin_by_cause[static_cast<size_t>(LateCause::unknown)] += ns;
+    return;
+  }
   const size_t other = compared_with(plan, books, row, lateness);
   const auto waited = static_cast<double>(lateness.by_label[static_cast<size_t>(Label::waiting)]);
   double program = static_cast<double>(lateness.ns) - std::max(0.0, waited);
@@ -179,7 +195,7 @@ void propagate(const ReplayPlan& plan, const MemberBooks& books, Blame& blame) {
   const JobView& view = plan.view;
   const size_t instances = view.table.instances.size();
   Pass pass{plan, view, books, blame, std::vector<size_t>(instances), std::vector<size_t>(instances), view.d.caused_ns,
-            {}};
+            {},   {}};
   pass.pending.assign(view.table.members.size(), 0);
   for (size_t id = 0; id < instances; ++id) pass.order[id] = id;
   std::stable_sort(pass.order.begin(), pass.order.end(), [&](size_t a, size_t b) {
@@ -187,6 +203,9 @@ void propagate(const ReplayPlan& plan, const MemberBooks& books, Blame& blame) {
   });
   for (size_t place = 0; place < instances; ++place) pass.place_of[pass.order[place]] = place;
   for (const size_t id : pass.order) pass.settle(id);
+  for (const auto& [way, ns] : pass.flows) {
+    blame.flows.push_back({std::get<0>(way), std::get<1>(way), std::get<2>(way), ns});
+  }
   add_lateness(plan, books, blame);
   for (size_t t = 0; t < blame.traces.size(); ++t) {
     TraceBlame& own = blame.traces[t];

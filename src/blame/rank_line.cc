@@ -65,35 +65,74 @@ class LineBuilder {
  private:
   int64_t common(int64_t local_ns) const { return view_.clocks.to_job(index_, LocalNs{local_ns}).ns; }
 
+  // When each call was launched; one whose launch the trace lacks: with the call in front of it on its stream.
+  std::vector<LocalNs> launches() const {
+    std::vector<LocalNs> launched;
+    std::map<int32_t, LocalNs> last_on_stream;
+    for (const CollectiveCall& call : trace_.calls) {
+      const auto before = last_on_stream.find(call.stream);
+      const LocalNs guess = before == last_on_stream.end() ? call.start : std::min(before->second, call.start);
+      launched.push_back(call.launched ? call.launch_start : guess);
+      last_on_stream[call.stream] = launched.back();
+    }
+    return launched;
+  }
+
+  // Where the line had come to when a call began: the end of its last row, or the call's start within a row.
+  int64_t line_at(LocalNs start) const {
+    const auto after = std::partition_point(busy_.begin(), busy_.end(),
+                                            [&](const Interval& interval) { return interval.begin < start.ns; });
+    return after == busy_.begin() ? start.ns : std::min(std::prev(after)->end, start.ns);
+  }
+
   void add_forks() {
     const std::vector<CollectiveCall>& calls = trace_.calls;
+    const std::vector<LocalNs> launch = launches();
     std::vector<int32_t> order(calls.size());
     for (size_t c = 0; c < order.size(); ++c) order[c] = static_cast<int32_t>(c);
-    const auto launch = [&](int32_t c) { return calls[static_cast<size_t>(c)].launch_start; };
-    sort_runs(order, [&](int32_t a, int32_t b) { return launch(a) < launch(b); });
+    sort_runs(order,
+              [&](int32_t a, int32_t b) { return launch[static_cast<size_t>(a)] < launch[static_cast<size_t>(b)]; });
     const std::vector<Launched> rows = launched_of(trace_);
     std::map<int32_t, int32_t> last_on_stream;
     size_t next = 0;
     int64_t work_end = INT64_MIN;  // of the rows launched so far that had ended when the call began
     std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running;  // ends of those that had not
-    int64_t at = INT64_MIN;
     for (const int32_t c : order) {
       const CollectiveCall& call = calls[static_cast<size_t>(c)];
-      for (; next < rows.size() && rows[next].launch < call.launch_start.ns; ++next) running.push(rows[next].end);
+      // Rows of one graph share its launch with the calls in it.
+      for (; next < rows.size() && rows[next].launch <= launch[static_cast<size_t>(c)].ns; ++next) {
+        running.push(rows[next].end);
+      }
       for (; !running.empty() && running.top() <= call.start.ns; running.pop()) work_end = running.top();
-      at = std::max(at, trace_.gpu.size() == 0 || work_end == INT64_MIN ? call.start.ns : work_end);
       Fork fork;
       fork.call = c;
       fork.row = view_.row_of_call[index_.index()][static_cast<size_t>(c)];
-      fork.at = LocalNs{std::min(at, call.start.ns)};
-      fork.at_ns = common(at);
+      fork.at = work_end == INT64_MIN ? LocalNs{line_at(call.start)} : LocalNs{std::min(work_end, call.start.ns)};
+      fork.at_ns = common(fork.at.ns);
       fork.duration_ns = call.duration_ns;
-      fork.before = waited_for(call, at, last_on_stream);
-      const int64_t ready = fork.before < 0 ? at : std::max(at, end_of(fork.before));
+      fork.before = waited_for(call, fork.at.ns, last_on_stream);
+      const int64_t ready = fork.before < 0 ? fork.at.ns : std::max(fork.at.ns, end_of(fork.before));
       last_on_stream[call.stream] = static_cast<int32_t>(line_.forks.size());
       fork.delay_ns = std::max<int64_t>(0, call.start.ns - ready);
       line_.forks.push_back(fork);
     }
+    sort_forks();
+  }
+
+  // In the order in which the line comes to them.
+  void sort_forks() {
+    std::vector<int32_t> order(line_.forks.size()), place(line_.forks.size());
+    for (size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int32_t>(k);
+    sort_runs(order, [&](int32_t a, int32_t b) {
+      return line_.forks[static_cast<size_t>(a)].at_ns < line_.forks[static_cast<size_t>(b)].at_ns;
+    });
+    for (size_t k = 0; k < order.size(); ++k) place[static_cast<size_t>(order[k])] = static_cast<int32_t>(k);
+    std::vector<Fork> forks;
+    for (const int32_t k : order) {
+      forks.push_back(line_.forks[static_cast<size_t>(k)]);
+      if (forks.back().before >= 0) forks.back().before = place[static_cast<size_t>(forks.back().before)];
+    }
+    line_.forks = std::move(forks);
   }
 
   int64_t end_of(int32_t fork) const {
@@ -145,7 +184,9 @@ class LineBuilder {
       for (; next < ends.size() && ends[next].ns <= gap.end; ++next) {
         if (ends[next].ns > gap.begin) joined = &ends[next];
       }
-      if (joined != nullptr) line_.joins.push_back({common(gap.begin), common(joined->ns), joined->fork});
+      if (joined == nullptr) continue;
+      const int64_t fork_ns = line_.forks[static_cast<size_t>(joined->fork)].at_ns;
+      line_.joins.push_back({std::max(common(gap.begin), fork_ns), common(joined->ns), joined->fork});
     }
   }
 

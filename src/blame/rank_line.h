@@ -34,7 +34,7 @@ struct Join {
 };
 
 struct RankLine {
-  std::vector<Fork> forks;  // in the order of launches
+  std::vector<Fork> forks;  // in the order of the line
   std::vector<Join> joins;  // by time
   int64_t first_ns = 0, last_ns = 0;
 };

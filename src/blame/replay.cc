@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "arrival_needed.h"
+#include <map>
 
 namespace skewscope::blame {
 namespace {
@@ -13,8 +12,13 @@ constexpr int64_t kNotYet = INT64_MIN;
 // A line that is being replayed: how far it is, in recorded and in new time.
 class Runner {
  public:
-  Runner(const RankLine& line, const std::vector<Pace>& paces, bool at_peers_pace)
-      : line_(line), paces_(paces), fixed_(at_peers_pace), recorded_(line.first_ns), now_(line.first_ns) {
+  Runner(const RankLine& line, const std::vector<Pace>& paces, bool at_peers_pace, double factor)
+      : line_(line),
+        paces_(paces),
+        fixed_(at_peers_pace),
+        factor_(factor),
+        recorded_(line.first_ns),
+        now_(line.first_ns) {
     start_.assign(line.forks.size(), kNotYet);
     end_.assign(line.forks.size(), kNotYet);
   }
@@ -53,7 +57,8 @@ class Runner {
     if (to <= recorded_) return;
     const int64_t span = to - recorded_;
     const bool before_fork = fixed_ && next_fork_ < paces_.size();
-    now_ += before_fork ? std::llround(static_cast<double>(span) * paces_[next_fork_].work) : span;
+    const double factor = factor_ * (before_fork ? paces_[next_fork_].work : 1);
+    now_ += factor == 1 ? span : std::llround(static_cast<double>(span) * factor);
     recorded_ = to;
   }
 
@@ -72,6 +77,7 @@ class Runner {
   const RankLine& line_;
   const std::vector<Pace>& paces_;
   bool fixed_;
+  double factor_;
   int64_t recorded_, now_;
   size_t next_fork_ = 0, next_join_ = 0;
   std::vector<int64_t> start_, end_;  // of the calls, by fork
@@ -79,47 +85,95 @@ class Runner {
 
 }  // namespace
 
+Change no_change(const ReplayPlan& plan) {
+  return {std::vector<bool>(plan.lines.size(), false), std::vector<double>(plan.lines.size(), 1), false};
+}
+
+namespace {
+
+// First start and last end of each session; their lengths add up.
+class Lengths {
+ public:
+  void add(SessionId session, int64_t first, int64_t last) {
+    const auto [at, fresh] = by_session_.emplace(session, std::make_pair(first, last));
+    at->second = {std::min(at->second.first, first), std::max(at->second.second, last)};
+  }
+  int64_t sum() const {
+    int64_t sum = 0;
+    for (const auto& [session, window] : by_session_) sum += window.second - window.first;
+    return sum;
+  }
+
+ private:
+  std::map<SessionId, std::pair<int64_t, int64_t>> by_session_;
+};
+
+// New starts of the members of one collective, and the arrivals that they make others wait for.
+class Arrivals {
+ public:
+  explicit Arrivals(const JobView& view) : view_(view), start_(view.table.members.size(), kNotYet) {}
+
+  void set_start(size_t row, int64_t ns) {
+    start_[row] = ns;
+    const auto id = static_cast<size_t>(view_.instance_of_row[row]);
+    if (latest_.empty()) latest_.assign(view_.table.instances.size(), kNotYet);
+    latest_[id] = std::max(latest_[id], ns);
+  }
+  // Which arrival `row` has to wait for; its own where that is not known.
+  int64_t needed(const WaitRule& rule, size_t row) const {
+    const auto id = static_cast<size_t>(view_.instance_of_row[row]);
+    if (rule.waits_for_all(row)) return std::max(start_[row], latest_[id]);
+    return rule.special < 0 || rule.only_special_waits
+               ? start_[row]
+               : std::max(start_[row], start_[static_cast<size_t>(rule.special)]);
+  }
+
+ private:
+  const JobView& view_;
+  std::vector<int64_t> start_, latest_;
+};
+
+}  // namespace
+
 int64_t replay(const ReplayPlan& plan, const Change& change) {
   std::vector<Runner> runners;
   runners.reserve(plan.lines.size());
-  int64_t first = INT64_MAX, last = INT64_MIN;
   for (size_t t = 0; t < plan.lines.size(); ++t) {
-    runners.emplace_back(plan.lines[t], plan.paces[t], change.at_peers_pace[t]);
-    if (!plan.lines[t].forks.empty()) first = std::min(first, plan.lines[t].first_ns);
+    runners.emplace_back(plan.lines[t], plan.paces[t], change.at_peers_pace[t], change.work[t]);
   }
-  std::vector<int64_t> starts;
-  for (const size_t id : plan.order) {
-    const CollectiveInstance& i = plan.view.instance(id);
-    starts.clear();
-    for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
-      const auto trace = plan.view.ref(row).trace.index();
-      starts.push_back(runners[trace].start_of(static_cast<size_t>(plan.fork_of_row[row])));
+  Arrivals arrivals(plan.view);
+  for (const Moment& moment : plan.moments) {
+    const auto row = static_cast<size_t>(moment.row);
+    Runner& runner = runners[plan.view.ref(row).trace.index()];
+    const auto fork = static_cast<size_t>(plan.fork_of_row[row]);
+    if (!moment.is_end) {
+      arrivals.set_start(row, runner.start_of(fork));
+      continue;
     }
-    const std::vector<int64_t> needed = arrivals_needed(plan.view, id, starts);
-    for (size_t m = 0; m < starts.size(); ++m) {
-      const size_t row = i.first_member + m;
-      const int64_t tail = change.no_transfer ? 0 : plan.tail_ns[row];
-      runners[plan.view.ref(row).trace.index()].set_end(static_cast<size_t>(plan.fork_of_row[row]), needed[m] + tail);
-    }
+    const bool vanishes = change.no_transfer && plan.tail_is_transfer[row];
+    const WaitRule& rule = plan.rules[static_cast<size_t>(plan.view.instance_of_row[row])];
+    runner.set_end(fork, arrivals.needed(rule, row) + (vanishes ? 0 : plan.tail_ns[row]));
   }
+  Lengths lengths;
   for (size_t t = 0; t < runners.size(); ++t) {
-    if (!plan.lines[t].forks.empty()) last = std::max(last, runners[t].finish());
+    if (plan.lines[t].forks.empty()) continue;
+    lengths.add(plan.view.job.traces[t].session, plan.lines[t].first_ns, runners[t].finish());
   }
-  return last > first ? last - first : 0;
+  return lengths.sum();
 }
 
 int64_t recorded_length(const ReplayPlan& plan) {
-  int64_t first = INT64_MAX, last = INT64_MIN;
+  Lengths lengths;
   for (size_t t = 0; t < plan.lines.size(); ++t) {
     if (plan.lines[t].forks.empty()) continue;
-    first = std::min(first, plan.lines[t].first_ns);
-    last = std::max(last, plan.lines[t].last_ns);
+    int64_t last = plan.lines[t].last_ns;
     const TraceIndex trace(static_cast<int64_t>(t));
     for (const CollectiveCall& call : plan.view.job.traces[t].calls) {
       last = std::max(last, plan.view.clocks.to_job(trace, call.end()).ns);
     }
+    lengths.add(plan.view.job.traces[t].session, plan.lines[t].first_ns, last);
   }
-  return last > first ? last - first : 0;
+  return lengths.sum();
 }
 
 }  // namespace skewscope::blame

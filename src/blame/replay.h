@@ -1,21 +1,23 @@
 // The job again, from its local work and its collectives: how long it takes when some ranks work at their peers' pace,
 // or the network takes no time.
 //
-// Idea: the collectives in the order of their last arrivals; each lets its members' lines run to its forks, waits for
-// whom it has to wait for (collectives/synchronization.h), and ends at each member as long after that arrival as it
-// did. Lines stand still at their joins until the joined call has ended. Unchanged, the replay gives the recorded
-// length; how nearly is reported beside it. Cost: O(forks + joins) per run. Source: the what-if analysis of Wu et al.
+// Idea: the starts and ends of all calls in recorded order. At a start the rank's line runs to the call's fork; at an
+// end the call waits for whom it has to wait for (collectives/synchronization.h) and ends as long after that arrival as
+// it did. Lines stand still at their joins until the joined call has ended. Why in that order: whatever a start or an
+// end depends on was recorded before it. Unchanged, the replay gives the recorded length; how nearly is reported beside
+// it, and where it does not nothing is concluded. Sessions are jobs of their own: their lengths add up. A line begins
+// when it was recorded to begin. Cost: O(forks + joins) per run, one sort. Source: the what-if analysis of Wu et al.
 // 2025 (OSDI, "stragglers in LLM training"), on streams instead of operations.
 #pragma once
 
 #include <vector>
 
+#include "arrival_needed.h"
 #include "rank_line.h"
 
 namespace skewscope::blame {
 
-// Per trace and fork: the pace of ranks that run the same program. A rank's peers in a step are those whose calls in it
-// have the same operations, group sizes and roles in the same order; pace = the median of their local work and delays.
+// Per trace and fork: the pace of ranks at the same place of the same program: the median of their work and delays.
 struct Pace {
   double work = 1;       // factor on the work in front of the fork, at most 1
   int64_t delay_ns = 0;  // at most the fork's own
@@ -27,15 +29,25 @@ struct Place {
   std::vector<int32_t> rows;
 };
 
+// The start or the end of a member's call.
+struct Moment {
+  int64_t ns = 0;
+  int32_t row = 0;
+  bool is_end = false;
+};
+
 struct ReplayPlan {
   const JobView& view;
-  std::vector<RankLine> lines;  // per trace
-  Paces paces;
+  std::vector<RankLine> lines;       // per trace
+  std::vector<int32_t> fork_of_row;  // of the member's line
+  std::vector<int32_t> program;      // per trace: traces of equal number run the same program
   std::vector<Place> places;
-  std::vector<int32_t> place_of_row;  // of member rows; -1: nobody runs the same program
-  std::vector<size_t> order;          // instances by last arrival
-  std::vector<int32_t> fork_of_row;   // of the member's line
-  std::vector<int64_t> tail_ns;       // per member row: from the arrival it waited for to its end
+  std::vector<int32_t> place_of_row;  // -1: nobody else is there
+  Paces paces;
+  std::vector<WaitRule> rules;         // per instance
+  std::vector<Moment> moments;         // as recorded
+  std::vector<int64_t> tail_ns;        // per member row: from the arrival it waited for to its end
+  std::vector<bool> tail_is_transfer;  // per member row: false where it may hold waiting
 };
 
 ReplayPlan plan_replay(const JobView& view);
@@ -44,10 +56,12 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan);
 
 struct Change {
   std::vector<bool> at_peers_pace;  // per trace
+  std::vector<double> work;         // per trace: factor on its local work
   bool no_transfer = false;
 };
+Change no_change(const ReplayPlan& plan);
 
-// Length of the job: from the first line's start to the last end.
+// Length of the job: from the first line's start to the last end, sessions added up.
 int64_t replay(const ReplayPlan& plan, const Change& change);
 int64_t recorded_length(const ReplayPlan& plan);
 

@@ -1,45 +1,12 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
-#include "arrival_needed.h"
+#include "programs.h"
 #include "replay.h"
 
 namespace skewscope::blame {
 namespace {
-
-struct Part {
-  size_t trace, first_fork;
-};
-// Session, step, and the sequence of calls: operation, group size, role.
-using Program = std::tuple<int32_t, int64_t, std::vector<int64_t>>;
-using Programs = std::map<Program, std::vector<Part>>;
-
-int64_t word_of(const JobView& view, const RankTrace& trace, const CollectiveCall& call) {
-  const auto& communicators = view.table.communicators.communicators;
-  const int64_t size = call.communicator.known() ? communicators[call.communicator.index()].size : 0;
-  const bool root = call.root.known() && call.root == trace.rank;
-  return (size * 64 + static_cast<int64_t>(call.kind)) * 2 + (root ? 1 : 0);
-}
-
-Programs programs_of(const JobView& view, const std::vector<RankLine>& lines) {
-  Programs programs;
-  for (size_t t = 0; t < lines.size(); ++t) {
-    const RankTrace& trace = view.job.traces[t];
-    const std::vector<Fork>& forks = lines[t].forks;
-    for (size_t begin = 0, end = 0; begin < forks.size(); begin = end) {
-      const int64_t step = trace.calls[static_cast<size_t>(forks[begin].call)].step;
-      std::vector<int64_t> words;
-      for (; end < forks.size() && trace.calls[static_cast<size_t>(forks[end].call)].step == step; ++end) {
-        words.push_back(word_of(view, trace, trace.calls[static_cast<size_t>(forks[end].call)]));
-      }
-      programs[{trace.session.value, step, std::move(words)}].push_back({t, begin});
-    }
-  }
-  return programs;
-}
 
 int64_t median(std::vector<int64_t>& values) {
   const auto middle = values.begin() + static_cast<int64_t>((values.size() - 1) / 2);
@@ -47,17 +14,23 @@ int64_t median(std::vector<int64_t>& values) {
   return *middle;
 }
 
-// Fills the paces of the forks at `offset` in the parts of one program.
-void set_pace(const std::vector<RankLine>& lines, const std::vector<Part>& parts, size_t offset, Paces& paces) {
+const Fork& fork_of(const ReplayPlan& plan, int32_t row) {
+  const auto r = static_cast<size_t>(row);
+  return plan.lines[plan.view.ref(r).trace.index()].forks[static_cast<size_t>(plan.fork_of_row[r])];
+}
+
+// The paces of the forks at one place.
+void set_pace(ReplayPlan& plan, const Place& place) {
   std::vector<int64_t> work, delay;
-  for (const Part& part : parts) {
-    work.push_back(lines[part.trace].forks[part.first_fork + offset].work_ns);
-    delay.push_back(lines[part.trace].forks[part.first_fork + offset].delay_ns);
+  for (const int32_t row : place.rows) {
+    work.push_back(fork_of(plan, row).work_ns);
+    delay.push_back(fork_of(plan, row).delay_ns);
   }
   const int64_t usual_work = median(work), usual_delay = median(delay);
-  for (const Part& part : parts) {
-    const Fork& fork = lines[part.trace].forks[part.first_fork + offset];
-    Pace& pace = paces[part.trace][part.first_fork + offset];
+  for (const int32_t row : place.rows) {
+    const Fork& fork = fork_of(plan, row);
+    const auto r = static_cast<size_t>(row);
+    Pace& pace = plan.paces[plan.view.ref(r).trace.index()][static_cast<size_t>(plan.fork_of_row[r])];
     if (fork.work_ns > usual_work) pace.work = static_cast<double>(usual_work) / static_cast<double>(fork.work_ns);
     pace.delay_ns = std::min(fork.delay_ns, usual_delay);
   }
@@ -68,39 +41,42 @@ void set_paces(ReplayPlan& plan) {
     plan.paces.emplace_back(line.forks.size());
     for (size_t k = 0; k < line.forks.size(); ++k) plan.paces.back()[k].delay_ns = line.forks[k].delay_ns;
   }
-  plan.place_of_row.assign(plan.view.table.members.size(), -1);
-  for (const auto& entry : programs_of(plan.view, plan.lines)) {
-    const std::vector<Part>& parts = entry.second;
-    if (parts.size() < 2) continue;
-    const size_t length = std::get<2>(entry.first).size(), first = plan.places.size();
-    plan.places.resize(first + length);
-    tbb::parallel_for(size_t{0}, length, [&](size_t offset) {
-      set_pace(plan.lines, parts, offset, plan.paces);
-      for (const Part& part : parts) {
-        const int32_t row = plan.lines[part.trace].forks[part.first_fork + offset].row;
-        if (row < 0) continue;
-        plan.places[first + offset].rows.push_back(row);
-        plan.place_of_row[static_cast<size_t>(row)] = static_cast<int32_t>(first + offset);
-      }
-    });
-  }
+  tbb::parallel_for(size_t{0}, plan.places.size(), [&](size_t p) { set_pace(plan, plan.places[p]); });
 }
 
-// From the arrival that a member waited for to its end, as recorded.
-void set_tails(const JobView& view, ReplayPlan& plan) {
+// Starts and ends in recorded order; an end comes behind the arrival it waited for, even where clocks contradict.
+void set_moments(const JobView& view, ReplayPlan& plan) {
   plan.tail_ns.assign(view.table.members.size(), 0);
-  tbb::parallel_for(size_t{0}, view.table.instances.size(), [&](size_t id) {
+  plan.tail_is_transfer.assign(view.table.members.size(), false);
+  plan.moments.resize(2 * view.table.members.size());
+  for (size_t id = 0; id < view.table.instances.size(); ++id) plan.rules.push_back(wait_rule(view, id));
+  for (size_t id = 0; id < view.table.instances.size(); ++id) {
     const CollectiveInstance& i = view.instance(id);
     std::vector<int64_t> starts;
     for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
       starts.push_back(view.start(row).ns);
     }
-    const std::vector<int64_t> needed = arrivals_needed(view, id, starts);
+    const int64_t last = *std::max_element(starts.begin(), starts.end());
+    const WaitRule& rule = plan.rules[id];
+    const auto needed = [&](size_t row) {
+      const int64_t own = starts[row - i.first_member];
+      if (rule.waits_for_all(row)) return last;
+      if (rule.special < 0 || rule.only_special_waits) return own;
+      return std::max(own, starts[static_cast<size_t>(rule.special) - i.first_member]);
+    };
+    const bool known = i.complete && view.d.instances[id].reason == SplitReason::split;
     for (size_t m = 0; m < starts.size(); ++m) {
       const size_t row = i.first_member + m;
-      const int64_t end = starts[m] + view.call(row).duration_ns;
-      plan.tail_ns[row] = std::max<int64_t>(0, end - needed[m]);
+      const int64_t arrival = needed(row);
+      const int64_t end = std::max(starts[m] + view.call(row).duration_ns, arrival);
+      plan.tail_ns[row] = end - arrival;
+      plan.tail_is_transfer[row] = known;
+      plan.moments[2 * row] = {starts[m], static_cast<int32_t>(row), false};
+      plan.moments[2 * row + 1] = {end, static_cast<int32_t>(row), true};
     }
+  }
+  std::stable_sort(plan.moments.begin(), plan.moments.end(), [](const Moment& a, const Moment& b) {
+    return a.ns < b.ns || (a.ns == b.ns && !a.is_end && b.is_end);
   });
 }
 
@@ -120,22 +96,18 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan) {
 }
 
 ReplayPlan plan_replay(const JobView& view) {
-  ReplayPlan plan{view, std::vector<RankLine>(view.job.traces.size()), {}, {}, {}, {}, {}, {}};
+  ReplayPlan plan{view, std::vector<RankLine>(view.job.traces.size()), {}, {}, {}, {}, {}, {}, {}, {}, {}};
   tbb::parallel_for(size_t{0}, plan.lines.size(),
                     [&](size_t t) { plan.lines[t] = rank_line(view, TraceIndex(static_cast<int64_t>(t))); });
-  set_paces(plan);
   plan.fork_of_row.assign(view.table.members.size(), -1);
   for (const RankLine& line : plan.lines) {
     for (size_t k = 0; k < line.forks.size(); ++k) {
       if (line.forks[k].row >= 0) plan.fork_of_row[static_cast<size_t>(line.forks[k].row)] = static_cast<int32_t>(k);
     }
   }
-  plan.order.resize(view.table.instances.size());
-  for (size_t id = 0; id < plan.order.size(); ++id) plan.order[id] = id;
-  std::stable_sort(plan.order.begin(), plan.order.end(), [&](size_t a, size_t b) {
-    return view.d.instances[a].last_arrival < view.d.instances[b].last_arrival;
-  });
-  set_tails(view, plan);
+  find_places(plan);
+  set_paces(plan);
+  set_moments(view, plan);
   return plan;
 }
 

@@ -8,13 +8,16 @@
 namespace skewscope::blame {
 namespace {
 
-constexpr size_t kMostSuspects = 8, kMostInnocents = 16;
-constexpr double kLeastShare = 0.1;  // less is nothing to point at
+constexpr size_t kMostSuspects = 8, kMostInnocents = 16, kMostPrograms = 64;
+constexpr double kLeastShare = 0.1;   // of what balance gains; less is nothing to point at
+constexpr double kLeastGain = 0.01;   // of the job: jitter alone gains up to half of that
+constexpr double kMostError = 0.03;   // of the recorded length: a replay that is further off proves nothing
+constexpr double kMostUnknown = 0.5;  // of the time in calls
 
 // A rank with all its sessions.
 struct Person {
   Rank rank;
-  int64_t origin_ns = 0;
+  int64_t own_ns = 0;  // wait that began with it, without what its program takes
   std::vector<size_t> traces;
   int64_t saved_ns = 0;
 };
@@ -23,60 +26,159 @@ struct Person {
 std::vector<Person> people_of(const ReplayPlan& plan, const Blame& blame) {
   std::map<Rank, Person> by_rank;
   for (size_t t = 0; t < blame.traces.size(); ++t) {
+    const TraceBlame& trace = blame.traces[t];
     Person& person = by_rank[plan.view.job.traces[t].rank];
     person.rank = plan.view.job.traces[t].rank;
-    person.origin_ns += blame.traces[t].origin_ns;
+    person.own_ns += trace.origin_ns - trace.origin_by_cause[static_cast<size_t>(LateCause::program)];
     person.traces.push_back(t);
   }
   std::vector<Person> people;
   for (auto& [rank, person] : by_rank) people.push_back(std::move(person));
-  std::stable_sort(people.begin(), people.end(),
-                   [](const Person& a, const Person& b) { return a.origin_ns > b.origin_ns; });
+  std::stable_sort(people.begin(), people.end(), [](const Person& a, const Person& b) { return a.own_ns > b.own_ns; });
   return people;
 }
 
-// The suspects at the front, then innocents evenly from the rest.
-std::vector<Person> chosen(std::vector<Person> people, size_t& suspects) {
-  suspects = std::min({kMostSuspects, (people.size() + 1) / 2, people.size()});
+// The suspects at the front, then others evenly from the rest.
+std::vector<Person> chosen(std::vector<Person> people) {
+  const size_t suspects = std::min(kMostSuspects, people.size());
   std::vector<Person> out(people.begin(), people.begin() + static_cast<ptrdiff_t>(suspects));
-  const size_t rest = people.size() - suspects, innocents = std::min(kMostInnocents, rest);
-  for (size_t i = 0; i < innocents; ++i) out.push_back(people[suspects + i * rest / innocents]);
+  const size_t rest = people.size() - suspects, others = std::min(kMostInnocents, rest);
+  for (size_t i = 0; i < others; ++i) out.push_back(people[suspects + i * rest / others]);
   return out;
 }
 
-Change unchanged(const ReplayPlan& plan) { return {std::vector<bool>(plan.lines.size(), false), false}; }
+int64_t saved_with(const ReplayPlan& plan, const Blame& blame, const std::vector<size_t>& traces) {
+  Change change = no_change(plan);
+  for (const size_t t : traces) change.at_peers_pace[t] = true;
+  return std::max<int64_t>(0, blame.replay.replayed_ns - replay(plan, change));
+}
+
+class Bench {
+ public:
+  explicit Bench(const Replay& job)
+      : gain_(static_cast<double>(job.replayed_ns - job.balanced_ns)), whole_(static_cast<double>(job.replayed_ns)) {}
+
+  double share(int64_t saved_ns) const { return gain_ > 0 ? static_cast<double>(saved_ns) / gain_ : 0; }
+  // `others`: the largest share of those it is held against.
+  bool stands_out(int64_t saved_ns, double others) const {
+    return share(saved_ns) > std::max(kLeastShare, 2 * others) && static_cast<double>(saved_ns) >= kLeastGain * whole_;
+  }
+
+ private:
+  double gain_, whole_;
+};
+
+// A person is held against the third most: two may be at fault in turn.
+void judge_each(const std::vector<Person>& people, const Bench& bench, Blame& blame) {
+  std::vector<double> shares;
+  for (const Person& person : people) shares.push_back(bench.share(person.saved_ns));
+  std::sort(shares.rbegin(), shares.rend());
+  const double third = shares.size() > 2 ? shares[2] : 0;
+  for (const Person& person : people) {
+    const bool stands_out = bench.stands_out(person.saved_ns, third);
+    for (const size_t t : person.traces) {
+      blame.traces[t].what_if = {true, person.saved_ns, bench.share(person.saved_ns), stands_out};
+    }
+  }
+}
+
+// Where no one stands out: those whose own wait is at least half of the most blamed one's, together.
+void judge_together(const ReplayPlan& plan, const std::vector<Person>& people, const Bench& bench, Blame& blame) {
+  const bool any = std::any_of(blame.traces.begin(), blame.traces.end(),
+                               [](const TraceBlame& trace) { return trace.what_if.stands_out; });
+  if (any || people.empty()) return;
+  std::vector<size_t> traces;
+  std::vector<Rank> ranks;
+  for (size_t p = 0; p < std::min(kMostSuspects, people.size()) && 2 * people[p].own_ns >= people[0].own_ns; ++p) {
+    traces.insert(traces.end(), people[p].traces.begin(), people[p].traces.end());
+    ranks.push_back(people[p].rank);
+  }
+  if (ranks.size() < 2 || 2 * ranks.size() > people.size()) return;
+  const int64_t saved_ns = saved_with(plan, blame, traces);
+  if (!bench.stands_out(saved_ns, 0.25)) return;  // more than half of what balance gains
+  std::sort(ranks.begin(), ranks.end());
+  blame.together = {ranks, saved_ns};
+}
+
+// Groups of traces that run the same program; none where that is all of them, or where each is alone beside others.
+std::vector<ProgramGroup> programs_of(const ReplayPlan& plan) {
+  std::map<int32_t, ProgramGroup> groups;
+  for (size_t t = 0; t < plan.lines.size(); ++t) {
+    if (!plan.lines[t].forks.empty()) groups[plan.program[t]].traces.emplace_back(static_cast<int64_t>(t));
+  }
+  size_t largest = 0;
+  for (const auto& [program, group] : groups) largest = std::max(largest, group.traces.size());
+  std::vector<ProgramGroup> out;
+  for (auto& [program, group] : groups) {
+    if (largest > 1 && group.traces.size() == 1) continue;
+    std::vector<int64_t> works;
+    for (const TraceIndex trace : group.traces) {
+      works.push_back(0);
+      for (const Fork& fork : plan.lines[trace.index()].forks) works.back() += fork.work_ns;
+    }
+    std::sort(works.begin(), works.end());
+    group.work_ns = works[(works.size() - 1) / 2];
+    out.push_back(std::move(group));
+  }
+  return out.size() < 2 || out.size() > kMostPrograms ? std::vector<ProgramGroup>() : out;
+}
+
+// Work is moved, not removed: every program is replayed at the mean over ranks.
+void balance_programs(const ReplayPlan& plan, Blame& blame) {
+  blame.programs = programs_of(plan);
+  int64_t work = 0, ranks = 0;
+  for (const ProgramGroup& group : blame.programs) {
+    work += group.work_ns * std::ssize(group.traces);
+    ranks += std::ssize(group.traces);
+  }
+  if (ranks == 0 || work == 0) return;
+  Change change = no_change(plan);
+  ProgramGroup* longest = &blame.programs.front();
+  for (ProgramGroup& group : blame.programs) {
+    const double factor = static_cast<double>(work) / static_cast<double>(ranks * std::max<int64_t>(1, group.work_ns));
+    for (const TraceIndex trace : group.traces) change.work[trace.index()] = factor;
+    if (group.work_ns > longest->work_ns) longest = &group;
+  }
+  longest->saved_ns = std::max<int64_t>(0, blame.replay.replayed_ns - replay(plan, change));
+}
+
+// Where rows are missing or most time is not told apart, a replay shows nothing.
+bool can_conclude(const ReplayPlan& plan, const Blame& blame) {
+  CallParts all;
+  for (const TraceTotals& trace : plan.view.d.traces) {
+    all.wait_ns += trace.parts.wait_ns + trace.parts.transfer_ns;
+    all.unattributed_ns += trace.parts.unattributed_ns;
+  }
+  for (const RankTrace& trace : plan.view.job.traces) {
+    if (trace.gpu.size() == 0 && !trace.calls.empty()) return false;
+  }
+  const auto recorded = static_cast<double>(blame.replay.recorded_ns);
+  const auto known = static_cast<double>(all.wait_ns), unknown = static_cast<double>(all.unattributed_ns);
+  return std::abs(static_cast<double>(blame.replay.replayed_ns) - recorded) <= kMostError * recorded &&
+         unknown <= kMostUnknown * (known + unknown);
+}
 
 }  // namespace
 
 void what_if(const ReplayPlan& plan, Blame& blame) {
   Replay& job = blame.replay;
   job.recorded_ns = recorded_length(plan);
-  job.replayed_ns = replay(plan, unchanged(plan));
-  Change all = unchanged(plan);
+  job.replayed_ns = replay(plan, no_change(plan));
+  if (!can_conclude(plan, blame)) return;
+  Change all = no_change(plan);
   all.at_peers_pace.assign(plan.lines.size(), true);
   job.balanced_ns = replay(plan, all);
-  Change no_transfer = unchanged(plan);
+  Change no_transfer = no_change(plan);
   no_transfer.no_transfer = true;
   job.no_transfer_ns = replay(plan, no_transfer);
 
-  size_t suspects = 0;
-  std::vector<Person> people = chosen(people_of(plan, blame), suspects);
-  tbb::parallel_for(size_t{0}, people.size(), [&](size_t p) {
-    Change one = unchanged(plan);
-    for (const size_t t : people[p].traces) one.at_peers_pace[t] = true;
-    people[p].saved_ns = job.replayed_ns - replay(plan, one);
-  });
-  const int64_t gain = job.replayed_ns - job.balanced_ns;
-  const auto share = [&](const Person& person) {
-    return gain > 0 ? static_cast<double>(person.saved_ns) / static_cast<double>(gain) : 0;
-  };
-  double innocent = kLeastShare / 2;
-  for (size_t p = suspects; p < people.size(); ++p) innocent = std::max(innocent, share(people[p]));
-  for (size_t p = 0; p < suspects; ++p) {
-    for (const size_t t : people[p].traces) {
-      blame.traces[t].what_if = {true, people[p].saved_ns, share(people[p]), share(people[p]) > 2 * innocent};
-    }
-  }
+  std::vector<Person> people = chosen(people_of(plan, blame));
+  tbb::parallel_for(size_t{0}, people.size(),
+                    [&](size_t p) { people[p].saved_ns = saved_with(plan, blame, people[p].traces); });
+  const Bench bench(job);
+  judge_each(people, bench, blame);
+  judge_together(plan, people, bench, blame);
+  balance_programs(plan, blame);
 }
 
 }  // namespace skewscope::blame

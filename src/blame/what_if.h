@@ -1,8 +1,13 @@
 // What the job would gain if one rank, or all, worked at their peers' pace.
 //
 // The share of a rank is what its replay saves, of what the replay with every rank at its peers' pace saves (Wu et al.
-// 2025: M = (T - T_r) / (T - T_all)). Replayed are the ranks that blame was traced back to most, and beside them some
-// that it was not: a suspect stands out when its share is more than twice the largest of those. Cost: one replay each.
+// 2025: M = (T - T_r) / (T - T_all)). Replayed are the ranks that wait was traced back to most, and others beside them.
+// A rank stands out when its share is a tenth, more than twice that of the third most, and saves a hundredth of the
+// job: jitter alone makes some rank the most blamed one of every job. Where nobody does, the most blamed are replayed
+// together (a slow node). A stage of a pipeline that is longer than the others makes no rank of it stand out: the ranks
+// of each program are also replayed at the mean work of all (M_S of the same source). Nothing is concluded where the
+// unchanged replay misses the recorded length, ranks have no GPU rows, or most time in calls is not told apart. Cost:
+// one replay each.
 #pragma once
 
 #include "replay.h"

@@ -124,6 +124,19 @@ std::vector<JobReport::RankRow> rank_rows(const Rooms& rooms) {
   return rows;
 }
 
+JobReport::WhatIf what_if_of(const Rooms& rooms) {
+  const Replay& replay = rooms.blame.replay;
+  JobReport::WhatIf out{replay.recorded_ns, replay.replayed_ns, replay.balanced_ns, replay.no_transfer_ns, {}, 0, {}};
+  for (const Rank rank : rooms.blame.together.ranks) out.together.push_back(rank.value);
+  out.together_saved_ns = rooms.blame.together.saved_ns;
+  for (const ProgramGroup& group : rooms.blame.programs) {
+    std::set<int32_t> ranks;
+    for (const TraceIndex trace : group.traces) ranks.insert(rooms.job[trace].rank.value);
+    out.programs.push_back({{ranks.begin(), ranks.end()}, group.work_ns, group.saved_ns});
+  }
+  return out;
+}
+
 JobReport::Matching matching_of(const Rooms& rooms) {
   JobReport::Matching m;
   m.matched = static_cast<int64_t>(rooms.instances.members.size());
@@ -160,9 +173,9 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.ranks = report::rank_rows(rooms);
   out.collectives = report::collective_rows(rooms);
   out.stragglers = report::stragglers_of(rooms);
-  out.what_if = {blame.replay.recorded_ns, blame.replay.replayed_ns, blame.replay.balanced_ns,
-                 blame.replay.no_transfer_ns};
+  out.what_if = report::what_if_of(rooms);
   out.causes = report::cause_rows(rooms);
+  out.flows = report::flow_rows(rooms);
   out.efficiency = report::efficiency_of(out.ranks, out.what_if);
   out.matching = report::matching_of(rooms);
   out.calls = report::call_rows(rooms);

@@ -130,10 +130,16 @@ Json efficiency_json(const JobReport::Efficiency& e) {
 
 Json what_if_json(const JobReport::WhatIf& w) {
   const auto length = [](int64_t ns) { return ns < 0 ? Json() : Json(ns); };
+  Json programs = Json::array();
+  for (const JobReport::WhatIf::Program& p : w.programs) {
+    programs.push_back({{"ranks", p.ranks}, {"work_ns", p.work_ns}, {"saved_ns", p.saved_ns}});
+  }
   return {{"recorded_ns", length(w.recorded_ns)},
           {"replayed_ns", length(w.replayed_ns)},
           {"balanced_ns", length(w.balanced_ns)},
-          {"no_transfer_ns", length(w.no_transfer_ns)}};
+          {"no_transfer_ns", length(w.no_transfer_ns)},
+          {"together", {{"ranks", w.together}, {"saved_ns", w.together_saved_ns}}},
+          {"programs", std::move(programs)}};
 }
 
 Json matching_json(const JobReport::Matching& m) {

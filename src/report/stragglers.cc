@@ -161,4 +161,15 @@ std::vector<JobReport::CauseRow> cause_rows(const Rooms& rooms) {
   return rows;
 }
 
+// By rank, its sessions added up.
+std::vector<JobReport::FlowRow> flow_rows(const Rooms& rooms) {
+  std::map<std::tuple<int32_t, int32_t, int32_t>, int64_t> moved;
+  for (const BlameFlow& flow : rooms.blame.flows) {
+    moved[{rooms.job[flow.victim].rank.value, flow.late_in.value, flow.waited_in.value}] += flow.moved_ns;
+  }
+  std::vector<JobReport::FlowRow> rows;
+  for (const auto& [way, ns] : moved) rows.push_back({std::get<0>(way), std::get<1>(way), std::get<2>(way), ns});
+  return rows;
+}
+
 }  // namespace skewscope::report

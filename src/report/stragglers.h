@@ -11,5 +11,6 @@ namespace skewscope::report {
 // then by the wait charged directly, then by rank.
 std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms);
 std::vector<JobReport::CauseRow> cause_rows(const Rooms& rooms);
+std::vector<JobReport::FlowRow> flow_rows(const Rooms& rooms);
 
 }  // namespace skewscope::report

@@ -176,6 +176,13 @@ Table causes_table(const JobReport& report) {
        column<&Row::wait_originated_ns>("wait_originated_ns")});
 }
 
+Table blame_flows_table(const JobReport& report) {
+  using Row = JobReport::FlowRow;
+  return make_table<Row>("blame_flows", report.flows,
+                         {column<&Row::rank>("rank"), column<&Row::late_in>("late_in"),
+                          column<&Row::waited_in>("waited_in"), column<&Row::moved_ns>("moved_ns")});
+}
+
 Table collective_ranks_table(const JobReport& report) {
   using Row = JobReport::CallRow;
   return make_table<Row>(
@@ -208,8 +215,9 @@ Table diagnostics_table(const JobReport& report) {
 }  // namespace
 
 std::vector<Table> tables_of(const JobReport& report) {
-  return {ranks_table(report),      clocks_table(report), communicators_table(report),    collectives_table(report),
-          stragglers_table(report), causes_table(report), collective_ranks_table(report), unmatched_table(report),
+  return {ranks_table(report),       clocks_table(report),           communicators_table(report),
+          collectives_table(report), stragglers_table(report),       causes_table(report),
+          blame_flows_table(report), collective_ranks_table(report), unmatched_table(report),
           diagnostics_table(report)};
 }
 

@@ -1,6 +1,6 @@
 // The summary in at most 25 lines of 80 columns:
-//   verdict 3, why 2, next 2, job 7, waits 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
-// All of it would be 30 lines: rows of the tables give way, two of each at worst.
+//   verdict 3, why 3, next 2, job 7, waits 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
+// All of it would be 31 lines: rows of the tables give way, two of each at worst.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -259,7 +259,7 @@ std::string terminal_summary(const JobReport& job_report, const std::string& out
   Lines lines;
   add_wrapped(lines, "Verdict", verdict.verdict, 3,
               verdict.severeness >= Severeness::high ? Style::alarm : Style::bold);
-  add_wrapped(lines, "Why", verdict.why, 2);
+  add_wrapped(lines, "Why", verdict.why, 3);
   add_wrapped(lines, "Next", verdict.next, 2);
   lines.push_back({});
   add_job(lines, job_report, figures);

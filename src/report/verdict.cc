@@ -18,7 +18,7 @@
 namespace skewscope::report {
 namespace {
 
-constexpr double kStandsOutWait = 0.2, kStandsOutFair = 1.5, kMostUnknown = 0.5;
+constexpr double kStandsOutWait = 0.2, kStandsOutFair = 1.5, kMostUnknown = 0.5, kWorthBalancing = 0.02;
 
 Severeness severeness_of(double loss) {
   if (loss >= kCritical) return Severeness::critical;
@@ -100,10 +100,17 @@ std::string bar_words(const JobReport& report) {
   return worst < 0 ? "unknown" : fmt::format("+-{}", human_duration(worst));
 }
 
+// Who most wait began with, and how much.
+std::string most_words(const JobReport& report, const Figures& f) {
+  const auto most =
+      std::max_element(report.stragglers.begin(), report.stragglers.end(),
+                       [](const auto& a, const auto& b) { return a.wait_originated_ns < b.wait_originated_ns; });
+  return fmt::format("rank {}, {} of it", most->rank, percent_of(most->wait_originated_ns, f.wait_ns));
+}
+
 // Nobody was last: `most` is who causes most wait.
 void name_nobody(const JobReport& report, const JobReport::Straggler& most, const Figures& f, Verdict& v) {
-  const std::string caused =
-      fmt::format("most wait began with rank {}, {} of it.", most.rank, percent_of(most.wait_originated_ns, f.wait_ns));
+  const std::string caused = fmt::format("most wait began with {}.", most_words(report, f));
   if (most.late_candidates == 0) {
     v.why = "No collective is complete, so who was last is not known; " + caused;
     v.next = "Record all ranks over the same steps.";
@@ -134,6 +141,28 @@ std::string straggler_words(const JobReport& report, const JobReport::Straggler&
   return text;
 }
 
+void name_together(const JobReport& report, const Figures& f, Verdict& v) {
+  const JobReport::WhatIf& w = report.what_if;
+  int64_t began_ns = 0;
+  for (const JobReport::Straggler& s : report.stragglers) {
+    if (std::binary_search(w.together.begin(), w.together.end(), s.rank)) began_ns += s.wait_originated_ns;
+  }
+  v.why = fmt::format("Ranks {} are the cause together: {} of the wait began with them. Their peers' pace saves {}.",
+                      human_ranks(w.together), percent_of(began_ns, f.wait_ns),
+                      human_percent(share(w.together_saved_ns, w.replayed_ns).value_or(0)));
+  v.next = "Look at what these ranks share: a node, its cooling, its input, its network.";
+}
+
+// The ranks whose program costs most beyond the others', where that is worth naming.
+const JobReport::WhatIf::Program* longest_program(const JobReport& report) {
+  const auto& programs = report.what_if.programs;
+  const auto longest = std::max_element(programs.begin(), programs.end(),
+                                        [](const auto& a, const auto& b) { return a.saved_ns < b.saved_ns; });
+  if (longest == programs.end()) return nullptr;
+  const double saved = share(longest->saved_ns, report.what_if.replayed_ns).value_or(0);
+  return saved >= kWorthBalancing ? &*longest : nullptr;
+}
+
 void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
   const JobReport::Straggler& most = report.stragglers.front();
   const JobReport::Straggler* named = named_straggler(report, f);
@@ -143,6 +172,10 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
     name_nobody(report, most, f, v);
     return;
   }
+  if (!report.what_if.together.empty()) {
+    name_together(report, f, v);
+    return;
+  }
   if (named != nullptr) {
     const CauseWords* words = words_of(named->cause);
     v.why = straggler_words(report, *named, f);
@@ -150,10 +183,16 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
                               : fmt::format(fmt::runtime(words->next), named->rank);
     return;
   }
-  v.why = fmt::format("No straggler stands out: most wait began with rank {}, {} of it.", most.rank,
-                      percent_of(most.wait_originated_ns, f.wait_ns));
+  if (const JobReport::WhatIf::Program* longest = longest_program(report); longest != nullptr) {
+    const double saved = share(longest->saved_ns, report.what_if.replayed_ns).value_or(0);
+    v.why = fmt::format("Ranks {} run a longer part of the program than the others: balanced, the job is {} shorter.",
+                        human_ranks(longest->ranks), human_percent(saved));
+    v.next = "Move work from their stage to the others.";
+    return;
+  }
+  v.why = fmt::format("No straggler stands out: most wait began with {}.", most_words(report, f));
   v.next = most.cause == "program" ? words_of(most.cause)->next
-                                   : "Work moves between ranks: look at the balance of input and experts over steps.";
+                                   : "See tables/causes.csv for what each rank did longer than its peers.";
 }
 
 // The most frequent obstacle to the split, and its remedy.

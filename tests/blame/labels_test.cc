@@ -22,11 +22,11 @@ GpuLabels some_labels() {
   trace.launches.duration_ns = {4'000};
   trace.launches.thread = {1};
   trace.gpu.launch.back() = 0;
-  return GpuLabels(trace, {18'000});
+  return GpuLabels(trace, {{18'000, Label::transfer}});
 }
 
 LabelTimes times(int64_t computing, int64_t copying, int64_t transfer, int64_t waiting, int64_t host, int64_t idle) {
-  return {computing, copying, transfer, waiting, host, idle};
+  return {computing, copying, transfer, waiting, 0, host, idle};
 }
 
 }  // namespace

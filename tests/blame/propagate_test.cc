@@ -42,6 +42,12 @@ TEST_CASE("who only waited for another group before arriving late hands the blam
   CHECK(traces[0].origin_ns == 0);
   CHECK(traces[1].origin_ns == 3 * 90'000);
   CHECK(of(traces[1].origin_by_cause, LateCause::slower_kernels) == 3 * 90'000);
+  // Late across because of a wait in its tensor parallel group: groups 2 and 0.
+  REQUIRE(rooms.blame.flows.size() == 1);
+  CHECK(rooms.blame.flows[0].victim == TraceIndex(0));
+  CHECK(rooms.blame.flows[0].late_in == CommunicatorId(2));
+  CHECK(rooms.blame.flows[0].waited_in == CommunicatorId(0));
+  CHECK(rooms.blame.flows[0].moved_ns == 3 * 30'000);
 }
 
 TEST_CASE("the book of the last to arrive sums to its lateness against the member in the middle") {

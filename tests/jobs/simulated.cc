@@ -337,3 +337,51 @@ TEST_CASE("a slow rank of a pipeline is told from the pipeline's own fill") {
   CHECK(report.stragglers.at(0).cause == "slower_kernels");
   CHECK(report.stragglers.at(1).cause == "program");
 }
+
+TEST_CASE(
+    "a whole stage that takes longer makes none of its ranks a cause, and one micro-batch gains nothing by balance") {
+  const Folder folder("stage");
+  SimulateOptions options = two_nodes(folder);
+  options.nodes = 4;
+  options.tp = 2;
+  options.pp = 4;
+  options.slow_ranks = {{12, 1.3}, {13, 1.3}, {14, 1.3}, {15, 1.3}};
+  simulate(options);
+  const JobReport report = run(options).report;
+  for (const JobReport::Straggler& s : report.stragglers) CHECK(s.standing != "cause");
+  const auto& programs = report.what_if.programs;
+  REQUIRE(programs.size() == 4);
+  CHECK(programs[3].ranks == std::vector<int32_t>{12, 13, 14, 15});
+  CHECK(programs[3].work_ns > programs[1].work_ns * 12 / 10);
+  // A single micro-batch passes every stage in turn: work moved to another stage is still on its way.
+  CHECK(programs[3].saved_ns * 100 < report.what_if.replayed_ns);
+}
+
+TEST_CASE("jobs in which nobody is slow name no cause") {
+  for (const uint64_t seed : {1U, 2U, 3U, 4U}) {
+    for (const int32_t tp : {1, 2, 4}) {
+      const Folder folder("healthy");
+      SimulateOptions options = two_nodes(folder);
+      options.tp = tp;
+      options.seed = seed;
+      options.slow_ranks = {};
+      simulate(options);
+      const JobReport report = run(options).report;
+      CAPTURE(seed, tp);
+      for (const JobReport::Straggler& s : report.stragglers) CHECK(s.standing != "cause");
+      CHECK(report.what_if.together.empty());
+    }
+  }
+}
+
+TEST_CASE("a whole slow node is named together") {
+  const Folder folder("node");
+  SimulateOptions options = two_nodes(folder);
+  options.nodes = 4;
+  options.slow_ranks = {{4, 1.2}, {5, 1.2}, {6, 1.2}, {7, 1.2}};
+  simulate(options);
+  const JobReport report = run(options).report;
+  CHECK(report.what_if.together == std::vector<int32_t>{4, 5, 6, 7});
+  CHECK(report.what_if.together_saved_ns * 20 > report.what_if.replayed_ns);
+  CHECK(terminal_summary(report, "", false).find("Ranks 4-7 are the cause together") != std::string::npos);
+}

@@ -44,6 +44,26 @@ struct TraceBlame {
   WhatIf what_if;
 };
 
+// Blame that moved: a rank was late in one group because it had waited in another.
+struct BlameFlow {
+  TraceIndex victim;
+  CommunicatorId late_in, waited_in;
+  int64_t moved_ns = 0;
+};
+
+// Ranks that run the same program, such as one stage of a pipeline.
+struct ProgramGroup {
+  std::vector<TraceIndex> traces;
+  int64_t work_ns = 0;   // local work of one of them, the median
+  int64_t saved_ns = 0;  // of the longest: by which the job is shorter with all at the mean
+};
+
+// Ranks none of which stands out alone, and that do together: a slow node.
+struct Together {
+  std::vector<Rank> ranks;  // sorted; empty: none
+  int64_t saved_ns = 0;
+};
+
 // Lengths of the job, replayed; -1: not replayed.
 struct Replay {
   int64_t recorded_ns = -1;     // first start to last end of what is replayed, as recorded
@@ -54,7 +74,10 @@ struct Replay {
 
 struct Blame {
   std::vector<TraceBlame> traces;  // row = TraceIndex
+  std::vector<BlameFlow> flows;    // by victim, then groups
   Replay replay;
+  Together together;
+  std::vector<ProgramGroup> programs;  // by smallest trace; empty where all ranks run one, or none does
 };
 
 // Origins sum to the direct charges, books to their totals.

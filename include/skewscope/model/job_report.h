@@ -95,10 +95,26 @@ struct JobReport {
   };
   std::vector<CauseRow> causes;
 
+  // Blame that moved: `rank` was late in group `late_in` because it had waited in group `waited_in`:
+  // tables/blame_flows.csv. Communicator ids.
+  struct FlowRow {
+    int32_t rank = 0, late_in = 0, waited_in = 0;
+    int64_t moved_ns = 0;
+  };
+  std::vector<FlowRow> flows;
+
   // The job replayed (ns; -1: not replayed): as recorded, unchanged, with every rank at its peers' pace, on a network
   // that takes no time.
   struct WhatIf {
     int64_t recorded_ns = -1, replayed_ns = -1, balanced_ns = -1, no_transfer_ns = -1;
+    struct Program {
+      std::vector<int32_t> ranks;
+      int64_t work_ns = 0;   // local work of one rank, the median
+      int64_t saved_ns = 0;  // of the longest: by which the job is shorter with all at the mean
+    };
+    std::vector<int32_t> together;  // ranks that stand out only together
+    int64_t together_saved_ns = 0;
+    std::vector<Program> programs;  // ranks that run one program, such as a stage; empty where all ranks do
   } what_if;
 
   // POP and TALP efficiencies (peers.md section 8), 0..1; -1 = not determined.
