@@ -97,8 +97,9 @@ ClockScore score_clocks(const ClockJob& truth, const InstanceTable& table, const
   score.clock_p99_us = percentile(clock_errors, 0.99);
   score.wait_mae_us = mean_of(wait_errors);
   score.wait_p99_us = percentile(wait_errors, 0.99);
-  score.late_right = complete > 0 ? static_cast<double>(late_right) / static_cast<double>(complete) : 0;
-  score.wait_coverage = barred > 0 ? static_cast<double>(in_bar) / static_cast<double>(barred) : 0;
+  // A job without complete instances claims nothing, so nothing is wrong.
+  score.late_right = complete > 0 ? static_cast<double>(late_right) / static_cast<double>(complete) : 1;
+  score.wait_coverage = barred > 0 ? static_cast<double>(in_bar) / static_cast<double>(barred) : 1;
   score.instances = table.instances.size();
   score_bars(truth, clocks, score);
   return score;
