@@ -94,6 +94,7 @@ struct Aligner {
     if (fit.freedom == Freedom::bent) clock.bend = bend_of(fit, t);
     clock.aligned = true;
     clock.component = beacons.traces.front();
+    if (align::terms_of(fit.freedom) < 2) return;  // a constant holds at any time
     const auto margin = std::llround(0.05 * fit.half_window_ns);
     clock.tied_from = LocalNs{beacons.first_end_ns[t] - margin};
     clock.tied_to = LocalNs{beacons.last_end_ns[t] + margin};

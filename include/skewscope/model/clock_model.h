@@ -55,7 +55,8 @@ struct TraceClock {
   bool aligned = false;    // tied to its component's reference by collectives
   int32_t component = -1;  // traces of different components are never compared; -1: tied to nobody
   ClockBend bend;          // under ClockMethod::bent
-  // Where shared ends tie this clock, with 5 % of half the window beyond: outside, its stamps are extrapolated.
+  // Where shared ends tie a clock that drifts or bends, with 5 % of half the window beyond: outside, its stamps are
+  // extrapolated.
   LocalNs tied_from{INT64_MIN}, tied_to{INT64_MAX};
   // What cause and effect alone prove: the error of the common time against the component's reference lies in here, the
   // reference's own clock taken as exact. The widest span where nothing is proven.
