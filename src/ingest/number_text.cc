@@ -10,7 +10,8 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-constexpr int64_t kMaxWholeMicroseconds = std::numeric_limits<int64_t>::max() / 1000 - 1;
+// The year 2065: a start, a base time and a duration of this size still add up within 64 bits.
+constexpr int64_t kMaxWholeMicroseconds = 3'000'000'000'000'000;
 
 // The decimal text of an exponent form with the point moved to its place: "1.7e3" -> "1700". Exact, for exponents that
 // a stamp can have.

@@ -16,7 +16,8 @@ struct FractionForm {
 
 // Microseconds as written -> nanoseconds. A fraction is padded right to 3 digits, longer ones are cut; `unpadded`: the
 // fraction is a count of nanoseconds (".5" is 5 ns; nightlies of spring 2024). Signs, exponents and quotes are
-// accepted. False: not a number, or beyond int64.
+// accepted. False: not a number, or beyond the
+// year 2065.
 bool read_microseconds(std::string_view token, bool unpadded, int64_t& ns, FractionForm& form);
 
 // Integers: decimal or 0x, quoted or not; a fraction is cut off. False: not a number, or out of range.

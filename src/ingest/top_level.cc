@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "number_text.h"
@@ -133,7 +134,8 @@ void read_devices(const dom::array& devices, std::vector<std::string>& names) {
 bool read_member(std::string_view key, std::string_view value, bool after_events, FileContent& content, TopLevel& top) {
   if (key == "baseTimeNanoseconds"sv) {
     top.is_kineto = true;
-    top.has_base_time = read_integer(value, top.base_time_ns);
+    constexpr int64_t kMostBase_ns = 3'000'000'000'000'000'000;  // the year 2065
+    top.has_base_time = read_integer(value, top.base_time_ns) && std::llabs(top.base_time_ns) <= kMostBase_ns;
     return top.has_base_time;
   }
   if (key == "host_name"sv) content.host_name = text_of(value);

@@ -143,7 +143,10 @@ std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
     rows.emplace_back(own.origin_ns - own.origin[static_cast<size_t>(LateCause::program)], std::move(s));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.first, a.second.wait_caused_ns) > std::tie(b.first, b.second.wait_caused_ns);
+    const auto key = [](const auto& row) {
+      return std::make_tuple(row.second.standing == "cause", row.first, row.second.wait_caused_ns);
+    };
+    return key(a) > key(b);
   });
   std::vector<JobReport::Straggler> sorted;
   for (auto& [own_ns, s] : rows) sorted.push_back(std::move(s));

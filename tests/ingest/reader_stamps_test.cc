@@ -136,3 +136,15 @@ TEST_CASE("a kernel with stamp 0 and duration 0 is dropped") {
   CHECK(name_of(content, 0) == "k");
   CHECK(count_of(content, "zero-stamp") == 1);
 }
+
+TEST_CASE("a stamp or a base time beyond the year 2065 is no time: sums stay within 64 bits") {
+  int64_t ns = 0;
+  FractionForm form;
+  CHECK(read_microseconds("2999999999999999.999", false, ns, form));
+  CHECK_FALSE(read_microseconds("9000000000000000", false, ns, form));
+  const FileContent content =
+      read_text(R"({"baseTimeNanoseconds": 9000000000000000000, "traceEvents": [)" + kernel("k", "5", "1") + "]}");
+  CHECK_FALSE(content.has_base_time);
+  REQUIRE(content.gpu.size() == 1);
+  CHECK(content.gpu[0].start.ns == 5000);
+}

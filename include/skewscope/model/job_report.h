@@ -84,7 +84,7 @@ struct JobReport {
     double saved_share = 0;          // of what it is shorter with every rank at its peers' pace
     std::string pattern;             // recurring | rotating | one-off; "" = never last
   };
-  std::vector<Straggler> stragglers;  // most wait originated first, but for what is the program's
+  std::vector<Straggler> stragglers;  // causes first; then most wait originated, but for what is the program's
 
   // One row per rank and LateCause that has any time: tables/causes.csv.
   struct CauseRow {
