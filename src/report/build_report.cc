@@ -124,9 +124,14 @@ std::vector<JobReport::RankRow> rank_rows(const Rooms& rooms) {
   return rows;
 }
 
-JobReport::WhatIf what_if_of(const Rooms& rooms) {
+JobReport::WhatIf what_if_of(const Rooms& rooms, int64_t steps) {
   const Replay& replay = rooms.blame.replay;
-  JobReport::WhatIf out{replay.recorded_ns, replay.replayed_ns, replay.balanced_ns, replay.no_transfer_ns, {}, 0, {}};
+  JobReport::WhatIf out;
+  out.recorded_ns = replay.recorded_ns;
+  out.replayed_ns = replay.replayed_ns;
+  out.balanced_ns = replay.balanced_ns;
+  out.no_transfer_ns = replay.no_transfer_ns;
+  out.steps = steps;
   for (const Rank rank : rooms.blame.together.ranks) out.together.push_back(rank.value);
   out.together_saved_ns = rooms.blame.together.saved_ns;
   for (const ProgramGroup& group : rooms.blame.programs) {
@@ -173,7 +178,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.ranks = report::rank_rows(rooms);
   out.collectives = report::collective_rows(rooms);
   out.stragglers = report::stragglers_of(rooms);
-  out.what_if = report::what_if_of(rooms);
+  out.what_if = report::what_if_of(rooms, std::ssize(out.job.steps));
   out.causes = report::cause_rows(rooms);
   out.flows = report::flow_rows(rooms);
   out.efficiency = report::efficiency_of(out.ranks, out.what_if);

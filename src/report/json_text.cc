@@ -138,6 +138,7 @@ Json what_if_json(const JobReport::WhatIf& w) {
           {"replayed_ns", length(w.replayed_ns)},
           {"balanced_ns", length(w.balanced_ns)},
           {"no_transfer_ns", length(w.no_transfer_ns)},
+          {"steps", w.steps == 0 ? Json() : Json(w.steps)},
           {"together", {{"ranks", w.together}, {"saved_ns", w.together_saved_ns}}},
           {"programs", std::move(programs)}};
 }

@@ -101,14 +101,15 @@ void add_gpu_time(Lines& lines, const Figures& f) {
   add_wrapped(lines, "", fmt::format("exposed unsplit {}, ", percent(unsplit)) + idle, 1);
 }
 
-// By how much the job would be shorter.
+// By how much a step, or the job, would be shorter.
 void add_what_if(Lines& lines, const JobReport::WhatIf& w) {
   if (w.replayed_ns <= 0 || w.balanced_ns < 0 || w.no_transfer_ns < 0) return;
   const auto saved = [&](int64_t ns) {
     return human_percent(share(std::max<int64_t>(0, w.replayed_ns - ns), w.replayed_ns).value_or(0));
   };
+  const std::string whole = w.steps > 0 ? fmt::format("step {}, ", human_duration(w.replayed_ns / w.steps)) : "";
   add_wrapped(lines, "What if",
-              fmt::format("all at their peers' pace: {} shorter; no transfer time: {} shorter", saved(w.balanced_ns),
+              fmt::format("{}all at their peers' pace: -{}, no transfer time: -{}", whole, saved(w.balanced_ns),
                           saved(w.no_transfer_ns)),
               1);
 }

@@ -174,6 +174,7 @@ TEST_CASE("stragglers come by the wait that began with them and is not their pro
   CHECK_FALSE(condition_holds(r, "straggler_cost>40%").value());
   const std::string text = terminal_summary(r, "", false);
   CHECK(text.find("rank 1     node-a") < text.find("rank 3     node-b"));
+  CHECK(text.find("What if  all at their peers' pace: -50 %, no transfer time: -10 %\n") != std::string::npos);
 }
 
 TEST_CASE("a rank that is last in most steps is recurring, in few rotating, in one one-off") {

@@ -107,6 +107,7 @@ struct JobReport {
   // that takes no time.
   struct WhatIf {
     int64_t recorded_ns = -1, replayed_ns = -1, balanced_ns = -1, no_transfer_ns = -1;
+    int64_t steps = 0;  // profiler steps in the window: a length divided by them is a step time
     struct Program {
       std::vector<int32_t> ranks;
       int64_t work_ns = 0;   // local work of one rank, the median
