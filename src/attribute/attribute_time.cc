@@ -55,20 +55,6 @@ struct Stage {
     return component >= 0;
   }
 
-  // Position of the root of a rooted operation, of the sender of a pair; none where it is not there or not recorded.
-  std::optional<size_t> special_member(const CollectiveInstance& i) const {
-    const Dependency dependency = dependency_of(i.kind);
-    if (dependency == Dependency::everyone || dependency == Dependency::none) return std::nullopt;
-    for (uint32_t k = 0; k < i.member_count; ++k) {
-      const CallRef& ref = table.members[i.first_member + k];
-      const CollectiveCall& call = call_of(job, ref);
-      const bool is_it = dependency == Dependency::sender ? call.kind == CollectiveKind::send
-                                                          : call.root.known() && call.root == job[ref.trace].rank;
-      if (is_it) return k;
-    }
-    return std::nullopt;
-  }
-
   // The largest error bar of a member's clock; -1: unknown.
   int64_t member_bar_ns(const CollectiveInstance& i) const {
     int64_t bar = -1;
@@ -136,7 +122,7 @@ struct Stage {
     }
     timing.basis = bar.basis();
     if (timing.basis == SplitBasis::durations) arrivals = attribute::arrivals_by_duration(arrivals);
-    std::optional<InstanceSplit> parts = split_instance(dependency, arrivals, special_member(i));
+    std::optional<InstanceSplit> parts = split_instance(dependency, arrivals, special_member(job, table, i));
     timing.reason = parts ? SplitReason::split : SplitReason::semantics;
     return parts;
   }

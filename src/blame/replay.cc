@@ -83,14 +83,6 @@ class Runner {
   std::vector<int64_t> start_, end_;  // of the calls, by fork
 };
 
-}  // namespace
-
-Change no_change(const ReplayPlan& plan) {
-  return {std::vector<bool>(plan.lines.size(), false), std::vector<double>(plan.lines.size(), 1), false};
-}
-
-namespace {
-
 // First start and last end of each session; their lengths add up.
 class Lengths {
  public:
@@ -108,32 +100,32 @@ class Lengths {
   std::map<SessionId, std::pair<int64_t, int64_t>> by_session_;
 };
 
-// New starts of the members of one collective, and the arrivals that they make others wait for.
+// New starts of all members, and the last one of each collective.
 class Arrivals {
  public:
-  explicit Arrivals(const JobView& view) : view_(view), start_(view.table.members.size(), kNotYet) {}
+  explicit Arrivals(const JobView& view)
+      : view_(view), start_(view.table.members.size(), kNotYet), last_(view.table.instances.size(), kNotYet) {}
 
   void set_start(size_t row, int64_t ns) {
     start_[row] = ns;
-    const auto id = static_cast<size_t>(view_.instance_of_row[row]);
-    if (latest_.empty()) latest_.assign(view_.table.instances.size(), kNotYet);
-    latest_[id] = std::max(latest_[id], ns);
+    int64_t& last = last_[static_cast<size_t>(view_.instance_of_row[row])];
+    last = std::max(last, ns);
   }
-  // Which arrival `row` has to wait for; its own where that is not known.
   int64_t needed(const WaitRule& rule, size_t row) const {
-    const auto id = static_cast<size_t>(view_.instance_of_row[row]);
-    if (rule.waits_for_all(row)) return std::max(start_[row], latest_[id]);
-    return rule.special < 0 || rule.only_special_waits
-               ? start_[row]
-               : std::max(start_[row], start_[static_cast<size_t>(rule.special)]);
+    return rule.needed(static_cast<int64_t>(row), last_[static_cast<size_t>(view_.instance_of_row[row])],
+                       [&](int64_t r) { return start_[static_cast<size_t>(r)]; });
   }
 
  private:
   const JobView& view_;
-  std::vector<int64_t> start_, latest_;
+  std::vector<int64_t> start_, last_;
 };
 
 }  // namespace
+
+Change no_change(const ReplayPlan& plan) {
+  return {std::vector<bool>(plan.lines.size(), false), std::vector<double>(plan.lines.size(), 1), false};
+}
 
 int64_t replay(const ReplayPlan& plan, const Change& change) {
   std::vector<Runner> runners;

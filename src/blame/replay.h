@@ -12,8 +12,8 @@
 
 #include <vector>
 
-#include "arrival_needed.h"
 #include "rank_line.h"
+#include "wait_rule.h"
 
 namespace skewscope::blame {
 

@@ -49,25 +49,19 @@ void set_moments(const JobView& view, ReplayPlan& plan) {
   plan.tail_ns.assign(view.table.members.size(), 0);
   plan.tail_is_transfer.assign(view.table.members.size(), false);
   plan.moments.resize(2 * view.table.members.size());
-  for (size_t id = 0; id < view.table.instances.size(); ++id) plan.rules.push_back(wait_rule(view, id));
   for (size_t id = 0; id < view.table.instances.size(); ++id) {
+    plan.rules.push_back(wait_rule(view, id));
     const CollectiveInstance& i = view.instance(id);
     std::vector<int64_t> starts;
     for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
       starts.push_back(view.start(row).ns);
     }
     const int64_t last = *std::max_element(starts.begin(), starts.end());
-    const WaitRule& rule = plan.rules[id];
-    const auto needed = [&](size_t row) {
-      const int64_t own = starts[row - i.first_member];
-      if (rule.waits_for_all(row)) return last;
-      if (rule.special < 0 || rule.only_special_waits) return own;
-      return std::max(own, starts[static_cast<size_t>(rule.special) - i.first_member]);
-    };
+    const auto start_of = [&](int64_t row) { return starts[static_cast<size_t>(row) - i.first_member]; };
     const bool known = i.complete && view.d.instances[id].reason == SplitReason::split;
     for (size_t m = 0; m < starts.size(); ++m) {
       const size_t row = i.first_member + m;
-      const int64_t arrival = needed(row);
+      const int64_t arrival = plan.rules[id].needed(static_cast<int64_t>(row), last, start_of);
       const int64_t end = std::max(starts[m] + view.call(row).duration_ns, arrival);
       plan.tail_ns[row] = end - arrival;
       plan.tail_is_transfer[row] = known;

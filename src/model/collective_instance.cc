@@ -2,6 +2,8 @@
 
 #include <tuple>
 
+#include "collectives/synchronization.h"
+
 namespace skewscope {
 namespace {
 
@@ -72,6 +74,19 @@ const char* to_string(UnmatchedReason reason) {
       return "group_of_one";
   }
   return "alone";
+}
+
+std::optional<size_t> special_member(const JobTrace& job, const InstanceTable& table, const CollectiveInstance& i) {
+  const Dependency dependency = dependency_of(i.kind);
+  if (dependency == Dependency::everyone || dependency == Dependency::none) return std::nullopt;
+  for (uint32_t k = 0; k < i.member_count; ++k) {
+    const CallRef& ref = table.members[i.first_member + k];
+    const CollectiveCall& call = job[ref.trace].calls[static_cast<size_t>(ref.call)];
+    const bool is_it = dependency == Dependency::sender ? call.kind == CollectiveKind::send
+                                                        : call.root.known() && call.root == job[ref.trace].rank;
+    if (is_it) return k;
+  }
+  return std::nullopt;
 }
 
 std::string check_invariants(const InstanceTable& table, const JobTrace& job) {

@@ -49,6 +49,15 @@ SimulateOptions two_nodes(const Folder& folder) {
   return o;
 }
 
+// TP 2 x DP 2 x PP 4, a stage per node.
+SimulateOptions four_stages(const Folder& folder) {
+  SimulateOptions o = two_nodes(folder);
+  o.nodes = 4;
+  o.tp = 2;
+  o.pp = 4;
+  return o;
+}
+
 void simulate(const SimulateOptions& options) {
   const Result<Done> done = simulate_job(options);
   REQUIRE(done.ok());
@@ -325,10 +334,7 @@ TEST_CASE("a rank 5 % slow in TP 8 x DP 8 comes first by propagated blame and by
 
 TEST_CASE("a slow rank of a pipeline is told from the pipeline's own fill") {
   const Folder folder("pp_slow");
-  SimulateOptions options = two_nodes(folder);
-  options.nodes = 4;
-  options.tp = 2;
-  options.pp = 4;
+  SimulateOptions options = four_stages(folder);
   options.slow_ranks = {{5, 1.1}};
   simulate(options);
   const JobReport report = run(options).report;
@@ -341,10 +347,7 @@ TEST_CASE("a slow rank of a pipeline is told from the pipeline's own fill") {
 TEST_CASE(
     "a whole stage that takes longer makes none of its ranks a cause, and one micro-batch gains nothing by balance") {
   const Folder folder("stage");
-  SimulateOptions options = two_nodes(folder);
-  options.nodes = 4;
-  options.tp = 2;
-  options.pp = 4;
+  SimulateOptions options = four_stages(folder);
   options.slow_ranks = {{12, 1.3}, {13, 1.3}, {14, 1.3}, {15, 1.3}};
   simulate(options);
   const JobReport report = run(options).report;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,10 @@ struct InstanceTable {
   // Some group could not be matched alone: it was, or was not, by clocks known to a millisecond only.
   bool by_coarse_clocks = false;
 };
+
+// Position among the members of whom the dependency of the operation hangs on (collectives/synchronization.h): the
+// root, the sender of a pair. None where it does not hang on one, or that one is not there or not recorded.
+std::optional<size_t> special_member(const JobTrace& job, const InstanceTable& table, const CollectiveInstance& i);
 
 // Every call of the job is in exactly one instance or in `unmatched`.
 std::string check_invariants(const InstanceTable& table, const JobTrace& job);
