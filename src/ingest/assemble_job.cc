@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "group_members.h"
+#include "rank_resolution.h"
 #include "sessions.h"
 
 namespace skewscope::ingest {
@@ -15,7 +16,7 @@ namespace {
 
 class Assembler {
  public:
-  Assembler(std::vector<ReadFile>& files, const RankOverrides& overrides, const std::vector<int32_t>& only_ranks)
+  Assembler(std::vector<TraceFile>& files, const RankOverrides& overrides, const std::vector<int32_t>& only_ranks)
       : files_(files), overrides_(overrides), only_ranks_(only_ranks.begin(), only_ranks.end()) {
     result_.places.resize(files.size());
   }
@@ -40,7 +41,7 @@ class Assembler {
  private:
   std::string why_nothing_is_usable() const {
     std::string message = "no usable trace among " + std::to_string(files_.size()) + " files";
-    for (const ReadFile& file : files_) {
+    for (const TraceFile& file : files_) {
       if (!file.linked.findings.empty()) {
         return message + "; " + file.evidence.file + ": " + file.linked.findings.back().message;
       }
@@ -103,7 +104,7 @@ class Assembler {
   void place_sessions() {
     std::vector<Capture> captures;
     for (const size_t i : kept_) {
-      const ReadFile& file = files_[i];
+      const TraceFile& file = files_[i];
       captures.push_back({file.evidence.file, result_.places[i].rank, file.evidence.name.capture,
                           file.evidence.name.capture_number, file.evidence.first_event, file.evidence.last_event,
                           static_cast<int64_t>(file.linked.trace.calls.size())});
@@ -171,7 +172,7 @@ class Assembler {
   }
 
   // Names get ids of the job's table in order of first use, trace by trace.
-  void add_trace(ReadFile& file) {
+  void add_trace(TraceFile& file) {
     const FilePlace& place = result_.places[static_cast<size_t>(&file - files_.data())];
     RankTrace trace = std::move(file.linked.trace);
     trace.rank = place.rank;
@@ -195,7 +196,7 @@ class Assembler {
       (trace.amd ? amd : nvidia) = true;
     }
     job.vendor = amd && nvidia ? "mixed" : amd ? "amd" : nvidia ? "nvidia" : "cpu";
-    for (const ReadFile& file : files_) {
+    for (const TraceFile& file : files_) {
       job.bytes_read += file.bytes;
       job.events_read += file.events;
     }
@@ -218,7 +219,7 @@ class Assembler {
     namespace fs = std::filesystem;
     fs::path common;
     for (const size_t i : kept_) {
-      const fs::path folder = fs::absolute(files_[i].evidence.file).lexically_normal().parent_path();
+      const fs::path folder = files_[i].evidence.folder;
       if (i == kept_.front()) common = folder;
       fs::path shared;
       auto b = folder.begin();
@@ -254,7 +255,7 @@ class Assembler {
                             message + ": instances they belong to are incomplete, their waits lower bounds"});
   }
 
-  std::vector<ReadFile>& files_;
+  std::vector<TraceFile>& files_;
   const RankOverrides& overrides_;
   const std::set<int32_t> only_ranks_;
   std::vector<size_t> usable_, kept_;  // rows of files_; kept_ by (session, rank) once sessions are known
@@ -264,7 +265,7 @@ class Assembler {
 
 }  // namespace
 
-Result<AssembledJob> assemble_job(std::vector<ReadFile>& files, const RankOverrides& overrides,
+Result<AssembledJob> assemble_job(std::vector<TraceFile>& files, const RankOverrides& overrides,
                                   const std::vector<int32_t>& only_ranks) {
   return Assembler(files, overrides, only_ranks).assemble();
 }

@@ -22,7 +22,7 @@ struct AssembledJob {
 };
 
 // Takes the linked traces of `files`. Errors: no_input when no file is usable or `only_ranks` leaves none.
-Result<AssembledJob> assemble_job(std::vector<ReadFile>& files, const RankOverrides& overrides,
+Result<AssembledJob> assemble_job(std::vector<TraceFile>& files, const RankOverrides& overrides,
                                   const std::vector<int32_t>& only_ranks);
 
 // "2-5, 7": sorted numbers as ranges, the rest counted after `most` ranges.

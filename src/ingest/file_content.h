@@ -10,6 +10,7 @@
 #include "skewscope/base/finding.h"
 #include "skewscope/base/string_table.h"
 #include "skewscope/base/time.h"
+#include "skewscope/model/trace_file.h"
 
 namespace skewscope::ingest {
 
@@ -79,30 +80,6 @@ struct StepRow {
   LocalNs start;
   int64_t duration_ns = 0;
   int64_t number = 0;
-};
-
-struct ProcessGroup {
-  std::string name, description;
-  int64_t size = -1;
-  std::vector<int64_t> ranks;  // empty: not listed, or cut
-  std::string ranks_text;      // as written where it was a string
-};
-
-struct DistributedInfo {
-  bool present = false;
-  bool after_events = false;  // on-demand traces: its rank is derived, see kineto-format.md section 8
-  int64_t rank = -1, world_size = -1;
-  std::string backend;
-  std::vector<ProcessGroup> groups;
-};
-
-enum class ContentKind : uint8_t {
-  rank_trace,       // usable
-  execution_trace,  // Chakra / PyTorch execution trace ("nodes", "schema")
-  merged_trace,     // several ranks in one file
-  front_end,        // CPU only, no collectives, no launches: an API server, a data loader
-  not_a_trace,      // JSON of another kind, or no JSON
-  empty,            // no bytes, or no event survived
 };
 
 struct FileContent {

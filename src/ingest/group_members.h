@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "file_content.h"
-#include "link_calls.h"
 #include "skewscope/model/communicator_table.h"
+#include "skewscope/model/trace_file.h"
 
 namespace skewscope::ingest {
 

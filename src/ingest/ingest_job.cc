@@ -11,14 +11,14 @@ namespace skewscope {
 namespace {
 
 // What the file itself says, even where it is outvoted; 0: nothing, or no size at all.
-int32_t own_world_size(const ingest::ReadFile& file) {
+int32_t own_world_size(const TraceFile& file) {
   const int64_t size = file.evidence.distributed.world_size;
   return size > 0 && size <= std::numeric_limits<int32_t>::max() ? static_cast<int32_t>(size) : 0;
 }
 
-std::vector<FileSummary> summarize_files(const std::vector<ingest::ReadFile>& files) {
+std::vector<FileSummary> summarize_files(const std::vector<TraceFile>& files) {
   std::vector<FileSummary> summaries;
-  for (const ingest::ReadFile& file : files) {
+  for (const TraceFile& file : files) {
     FileSummary summary;
     summary.file = file.evidence.file;
     summary.format = ingest::format_of(file);
@@ -65,7 +65,7 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
   std::sort(sorted_files.begin(), sorted_files.end());
   sorted_files.erase(std::unique(sorted_files.begin(), sorted_files.end()), sorted_files.end());
 
-  Result<std::vector<ingest::ReadFile>> read = [&] {
+  Result<std::vector<TraceFile>> read = [&] {
     const StageTimer::Scope scope(timer, "read and link files");
     return ingest::read_files(sorted_files, options);
   }();

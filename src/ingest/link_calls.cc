@@ -1,5 +1,5 @@
-// The story of one file: put GPU times right, join launches by correlation, find the step of each launch, keep what the
-// step filter wants, and make one CollectiveCall of each communication kernel (or gloo range, where there is no GPU).
+// The story of one file: put GPU times right, join launches by correlation, find the step of each launch, and make one
+// CollectiveCall of each communication kernel (or gloo range, where there is no GPU).
 #include "link_calls.h"
 
 #include <tbb/parallel_invoke.h>
@@ -15,30 +15,13 @@
 namespace skewscope::ingest {
 namespace {
 
-using StepFilter = std::optional<std::pair<int64_t, int64_t>>;
-
-class StepFinder {
- public:
-  explicit StepFinder(const std::vector<StepRow>& rows) {
-    for (const StepRow& row : rows) steps_.push_back({row.number, row.start, std::max<int64_t>(row.duration_ns, 0)});
-    std::stable_sort(steps_.begin(), steps_.end(),
-                     [](const StepRange& a, const StepRange& b) { return a.start < b.start; });
-  }
-
-  // -1: outside every step.
-  int64_t number_at(LocalNs t) const {
-    const auto after = std::upper_bound(steps_.begin(), steps_.end(), t,
-                                        [](LocalNs time, const StepRange& step) { return time < step.start; });
-    if (after == steps_.begin()) return -1;
-    const StepRange& step = *std::prev(after);
-    return t < step.start + step.duration_ns ? step.number : -1;
-  }
-
-  const std::vector<StepRange>& steps() const { return steps_; }
-
- private:
-  std::vector<StepRange> steps_;  // sorted by start
-};
+std::vector<StepRange> steps_of(const std::vector<StepRow>& rows) {
+  std::vector<StepRange> steps;
+  for (const StepRow& row : rows) steps.push_back({row.number, row.start, std::max<int64_t>(row.duration_ns, 0)});
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const StepRange& a, const StepRange& b) { return a.start < b.start; });
+  return steps;
+}
 
 struct LaunchKey {
   int64_t correlation;
@@ -77,17 +60,39 @@ std::vector<int32_t> join_launches(const FileContent& content, const std::vector
   return launch_of;
 }
 
+struct Window {
+  LocalNs first, last;
+  bool any = false;
+
+  void include(LocalNs start, int64_t duration_ns) {
+    const LocalNs end = start + std::max<int64_t>(duration_ns, 0);
+    first = any ? std::min(first, start) : start;
+    last = any ? std::max(last, end) : end;
+    any = true;
+  }
+};
+
+// Over GPU rows, launches, steps and calls; a trace without any of them: over its host rows.
+Window window_of(const LinkedTrace& linked) {
+  const RankTrace& trace = linked.trace;
+  Window window;
+  for (size_t i = 0; i < trace.gpu.size(); ++i) window.include(trace.gpu.start[i], trace.gpu.duration_ns[i]);
+  for (size_t i = 0; i < trace.launches.size(); ++i) {
+    window.include(trace.launches.start[i], trace.launches.duration_ns[i]);
+  }
+  for (const StepRange& step : trace.steps) window.include(step.start, step.duration_ns);
+  for (const CollectiveCall& call : trace.calls) window.include(call.start, call.duration_ns);
+  return window.any ? window : Window{linked.first_host_row, linked.last_host_row, false};
+}
+
 class Linker {
  public:
-  Linker(const FileContent& content, const std::vector<LaunchKey>& keys, const StepFilter& filter)
-      : content_(content),
-        filter_(filter),
-        steps_(content.steps),
-        metadata_(content),
-        launch_of_(join_launches(content, keys)) {}
+  Linker(const FileContent& content, const std::vector<LaunchKey>& keys)
+      : content_(content), metadata_(content), launch_of_(join_launches(content, keys)) {
+    linked_.trace.steps = steps_of(content.steps);
+  }
 
   LinkedTrace link() {
-    add_steps();
     if (content_.gpu.empty()) {
       add_host_calls();
     } else {
@@ -95,18 +100,12 @@ class Linker {
       add_launches();
     }
     sort_calls();
-    add_window();
+    add_host_window();
     return std::move(linked_);
   }
 
  private:
-  bool wanted(int64_t step) const { return !filter_ || (step >= filter_->first && step < filter_->second); }
-
-  void add_steps() {
-    for (const StepRange& step : steps_.steps()) {
-      if (wanted(step.number)) linked_.trace.steps.push_back(step);
-    }
-  }
+  int64_t step_at(LocalNs t) const { return step_number_at(linked_.trace.steps, t); }
 
   void add_gpu_rows() {
     GpuEvents& gpu = linked_.trace.gpu;
@@ -115,10 +114,8 @@ class Linker {
     for (size_t i = 0; i < content_.gpu.size(); ++i) {
       const GpuRow& row = content_.gpu[i];
       const LaunchRow* launch = launch_of_[i] < 0 ? nullptr : &content_.launches[static_cast<size_t>(launch_of_[i])];
-      const int64_t step = launch == nullptr ? -1 : steps_.number_at(launch->start);
-      if (!wanted(step)) continue;
       if (launch == nullptr) ++orphans;
-      if (row.work == GpuWork::communication) add_kernel_call(row, launch, step);
+      if (row.work == GpuWork::communication) add_kernel_call(row, launch);
       gpu.start.push_back(row.start);
       gpu.duration_ns.push_back(row.duration_ns);
       gpu.work.push_back(row.work);
@@ -160,14 +157,14 @@ class Linker {
     }
   }
 
-  void add_kernel_call(const GpuRow& row, const LaunchRow* launch, int64_t step) {
+  void add_kernel_call(const GpuRow& row, const LaunchRow* launch) {
     CollectiveCall call;
     call.start = call.launch_start = row.start;
     call.duration_ns = row.duration_ns;
     call.gpu_row = static_cast<int32_t>(linked_.trace.gpu.size());
     call.stream = row.stream;
-    call.step = step;
     if (launch != nullptr) {
+      call.step = step_at(launch->start);
       call.launched = true;
       call.launch_start = launch->start;
       call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
@@ -183,8 +180,8 @@ class Linker {
       CollectiveCall call;
       call.start = call.launch_start = range.start;
       call.duration_ns = std::max<int64_t>(range.duration_ns, 0);
-      call.step = steps_.number_at(range.start);
-      if (wanted(call.step)) add_call(call, metadata_.of_host_range(range));
+      call.step = step_at(range.start);
+      add_call(call, metadata_.of_host_range(range));
     }
   }
 
@@ -252,33 +249,18 @@ class Linker {
     linked_.open_calls = std::move(sorted_open);
   }
 
-  void include(LocalNs start, int64_t duration_ns) {
-    RankTrace& trace = linked_.trace;
-    const LocalNs end = start + std::max<int64_t>(duration_ns, 0);
-    trace.first_event = has_window_ ? std::min(trace.first_event, start) : start;
-    trace.last_event = has_window_ ? std::max(trace.last_event, end) : end;
-    has_window_ = true;
-  }
-
-  // Over GPU rows, launches, steps and calls; a trace without any of them: over its host rows.
-  void add_window() {
-    const RankTrace& trace = linked_.trace;
-    for (size_t i = 0; i < trace.gpu.size(); ++i) include(trace.gpu.start[i], trace.gpu.duration_ns[i]);
-    for (size_t i = 0; i < trace.launches.size(); ++i) include(trace.launches.start[i], trace.launches.duration_ns[i]);
-    for (const StepRange& step : trace.steps) include(step.start, step.duration_ns);
-    for (const CollectiveCall& call : trace.calls) include(call.start, call.duration_ns);
-    if (has_window_) return;
-    for (const LaunchRow& row : content_.launches) include(row.start, row.duration_ns);
-    for (const CommOpRow& row : content_.comm_ops) include(row.start, row.duration_ns);
+  void add_host_window() {
+    Window window;
+    for (const LaunchRow& row : content_.launches) window.include(row.start, row.duration_ns);
+    for (const CommOpRow& row : content_.comm_ops) window.include(row.start, row.duration_ns);
+    linked_.first_host_row = window.first;
+    linked_.last_host_row = window.last;
   }
 
   const FileContent& content_;
-  const StepFilter& filter_;
-  StepFinder steps_;
   MetadataFinder metadata_;
   std::vector<int32_t> launch_of_;
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
-  bool has_window_ = false;
   LinkedTrace linked_;
 };
 
@@ -300,23 +282,38 @@ bool is_amd(const FileContent& content) {
 
 }  // namespace
 
-LinkedTrace link_calls(FileContent content, const StepFilter& steps) {
+int64_t step_number_at(const std::vector<StepRange>& steps, LocalNs t) {
+  const auto after = std::upper_bound(steps.begin(), steps.end(), t,
+                                      [](LocalNs time, const StepRange& step) { return time < step.start; });
+  if (after == steps.begin()) return -1;
+  const StepRange& step = *std::prev(after);
+  return t < step.start + step.duration_ns ? step.number : -1;
+}
+
+void describe_rows(LinkedTrace& linked) {
+  RankTrace& trace = linked.trace;
+  trace.device = busiest_device(trace.gpu);
+  const bool named = trace.device >= 0 && static_cast<size_t>(trace.device) < linked.device_names.size();
+  trace.device_name = named ? linked.device_names[static_cast<size_t>(trace.device)] : "";
+  const Window window = window_of(linked);
+  trace.first_event = window.first;
+  trace.last_event = window.last;
+}
+
+LinkedTrace link_calls(FileContent content) {
   std::vector<LaunchKey> keys;
   tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { keys = launch_keys(content); });
-  LinkedTrace linked = Linker(content, keys, steps).link();
-  RankTrace& trace = linked.trace;
-  trace.file = content.file;
-  trace.host = content.host_name;
-  trace.device = busiest_device(trace.gpu);
-  if (trace.device >= 0 && static_cast<size_t>(trace.device) < content.device_names.size()) {
-    trace.device_name = content.device_names[static_cast<size_t>(trace.device)];
-  }
-  trace.amd = is_amd(content);
-  trace.has_cpu_ops = content.has_cpu_ops;
-  trace.resolution_ns = content.resolution_ns;
+  LinkedTrace linked = Linker(content, keys).link();
+  linked.trace.file = content.file;
+  linked.trace.host = content.host_name;
+  linked.trace.amd = is_amd(content);
+  linked.trace.has_cpu_ops = content.has_cpu_ops;
+  linked.trace.resolution_ns = content.resolution_ns;
   for (const Finding& finding : linked.findings) add_finding(content.findings, finding);
   linked.findings = std::move(content.findings);
   linked.strings = std::move(content.strings);
+  linked.device_names = std::move(content.device_names);
+  describe_rows(linked);
   return linked;
 }
 

@@ -6,24 +6,10 @@
 #include <vector>
 
 #include "file_content.h"
-#include "file_name_rank.h"
 #include "rank_overrides.h"
+#include "skewscope/model/trace_file.h"
 
 namespace skewscope::ingest {
-
-// What one file says about its rank.
-struct RankEvidence {
-  std::string file;
-  FileNameFacts name;
-  std::string host;
-  int32_t gpus = 0;             // deviceProperties
-  DistributedInfo distributed;  // its groups are kept for resolve_groups
-  int64_t symmetric_rank = -1;  // "Rank" of symmetric collectives on default_pg; -1: none, or not all the same
-  int64_t default_group_size = -1;
-  int64_t largest_group = -1;                     // "Group size" of any call, size of any listed group
-  std::vector<std::vector<int64_t>> call_groups;  // members of the groups of its calls, complete lists only
-  LocalNs first_event, last_event;
-};
 
 // From content alone; window and name facts are the caller's.
 RankEvidence evidence_of(const FileContent& content);

@@ -8,6 +8,11 @@
 #include <filesystem>
 #include <optional>
 
+#include "file_name_rank.h"
+#include "keep_steps.h"
+#include "link_calls.h"
+#include "memory_budget.h"
+#include "rank_resolution.h"
 #include "trace_reader.h"
 
 namespace skewscope::ingest {
@@ -52,10 +57,11 @@ Error over_limit(const std::string& file, const MemoryBudget& budget) {
 
 // The reader leaves the rows of `content` on the budget. Both exist side by side for a moment; then only the linked
 // trace is held.
-Result<ReadFile> link_within(MemoryBudget& budget, FileContent content, const IngestOptions& options) {
+Result<TraceFile> link_within(MemoryBudget& budget, FileContent content, const IngestOptions& options) {
   const std::string name = content.file;
   const int64_t unlinked = bytes_of(content);
-  ReadFile file = link_file(std::move(content), options);
+  TraceFile file = link_file(std::move(content));
+  if (options.steps) keep_steps(file, *options.steps);
   const bool fits = budget.take(bytes_of(file.linked.trace));
   budget.give_back(unlinked);
   if (!fits) return over_limit(name, budget);
@@ -89,29 +95,26 @@ Reason reason_of(ContentKind kind) {
 
 }  // namespace
 
-ReadFile link_file(FileContent content, const IngestOptions& options) {
-  ReadFile file;
+TraceFile link_file(FileContent content) {
+  TraceFile file;
   file.kind = content.kind;
   file.compression = content.compression;
   file.job_name = content.job_name;
   file.bytes = content.bytes;
   file.events = content.events;
   file.evidence = evidence_of(content);
+  file.evidence.folder = std::filesystem::absolute(content.file).lexically_normal().parent_path().string();
   file.evidence.name = read_file_name(content.file);
-  if (options.steps) {
-    file.steps_before_filter.emplace();
-    for (const StepRow& step : content.steps) file.steps_before_filter->push_back(step.number);
-  }
-  file.linked = link_calls(std::move(content), options.steps);
+  file.linked = link_calls(std::move(content));
   file.evidence.first_event = file.linked.trace.first_event;
   file.evidence.last_event = file.linked.trace.last_event;
   return file;
 }
 
-Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
+Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
   MemoryBudget budget(options.memory_limit_bytes);
   const std::vector<size_t> order = largest_first(files);
-  std::vector<ReadFile> read(files.size());
+  std::vector<TraceFile> read(files.size());
   std::vector<std::optional<Error>> errors(files.size());
   const auto read_one = [&](size_t k) {
     const size_t i = order[k];
@@ -122,7 +125,7 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& files, 
         errors[i] = content.error();
         return;
       }
-      Result<ReadFile> file = link_within(budget, std::move(content).value(), options);
+      Result<TraceFile> file = link_within(budget, std::move(content).value(), options);
       if (file.ok()) {
         read[i] = std::move(file).value();
       } else {
@@ -137,10 +140,10 @@ Result<std::vector<ReadFile>> read_files(const std::vector<std::string>& files, 
   return read;
 }
 
-void judge_files(std::vector<ReadFile>& files) {
+void judge_files(std::vector<TraceFile>& files) {
   const bool any_rank = std::any_of(files.begin(), files.end(),
-                                    [](const ReadFile& file) { return file.kind == ContentKind::rank_trace; });
-  for (ReadFile& file : files) {
+                                    [](const TraceFile& file) { return file.kind == ContentKind::rank_trace; });
+  for (TraceFile& file : files) {
     const bool claims_rank = file.evidence.distributed.rank >= 0;
     file.usable =
         file.kind == ContentKind::rank_trace || (file.kind == ContentKind::front_end && (claims_rank || !any_rank));
@@ -154,7 +157,7 @@ void judge_files(std::vector<ReadFile>& files) {
   }
 }
 
-const char* format_of(const ReadFile& file) {
+const char* format_of(const TraceFile& file) {
   return reason_of(file.usable ? ContentKind::rank_trace : file.kind).format;
 }
 

@@ -4,6 +4,7 @@
 
 #include "content_builder.h"
 #include "src/ingest/assemble_job.h"
+#include "src/ingest/keep_steps.h"
 
 using namespace skewscope;          // NOLINT
 using namespace skewscope::ingest;  // NOLINT
@@ -27,8 +28,11 @@ ContentBuilder rank_file(const std::string& file, int64_t rank, int64_t world, c
 
 Result<AssembledJob> assemble(std::vector<ContentBuilder> builders, const std::vector<int32_t>& only_ranks = {},
                               const IngestOptions& options = {}) {
-  std::vector<ReadFile> files;
-  for (ContentBuilder& b : builders) files.push_back(link_file(std::move(b.content), options));
+  std::vector<TraceFile> files;
+  for (ContentBuilder& b : builders) {
+    files.push_back(link_file(std::move(b.content)));
+    if (options.steps) keep_steps(files.back(), *options.steps);
+  }
   judge_files(files);
   const auto overrides = RankOverrides::make(options.rank_map, "");
   REQUIRE(overrides.ok());

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "content_builder.h"
+#include "src/ingest/keep_steps.h"
 #include "src/ingest/link_calls.h"
 
 using namespace skewscope;          // NOLINT
@@ -14,7 +15,10 @@ constexpr const char* kMultimem =
     "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)";
 
 LinkedTrace link(ContentBuilder&& b, std::optional<std::pair<int64_t, int64_t>> steps = std::nullopt) {
-  LinkedTrace linked = link_calls(std::move(b.content), steps);
+  TraceFile file;
+  file.linked = link_calls(std::move(b.content));
+  if (steps) keep_steps(file, *steps);
+  LinkedTrace linked = std::move(file.linked);
   CHECK(check_invariants(linked.trace).empty());
   CHECK(linked.open_calls.size() == linked.trace.calls.size());
   return linked;
@@ -92,6 +96,21 @@ TEST_CASE("the step filter keeps rows, calls and steps of A <= step < B") {
   CHECK(linked.trace.steps[0].number == 1);
   CHECK(linked.trace.first_event == at_us(100));
   CHECK(linked.trace.last_event == at_us(300));
+}
+
+TEST_CASE("--steps keeps the groups that the calls it keeps mention, and no others") {
+  ContentBuilder b;
+  for (int64_t i = 0; i < 3; ++i) {
+    b.step(i, i * 100, 100);
+    b.launch(i * 100 + 10, i);
+    const std::string group = i == 0 ? "first" : "second";
+    b.kernel(kAllReduce, i * 100 + 20, 10, i).args = b.add(b.args("allreduce", "Float", 10, 10, group, "[0, 1]", 2));
+  }
+  const LinkedTrace linked = link(std::move(b), std::make_pair(int64_t{1}, int64_t{3}));
+  REQUIRE(linked.groups.size() == 1);
+  CHECK(linked.groups[0].name == "second");
+  CHECK(linked.open_calls[0].group == 0);
+  CHECK(linked.open_calls[1].group == 0);
 }
 
 // Era A: 2022-23, whole microseconds, no metadata.

@@ -2,7 +2,7 @@
 
 #include "src/ingest/file_name_rank.h"
 
-using skewscope::ingest::FileNameFacts;
+using skewscope::FileNameFacts;
 using skewscope::ingest::read_file_name;
 
 namespace {

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "content_builder.h"
+#include "src/ingest/file_name_rank.h"
 #include "src/ingest/rank_resolution.h"
 
 using namespace skewscope;          // NOLINT

@@ -1,0 +1,112 @@
+// Room: one file, read and linked, before anybody asked which rank it is. What a format's reader leaves behind, what a
+// digest keeps, what processes tell each other of their files; JobTrace is made of the TraceFiles of a job.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skewscope/base/finding.h"
+#include "skewscope/base/string_table.h"
+#include "skewscope/model/rank_trace.h"
+
+namespace skewscope {
+
+enum class ContentKind : uint8_t {
+  rank_trace,       // usable
+  execution_trace,  // Chakra / PyTorch execution trace ("nodes", "schema")
+  merged_trace,     // several ranks in one file
+  front_end,        // CPU only, no collectives, no launches: an API server, a data loader
+  not_a_trace,      // JSON of another kind, or no JSON
+  empty,            // no bytes, or no event survived
+};
+
+struct ProcessGroup {
+  std::string name, description;
+  int64_t size = -1;
+  std::vector<int64_t> ranks;  // empty: not listed, or cut
+  std::string ranks_text;      // as written where it was a string
+};
+
+struct DistributedInfo {
+  bool present = false;
+  bool after_events = false;  // on-demand traces: its rank is derived, see kineto-format.md section 8
+  int64_t rank = -1, world_size = -1;
+  std::string backend;
+  std::vector<ProcessGroup> groups;
+};
+
+// Places in the grid of parallel dimensions, -1 where the name has none. Expert parallelism is left out: its groups lie
+// inside the others', it tells no rank.
+struct Coordinates {
+  int32_t tp = -1, cp = -1, dp = -1, pp = -1;
+
+  bool any() const { return tp >= 0 || cp >= 0 || dp >= 0 || pp >= 0; }
+};
+
+// What the name of a file says.
+struct FileNameFacts {
+  int32_t rank = -1;        // global rank
+  int32_t local_rank = -1;  // rank inside a node, or one parallel coordinate: no global rank by itself
+  int32_t world_size = -1;  // "rank3-of-8", "rank3of8"
+  Coordinates coordinates;  // "TP-<t>-DP-<d>-PP-<p>", "dp<d>_pp<p>_tp<t>", "tp<t>-pp<p>-dp<d>-cp<c>"
+  std::string rule;         // which pattern told rank or local rank: "rank<R>", "worker<R>_step_<N>", "TP-<t>", …
+  // Which capture of the job, in words that all ranks of the capture share: "iteration 10", "step 12", "EXTEND"; empty
+  // where the name has none. capture_number orders captures; -1: none.
+  std::string capture;
+  int64_t capture_number = -1;
+  // Name of the process in "<worker>.<stamp>.pt.trace.json": the same in every capture of one process; empty: none.
+  std::string worker;
+};
+
+// What one file says about its rank.
+struct RankEvidence {
+  std::string file;    // as the user gave it
+  std::string folder;  // absolute path of the folder it lay in
+  FileNameFacts name;
+  std::string host;
+  int32_t gpus = 0;             // deviceProperties
+  DistributedInfo distributed;  // its groups are kept: communicators come of them
+  int64_t symmetric_rank = -1;  // "Rank" of symmetric collectives on default_pg; -1: none, or not all the same
+  int64_t default_group_size = -1;
+  int64_t largest_group = -1;                     // "Group size" of any call, size of any listed group
+  std::vector<std::vector<int64_t>> call_groups;  // members of the groups of its calls, complete lists only
+  LocalNs first_event, last_event;
+};
+
+// A process group as calls of one trace mention it; equal mentions once.
+struct GroupMention {
+  std::string name, description;
+  int64_t size = -1;
+  std::string ranks;  // "Process Group Ranks" as written
+  int64_t rank_start = -1, rank_stride = -1;
+};
+
+// Of one call: its group and the ranks that are known inside the group only.
+struct OpenCall {
+  int32_t group = -1;          // row in LinkedTrace::groups; -1: no group metadata
+  int64_t root_in_group = -1;  // rooted kinds
+  int64_t peer_in_group = -1;  // send, recv
+};
+
+struct LinkedTrace {
+  RankTrace trace;  // names are ids of `strings`; rank, session, communicator, root are open
+  StringTable strings;
+  std::vector<GroupMention> groups;
+  std::vector<OpenCall> open_calls;       // row = row of trace.calls
+  std::vector<std::string> device_names;  // by device id
+  LocalNs first_host_row, last_host_row;  // over launches and host ranges: the window of a trace without anything else
+  Findings findings;                      // of the file, its reader's included
+};
+
+struct TraceFile {
+  ContentKind kind = ContentKind::not_a_trace;
+  bool usable = false;  // a trace of one rank; which files are is judged over all of them
+  std::string compression, job_name;
+  int64_t bytes = 0, events = 0;  // of the uncompressed text
+  RankEvidence evidence;
+  LinkedTrace linked;
+  std::optional<std::vector<int64_t>> steps_before_filter;  // numbers; given where --steps is
+};
+
+}  // namespace skewscope

@@ -1,0 +1,125 @@
+#include "keep_steps.h"
+
+#include <algorithm>
+
+#include "link_calls.h"
+
+namespace skewscope::ingest {
+namespace {
+
+// Keeps the rows whose entry of `keep` is set.
+template <class Row>
+void keep_rows(const std::vector<bool>& keep, std::vector<Row>& rows) {
+  size_t kept = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!keep[i]) continue;
+    if (kept != i) rows[kept] = std::move(rows[i]);
+    ++kept;
+  }
+  rows.resize(kept);
+}
+
+// New number of each kept row; -1 for the others.
+std::vector<int32_t> numbers_of(const std::vector<bool>& keep) {
+  std::vector<int32_t> numbers(keep.size(), -1);
+  int32_t next = 0;
+  for (size_t i = 0; i < keep.size(); ++i) {
+    if (keep[i]) numbers[i] = next++;
+  }
+  return numbers;
+}
+
+class Filter {
+ public:
+  Filter(LinkedTrace& linked, std::pair<int64_t, int64_t> steps) : linked_(linked), steps_(steps) {}
+
+  void apply() {
+    const std::vector<bool> rows = wanted_gpu_rows();
+    const std::vector<bool> launches = launches_of(rows);
+    keep_gpu_rows(rows, numbers_of(launches));
+    LaunchEvents& all = linked_.trace.launches;
+    keep_rows(launches, all.start);
+    keep_rows(launches, all.duration_ns);
+    keep_rows(launches, all.thread);
+    keep_calls(numbers_of(rows));
+    keep_mentioned_groups();
+    std::erase_if(linked_.trace.steps, [&](const StepRange& step) { return !wanted(step.number); });
+    if (!wanted(-1)) std::erase_if(linked_.findings, [](const Finding& f) { return f.code == "orphan-kernels"; });
+    describe_rows(linked_);
+  }
+
+ private:
+  bool wanted(int64_t step) const { return step >= steps_.first && step < steps_.second; }
+
+  std::vector<bool> wanted_gpu_rows() const {
+    const RankTrace& trace = linked_.trace;
+    std::vector<bool> keep(trace.gpu.size());
+    for (size_t i = 0; i < keep.size(); ++i) {
+      const int32_t launch = trace.gpu.launch[i];
+      keep[i] =
+          wanted(launch < 0 ? -1 : step_number_at(trace.steps, trace.launches.start[static_cast<size_t>(launch)]));
+    }
+    return keep;
+  }
+
+  std::vector<bool> launches_of(const std::vector<bool>& rows) const {
+    std::vector<bool> keep(linked_.trace.launches.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const int32_t launch = linked_.trace.gpu.launch[i];
+      if (rows[i] && launch >= 0) keep[static_cast<size_t>(launch)] = true;
+    }
+    return keep;
+  }
+
+  void keep_gpu_rows(const std::vector<bool>& rows, const std::vector<int32_t>& new_launch) {
+    GpuEvents& gpu = linked_.trace.gpu;
+    for (int32_t& launch : gpu.launch) {
+      if (launch >= 0) launch = new_launch[static_cast<size_t>(launch)];
+    }
+    keep_rows(rows, gpu.start);
+    keep_rows(rows, gpu.duration_ns);
+    keep_rows(rows, gpu.work);
+    keep_rows(rows, gpu.name);
+    keep_rows(rows, gpu.device);
+    keep_rows(rows, gpu.stream);
+    keep_rows(rows, gpu.launch);
+  }
+
+  void keep_calls(const std::vector<int32_t>& new_gpu_row) {
+    std::vector<CollectiveCall>& calls = linked_.trace.calls;
+    std::vector<bool> keep(calls.size());
+    for (size_t i = 0; i < calls.size(); ++i) {
+      keep[i] = wanted(calls[i].step);
+      if (calls[i].gpu_row >= 0) calls[i].gpu_row = new_gpu_row[static_cast<size_t>(calls[i].gpu_row)];
+    }
+    keep_rows(keep, calls);
+    keep_rows(keep, linked_.open_calls);
+  }
+
+  void keep_mentioned_groups() {
+    std::vector<bool> keep(linked_.groups.size());
+    for (const OpenCall& call : linked_.open_calls) {
+      if (call.group >= 0) keep[static_cast<size_t>(call.group)] = true;
+    }
+    const std::vector<int32_t> new_group = numbers_of(keep);
+    for (OpenCall& call : linked_.open_calls) {
+      if (call.group >= 0) call.group = new_group[static_cast<size_t>(call.group)];
+    }
+    keep_rows(keep, linked_.groups);
+  }
+
+  LinkedTrace& linked_;
+  std::pair<int64_t, int64_t> steps_;
+};
+
+}  // namespace
+
+void keep_steps(TraceFile& file, std::pair<int64_t, int64_t> steps) {
+  file.steps_before_filter.emplace();
+  for (const StepRange& step : file.linked.trace.steps) file.steps_before_filter->push_back(step.number);
+  Filter(file.linked, steps).apply();
+  file.evidence.first_event = file.linked.trace.first_event;
+  file.evidence.last_event = file.linked.trace.last_event;
+}
+
+}  // namespace skewscope::ingest
