@@ -13,7 +13,8 @@ MAY_INCLUDE = {
     "base": set(),
     "collectives": {"base"},
     "model": {"base", "collectives"},
-    "ingest": ROOMS,
+    "digest": ROOMS,  # below the stages: a room as bytes
+    "ingest": ROOMS | {"digest"},
     "matching": ROOMS,
     "align": ROOMS,
     "attribute": ROOMS,
@@ -26,12 +27,12 @@ MAY_INCLUDE = {
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.
-STAGES_WITH_TASKS = {"ingest", "matching", "align", "attribute", "blame", "summarize", "report", "simulate"}
+STAGES_WITH_TASKS = {"digest", "ingest", "matching", "align", "attribute", "blame", "summarize", "report", "simulate"}
 EVERYWHERE = set(MAY_INCLUDE)
 THIRD_PARTIES = {
     "simdjson": {"ingest"},
     "isa-l": {"ingest", "simulate"},
-    "zstd": {"ingest", "simulate"},
+    "zstd": {"digest", "ingest", "simulate"},
     "tbb/": STAGES_WITH_TASKS | {"cli"},
     "oneapi/": STAGES_WITH_TASKS | {"cli"},
     "CLI/": {"cli"},

@@ -1,4 +1,5 @@
-// Stage: files -> JobTrace. Kineto JSON (.json, .json.gz, .json.zst) is one reader behind src/ingest/trace_reader.h.
+// Stage: files -> JobTrace. Kineto JSON (.json, .json.gz, .json.zst) is one reader behind src/ingest/trace_reader.h; a
+// digest (skewscope/digest.h) stands for the trace it was made of.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,19 @@
 
 namespace skewscope {
 
+// Where digests of traces that were read are kept, to be read in place of the traces while these do not change.
+struct CacheOptions {
+  std::string directory;  // empty: no cache
+  int64_t limit_bytes = 0;
+  std::string writer;  // names the program: it finds only what it wrote itself. Letters, digits, '.', '_'
+};
+
 struct IngestOptions {
   std::string rank_regex;      // --rank-regex: named group `rank`, searched in the path; empty: not given
   std::string rank_map;        // --rank-map: CSV file of path,rank (path may be a file name); empty: not given
   std::vector<int32_t> ranks;  // --ranks: only these; empty: all
   std::optional<std::pair<int64_t, int64_t>> steps;  // --steps A:B: GPU rows and calls launched in A <= step < B
+  CacheOptions cache;
   int64_t memory_limit_bytes = 0;  // --memory-limit: reduced columns plus chunks in flight; 0: no limit
 };
 
@@ -49,5 +58,15 @@ struct IngestedJob {
 // Reads all files with oneTBB's current concurrency. Imperfect input becomes findings of the job. Errors: no_input when
 // no file is usable, resource_limit, usage (bad regex or map). Result is equal for any thread count and file order.
 Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer);
+
+struct DigestsMade {
+  int64_t files = 0, traces = 0;              // digests written; those of them that reports use
+  int64_t trace_bytes = 0, digest_bytes = 0;  // on disk
+};
+
+// Writes a digest of each file into `directory`, which may exist, at the file's place below the folder they share.
+// Errors: output (a digest exists and `force` is not given, or cannot be written), resource_limit.
+Result<DigestsMade> make_digests(const std::vector<std::string>& files, const std::string& directory, bool force,
+                                 const IngestOptions& options);
 
 }  // namespace skewscope

@@ -2,6 +2,7 @@
 
 #include <tbb/global_control.h>
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 
@@ -34,16 +35,23 @@ CommandLine::CommandLine() {
   app_.require_subcommand(1);
   app_.fallthrough();  // inherited: --config is found after the command, too
   add_config(app_);
-  add_report_options(*app_.add_subcommand("report", "Where the time of a job's collectives went, and who was late"),
-                     report_);
-  add_inspect_options(*app_.add_subcommand("inspect", "What the files are: format, rank, steps, problems"), inspect_);
-  add_simulate_command_options(*app_.add_subcommand("simulate", "Write a synthetic job with known truth"), simulate_);
+  add("report", "Where the time of a job's collectives went, and who was late", report_, add_report_options,
+      [this](const std::string& typed) { return run_report(report_, typed); });
+  add("inspect", "What the files are: format, rank, steps, problems", inspect_, add_inspect_options,
+      [this](const std::string&) { return run_inspect(inspect_); });
+  add("digest", "Small extracts of traces, made next to them, to report from", digest_, add_digest_options,
+      [this](const std::string&) { return run_digest(digest_); });
+  add("simulate", "Write a synthetic job with known truth", simulate_, add_simulate_command_options,
+      [this](const std::string&) { return run_simulate(simulate_); });
   app_.footer("skewscope COMMAND --help tells a command's flags.");
 }
 
-const CommonOptions& CommandLine::common() const {
-  if (app_.got_subcommand("report")) return report_.common;
-  return app_.got_subcommand("inspect") ? inspect_.common : simulate_.common;
+template <class Options>
+void CommandLine::add(const std::string& name, const std::string& purpose, Options& options,
+                      void (*describe)(CLI::App&, Options&), std::function<ExitCode(const std::string& typed)> run) {
+  CLI::App* command = app_.add_subcommand(name, purpose);
+  describe(*command, options);
+  commands_.push_back({command, &options.common, std::move(run)});
 }
 
 ExitCode CommandLine::run(int argc, const char* const* argv) {
@@ -52,18 +60,16 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     return app_.exit(error) == 0 ? kDone : kUsage;
   }
-  start_log(common().quiet, common().verbose, common().color);
+  const auto command =
+      std::find_if(commands_.begin(), commands_.end(), [](const Command& one) { return one.app->parsed(); });
+  const CommonOptions& common = *command->common;
+  start_log(common.quiet, common.verbose, common.color);
   std::unique_ptr<tbb::global_control> threads;
-  if (common().threads > 0) {
+  if (common.threads > 0) {
     threads = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
-                                                    static_cast<size_t>(common().threads));
+                                                    static_cast<size_t>(common.threads));
   }
-  return run_command(as_typed(argc, argv));
-}
-
-ExitCode CommandLine::run_command(const std::string& typed) {
-  if (app_.got_subcommand("report")) return run_report(report_, typed);
-  return app_.got_subcommand("inspect") ? run_inspect(inspect_) : run_simulate(simulate_);
+  return command->run(as_typed(argc, argv));
 }
 
 }  // namespace skewscope::cli

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "digest_command.h"
 #include "inspect_command.h"
 #include "report_command.h"
 #include "simulate_command.h"
@@ -17,13 +20,21 @@ class CommandLine {
   ExitCode run(int argc, const char* const* argv);
 
  private:
-  const CommonOptions& common() const;  // of the command given
-  ExitCode run_command(const std::string& typed);
+  struct Command {
+    const CLI::App* app;
+    const CommonOptions* common;
+    std::function<ExitCode(const std::string& typed)> run;
+  };
+  template <class Options>
+  void add(const std::string& name, const std::string& purpose, Options& options, void (*describe)(CLI::App&, Options&),
+           std::function<ExitCode(const std::string& typed)> run);
 
   CLI::App app_{"Reads the profiler traces of all ranks of a GPU job and tells waiting from transfer."};
   ReportOptions report_;
   InspectOptions inspect_;
+  DigestOptions digest_;
   SimulateCommandOptions simulate_;
+  std::vector<Command> commands_;
 };
 
 }  // namespace skewscope::cli

@@ -1,10 +1,17 @@
 #include "common_options.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+
 #include "choice.h"
 #include "option_values.h"
 
 namespace skewscope::cli {
 namespace {
+
+constexpr int64_t kCacheBytes = int64_t{2} << 30;
 
 void add_when(CLI::App& command, const std::string& flag, When& when, const std::string& help) {
   add_choice<When>(command, flag, when, {{"auto", When::automatic}, {"always", When::always}, {"never", When::never}},
@@ -28,6 +35,26 @@ void add_parsed(CLI::App& command, const std::string& flag, const std::string& t
       ->type_name(type);
 }
 
+// The program, by what it is called and how its file looks: another build reads traces differently.
+std::string name_of_this_program() {
+  struct stat self {};
+  if (stat("/proc/self/exe", &self) != 0) return "";
+  return fmt::format("{}-{:x}-{:x}-{:x}", SKEWSCOPE_VERSION, self.st_size, self.st_mtim.tv_sec, self.st_mtim.tv_nsec);
+}
+
+CacheOptions default_cache() {
+  const char* folder = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  CacheOptions cache{"", kCacheBytes, name_of_this_program()};
+  if (cache.writer.empty()) return cache;
+  if (folder != nullptr && *folder == '/') {
+    cache.directory = fmt::format("{}/skewscope", folder);
+  } else if (home != nullptr && *home == '/') {
+    cache.directory = fmt::format("{}/.cache/skewscope", home);
+  }
+  return cache;
+}
+
 }  // namespace
 
 void add_common_options(CLI::App& command, CommonOptions& options) {
@@ -39,6 +66,12 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
   command.add_flag("-q,--quiet", options.quiet, "Only errors on standard error, no summary");
   command.add_flag("-v,--verbose", options.verbose, "More on standard error; twice: more yet");
   command.add_flag("--timings", options.timings, "Time per stage on standard error");
+}
+
+void add_memory_limit(CLI::App& command, IngestOptions& ingest) {
+  add_parsed<int64_t>(
+      command, "--memory-limit", "SIZE", parse_size, [&ingest](int64_t bytes) { ingest.memory_limit_bytes = bytes; },
+      "8G", "Stop rather than hold more, such as 8G");
 }
 
 void add_input_options(CLI::App& command, InputOptions& options) {
@@ -56,9 +89,20 @@ void add_input_options(CLI::App& command, InputOptions& options) {
   command.add_option("--rank-regex", ingest.rank_regex, "Rank from the path: expression with a group named rank")
       ->type_name("RE");
   command.add_option("--rank-map", ingest.rank_map, "Rank from a CSV file of path,rank")->type_name("CSV");
+  add_memory_limit(command, ingest);
+}
+
+void add_cache_options(CLI::App& command, CacheOptions& options) {
+  options = default_cache();
+  const std::string folder = options.directory.empty() ? "off" : options.directory;
+  command
+      .add_option_function<std::string>(
+          "--cache", [&options](const std::string& text) { options.directory = text == "off" ? "" : text; },
+          "Keep digests of traces in DIR, to read while these do not change; or off; default: " + folder)
+      ->type_name("DIR");
   add_parsed<int64_t>(
-      command, "--memory-limit", "SIZE", parse_size, [&ingest](int64_t bytes) { ingest.memory_limit_bytes = bytes; },
-      "8G", "Stop rather than hold more, such as 8G");
+      command, "--cache-limit", "SIZE", parse_size, [&options](int64_t bytes) { options.limit_bytes = bytes; }, "2G",
+      "What was used least recently goes from a larger cache; default: 2G");
 }
 
 }  // namespace skewscope::cli

@@ -66,6 +66,7 @@ Result<Done> print_result(const JobReport& report, const ReportStamp& stamp, con
 
 void add_report_options(CLI::App& command, ReportOptions& options) {
   add_input_options(command, options.input);
+  add_cache_options(command, options.input.ingest.cache);
   command
       .add_option("-o,--output", options.output,
                   fmt::format("Report directory; default: {}, none with --json", kDefaultOutput))

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "skewscope/digest.h"
 #include "skewscope/ingest.h"
 
 namespace skewscope {
@@ -19,8 +20,8 @@ bool has_suffix(std::string_view name, std::string_view suffix) {
 }
 
 bool looks_like_trace_name(const std::string& name) {
-  return name.front() != '.' &&
-         (has_suffix(name, ".json") || has_suffix(name, ".json.gz") || has_suffix(name, ".json.zst"));
+  return name.front() != '.' && (has_suffix(name, ".json") || has_suffix(name, ".json.gz") ||
+                                 has_suffix(name, ".json.zst") || has_suffix(name, kDigestSuffix));
 }
 
 // A report directory of ours: its JSON files are results, not traces.
@@ -100,7 +101,7 @@ Result<std::vector<std::string>> discover_files(const std::vector<std::string>& 
       if (found.size() == before) {
         const bool report = is_report_directory(path);
         return Error{ErrorKind::no_input, path + (report ? ": is a report directory, not a directory of traces"
-                                                         : ": no .json, .json.gz or .json.zst file in it")};
+                                                         : ": no .json, .json.gz, .json.zst or .digest file in it")};
       }
     } else if (fs::exists(status)) {
       found.push_back(path);

@@ -70,6 +70,9 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
     return ingest::read_files(sorted_files, options);
   }();
   if (!read.ok()) return read.error();
+  // A digest takes the place of the trace it was made of, wherever it lies itself.
+  std::stable_sort(read.value().begin(), read.value().end(),
+                   [](const TraceFile& a, const TraceFile& b) { return a.evidence.file < b.evidence.file; });
   ingest::judge_files(read.value());
 
   // From here on every usable file is one capture of one process, with calls and metadata; which rank, is open.

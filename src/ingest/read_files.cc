@@ -8,7 +8,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "file_name_rank.h"
+#include "digest_cache.h"
+#include "digest_file.h"
 #include "keep_steps.h"
 #include "link_calls.h"
 #include "memory_budget.h"
@@ -49,23 +50,22 @@ int64_t bytes_of(const RankTrace& trace) {
          bytes_of(launches.duration_ns) + bytes_of(launches.thread) + bytes_of(trace.steps) + bytes_of(trace.calls);
 }
 
-Error over_limit(const std::string& file, const MemoryBudget& budget) {
-  return {ErrorKind::resource_limit,
-          file + ": more than the memory limit of " + std::to_string(budget.limit_bytes()) +
-              " bytes would be held; raise --memory-limit, or read fewer --ranks or --steps"};
-}
-
 // The reader leaves the rows of `content` on the budget. Both exist side by side for a moment; then only the linked
 // trace is held.
-Result<TraceFile> link_within(MemoryBudget& budget, FileContent content, const IngestOptions& options) {
+Result<TraceFile> link_within(MemoryBudget& budget, FileContent content) {
   const std::string name = content.file;
   const int64_t unlinked = bytes_of(content);
   TraceFile file = link_file(std::move(content));
-  if (options.steps) keep_steps(file, *options.steps);
   const bool fits = budget.take(bytes_of(file.linked.trace));
   budget.give_back(unlinked);
-  if (!fits) return over_limit(name, budget);
+  if (!fits) return budget.exceeded_by(name);
   return file;
+}
+
+Result<TraceFile> parse_file(const std::string& path, MemoryBudget& budget) {
+  Result<FileContent> content = read_trace_file(path, budget);
+  if (!content.ok()) return content.error();
+  return link_within(budget, std::move(content).value());
 }
 
 struct Reason {
@@ -103,11 +103,22 @@ TraceFile link_file(FileContent content) {
   file.bytes = content.bytes;
   file.events = content.events;
   file.evidence = evidence_of(content);
-  file.evidence.folder = std::filesystem::absolute(content.file).lexically_normal().parent_path().string();
-  file.evidence.name = read_file_name(content.file);
+  const std::string path = content.file;
   file.linked = link_calls(std::move(content));
+  set_place(path, file);
   file.evidence.first_event = file.linked.trace.first_event;
   file.evidence.last_event = file.linked.trace.last_event;
+  return file;
+}
+
+Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& options, MemoryBudget& budget) {
+  if (is_digest_file(path)) return read_digest_file(path, budget);
+  const std::string place = cached_place(path, options.cache);
+  Result<std::optional<TraceFile>> known = find_cached(path, place, budget);
+  if (!known.ok()) return known.error();
+  if (known.value()) return std::move(*known.value());
+  Result<TraceFile> file = parse_file(path, budget);
+  if (file.ok()) store_cached(file.value(), place, options.cache);
   return file;
 }
 
@@ -120,23 +131,20 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
     const size_t i = order[k];
     // Isolated: a thread that waits for chunks of this file must not begin another file on top of it.
     tbb::this_task_arena::isolate([&] {
-      Result<FileContent> content = read_trace_file(files[i], budget);
-      if (!content.ok()) {
-        errors[i] = content.error();
+      Result<TraceFile> file = read_whole_file(files[i], options, budget);
+      if (!file.ok()) {
+        errors[i] = file.error();
         return;
       }
-      Result<TraceFile> file = link_within(budget, std::move(content).value(), options);
-      if (file.ok()) {
-        read[i] = std::move(file).value();
-      } else {
-        errors[i] = file.error();
-      }
+      read[i] = std::move(file).value();
+      if (options.steps) keep_steps(read[i], *options.steps);
     });
   };
   tbb::parallel_for(size_t{0}, files.size(), read_one, tbb::simple_partitioner());
   for (const std::optional<Error>& error : errors) {
     if (error) return *error;
   }
+  trim_cache(options.cache);
   return read;
 }
 

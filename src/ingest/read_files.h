@@ -5,10 +5,14 @@
 #include <vector>
 
 #include "file_content.h"
+#include "memory_budget.h"
 #include "skewscope/ingest.h"
 #include "skewscope/model/trace_file.h"
 
 namespace skewscope::ingest {
+
+// One file, linked: a digest, a trace whose digest is in the cache, or a trace. Errors: resource_limit.
+Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& options, MemoryBudget& budget);
 
 // What of one file's content the job needs, linked; the rest is dropped.
 TraceFile link_file(FileContent content);

@@ -259,3 +259,34 @@ TEST_CASE("inspect shows the world size that a file itself states, else the job'
   std::ofstream(place() / "worlds/text.json") << "not a trace";
   CHECK(says(place().run("inspect worlds").out, "\nsub/c.json  kineto json"));
 }
+
+TEST_CASE("digest makes a digest per trace, says what was saved, and report takes the digests for the traces") {
+  const Outcome made = place().run("digest traces -o digests");
+  INFO(made.err);
+  REQUIRE(made.code == 0);
+  CHECK(says(made.out, "4 digests in digests: "));
+  CHECK(place().has("digests/rank3_trace.json.digest"));
+  const Outcome from_digests = place().run("report digests --json"), from_traces = place().run("report traces --json");
+  CHECK(from_digests.code == 0);
+  auto a = nlohmann::json::parse(from_digests.out), b = nlohmann::json::parse(from_traces.out);
+  for (auto* report : {&a, &b}) {
+    report->erase("command");
+    report->erase("created_utc");
+  }
+  CHECK(a == b);
+  CHECK(place().run("digest traces -o digests").code == 5);
+  CHECK(place().run("digest traces -o digests --force").code == 0);
+  CHECK(nlohmann::json::parse(place().run("digest traces -o more --json").out).at("traces") == 4);
+}
+
+TEST_CASE("report keeps digests in the user's cache folder, somewhere else, or not at all") {
+  const std::string cache = place() / ".cache/skewscope";
+  fs::remove_all(cache);
+  CHECK(place().run("report traces --json --cache off").code == 0);
+  CHECK_FALSE(fs::exists(cache));
+  CHECK(place().run("report traces --json --cache elsewhere").code == 0);
+  CHECK(std::distance(fs::directory_iterator(place() / "elsewhere"), fs::directory_iterator()) == 4);
+  CHECK_FALSE(fs::exists(cache));
+  CHECK(place().run("report traces --json").code == 0);
+  CHECK(std::distance(fs::directory_iterator(cache), fs::directory_iterator()) == 4);
+}

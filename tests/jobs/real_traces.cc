@@ -1,23 +1,14 @@
 // Real traces with numbers worked out independently (integer nanoseconds, by hand or by another program).
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 
+#include "real_trace_folder.h"
 #include "skewscope/correlate.h"
 
 using namespace skewscope;
+using skewscope::test::traces;
 
 namespace {
-
-// The folder of real traces; "" with a visible note when it is not there.
-std::string traces(const std::string& set) {
-  const char* given = std::getenv("SKEWSCOPE_TRACES");
-  const std::string root = given != nullptr ? given : SKEWSCOPE_SOURCE_DIR "/../shared/traces";
-  if (std::filesystem::exists(root + "/" + set)) return root + "/" + set;
-  WARN("skipped: no traces at " << root << "/" << set << " (set SKEWSCOPE_TRACES)");
-  return "";
-}
 
 JobReport report_of(const std::string& path, AlignMode align = AlignMode::automatic) {
   StageTimer timer;

@@ -1,7 +1,6 @@
 // Whole jobs with known truth: the simulator says when every member of every collective really started and ended; the
 // pipeline sees only the traces.
 #include <tbb/global_control.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -19,20 +18,13 @@
 #include "skewscope/matching.h"
 #include "skewscope/report.h"
 #include "skewscope/simulate.h"
+#include "temporary_folder.h"
 
 using namespace skewscope;
+using skewscope::test::Folder;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct Folder {
-  fs::path path;
-  explicit Folder(const std::string& name)
-      : path(fs::temp_directory_path() / ("skewscope_jobs_" + std::to_string(getpid()) + "_" + name)) {
-    fs::remove_all(path);
-  }
-  ~Folder() { fs::remove_all(path); }
-};
 
 SimulateOptions two_nodes(const Folder& folder) {
   SimulateOptions o;

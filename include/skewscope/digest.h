@@ -1,0 +1,31 @@
+// A TraceFile as bytes: small, checksummed, versioned, quick to load. Layout: src/digest/README.md. A layer below the
+// stages: files on disk, caches and messages between processes hold the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "skewscope/base/result.h"
+#include "skewscope/model/trace_file.h"
+
+namespace skewscope {
+
+constexpr std::string_view kDigestSuffix = ".digest";
+constexpr uint32_t kDigestVersion = 1;  // of the layout and of what the fields mean; readers know one version
+
+// Whether the first bytes of a file (8 are enough) begin a digest of any version.
+bool is_digest(std::string_view head);
+
+// Everything of `file` but what is judged over all files or asked for by a command: usable, rank, session,
+// communicators, steps_before_filter, and the facts that its name tells. Equal rooms give equal bytes.
+std::string to_digest(const TraceFile& file);
+
+// Memory that the columns of a digest will take, as its head claims; 0: not a digest. from_digest takes no more.
+int64_t decoded_bytes(std::string_view digest);
+
+// Safe on any bytes: what it returns satisfies the invariants of the room. Error no_input, with a message without the
+// file's name: not a digest, another version, damaged.
+Result<TraceFile> from_digest(std::string_view digest);
+
+}  // namespace skewscope

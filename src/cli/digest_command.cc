@@ -1,0 +1,62 @@
+#include "digest_command.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "skewscope/ingest.h"
+
+namespace skewscope::cli {
+namespace {
+
+double megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+std::string text_of(const DigestsMade& made, const std::string& directory) {
+  const double share =
+      made.trace_bytes > 0 ? 100.0 * static_cast<double>(made.digest_bytes) / static_cast<double>(made.trace_bytes) : 0;
+  std::string text = fmt::format("{} digests in {}: {:.3g} MB for {:.3g} MB of traces ({:.2g} %)\n", made.files,
+                                 directory, megabytes(made.digest_bytes), megabytes(made.trace_bytes), share);
+  if (made.traces < made.files) {
+    text += fmt::format("{} of them are of files that are no rank's trace; reports say so\n", made.files - made.traces);
+  }
+  return text;
+}
+
+std::string json_of(const DigestsMade& made, const std::string& directory) {
+  const nlohmann::ordered_json json = {
+      {"schema", "skewscope.digest/1"}, {"directory", directory},          {"files", made.files},
+      {"traces", made.traces},          {"trace_bytes", made.trace_bytes}, {"digest_bytes", made.digest_bytes}};
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+void add_digest_options(CLI::App& command, DigestOptions& options) {
+  command.add_option("FILE", options.paths, "Traces: files, directories, or patterns in quotes")
+      ->required()
+      ->type_name("");
+  command.add_option("-o,--output", options.directory, "Folder for the digests; it may hold others")
+      ->required()
+      ->type_name("DIR");
+  command.add_flag("--force", options.force, "Replace digests of the same name");
+  command.add_flag("--json", options.json, "JSON in place of the text");
+  add_memory_limit(command, options.ingest);
+  add_common_options(command, options.common);
+  command.footer(
+      "Example:\n"
+      "  skewscope digest traces/ -o digests && skewscope report digests/\n"
+      "The report is that of the traces, byte for byte, at a few percent of their size.");
+}
+
+ExitCode run_digest(const DigestOptions& options) {
+  const auto files = discover_files(options.paths);
+  if (!files.ok()) return fail(files.error());
+  const auto made = make_digests(files.value(), options.directory, options.force, options.ingest);
+  if (!made.ok()) return fail(made.error());
+  if (options.common.quiet && !options.json) return kDone;
+  const bool fine =
+      print(options.json ? json_of(made.value(), options.directory) : text_of(made.value(), options.directory));
+  return fine ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
+}
+
+}  // namespace skewscope::cli

@@ -1,0 +1,76 @@
+#include "check_file.h"
+
+#include <algorithm>
+
+namespace skewscope::digest {
+namespace {
+
+// Beyond the year 2065, to either side, sums of a start and a duration could leave 64 bits.
+constexpr int64_t kMostNs = 3'100'000'000'000'000'000;
+
+bool sane(int64_t ns) { return ns >= -kMostNs && ns <= kMostNs; }
+bool sane(LocalNs t) { return sane(t.ns); }
+
+template <class Times>
+bool all_sane(const Times& times) {
+  return std::all_of(times.begin(), times.end(), [](const auto& t) { return sane(t); });
+}
+
+template <class Enum>
+bool up_to(Enum value, Enum last) {
+  return value <= last;
+}
+
+std::string wrong_times(const LinkedTrace& linked) {
+  const RankTrace& trace = linked.trace;
+  bool fine = all_sane(trace.gpu.start) && all_sane(trace.gpu.duration_ns) && all_sane(trace.launches.start) &&
+              all_sane(trace.launches.duration_ns) && sane(trace.first_event) && sane(trace.last_event) &&
+              sane(linked.first_host_row) && sane(linked.last_host_row);
+  for (const StepRange& step : trace.steps)
+    fine = fine && sane(step.start) && step.duration_ns >= 0 && sane(step.duration_ns);
+  for (const CollectiveCall& call : trace.calls) {
+    fine = fine && sane(call.start) && sane(call.duration_ns) && sane(call.launch_start) &&
+           call.launch_duration_ns >= 0 && sane(call.launch_duration_ns);
+  }
+  return fine && trace.resolution_ns >= 1 ? "" : "a time that no trace can have";
+}
+
+std::string wrong_names(const LinkedTrace& linked) {
+  const auto names = static_cast<int64_t>(linked.strings.size());
+  for (const StringId name : linked.trace.gpu.name) {
+    if (name.value < -1 || name.value >= names) return "a name that is not there";
+  }
+  const bool works = std::all_of(linked.trace.gpu.work.begin(), linked.trace.gpu.work.end(),
+                                 [](GpuWork work) { return up_to(work, GpuWork::memset); });
+  return works ? "" : "work that has no name";
+}
+
+std::string wrong_calls(const LinkedTrace& linked) {
+  const auto groups = static_cast<int64_t>(linked.groups.size());
+  if (linked.open_calls.size() != linked.trace.calls.size()) return "calls and their groups differ in number";
+  for (const OpenCall& call : linked.open_calls) {
+    if (call.group < -1 || call.group >= groups) return "a group that is not there";
+  }
+  for (const CollectiveCall& call : linked.trace.calls) {
+    if (!up_to(call.kind, CollectiveKind::coalesced) || !up_to(call.dtype, DType::uint64) ||
+        !up_to(call.source, MetadataSource::kernel_name)) {
+      return "a call of no known kind";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string what_is_wrong(const TraceFile& file) {
+  if (!up_to(file.kind, ContentKind::empty) || file.bytes < 0 || file.events < 0) return "a file of no known kind";
+  for (const Finding& finding : file.linked.findings) {
+    if (!up_to(finding.severity, Severity::error)) return "a finding of no known severity";
+  }
+  for (const auto check : {wrong_times, wrong_names, wrong_calls}) {
+    if (std::string wrong = check(file.linked); !wrong.empty()) return wrong;
+  }
+  return check_invariants(file.linked.trace);
+}
+
+}  // namespace skewscope::digest

@@ -1,0 +1,160 @@
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "skewscope/digest.h"
+#include "small_file.h"
+#include "src/digest/block_file.h"
+
+using namespace skewscope;  // NOLINT
+using skewscope::test::small_file;
+
+namespace {
+
+// The same blocks, one byte of one of them changed, with checksums that are right again.
+std::string repacked(const std::vector<std::string>& blocks, size_t block, size_t at, char change) {
+  std::vector<std::string> changed = blocks;
+  changed[block][at] = static_cast<char>(changed[block][at] ^ change);
+  return digest::pack_blocks(changed, 1 << 20);
+}
+
+}  // namespace
+
+TEST_CASE("what a digest gives back has the same digest") {
+  const std::string digest = to_digest(small_file());
+  const Result<TraceFile> back = from_digest(digest);
+  REQUIRE(back.ok());
+  CHECK(to_digest(back.value()) == digest);
+}
+
+TEST_CASE("every field of a file survives its digest") {
+  const TraceFile before = small_file();
+  const TraceFile after = from_digest(to_digest(before)).value();
+  CHECK(after.kind == before.kind);
+  CHECK(after.compression == "gzip");
+  CHECK(after.job_name == "pretrain");
+  CHECK(after.bytes == 123'456);
+  CHECK(after.events == 789);
+  const RankEvidence &e = after.evidence, &f = before.evidence;
+  CHECK((e.file == f.file && e.folder == f.folder && e.host == f.host && e.gpus == 8));
+  CHECK((e.distributed.present && e.distributed.rank == 3 && e.distributed.world_size == 8));
+  REQUIRE(e.distributed.groups.size() == 1);
+  CHECK(e.distributed.groups[0].ranks == f.distributed.groups[0].ranks);
+  CHECK((e.symmetric_rank == 3 && e.default_group_size == 8 && e.largest_group == 8));
+  CHECK(e.call_groups == f.call_groups);
+  CHECK((e.first_event == f.first_event && e.last_event == f.last_event));
+  const RankTrace &t = after.linked.trace, &u = before.linked.trace;
+  CHECK((t.file == u.file && t.host == u.host && t.device == 3 && t.device_name == "NVIDIA H100"));
+  CHECK((t.resolution_ns == 1000 && t.has_cpu_ops && !t.amd));
+  CHECK((t.gpu.start == u.gpu.start && t.gpu.duration_ns == u.gpu.duration_ns && t.gpu.work == u.gpu.work));
+  CHECK((t.gpu.device == u.gpu.device && t.gpu.stream == u.gpu.stream && t.gpu.launch == u.gpu.launch));
+  CHECK(after.linked.strings.view(t.gpu.name[2]) == "ncclDevKernel_AllReduce");
+  CHECK((t.launches.start == u.launches.start && t.launches.duration_ns == u.launches.duration_ns));
+  CHECK(t.launches.thread == u.launches.thread);
+  REQUIRE(t.steps.size() == 1);
+  CHECK((t.steps[0].number == 12 && t.steps[0].start == u.steps[0].start && t.steps[0].duration_ns == 80));
+  REQUIRE(t.calls.size() == 1);
+  const CollectiveCall &c = t.calls[0], &d = u.calls[0];
+  CHECK((c.start == d.start && c.duration_ns == 30 && c.gpu_row == 2 && c.stream == 20 && c.kind == d.kind));
+  CHECK((c.dtype == d.dtype && c.source == d.source && c.custom == d.custom && c.in_elements == 4096));
+  CHECK((c.out_elements == 4096 && c.peer == Rank(5) && c.seq == 77 && c.comms_id == d.comms_id && c.step == 12));
+  CHECK((c.launch_start == d.launch_start && c.launch_duration_ns == 3 && c.launched));
+  REQUIRE(after.linked.groups.size() == 1);
+  CHECK(after.linked.groups[0].ranks == "[0, 1, 2, 3, 4, 5, 6, 7]");
+  CHECK(after.linked.open_calls[0].root_in_group == 2);
+  CHECK(after.linked.device_names == before.linked.device_names);
+  CHECK((after.linked.first_host_row == before.linked.first_host_row));
+  REQUIRE(after.linked.findings.size() == 1);
+  CHECK(after.linked.findings[0].byte_offset == 4711);
+}
+
+TEST_CASE("names that no GPU row has are left out of a digest") {
+  TraceFile file = small_file();
+  const std::string digest = to_digest(file);
+  file.linked.strings.intern("aten::linear");
+  CHECK(to_digest(file) == digest);
+}
+
+TEST_CASE("a digest cut anywhere, or with any byte changed, is refused in words") {
+  const std::string whole = to_digest(small_file());
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const Result<TraceFile> cut = from_digest(std::string_view(whole).substr(0, size));
+    REQUIRE_FALSE(cut.ok());
+    CHECK(cut.error().message.find("digest") != std::string::npos);
+  }
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string changed = whole;
+    changed[at] = static_cast<char>(changed[at] ^ 0x41);
+    const Result<TraceFile> file = from_digest(changed);
+    // The claim of memory may be too large without harm; everything else is checked.
+    CHECK((!file.ok() || (at >= 16 && at < 24)));
+  }
+}
+
+TEST_CASE("a digest of another version is refused by its version") {
+  std::string digest = to_digest(small_file());
+  digest[8] = 99;
+  const Result<TraceFile> file = from_digest(digest);
+  REQUIRE_FALSE(file.ok());
+  CHECK(file.error().message.find("version 99, this program reads 1") != std::string::npos);
+}
+
+TEST_CASE("a forged digest, whose checksums are right, is a sound file or refused") {
+  const auto blocks = digest::unpack_blocks(to_digest(small_file())).value();
+  int refused = 0, taken = 0;
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    for (size_t at = 0; at < blocks[b].size(); ++at) {
+      for (const char change : {'\x01', '\x7f', '\x80', '\xff'}) {
+        const Result<TraceFile> file = from_digest(repacked(blocks, b, at, change));
+        (file.ok() ? taken : refused)++;
+        if (file.ok()) CHECK(check_invariants(file.value().linked.trace).empty());
+      }
+    }
+  }
+  CHECK(refused > 100);
+  CHECK(taken > 100);  // texts and counts can say anything
+}
+
+TEST_CASE("random changes of a forged digest are survived") {
+  const auto blocks = digest::unpack_blocks(to_digest(small_file())).value();
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 5000; ++round) {
+    std::vector<std::string> changed = blocks;
+    for (uint64_t n = random() % 4 + 1; n > 0; --n) {
+      std::string& block = changed[random() % changed.size()];
+      if (block.empty()) continue;
+      const size_t at = random() % block.size();
+      switch (random() % 3) {
+        case 0:
+          block[at] = static_cast<char>(random());
+          break;
+        case 1:
+          block.erase(at, random() % 9);
+          break;
+        default:
+          block.insert(at, random() % 9, static_cast<char>(random()));
+          break;
+      }
+    }
+    const Result<TraceFile> file = from_digest(digest::pack_blocks(changed, random() % (1 << 22)));
+    if (file.ok()) CHECK(check_invariants(file.value().linked.trace).empty());
+  }
+}
+
+TEST_CASE("a digest takes no more memory than its head claims") {
+  const auto blocks = digest::unpack_blocks(to_digest(small_file())).value();
+  const Result<TraceFile> file = from_digest(digest::pack_blocks(blocks, 100));
+  REQUIRE_FALSE(file.ok());
+  CHECK(file.error().message.find("columns do not fit") != std::string::npos);
+}
+
+TEST_CASE("a small digest that claims large memory is refused before it gets any") {
+  const std::string huge = digest::pack_blocks({std::string(16, 'x')}, uint64_t{1} << 40);
+  CHECK(decoded_bytes(huge) == int64_t{1} << 40);
+  CHECK_FALSE(from_digest(huge).ok());
+}
+
+TEST_CASE("JSON is no digest") {
+  CHECK_FALSE(is_digest("{\"traceEvents\": []}"));
+  CHECK_FALSE(is_digest(""));
+  CHECK(is_digest(to_digest(small_file()).substr(0, 8)));
+}
