@@ -21,7 +21,7 @@ MAY_INCLUDE = {
     "blame": ROOMS,
     "summarize": ROOMS,
     "report": ROOMS,
-    "simulate": {"base", "collectives"},
+    "simulate": ROOMS | {"digest"},
     "correlate": ROOMS | {"ingest", "matching", "align", "attribute", "blame", "summarize", "report"},
     "cli": ROOMS | {"correlate", "ingest", "align", "report", "simulate"},
 }

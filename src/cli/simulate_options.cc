@@ -92,6 +92,7 @@ void add_form(CLI::App& command, SimulateOptions& options) {
       "Build that wrote the traces: a (2023), c (2024), d (2025), e (2026)");
   add_choice<std::string>(command, "--compression", options.compression,
                           {{"none", ""}, {"gzip", "gzip"}, {"zstd", "zstd"}}, "Of the traces");
+  command.add_flag("--digests", options.digests, "Write digests in place of traces: large jobs in seconds");
   command.add_option("--seed", options.seed, "Equal seeds and options give equal bytes")->capture_default_str();
   command.add_option("--cpu-rows", options.cpu_rows_per_kernel, "Filler: cpu_op rows per kernel")
       ->capture_default_str();

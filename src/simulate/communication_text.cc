@@ -54,16 +54,6 @@ std::string kernel_name(const SimulateOptions& options, const Spelling& spelling
   return "ncclDevKernel_" + name + "(ncclDevKernelArgsStorage<4096ul>)";
 }
 
-// As PyTorch writes a member list: cut after 30.
-std::string rank_list(const Group& group) {
-  constexpr size_t kShown = 30;
-  std::string text = "[";
-  for (size_t i = 0; i < group.ranks.size() && i < kShown; ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", group.ranks[i]);
-  }
-  return text + (group.ranks.size() > kShown ? ", ...]" : "]");
-}
-
 std::string shapes(TraceStyle style, int64_t elements, const char* type) {
   switch (style) {
     case TraceStyle::era_a:
@@ -101,6 +91,15 @@ std::string op_arguments(TraceStyle style, const Spelling& spelling, const TypeN
 }
 
 }  // namespace
+
+std::string rank_list(const Group& group) {
+  constexpr size_t kShown = 30;
+  std::string text = "[";
+  for (size_t i = 0; i < group.ranks.size() && i < kShown; ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", group.ranks[i]);
+  }
+  return text + (group.ranks.size() > kShown ? ", ...]" : "]");
+}
 
 CommunicationText communication_text(const Job& job, int32_t rank, const Op& op) {
   const SimulateOptions& options = job.options;

@@ -20,6 +20,9 @@ struct CommunicationText {
   std::string group_name;
 };
 
+// As PyTorch writes a member list: cut after 30.
+std::string rank_list(const Group& group);
+
 CommunicationText communication_text(const Job& job, int32_t rank, const Op& op);
 
 // What a process group's "Comms Id" is: a hash of these, equal on all members of a collective.

@@ -12,7 +12,7 @@ void print_devices(Text& text, const SimulateOptions& options) {
   print_plain(text, "  \"deviceProperties\": [");
   const bool amd = options.vendor == TraceVendor::amd;
   const int32_t devices = options.vendor == TraceVendor::cpu ? 0 : options.gpus_per_node;
-  const char* name = amd ? "AMD Instinct MI300X" : "NVIDIA H100 80GB HBM3";
+  const char* name = device_name(options.vendor);
   for (int32_t id = 0; id < devices; ++id) {
     print(
         text,
@@ -124,6 +124,11 @@ int64_t stream_number(const Job& job, const Layout& layout, int32_t stream) {
   if (job.options.vendor == TraceVendor::cpu) return layout.pid + 200 + stream;
   if (job.options.vendor == TraceVendor::amd) return stream == kComputeStream ? 0 : 3 + stream;
   return stream == kComputeStream ? 7 : 16 + 4 * stream;
+}
+
+const char* device_name(TraceVendor vendor) {
+  if (vendor == TraceVendor::cpu) return "";
+  return vendor == TraceVendor::amd ? "AMD Instinct MI300X" : "NVIDIA H100 80GB HBM3";
 }
 
 void print_head(Text& text, const Job& job, int32_t rank, const Layout& layout) {

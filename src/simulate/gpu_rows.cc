@@ -129,9 +129,8 @@ void RankWriter::copy_row(const Op& op, const OpTimes& times, int64_t correlatio
   const bool fill = op.what == OpClass::memset;
   const Place place{layout_.device, stream_number(job_, layout_, op.stream)};
   const char* gap = argument_gap(job_.options.style);
-  open_event(text_, layout_.stamps, fill ? "gpu_memset" : "gpu_memcpy",
-             fill ? "Memset (Device)" : (in ? "Memcpy HtoD (Pinned -> Device)" : "Memcpy DtoH (Device -> Pinned)"),
-             place, local(times.start), local(times.end));
+  open_event(text_, layout_.stamps, fill ? "gpu_memset" : "gpu_memcpy", copy_name(op.what), place, local(times.start),
+             local(times.end));
   if (link.external_id != 0) print(text_, "\"External id\": {},{}", link.external_id, gap);
   if (job_.options.vendor == TraceVendor::amd) {
     print(text_, "      \"device\": {}, \"stream\": {},      \"correlation\": {}, \"kind\": \"{}\"", layout_.device,

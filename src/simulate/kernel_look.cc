@@ -63,6 +63,11 @@ const std::vector<KernelLook>& kernel_looks() {
   return looks;
 }
 
+const char* copy_name(OpClass what) {
+  if (what == OpClass::memset) return "Memset (Device)";
+  return what == OpClass::memcpy_in ? "Memcpy HtoD (Pinned -> Device)" : "Memcpy DtoH (Device -> Pinned)";
+}
+
 const std::vector<LayerKernel>& forward_layer() {
   static const std::vector<LayerKernel> kernels = {{0, 0.03}, {1, 0.22}, {2, 0.25}, {1, 0.10}, {3, 0.03},
                                                    {0, 0.03}, {1, 0.16}, {4, 0.04}, {1, 0.14}};

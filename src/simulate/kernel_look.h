@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "program.h"
+
 namespace skewscope::simulate {
 
 struct KernelLook {
@@ -14,6 +16,9 @@ struct KernelLook {
 };
 
 const std::vector<KernelLook>& kernel_looks();
+
+// "Memset (Device)", … of copies and fills.
+const char* copy_name(OpClass what);
 
 // A layer in one direction: kernels in order with their share of the layer's time; shares sum to 1.
 struct LayerKernel {

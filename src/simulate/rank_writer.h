@@ -1,4 +1,4 @@
-// Writes one rank's trace, step by step.
+// Writes one rank's trace, step by step, as text.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +7,22 @@
 
 #include "communication_text.h"
 #include "document.h"
-#include "timeline.h"
+#include "rank_output.h"
 #include "trace_sink.h"
 
 namespace skewscope::simulate {
 
-class RankWriter {
+class RankWriter : public RankOutput {
  public:
   // The file is begun with the first step that is recorded.
   RankWriter(const Job& job, int32_t rank, const std::string& directory);
 
-  // Each false when the file cannot be written.
-  bool write_step(int32_t step, const RankStep& timeline);
-  bool finish();
+  bool write_step(int32_t step, const RankStep& timeline) override;
+  bool finish() override;
 
-  const std::string& file_name() const { return file_name_; }
-  int64_t gpu_rows() const { return gpu_rows_; }
-  int64_t lost_rows() const { return lost_rows_; }
+  const std::string& file_name() const override { return file_name_; }
+  int64_t gpu_rows() const override { return gpu_rows_; }
+  int64_t lost_rows() const override { return lost_rows_; }
 
  private:
   // What links the rows of one operation.

@@ -10,7 +10,9 @@
 #include <filesystem>
 
 #include "job.h"
+#include "rank_digest.h"
 #include "rank_writer.h"
+#include "skewscope/digest.h"
 #include "timeline.h"
 #include "truth.h"
 
@@ -55,6 +57,9 @@ Result<Done> check_sizes(const SimulateOptions& o) {
                                            std::tuple{o.cpu_rows_per_kernel, "CPU rows per kernel", 1000},
                                            std::tuple{o.python_rows_per_kernel, "Python rows per kernel", 1000}}) {
     if (value < 0 || value > limit) return usage(fmt::format("simulate: {} is {}, must be 0..{}", name, value, limit));
+  }
+  if (o.digests && (o.style < TraceStyle::era_d || o.vendor != TraceVendor::nvidia || !o.compression.empty())) {
+    return usage("simulate: digests are made in styles d and e, of nvidia, without compression");
   }
   if (!(o.clock_offset_ms >= 0 && o.clock_offset_ms <= 1e9 && o.clock_drift_ppm >= 0 && o.clock_drift_ppm <= 1e4)) {
     return usage("simulate: clock offset must be 0..1e9 ms and drift 0..1e4 ppm");
@@ -109,10 +114,10 @@ Result<Done> check_products(const SimulateOptions& o) {
   return Done{};
 }
 
-// rank<N>_trace.json, plain or compressed.
+// rank<N>_trace.json, plain, compressed or a digest.
 bool is_trace_name(std::string_view name) {
   constexpr std::string_view kHead = "rank", kTail = "_trace.json";
-  for (const std::string_view suffix : {".gz", ".zst"}) {
+  for (const std::string_view suffix : {std::string_view(".gz"), std::string_view(".zst"), kDigestSuffix}) {
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   }
   if (!name.starts_with(kHead) || !name.ends_with(kTail) || name.size() <= kHead.size() + kTail.size()) return false;
@@ -152,28 +157,34 @@ Result<Done> check_target(const SimulateOptions& options) {
   return Done{};
 }
 
-bool write_job(const Job& job, const std::string& directory) {
-  std::vector<RankWriter> writers;
-  writers.reserve(static_cast<size_t>(job.topology.ranks));
-  for (int32_t rank = 0; rank < job.topology.ranks; ++rank) writers.emplace_back(job, rank, directory);
+// `directory`: where the job is written; `place`: where it will be.
+bool write_job(const Job& job, const std::string& directory, const std::string& place) {
+  std::vector<std::unique_ptr<RankOutput>> outputs;
+  for (int32_t rank = 0; rank < job.topology.ranks; ++rank) {
+    if (job.options.digests) {
+      outputs.push_back(std::make_unique<RankDigest>(job, rank, directory, place));
+    } else {
+      outputs.push_back(std::make_unique<RankWriter>(job, rank, directory));
+    }
+  }
   TruthWriter truth(job, directory);
   TimelineEngine engine(job);
   std::atomic<bool> fine{true};
-  const auto for_each_writer = [&](const auto& work) {
+  const auto for_each_output = [&](const auto& work) {
     tbb::parallel_for(int32_t{0}, job.topology.ranks, [&](int32_t rank) {
-      if (job.trait(rank).has_file && fine && !work(rank, writers[static_cast<size_t>(rank)])) fine = false;
+      if (job.trait(rank).has_file && fine && !work(rank, *outputs[static_cast<size_t>(rank)])) fine = false;
     });
   };
   for (int32_t step = 0; step < job.options.steps && fine; ++step) {
     const StepTimeline& timeline = engine.next_step();
-    for_each_writer([&](int32_t rank, RankWriter& writer) {
+    for_each_output([&](int32_t rank, RankOutput& output) {
       if (step < job.trait(rank).late_steps) return true;
-      return writer.write_step(step, timeline.ranks[static_cast<size_t>(rank)]);
+      return output.write_step(step, timeline.ranks[static_cast<size_t>(rank)]);
     });
     if (!truth.write_step(step, timeline)) fine = false;
   }
-  for_each_writer([](int32_t, RankWriter& writer) { return writer.finish(); });
-  return fine && truth.finish(writers);
+  for_each_output([](int32_t, RankOutput& output) { return output.finish(); });
+  return fine && truth.finish(outputs);
 }
 
 Result<Done> replace(const fs::path& made, const fs::path& target) {
@@ -204,7 +215,7 @@ Result<Done> simulate_job(const SimulateOptions& options) {
   fs::remove_all(partial, error);
   fs::create_directories(partial, error);
   if (error) return output(fmt::format("{} cannot be made: {}", partial.string(), error.message()));
-  if (!write_job(make_job(options), partial.string())) {
+  if (!write_job(make_job(options), partial.string(), target.string())) {
     fs::remove_all(partial, error);
     return output(fmt::format("a trace in {} cannot be written; is the disk full?", partial.string()));
   }

@@ -95,7 +95,7 @@ void TruthWriter::print_instance(int32_t step, const Instance& instance, const S
   print_plain(text_, "]");
 }
 
-bool TruthWriter::finish(const std::vector<RankWriter>& writers) {
+bool TruthWriter::finish(const std::vector<std::unique_ptr<RankOutput>>& outputs) {
   print_plain(text_, "\n],\n\"ranks\": [\n");
   for (int32_t rank = 0; rank < job_.topology.ranks; ++rank) {
     const auto row = static_cast<size_t>(rank);
@@ -107,8 +107,8 @@ bool TruthWriter::finish(const std::vector<RankWriter>& writers) {
           "\"lost_rows\": {}}}",
           rank == 0 ? "" : ",\n", rank, job_.topology.node(rank), job_.topology.device(rank), clock.offset_ns,
           clock.drift * 1e9, traits.slow_factor, traits.host_gap_ns, job_.options.first_step + traits.late_steps,
-          traits.has_file ? '"' + writers[row].file_name() + '"' : "null", writers[row].gpu_rows(),
-          writers[row].lost_rows());
+          traits.has_file ? '"' + outputs[row]->file_name() + '"' : "null", outputs[row]->gpu_rows(),
+          outputs[row]->lost_rows());
   }
   print_plain(text_, "\n]\n}\n");
   return flush() && sink_.close();

@@ -1,12 +1,13 @@
 // truth.json: what really happened, beside the traces. Its layout is described in README.md.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "event_text.h"
 #include "job.h"
-#include "rank_writer.h"
+#include "rank_output.h"
 #include "timeline.h"
 #include "trace_sink.h"
 
@@ -17,7 +18,7 @@ class TruthWriter {
   TruthWriter(const Job& job, const std::string& directory);
   // Each false when the file cannot be written.
   bool write_step(int32_t step, const StepTimeline& timeline);
-  bool finish(const std::vector<RankWriter>& writers);
+  bool finish(const std::vector<std::unique_ptr<RankOutput>>& outputs);
 
  private:
   void print_instance(int32_t step, const Instance& instance, const StepTimeline& timeline);

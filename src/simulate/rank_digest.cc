@@ -1,0 +1,247 @@
+// Rows are added as the timeline gives them and put in the order of the room at the end. Each field says what the
+// text of rank_writer says; a test holds the reports from both against each other.
+#include "rank_digest.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <tuple>
+
+#include "kernel_look.h"
+#include "skewscope/digest.h"
+#include "trace_sink.h"
+
+namespace skewscope::simulate {
+namespace {
+
+constexpr size_t kShownRanks = 30;  // of a member list, as PyTorch cuts it
+
+template <class Row>
+void reorder(const std::vector<int32_t>& order, std::vector<Row>& rows) {
+  std::vector<Row> sorted;
+  sorted.reserve(rows.size());
+  for (const int32_t i : order) sorted.push_back(std::move(rows[static_cast<size_t>(i)]));
+  rows = std::move(sorted);
+}
+
+// 0..rows-1 sorted by `less`, equal ones in their order.
+template <class Less>
+std::vector<int32_t> sorted_order(size_t rows, const Less& less) {
+  std::vector<int32_t> order(rows);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return less(static_cast<size_t>(a), static_cast<size_t>(b)); });
+  return order;
+}
+
+std::vector<int32_t> inverse(const std::vector<int32_t>& order) {
+  std::vector<int32_t> at(order.size());
+  for (size_t i = 0; i < order.size(); ++i) at[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+  return at;
+}
+
+std::string name_of(const Op& op, const CommunicationText& spelling) {
+  switch (op.what) {
+    case OpClass::communication:
+      return spelling.kernel_name;
+    case OpClass::kernel:
+      return kernel_looks()[static_cast<size_t>(op.look)].nvidia_name;
+    default:
+      return copy_name(op.what);
+  }
+}
+
+GpuWork work_of(OpClass what) {
+  switch (what) {
+    case OpClass::communication:
+      return GpuWork::communication;
+    case OpClass::memcpy_in:
+    case OpClass::memcpy_out:
+      return GpuWork::memcpy;
+    case OpClass::memset:
+      return GpuWork::memset;
+    case OpClass::kernel:
+      break;
+  }
+  return GpuWork::compute;
+}
+
+}  // namespace
+
+RankDigest::RankDigest(const Job& job, int32_t rank, const std::string& directory, const std::string& place)
+    : job_(job),
+      rank_(rank),
+      clock_(job.clocks[static_cast<size_t>(rank)]),
+      layout_(make_layout(job, rank)),
+      file_name_(fmt::format("rank{}_trace.json{}", rank, kDigestSuffix)),
+      path_(directory + "/" + file_name_) {
+  describe_rank(place);
+  for (const Op& op : job.program(rank).ops) facts_.push_back(facts_of(op));
+}
+
+void RankDigest::describe_rank(const std::string& place) {
+  RankEvidence& evidence = file_.evidence;
+  file_.kind = ContentKind::rank_trace;
+  evidence.file = fmt::format("{}/rank{}_trace.json", place, rank_);
+  evidence.folder = std::filesystem::absolute(place).lexically_normal().string();
+  evidence.host = fmt::format("node{}", job_.topology.node(rank_));
+  evidence.gpus = job_.options.gpus_per_node;
+  evidence.distributed.present = true;
+  evidence.distributed.rank = rank_;
+  evidence.distributed.world_size = job_.topology.ranks;
+  evidence.distributed.backend = "nccl";
+  for (const Axis axis : {Axis::world, Axis::data, Axis::tensor, Axis::pipeline}) {
+    const int32_t row = job_.topology.group_of(rank_, axis);
+    if (row < 0) continue;
+    const Group& group = job_.topology.groups[static_cast<size_t>(row)];
+    const auto size = static_cast<int64_t>(group.ranks.size());
+    evidence.distributed.groups.push_back(
+        {group.name, group.description, size, {group.ranks.begin(), group.ranks.end()}, ""});
+    evidence.largest_group = std::max(evidence.largest_group, size);
+    if (axis == Axis::world) {
+      evidence.default_group_size = size;
+      evidence.symmetric_rank = rank_;
+    }
+  }
+  RankTrace& trace = file_.linked.trace;
+  trace.host = evidence.host;
+  trace.device = layout_.device;
+  trace.device_name = device_name(job_.options.vendor);
+  file_.linked.device_names.assign(static_cast<size_t>(evidence.gpus), trace.device_name);
+}
+
+RankDigest::OpFacts RankDigest::facts_of(const Op& op) {
+  OpFacts facts;
+  facts.stream = static_cast<int32_t>(stream_number(job_, layout_, op.stream));
+  facts.work = work_of(op.what);
+  if (op.what == OpClass::communication) {
+    facts.spelling = communication_text(job_, rank_, op);
+    facts.group = mention(op);
+  }
+  facts.name = file_.linked.strings.intern(name_of(op, facts.spelling));
+  return facts;
+}
+
+// Row of the operation's group among those mentioned.
+int32_t RankDigest::mention(const Op& op) {
+  const Group& group = job_.topology.groups[static_cast<size_t>(job_.topology.group_of(rank_, op.axis))];
+  std::vector<GroupMention>& groups = file_.linked.groups;
+  const auto known = std::find_if(groups.begin(), groups.end(),
+                                  [&](const GroupMention& mentioned) { return mentioned.name == group.name; });
+  if (known != groups.end()) return static_cast<int32_t>(known - groups.begin());
+  groups.push_back({group.name, group.description, static_cast<int64_t>(group.ranks.size()), rank_list(group),
+                    group.ranks[0], group.stride()});
+  if (group.ranks.size() <= kShownRanks) {
+    file_.evidence.call_groups.emplace_back(group.ranks.begin(), group.ranks.end());
+  }
+  return static_cast<int32_t>(groups.size()) - 1;
+}
+
+bool RankDigest::write_step(int32_t step, const RankStep& timeline) {
+  const Program& program = job_.program(rank_);
+  const LocalNs begin = local(timeline.begin);
+  file_.linked.trace.steps.push_back({job_.options.first_step + step, begin, local(timeline.end) - begin});
+  for (size_t row = 0; row < program.ops.size(); ++row) {
+    const bool lost = job_.kernel_lost(step, rank_, static_cast<int32_t>(row));
+    ++(lost ? lost_rows_ : gpu_rows_);
+    if (!lost) add_operation(step, program.ops[row], facts_[row], timeline.ops[row]);
+  }
+  return true;
+}
+
+void RankDigest::add_operation(int32_t step, const Op& op, const OpFacts& facts, const OpTimes& times) {
+  LaunchEvents& launches = file_.linked.trace.launches;
+  GpuEvents& gpu = file_.linked.trace.gpu;
+  CollectiveCall call;
+  call.launch_start = local(times.launch);
+  call.launch_duration_ns = local(times.launched) - call.launch_start;
+  call.start = local(times.start);
+  call.duration_ns = local(times.end) - call.start;
+  call.gpu_row = static_cast<int32_t>(gpu.size());
+  call.stream = facts.stream;
+  if (op.what == OpClass::communication) add_call(step, op, facts, call);
+  gpu.start.push_back(call.start);
+  gpu.duration_ns.push_back(call.duration_ns);
+  gpu.work.push_back(facts.work);
+  gpu.name.push_back(facts.name);
+  gpu.device.push_back(layout_.device);
+  gpu.stream.push_back(facts.stream);
+  gpu.launch.push_back(static_cast<int32_t>(launches.size()));
+  launches.start.push_back(call.launch_start);
+  launches.duration_ns.push_back(call.launch_duration_ns);
+  launches.thread.push_back(layout_.host(op.on_autograd_thread).tid);
+}
+
+// `call`: as far as its row and its launch tell.
+void RankDigest::add_call(int32_t step, const Op& op, const OpFacts& facts, CollectiveCall call) {
+  call.kind = op.kind;
+  call.dtype = op.dtype;
+  call.source = MetadataSource::kernel_args;
+  call.in_elements = op.in_elements;
+  call.out_elements = op.out_elements;
+  call.step = job_.options.first_step + step;
+  call.launched = true;
+  if (job_.options.style == TraceStyle::era_e) {
+    call.seq = job_.seq(step, rank_, op);
+    call.comms_id = comms_id(facts.spelling, call.seq, op.p2p_index >= 0);
+  }
+  if (op.peer_stage >= 0) {
+    const Group& group = job_.topology.groups[static_cast<size_t>(job_.topology.group_of(rank_, op.axis))];
+    call.peer = Rank(group.ranks[static_cast<size_t>(op.peer_stage)]);
+  }
+  file_.linked.trace.calls.push_back(call);
+  file_.linked.open_calls.push_back({facts.group, -1, op.peer_stage});
+}
+
+bool RankDigest::finish() {
+  sort_rows();
+  RankTrace& trace = file_.linked.trace;
+  file_.events = static_cast<int64_t>(trace.gpu.size() + trace.launches.size() + trace.steps.size());
+  if (!trace.steps.empty()) {  // a step holds all that was launched in it
+    trace.first_event = trace.steps.front().start;
+    trace.last_event = trace.steps.back().start + trace.steps.back().duration_ns;
+  }
+  file_.evidence.first_event = file_.linked.first_host_row = trace.first_event;
+  file_.evidence.last_event = file_.linked.last_host_row = trace.last_event;
+  TraceSink sink(path_, "");
+  const bool written = sink.write(to_digest(file_)) && sink.close();
+  file_ = TraceFile();
+  return written;
+}
+
+// GPU rows by (start, longest first), launches and calls by their own order; rows refer to each other by number.
+void RankDigest::sort_rows() {
+  GpuEvents& gpu = file_.linked.trace.gpu;
+  LaunchEvents& launches = file_.linked.trace.launches;
+  const auto by_launch =
+      sorted_order(launches.size(), [&](size_t a, size_t b) { return launches.start[a] < launches.start[b]; });
+  const auto by_start = sorted_order(gpu.size(), [&](size_t a, size_t b) {
+    return std::make_tuple(gpu.start[a], -gpu.duration_ns[a]) < std::make_tuple(gpu.start[b], -gpu.duration_ns[b]);
+  });
+  const std::vector<int32_t> new_launch = inverse(by_launch);
+  for (int32_t& launch : gpu.launch) launch = new_launch[static_cast<size_t>(launch)];
+  reorder(by_launch, launches.start);
+  reorder(by_launch, launches.duration_ns);
+  reorder(by_launch, launches.thread);
+  reorder(by_start, gpu.start);
+  reorder(by_start, gpu.duration_ns);
+  reorder(by_start, gpu.work);
+  reorder(by_start, gpu.name);
+  reorder(by_start, gpu.device);
+  reorder(by_start, gpu.stream);
+  reorder(by_start, gpu.launch);
+  sort_calls(inverse(by_start));
+}
+
+void RankDigest::sort_calls(const std::vector<int32_t>& new_row) {
+  std::vector<CollectiveCall>& calls = file_.linked.trace.calls;
+  for (CollectiveCall& call : calls) call.gpu_row = new_row[static_cast<size_t>(call.gpu_row)];
+  const auto order = sorted_order(calls.size(), [&](size_t a, size_t b) {
+    return std::make_tuple(calls[a].start, calls[a].end(), calls[a].stream) <
+           std::make_tuple(calls[b].start, calls[b].end(), calls[b].stream);
+  });
+  reorder(order, calls);
+  reorder(order, file_.linked.open_calls);
+}
+
+}  // namespace skewscope::simulate

@@ -1,0 +1,55 @@
+// Makes one rank's digest, without the text: what a reader would have found in the trace that RankWriter writes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "communication_text.h"
+#include "document.h"
+#include "rank_output.h"
+#include "skewscope/model/trace_file.h"
+
+namespace skewscope::simulate {
+
+class RankDigest : public RankOutput {
+ public:
+  // `directory`: where files are written; `place`: where the user will find them.
+  RankDigest(const Job& job, int32_t rank, const std::string& directory, const std::string& place);
+
+  bool write_step(int32_t step, const RankStep& timeline) override;
+  bool finish() override;
+
+  const std::string& file_name() const override { return file_name_; }
+  int64_t gpu_rows() const override { return gpu_rows_; }
+  int64_t lost_rows() const override { return lost_rows_; }
+
+ private:
+  // What an operation is in every step.
+  struct OpFacts {
+    StringId name;
+    int32_t stream = 0;
+    GpuWork work = GpuWork::compute;
+    int32_t group = -1;          // row in groups; of communication
+    CommunicationText spelling;  // of communication
+  };
+
+  LocalNs local(int64_t true_ns) const { return {clock_.to_local(true_ns)}; }
+  void describe_rank(const std::string& place);
+  OpFacts facts_of(const Op& op);
+  int32_t mention(const Op& op);
+  void add_operation(int32_t step, const Op& op, const OpFacts& facts, const OpTimes& times);
+  void add_call(int32_t step, const Op& op, const OpFacts& facts, CollectiveCall call);
+  void sort_rows();
+  void sort_calls(const std::vector<int32_t>& new_row);
+
+  const Job& job_;
+  int32_t rank_;
+  RankClock clock_;
+  Layout layout_;
+  std::string file_name_, path_;
+  TraceFile file_;
+  std::vector<OpFacts> facts_;  // by operation
+  int64_t gpu_rows_ = 0, lost_rows_ = 0;
+};
+
+}  // namespace skewscope::simulate
