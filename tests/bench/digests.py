@@ -1,0 +1,68 @@
+"""Digests: their size beside the gzip files, the second report beside the first, and large jobs end to end."""
+import gzip
+import shutil
+
+import inputs
+from harness import MB, SKEWSCOPE, WORK, keep, measure, median, report, run, table
+
+
+def sizes():
+    """Real traces, whole ones: sampled traces and fragments are not what digests are for, but are shown."""
+    traces = inputs.real_traces()
+    if traces is None:
+        return [], {}
+    folder = WORK / "real_digests"
+    shutil.rmtree(folder, ignore_errors=True)
+    sets = {"dlrm_8rank": "8 x V100, 8 traces", "single/hta": "HTA's single traces", "single/tracelens": "TraceLens's single traces",
+            "sampled_2of128": "two traces with sampled events"}
+    rows, figures = [], {}
+    for name, label in sets.items():
+        files = sorted(file for file in (traces / name).rglob("*.json*") if file.is_file())
+        run(SKEWSCOPE, "digest", *files, "-o", folder / name)
+        digest_bytes = inputs.size_of(folder / name)
+        gzip_bytes = sum(file.stat().st_size if file.suffix == ".gz" else len(gzip.compress(file.read_bytes(), 6)) for file in files)
+        rows.append([label, f"{gzip_bytes / 1e3:.0f}", f"{digest_bytes / 1e3:.1f}", f"{digest_bytes / gzip_bytes:.1%}"])
+        figures[f"{label}: share of gzip"] = digest_bytes / gzip_bytes
+    return rows, figures
+
+
+def second_reports(rounds):
+    cache = WORK / "cache"
+    rows, figures = [], {}
+    for label, folder in inputs.mixes().items():
+        shutil.rmtree(cache, ignore_errors=True)
+        report(folder, cache=cache)
+        first, second = [], []
+        for _ in range(rounds):
+            first.append(report(folder))
+            second.append(report(folder, cache=cache))
+        ratio = median(first, "wall_s") / median(second, "wall_s")
+        rows.append([label, f"{median(first, 'wall_s'):.3f}", f"{median(second, 'wall_s'):.3f}", f"{ratio:.1f}"])
+        figures[f"{label}: second report faster"] = ratio
+    return rows, figures
+
+
+def large_jobs():
+    rows, figures = [], {}
+    for ranks, steps in ((1024, 24), (8192, 4)):
+        folder = WORK / f"digests_{ranks}x{steps}"
+        shutil.rmtree(folder, ignore_errors=True)
+        made = measure(SKEWSCOPE, "simulate", "-o", WORK / "made", "--force", "--digests", "--nodes", ranks // 8, "--gpus", 8, "--tp", 8,
+                       "--layers", 16, "--steps", steps, "--slow-rank", "77:1.05", "--clock-offset-ms", 50, "--clock-drift-ppm", 20)
+        one = report(WORK / "made")
+        rows.append([ranks, 41 * steps, f"{made['wall_s']:.1f}", f"{one['wall_s']:.1f}", f"{one['peak_bytes'] / MB:.0f}"])
+        figures[f"{ranks} ranks: seconds"] = one["wall_s"]
+        shutil.rmtree(WORK / "made")
+    return rows, figures
+
+
+def main(options):
+    size_rows, figures = sizes()
+    second_rows, more = second_reports(options.rounds)
+    large_rows, most = large_jobs()
+    text = table(["real traces", "gzip kB", "digests kB", "digests / gzip"], size_rows) + "\n\n" if size_rows else ""
+    text += ("First report: traces parsed; second: their digests from the cache. Whole command, medians of "
+             f"{options.rounds} rounds.\n\n" + table(["input", "first s", "second s", "times faster"], second_rows))
+    text += ("\n\nSimulated as digests, then reported: TP 8, one rank 5 % slow, clocks 50 ms and 20 ppm apart.\n\n"
+             + table(["ranks", "collectives per rank", "simulate s", "report s", "report peak MB"], large_rows))
+    keep("digests", "Digests", text, {**figures, **more, **most})

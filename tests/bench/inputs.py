@@ -1,0 +1,110 @@
+"""Inputs of scripts/bench, made once in build/bench and kept: simulated jobs, and real traces with their events repeated."""
+import concurrent.futures
+import gzip
+import os
+import shutil
+from pathlib import Path
+
+from harness import MB, SKEWSCOPE, TOP, WORK, run, say
+
+MANY_BYTES, BIG_BYTES = 150 * MB, 1200 * MB
+
+
+def made_once(folder, make):
+    """A folder of traces that `make` fills; half-made ones never carry its name."""
+    if not folder.exists():
+        partial = folder.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        say(f"making {folder.relative_to(TOP)}")
+        make(partial)
+        partial.rename(folder)
+    return folder
+
+
+def size_of(folder):
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def simulate(folder, *options):
+    run(SKEWSCOPE, "simulate", "-o", folder, "--force", *options)
+    (folder / "truth.json").unlink()
+
+
+def training_job(folder, steps, gpus, only_rank=None):
+    options = ["--nodes", 1, "--gpus", gpus, "--tp", min(gpus, 4), "--layers", 32, "--steps", steps]
+    for rank in range(gpus):
+        if only_rank not in (None, rank):
+            options += ["--missing-rank", rank]
+    simulate(folder, *options)
+
+
+def of_bytes(gpus, bytes_per_file, only_rank=None):
+    """Makes a job whose traces have about that size each: a short job tells how many steps it takes."""
+    def make(folder):
+        training_job(folder, 4, gpus, only_rank)
+        largest = max(file.stat().st_size for file in folder.iterdir())
+        training_job(folder, max(4, round(4 * bytes_per_file / largest)), gpus, only_rank)
+    return make
+
+
+def one_file(megabytes):
+    return made_once(WORK / f"sim_{megabytes}mb", of_bytes(2, megabytes * MB, only_rank=0))
+
+
+def thousand_files():
+    """A directory of 1,000 ranks with text of their own: 1 MB each."""
+    return made_once(WORK / "sim_1000_files", lambda folder: simulate(
+        folder, "--nodes", 125, "--gpus", 8, "--tp", 8, "--layers", 2, "--steps", 6, "--clock-offset-ms", 5))
+
+
+def many_ranks(ranks, steps, layers=16):
+    """Digests of a TP 8 job with unequal clocks and one slow rank."""
+    return made_once(WORK / f"digests_{ranks}x{steps}", lambda folder: simulate(
+        folder, "--digests", "--nodes", ranks // 8, "--gpus", 8, "--tp", 8, "--layers", layers, "--steps", steps,
+        "--slow-rank", "77:1.05", "--clock-offset-ms", 50, "--clock-drift-ppm", 20))
+
+
+def enlarge(sources, bytes_per_file):
+    def make(folder):
+        folder.mkdir(parents=True)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda source: run(TOP / "scripts" / "enlarge_trace.py", source,
+                                             folder / source.name.removesuffix(".gz"), bytes_per_file), sources))
+    return make
+
+
+def compress(plain):
+    def one(job):
+        source, target = job
+        with open(source, "rb") as text, gzip.open(target, "wb", compresslevel=6) as packed:
+            shutil.copyfileobj(text, packed, 1 << 20)
+
+    def make(folder):
+        folder.mkdir(parents=True)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(one, [(file, folder / (file.name + ".gz")) for file in sorted(plain.iterdir())]))
+    return make
+
+
+def real_traces():
+    """The folder of real traces, None where there is none."""
+    folder = Path(os.environ.get("SKEWSCOPE_TRACES", TOP / ".." / "shared" / "traces"))
+    if folder.exists():
+        return folder
+    say("no real traces ($SKEWSCOPE_TRACES): simulated ones only")
+    return None
+
+
+def mixes():
+    """label -> folder: many files and one, simulated and real, plain and gzip."""
+    makers = {"simulated, 8 files": ("sim_many", of_bytes(8, MANY_BYTES)),
+              "simulated, 1 file": ("sim_big", of_bytes(2, BIG_BYTES, only_rank=0))}
+    if traces := real_traces():
+        makers["real V100, 8 files"] = ("real_many", enlarge(sorted((traces / "dlrm_8rank").glob("*.json.gz")), MANY_BYTES))
+        makers["real A100, 1 file"] = ("real_big", enlarge(
+            sorted((traces / "single").glob("*/a100_rank0of2_nccl_args.json.gz")), BIG_BYTES))
+    folders = {}
+    for label, (name, make) in makers.items():
+        folders[label + ", plain"] = plain = made_once(WORK / name, make)
+        folders[label + ", gzip"] = made_once(WORK / (name + "_gz"), compress(plain))
+    return folders

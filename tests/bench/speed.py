@@ -1,0 +1,59 @@
+"""Whole `skewscope report` beside the raw limit of its input (limit.cc), in the same rounds, and one thread beside two."""
+import json
+
+import inputs
+from harness import BUILD, MB, build, keep, median, output_of, report, say, table
+
+LIMIT = BUILD / "tests" / "bench" / "bench_limit"
+
+
+def measure_all(folders, rounds, threads):
+    runs = {label: {"report": [], "limit": [], "single": []} for label in folders}
+    for number in range(rounds + 1):
+        for label, folder in folders.items():
+            files = sorted(folder.iterdir())
+            results = {"report": report(folder, "-j", threads), "limit": json.loads(output_of(LIMIT, threads, *files)),
+                       "single": report(folder, "-j", 1)}
+            if number > 0:  # the first round warms the page cache
+                for side, result in results.items():
+                    runs[label][side].append(result)
+        say(f"speed: round {number} of {rounds} done")
+    return runs
+
+
+def figures_of(runs):
+    json_bytes = runs["limit"][0]["json_bytes"]
+
+    def limit_rate(key):
+        seconds = median(runs["limit"], key)
+        return json_bytes / MB / seconds if seconds > 0 else None
+
+    wall = median(runs["report"], "wall_s")
+    walls = [one["wall_s"] for one in runs["report"]]
+    with_reading = sorted(one["read_s"] + one["limit_s"] for one in runs["limit"])[len(walls) // 2]
+    return {"json_mb": json_bytes / MB, "mb_per_s": json_bytes / MB / wall, "slowest": json_bytes / MB / max(walls),
+            "fastest": json_bytes / MB / min(walls), "inflate": limit_rate("inflate_s"), "walk": limit_rate("walk_s"),
+            "limit": limit_rate("limit_s"), "share_of_limit": median(runs["limit"], "limit_s") / wall,
+            "share_with_reading": with_reading / wall, "speed_up": median(runs["single"], "wall_s") / wall,
+            "peak_mb": max(one["peak_bytes"] for one in runs["report"]) / MB}
+
+
+def main(options):
+    build("bench_limit")
+    folders = inputs.mixes()
+    runs = measure_all(folders, options.rounds, options.threads)
+    rows, figures = [], {}
+    for label, folder in folders.items():
+        f = figures_of(runs[label])
+        rows.append([label, f"{f['json_mb']:.0f}", f"{inputs.size_of(folder) / MB:.0f}",
+                     f"{f['mb_per_s']:.0f} ({f['slowest']:.0f}-{f['fastest']:.0f})",
+                     f"{f['inflate']:.0f}" if f["inflate"] else "-", f"{f['walk']:.0f}", f"{f['limit']:.0f}",
+                     f"{f['share_of_limit']:.0%}", f"{f['share_with_reading']:.0%}", f"{f['speed_up']:.2f}",
+                     f"{f['peak_mb']:.0f}"])
+        figures.update({f"{label}: {key}": f[key] for key in ("share_of_limit", "share_with_reading", "speed_up", "peak_mb")})
+    text = (f"Medians of {options.rounds} interleaved rounds with {options.threads} threads, report with its range; MB of JSON "
+            "text (1e6 bytes) per second of wall\ntime. The limit works on bytes in memory; `with reading` is the share of it when "
+            "read() of the files is added; `1 -> N` the speed-up\nover one thread.\n\n")
+    text += table(["input", "JSON MB", "file MB", "report MB/s", "ISA-L inflate", "simdjson walk", "limit (both)",
+                   "report / limit", "with reading", f"1 -> {options.threads}", "peak MB"], rows)
+    keep("speed", "Speed", text, figures)
