@@ -58,9 +58,11 @@ class Assembler {
     for (size_t i = 0; i < files_.size(); ++i) {
       if (!files_[i].usable) continue;
       usable_.push_back(i);
-      evidence.push_back(files_[i].evidence);
+      evidence.push_back(std::move(files_[i].evidence));  // not copied: each file may list every rank of the job
     }
     const ResolvedRanks ranks = resolve_ranks(evidence, overrides_);
+    report_useless_map(evidence);
+    for (size_t k = 0; k < usable_.size(); ++k) files_[usable_[k]].evidence = std::move(evidence[k]);
     for (size_t k = 0; k < usable_.size(); ++k) {
       FilePlace& place = result_.places[usable_[k]];
       place.rank = ranks.files[k].rank;
@@ -70,7 +72,6 @@ class Assembler {
     result_.job.world_size = ranks.world_size;
     result_.job.world_size_source = ranks.world_size_source;
     add_findings(ranks.findings);
-    report_useless_map(evidence);
   }
 
   void report_useless_map(const std::vector<RankEvidence>& evidence) {
