@@ -237,3 +237,44 @@ TEST_CASE("without a place for the cache the report is made all the same") {
   options.ingest.cache = {"/proc/no/such/place", int64_t{1} << 30, "test"};
   CHECK(report_of(job.path.string(), options) == report_of(job.path.string()));
 }
+
+TEST_CASE("a job simulated as digests gives the report of the same job simulated as traces") {
+  for (const int32_t stages : {1, 2}) {
+    const Folder place("simulated_place");
+    SimulateOptions o;
+    o.style = TraceStyle::era_e;
+    o.tp = 2;
+    o.pp = stages;
+    o.steps = 5;
+    o.layers = 4;
+    o.clock_offset_ms = 5;
+    o.slow_ranks = {{5, 1.3}};
+    o.late_windows = {{3, 1}};
+    o.lost_kernels = 0.01;
+    o.missing_ranks = {6};
+    o.cpu_rows_per_kernel = 0;
+    o.directory = (place.path / "traces" / "job").string();
+    REQUIRE(simulate_job(o).ok());
+    o.directory = (place.path / "digests" / "job").string();
+    o.digests = true;
+    REQUIRE(simulate_job(o).ok());
+    std::string of_traces = report_of((place.path / "traces").string());
+    const std::string of_digests = report_of((place.path / "digests").string());
+    for (size_t at; (at = of_traces.find("/traces/job/")) != std::string::npos;) {
+      of_traces.replace(at, 12, "/digests/job/");
+    }
+    CHECK(of_digests == of_traces);
+  }
+}
+
+TEST_CASE("digests are simulated in the styles and of the vendor that they know") {
+  const Folder place("simulated_refused");
+  SimulateOptions o;
+  o.directory = place.path.string();
+  o.digests = true;
+  o.style = TraceStyle::era_a;
+  CHECK_FALSE(simulate_job(o).ok());
+  o.style = TraceStyle::era_d;
+  o.vendor = TraceVendor::amd;
+  CHECK_FALSE(simulate_job(o).ok());
+}
