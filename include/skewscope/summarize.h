@@ -1,14 +1,19 @@
-// Stage: one trace -> RankSummary, the single-GPU timeline.
+// Stage: one trace -> RankSummary, the single-GPU timeline, and RankTables, what else its GPU rows tell.
 #pragma once
 
 #include <vector>
 
 #include "skewscope/model/rank_summary.h"
+#include "skewscope/model/rank_tables.h"
 
 namespace skewscope {
 
 RankSummary summarize_trace(const RankTrace& trace);
 // Row = TraceIndex; parallel over traces.
 std::vector<RankSummary> summarize_job(const JobTrace& job);
+
+
+// `strings`: of the names of the GPU rows.
+RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings);
 
 }  // namespace skewscope

@@ -5,8 +5,8 @@
 namespace skewscope {
 
 std::string check_invariants(const RankSummary& s) {
-  if (std::min({s.total_ns, s.compute_ns, s.communication_ns, s.exposed_communication_ns, s.exposed_memcpy_ns,
-                s.busy_ns, s.idle_ns, s.orphan_rows, s.orphan_ns}) < 0) {
+  if (std::min({s.total_ns, s.compute_ns, s.communication_ns, s.memcpy_ns, s.exposed_communication_ns,
+                s.exposed_memcpy_ns, s.busy_ns, s.idle_ns, s.orphan_rows, s.orphan_ns}) < 0) {
     return "a part is negative";
   }
   if (s.compute_ns + s.exposed_communication_ns + s.exposed_memcpy_ns + s.idle_ns != s.total_ns) {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <thread>
 
-#include "real_trace_folder.h"
+#include "../real_trace_folder.h"
 #include "skewscope/correlate.h"
 #include "skewscope/report.h"
 #include "skewscope/simulate.h"

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
-#include "real_trace_folder.h"
+#include "../real_trace_folder.h"
 #include "skewscope/correlate.h"
 
 using namespace skewscope;

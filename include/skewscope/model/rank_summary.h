@@ -16,6 +16,7 @@ struct RankSummary {
   int64_t total_ns = 0;  // last end - first start of the GPU rows
   int64_t compute_ns = 0;
   int64_t communication_ns = 0;
+  int64_t memcpy_ns = 0;
   int64_t exposed_communication_ns = 0;
   int64_t exposed_memcpy_ns = 0;
   int64_t busy_ns = 0;

@@ -1,0 +1,178 @@
+// Devices, steps, streams, launches and names: each table is one pass over rows that are sorted by start, after they
+// were dealt out by what the table is about.
+#include "rank_tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+
+#include "timeline.h"
+
+namespace skewscope::summarize {
+namespace {
+
+// HTA's thresholds.
+constexpr int64_t kKernelWaitNs = 30'000, kSlowCallNs = 50'000, kLateStartNs = 100'000;
+constexpr int32_t kFullQueue = 1024;
+
+using Rows = std::vector<int32_t>;
+
+template <class Key, class KeyOf>
+std::map<Key, Rows> deal_out(size_t rows, const KeyOf& key_of) {
+  std::map<Key, Rows> dealt;
+  for (size_t i = 0; i < rows; ++i) dealt[key_of(i)].push_back(static_cast<int32_t>(i));
+  return dealt;
+}
+
+LocalNs end_of(const GpuEvents& gpu, size_t row) { return gpu.start[row] + gpu.duration_ns[row]; }
+
+StreamIdle idle_of(const RankTrace& trace, const Rows& rows) {
+  const GpuEvents& gpu = trace.gpu;
+  StreamIdle idle;
+  const auto first = static_cast<size_t>(rows.front());
+  idle.device = gpu.device[first];
+  idle.stream = gpu.stream[first];
+  idle.gpu_rows = static_cast<int64_t>(rows.size());
+  LocalNs last_end = gpu.start[first];
+  for (const int32_t r : rows) {
+    const auto row = static_cast<size_t>(r);
+    const int64_t gap_ns = gpu.start[row] - last_end;
+    if (gap_ns > 0) {
+      const int32_t launch = gpu.launch[row];
+      const bool host = launch >= 0 && trace.launches.start[static_cast<size_t>(launch)] > last_end;
+      (host ? idle.host_wait_ns : gap_ns < kKernelWaitNs ? idle.kernel_wait_ns : idle.other_ns) += gap_ns;
+    }
+    idle.busy_ns += std::max<int64_t>(0, end_of(gpu, row) - std::max(last_end, gpu.start[row]));
+    last_end = std::max(last_end, end_of(gpu, row));
+  }
+  return idle;
+}
+
+// At one instant, what leaves the queue goes first.
+QueueDepth queue_of(const RankTrace& trace, const Rows& rows) {
+  struct Change {
+    LocalNs at;
+    int32_t by;
+  };
+  const GpuEvents& gpu = trace.gpu;
+  std::vector<Change> changes;
+  for (const int32_t r : rows) {
+    const auto row = static_cast<size_t>(r);
+    if (gpu.launch[row] < 0) continue;
+    changes.push_back({trace.launches.start[static_cast<size_t>(gpu.launch[row])], 1});
+    changes.push_back({gpu.start[row], -1});
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
+  QueueDepth queue;
+  queue.device = gpu.device[static_cast<size_t>(rows.front())];
+  queue.stream = gpu.stream[static_cast<size_t>(rows.front())];
+  queue.changes = static_cast<int64_t>(changes.size());
+  int32_t depth = 0;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    depth += changes[i].by;
+    queue.depth_sum += depth;
+    queue.deepest = std::max(queue.deepest, depth);
+    if (depth >= kFullQueue && i + 1 < changes.size()) queue.full_ns += changes[i + 1].at - changes[i].at;
+  }
+  return queue;
+}
+
+}  // namespace
+
+std::vector<TimelineRow> by_device(const GpuEvents& gpu) {
+  std::vector<TimelineRow> devices;
+  const auto rows = deal_out<int32_t>(gpu.size(), [&](size_t i) { return gpu.device[i]; });
+  if (rows.size() < 2) return devices;
+  for (const auto& [device, own] : rows) {
+    devices.push_back({device, -1, 0, static_cast<int64_t>(own.size()), timeline_of(gpu, own)});
+  }
+  return devices;
+}
+
+std::vector<TimelineRow> by_step(const RankTrace& trace) {
+  // Steps are sorted by start and do not overlap: the last that began before a launch holds it, or none does.
+  std::vector<Rows> rows(trace.steps.size());
+  for (size_t i = 0; i < trace.gpu.size(); ++i) {
+    if (trace.gpu.launch[i] < 0) continue;
+    const LocalNs launched = trace.launches.start[static_cast<size_t>(trace.gpu.launch[i])];
+    const auto after = std::upper_bound(trace.steps.begin(), trace.steps.end(), launched,
+                                        [](LocalNs t, const StepRange& step) { return t < step.start; });
+    if (after == trace.steps.begin()) continue;
+    const auto step = static_cast<size_t>(after - trace.steps.begin()) - 1;
+    if (launched < trace.steps[step].start + trace.steps[step].duration_ns)
+      rows[step].push_back(static_cast<int32_t>(i));
+  }
+  std::vector<TimelineRow> steps;
+  for (size_t s = 0; s < rows.size(); ++s) {
+    const StepRange& step = trace.steps[s];
+    steps.push_back(
+        {-1, step.number, step.duration_ns, static_cast<int64_t>(rows[s].size()), timeline_of(trace.gpu, rows[s])});
+  }
+  return steps;
+}
+
+void add_streams(const RankTrace& trace, RankTables& tables) {
+  const GpuEvents& gpu = trace.gpu;
+  const auto rows = deal_out<std::pair<int32_t, int32_t>>(
+      gpu.size(), [&](size_t i) { return std::make_pair(gpu.device[i], gpu.stream[i]); });
+  for (const auto& [stream, own] : rows) {
+    tables.streams.push_back(idle_of(trace, own));
+    tables.queues.push_back(queue_of(trace, own));
+  }
+}
+
+LaunchTotals launch_totals(const RankTrace& trace) {
+  LaunchTotals totals;
+  for (size_t i = 0; i < trace.gpu.size(); ++i) {
+    if (trace.gpu.launch[i] < 0) continue;
+    const auto launch = static_cast<size_t>(trace.gpu.launch[i]);
+    const int64_t call_ns = trace.launches.duration_ns[launch], row_ns = trace.gpu.duration_ns[i];
+    const int64_t delay_ns = std::max<int64_t>(0, trace.gpu.start[i] - (trace.launches.start[launch] + call_ns));
+    ++totals.rows;
+    totals.host_ns += call_ns;
+    totals.gpu_ns += row_ns;
+    totals.delay_ns += delay_ns;
+    totals.longest_delay_ns = std::max(totals.longest_delay_ns, delay_ns);
+    if (call_ns <= kSlowCallNs && row_ns < call_ns) ++totals.short_rows;
+    if (call_ns > kSlowCallNs) ++totals.slow_calls;
+    if (delay_ns > kLateStartNs) ++totals.late_starts;
+  }
+  return totals;
+}
+
+std::vector<KernelTotals> kernel_totals(const GpuEvents& gpu, const StringTable& strings) {
+  struct Sums {
+    KernelTotals totals;
+    double mean = 0, squares = 0;  // Welford
+  };
+  std::unordered_map<StringId, Sums> by_name;
+  for (size_t i = 0; i < gpu.size(); ++i) {
+    Sums& sums = by_name[gpu.name[i]];
+    KernelTotals& t = sums.totals;
+    const int64_t ns = gpu.duration_ns[i];
+    if (t.count == 0) {
+      t = {std::string(strings.view(gpu.name[i])), gpu.work[i], 0, 0, ns, ns, 0};
+    }
+    ++t.count;
+    t.total_ns += ns;
+    t.shortest_ns = std::min(t.shortest_ns, ns);
+    t.longest_ns = std::max(t.longest_ns, ns);
+    const double off = static_cast<double>(ns) - sums.mean;
+    sums.mean += off / static_cast<double>(t.count);
+    sums.squares += off * (static_cast<double>(ns) - sums.mean);
+  }
+  std::vector<KernelTotals> kernels;
+  for (auto& [name, sums] : by_name) {
+    if (sums.totals.count > 1) {
+      sums.totals.deviation_ns = std::sqrt(sums.squares / static_cast<double>(sums.totals.count - 1));
+    }
+    kernels.push_back(std::move(sums.totals));
+  }
+  std::sort(kernels.begin(), kernels.end(), [](const KernelTotals& a, const KernelTotals& b) {
+    return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.name < b.name;
+  });
+  return kernels;
+}
+
+}  // namespace skewscope::summarize

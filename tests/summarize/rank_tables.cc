@@ -1,0 +1,183 @@
+// Tables of one GPU: small cases worked out by hand, and the reference numbers of real traces (made by an independent
+// program from the decimal digits; tolerance 0 ns).
+#include <catch2/catch.hpp>
+
+#include "../job_builder.h"
+#include "../real_trace_folder.h"
+#include "skewscope/ingest.h"
+#include "skewscope/summarize.h"
+
+using namespace skewscope;
+using skewscope::test::traces;
+
+namespace {
+
+RankTables tables_of(const std::string& file) {
+  StageTimer timer;
+  const Result<IngestedJob> ingested = ingest_job({file}, {}, timer);
+  REQUIRE(ingested.ok());
+  const JobTrace& job = ingested.value().job;
+  RankTables tables = tabulate_trace(job.traces.at(0), job.strings);
+  CHECK(check_invariants(tables).empty());
+  return tables;
+}
+
+// The first file of a set whose name begins so.
+std::string file_of(const std::string& set, const std::string& begin) {
+  const std::string folder = traces(set);
+  if (folder.empty()) return "";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename().string().rfind(begin, 0) == 0) return entry.path().string();
+  }
+  FAIL("no " << begin << " in " << folder);
+  return "";
+}
+
+struct Launches {
+  const char *set, *begin;
+  int64_t rows, host_ns, gpu_ns, delay_ns, short_rows, slow_calls, late_starts;
+};
+
+constexpr Launches kLaunches[] = {
+    {"single/hta", "a100_rank0of2", 3774, 35864776, 165185838, 103192251, 2076, 1, 267},
+    {"single/hta", "v100_rank0of1", 6095, 266051433, 472454441, 418637223421, 2682, 936, 5932},
+    {"sampled_2of128", "sampled_rank-0", 1204, 11050000, 607844000, 20539698000, 280, 2, 937},
+    {"sampled_2of128", "sampled_rank-1", 1154, 9602000, 667530000, 20270258000, 278, 0, 880},
+    {"single/hta", "a100_rank0of16", 6875, 928542000, 390237000, 833447965000, 2135, 386, 6686},
+    {"single/hta", "mi250_minitoy", 16, 6734333, 149042, 92319, 8, 2, 0},
+    {"single/tracelens", "mi300_rank0of8", 2685, 9166478, 68395667, 74854668629, 509, 0, 2685},
+    {"single/tracelens", "b200_rank0of8", 929, 8852666, 11665760, 10035012, 657, 4, 37},
+    {"single/tracelens", "h100_qwen", 1198, 4768763, 31905473, 1625301790, 279, 0, 1107},
+    {"single/tracelens", "mi300_qwen", 1054, 5107568, 29743938, 1921390303, 56, 0, 961},
+};
+
+struct Idle {
+  const char *set, *begin;
+  int32_t stream;
+  int64_t host_wait_ns, kernel_wait_ns, other_ns;
+};
+
+constexpr Idle kIdle[] = {
+    {"single/hta", "a100_rank0of2", 7, 540091317, 2150343, 0},
+    {"single/hta", "a100_rank0of2", 40, 583924256, 0, 0},
+    {"single/hta", "v100_rank0of1", 7, 1347125, 6227613, 0},
+    {"single/hta", "mi250_minitoy", 0, 8762845, 0, 0},
+    {"sampled_2of128", "sampled_rank-0", 7, 397917000, 3765000, 598335000},
+    {"sampled_2of128", "sampled_rank-0", 23, 1214793000, 160000, 34000},
+    {"sampled_2of128", "sampled_rank-0", 25, 560120000, 35000, 100413000},
+    {"sampled_2of128", "sampled_rank-0", 84, 794901000, 6000, 3142000},
+    {"sampled_2of128", "sampled_rank-0", 203, 558073000, 0, 0},
+    {"sampled_2of128", "sampled_rank-1", 7, 407794000, 3475000, 524657000},
+    {"sampled_2of128", "sampled_rank-1", 84, 715850000, 0, 62586000},
+    {"single/tracelens", "mi300_rank0of8", 0, 0, 3139333, 54714826},
+    {"single/tracelens", "mi300_rank0of8", 4, 0, 150982, 12368418},
+    {"single/tracelens", "b200_rank0of8", 7, 72470093, 420603, 0},
+    {"single/tracelens", "h100_qwen", 7, 1500603, 2504929, 0},
+};
+
+struct Step {
+  const char *set, *begin;
+  int64_t step, host_ns, gpu_rows, communication_ns;
+};
+
+constexpr Step kSteps[] = {
+    {"single/hta", "a100_rank0of2", 4, 222442191, 1258, 11989021},
+    {"single/hta", "a100_rank0of2", 5, 219726905, 1258, 12300029},
+    {"single/hta", "a100_rank0of2", 6, 224936243, 1258, 22587443},
+    {"single/hta", "v100_rank0of1", 105, 95699037, 1219, 0},
+    {"single/hta", "a100_rank0of16", 552, 216119000, 1375, 30858000},
+    {"sampled_2of128", "sampled_rank-0", 552, 622928000, 602, 200872000},
+    {"single/hta", "mi250_minitoy", 2, 49073, 0, 0},
+    {"single/tracelens", "h100_qwen", 6, 47151395, 1198, 0},
+    {"single/tracelens", "mi300_rank0of8", 16, 15950958, 895, 15909382},
+    {"dlrm_8rank", "worker4", 10, 17979000, 273, 6587000},
+};
+
+}  // namespace
+
+TEST_CASE("launch statistics of ten real traces equal an independent program's to the nanosecond") {
+  for (const Launches& expected : kLaunches) {
+    const std::string file = file_of(expected.set, expected.begin);
+    if (file.empty()) return;
+    INFO(expected.begin);
+    const LaunchTotals found = tables_of(file).launches;
+    CHECK(found.rows == expected.rows);
+    CHECK(found.host_ns == expected.host_ns);
+    CHECK(found.gpu_ns == expected.gpu_ns);
+    CHECK(found.delay_ns == expected.delay_ns);
+    CHECK(found.short_rows == expected.short_rows);
+    CHECK(found.slow_calls == expected.slow_calls);
+    CHECK(found.late_starts == expected.late_starts);
+  }
+}
+
+TEST_CASE("idle time of real streams by cause equals an independent program's to the nanosecond") {
+  for (const Idle& expected : kIdle) {
+    const std::string file = file_of(expected.set, expected.begin);
+    if (file.empty()) return;
+    INFO(expected.begin << " stream " << expected.stream);
+    bool there = false;
+    for (const StreamIdle& stream : tables_of(file).streams) {
+      if (stream.stream != expected.stream) continue;
+      there = true;
+      CHECK(stream.host_wait_ns == expected.host_wait_ns);
+      CHECK(stream.kernel_wait_ns == expected.kernel_wait_ns);
+      CHECK(stream.other_ns == expected.other_ns);
+    }
+    CHECK(there);
+  }
+}
+
+TEST_CASE("steps of real traces have the rows and the communication that an independent program finds") {
+  for (const Step& expected : kSteps) {
+    const std::string file = file_of(expected.set, expected.begin);
+    if (file.empty()) return;
+    INFO(expected.begin << " step " << expected.step);
+    bool there = false;
+    for (const TimelineRow& step : tables_of(file).steps) {
+      if (step.step != expected.step) continue;
+      there = true;
+      CHECK(step.host_ns == expected.host_ns);
+      CHECK(step.gpu_rows == expected.gpu_rows);
+      CHECK(step.timeline.communication_ns == expected.communication_ns);
+    }
+    CHECK(there);
+  }
+}
+
+TEST_CASE("queue depth of a real trace is what HTA finds, on every stream") {
+  const std::string file = file_of("single/hta", "a100_rank0of2");
+  if (file.empty()) return;
+  const RankTables tables = tables_of(file);
+  REQUIRE(tables.queues.size() == 2);
+  CHECK(tables.queues[0].changes == 7506);
+  CHECK(tables.queues[0].deepest == 10);
+  CHECK(static_cast<double>(tables.queues[0].depth_sum) / 7506 == Approx(0.816813).epsilon(0.01));
+  CHECK(tables.queues[1].changes == 42);
+  CHECK(tables.queues[1].deepest == 1);
+  CHECK(tables.queues[1].depth_sum * 2 == 42);
+}
+
+TEST_CASE("rows of one name are counted exactly, with the deviation of a sample") {
+  JobBuilder b(1);
+  b.gpu_row(0, GpuWork::compute, 0, 10);
+  b.gpu_row(0, GpuWork::compute, 20, 34);
+  b.gpu_row(0, GpuWork::compute, 40, 58);
+  const RankTables tables = tabulate_trace(b.job.traces[0], b.job.strings);
+  REQUIRE(tables.kernels.size() == 1);
+  CHECK(tables.kernels[0].count == 3);
+  CHECK(tables.kernels[0].total_ns == 42'000);
+  CHECK(tables.kernels[0].shortest_ns == 10'000);
+  CHECK(tables.kernels[0].longest_ns == 18'000);
+  CHECK(tables.kernels[0].mean_ns() == Approx(14'000));
+  CHECK(tables.kernels[0].deviation_ns == Approx(4'000));
+}
+
+TEST_CASE("a CPU-only trace has empty tables") {
+  JobBuilder b(1);
+  const RankTables tables = tabulate_trace(b.job.traces[0], b.job.strings);
+  CHECK(check_invariants(tables).empty());
+  CHECK(tables.kernels.empty());
+  CHECK(tables.streams.empty());
+  CHECK(tables.launches.rows == 0);
+}
