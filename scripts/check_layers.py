@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "report": ROOMS,
     "simulate": ROOMS | {"digest"},
     "correlate": ROOMS | {"ingest", "matching", "align", "attribute", "blame", "summarize", "report"},
-    "cli": ROOMS | {"correlate", "ingest", "align", "report", "simulate"},
+    "cli": ROOMS | {"correlate", "ingest", "align", "summarize", "report", "simulate"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.

@@ -10,6 +10,7 @@
 #include "skewscope/model/decomposition.h"
 #include "skewscope/model/job_report.h"
 #include "skewscope/model/rank_summary.h"
+#include "skewscope/model/rank_tables.h"
 
 namespace skewscope {
 
@@ -47,6 +48,19 @@ std::string partial_directory(const std::string& directory);
 // output, when the directory exists without `force` or cannot be written; nothing half-written stays behind.
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options);
 
+// What `skewscope rank` says of one trace.
+struct RankReport {
+  std::string file, host, device_name;
+  int32_t rank = -1, world_size = 0;
+  std::string rank_source;
+  RankTables tables;
+  Findings findings;
+};
+
+// At most 80 columns; tables show their largest rows.
+std::string rank_text(const RankReport& report);
+// Schema skewscope.rank/1, configs/rank.schema.json.
+std::string rank_json(const RankReport& report, const std::string& tool_version);
 // --fail-on EXPR: METRIC OP NUMBER[%], e.g. "wait_share>20%", "unmatched>0". Error usage for an unknown metric or form.
 // A metric that is not determined for this job fulfils no condition.
 Result<bool> condition_holds(const JobReport& report, const std::string& expression);

@@ -12,7 +12,6 @@ RankSummary summarize_trace(const RankTrace& trace);
 // Row = TraceIndex; parallel over traces.
 std::vector<RankSummary> summarize_job(const JobTrace& job);
 
-
 // `strings`: of the names of the GPU rows.
 RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings);
 

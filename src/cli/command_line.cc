@@ -37,6 +37,8 @@ CommandLine::CommandLine() {
   add_config(app_);
   add("report", "Where the time of a job's collectives went, and who was late", report_, add_report_options,
       [this](const std::string& typed) { return run_report(report_, typed); });
+  add("rank", "One GPU's trace: where its time went, what it launched and ran", rank_, add_rank_options,
+      [this](const std::string&) { return run_rank(rank_); });
   add("inspect", "What the files are: format, rank, steps, problems", inspect_, add_inspect_options,
       [this](const std::string&) { return run_inspect(inspect_); });
   add("digest", "Small extracts of traces, made next to them, to report from", digest_, add_digest_options,

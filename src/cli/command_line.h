@@ -8,6 +8,7 @@
 
 #include "digest_command.h"
 #include "inspect_command.h"
+#include "rank_command.h"
 #include "report_command.h"
 #include "simulate_command.h"
 
@@ -32,6 +33,7 @@ class CommandLine {
   CLI::App app_{"Reads the profiler traces of all ranks of a GPU job and tells waiting from transfer."};
   ReportOptions report_;
   InspectOptions inspect_;
+  RankOptions rank_;
   DigestOptions digest_;
   SimulateCommandOptions simulate_;
   std::vector<Command> commands_;

@@ -14,20 +14,18 @@ int64_t rows_of(const std::vector<Row>& table, int64_t Row::*count) {
 }  // namespace
 
 std::string check_invariants(const RankTables& tables) {
-  const int64_t rows = tables.whole.gpu_rows;
-  if (std::string wrong = check_invariants(tables.whole.timeline); !wrong.empty()) return wrong;
-  for (const auto* timelines : {&tables.devices, &tables.steps}) {
-    for (const TimelineRow& row : *timelines) {
-      if (std::string wrong = check_invariants(row.timeline); !wrong.empty()) return wrong;
-    }
+  int64_t rows = 0, on_devices = 0, in_steps = 0, orphans = 0;
+  for (const TimelineRow& row : tables.timeline) {
+    if (std::string wrong = check_invariants(row.timeline); !wrong.empty()) return wrong;
+    const bool whole = row.device < 0 && row.step < 0;
+    (whole ? rows : row.device >= 0 ? on_devices : in_steps) += row.gpu_rows;
+    if (whole) orphans = row.timeline.orphan_rows;
   }
-  if (!tables.devices.empty() && rows_of(tables.devices, &TimelineRow::gpu_rows) != rows) {
-    return "rows of the devices do not sum to those of the trace";
-  }
-  if (rows_of(tables.steps, &TimelineRow::gpu_rows) > rows) return "more rows in the steps than in the trace";
+  if (on_devices > 0 && on_devices != rows) return "rows of the devices do not sum to those of the trace";
+  if (in_steps > rows) return "more rows in the steps than in the trace";
   if (rows_of(tables.streams, &StreamIdle::gpu_rows) != rows) return "rows of the streams do not sum to the trace's";
   if (rows_of(tables.kernels, &KernelTotals::count) != rows) return "rows by name do not sum to those of the trace";
-  if (tables.launches.rows + tables.whole.timeline.orphan_rows != rows) return "launched rows and orphans are not all";
+  if (tables.launches.rows + orphans != rows) return "launched rows and orphans are not all";
   return "";
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "skewscope/model/job_report.h"
+#include "skewscope/model/rank_tables.h"
 
 namespace skewscope::report {
 
@@ -32,5 +33,7 @@ struct Table {
 
 // All tables of the report directory; they refer to `report`, which must outlive them.
 std::vector<Table> tables_of(const JobReport& report);
+// The tables of one trace, as `skewscope rank` writes them.
+std::vector<Table> tables_of(const RankTables& tables);
 
 }  // namespace skewscope::report

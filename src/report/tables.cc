@@ -1,74 +1,10 @@
-// The tables, column by column. A column is a member of its row, or a figure of one of its statistics.
+// The tables of a job's report, column by column.
 #include <cmath>
 
-#include "table.h"
+#include "columns.h"
 
 namespace skewscope::report {
 namespace {
-
-Cell to_cell(bool value) { return value; }
-Cell to_cell(int32_t value) { return int64_t{value}; }
-Cell to_cell(int64_t value) { return value; }
-Cell to_cell(double value) { return value; }
-Cell to_cell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
-Cell to_cell(Rank rank) { return rank.known() ? Cell(int64_t{rank.value}) : Cell(); }
-Cell to_cell(Severity severity) { return std::string(to_string(severity)); }
-Cell to_cell(const std::vector<int32_t>& ranks) {
-  std::string text;
-  for (const int32_t rank : ranks) {
-    if (!text.empty()) text += ' ';
-    text += std::to_string(rank);
-  }
-  return text;
-}
-
-template <class Field>
-constexpr ColumnType type_of() {
-  if (std::is_same_v<Field, bool>) return ColumnType::boolean;
-  if (std::is_same_v<Field, double>) return ColumnType::real;
-  if (std::is_same_v<Field, int32_t> || std::is_same_v<Field, int64_t> || std::is_same_v<Field, Rank>) {
-    return ColumnType::integer;
-  }
-  return ColumnType::text;
-}
-
-template <class Row>
-struct ColumnOf {
-  std::string name;
-  ColumnType type;
-  Cell (*cell)(const Row& row);
-};
-
-template <auto Member, class Row>
-Cell member_cell(const Row& row) {
-  return to_cell(row.*Member);
-}
-
-// As above; -1 says "not known".
-template <auto Member, class Row>
-Cell known_cell(const Row& row) {
-  return row.*Member < 0 ? Cell() : to_cell(row.*Member);
-}
-
-template <auto Member, class Row, class Field>
-ColumnOf<Row> column_of(const char* name, Field Row::*) {
-  return {name, type_of<Field>(), &member_cell<Member, Row>};
-}
-
-template <auto Member, class Row, class Field>
-ColumnOf<Row> known_column_of(const char* name, Field Row::*) {
-  return {name, type_of<Field>(), &known_cell<Member, Row>};
-}
-
-template <auto Member>
-auto column(const char* name) {
-  return column_of<Member>(name, Member);
-}
-
-template <auto Member>
-auto known_column(const char* name) {
-  return known_column_of<Member>(name, Member);
-}
 
 template <auto Set, auto Figure, bool kWhole>
 Cell figure_cell(const JobReport::CollectiveRow& row) {
@@ -89,19 +25,6 @@ void add_figures(std::vector<ColumnOf<JobReport::CollectiveRow>>& columns, const
   columns.push_back({name + "_p99" + unit, type, &figure_cell<Set, &Statistics::p99, kWhole>});
   columns.push_back({name + "_min" + unit, type, &figure_cell<Set, &Statistics::min, kWhole>});
   columns.push_back({name + "_max" + unit, type, &figure_cell<Set, &Statistics::max, kWhole>});
-}
-
-template <class Row>
-Table make_table(const char* name, const std::vector<Row>& rows, std::vector<ColumnOf<Row>> columns) {
-  Table table;
-  table.name = name;
-  table.rows = rows.size();
-  for (const ColumnOf<Row>& column : columns) table.columns.push_back({column.name, column.type});
-  table.fill = [&rows, columns = std::move(columns)](size_t row, std::vector<Cell>& cells) {
-    cells.resize(columns.size());
-    for (size_t c = 0; c < columns.size(); ++c) cells[c] = columns[c].cell(rows[row]);
-  };
-  return table;
 }
 
 Table ranks_table(const JobReport& report) {

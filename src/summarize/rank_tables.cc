@@ -80,17 +80,15 @@ QueueDepth queue_of(const RankTrace& trace, const Rows& rows) {
 
 }  // namespace
 
-std::vector<TimelineRow> by_device(const GpuEvents& gpu) {
-  std::vector<TimelineRow> devices;
+void add_devices(const GpuEvents& gpu, std::vector<TimelineRow>& timeline) {
   const auto rows = deal_out<int32_t>(gpu.size(), [&](size_t i) { return gpu.device[i]; });
-  if (rows.size() < 2) return devices;
+  if (rows.size() < 2) return;
   for (const auto& [device, own] : rows) {
-    devices.push_back({device, -1, 0, static_cast<int64_t>(own.size()), timeline_of(gpu, own)});
+    timeline.push_back({device, -1, 0, static_cast<int64_t>(own.size()), timeline_of(gpu, own)});
   }
-  return devices;
 }
 
-std::vector<TimelineRow> by_step(const RankTrace& trace) {
+void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
   // Steps are sorted by start and do not overlap: the last that began before a launch holds it, or none does.
   std::vector<Rows> rows(trace.steps.size());
   for (size_t i = 0; i < trace.gpu.size(); ++i) {
@@ -103,13 +101,11 @@ std::vector<TimelineRow> by_step(const RankTrace& trace) {
     if (launched < trace.steps[step].start + trace.steps[step].duration_ns)
       rows[step].push_back(static_cast<int32_t>(i));
   }
-  std::vector<TimelineRow> steps;
   for (size_t s = 0; s < rows.size(); ++s) {
     const StepRange& step = trace.steps[s];
-    steps.push_back(
+    timeline.push_back(
         {-1, step.number, step.duration_ns, static_cast<int64_t>(rows[s].size()), timeline_of(trace.gpu, rows[s])});
   }
-  return steps;
 }
 
 void add_streams(const RankTrace& trace, RankTables& tables) {

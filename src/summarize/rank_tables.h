@@ -8,9 +8,9 @@
 
 namespace skewscope::summarize {
 
-// Empty where all rows ran on one device.
-std::vector<TimelineRow> by_device(const GpuEvents& gpu);
-std::vector<TimelineRow> by_step(const RankTrace& trace);
+// Nothing where all rows ran on one device.
+void add_devices(const GpuEvents& gpu, std::vector<TimelineRow>& timeline);
+void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline);
 // Idle time and queue depth per stream.
 void add_streams(const RankTrace& trace, RankTables& tables);
 LaunchTotals launch_totals(const RankTrace& trace);

@@ -17,9 +17,9 @@ std::vector<RankSummary> summarize_job(const JobTrace& job) {
 
 RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings) {
   RankTables tables;
-  tables.whole = {-1, -1, 0, static_cast<int64_t>(trace.gpu.size()), summarize::timeline_of(trace.gpu)};
-  tables.devices = summarize::by_device(trace.gpu);
-  tables.steps = summarize::by_step(trace);
+  tables.timeline = {{-1, -1, 0, static_cast<int64_t>(trace.gpu.size()), summarize::timeline_of(trace.gpu)}};
+  summarize::add_devices(trace.gpu, tables.timeline);
+  summarize::add_steps(trace, tables.timeline);
   summarize::add_streams(trace, tables);
   tables.launches = summarize::launch_totals(trace);
   tables.kernels = summarize::kernel_totals(trace.gpu, strings);

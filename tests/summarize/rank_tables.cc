@@ -134,7 +134,7 @@ TEST_CASE("steps of real traces have the rows and the communication that an inde
     if (file.empty()) return;
     INFO(expected.begin << " step " << expected.step);
     bool there = false;
-    for (const TimelineRow& step : tables_of(file).steps) {
+    for (const TimelineRow& step : tables_of(file).timeline) {
       if (step.step != expected.step) continue;
       there = true;
       CHECK(step.host_ns == expected.host_ns);

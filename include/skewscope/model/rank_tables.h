@@ -63,11 +63,9 @@ struct KernelTotals {
 };
 
 struct RankTables {
-  TimelineRow whole;
-  std::vector<TimelineRow> devices;  // sorted by device; where there are several
-  std::vector<TimelineRow> steps;    // in the order of the trace
-  std::vector<StreamIdle> streams;   // sorted by (device, stream)
-  std::vector<QueueDepth> queues;    // the same
+  std::vector<TimelineRow> timeline;  // the trace; its devices where there are several; its steps
+  std::vector<StreamIdle> streams;    // sorted by (device, stream)
+  std::vector<QueueDepth> queues;     // the same
   LaunchTotals launches;
   std::vector<KernelTotals> kernels;  // longest total first, then by name
 };

@@ -1,0 +1,18 @@
+// skewscope rank: one trace, the single-GPU summary.
+#pragma once
+
+#include "common_options.h"
+#include "exit_code.h"
+
+namespace skewscope::cli {
+
+struct RankOptions {
+  InputOptions input;
+  bool json = false;
+  CommonOptions common;
+};
+
+void add_rank_options(CLI::App& command, RankOptions& options);
+ExitCode run_rank(const RankOptions& options);
+
+}  // namespace skewscope::cli

@@ -1,0 +1,144 @@
+// One trace on a terminal: what it is, where the GPU's time went, by step, by stream, what was launched, what ran.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "human_units.h"
+#include "skewscope/base/printable.h"
+#include "skewscope/report.h"
+
+namespace skewscope {
+namespace report {
+namespace {
+
+constexpr size_t kColumns = 80, kLabel = 10, kMostSteps = 8, kMostStreams = 6, kMostKernels = 10;
+
+std::string line(std::string_view label, const std::string& text) {
+  return pad(label, kLabel) + fit(text, kColumns - kLabel) + "\n";
+}
+
+// A share of the window.
+std::string share(int64_t part_ns, int64_t whole_ns) {
+  return whole_ns == 0 ? "-" : human_percent(static_cast<double>(part_ns) / static_cast<double>(whole_ns));
+}
+
+std::string and_more(size_t rows, size_t shown, const char* what) {
+  return rows <= shown ? "" : fmt::format("  and {} more {}; --json has all\n", rows - shown, what);
+}
+
+std::string head(const RankReport& report) {
+  std::string text = fmt::format("rank {}", report.rank);
+  if (report.world_size > 0) text += fmt::format(" of {}", report.world_size);
+  if (!report.rank_source.empty()) text += " (" + report.rank_source + ")";
+  if (!report.host.empty()) text += ", " + report.host;
+  if (!report.device_name.empty()) text += ", " + report.device_name;
+  return line("Trace", fit_tail(report.file, kColumns - kLabel)) + line("", text);
+}
+
+std::string timeline_text(const TimelineRow& whole) {
+  const RankSummary& t = whole.timeline;
+  std::string text =
+      line("GPU time",
+           fmt::format("{}: computing {}, exposed communication {}, copies {}, idle {}", human_duration(t.total_ns),
+                       share(t.compute_ns, t.total_ns), share(t.exposed_communication_ns, t.total_ns),
+                       share(t.exposed_memcpy_ns, t.total_ns), share(t.idle_ns, t.total_ns)));
+  std::string rows = fmt::format("{} GPU rows", whole.gpu_rows);
+  if (t.communication_ns > 0) {
+    rows += fmt::format("; communication {}, of it {} behind computation", human_duration(t.communication_ns),
+                        share(t.communication_ns - t.exposed_communication_ns, t.communication_ns));
+  }
+  text += line("", rows);
+  if (t.orphan_rows > 0) {
+    text += line("", fmt::format("{} rows ({}) launched before recording began; counted", t.orphan_rows,
+                                 human_duration(t.orphan_ns)));
+  }
+  return text;
+}
+
+// Parts of a device or step, one line each.
+std::string parts_table(const char* title, const std::vector<const TimelineRow*>& rows, bool steps) {
+  if (rows.empty()) return "";
+  std::string text =
+      fmt::format("\n{:<10}{:>10}{:>8}{:>11}{:>11}{:>10}{:>10}{:>10}\n", title, steps ? "host" : "window", "rows",
+                  "computing", "communic.", "exposed", "copies", "idle");
+  for (size_t i = 0; i < std::min(rows.size(), kMostSteps); ++i) {
+    const RankSummary& t = rows[i]->timeline;
+    text +=
+        fmt::format("  {:<8}{:>10}{:>8}{:>11}{:>11}{:>10}{:>10}{:>10}\n", steps ? rows[i]->step : rows[i]->device,
+                    human_duration(steps ? rows[i]->host_ns : t.total_ns), rows[i]->gpu_rows,
+                    human_duration(t.compute_ns), human_duration(t.communication_ns),
+                    human_duration(t.exposed_communication_ns), human_duration(t.memcpy_ns), human_duration(t.idle_ns));
+  }
+  return text + and_more(rows.size(), kMostSteps, steps ? "steps" : "devices");
+}
+
+std::string streams_table(const RankTables& tables) {
+  if (tables.streams.empty()) return "";
+  std::vector<size_t> order(tables.streams.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return tables.streams[a].busy_ns > tables.streams[b].busy_ns; });
+  std::string text = fmt::format("\n{:<12}{:>8}{:>11}{:>13}{:>13}{:>12}{:>9}\n", "Stream", "rows", "busy", "wait: host",
+                                 "wait: kernel", "wait: other", "deepest");
+  for (size_t k = 0; k < std::min(order.size(), kMostStreams); ++k) {
+    const StreamIdle& s = tables.streams[order[k]];
+    text += fmt::format("  {:<10}{:>8}{:>11}{:>13}{:>13}{:>12}{:>9}\n", fmt::format("{}.{}", s.device, s.stream),
+                        s.gpu_rows, human_duration(s.busy_ns), human_duration(s.host_wait_ns),
+                        human_duration(s.kernel_wait_ns), human_duration(s.other_ns), tables.queues[order[k]].deepest);
+  }
+  return text + and_more(order.size(), kMostStreams, "streams");
+}
+
+std::string launches_text(const LaunchTotals& l) {
+  if (l.rows == 0) return "";
+  const int64_t mean_delay_ns = l.delay_ns / l.rows, mean_call_ns = l.host_ns / l.rows;
+  return "\n" +
+         line("Launches",
+              fmt::format("{}: call {} and delay {} on average, longest delay {}", l.rows, human_duration(mean_call_ns),
+                          human_duration(mean_delay_ns), human_duration(l.longest_delay_ns))) +
+         line("", fmt::format("{} rows are shorter than the call that launched them", l.short_rows)) +
+         line("", fmt::format("{} calls take over 50 us, {} rows start over 100 us late", l.slow_calls, l.late_starts));
+}
+
+// The return type says nothing.
+std::string_view without_void(std::string_view name) { return name.substr(name.rfind("void ", 0) == 0 ? 5 : 0); }
+
+std::string kernels_table(const RankTables& tables) {
+  if (tables.kernels.empty()) return "";
+  int64_t all_ns = 0;
+  for (const KernelTotals& k : tables.kernels) all_ns += k.total_ns;
+  std::string text = fmt::format("\n{:<34}{:>7}{:>10}{:>7}{:>11}{:>11}\n", "Most time in", "count", "total", "share",
+                                 "mean", "longest");
+  for (size_t i = 0; i < std::min(tables.kernels.size(), kMostKernels); ++i) {
+    const KernelTotals& k = tables.kernels[i];
+    text += fmt::format("  {}{:>7}{:>10}{:>7}{:>11}{:>11}\n", pad(without_void(k.name), 32), k.count,
+                        human_duration(k.total_ns), share(k.total_ns, all_ns),
+                        human_duration(static_cast<int64_t>(k.mean_ns())), human_duration(k.longest_ns));
+  }
+  return text + and_more(tables.kernels.size(), kMostKernels, "names");
+}
+
+std::string findings_text(const Findings& findings) {
+  std::string text;
+  for (const Finding& f : findings) {
+    if (f.severity != Severity::info) text += line(text.empty() ? "Warnings" : "", f.message);
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
+}  // namespace
+}  // namespace report
+
+std::string rank_text(const RankReport& report) {
+  std::vector<const TimelineRow*> devices, steps;
+  for (const TimelineRow& row : report.tables.timeline) {
+    if (row.device >= 0) devices.push_back(&row);
+    if (row.step >= 0) steps.push_back(&row);
+  }
+  return report::head(report) + report::timeline_text(report.tables.timeline.front()) +
+         report::parts_table("Device", devices, false) + report::parts_table("Step", steps, true) +
+         report::streams_table(report.tables) + report::launches_text(report.tables.launches) +
+         report::kernels_table(report.tables) + report::findings_text(report.findings);
+}
+
+}  // namespace skewscope
