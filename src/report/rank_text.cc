@@ -38,16 +38,14 @@ std::string head(const RankReport& report) {
 std::string timeline_text(const TimelineRow& whole) {
   const RankSummary& t = whole.timeline;
   std::string text =
-      line("GPU time",
-           fmt::format("{}: computing {}, exposed communication {}, copies {}, idle {}", human_duration(t.total_ns),
-                       share(t.compute_ns, t.total_ns), share(t.exposed_communication_ns, t.total_ns),
-                       share(t.exposed_memcpy_ns, t.total_ns), share(t.idle_ns, t.total_ns)));
-  std::string rows = fmt::format("{} GPU rows", whole.gpu_rows);
+      line("GPU time", fmt::format("{}: computing {}, exposed communication {}", human_duration(t.total_ns),
+                                   share(t.compute_ns, t.total_ns), share(t.exposed_communication_ns, t.total_ns)));
+  text += line("", fmt::format("exposed copies {}, idle {}; {} GPU rows", share(t.exposed_memcpy_ns, t.total_ns),
+                               share(t.idle_ns, t.total_ns), whole.gpu_rows));
   if (t.communication_ns > 0) {
-    rows += fmt::format("; communication {}, of it {} behind computation", human_duration(t.communication_ns),
-                        share(t.communication_ns - t.exposed_communication_ns, t.communication_ns));
+    text += line("", fmt::format("communication {}, of it {} behind computation", human_duration(t.communication_ns),
+                                 share(t.communication_ns - t.exposed_communication_ns, t.communication_ns)));
   }
-  text += line("", rows);
   if (t.orphan_rows > 0) {
     text += line("", fmt::format("{} rows ({}) launched before recording began; counted", t.orphan_rows,
                                  human_duration(t.orphan_ns)));
