@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,8 +22,17 @@ bool is_digest(std::string_view head);
 // communicators, steps_before_filter, and the facts that its name tells. Equal rooms give equal bytes.
 std::string to_digest(const TraceFile& file);
 
-// Memory that the columns of a digest will take, as its head claims; 0: not a digest. from_digest takes no more.
-int64_t decoded_bytes(std::string_view digest);
+// A digest begins with a head of kDigestHeadBytes and a table, as long as digest_table_bytes() of the head says (0: no
+// digest); both together tell what the rest will take.
+constexpr size_t kDigestHeadBytes = 24;
+size_t digest_table_bytes(std::string_view head);
+
+// Bytes: of the whole file, of its blocks inflated, of the columns decoded. from_digest takes no more. nullopt: not a
+// digest of this version, or it claims more than a file of its size may.
+struct DigestSizes {
+  uint64_t file = 0, inflated = 0, decoded = 0;
+};
+std::optional<DigestSizes> digest_sizes(std::string_view head_and_table);
 
 // Safe on any bytes: what it returns satisfies the invariants of the room. Error no_input, with a message without the
 // file's name: not a digest, another version, damaged.

@@ -17,7 +17,7 @@ namespace skewscope {
 struct CacheOptions {
   std::string directory;  // empty: no cache
   int64_t limit_bytes = 0;
-  std::string writer;  // names the program: it finds only what it wrote itself. Letters, digits, '.', '_'
+  std::string writer;  // names the build of the program: it finds only what it wrote itself; letters and digits
 };
 
 struct IngestOptions {
@@ -62,10 +62,11 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
 struct DigestsMade {
   int64_t files = 0, traces = 0;              // digests written; those of them that reports use
   int64_t trace_bytes = 0, digest_bytes = 0;  // on disk
+  std::vector<std::string> unreadable;        // files that have no digest
 };
 
 // Writes a digest of each file into `directory`, which may exist, at the file's place below the folder they share.
-// Errors: output (a digest exists and `force` is not given, or cannot be written), resource_limit.
+// Errors: output (a digest exists and `force` is not given, two would be one, or cannot be written), resource_limit.
 Result<DigestsMade> make_digests(const std::vector<std::string>& files, const std::string& directory, bool force,
                                  const IngestOptions& options);
 

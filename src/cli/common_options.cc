@@ -1,12 +1,12 @@
 #include "common_options.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <cstdlib>
 
 #include "choice.h"
 #include "option_values.h"
+#include "program_identity.h"
 
 namespace skewscope::cli {
 namespace {
@@ -35,17 +35,10 @@ void add_parsed(CLI::App& command, const std::string& flag, const std::string& t
       ->type_name(type);
 }
 
-// The program, by what it is called and how its file looks: another build reads traces differently.
-std::string name_of_this_program() {
-  struct stat self {};
-  if (stat("/proc/self/exe", &self) != 0) return "";
-  return fmt::format("{}-{:x}-{:x}-{:x}", SKEWSCOPE_VERSION, self.st_size, self.st_mtim.tv_sec, self.st_mtim.tv_nsec);
-}
-
 CacheOptions default_cache() {
   const char* folder = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  CacheOptions cache{"", kCacheBytes, name_of_this_program()};
+  CacheOptions cache{"", kCacheBytes, build_id()};
   if (cache.writer.empty()) return cache;
   if (folder != nullptr && *folder == '/') {
     cache.directory = fmt::format("{}/skewscope", folder);

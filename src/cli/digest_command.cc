@@ -1,21 +1,21 @@
 #include "digest_command.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <nlohmann/json.hpp>
 
+#include "skewscope/base/printable.h"
 #include "skewscope/ingest.h"
 
 namespace skewscope::cli {
 namespace {
 
-double megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
-
 std::string text_of(const DigestsMade& made, const std::string& directory) {
-  const double share =
-      made.trace_bytes > 0 ? 100.0 * static_cast<double>(made.digest_bytes) / static_cast<double>(made.trace_bytes) : 0;
-  std::string text = fmt::format("{} digests in {}: {:.3g} MB for {:.3g} MB of traces ({:.2g} %)\n", made.files,
-                                 directory, megabytes(made.digest_bytes), megabytes(made.trace_bytes), share);
+  const auto digests = static_cast<double>(made.digest_bytes), traces = static_cast<double>(made.trace_bytes);
+  std::string text =
+      fmt::format("{} digests in {}: {:.3g} MB for {:.3g} MB of traces ({:.2g} %)\n", made.files, printable(directory),
+                  digests / 1e6, traces / 1e6, traces > 0 ? 100 * digests / traces : 0);
   if (made.traces < made.files) {
     text += fmt::format("{} of them are of files that are no rank's trace; reports say so\n", made.files - made.traces);
   }
@@ -23,10 +23,12 @@ std::string text_of(const DigestsMade& made, const std::string& directory) {
 }
 
 std::string json_of(const DigestsMade& made, const std::string& directory) {
-  const nlohmann::ordered_json json = {
+  using Json = nlohmann::ordered_json;
+  const Json json = {
       {"schema", "skewscope.digest/1"}, {"directory", directory},          {"files", made.files},
-      {"traces", made.traces},          {"trace_bytes", made.trace_bytes}, {"digest_bytes", made.digest_bytes}};
-  return json.dump(2) + "\n";
+      {"traces", made.traces},          {"trace_bytes", made.trace_bytes}, {"digest_bytes", made.digest_bytes},
+      {"unreadable", made.unreadable}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
@@ -53,10 +55,15 @@ ExitCode run_digest(const DigestOptions& options) {
   if (!files.ok()) return fail(files.error());
   const auto made = make_digests(files.value(), options.directory, options.force, options.ingest);
   if (!made.ok()) return fail(made.error());
-  if (options.common.quiet && !options.json) return kDone;
-  const bool fine =
-      print(options.json ? json_of(made.value(), options.directory) : text_of(made.value(), options.directory));
-  return fine ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
+  for (const std::string& file : made.value().unreadable) {
+    spdlog::warn("{} cannot be read and has no digest", printable(file));
+  }
+  const std::string text =
+      options.json ? json_of(made.value(), options.directory) : text_of(made.value(), options.directory);
+  const bool shown = (options.common.quiet && !options.json) || print(text);
+  if (!shown) return fail({ErrorKind::output, "cannot write to standard output"});
+  if (made.value().traces > 0) return kDone;
+  return fail({ErrorKind::no_input, "none of the files is a rank's trace"});
 }
 
 }  // namespace skewscope::cli

@@ -42,6 +42,7 @@ Watch& watch() {
 
 void watch_for_interruption() {
   watch();
+  signal(SIGXFSZ, SIG_IGN);  // a file size limit is a failed write, not an end
   sigset_t signals;
   sigemptyset(&signals);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);

@@ -14,10 +14,12 @@ namespace {
 
 constexpr char kMagic[] = "\x89skew\r\n\x1a";  // as PNG's: shows at once what a transfer as text broke
 constexpr size_t kMagicBytes = sizeof kMagic - 1;
-constexpr size_t kHeadBytes = kMagicBytes + 4 + 4 + 8, kEntryBytes = 16;
+constexpr size_t kEntryBytes = 16;
+static_assert(kDigestHeadBytes == kMagicBytes + 4 + 4 + 8);
+constexpr uint32_t kMostBlocks = 1 << 16;
 constexpr int kPlanLevel = 9, kColumnLevel = 3;  // texts gain a seventh, byte planes nothing
-// A small file must not take large memory: real digests inflate 2- to 30-fold.
-constexpr uint64_t kMostInflation = 4096, kAlwaysAllowed = uint64_t{1} << 28;
+// A small file must not take large memory: digests of real traces grow 2- to 30-fold, of perfectly periodic ones more.
+constexpr uint64_t kMostGrowth = 1024, kAlwaysAllowed = uint64_t{1} << 26;
 
 struct Entry {
   uint64_t stored = 0, inflated = 0;
@@ -52,23 +54,14 @@ bool inflate(std::string_view stored, std::string& block) {
   return ZSTD_isError(got) == 0 && got == block.size();
 }
 
-// Empty when the table and the file do not agree.
+// `file`: from its head to the end of its table at least.
 std::vector<Entry> read_table(std::string_view file, const Head& head) {
-  const uint64_t table_bytes = uint64_t{head.blocks} * kEntryBytes;
-  if (file.size() - kHeadBytes < table_bytes) return {};
   std::vector<Entry> table;
-  uint64_t stored = kHeadBytes + table_bytes, inflated = 0;
   for (size_t i = 0; i < head.blocks; ++i) {
-    const size_t at = kHeadBytes + i * kEntryBytes;
+    const size_t at = kDigestHeadBytes + i * kEntryBytes;
     table.push_back({get<uint64_t>(file, at), get<uint64_t>(file, at + 8)});
-    if (table.back().stored > file.size() || table.back().inflated > kAlwaysAllowed + file.size() * kMostInflation) {
-      return {};
-    }
-    stored += table.back().stored;
-    inflated += table.back().inflated;
   }
-  const bool allowed = inflated <= kAlwaysAllowed + file.size() * kMostInflation;
-  return allowed && stored == file.size() ? table : std::vector<Entry>();
+  return table;
 }
 
 }  // namespace
@@ -92,7 +85,7 @@ std::string pack_blocks(const std::vector<std::string>& blocks, uint64_t decoded
 }
 
 bool read_head(std::string_view file, Head& head) {
-  if (file.size() < kHeadBytes || !is_digest(file)) return false;
+  if (file.size() < kDigestHeadBytes || !is_digest(file)) return false;
   head.version = get<uint32_t>(file, kMagicBytes);
   head.blocks = get<uint32_t>(file, kMagicBytes + 4);
   head.decoded_bytes = get<uint64_t>(file, kMagicBytes + 8);
@@ -106,12 +99,12 @@ Result<std::vector<std::string>> unpack_blocks(std::string_view file) {
     return Error{ErrorKind::no_input, "a digest of version " + std::to_string(head.version) + ", this program reads " +
                                           std::to_string(kDigestVersion) + "; make it again from the trace"};
   }
+  const std::optional<DigestSizes> sizes = digest_sizes(file);
+  if (!sizes || sizes->file != file.size()) return damaged("its table and its length differ, or claim too much");
   const std::vector<Entry> table = read_table(file, head);
-  if (table.empty()) return damaged("its table and its length differ");
-  if (head.decoded_bytes > kAlwaysAllowed + file.size() * kMostInflation) return damaged("it claims too much memory");
   std::vector<std::string> blocks(table.size());
   std::vector<std::string_view> stored;
-  size_t at = kHeadBytes + table.size() * kEntryBytes;
+  size_t at = kDigestHeadBytes + table.size() * kEntryBytes;
   for (const Entry& entry : table) {
     stored.push_back(file.substr(at, entry.stored));
     at += entry.stored;
@@ -137,10 +130,26 @@ bool is_digest(std::string_view head) {
   return head.substr(0, digest::kMagicBytes) == std::string_view(digest::kMagic, digest::kMagicBytes);
 }
 
-int64_t decoded_bytes(std::string_view bytes) {
+size_t digest_table_bytes(std::string_view bytes) {
   digest::Head head;
-  if (!digest::read_head(bytes, head)) return 0;
-  return static_cast<int64_t>(std::min<uint64_t>(head.decoded_bytes, INT64_MAX));
+  if (!digest::read_head(bytes, head) || head.blocks > digest::kMostBlocks) return 0;
+  return head.blocks * digest::kEntryBytes;
+}
+
+std::optional<DigestSizes> digest_sizes(std::string_view bytes) {
+  digest::Head head;
+  const size_t table_bytes = digest_table_bytes(bytes);
+  if (table_bytes == 0 || bytes.size() < kDigestHeadBytes + table_bytes) return std::nullopt;
+  if (!digest::read_head(bytes, head) || head.version != kDigestVersion) return std::nullopt;
+  constexpr uint64_t kMost = uint64_t{1} << 40;  // no sum of claims overflows
+  DigestSizes sizes{kDigestHeadBytes + table_bytes, 0, head.decoded_bytes};
+  for (const digest::Entry& entry : digest::read_table(bytes, head)) {
+    if (entry.stored > kMost || entry.inflated > kMost) return std::nullopt;
+    sizes.file += entry.stored;
+    sizes.inflated += entry.inflated;
+  }
+  const uint64_t allowed = digest::kAlwaysAllowed + sizes.file * digest::kMostGrowth;
+  return sizes.inflated <= allowed && sizes.decoded <= allowed ? std::optional(sizes) : std::nullopt;
 }
 
 }  // namespace skewscope

@@ -8,6 +8,8 @@ namespace {
 // Beyond the year 2065, to either side, sums of a start and a duration could leave 64 bits.
 constexpr int64_t kMostNs = 3'100'000'000'000'000'000;
 
+constexpr size_t kLongestPath = 4096;
+
 bool sane(int64_t ns) { return ns >= -kMostNs && ns <= kMostNs; }
 bool sane(LocalNs t) { return sane(t.ns); }
 
@@ -38,7 +40,7 @@ std::string wrong_times(const LinkedTrace& linked) {
 std::string wrong_names(const LinkedTrace& linked) {
   const auto names = static_cast<int64_t>(linked.strings.size());
   for (const StringId name : linked.trace.gpu.name) {
-    if (name.value < -1 || name.value >= names) return "a name that is not there";
+    if (name.value < 0 || name.value >= names) return "a name that is not there";
   }
   const bool works = std::all_of(linked.trace.gpu.work.begin(), linked.trace.gpu.work.end(),
                                  [](GpuWork work) { return up_to(work, GpuWork::memset); });
@@ -64,6 +66,7 @@ std::string wrong_calls(const LinkedTrace& linked) {
 
 std::string what_is_wrong(const TraceFile& file) {
   if (!up_to(file.kind, ContentKind::empty) || file.bytes < 0 || file.events < 0) return "a file of no known kind";
+  if (file.evidence.file.size() > kLongestPath) return "a path that no system has";
   for (const Finding& finding : file.linked.findings) {
     if (!up_to(finding.severity, Severity::error)) return "a finding of no known severity";
   }

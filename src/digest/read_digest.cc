@@ -160,7 +160,7 @@ Result<TraceFile> from_digest(std::string_view bytes) {
   const auto blocks = digest::unpack_blocks(bytes);
   if (!blocks.ok()) return blocks.error();
   TraceFile file;
-  digest::Reader reader(blocks.value(), static_cast<uint64_t>(decoded_bytes(bytes)));
+  digest::Reader reader(blocks.value(), digest_sizes(bytes)->decoded);
   digest::visit_file(reader, file, file.linked.trace.calls);
   if (!reader.finish() || !digest::make_calls_absolute(file.linked.trace))
     return digest::damaged("its columns do not fit its plan");

@@ -1,8 +1,9 @@
 // Digests of traces that were read before, kept in a folder of the user's: an unchanged trace is not parsed twice.
 //
-// A trace is known by device, inode, size and change time; the program that read it, by its name for itself: the name
-// of a cached file says all of it, so nothing stale is ever found, only left behind. What was used least recently goes
-// when the folder holds more than its limit. Any failure, of a full disk for example, means that there is no cache.
+// A trace is known by device, inode, size and change time; the program that read it, by its name for itself. The name
+// of a cached file says all of it: what is stale is not found, only left behind, but for a trace that is written
+// through a mapping, whose change time may lag. What was used least recently goes when the cache's files are larger
+// than its limit; other files are never touched. Any failure, of a full disk for example, means that there is no cache.
 #pragma once
 
 #include <optional>
@@ -17,10 +18,10 @@ namespace skewscope::ingest {
 // or one that changed within the last instants, whose next change could go unseen.
 std::string cached_place(const std::string& trace, const CacheOptions& cache);
 
-// nullopt: not there, or damaged. Errors: resource_limit.
-Result<std::optional<TraceFile>> find_cached(const std::string& trace, const std::string& place, MemoryBudget& budget);
+// nullopt: not there, damaged, or too large for the budget as it is.
+std::optional<TraceFile> find_cached(const std::string& trace, const std::string& place, MemoryBudget& budget);
 
-// `place` as it was before the trace was read.
+// `place` as it was before the trace was read. What could not be read is not kept: the next reader may be able to.
 void store_cached(const TraceFile& file, const std::string& place, const CacheOptions& cache);
 
 void trim_cache(const CacheOptions& cache);

@@ -1,9 +1,9 @@
 #include "digest_file.h"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "file_name_rank.h"
 #include "skewscope/digest.h"
@@ -13,13 +13,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  std::string bytes(in ? static_cast<size_t>(std::max<std::streamoff>(in.tellg(), 0)) : 0, '\0');
-  in.seekg(0);
-  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<size_t>(in.gcount()));
-  return bytes;
+// Appends up to `count` bytes.
+void read_more(std::ifstream& in, size_t count, std::string& bytes) {
+  const size_t before = bytes.size();
+  bytes.resize(before + count);
+  in.read(bytes.data() + before, static_cast<std::streamsize>(count));
+  bytes.resize(before + static_cast<size_t>(in.gcount()));
 }
 
 TraceFile unusable(const std::string& path, const std::string& reason) {
@@ -32,36 +31,41 @@ TraceFile unusable(const std::string& path, const std::string& reason) {
 }  // namespace
 
 bool is_digest_file(const std::string& path) {
-  char head[8] = {};
+  std::error_code failed;
+  if (!fs::is_regular_file(path, failed)) return false;  // a pipe would wait for its writer
   std::ifstream in(path, std::ios::binary);
-  in.read(head, sizeof head);
-  return is_digest({head, static_cast<size_t>(in.gcount())});
+  std::string head;
+  read_more(in, kDigestHeadBytes, head);
+  return is_digest(head);
 }
 
 Result<TraceFile> read_digest_file(const std::string& path, MemoryBudget& budget) {
-  const std::string bytes = read_bytes(path);
-  const int64_t columns = decoded_bytes(bytes);
-  if (!budget.take(columns)) return budget.exceeded_by(path);
-  Result<TraceFile> file = from_digest(bytes);
-  if (!file.ok()) {
-    budget.give_back(columns);
-    return unusable(path, file.error().message);
+  std::ifstream in(path, std::ios::binary);
+  std::error_code failed;
+  const uintmax_t file_bytes = fs::file_size(path, failed);
+  std::string bytes;
+  read_more(in, kDigestHeadBytes, bytes);
+  read_more(in, digest_table_bytes(bytes), bytes);
+  const std::optional<DigestSizes> sizes = digest_sizes(bytes);
+  // What the table does not add up to is not read: the error is that of the head alone.
+  if (failed || !sizes || sizes->file != file_bytes) return unusable(path, from_digest(bytes).error().message);
+  const auto needed = static_cast<int64_t>(sizes->file + sizes->inflated + sizes->decoded);
+  if (!budget.take(needed)) {
+    budget.give_back(needed);
+    return budget.exceeded_by(path);
   }
+  read_more(in, static_cast<size_t>(file_bytes) - bytes.size(), bytes);
+  Result<TraceFile> file = from_digest(bytes);
+  budget.give_back(needed);
+  if (!file.ok()) return unusable(path, file.error().message);
+  if (!budget.take(bytes_of(file.value().linked.trace))) return budget.exceeded_by(path);
   file.value().evidence.name = read_file_name(file.value().evidence.file);
   return file;
 }
 
-bool write_digest_file(const TraceFile& file, const std::string& path) {
-  const std::string bytes = to_digest(file);
-  const std::string partial = path + ".partial" + std::to_string(getpid());
-  std::ofstream out(partial, std::ios::binary);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  std::error_code failed;
-  if (out) fs::rename(partial, path, failed);
-  if (out && !failed) return true;
-  fs::remove(partial, failed);
-  return false;
+bool could_be_read(const TraceFile& file) {
+  return std::none_of(file.linked.findings.begin(), file.linked.findings.end(),
+                      [](const Finding& finding) { return finding.code == "unreadable-file"; });
 }
 
 void set_place(const std::string& path, TraceFile& file) {
@@ -73,6 +77,16 @@ void set_place(const std::string& path, TraceFile& file) {
   file.evidence.file = path;
   file.evidence.folder = fs::absolute(path).lexically_normal().parent_path().string();
   file.evidence.name = read_file_name(path);
+}
+
+int64_t bytes_of(const RankTrace& trace) {
+  int64_t bytes = 0;
+  const auto add = [&](const auto& column) { bytes += static_cast<int64_t>(column.size() * sizeof(column[0])); };
+  trace.gpu.for_each_column(add);
+  trace.launches.for_each_column(add);
+  add(trace.steps);
+  add(trace.calls);
+  return bytes;
 }
 
 }  // namespace skewscope::ingest

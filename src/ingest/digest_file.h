@@ -9,17 +9,20 @@
 
 namespace skewscope::ingest {
 
-// By its first bytes; false for what cannot be read.
+// By its first bytes; false for what is no regular file or cannot be read.
 bool is_digest_file(const std::string& path);
 
-// A damaged digest, or one of another version, is `not_a_trace` with a finding that says so. Its columns are taken from
-// the budget. Errors: resource_limit only.
+// A damaged digest, or one of another version, is `not_a_trace` with a finding that says so. File, inflated and decoded
+// bytes are taken from the budget before they are read; the trace's columns stay taken. Errors: resource_limit only.
 Result<TraceFile> read_digest_file(const std::string& path, MemoryBudget& budget);
 
-// All or nothing: a temporary name first. False when it cannot be written.
-bool write_digest_file(const TraceFile& file, const std::string& path);
+// False: the operating system refused, perhaps this time only. Nothing is kept of such a file.
+bool could_be_read(const TraceFile& file);
 
 // Says where the file lies now: its name, the folder, what the name tells.
 void set_place(const std::string& path, TraceFile& file);
+
+// Bytes of the columns: what a linked trace is charged with.
+int64_t bytes_of(const RankTrace& trace);
 
 }  // namespace skewscope::ingest

@@ -5,7 +5,9 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "digest_file.h"
@@ -13,30 +15,84 @@
 #include "read_files.h"
 #include "skewscope/digest.h"
 #include "skewscope/ingest.h"
+#include "whole_file.h"
 
 namespace skewscope {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The deepest folder that holds all files.
+fs::path normal(const fs::path& path) { return fs::absolute(path).lexically_normal(); }
+
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const auto differ = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return differ.first == folder.end() || differ.first->empty();  // "a/" ends in an empty part
+}
+
+// The deepest folder that holds all files; absolute.
 fs::path common_folder(const std::vector<std::string>& files) {
-  fs::path common = fs::path(files.front()).parent_path();
+  fs::path common = normal(files.front()).parent_path();
   for (const std::string& file : files) {
-    const fs::path folder = fs::path(file).parent_path();
-    const auto differ = std::mismatch(common.begin(), common.end(), folder.begin(), folder.end());
-    fs::path shared;
-    for (auto part = common.begin(); part != differ.first; ++part) shared /= *part;
-    common = shared;
+    while (!is_below(normal(file), common)) common = common.parent_path();
   }
   return common;
 }
 
-// The trace's place below `folder`, in `directory`: "a/rank0.json.gz" -> "DIR/a/rank0.json.gz.digest".
+// A trace and where its digest goes: "a/rank0.json.gz" -> "DIR/a/rank0.json.gz.digest". Hidden folders and files become
+// visible: a directory of digests is read without them.
+struct Job {
+  std::string trace;
+  fs::path digest;
+};
+
 fs::path digest_path(const std::string& file, const fs::path& folder, const fs::path& directory) {
-  fs::path path = directory / (folder.empty() ? fs::path(file) : fs::path(file).lexically_relative(folder));
+  fs::path path = directory;
+  for (const fs::path& part : normal(file).lexically_relative(folder)) {
+    std::string name = part.string();
+    if (name.front() == '.') name.front() = '_';
+    path /= name;
+  }
   if (path.extension() != kDigestSuffix) path += kDigestSuffix;
   return path;
+}
+
+// Digests that lie in `directory` already are not made again.
+std::vector<Job> plan(const std::vector<std::string>& files, const std::string& directory) {
+  const fs::path folder = common_folder(files);
+  std::vector<Job> jobs;
+  for (const std::string& file : files) {
+    if (fs::path(file).extension() == kDigestSuffix && is_below(normal(file), normal(directory))) continue;
+    jobs.push_back({file, digest_path(file, folder, directory)});
+  }
+  return jobs;
+}
+
+Error output_error(const std::string& path, const std::string& why) { return {ErrorKind::output, path + ": " + why}; }
+
+// Every digest has a place of its own, which is no trace's and, without `force`, free.
+Result<Done> check_plan(const std::vector<Job>& jobs, bool force) {
+  std::map<fs::path, std::string> trace_of, traces;
+  std::error_code ignored;
+  for (const Job& job : jobs) traces.emplace(fs::weakly_canonical(job.trace, ignored), job.trace);
+  for (const Job& job : jobs) {
+    const auto [other, free] = trace_of.emplace(job.digest, job.trace);
+    if (!free)
+      return output_error(job.digest.string(), "would be the digest of " + other->second + " and " + job.trace);
+    if (traces.count(fs::weakly_canonical(job.digest, ignored)) > 0) {
+      return output_error(job.digest.string(), "is one of the files to be digested");
+    }
+    if (!force && fs::exists(fs::symlink_status(job.digest, ignored))) {
+      return output_error(job.digest.string(), "exists; --force replaces it");
+    }
+  }
+  return Done{};
+}
+
+Result<Done> make_folder(const fs::path& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return output_error(folder.string(), failed.message());
+  return Done{};
 }
 
 int64_t size_of(const fs::path& path) {
@@ -45,43 +101,58 @@ int64_t size_of(const fs::path& path) {
   return unknown ? 0 : static_cast<int64_t>(size);
 }
 
-Result<bool> make_digest(const std::string& file, const fs::path& path, const IngestOptions& options) {
-  ingest::MemoryBudget budget(options.memory_limit_bytes);
-  Result<TraceFile> read = ingest::read_whole_file(file, options, budget);
+enum class Made : uint8_t { of_a_trace, of_another_file, unreadable };
+
+Result<Made> make_digest(const Job& job, bool force, const IngestOptions& options, ingest::MemoryBudget& budget) {
+  Result<TraceFile> read = ingest::read_whole_file(job.trace, options, budget);
   if (!read.ok()) return read.error();
-  std::error_code failed;
-  fs::create_directories(path.parent_path(), failed);
-  if (failed || !ingest::write_digest_file(read.value(), path.string())) {
-    return Error{ErrorKind::output, path.string() + ": cannot be written"};
+  const TraceFile& file = read.value();
+  budget.give_back(ingest::bytes_of(file.linked.trace));  // gone when it is written
+  if (!ingest::could_be_read(file)) return Made::unreadable;
+  if (auto folder = make_folder(job.digest.parent_path()); !folder.ok()) return folder.error();
+  if (auto done = ingest::write_whole_file(to_digest(file), job.digest.string(), force); !done.ok())
+    return done.error();
+  const bool trace = file.kind == ContentKind::rank_trace || file.kind == ContentKind::front_end;
+  return trace ? Made::of_a_trace : Made::of_another_file;
+}
+
+DigestsMade sum_up(const std::vector<Job>& jobs, const std::vector<std::optional<Result<Made>>>& made) {
+  DigestsMade all;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    if (!made[i] || !made[i]->ok()) continue;
+    if (made[i]->value() == Made::unreadable) {
+      all.unreadable.push_back(jobs[i].trace);
+      continue;
+    }
+    ++all.files;
+    if (made[i]->value() == Made::of_a_trace) ++all.traces;
+    all.trace_bytes += size_of(jobs[i].trace);
+    all.digest_bytes += size_of(jobs[i].digest);
   }
-  return read.value().kind == ContentKind::rank_trace || read.value().kind == ContentKind::front_end;
+  return all;
 }
 
 }  // namespace
 
 Result<DigestsMade> make_digests(const std::vector<std::string>& files, const std::string& directory, bool force,
                                  const IngestOptions& options) {
-  const fs::path folder = common_folder(files);
-  std::vector<fs::path> paths;
-  for (const std::string& file : files) {
-    paths.push_back(digest_path(file, folder, directory));
-    std::error_code ignored;
-    if (!force && fs::exists(paths.back(), ignored)) {
-      return Error{ErrorKind::output, paths.back().string() + " exists; --force replaces it"};
-    }
-  }
-  std::vector<std::optional<Result<bool>>> made(files.size());
-  tbb::parallel_for(
-      size_t{0}, files.size(),
-      [&](size_t i) { tbb::this_task_arena::isolate([&] { made[i] = make_digest(files[i], paths[i], options); }); },
-      tbb::simple_partitioner());
-  DigestsMade all;
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (!made[i]->ok()) return made[i]->error();
-    ++all.files;
-    if (made[i]->value()) ++all.traces;
-    all.trace_bytes += size_of(files[i]);
-    all.digest_bytes += size_of(paths[i]);
+  const std::vector<Job> jobs = plan(files, directory);
+  if (auto fine = check_plan(jobs, force); !fine.ok()) return fine.error();
+  if (auto folder = make_folder(directory); !folder.ok()) return folder.error();
+  ingest::MemoryBudget budget(options.memory_limit_bytes);
+  std::vector<std::optional<Result<Made>>> made(jobs.size());
+  std::atomic<bool> failed{false};
+  const auto make_one = [&](size_t i) {
+    if (failed) return;
+    tbb::this_task_arena::isolate([&] { made[i] = make_digest(jobs[i], force, options, budget); });
+    if (!made[i]->ok()) failed = true;
+  };
+  tbb::parallel_for(size_t{0}, jobs.size(), make_one, tbb::simple_partitioner());
+  const DigestsMade all = sum_up(jobs, made);
+  for (const auto& one : made) {
+    if (!one || one->ok()) continue;
+    return Error{one->error().kind,
+                 one->error().message + "; " + std::to_string(all.files) + " digests were made before"};
   }
   return all;
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 
 #include "digest_cache.h"
@@ -32,22 +33,16 @@ std::vector<size_t> largest_first(const std::vector<std::string>& files) {
   return order;
 }
 
-template <class Row>
-int64_t bytes_of(const std::vector<Row>& rows) {
-  return static_cast<int64_t>(rows.size() * sizeof(Row));
-}
-
 int64_t bytes_of(const FileContent& content) {
-  return bytes_of(content.gpu) + bytes_of(content.launches) + bytes_of(content.comm_ops) +
-         bytes_of(content.gpu_annotations) + bytes_of(content.steps) + bytes_of(content.comm_args);
-}
-
-int64_t bytes_of(const RankTrace& trace) {
-  const GpuEvents& gpu = trace.gpu;
-  const LaunchEvents& launches = trace.launches;
-  return bytes_of(gpu.start) + bytes_of(gpu.duration_ns) + bytes_of(gpu.work) + bytes_of(gpu.name) +
-         bytes_of(gpu.device) + bytes_of(gpu.stream) + bytes_of(gpu.launch) + bytes_of(launches.start) +
-         bytes_of(launches.duration_ns) + bytes_of(launches.thread) + bytes_of(trace.steps) + bytes_of(trace.calls);
+  int64_t bytes = 0;
+  const auto add = [&](const auto& rows) { bytes += static_cast<int64_t>(rows.size() * sizeof(rows[0])); };
+  add(content.gpu);
+  add(content.launches);
+  add(content.comm_ops);
+  add(content.gpu_annotations);
+  add(content.steps);
+  add(content.comm_args);
+  return bytes;
 }
 
 // The reader leaves the rows of `content` on the budget. Both exist side by side for a moment; then only the linked
@@ -56,7 +51,7 @@ Result<TraceFile> link_within(MemoryBudget& budget, FileContent content) {
   const std::string name = content.file;
   const int64_t unlinked = bytes_of(content);
   TraceFile file = link_file(std::move(content));
-  const bool fits = budget.take(bytes_of(file.linked.trace));
+  const bool fits = budget.take(ingest::bytes_of(file.linked.trace));
   budget.give_back(unlinked);
   if (!fits) return budget.exceeded_by(name);
   return file;
@@ -66,6 +61,19 @@ Result<TraceFile> parse_file(const std::string& path, MemoryBudget& budget) {
   Result<FileContent> content = read_trace_file(path, budget);
   if (!content.ok()) return content.error();
   return link_within(budget, std::move(content).value());
+}
+
+// Digests keep the names of their traces, as somebody gave them somewhere: "trace.json" on every node. A name that
+// several files claim tells nothing; each of them is then called by the path it was read from.
+void tell_apart(const std::vector<std::string>& paths, std::vector<TraceFile>& files) {
+  std::map<std::string, int> claims;
+  for (const TraceFile& file : files) ++claims[file.evidence.file];
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (claims[files[i].evidence.file] < 2) continue;
+    const FileNameFacts facts = files[i].evidence.name;
+    set_place(paths[i], files[i]);
+    files[i].evidence.name = facts;
+  }
 }
 
 struct Reason {
@@ -114,9 +122,7 @@ TraceFile link_file(FileContent content) {
 Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& options, MemoryBudget& budget) {
   if (is_digest_file(path)) return read_digest_file(path, budget);
   const std::string place = cached_place(path, options.cache);
-  Result<std::optional<TraceFile>> known = find_cached(path, place, budget);
-  if (!known.ok()) return known.error();
-  if (known.value()) return std::move(*known.value());
+  if (std::optional<TraceFile> known = find_cached(path, place, budget)) return std::move(*known);
   Result<TraceFile> file = parse_file(path, budget);
   if (file.ok()) store_cached(file.value(), place, options.cache);
   return file;
@@ -145,6 +151,7 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
     if (error) return *error;
   }
   trim_cache(options.cache);
+  tell_apart(files, read);
   return read;
 }
 

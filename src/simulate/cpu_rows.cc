@@ -18,9 +18,6 @@ constexpr const char* kFrames[] = {"torch/nn/modules/module.py(1751): _wrapped_c
                                    "megatron/core/transformer/transformer_layer.py(433): forward",
                                    "torch/nn/modules/linear.py(125): forward", "<built-in function linear>"};
 
-// Level k of n, counted from outside, between outer and inner.
-int64_t nested(int64_t outer, int64_t inner, int32_t k, int32_t n) { return outer + (inner - outer) * k / (n + 1); }
-
 const char* innermost_op(const Op& op) {
   switch (op.what) {
     case OpClass::memset:

@@ -105,9 +105,7 @@ void RankDigest::describe_rank(const std::string& place) {
   }
   RankTrace& trace = file_.linked.trace;
   trace.host = evidence.host;
-  trace.device = layout_.device;
-  trace.device_name = device_name(job_.options.vendor);
-  file_.linked.device_names.assign(static_cast<size_t>(evidence.gpus), trace.device_name);
+  file_.linked.device_names.assign(static_cast<size_t>(evidence.gpus), device_name(job_.options.vendor));
 }
 
 RankDigest::OpFacts RankDigest::facts_of(const Op& op) {
@@ -116,7 +114,6 @@ RankDigest::OpFacts RankDigest::facts_of(const Op& op) {
   facts.work = work_of(op.what);
   if (op.what == OpClass::communication) {
     facts.spelling = communication_text(job_, rank_, op);
-    facts.group = mention(op);
   }
   facts.name = file_.linked.strings.intern(name_of(op, facts.spelling));
   return facts;
@@ -145,8 +142,24 @@ bool RankDigest::write_step(int32_t step, const RankStep& timeline) {
     const bool lost = job_.kernel_lost(step, rank_, static_cast<int32_t>(row));
     ++(lost ? lost_rows_ : gpu_rows_);
     if (!lost) add_operation(step, program.ops[row], facts_[row], timeline.ops[row]);
+    add_host_rows(program.ops[row], timeline.ops[row], lost);
   }
+  if (job_.topology.ranks > 1) add_host_row(timeline.sync_begin - 900, timeline.sync_begin - 300);  // of work.wait()
   return true;
+}
+
+// What a reader keeps of the host: launches of rows that are there, and record_param_comms.
+void RankDigest::add_host_rows(const Op& op, const OpTimes& times, bool lost) {
+  if (!lost) add_host_row(times.launch, times.launched);
+  if (op.what != OpClass::communication) return;
+  add_host_row(nested(times.begin, times.launch, 2, 4), nested(times.done, times.launched, 2, 4));
+}
+
+void RankDigest::add_host_row(int64_t begin_true, int64_t end_true) {
+  LinkedTrace& linked = file_.linked;
+  linked.first_host_row = has_host_rows_ ? std::min(linked.first_host_row, local(begin_true)) : local(begin_true);
+  linked.last_host_row = has_host_rows_ ? std::max(linked.last_host_row, local(end_true)) : local(end_true);
+  has_host_rows_ = true;
 }
 
 void RankDigest::add_operation(int32_t step, const Op& op, const OpFacts& facts, const OpTimes& times) {
@@ -190,7 +203,7 @@ void RankDigest::add_call(int32_t step, const Op& op, const OpFacts& facts, Coll
     call.peer = Rank(group.ranks[static_cast<size_t>(op.peer_stage)]);
   }
   file_.linked.trace.calls.push_back(call);
-  file_.linked.open_calls.push_back({facts.group, -1, op.peer_stage});
+  file_.linked.open_calls.push_back({mention(op), -1, op.peer_stage});
 }
 
 bool RankDigest::finish() {
@@ -201,8 +214,12 @@ bool RankDigest::finish() {
     trace.first_event = trace.steps.front().start;
     trace.last_event = trace.steps.back().start + trace.steps.back().duration_ns;
   }
-  file_.evidence.first_event = file_.linked.first_host_row = trace.first_event;
-  file_.evidence.last_event = file_.linked.last_host_row = trace.last_event;
+  if (trace.gpu.size() > 0) {
+    trace.device = layout_.device;
+    trace.device_name = device_name(job_.options.vendor);
+  }
+  file_.evidence.first_event = trace.first_event;
+  file_.evidence.last_event = trace.last_event;
   TraceSink sink(path_, "");
   const bool written = sink.write(to_digest(file_)) && sink.close();
   file_ = TraceFile();
@@ -220,16 +237,8 @@ void RankDigest::sort_rows() {
   });
   const std::vector<int32_t> new_launch = inverse(by_launch);
   for (int32_t& launch : gpu.launch) launch = new_launch[static_cast<size_t>(launch)];
-  reorder(by_launch, launches.start);
-  reorder(by_launch, launches.duration_ns);
-  reorder(by_launch, launches.thread);
-  reorder(by_start, gpu.start);
-  reorder(by_start, gpu.duration_ns);
-  reorder(by_start, gpu.work);
-  reorder(by_start, gpu.name);
-  reorder(by_start, gpu.device);
-  reorder(by_start, gpu.stream);
-  reorder(by_start, gpu.launch);
+  launches.for_each_column([&](auto& column) { reorder(by_launch, column); });
+  gpu.for_each_column([&](auto& column) { reorder(by_start, column); });
   sort_calls(inverse(by_start));
 }
 

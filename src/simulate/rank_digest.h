@@ -29,7 +29,6 @@ class RankDigest : public RankOutput {
     StringId name;
     int32_t stream = 0;
     GpuWork work = GpuWork::compute;
-    int32_t group = -1;          // row in groups; of communication
     CommunicationText spelling;  // of communication
   };
 
@@ -38,6 +37,8 @@ class RankDigest : public RankOutput {
   OpFacts facts_of(const Op& op);
   int32_t mention(const Op& op);
   void add_operation(int32_t step, const Op& op, const OpFacts& facts, const OpTimes& times);
+  void add_host_rows(const Op& op, const OpTimes& times, bool lost);
+  void add_host_row(int64_t begin_true, int64_t end_true);
   void add_call(int32_t step, const Op& op, const OpFacts& facts, CollectiveCall call);
   void sort_rows();
   void sort_calls(const std::vector<int32_t>& new_row);
@@ -49,6 +50,7 @@ class RankDigest : public RankOutput {
   std::string file_name_, path_;
   TraceFile file_;
   std::vector<OpFacts> facts_;  // by operation
+  bool has_host_rows_ = false;
   int64_t gpu_rows_ = 0, lost_rows_ = 0;
 };
 

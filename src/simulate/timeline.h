@@ -14,6 +14,11 @@ struct OpTimes {
   int64_t start = -1, end = -1;                           // on the GPU
 };
 
+// Level k of n, counted from outside, between outer and inner: how the rows of one operation nest on the host.
+inline int64_t nested(int64_t outer, int64_t inner, int32_t k, int32_t n) {
+  return outer + (inner - outer) * k / (n + 1);
+}
+
 struct RankStep {
   int64_t begin = 0, end = 0;          // of ProfilerStep#N
   int64_t gap_begin = 0, gap_end = 0;  // the host's stall, empty where there is none

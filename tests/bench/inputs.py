@@ -26,7 +26,8 @@ def size_of(folder):
 
 
 def simulate(folder, *options):
-    run(SKEWSCOPE, "simulate", "-o", folder, "--force", *options)
+    shutil.rmtree(folder, ignore_errors=True)
+    run(SKEWSCOPE, "simulate", "-o", folder, *options)
     (folder / "truth.json").unlink()
 
 

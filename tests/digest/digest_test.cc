@@ -149,8 +149,29 @@ TEST_CASE("a digest takes no more memory than its head claims") {
 
 TEST_CASE("a small digest that claims large memory is refused before it gets any") {
   const std::string huge = digest::pack_blocks({std::string(16, 'x')}, uint64_t{1} << 40);
-  CHECK(decoded_bytes(huge) == int64_t{1} << 40);
+  CHECK_FALSE(digest_sizes(huge));
   CHECK_FALSE(from_digest(huge).ok());
+}
+
+TEST_CASE("a forged row without a name, and a path that no system has, are refused") {
+  TraceFile nameless = small_file();
+  nameless.linked.trace.gpu.name[1] = StringId();
+  CHECK(from_digest(to_digest(nameless)).error().message == "damaged digest: a name that is not there");
+  TraceFile long_path = small_file();
+  long_path.evidence.file = std::string(40'000, 'x');
+  CHECK(from_digest(to_digest(long_path)).error().message == "damaged digest: a path that no system has");
+}
+
+TEST_CASE("head and table of a digest tell how much it will take") {
+  const std::string digest = to_digest(small_file());
+  const std::string_view head = std::string_view(digest).substr(0, kDigestHeadBytes);
+  const size_t table = digest_table_bytes(head);
+  REQUIRE(table > 0);
+  const auto sizes = digest_sizes(std::string_view(digest).substr(0, kDigestHeadBytes + table));
+  REQUIRE(sizes);
+  CHECK(sizes->file == digest.size());
+  CHECK(sizes->inflated > 0);
+  CHECK(sizes->decoded >= 3 * 33 + 2 * 24);  // three GPU rows, two launches
 }
 
 TEST_CASE("JSON is no digest") {

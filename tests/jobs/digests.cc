@@ -1,5 +1,7 @@
 // Digests stand for the traces they were made of: the same report, byte for byte, from the commands and from the cache.
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <fstream>
@@ -136,7 +138,8 @@ TEST_CASE("a damaged digest is one finding, and costs no other rank") {
   REQUIRE(fs::exists(victim));
   fs::resize_file(victim, fs::file_size(victim) - 10);
   const std::string report = report_of(digests.path.string());
-  CHECK(report.find("damaged digest: its table and its length differ; left out") != std::string::npos);
+  CHECK(report.find("damaged digest: its table and its length differ, or claim too much; left out") !=
+        std::string::npos);
   CHECK(report.find("no trace of rank 2, 6") != std::string::npos);
 }
 
@@ -239,7 +242,7 @@ TEST_CASE("without a place for the cache the report is made all the same") {
 }
 
 TEST_CASE("a job simulated as digests gives the report of the same job simulated as traces") {
-  for (const int32_t stages : {1, 2}) {
+  for (const auto& [stages, lost] : {std::pair{1, 0.01}, std::pair{2, 0.01}, std::pair{1, 0.97}, std::pair{1, 1.0}}) {
     const Folder place("simulated_place");
     SimulateOptions o;
     o.style = TraceStyle::era_e;
@@ -250,7 +253,7 @@ TEST_CASE("a job simulated as digests gives the report of the same job simulated
     o.clock_offset_ms = 5;
     o.slow_ranks = {{5, 1.3}};
     o.late_windows = {{3, 1}};
-    o.lost_kernels = 0.01;
+    o.lost_kernels = lost;
     o.missing_ranks = {6};
     o.cpu_rows_per_kernel = 0;
     o.directory = (place.path / "traces" / "job").string();
@@ -277,4 +280,101 @@ TEST_CASE("digests are simulated in the styles and of the vendor that they know"
   o.style = TraceStyle::era_d;
   o.vendor = TraceVendor::amd;
   CHECK_FALSE(simulate_job(o).ok());
+}
+
+TEST_CASE("digests stay inside their folder, wherever the traces lie and however they are named") {
+  const Folder place("digest_places");
+  const auto trace = [&](const std::string& name) {
+    fs::create_directories((place.path / name).parent_path());
+    std::ofstream(place.path / name)
+        << R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, "dur": 2, )"
+           R"("args": {"device": 0, "stream": 7}}]})";
+    return (place.path / name).string();
+  };
+  const std::string one = trace("a/rank0.json"), other = trace("b/rank1.json"), hidden = trace("b/.prof/rank2.json");
+  const std::string climbing = (place.path / "a/../b/rank1.json").string();
+  const fs::path out = place.path / "out";
+  REQUIRE(make_digests({one, climbing, hidden}, out.string(), false, {}).ok());
+  CHECK(fs::exists(out / "a/rank0.json.digest"));
+  CHECK(fs::exists(out / "b/rank1.json.digest"));
+  CHECK(fs::exists(out / "b/_prof/rank2.json.digest"));
+  CHECK(discover_files({out.string()}).value().size() == 3);
+  CHECK(other.size() > 0);
+}
+
+TEST_CASE("two files whose digests would have one name are refused, and so is a digest over a trace") {
+  const Folder place("digest_one_name");
+  simulate(place);
+  const std::string trace = (place.path / "rank0_trace.json.gz").string();
+  fs::copy_file(trace, trace + ".digest");
+  const std::string to = (place.path / "out").string();
+  const auto both = make_digests({trace, trace + ".digest"}, to, false, {});
+  REQUIRE_FALSE(both.ok());
+  CHECK(both.error().message.find("would be the digest of") != std::string::npos);
+  const auto over = make_digests({(place.path / "rank1_trace.json.gz").string(), trace}, place.path.string(), true, {});
+  CHECK(over.ok());
+  fs::rename(trace, place.path / "x.digest");
+  const auto itself =
+      make_digests({(place.path / "x.digest").string()}, fs::path(place.path / "..").string(), true, {});
+  CHECK(fs::file_size(place.path / "x.digest") > 1000);
+  CHECK((itself.ok() || itself.error().kind == ErrorKind::output));
+}
+
+TEST_CASE("traces of equal names, digested node by node, stay different files") {
+  const Folder place("digest_nodes");
+  for (const std::string node : {"n0", "n1", "n2"}) {
+    fs::create_directories(place.path / "traces" / node);
+    std::ofstream(place.path / "traces" / node / "trace.json")
+        << R"({"host_name": ")" << node << R"(", "traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": 1, )"
+        << R"("dur": 2, "args": {"device": 0, "stream": 7}}]})";
+    const fs::path before = fs::current_path();
+    fs::current_path(place.path / "traces" / node);
+    CHECK(make_digests({"trace.json"}, (place.path / "digests" / node).string(), false, {}).ok());
+    fs::current_path(before);
+  }
+  StageTimer timer;
+  const auto job = ingest_job(discover_files({(place.path / "digests").string()}).value(), {}, timer);
+  REQUIRE(job.ok());
+  CHECK(job.value().job.traces.size() == 3);
+}
+
+TEST_CASE("a cache holds nothing of a file that could not be read, and deletes only what it wrote") {
+  const Folder job("cache_care_job"), cache("cache_care");
+  simulate(job);
+  let_settle();
+  fs::create_directories(cache.path);
+  std::ofstream(cache.path / "mine.digest") << "kept";
+  const fs::path secret = job.path / "rank0_trace.json.gz";
+  const CorrelateOptions options = with_cache(cache);
+  fs::remove(secret);
+  fs::create_symlink("/proc/self/mem", secret);  // opens, but cannot be read
+  report_of(job.path.string(), options);
+  CHECK(entries(cache) == 7);  // six ranks and mine
+  CorrelateOptions none = options;
+  none.ingest.cache.limit_bytes = 0;
+  report_of(job.path.string(), none);
+  CHECK(entries(cache) == 1);
+  CHECK(fs::exists(cache.path / "mine.digest"));
+}
+
+TEST_CASE("what fits into the memory limit as traces fits from the cache") {
+  const Folder job("cache_memory_job"), cache("cache_memory");
+  simulate(job);
+  let_settle();
+  CorrelateOptions options;
+  options.ingest.memory_limit_bytes = 2'000'000;
+  const std::string without = report_of(job.path.string(), options);
+  REQUIRE(without.find("memory limit") == std::string::npos);
+  options.ingest.cache = with_cache(cache).ingest.cache;
+  CHECK(report_of(job.path.string(), options) == without);
+  CHECK(report_of(job.path.string(), options) == without);
+}
+
+TEST_CASE("a pipe among the files is no trace and no obstacle") {
+  const Folder job("digest_pipe_job");
+  simulate(job);
+  const std::string pipe = (job.path / "pipe.json").string();
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  StageTimer timer;
+  CHECK(ingest_job({pipe, (job.path / "rank0_trace.json.gz").string()}, {}, timer).ok());
 }

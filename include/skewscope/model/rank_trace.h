@@ -23,14 +23,28 @@ struct GpuEvents {
   std::vector<int32_t> launch;  // row in LaunchEvents; -1: launched before recording began (orphan)
 
   size_t size() const { return start.size(); }
+  template <class Visit>
+  void for_each_column(const Visit& visit) {
+    visit_columns(*this, visit);
+  }
+  template <class Visit>
+  void for_each_column(const Visit& visit) const {
+    visit_columns(*this, visit);
+  }
   void reserve(size_t rows) {
-    start.reserve(rows);
-    duration_ns.reserve(rows);
-    work.reserve(rows);
-    name.reserve(rows);
-    device.reserve(rows);
-    stream.reserve(rows);
-    launch.reserve(rows);
+    for_each_column([rows](auto& column) { column.reserve(rows); });
+  }
+
+ private:
+  template <class Self, class Visit>
+  static void visit_columns(Self& self, const Visit& visit) {
+    visit(self.start);
+    visit(self.duration_ns);
+    visit(self.work);
+    visit(self.name);
+    visit(self.device);
+    visit(self.stream);
+    visit(self.launch);
   }
 };
 
@@ -41,10 +55,24 @@ struct LaunchEvents {
   std::vector<int64_t> thread;
 
   size_t size() const { return start.size(); }
+  template <class Visit>
+  void for_each_column(const Visit& visit) {
+    visit_columns(*this, visit);
+  }
+  template <class Visit>
+  void for_each_column(const Visit& visit) const {
+    visit_columns(*this, visit);
+  }
   void reserve(size_t rows) {
-    start.reserve(rows);
-    duration_ns.reserve(rows);
-    thread.reserve(rows);
+    for_each_column([rows](auto& column) { column.reserve(rows); });
+  }
+
+ private:
+  template <class Self, class Visit>
+  static void visit_columns(Self& self, const Visit& visit) {
+    visit(self.start);
+    visit(self.duration_ns);
+    visit(self.thread);
   }
 };
 
