@@ -72,8 +72,8 @@ Peak densest(const std::vector<int64_t>& offsets, int64_t width, std::optional<i
   Peak best;
   size_t low = 0, votes = 0;
   for (size_t high = 0; high < offsets.size(); ++high) {
+    if (high < votes || offsets[high] - offsets[high - votes] > width) continue;  // not more than the best so far
     while (offsets[high] - offsets[low] > width) ++low;
-    if (high - low < votes) continue;
     const int64_t middle = offsets[low + (high - low) / 2];
     if (not_near && std::llabs(middle - *not_near) <= 4 * width) continue;
     votes = high - low + 1;

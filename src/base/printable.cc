@@ -1,5 +1,7 @@
 #include "skewscope/base/printable.h"
 
+#include <algorithm>
+
 namespace skewscope {
 namespace {
 
@@ -28,7 +30,10 @@ bool is_control(std::string_view point) {
   return first < 0x20 || first == 0x7F || (first == 0xC2 && byte_at(point, 1) < 0xA0);
 }
 
+bool is_plain(char c) { return c >= 0x20 && c < 0x7F; }
+
 std::string cleaned(std::string_view text, bool keep_controls) {
+  if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);  // nearly every text
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {

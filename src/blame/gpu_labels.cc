@@ -79,6 +79,9 @@ std::optional<Label> label_of(const std::array<int32_t, 5>& running) {
 
 GpuLabels::GpuLabels(const RankTrace& trace, const std::vector<CallSplit>& splits) {
   const std::vector<Edge> edges = edges_of(trace, splits);
+  begin_.reserve(edges.size());
+  label_.reserve(edges.size());
+  before_.reserve(edges.size());
   std::array<int32_t, 5> running{};
   for (size_t i = 0; i < edges.size();) {
     const int64_t now = edges[i].ns;

@@ -17,6 +17,7 @@ int64_t stream_key(int32_t device, int32_t stream) { return (static_cast<int64_t
 
 RangeIndex index_host_ranges(const FileContent& content) {
   std::vector<RangeIndex::Range> ranges;
+  ranges.reserve(content.comm_ops.size());
   for (size_t i = 0; i < content.comm_ops.size(); ++i) {
     const CommOpRow& op = content.comm_ops[i];
     ranges.push_back({op.thread, op.start, op.duration_ns, static_cast<int32_t>(i)});
@@ -26,6 +27,7 @@ RangeIndex index_host_ranges(const FileContent& content) {
 
 RangeIndex index_gpu_ranges(const FileContent& content) {
   std::vector<RangeIndex::Range> ranges;
+  ranges.reserve(content.gpu_annotations.size());
   for (size_t i = 0; i < content.gpu_annotations.size(); ++i) {
     const GpuAnnotationRow& row = content.gpu_annotations[i];
     ranges.push_back({stream_key(row.device, row.stream), row.start, row.duration_ns, static_cast<int32_t>(i)});
@@ -70,18 +72,29 @@ int64_t peer_in_annotation(std::string_view name) {
 
 }  // namespace
 
+NameKinds::Kind NameKinds::of(StringId name) {
+  if (!name.known()) return kind_of_({});
+  std::optional<Kind>& told = told_[name.index()];
+  if (!told) told = kind_of_(names_.view(name));
+  return *told;
+}
+
 MetadataFinder::MetadataFinder(const FileContent& content)
     : content_(content),
+      operations_(content.strings, kind_from_operation_name),
+      annotations_(content.strings, kind_from_annotation),
       external_ids_carry_nothing_(external_ids_equal_correlations(content.gpu)),
       host_ranges_(index_host_ranges(content)),
       gpu_ranges_(index_gpu_ranges(content)) {
+  roles_.reserve(content.comm_ops.size());
+  by_external_id_.reserve(content.comm_ops.size());
   for (size_t i = 0; i < content.comm_ops.size(); ++i) {
     const CommOpRow& op = content.comm_ops[i];
     const std::string_view text = name(op.name);
     Role role = Role::other;
     if (text == kRecordOp) {
       role = Role::record;
-    } else if (kind_from_annotation(text)) {
+    } else if (annotations_.of(op.name)) {
       role = Role::range;
     } else if (text.find("::") != std::string_view::npos) {
       role = Role::custom;
@@ -93,13 +106,13 @@ MetadataFinder::MetadataFinder(const FileContent& content)
 }
 
 // nullptr for rows without arguments and for operations that are none: "wait", "init".
-const CommArgs* MetadataFinder::useful_args(int32_t row) const {
+const CommArgs* MetadataFinder::useful_args(int32_t row) {
   if (row < 0) return nullptr;
   const CommArgs& args = content_.comm_args[static_cast<size_t>(row)];
-  return args.any() && kind_from_operation_name(name(args.collective_name)) ? &args : nullptr;
+  return args.any() && operations_.of(args.collective_name) ? &args : nullptr;
 }
 
-const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const LaunchRow* launch) const {
+const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const LaunchRow* launch) {
   const auto fits = [&](int32_t i) {
     const CommOpRow& op = content_.comm_ops[static_cast<size_t>(i)];
     // A record without arguments is one of an old build; one with arguments that name no operation is a wait.
@@ -116,16 +129,16 @@ const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const L
   return over < 0 ? nullptr : &content_.comm_ops[static_cast<size_t>(over)];
 }
 
-const GpuAnnotationRow* MetadataFinder::gpu_range_over(const GpuRow& row) const {
+const GpuAnnotationRow* MetadataFinder::gpu_range_over(const GpuRow& row) {
   const LocalNs end = row.start + row.duration_ns;
   const int32_t over = gpu_ranges_.innermost(stream_key(row.device, row.stream), row.start, [&](int32_t i) {
     const GpuAnnotationRow& range = content_.gpu_annotations[static_cast<size_t>(i)];
-    return range.start + range.duration_ns + content_.resolution_ns >= end && kind_from_annotation(name(range.name));
+    return range.start + range.duration_ns + content_.resolution_ns >= end && annotations_.of(range.name);
   });
   return over < 0 ? nullptr : &content_.gpu_annotations[static_cast<size_t>(over)];
 }
 
-void MetadataFinder::take_args(const CommArgs* own, const CommOpRow* op, CallMetadata& call) const {
+void MetadataFinder::take_args(const CommArgs* own, const CommOpRow* op, CallMetadata& call) {
   const CommArgs* of_op = op == nullptr ? nullptr : useful_args(op->args);
   if (own != nullptr) {
     call.args = *own;
@@ -137,14 +150,14 @@ void MetadataFinder::take_args(const CommArgs* own, const CommOpRow* op, CallMet
   } else {
     return;
   }
-  call.kind = kind_from_operation_name(name(call.args.collective_name)).value_or(CollectiveKind::unknown);
+  call.kind = operations_.of(call.args.collective_name).value_or(CollectiveKind::unknown);
   call.dtype = dtype_from_name(name(call.args.dtype));
   call.in_elements = call.args.in_elements;
   call.out_elements = call.args.out_elements;
 }
 
-void MetadataFinder::take_range(StringId range_name, CallMetadata& call) const {
-  const CollectiveKind kind = kind_from_annotation(name(range_name)).value_or(CollectiveKind::unknown);
+void MetadataFinder::take_range(StringId range_name, CallMetadata& call) {
+  const CollectiveKind kind = annotations_.of(range_name).value_or(CollectiveKind::unknown);
   if (call.kind == CollectiveKind::unknown) {
     call.kind = kind;
     call.source = MetadataSource::annotation;
@@ -159,7 +172,7 @@ void MetadataFinder::take_shape(const CommOpRow& op, CallMetadata& call) const {
   if (call.dtype == DType::unknown) call.dtype = dtype_from_name(name(op.input_type));
 }
 
-CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launch) const {
+CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launch) {
   CallMetadata call;
   const std::string_view kernel = name(row.name);
   call.custom = is_custom_communication_kernel(kernel);
@@ -186,7 +199,7 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
   return call;
 }
 
-CallMetadata MetadataFinder::of_host_range(const CommOpRow& range) const {
+CallMetadata MetadataFinder::of_host_range(const CommOpRow& range) {
   const auto is_record = [&](int32_t i) {
     return roles_[static_cast<size_t>(i)] == Role::record &&
            useful_args(content_.comm_ops[static_cast<size_t>(i)].args) != nullptr;

@@ -2,6 +2,7 @@
 // 6): arguments of the kernel -> record_param_comms -> nccl:* range over the launch -> its GPU copy -> kernel name.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -22,28 +23,46 @@ struct CallMetadata {
   int64_t peer_in_group = -1;  // from "send 0->1"
 };
 
+// What the names of a file tell, asked once per distinct name: there are few, and they stand on every call.
+class NameKinds {
+ public:
+  using Kind = std::optional<CollectiveKind>;
+
+  NameKinds(const StringTable& names, Kind (*kind_of)(std::string_view))
+      : names_(names), kind_of_(kind_of), told_(names.size()) {}
+  Kind of(StringId name);
+
+ private:
+  const StringTable& names_;
+  Kind (*kind_of_)(std::string_view);
+  std::vector<std::optional<Kind>> told_;  // by StringId
+};
+
+// For one thread at a time.
 class MetadataFinder {
  public:
   // Holds on to `content`, which must stay as it is.
   explicit MetadataFinder(const FileContent& content);
 
   // `launch`: nullptr for an orphan.
-  CallMetadata of_kernel(const GpuRow& row, const LaunchRow* launch) const;
+  CallMetadata of_kernel(const GpuRow& row, const LaunchRow* launch);
   // `range`: a row of content.comm_ops whose name is an annotation ("gloo:all_reduce").
-  CallMetadata of_host_range(const CommOpRow& range) const;
+  CallMetadata of_host_range(const CommOpRow& range);
 
  private:
   enum class Role : uint8_t { record, range, custom, other };
 
   std::string_view name(StringId id) const { return content_.strings.view(id); }
-  const CommArgs* useful_args(int32_t row) const;
-  const CommOpRow* linked_op(Role role, const GpuRow& row, const LaunchRow* launch) const;
-  const GpuAnnotationRow* gpu_range_over(const GpuRow& row) const;
-  void take_args(const CommArgs* own, const CommOpRow* op, CallMetadata& call) const;
-  void take_range(StringId range_name, CallMetadata& call) const;
+  const CommArgs* useful_args(int32_t row);
+  const CommOpRow* linked_op(Role role, const GpuRow& row, const LaunchRow* launch);
+  const GpuAnnotationRow* gpu_range_over(const GpuRow& row);
+  void take_args(const CommArgs* own, const CommOpRow* op, CallMetadata& call);
+  void take_range(StringId range_name, CallMetadata& call);
   void take_shape(const CommOpRow& op, CallMetadata& call) const;
 
   const FileContent& content_;
+  NameKinds operations_;   // by what record_param_comms and kernel arguments call an operation
+  NameKinds annotations_;  // by names of ranges
   bool external_ids_carry_nothing_ = false;
   std::vector<Role> roles_;                              // row = row of comm_ops
   std::unordered_map<int64_t, int32_t> by_external_id_;  // record_param_comms and ops of custom kernels

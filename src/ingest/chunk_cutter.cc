@@ -66,6 +66,11 @@ void TextBuffer::append(std::string_view more) {
   size_ += more.size();
 }
 
+void TextBuffer::pad() {
+  reserve(size_);
+  std::memset(text() + size_, 0, kRoomBehind);
+}
+
 bool ChunkCutter::read_head_block() {
   const size_t had = head_.size();
   head_.resize(had + kHeadBlock);

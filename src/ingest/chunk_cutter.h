@@ -30,6 +30,8 @@ class TextBuffer {
   size_t capacity() const { return capacity_; }
   void resize(size_t size) { size_ = size; }
   void append(std::string_view more);
+  // Zeros behind the text, as far as simdjson may look.
+  void pad();
 
   static constexpr size_t kRoomBefore = 64;
   static constexpr size_t kRoomBehind = 128;
@@ -42,7 +44,6 @@ class TextBuffer {
 struct ChunkText : TextBuffer {
   int64_t offset = 0;  // of its first byte, from the start of the uncompressed text
   bool last = false;   // the file ends with it
-  TextBuffer kept;     // the part of it that is parsed; rows point into it
 };
 
 // The last, and the first, place in `text` at or after `from` where an event can begin after another one: a `{` behind

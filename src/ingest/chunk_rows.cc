@@ -41,7 +41,7 @@ ProcessUse& process_in(std::vector<ProcessUse>& processes, int64_t pid) {
 // Grows by more than a vector does of itself: memory that is not written costs nothing, copies of columns do.
 template <class Row>
 void make_room(std::vector<Row>& column, size_t more) {
-  constexpr size_t kGrowth = 4;
+  constexpr size_t kGrowth = 8;
   if (column.size() + more > column.capacity()) column.reserve(std::max(kGrowth * column.capacity(), 2 * more));
 }
 
@@ -142,6 +142,11 @@ int64_t append_rows(const ChunkRows& rows, KernelWorks& works, FileContent& cont
     if (content.strings.size() > known) bytes += static_cast<int64_t>(text.size() + 96);
   }
   const int32_t first_args = static_cast<int32_t>(content.comm_args.size());
+  make_room(content.comm_args, rows.comm_args.size());
+  make_room(content.comm_ops, rows.comm_ops.size());
+  make_room(content.gpu_annotations, rows.gpu_annotations.size());
+  make_room(content.gpu, rows.gpu.size());
+  make_room(content.launches, rows.launches.size());
   for (CommArgs args : rows.comm_args) {
     for (StringId* id :
          {&args.collective_name, &args.dtype, &args.group_name, &args.group_description, &args.group_ranks}) {
@@ -149,8 +154,6 @@ int64_t append_rows(const ChunkRows& rows, KernelWorks& works, FileContent& cont
     }
     content.comm_args.push_back(args);
   }
-  make_room(content.gpu, rows.gpu.size());
-  make_room(content.launches, rows.launches.size());
   for (GpuRow row : rows.gpu) {
     row.name = mapped(ids, row.name);
     if (row.work == GpuWork::compute) row.work = works.of(row.name, content.strings);

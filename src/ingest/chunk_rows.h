@@ -17,6 +17,12 @@ namespace skewscope::ingest {
 class ChunkStrings {
  public:
   StringId intern(std::string_view raw, bool lives_on);
+  // Whether `id`, any id, is that of `raw`, in which every escape is right.
+  bool is_id_of(StringId id, std::string_view raw) const {
+    if (!id.known() || id.index() >= entries_.size()) return false;
+    const Entry& entry = entries_[id.index()];
+    return entry.raw == raw && entry.bad_escapes == 0;
+  }
   std::string_view view(StringId id) const { return entries_[id.index()].text; }
   int64_t bad_escapes(StringId id) const { return entries_[id.index()].bad_escapes; }
   size_t size() const { return entries_.size(); }

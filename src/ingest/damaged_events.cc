@@ -47,6 +47,7 @@ void roll_back(ChunkRows& rows, const Mark& to) {
 bool EventParser::repair_one(const DamagedEvent& event, bool backslash_ends, ChunkRows& rows, RepairedEvent& repaired) {
   repaired = repair_event(event.text, event.begin, event.limit, backslash_ends, repaired_text_);
   if (repaired.open_string || (!repaired.closed && (event.cut_off || repaired.end < event.limit))) return false;
+  repaired_text_.pad();
   const Mark before = mark(rows);
   size_t array_end = kNowhere;
   const bool read = parse_array(repaired_text_.text(), repaired_text_.size(), rows, array_end);

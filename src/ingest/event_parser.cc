@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "event_sieve.h"
+#include "laid_out_events.h"
 #include "number_text.h"
 #include "operand_shape.h"
 
@@ -39,34 +41,77 @@ int64_t number_of_place(std::string_view token) {
 }  // namespace
 
 size_t EventParser::parse(ChunkText& chunk, ChunkRows& rows) {
-  const std::string_view whole = chunk.view();
-  const size_t size = whole.find_last_not_of(" \t\r\n,") + 1;  // 0 where there is nothing else
-  const bool comma = whole.find(',', size) != std::string_view::npos;
+  const size_t size = chunk.view().find_last_not_of(" \t\r\n,") + 1;  // 0 where there is nothing else
+  chunk.pad();
   tokens_live_on_ = true;
-  sifted_ = use_sieve_ && sieve_.sift(whole.substr(0, size), chunk.kept, rows);
-  TextBuffer& parsed = sifted_ ? chunk.kept : chunk;
-  if (!sifted_) parsed.resize(size);
-  parsed.reserve(parsed.size() + 1);
-  text_ = parsed.text();
+  text_ = chunk.text();
   offset_ = chunk.offset;
-  size_t array_end = std::string_view::npos;
-  bool clean = parse_array(parsed.text(), parsed.size(), rows, array_end);
-  if (sifted_ && array_end != std::string_view::npos) {
-    clean = clean && !sieve_.dropped_behind(array_end);  // what stands behind the events is no event
-    array_end = sieve_.original_place(array_end);
-  }
-  // The closing bracket took the place of the comma that parts this chunk from the next.
-  if (!sifted_ && comma) chunk.append(",");
+  size_t rest = 0, array_end = std::string_view::npos;
+  const bool clean =
+      (!use_sieve_ || parse_laid_out(chunk, size, rows, rest)) && parse_in_place(chunk, rest, size, rows, array_end);
   if (clean) return array_end;
-  sifted_ = false;
   rows.clear();
   return parse_damaged(chunk.view(), 0, chunk.offset, chunk.last, rows);
+}
+
+// Reads the events of laid-out text but the last one, each by the cheapest way that knows it. `rest`: the place of the
+// text that is left. False: damage.
+bool EventParser::parse_laid_out(TextBuffer& chunk, size_t size, ChunkRows& rows, size_t& rest) {
+  const std::string_view text = chunk.view().substr(0, size);
+  LaidOutEvents events(text);
+  if (!events.laid_out()) return true;
+  size_t unread_end = 0;  // of the events from `rest` on that wait for simdjson
+  while (events.next()) {
+    const std::string_view event = text.substr(events.begin(), events.end() - events.begin());
+    const bool passes = passes_sieve(event, rows);
+    if (passes && !layouts_.useful()) {
+      unread_end = events.end();
+      continue;
+    }
+    if (unread_end > rest && !parse_events(chunk, rest, unread_end, rows)) return false;
+    rest = events.following();
+    if (!passes) {
+      rows.events++;
+    } else if (layouts_.read(event, event_)) {
+      rows.events++;
+      rows.cpu_rows += event_.event_class == EventClass::cpu_op;
+      keep(event_, rows);
+    } else if (!parse_and_learn(chunk, events.begin(), events.end(), rows)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Events that others follow: a bracket that closes them all is damage.
+bool EventParser::parse_events(TextBuffer& chunk, size_t begin, size_t end, ChunkRows& rows) {
+  size_t array_end = std::string_view::npos;
+  return parse_in_place(chunk, begin, end, rows, array_end) && array_end == std::string_view::npos;
+}
+
+bool EventParser::parse_and_learn(TextBuffer& chunk, size_t begin, size_t end, ChunkRows& rows) {
+  const int64_t events = rows.events;
+  if (!parse_events(chunk, begin, end, rows)) return false;
+  const bool one = rows.events == events + 1;
+  if (one && event_.kept && !event_.repeats_arg) layouts_.learn(chunk.view().substr(begin, end - begin), event_);
+  return true;
+}
+
+// The bytes before and behind the text become brackets for as long as that takes.
+bool EventParser::parse_in_place(TextBuffer& chunk, size_t begin, size_t end, ChunkRows& rows, size_t& array_end) {
+  char* text = chunk.text() + begin;
+  const size_t size = end - begin;
+  const char before = text[-1], behind = text[size];
+  const bool clean = parse_array(text, size, rows, array_end);
+  text[-1] = before;
+  text[size] = behind;
+  if (array_end != std::string_view::npos) array_end += begin;
+  return clean;
 }
 
 bool EventParser::parse_array(char* text, size_t size, ChunkRows& rows, size_t& array_end) {
   text[-1] = '[';
   text[size] = ']';
-  std::memset(text + size + 1, 0, simdjson::SIMDJSON_PADDING);
   ondemand::document document;
   ondemand::array events;
   if (parser_.iterate(text - 1, size + 2, size + 2 + simdjson::SIMDJSON_PADDING).get(document)) return false;
@@ -93,7 +138,8 @@ bool EventParser::parse_array(char* text, size_t size, ChunkRows& rows, size_t& 
 
 EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent& event, ChunkRows& rows) {
   event.event_class = EventClass::skip;
-  event.has_category = event.complete = false;
+  event.has_category = event.complete = event.kept = event.repeats_arg = false;
+  event.likely_name = nullptr;
   event.name = {};
   event.stamp = {};
   event.duration = {};
@@ -159,6 +205,7 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
   }
   if (!event.has_category || !event.complete) return Outcome::skipped;
   rows.cpu_rows += event.event_class == EventClass::cpu_op;
+  event.kept = name_wanted;
   return name_wanted ? Outcome::kept : Outcome::skipped;
 }
 
@@ -178,7 +225,10 @@ EventParser::Outcome EventParser::read_args(ondemand::value& value, RawEvent& ev
       ondemand::array list;
       if (field.value().get_array().get(list) || list.raw_json().get(token)) return Outcome::broken;
     }
-    if (event.present & mask_of(arg)) rows.defects.add(Defect::duplicate_key, place_of(token));
+    if (event.present & mask_of(arg)) {
+      rows.defects.add(Defect::duplicate_key, place_of(token));
+      event.repeats_arg = true;
+    }
     event.args[static_cast<size_t>(arg)] = token;
     event.present |= mask_of(arg);
     if (event.present == wanted) break;
@@ -188,8 +238,7 @@ EventParser::Outcome EventParser::read_args(ondemand::value& value, RawEvent& ev
 
 int64_t EventParser::place_of(std::string_view token) const {
   if (!tokens_live_on_) return offset_;
-  const auto place = static_cast<size_t>(token.data() - text_);
-  return offset_ + static_cast<int64_t>(sifted_ ? sieve_.original_place(place) : place);
+  return offset_ + (token.data() - text_);
 }
 
 StringId EventParser::intern(std::string_view token, ChunkRows& rows) {
@@ -197,6 +246,12 @@ StringId EventParser::intern(std::string_view token, ChunkRows& rows) {
   const int64_t bad_escapes = rows.strings.bad_escapes(id);
   if (bad_escapes > 0) rows.defects.add(Defect::bad_escape, place_of(token), bad_escapes);
   return id;
+}
+
+StringId EventParser::intern_name(const RawEvent& event, ChunkRows& rows) {
+  if (event.likely_name == nullptr) return intern(event.name, rows);
+  if (!rows.strings.is_id_of(*event.likely_name, bare(event.name))) *event.likely_name = intern(event.name, rows);
+  return *event.likely_name;
 }
 
 int64_t EventParser::integer(const RawEvent& event, Arg arg, ChunkRows& rows) {
@@ -285,7 +340,7 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
     rows.defects.add(Defect::zero_stamp, place_of(event.stamp));
     return;
   }
-  row.name = intern(event.name, rows);
+  row.name = intern_name(event, rows);
   row.correlation = integer(event, Arg::correlation, rows);
   row.external_id = integer(event, Arg::external_id, rows);
   row.device = static_cast<int32_t>(event.present & mask_of(Arg::device) ? integer(event, Arg::device, rows)
@@ -316,7 +371,7 @@ void EventParser::keep_comm_op(const RawEvent& event, ChunkRows& rows) {
   if (!is_collective_op(name) && !is_collective_range(name)) return;
   CommOpRow row;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
-  row.name = intern(event.name, rows);
+  row.name = intern_name(event, rows);
   row.external_id = integer(event, Arg::external_id, rows);
   row.thread = number_of_place(event.tid);
   row.args = keep_comm_args(event, rows);

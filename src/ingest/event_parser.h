@@ -4,14 +4,12 @@
 
 #include <simdjson.h>
 
-#include <array>
-#include <string>
 #include <string_view>
 
 #include "chunk_cutter.h"
 #include "chunk_rows.h"
-#include "event_fields.h"
-#include "event_sieve.h"
+#include "event_layouts.h"
+#include "raw_event.h"
 #include "repair.h"
 
 namespace skewscope::ingest {
@@ -31,16 +29,6 @@ class EventParser {
                        size_t boundary = 0);
 
  private:
-  // Raw tokens of one event: quotes and escapes as written.
-  struct RawEvent {
-    EventClass event_class = EventClass::skip;
-    bool has_category = false;
-    bool complete = false;  // ph "X"
-    bool other_phase = false;
-    std::string_view name, stamp, duration, pid, tid;
-    ArgMask present = 0;
-    std::array<std::string_view, kArgCount> args;
-  };
   // One event of a text that simdjson refused: it ends before `limit`. `cut_off`: the file ends there too.
   struct DamagedEvent {
     std::string_view text;
@@ -49,6 +37,10 @@ class EventParser {
   };
   enum class Outcome : uint8_t { kept, skipped, broken };
 
+  bool parse_laid_out(TextBuffer& chunk, size_t size, ChunkRows& rows, size_t& rest);
+  bool parse_events(TextBuffer& chunk, size_t begin, size_t end, ChunkRows& rows);
+  bool parse_and_learn(TextBuffer& chunk, size_t begin, size_t end, ChunkRows& rows);
+  bool parse_in_place(TextBuffer& chunk, size_t begin, size_t end, ChunkRows& rows, size_t& array_end);
   bool parse_array(char* text, size_t size, ChunkRows& rows, size_t& array_end);
   Outcome read_event(simdjson::ondemand::object&& object, RawEvent& event, ChunkRows& rows);
   Outcome read_args(simdjson::ondemand::value& value, RawEvent& event, ChunkRows& rows);
@@ -61,14 +53,14 @@ class EventParser {
   int32_t keep_comm_args(const RawEvent& event, ChunkRows& rows);
   bool read_times(const RawEvent& event, ChunkRows& rows, LocalNs& start, int64_t& duration_ns);
   StringId intern(std::string_view token, ChunkRows& rows);
+  StringId intern_name(const RawEvent& event, ChunkRows& rows);
   int64_t integer(const RawEvent& event, Arg arg, ChunkRows& rows);
   int64_t place_of(std::string_view token) const;
 
   simdjson::ondemand::parser parser_;
-  EventSieve sieve_;
+  EventLayouts layouts_;
   bool unpadded_fractions_;
   bool use_sieve_;
-  bool sifted_ = false;         // text_ is what the sieve kept
   bool tokens_live_on_ = true;  // false: the event was repaired into a buffer that is reused
   const char* text_ = nullptr;  // start of the text that tokens point into
   int64_t offset_ = 0;          // of text_ in the file

@@ -1,10 +1,8 @@
 #include "event_sieve.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "event_fields.h"
-#include "laid_out_events.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -53,9 +51,9 @@ EventClass take_class(std::string_view event, size_t& at) {
 // First characters of the ops and ranges that wants_name() knows; nearly all ops are "aten::".
 bool may_be_wanted(char first) { return "nrguhmxs_P"sv.find(first) != kNowhere; }
 
-// Whether an event, from its opening brace on, leaves a row or has to be looked at by the parser. Counts a CPU op that
-// leaves none.
-bool is_kept(std::string_view event, ChunkRows& rows) {
+}  // namespace
+
+bool passes_sieve(std::string_view event, ChunkRows& rows) {
   size_t at = 1;
   skip_blanks(event, at);
   if (!take(event, at, "\"ph\": \""sv) || event[at + 1] != '"' || event[at] == 'M') return true;
@@ -82,38 +80,6 @@ bool is_kept(std::string_view event, ChunkRows& rows) {
     default:
       return wants_name(event_class, event.substr(at));  // by how the name begins
   }
-}
-
-}  // namespace
-
-bool EventSieve::sift(std::string_view text, TextBuffer& kept, ChunkRows& rows) {
-  LaidOutEvents events(text);
-  spans_.clear();
-  if (!events.laid_out()) return false;
-  kept.clear();
-  kept.reserve(text.size());
-  size_t run = 0;  // start of the text that is kept and not yet copied
-  const auto flush = [&](size_t end) {
-    if (end == run) return;
-    spans_.push_back({kept.size(), run - kept.size()});
-    kept.append(text.substr(run, end - run));
-  };
-  while (events.next()) {
-    if (is_kept(text.substr(events.begin(), events.following() - events.begin()), rows)) continue;
-    rows.events++;
-    flush(events.begin());
-    run = events.following();
-  }
-  flush(text.size());
-  return true;
-}
-
-bool EventSieve::dropped_behind(size_t place) const { return !spans_.empty() && place < spans_.back().begin; }
-
-size_t EventSieve::original_place(size_t place) const {
-  const auto after =
-      std::upper_bound(spans_.begin(), spans_.end(), place, [](size_t p, const Span& span) { return p < span.begin; });
-  return after == spans_.begin() ? place : place + (after - 1)->shift;
 }
 
 }  // namespace skewscope::ingest

@@ -12,7 +12,7 @@ constexpr size_t kLargestIndent = 32;
 
 // The indentation is that of the first event that follows another; the keys of the first must stand deeper.
 bool LaidOutEvents::find_layout() {
-  const size_t first = text_.find_first_not_of(" \t\r\n,"sv);
+  const size_t first = text_.find_first_not_of(" \t\r\n"sv);
   if (first == kNowhere || !text_.substr(first).starts_with("{\n"sv)) return false;
   const size_t keys = text_.find_first_not_of(' ', first + 2);
   const size_t between = text_.find("},\n"sv, first);
@@ -35,6 +35,7 @@ bool LaidOutEvents::next() {
   if (close == kNowhere || text_[close] != '}') return false;
   const size_t opening = braces_.next();
   if (opening != close + 3 + indent_ || text_[close + 1] != ',' || text_[opening] != '{') return false;
+  end_ = close + 1;
   following_ = opening;
   return true;
 }

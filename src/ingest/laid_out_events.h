@@ -23,8 +23,9 @@ class LaidOutEvents {
   bool laid_out() const { return laid_out_; }
   // Moves to the next event. False: it is not followed by another one, or the layout ends here.
   bool next();
-  // Opening brace of the event, and of the one that follows it.
+  // Opening brace of the event, behind its closing brace, and opening brace of the one that follows it.
   size_t begin() const { return begin_; }
+  size_t end() const { return end_; }
   size_t following() const { return following_; }
 
  private:
@@ -33,7 +34,7 @@ class LaidOutEvents {
   std::string_view text_;
   LineBraces braces_;
   size_t indent_ = 0;  // blanks before the braces of events
-  size_t begin_ = 0, following_ = std::string_view::npos;
+  size_t begin_ = 0, end_ = 0, following_ = std::string_view::npos;
   bool laid_out_;
 };
 

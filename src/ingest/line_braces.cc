@@ -68,40 +68,34 @@ bool LineBraces::fill() {
   begin_ = end_;
   if (begin_ >= text_.size()) return false;
   const size_t left = text_.size() - begin_;
-  taken_ = 0;
-  words_ = std::min(window_.size(), left / 64);
-  if (words_ > 0) {
-    mark(text_.data() + begin_, indent_ + 1, words_, window_.data());
-    end_ = begin_ + 64 * words_;
+  std::array<uint64_t, kWindowWords> marks;
+  size_t words = std::min(kWindowWords, left / 64);
+  if (words > 0) {
+    mark(text_.data() + begin_, indent_ + 1, words, marks.data());
+    end_ = begin_ + 64 * words;
   } else {
-    mark_one_by_one(text_.data() + begin_, indent_ + 1, left, window_.data());
-    words_ = 1;
+    mark_one_by_one(text_.data() + begin_, indent_ + 1, left, marks.data());
+    words = 1;
     end_ = text_.size();
   }
+  list_places(marks.data(), words);
   return true;
 }
 
-bool LineBraces::begins_line(size_t brace) const {
-  for (size_t at = brace - indent_; at < brace; ++at) {
-    if (text_[at] != ' ') return false;
-  }
-  return true;
-}
-
-size_t LineBraces::next() {
-  while (true) {
-    uint64_t word = word_;
-    size_t taken = taken_;
-    while (word == 0 && taken < words_) word = window_[taken++];
-    taken_ = taken;
-    if (word == 0) {
-      word_ = 0;
-      if (!fill()) return kNone;
-      continue;
-    }
-    word_ = word & (word - 1);
-    const size_t place = begin_ + 64 * (taken - 1) + static_cast<size_t>(std::countr_zero(word));
-    if (begins_line(place)) return place;
+// Without a branch per word: most are empty, and the others mostly hold the two braces between two events.
+void LineBraces::list_places(const uint64_t* marks, size_t words) {
+  uint64_t marked = 0;
+  for (size_t i = 0; i < words; ++i) marked |= uint64_t{marks[i] != 0} << i;
+  taken_ = listed_ = 0;
+  for (; marked != 0; marked &= marked - 1) {
+    const auto i = static_cast<size_t>(std::countr_zero(marked));
+    const auto place = [&](uint64_t bits) { return static_cast<uint16_t>(64 * i + std::countr_zero(bits)); };
+    uint64_t left = marks[i];
+    places_[listed_++] = place(left);
+    left &= left - 1;
+    places_[listed_] = place(left);
+    listed_ += left != 0;
+    for (left &= left - 1; left != 0; left &= left - 1) places_[listed_++] = place(left);
   }
 }
 

@@ -19,18 +19,33 @@ class LineBraces {
       : text_(text), indent_(indent), end_(std::max(from, indent + 1)) {}
 
   // The next one, from left to right; a brace whose line has nothing before its blanks is not one.
-  size_t next();
+  size_t next() {
+    while (taken_ < listed_ || fill()) {
+      while (taken_ < listed_) {
+        const size_t place = begin_ + places_[taken_++];
+        if (begins_line(place)) return place;
+      }
+    }
+    return kNone;
+  }
 
  private:
+  static constexpr size_t kWindowWords = 64;
+
   bool fill();
-  bool begins_line(size_t brace) const;
+  void list_places(const uint64_t* marks, size_t words);
+  bool begins_line(size_t brace) const {
+    for (size_t at = brace - indent_; at < brace; ++at) {
+      if (text_[at] != ' ') return false;
+    }
+    return true;
+  }
 
   std::string_view text_;
   size_t indent_ = 0;
-  size_t begin_ = 0, end_ = 0;        // of the window, in the text
-  size_t words_ = 0, taken_ = 0;      // in the window
-  uint64_t word_ = 0;                 // what is left of the word taken last
-  std::array<uint64_t, 256> window_;  // a bit per byte
+  size_t begin_ = 0, end_ = 0;                          // of the window, in the text
+  size_t listed_ = 0, taken_ = 0;                       // of places_
+  std::array<uint16_t, 64 * kWindowWords + 2> places_;  // in the window, of braces behind a line break
 };
 
 }  // namespace skewscope::ingest

@@ -88,18 +88,25 @@ Window window_of(const LinkedTrace& linked) {
 class Linker {
  public:
   Linker(const FileContent& content, const std::vector<LaunchKey>& keys)
-      : content_(content), metadata_(content), launch_of_(join_launches(content, keys)) {
+      : content_(content), launch_of_(join_launches(content, keys)) {
     linked_.trace.steps = steps_of(content.steps);
   }
 
   LinkedTrace link() {
-    if (content_.gpu.empty()) {
-      add_host_calls();
-    } else {
+    const auto add_events = [&] {
       add_gpu_rows();
       add_launches();
-    }
-    sort_calls();
+    };
+    const auto add_calls = [&] {
+      MetadataFinder metadata(content_);
+      if (content_.gpu.empty()) {
+        add_host_calls(metadata);
+      } else {
+        add_kernel_calls(metadata);
+      }
+      sort_calls();
+    };
+    tbb::parallel_invoke(add_events, add_calls);  // they fill different columns
     add_host_window();
     return std::move(linked_);
   }
@@ -113,9 +120,7 @@ class Linker {
     int64_t orphans = 0;
     for (size_t i = 0; i < content_.gpu.size(); ++i) {
       const GpuRow& row = content_.gpu[i];
-      const LaunchRow* launch = launch_of_[i] < 0 ? nullptr : &content_.launches[static_cast<size_t>(launch_of_[i])];
-      if (launch == nullptr) ++orphans;
-      if (row.work == GpuWork::communication) add_kernel_call(row, launch);
+      orphans += launch_of_[i] < 0;
       gpu.start.push_back(row.start);
       gpu.duration_ns.push_back(row.duration_ns);
       gpu.work.push_back(row.work);
@@ -157,11 +162,20 @@ class Linker {
     }
   }
 
-  void add_kernel_call(const GpuRow& row, const LaunchRow* launch) {
+  void add_kernel_calls(MetadataFinder& metadata) {
+    for (size_t i = 0; i < content_.gpu.size(); ++i) {
+      if (content_.gpu[i].work == GpuWork::communication) add_kernel_call(i, metadata);
+    }
+  }
+
+  void add_kernel_call(size_t gpu_row, MetadataFinder& metadata) {
+    const GpuRow& row = content_.gpu[gpu_row];
+    const int32_t launch_row = launch_of_[gpu_row];
+    const LaunchRow* launch = launch_row < 0 ? nullptr : &content_.launches[static_cast<size_t>(launch_row)];
     CollectiveCall call;
     call.start = call.launch_start = row.start;
     call.duration_ns = row.duration_ns;
-    call.gpu_row = static_cast<int32_t>(linked_.trace.gpu.size());
+    call.gpu_row = static_cast<int32_t>(gpu_row);
     call.stream = row.stream;
     if (launch != nullptr) {
       call.step = step_at(launch->start);
@@ -169,11 +183,11 @@ class Linker {
       call.launch_start = launch->start;
       call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
     }
-    add_call(call, metadata_.of_kernel(row, launch));
+    add_call(call, metadata.of_kernel(row, launch));
   }
 
   // Without GPU rows, the ranges of a CPU backend are the collectives.
-  void add_host_calls() {
+  void add_host_calls(MetadataFinder& metadata) {
     for (const CommOpRow& range : content_.comm_ops) {
       const std::string_view name = content_.strings.view(range.name);
       if (name.substr(0, 5) != "gloo:" || !kind_from_annotation(name)) continue;
@@ -181,7 +195,7 @@ class Linker {
       call.start = call.launch_start = range.start;
       call.duration_ns = std::max<int64_t>(range.duration_ns, 0);
       call.step = step_at(range.start);
-      add_call(call, metadata_.of_host_range(range));
+      add_call(call, metadata.of_host_range(range));
     }
   }
 
@@ -241,6 +255,8 @@ class Linker {
     });
     std::vector<CollectiveCall> sorted_calls;
     std::vector<OpenCall> sorted_open;
+    sorted_calls.reserve(order.size());
+    sorted_open.reserve(order.size());
     for (const size_t i : order) {
       sorted_calls.push_back(calls[i]);
       sorted_open.push_back(linked_.open_calls[i]);
@@ -258,7 +274,6 @@ class Linker {
   }
 
   const FileContent& content_;
-  MetadataFinder metadata_;
   std::vector<int32_t> launch_of_;
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
   LinkedTrace linked_;

@@ -1,6 +1,8 @@
 #include "number_text.h"
 
+#include <bit>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -9,6 +11,46 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+template <class Word>
+uint64_t load(const char* from) {
+  static_assert(std::endian::native == std::endian::little, "the first digit is taken for the lowest byte");
+  Word word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+// 1 to 8 characters as one word, filled up with zeros in front.
+uint64_t word_of(const char* text, size_t size) {
+  if (size == 8) return load<uint64_t>(text);
+  const uint64_t zeros = 0x3030303030303030 >> (8 * size);
+  const size_t shift = 8 * (8 - size);
+  if (size >= 4) return zeros | load<uint32_t>(text) << shift | load<uint32_t>(text + size - 4) << 32;
+  const auto at = [&](size_t i) { return uint64_t{static_cast<unsigned char>(text[i])} << (shift + 8 * i); };
+  return zeros | at(0) | at(size / 2) | at(size - 1);
+}
+
+// Eight digits at once: pairs, then fours, then all. False: not only digits.
+bool read_word(uint64_t word, uint64_t& value) {
+  constexpr uint64_t kHigh = 0xf0f0f0f0f0f0f0f0, kZeros = 0x3030303030303030, kSix = 0x0606060606060606;
+  if ((((word & kHigh) ^ kZeros) | (((word + kSix) & kHigh) ^ kZeros)) != 0) return false;
+  word -= kZeros;
+  word = word * 10 + (word >> 8);
+  constexpr uint64_t kPairs = 0x000000ff000000ff;
+  value = ((word & kPairs) * 0x000f424000000064 + ((word >> 16) & kPairs) * 0x0000271000000001) >> 32;
+  return true;
+}
+
+// A text of 1 to 16 digits; false: any other.
+bool read_digits(std::string_view text, uint64_t& value) {
+  if (text.empty() || text.size() > 16) return false;
+  if (text.size() <= 8) return read_word(word_of(text.data(), text.size()), value);
+  uint64_t high = 0, low = 0;
+  const size_t split = text.size() - 8;
+  if (!read_word(word_of(text.data(), split), high) || !read_word(word_of(text.data() + split, 8), low)) return false;
+  value = high * 100'000'000 + low;
+  return true;
+}
 
 // The year 2065: a start, a base time and a duration of this size still add up within 64 bits.
 constexpr int64_t kMaxWholeMicroseconds = 3'000'000'000'000'000;
@@ -67,6 +109,21 @@ bool read_plain_microseconds(std::string_view text, bool unpadded, int64_t& ns, 
   return true;
 }
 
+// The forms that nearly all stamps have: whole, or with three digits behind the point.
+bool read_usual_microseconds(std::string_view text, int64_t& ns, FractionForm& form) {
+  const bool pointed = text.size() > 4 && text[text.size() - 4] == '.';
+  uint64_t whole = 0, fraction = 0;
+  if (!read_digits(text.substr(0, text.size() - (pointed ? 4 : 0)), whole) || whole > kMaxWholeMicroseconds)
+    return false;
+  if (pointed) {
+    const std::string_view digits = text.substr(text.size() - 3);
+    if (!read_digits(digits, fraction)) return false;
+    form = {3, digits.front() == '0', fraction != 0};
+  }
+  ns = static_cast<int64_t>(whole * 1000 + fraction);
+  return true;
+}
+
 }  // namespace
 
 std::string_view trimmed(std::string_view text) {
@@ -83,7 +140,7 @@ std::string_view unquoted(std::string_view token, bool& was_quoted) {
 
 bool read_microseconds(std::string_view token, bool unpadded, int64_t& ns, FractionForm& form) {
   while (!token.empty() && is_space(token.back())) token.remove_suffix(1);
-  if (read_plain_microseconds(token, unpadded, ns, form)) return true;
+  if (read_usual_microseconds(token, ns, form) || read_plain_microseconds(token, unpadded, ns, form)) return true;
   form = {};
   bool was_quoted = false;
   std::string_view text = unquoted(token, was_quoted);
@@ -124,16 +181,10 @@ bool read_unsigned(std::string_view token, uint64_t& value) {
 }
 
 bool read_integer(std::string_view token, int64_t& value) {
-  constexpr size_t kCertainDigits = 18;  // fit
-  size_t digits = 0;
-  int64_t read = 0;
-  for (; digits < token.size() && digits < kCertainDigits && is_digit(token[digits]); digits++) {
-    read = read * 10 + (token[digits] - '0');
-  }
-  size_t end = digits;
-  while (end < token.size() && is_space(token[end])) end++;
-  if (digits > 0 && end == token.size()) {
-    value = read;
+  while (!token.empty() && is_space(token.back())) token.remove_suffix(1);
+  uint64_t digits = 0;
+  if (read_digits(token, digits)) {
+    value = static_cast<int64_t>(digits);
     return true;
   }
   bool was_quoted = false;

@@ -1,10 +1,12 @@
 #include <stdlib.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "program.h"
 
@@ -282,6 +284,7 @@ TEST_CASE("digest makes a digest per trace, says what was saved, and report take
 TEST_CASE("report keeps digests in the user's cache folder, somewhere else, or not at all") {
   const std::string cache = place() / ".cache/skewscope";
   fs::remove_all(cache);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // what changed just now is not kept
   CHECK(place().run("report traces --json --cache off").code == 0);
   CHECK_FALSE(fs::exists(cache));
   CHECK(place().run("report traces --json --cache elsewhere").code == 0);

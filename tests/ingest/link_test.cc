@@ -98,7 +98,7 @@ TEST_CASE("the step filter keeps rows, calls and steps of A <= step < B") {
   CHECK(linked.trace.last_event == at_us(300));
 }
 
-TEST_CASE("--steps keeps the groups that the calls it keeps mention, and no others") {
+TEST_CASE("filtering by --steps keeps the groups that the calls it keeps mention, and no others") {
   ContentBuilder b;
   for (int64_t i = 0; i < 3; ++i) {
     b.step(i, i * 100, 100);

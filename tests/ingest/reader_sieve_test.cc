@@ -4,6 +4,7 @@
 
 #include "reader_support.h"
 #include "src/ingest/event_sieve.h"
+#include "src/ingest/laid_out_events.h"
 
 using namespace skewscope;
 using namespace skewscope::ingest;
@@ -85,32 +86,38 @@ void check_same(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the sieve keeps kernels and labels and leaves out ops, python functions and flows") {
-  const std::string op = written("cpu_op", "aten::mm", 1, "\"a\": 1"), python = written("python_function", "f", 2, "");
-  const std::string gemm = written("kernel", "gemm", 3, "\"stream\": 7"), name = label("rank 3");
-  const std::string text = op + ",\n" + gemm + ",\n" + python + ",\n" + name + ",\n" + flow(4) + ",\n" + op;
-  TextBuffer kept;
+TEST_CASE("kernels and labels pass the sieve; ops, python functions and flows do not") {
   ChunkRows rows;
-  EventSieve sieve;
-  REQUIRE(sieve.sift(text, kept, rows));
-  CHECK(std::string(kept.view()) == "  " + gemm.substr(2) + ",\n" + name + ",\n" + op);
-  CHECK(rows.events == 3);
+  const auto passes = [&](const std::string& event) { return passes_sieve(event.substr(2), rows); };
+  CHECK(passes(written("kernel", "gemm", 3, "\"stream\": 7")));
+  CHECK(passes(label("rank 3")));
+  CHECK_FALSE(passes(written("cpu_op", "aten::mm", 1, "\"a\": 1")));
+  CHECK_FALSE(passes(written("python_function", "f", 2, "")));
+  CHECK_FALSE(passes(flow(4)));
   CHECK(rows.cpu_rows == 1);
-  CHECK(sieve.original_place(kept.view().find("gemm")) == text.find("gemm"));
-  CHECK(sieve.original_place(kept.view().find("rank 3")) == text.find("rank 3"));
-  CHECK(sieve.original_place(kept.view().rfind("aten::mm")) == text.rfind("aten::mm"));
 }
 
-TEST_CASE("the sieve leaves other layouts alone") {
-  TextBuffer kept;
-  ChunkRows rows;
-  EventSieve sieve;
-  CHECK_FALSE(sieve.sift(kernel("a", "1", "1") + ", " + kernel("b", "1", "1"), kept, rows));
-  CHECK_FALSE(sieve.sift("{\r\n    \"ph\": \"X\"\r\n  }", kept, rows));
-  CHECK_FALSE(sieve.sift("{\n\"ph\": \"X\"\n},\n{\n\"ph\": \"X\"\n},\n{", kept, rows));
-  CHECK_FALSE(sieve.sift(label("one event") + "\n  ]", kept, rows));
-  CHECK_FALSE(sieve.sift("], \"pids\": [{\n    \"ph\": \"X\"\n  }", kept, rows));
-  CHECK(rows.events == 0);
+TEST_CASE("events are found one by one where their braces begin lines") {
+  const std::string op = written("cpu_op", "aten::mm", 1, "\"a\": 1"), gemm = written("kernel", "gemm", 3, "\"b\": 1");
+  const std::string text = op + ",\n" + gemm + ",\n" + op;
+  LaidOutEvents events(text);
+  REQUIRE(events.laid_out());
+  REQUIRE(events.next());
+  CHECK(text.substr(events.begin(), events.end() - events.begin()) == op.substr(2));
+  REQUIRE(events.next());
+  CHECK(text.substr(events.begin(), events.end() - events.begin()) == gemm.substr(2));
+  CHECK(events.following() == text.rfind(op) + 2);
+  CHECK_FALSE(events.next());
+}
+
+TEST_CASE("other layouts are left alone") {
+  const auto laid_out = [](const std::string& text) { return LaidOutEvents(text).laid_out(); };
+  CHECK_FALSE(laid_out(kernel("a", "1", "1") + ", " + kernel("b", "1", "1")));
+  CHECK_FALSE(laid_out("{\r\n    \"ph\": \"X\"\r\n  }"));
+  CHECK_FALSE(laid_out("{\n\"ph\": \"X\"\n},\n{\n\"ph\": \"X\"\n},\n{"));
+  CHECK_FALSE(laid_out(label("one event") + "\n  ]"));
+  CHECK_FALSE(laid_out("], \"pids\": [{\n    \"ph\": \"X\"\n  }"));
+  CHECK_FALSE(laid_out(",\n" + label("a comma too many") + ",\n" + label("a") + ",\n" + label("a")));
 }
 
 TEST_CASE("with and without the sieve a file reads the same") {
@@ -125,11 +132,7 @@ TEST_CASE("the sieve knows every indentation") {
   for (const size_t blanks : {size_t{0}, size_t{1}, size_t{6}}) {
     CAPTURE(blanks);
     const std::string text = deeper("\n" + op + ",\n" + gemm + ",\n" + op, blanks);
-    TextBuffer kept;
-    ChunkRows rows;
-    EventSieve sieve;
-    REQUIRE(sieve.sift(text, kept, rows));
-    CHECK(rows.events == 1);
+    REQUIRE(LaidOutEvents(text).laid_out());
     check_same(deeper(file_of(events_of(9, 40)), blanks));
   }
 }

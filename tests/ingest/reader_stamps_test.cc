@@ -69,6 +69,28 @@ TEST_CASE("what is no number, or beyond int64, is no stamp") {
   }
 }
 
+TEST_CASE("numbers of every length are read, and every stray character in them is seen") {
+  const std::string digits = "9182736450918273645";
+  for (size_t size = 1; size <= 18; ++size) {
+    const std::string text = digits.substr(0, size);
+    CAPTURE(text);
+    int64_t number = 0;
+    CHECK((read_integer(text, number) && number == std::stoll(text)));
+    CHECK((read_integer(text + "\n    ", number) && number == std::stoll(text)));
+    if (size <= 15) CHECK(ns_of(text) == std::stoll(text) * 1000);
+    if (size <= 15) CHECK(ns_of(text + ".004") == std::stoll(text) * 1000 + 4);
+    for (size_t at = 0; at < size; ++at) {
+      for (const char stray : {'/', ':', ' ', 'a', '\xb5', '\0'}) {
+        std::string broken = text;
+        broken[at] = stray;
+        CAPTURE(broken);
+        if (stray != ' ' || (at > 0 && at + 1 < size)) CHECK_FALSE(read_integer(broken, number));
+        CHECK_FALSE((stray != ' ' && is_stamp(broken)));
+      }
+    }
+  }
+}
+
 TEST_CASE("integers may be quoted, hexadecimal, beyond int64, or carry a zero fraction") {
   int64_t number = 0;
   uint64_t large = 0;

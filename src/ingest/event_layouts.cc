@@ -1,0 +1,75 @@
+#include "event_layouts.h"
+
+#include <bit>
+
+#include "number_text.h"
+
+namespace skewscope::ingest {
+namespace {
+
+constexpr std::array kFields = {&RawEvent::name, &RawEvent::stamp, &RawEvent::duration, &RawEvent::pid, &RawEvent::tid};
+
+}  // namespace
+
+// Of its layout, or free.
+size_t EventLayouts::slot_of_skeleton() const {
+  size_t slot = skeleton_.hash() % kSlots;
+  const auto differs = [&](int32_t row) { return layouts_[static_cast<size_t>(row)].skeleton != skeleton_.text(); };
+  while (slots_[slot] >= 0 && differs(slots_[slot])) slot = (slot + 1) % kSlots;
+  return slot;
+}
+
+bool EventLayouts::read(std::string_view event, RawEvent& raw) {
+  const bool taken = skeleton_.take(event);
+  const int32_t row = taken ? slots_[slot_of_skeleton()] : -1;
+  if (row < 0) {
+    ++unknown_;
+    return false;
+  }
+  ++known_;
+  Layout& layout = layouts_[static_cast<size_t>(row)];
+  const auto text_of = [&](const Token& token) {
+    const char* begin = event.data() + skeleton_.behind(token.begin.run) + token.begin.distance;
+    const char* end = event.data() + skeleton_.behind(token.end.run) + token.end.distance;
+    return std::string_view(begin, static_cast<size_t>(end - begin));
+  };
+  raw.event_class = layout.event_class;
+  raw.kept = true;
+  raw.likely_name = &layout.last_name;
+  for (size_t i = 0; i < kFields.size(); ++i) raw.*kFields[i] = text_of(layout.fields[i]);
+  raw.present = layout.present;
+  ArgMask left = layout.present;
+  for (const Token& token : layout.args) {
+    raw.args[static_cast<size_t>(std::countr_zero(left))] = text_of(token);
+    left &= left - 1;
+  }
+  return true;
+}
+
+EventLayouts::Place EventLayouts::place_at(size_t at) const {
+  size_t run = skeleton_.runs();
+  while (skeleton_.behind(run) > at) --run;
+  return {static_cast<uint16_t>(run), static_cast<uint16_t>(at - skeleton_.behind(run))};
+}
+
+EventLayouts::Token EventLayouts::token_of(std::string_view event, std::string_view token) const {
+  token = trimmed(token);
+  if (token.empty()) return {};
+  const auto begin = static_cast<size_t>(token.data() - event.data());
+  return {place_at(begin), place_at(begin + token.size())};
+}
+
+void EventLayouts::learn(std::string_view event, const RawEvent& raw) {
+  if (event.size() > EventSkeleton::kLargestEvent || layouts_.size() == kMostLayouts) return;
+  slots_[slot_of_skeleton()] = static_cast<int32_t>(layouts_.size());
+  Layout& layout = layouts_.emplace_back();
+  layout.skeleton = skeleton_.text();
+  layout.event_class = raw.event_class;
+  for (size_t i = 0; i < kFields.size(); ++i) layout.fields[i] = token_of(event, raw.*kFields[i]);
+  layout.present = raw.present;
+  for (ArgMask left = raw.present; left != 0; left &= left - 1) {
+    layout.args.push_back(token_of(event, raw.args[static_cast<size_t>(std::countr_zero(left))]));
+  }
+}
+
+}  // namespace skewscope::ingest

@@ -1,0 +1,37 @@
+// The text of an event with each run of digits written as one 0: its keys, words and nesting, whatever its numbers.
+// Taken 64 bytes at a time, on processors that can close up the bytes of a register (AVX-512 VBMI2).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace skewscope::ingest {
+
+class EventSkeleton {
+ public:
+  static constexpr size_t kLargestEvent = 4096;
+  static constexpr size_t kBlock = 64;
+
+  // Whether this processor takes skeletons.
+  static bool available();
+  // `event`: does not end with a digit, in text with at least kBlock bytes behind it. False: longer than kLargestEvent,
+  // nothing was taken.
+  bool take(std::string_view event);
+
+  // Followed by zeros up to a whole block.
+  std::string_view text() const { return {text_.data(), size_}; }
+  uint64_t hash() const { return hash_; }
+  // Runs of digits, and the place in the event behind the n-th of them, counted from 1; behind(0) is 0. A place of the
+  // event that lies inside no run is as far behind the last run before it as it is in any event of equal skeleton.
+  size_t runs() const { return runs_; }
+  size_t behind(size_t run) const { return behind_[run]; }
+
+ private:
+  alignas(kBlock) std::array<char, kLargestEvent + 2 * kBlock> text_;
+  std::array<uint16_t, kLargestEvent / 2 + kBlock> behind_;
+  size_t size_ = 0, runs_ = 0;
+  uint64_t hash_ = 0;
+};
+
+}  // namespace skewscope::ingest
