@@ -85,18 +85,20 @@ Window window_of(const LinkedTrace& linked) {
   return window.any ? window : Window{linked.first_host_row, linked.last_host_row, false};
 }
 
+// The memory, too.
+template <class Row>
+void give_back(std::vector<Row>& rows) {
+  std::vector<Row>().swap(rows);
+}
+
 class Linker {
  public:
-  Linker(const FileContent& content, const std::vector<LaunchKey>& keys)
-      : content_(content), launch_of_(join_launches(content, keys)) {
+  // `launch_of`: row of content.launches per GPU row, -1 for orphans. Takes the rows of `content`.
+  Linker(FileContent& content, std::vector<int32_t> launch_of) : content_(content), launch_of_(std::move(launch_of)) {
     linked_.trace.steps = steps_of(content.steps);
   }
 
   LinkedTrace link() {
-    const auto add_events = [&] {
-      add_gpu_rows();
-      add_launches();
-    };
     const auto add_calls = [&] {
       MetadataFinder metadata(content_);
       if (content_.gpu.empty()) {
@@ -106,8 +108,13 @@ class Linker {
       }
       sort_calls();
     };
-    tbb::parallel_invoke(add_events, add_calls);  // they fill different columns
+    tbb::parallel_invoke([&] { add_gpu_rows(); }, add_calls);  // they fill different columns
     add_host_window();
+    // What is no longer asked is given back before more is made: these rows are most of a large trace.
+    give_back(content_.gpu);
+    give_back(content_.comm_args);
+    give_back(content_.comm_ops);
+    add_launches();
     return std::move(linked_);
   }
 
@@ -253,6 +260,7 @@ class Linker {
       return std::make_tuple(calls[a].start, calls[a].end(), calls[a].stream) <
              std::make_tuple(calls[b].start, calls[b].end(), calls[b].stream);
     });
+    if (std::is_sorted(order.begin(), order.end())) return;  // as GPU rows are, mostly
     std::vector<CollectiveCall> sorted_calls;
     std::vector<OpenCall> sorted_open;
     sorted_calls.reserve(order.size());
@@ -273,7 +281,7 @@ class Linker {
     linked_.last_host_row = window.last;
   }
 
-  const FileContent& content_;
+  FileContent& content_;
   std::vector<int32_t> launch_of_;
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
   LinkedTrace linked_;
@@ -318,7 +326,9 @@ void describe_rows(LinkedTrace& linked) {
 LinkedTrace link_calls(FileContent content) {
   std::vector<LaunchKey> keys;
   tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { keys = launch_keys(content); });
-  LinkedTrace linked = Linker(content, keys).link();
+  std::vector<int32_t> launch_of = join_launches(content, keys);
+  give_back(keys);
+  LinkedTrace linked = Linker(content, std::move(launch_of)).link();
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;
   linked.trace.amd = is_amd(content);
