@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "skewscope/model/job_trace.h"
+#include "skewscope/model/collective_instance.h"
 
 namespace skewscope {
 
@@ -76,5 +76,14 @@ struct JobBuilder {
     return job;
   }
 };
+
+// Of a table built by hand: the spans of its members.
+inline void set_spans(InstanceTable& table, const JobTrace& job) {
+  table.spans.clear();
+  for (const CallRef& ref : table.members) {
+    const CollectiveCall& call = job[ref.trace].calls[static_cast<size_t>(ref.call)];
+    table.spans.push_back({call.start, call.duration_ns});
+  }
+}
 
 }  // namespace skewscope

@@ -6,6 +6,8 @@
 
 namespace skewscope {
 
-Decomposition attribute_time(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks);
+// In one process or several; all get the same decomposition.
+Decomposition attribute_time(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
+                             Exchange& exchange = alone());
 
 }  // namespace skewscope

@@ -1,5 +1,9 @@
-// The stage: puts every nanosecond of every call under one label, instance by instance in parallel, then sums per trace
-// in instance order. Where clocks or semantics cannot support a split, the label is "unattributed" with its reason.
+// The stage: puts every nanosecond of every call under one label, then sums per trace in instance order. Where clocks
+// or semantics cannot support a split, the label is "unattributed" with its reason.
+//
+// Two passes, each in parallel. Of every instance: who waited how long, from the spans of its members; processes share
+// the instances in equal blocks. Of every call: what of it was exposed, from the rows of its trace; done where these
+// are. What either pass found is told to all processes, so that all come to the same sums.
 
 #include <tbb/parallel_for.h>
 
@@ -18,12 +22,8 @@ using attribute::BusyIntervals;
 using attribute::InstanceSplit;
 using attribute::WaitBar;
 
-const CollectiveCall& call_of(const JobTrace& job, const CallRef& ref) {
-  return job[ref.trace].calls[static_cast<size_t>(ref.call)];
-}
-
 // The wait comes first, then the transfer; the exposed share of each is what no computation covers.
-CallParts split_parts(const CollectiveCall& call, int64_t wait_ns, const BusyIntervals& busy) {
+CallParts split_parts(const CallSpan& call, int64_t wait_ns, const BusyIntervals& busy) {
   CallParts p;
   p.wait_ns = wait_ns;
   p.transfer_ns = call.duration_ns - wait_ns;
@@ -33,7 +33,7 @@ CallParts split_parts(const CollectiveCall& call, int64_t wait_ns, const BusyInt
   return p;
 }
 
-CallParts unsplit_parts(const CollectiveCall& call, const BusyIntervals& busy) {
+CallParts unsplit_parts(const CallSpan& call, const BusyIntervals& busy) {
   CallParts p;
   p.unattributed_ns = call.duration_ns;
   p.exposed_unattributed_ns = call.duration_ns - busy.covered_ns(call.start, call.end());
@@ -44,8 +44,22 @@ struct Stage {
   const JobTrace& job;
   const InstanceTable& table;
   const ClockModel& clocks;
-  std::vector<BusyIntervals> busy;
+  Exchange& exchange;
   Decomposition d;
+  std::vector<int64_t> wait_ns;           // per row of table.members
+  std::vector<uint32_t> instance_of_row;  // per row of table.members
+
+  Stage(const JobTrace& j, const InstanceTable& t, const ClockModel& c, Exchange& e)
+      : job(j), table(t), clocks(c), exchange(e), wait_ns(t.members.size(), 0) {
+    for (size_t id = 0; id < table.instances.size(); ++id) {
+      instance_of_row.insert(instance_of_row.end(), table.instances[id].member_count, static_cast<uint32_t>(id));
+    }
+    d.members.resize(table.members.size());
+    d.caused_ns.resize(table.members.size());
+    d.instances.resize(table.instances.size());
+    d.traces.resize(job.traces.size());
+    d.unmatched.resize(table.unmatched.size());
+  }
 
   bool one_clock(const CollectiveInstance& i) const {
     const int32_t component = clocks.clocks[table.members[i.first_member].trace.index()].component;
@@ -66,9 +80,8 @@ struct Stage {
 
   bool extrapolated(const CollectiveInstance& i) const {
     for (uint32_t k = 0; k < i.member_count; ++k) {
-      const CallRef& ref = table.members[i.first_member + k];
-      const TraceClock& clock = clocks.clocks[ref.trace.index()];
-      const CollectiveCall& call = call_of(job, ref);
+      const TraceClock& clock = clocks.clocks[table.members[i.first_member + k].trace.index()];
+      const CallSpan& call = table.spans[i.first_member + k];
       if (call.start < clock.tied_from || call.end() > clock.tied_to) return true;
     }
     return false;
@@ -85,9 +98,9 @@ struct Stage {
     JobNs first_start{INT64_MAX}, last_start{INT64_MIN}, first_end{INT64_MAX}, last_end{INT64_MIN};
     timing.shortest_ns = INT64_MAX;
     for (uint32_t k = 0; k < i.member_count; ++k) {
-      const CallRef& ref = table.members[i.first_member + k];
-      const CollectiveCall& call = call_of(job, ref);
-      const JobNs start = clocks.to_job(ref.trace, call.start), end = start + call.duration_ns;
+      const CallSpan& call = table.spans[i.first_member + k];
+      const JobNs start = clocks.to_job(table.members[i.first_member + k].trace, call.start),
+                  end = start + call.duration_ns;
       first_start = std::min(first_start, start);
       last_start = std::max(last_start, start);
       first_end = std::min(first_end, end);
@@ -103,9 +116,9 @@ struct Stage {
   std::vector<Arrival> arrivals_of(const CollectiveInstance& i) const {
     std::vector<Arrival> arrivals;
     for (uint32_t k = 0; k < i.member_count; ++k) {
-      const CallRef& ref = table.members[i.first_member + k];
-      const CollectiveCall& call = call_of(job, ref);
-      arrivals.push_back({clocks.to_job(ref.trace, call.start).ns, call.duration_ns});
+      const CallSpan& call = table.spans[i.first_member + k];
+      const TraceIndex trace = table.members[i.first_member + k].trace;
+      arrivals.push_back({clocks.to_job(trace, call.start).ns, call.duration_ns});
     }
     return arrivals;
   }
@@ -122,7 +135,8 @@ struct Stage {
     }
     timing.basis = bar.basis();
     if (timing.basis == SplitBasis::durations) arrivals = attribute::arrivals_by_duration(arrivals);
-    std::optional<InstanceSplit> parts = split_instance(dependency, arrivals, special_member(job, table, i));
+    const std::optional<size_t> special = i.special < 0 ? std::nullopt : std::optional<size_t>(i.special);
+    std::optional<InstanceSplit> parts = split_instance(dependency, arrivals, special);
     timing.reason = parts ? SplitReason::split : SplitReason::semantics;
     return parts;
   }
@@ -133,20 +147,14 @@ struct Stage {
     measure(i, timing);
     const WaitBar bar = attribute::wait_bar(clocks, i, member_bar_ns(i));
     const std::optional<InstanceSplit> parts = decide(i, bar, timing);
-    for (uint32_t k = 0; k < i.member_count; ++k) {
-      const size_t row = i.first_member + k;
-      const CallRef& ref = table.members[row];
-      const CollectiveCall& call = call_of(job, ref);
-      const BusyIntervals& own = busy[ref.trace.index()];
-      d.members[row] = parts ? split_parts(call, parts->wait_ns[k], own) : unsplit_parts(call, own);
-      d.caused_ns[row] = parts ? parts->caused_ns[k] : 0;
-    }
     if (!parts) return;
+    std::copy(parts->wait_ns.begin(), parts->wait_ns.end(), wait_ns.begin() + i.first_member);
+    std::copy(parts->caused_ns.begin(), parts->caused_ns.end(), d.caused_ns.begin() + i.first_member);
     timing.wait_bar_ns = bar.ns();
     timing.contradicted = attribute::contradicts(bar, arrivals_of(i));
     if (timing.basis == SplitBasis::durations) {
-      const CallRef& last = table.members[i.first_member + parts->last];
-      timing.last_arrival = clocks.to_job(last.trace, call_of(job, last).start);
+      const size_t last = i.first_member + parts->last;
+      timing.last_arrival = clocks.to_job(table.members[last].trace, table.spans[last].start);
       timing.transfer_ns = timing.shortest_ns;
     } else {
       timing.last_arrival = JobNs{parts->last_arrival_ns};
@@ -154,6 +162,58 @@ struct Stage {
     timing.note = note_of(i, timing, *parts);
     const int64_t tie_ns = std::max<int64_t>(0, timing.wait_bar_ns);
     if (i.complete && parts->lead_ns > tie_ns) timing.last = table.members[i.first_member + parts->last].trace;
+  }
+
+  // Blocks with equally many members.
+  int32_t owner_of(size_t id) const {
+    const auto processes = static_cast<uint64_t>(exchange.processes());
+    return static_cast<int32_t>(table.instances[id].first_member * processes / table.members.size());
+  }
+
+  void split_instances() {
+    tbb::parallel_for(size_t{0}, table.instances.size(), [&](size_t id) {
+      if (owner_of(id) == exchange.process()) split(id);
+    });
+    const auto owner_of_row = [&](size_t row) { return owner_of(instance_of_row[row]); };
+    share(
+        exchange, [&](size_t id) { return owner_of(id); }, d.instances);
+    share(exchange, owner_of_row, wait_ns);
+    share(exchange, owner_of_row, d.caused_ns);
+  }
+
+  // Rows of table.members and of table.unmatched that are one trace's.
+  struct TraceRows {
+    std::vector<size_t> members, unmatched;
+  };
+
+  void label_calls_of(TraceIndex t, const TraceRows& rows) {
+    if (!job.holds(t)) return;
+    const BusyIntervals busy(job[t].gpu);
+    for (const size_t row : rows.members) {
+      const bool split = d.instances[instance_of_row[row]].reason == SplitReason::split;
+      d.members[row] =
+          split ? split_parts(table.spans[row], wait_ns[row], busy) : unsplit_parts(table.spans[row], busy);
+    }
+    for (const size_t u : rows.unmatched) {
+      const CollectiveCall& call = job[t].calls[static_cast<size_t>(table.unmatched[u].call.call)];
+      d.unmatched[u] = unsplit_parts({call.start, call.duration_ns}, busy);
+    }
+  }
+
+  void label_calls() {
+    std::vector<TraceRows> rows(job.traces.size());
+    for (size_t row = 0; row < table.members.size(); ++row) {
+      rows[table.members[row].trace.index()].members.push_back(row);
+    }
+    for (size_t u = 0; u < table.unmatched.size(); ++u) {
+      rows[table.unmatched[u].call.trace.index()].unmatched.push_back(u);
+    }
+    tbb::parallel_for(size_t{0}, job.traces.size(),
+                      [&](size_t t) { label_calls_of(TraceIndex(static_cast<int64_t>(t)), rows[t]); });
+    share(
+        exchange, [&](size_t row) { return job[table.members[row].trace].process; }, d.members);
+    share(
+        exchange, [&](size_t u) { return job[table.unmatched[u].call.trace].process; }, d.unmatched);
   }
 
   static void add(const CallParts& p, TraceTotals& totals) {
@@ -197,21 +257,11 @@ struct Stage {
 
 }  // namespace
 
-Decomposition attribute_time(const JobTrace& job, const InstanceTable& table, const ClockModel& clocks) {
-  Stage stage{job, table, clocks, {}, {}};
-  stage.busy.assign(job.traces.size(), BusyIntervals(GpuEvents{}));
-  tbb::parallel_for(size_t{0}, job.traces.size(), [&](size_t t) { stage.busy[t] = BusyIntervals(job.traces[t].gpu); });
-  Decomposition& d = stage.d;
-  d.members.resize(table.members.size());
-  d.caused_ns.resize(table.members.size());
-  d.instances.resize(table.instances.size());
-  d.traces.resize(job.traces.size());
-  d.unmatched.resize(table.unmatched.size());
-  tbb::parallel_for(size_t{0}, table.instances.size(), [&](size_t id) { stage.split(id); });
-  tbb::parallel_for(size_t{0}, table.unmatched.size(), [&](size_t u) {
-    const CallRef& ref = table.unmatched[u].call;
-    d.unmatched[u] = unsplit_parts(call_of(job, ref), stage.busy[ref.trace.index()]);
-  });
+Decomposition attribute_time(const JobTrace& job, const InstanceTable& table, const ClockModel& clocks,
+                             Exchange& exchange) {
+  Stage stage(job, table, clocks, exchange);
+  stage.split_instances();
+  stage.label_calls();
   stage.sum_up();
   stage.report_contradictions();
   return std::move(stage.d);

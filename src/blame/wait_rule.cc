@@ -10,9 +10,7 @@ WaitRule wait_rule(const JobView& view, size_t id) {
   WaitRule rule;
   rule.everyone = dependency == Dependency::everyone;
   rule.only_special_waits = dependency == Dependency::root_waits;
-  if (const auto special = special_member(view.job, view.table, i)) {
-    rule.special = static_cast<int64_t>(i.first_member + *special);
-  }
+  if (i.special >= 0) rule.special = static_cast<int64_t>(i.first_member) + i.special;
   return rule;
 }
 

@@ -10,11 +10,6 @@
 namespace skewscope::matching {
 namespace {
 
-// (session, communicator, stream of an inferred group, sender, receiver, signature); -1 and 0 where a part does not
-// apply. A GPU stream serves one communicator; a CPU backend has no streams, so there calls are told apart by
-// signature.
-using GroupKey = std::tuple<int32_t, int32_t, int32_t, int32_t, int32_t, uint64_t>;
-
 bool is_pair(CollectiveKind kind) { return kind == CollectiveKind::send || kind == CollectiveKind::recv; }
 
 uint64_t signature_of(const CollectiveCall& call) {
@@ -22,17 +17,22 @@ uint64_t signature_of(const CollectiveCall& call) {
   return match_signature(call.kind, call.dtype, call.in_elements, call.out_elements, root);
 }
 
+// Rows of one group, by trace.
+using RowsByTrace = std::map<TraceIndex, std::vector<int32_t>>;
+
 struct Sorter {
   const JobTrace& job;
   bool job_has_metadata = false;
-  std::map<GroupKey, std::map<TraceIndex, std::vector<int32_t>>> groups;
-  std::vector<UnmatchedCall>& unmatched;
+  std::map<GroupKey, RowsByTrace> groups;
+  std::vector<UnmatchedCall> unmatched;
 
   void place(TraceIndex t, int32_t row) {
     const RankTrace& trace = job[t];
     const CollectiveCall& call = trace.calls[static_cast<size_t>(row)];
-    const auto refuse = [&](UnmatchedReason reason) { unmatched.push_back({{t, row}, reason}); };
-    const int32_t session = trace.session.value;
+    const auto refuse = [&](UnmatchedReason reason) { unmatched.push_back({{t, row}, reason, StringId()}); };
+    GroupKey key;
+    key.session = trace.session;
+    key.communicator = call.communicator;
     if (!call.communicator.known()) {
       // A kernel whose launch precedes the recording has lost its metadata; in a job that records metadata its group
       // is not inferred, since its stream may serve several communicators.
@@ -40,70 +40,153 @@ struct Sorter {
       if (call.kind == CollectiveKind::unknown || is_pair(call.kind) || lost_head) {
         return refuse(UnmatchedReason::no_metadata);
       }
-      const uint64_t signature = call.stream < 0 ? signature_of(call) : 0;
-      groups[{session, -1, call.stream, -1, -1, signature}][t].push_back(row);
-      return;
+      key.stream = call.stream;
+      key.signature = call.stream < 0 ? signature_of(call) : 0;
+    } else if (job.communicators[call.communicator].size == 1) {
+      return refuse(UnmatchedReason::group_of_one);
+    } else if (is_pair(call.kind)) {
+      if (!call.peer.known() || call.peer == trace.rank) return refuse(UnmatchedReason::no_metadata);
+      const bool sends = call.kind == CollectiveKind::send;
+      key.from = sends ? trace.rank.value : call.peer.value;
+      key.to = sends ? call.peer.value : trace.rank.value;
     }
-    if (job.communicators[call.communicator].size == 1) return refuse(UnmatchedReason::group_of_one);
-    if (!is_pair(call.kind)) {
-      groups[{session, call.communicator.value, -1, -1, -1, 0}][t].push_back(row);
-      return;
-    }
-    if (!call.peer.known() || call.peer == trace.rank) return refuse(UnmatchedReason::no_metadata);
-    const bool sends = call.kind == CollectiveKind::send;
-    const int32_t from = sends ? trace.rank.value : call.peer.value;
-    const int32_t to = sends ? call.peer.value : trace.rank.value;
-    groups[{session, call.communicator.value, -1, from, to, 0}][t].push_back(row);
+    groups[key][t].push_back(row);
   }
 };
 
-MatchCall matcher_view(const CollectiveCall& call, bool pair) {
-  MatchCall m;
-  m.start_ns = call.start.ns;
-  m.end_ns = call.end().ns;
-  m.signature = signature_of(call);
-  m.step = call.step;
-  m.ends_together = ends_together(call.kind);
-  if (!pair) {  // point-to-point numbers count per rank, not per pair: partners' numbers differ
-    m.seq = call.seq;
-    m.comms_id = call.comms_id;
+Sorter sort_own_calls(const JobTrace& job) {
+  Sorter sorter{job, job.communicators.size() > 0, {}, {}};
+  for (size_t i = 0; i < job.traces.size(); ++i) {
+    const TraceIndex t(static_cast<int64_t>(i));
+    if (!job.holds(t)) continue;
+    for (size_t row = 0; row < job[t].calls.size(); ++row) sorter.place(t, static_cast<int32_t>(row));
   }
-  return m;
-}
-
-}  // namespace
-
-std::vector<CallGroup> group_calls(const JobTrace& job, std::vector<UnmatchedCall>& unmatched) {
-  Sorter sorter{job, job.communicators.size() > 0, {}, unmatched};
-  for (size_t t = 0; t < job.traces.size(); ++t) {
-    for (size_t row = 0; row < job.traces[t].calls.size(); ++row) {
-      sorter.place(TraceIndex(static_cast<int64_t>(t)), static_cast<int32_t>(row));
-    }
-  }
-  std::vector<CallGroup> groups;
   for (auto& [key, by_trace] : sorter.groups) {
-    const auto& [session, communicator, stream, from, to, signature] = key;
-    CallGroup group;
-    group.session = SessionId(session);
-    group.communicator = CommunicatorId(communicator);
-    group.stream = stream;
-    group.pair = from >= 0;
-    group.expected = communicator < 0 ? 0 : (group.pair ? 2 : job.communicators[group.communicator].size);
     for (auto& [trace, rows] : by_trace) {
       const std::vector<CollectiveCall>& calls = job[trace].calls;
       std::sort(rows.begin(), rows.end(), [&](int32_t a, int32_t b) {
         const CollectiveCall &x = calls[static_cast<size_t>(a)], &y = calls[static_cast<size_t>(b)];
         return std::make_tuple(x.end(), x.start, a) < std::make_tuple(y.end(), y.start, b);
       });
-      MemberCalls view;
-      for (const int32_t row : rows) view.push_back(matcher_view(calls[static_cast<size_t>(row)], group.pair));
-      group.members.push_back(trace);
-      group.calls.push_back(std::move(view));
-      group.rows.push_back(std::move(rows));
     }
-    groups.push_back(std::move(group));
+  }
+  return sorter;
+}
+
+// The process that owns each group; the same map in all.
+std::map<GroupKey, size_t> owners_of(const std::map<GroupKey, RowsByTrace>& own, Exchange& exchange) {
+  struct Size {
+    GroupKey key;
+    size_t calls = 0;
+  };
+  std::vector<Size> sizes;
+  for (const auto& [key, by_trace] : own) {
+    sizes.push_back({key, 0});
+    for (const auto& [trace, rows] : by_trace) sizes.back().calls += rows.size();
+  }
+  std::map<GroupKey, size_t> total;
+  for (const Size& size : all_rows(exchange, std::move(sizes))) total[size.key] += size.calls;
+  sizes.clear();
+  for (const auto& [key, calls] : total) sizes.push_back({key, calls});
+  std::stable_sort(sizes.begin(), sizes.end(), [](const Size& a, const Size& b) { return a.calls > b.calls; });
+  std::vector<size_t> load(static_cast<size_t>(exchange.processes()), 0);
+  std::map<GroupKey, size_t> owners;
+  for (const Size& size : sizes) {
+    const auto least = static_cast<size_t>(std::min_element(load.begin(), load.end()) - load.begin());
+    load[least] += size.calls;
+    owners.emplace(size.key, least);
+  }
+  return owners;
+}
+
+// One trace's calls of one group.
+struct Part {
+  GroupKey key;
+  TraceIndex trace;
+  std::vector<int32_t> rows;
+  std::vector<CollectiveCall> calls;
+};
+
+void put(ByteWriter& writer, const Part& part) {
+  writer.put(part.key);
+  writer.put(part.trace);
+  writer.put(part.rows);
+  writer.put(part.calls);
+}
+
+Part get_part(ByteReader& reader) {
+  Part part;
+  reader.get(part.key);
+  reader.get(part.trace);
+  reader.get(part.rows);
+  reader.get(part.calls);
+  return part;
+}
+
+// The parts of the groups that this process owns, from all processes.
+std::vector<Part> collect_parts(const JobTrace& job, const std::map<GroupKey, RowsByTrace>& own, Exchange& exchange) {
+  const std::map<GroupKey, size_t> owners = owners_of(own, exchange);
+  std::vector<Part> parts;
+  std::vector<ByteWriter> writers(static_cast<size_t>(exchange.processes()));
+  for (const auto& [key, by_trace] : own) {
+    const size_t owner = owners.at(key);
+    for (const auto& [trace, rows] : by_trace) {
+      Part part{key, trace, rows, {}};
+      for (const int32_t row : part.rows) part.calls.push_back(job[trace].calls[static_cast<size_t>(row)]);
+      if (owner == static_cast<size_t>(exchange.process())) {
+        parts.push_back(std::move(part));
+      } else {
+        put(writers[owner], part);
+      }
+    }
+  }
+  std::vector<Bytes> letters;
+  for (ByteWriter& writer : writers) letters.push_back(writer.take());
+  for (const Bytes& bytes : exchange.all_to_all(std::move(letters))) {
+    for (ByteReader reader(bytes); !reader.done();) parts.push_back(get_part(reader));
+  }
+  return parts;
+}
+
+std::vector<CallGroup> groups_of(std::vector<Part> parts) {
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return std::tie(a.key, a.trace) < std::tie(b.key, b.trace); });
+  std::vector<CallGroup> groups;
+  for (Part& part : parts) {
+    if (groups.empty() || groups.back().key != part.key) groups.push_back({part.key, {}, {}, {}});
+    groups.back().members.push_back(part.trace);
+    groups.back().rows.push_back(std::move(part.rows));
+    groups.back().calls.push_back(std::move(part.calls));
   }
   return groups;
+}
+
+}  // namespace
+
+std::vector<MemberCalls> CallGroup::matcher_view() const {
+  std::vector<MemberCalls> view;
+  for (const std::vector<CollectiveCall>& of_member : calls) {
+    MemberCalls& member = view.emplace_back();
+    for (const CollectiveCall& call : of_member) {
+      MatchCall m;
+      m.start_ns = call.start.ns;
+      m.end_ns = call.end().ns;
+      m.signature = signature_of(call);
+      m.step = call.step;
+      m.ends_together = ends_together(call.kind);
+      if (!key.pair()) {  // point-to-point numbers count per rank, not per pair: partners' numbers differ
+        m.seq = call.seq;
+        m.comms_id = call.comms_id;
+      }
+      member.push_back(m);
+    }
+  }
+  return view;
+}
+
+GroupedCalls group_calls(const JobTrace& job, Exchange& exchange) {
+  Sorter own = sort_own_calls(job);
+  return {groups_of(collect_parts(job, own.groups, exchange)), std::move(own.unmatched)};
 }
 
 }  // namespace skewscope::matching

@@ -1,28 +1,49 @@
 // Which calls may belong together at all: the calls of one communicator in one session; of one ordered pair of ranks
 // for send and recv; of one GPU stream where no trace names a communicator.
+//
+// Each process has the calls of its own traces; a group is matched as a whole. So every group gets a process that owns
+// it, the largest groups first and each to the one with the fewest calls so far, and calls go there (all-to-all).
 #pragma once
 
+#include <compare>
 #include <vector>
 
 #include "collectives/matcher.h"
+#include "skewscope/base/exchange.h"
 #include "skewscope/model/collective_instance.h"
 
 namespace skewscope::matching {
 
-struct CallGroup {
+// -1 and 0 where a part does not apply. A GPU stream serves one communicator; a CPU backend has no streams, so there
+// calls are told apart by signature.
+struct GroupKey {
   SessionId session;
-  CommunicatorId communicator;             // none: to be inferred
-  int32_t stream = -1;                     // of an inferred group
-  bool pair = false;                       // send/recv: members[0] sends, members[1] receives
-  int32_t expected = 0;                    // parts a complete instance has; 0: inferred, not known yet
-  std::vector<TraceIndex> members;         // those whose trace is there, sorted
-  std::vector<std::vector<int32_t>> rows;  // per member: rows of its trace's calls, sorted by (end, start)
-  std::vector<MemberCalls> calls;          // the same calls as the matcher sees them
+  CommunicatorId communicator;  // none: to be inferred
+  int32_t stream = -1;          // of an inferred group
+  int32_t from = -1, to = -1;   // ranks: send/recv
+  uint64_t signature = 0;
 
-  Membership membership() const { return communicator.known() ? Membership::known : Membership::inferred; }
+  bool pair() const { return from >= 0; }
+  friend auto operator<=>(const GroupKey&, const GroupKey&) = default;
 };
 
-// Every call is in exactly one group or in `unmatched`.
-std::vector<CallGroup> group_calls(const JobTrace& job, std::vector<UnmatchedCall>& unmatched);
+struct CallGroup {
+  GroupKey key;
+  std::vector<TraceIndex> members;                 // those whose trace is there, sorted; of a pair the order is free
+  std::vector<std::vector<int32_t>> rows;          // per member: rows of its trace's calls, sorted by (end, start)
+  std::vector<std::vector<CollectiveCall>> calls;  // the calls in these rows
+
+  Membership membership() const { return key.communicator.known() ? Membership::known : Membership::inferred; }
+  // The calls as the matcher sees them.
+  std::vector<MemberCalls> matcher_view() const;
+};
+
+struct GroupedCalls {
+  std::vector<CallGroup> groups;         // that this process owns, by key
+  std::vector<UnmatchedCall> unmatched;  // of its own traces
+};
+
+// Every call is in exactly one group of one process or in its own process's `unmatched`.
+GroupedCalls group_calls(const JobTrace& job, Exchange& exchange);
 
 }  // namespace skewscope::matching

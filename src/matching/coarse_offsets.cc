@@ -4,6 +4,7 @@
 #include <map>
 #include <tuple>
 
+#include "collectives/synchronization.h"
 #include "skewscope/base/disjoint_sets.h"
 
 namespace skewscope::matching {
@@ -21,18 +22,18 @@ void add_edges(const CallGroup& group, const MatchOutcome& outcome, std::vector<
   for (const MatchOutcome::Part& part : outcome.parts) ++present[static_cast<size_t>(part.member)];
   const auto hub = static_cast<int32_t>(std::max_element(present.begin(), present.end()) - present.begin());
   std::map<int32_t, std::vector<int64_t>> differences;
-  const auto end_of = [&](const MatchOutcome::Part& p) -> const MatchCall& {
+  const auto call_of = [&](const MatchOutcome::Part& p) -> const CollectiveCall& {
     return group.calls[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
   };
   for (size_t low = 0, high = 0; low < outcome.parts.size(); low = high) {
     while (high < outcome.parts.size() && outcome.parts[high].instance == outcome.parts[low].instance) ++high;
     size_t at = low;
     while (at < high && outcome.parts[at].member != hub) ++at;
-    if (at == high || (!end_of(outcome.parts[at]).ends_together && !group.pair)) continue;
+    if (at == high || (!ends_together(call_of(outcome.parts[at]).kind) && !group.key.pair())) continue;
     for (size_t k = low; k < high; ++k) {
       if (k == at) continue;
-      differences[outcome.parts[k].member].push_back(end_of(outcome.parts[at]).end_ns -
-                                                     end_of(outcome.parts[k]).end_ns);
+      differences[outcome.parts[k].member].push_back(call_of(outcome.parts[at]).end() -
+                                                     call_of(outcome.parts[k]).end());
     }
   }
   for (auto& [member, values] : differences) {
@@ -46,9 +47,10 @@ void add_edges(const CallGroup& group, const MatchOutcome& outcome, std::vector<
 }  // namespace
 
 CoarseOffsets coarse_offsets(size_t traces, const std::vector<CallGroup>& groups,
-                             const std::vector<MatchOutcome>& outcomes) {
+                             const std::vector<MatchOutcome>& outcomes, Exchange& exchange) {
   std::vector<Edge> edges;
   for (size_t g = 0; g < groups.size(); ++g) add_edges(groups[g], outcomes[g], edges);
+  edges = all_rows(exchange, std::move(edges));
   std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
     return std::tie(b.shared, a.from, a.to, a.difference_ns) < std::tie(a.shared, b.from, b.to, b.difference_ns);
   });
@@ -113,7 +115,7 @@ std::vector<std::optional<int64_t>> prior_from_clocks(const CallGroup& group, co
     return clock.aligned && !group.calls[m].empty() ? clock.component : -1;
   };
   return of_largest_component(group.members.size(), component, [&](size_t m) {
-    const LocalNs middle{group.calls[m][group.calls[m].size() / 2].end_ns};
+    const LocalNs middle = group.calls[m][group.calls[m].size() / 2].end();
     return clocks.to_job(group.members[m], middle).ns - middle.ns;
   });
 }

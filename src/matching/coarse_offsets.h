@@ -17,9 +17,10 @@ struct CoarseOffsets {
 };
 
 // Maximum spanning forest over traces; an edge is the median difference of ends that two traces share in one group,
-// its weight the number of shared instances. O(calls log calls).
+// its weight the number of shared instances. `groups` are those this process owns; the edges of all are exchanged, so
+// that all come to the same offsets. O(calls log calls).
 CoarseOffsets coarse_offsets(size_t traces, const std::vector<CallGroup>& groups,
-                             const std::vector<MatchOutcome>& outcomes);
+                             const std::vector<MatchOutcome>& outcomes, Exchange& exchange);
 
 // The prior for one group: offsets of the members in the component that most of them belong to.
 std::vector<std::optional<int64_t>> prior_for(const CallGroup& group, const CoarseOffsets& coarse);

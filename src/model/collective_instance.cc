@@ -2,14 +2,13 @@
 
 #include <tuple>
 
-#include "collectives/synchronization.h"
-
 namespace skewscope {
 namespace {
 
-// Marks the call as placed; says what is wrong with the reference.
+// Marks the call as placed, where its trace is held here; says what is wrong with the reference.
 std::string place(CallRef ref, const JobTrace& job, std::vector<std::vector<bool>>& placed) {
   if (!ref.trace.known() || ref.trace.index() >= job.traces.size()) return "refers to no trace";
+  if (!job.holds(ref.trace)) return "";
   std::vector<bool>& calls = placed[ref.trace.index()];
   if (ref.call < 0 || static_cast<size_t>(ref.call) >= calls.size()) return "refers to no call";
   if (calls[static_cast<size_t>(ref.call)]) return "holds a call that is already placed";
@@ -25,10 +24,17 @@ std::string check_shape(const CollectiveInstance& instance, const InstanceTable&
   if (!instance.communicator.known() || instance.communicator.index() >= table.communicators.size()) {
     return "communicator out of range";
   }
+  if (instance.special >= static_cast<int64_t>(instance.member_count)) return "special member out of range";
   if (instance.complete && static_cast<int64_t>(instance.member_count) != instance.expected) {
     return "complete, but not of the expected size";
   }
   return "";
+}
+
+bool spans_its_call(const CallSpan& span, CallRef ref, const JobTrace& job) {
+  if (!job.holds(ref.trace)) return true;
+  const CollectiveCall& call = job[ref.trace].calls[static_cast<size_t>(ref.call)];
+  return span.start == call.start && span.duration_ns == call.duration_ns;
 }
 
 std::string check_members(const CollectiveInstance& instance, const InstanceTable& table, const JobTrace& job,
@@ -37,6 +43,7 @@ std::string check_members(const CollectiveInstance& instance, const InstanceTabl
     const CallRef ref = table.members[row];
     if (std::string broken = place(ref, job, placed); !broken.empty()) return broken;
     if (job[ref.trace].session != instance.session) return "holds a call of another session";
+    if (!spans_its_call(table.spans[row], ref, job)) return "span of a member is not its call's";
     if (row > instance.first_member && table.members[row - 1].trace >= ref.trace) return "members not sorted by trace";
   }
   return "";
@@ -76,22 +83,12 @@ const char* to_string(UnmatchedReason reason) {
   return "alone";
 }
 
-std::optional<size_t> special_member(const JobTrace& job, const InstanceTable& table, const CollectiveInstance& i) {
-  const Dependency dependency = dependency_of(i.kind);
-  if (dependency == Dependency::everyone || dependency == Dependency::none) return std::nullopt;
-  for (uint32_t k = 0; k < i.member_count; ++k) {
-    const CallRef& ref = table.members[i.first_member + k];
-    const CollectiveCall& call = job[ref.trace].calls[static_cast<size_t>(ref.call)];
-    const bool is_it = dependency == Dependency::sender ? call.kind == CollectiveKind::send
-                                                        : call.root.known() && call.root == job[ref.trace].rank;
-    if (is_it) return k;
-  }
-  return std::nullopt;
-}
-
 std::string check_invariants(const InstanceTable& table, const JobTrace& job) {
   std::vector<std::vector<bool>> placed;
-  for (const RankTrace& trace : job.traces) placed.emplace_back(trace.calls.size(), false);
+  for (const RankTrace& trace : job.traces) {
+    placed.emplace_back(trace.process == job.process ? trace.calls.size() : 0, false);
+  }
+  if (table.spans.size() != table.members.size()) return "members and their spans differ in number";
   size_t first = 0;
   for (size_t i = 0; i < table.instances.size(); ++i) {
     const CollectiveInstance& instance = table.instances[i];

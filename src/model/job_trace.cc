@@ -39,6 +39,13 @@ std::string check_references(const RankTrace& trace, const JobTrace& job) {
 
 }  // namespace
 
+void gather_calls(JobTrace& job, Exchange& exchange) {
+  tell_first(
+      exchange, job.traces.size(), [&](size_t t) { return job.traces[t].process; },
+      [&](ByteWriter& writer, size_t t) { writer.put(job.traces[t].calls); },
+      [&](ByteReader& reader, size_t t) { reader.get(job.traces[t].calls); });
+}
+
 std::string check_invariants(const JobTrace& job) {
   if (std::string broken = check_order(job); !broken.empty()) return broken;
   if (std::string broken = check_invariants(job.communicators); !broken.empty()) return broken;

@@ -59,7 +59,7 @@ std::vector<JobReport::UnmatchedRow> unmatched_rows(const Rooms& rooms) {
     row.op = to_string(call.kind);
     row.dtype = to_string(call.dtype);
     row.reason = to_string(unmatched.reason);
-    if (call.gpu_row >= 0) row.kernel = rooms.job.strings.view(trace.gpu.name[static_cast<size_t>(call.gpu_row)]);
+    row.kernel = rooms.job.strings.view(unmatched.kernel);
     row.start_ns = since_start(rooms.clocks, unmatched.call.trace, call.start);
     row.duration_ns = call.duration_ns;
     rows.push_back(std::move(row));

@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 
+#include "tests/job_builder.h"
+
 namespace skewscope {
 namespace {
 
@@ -264,6 +266,7 @@ void build_table(const ClockJobOptions& o, const std::vector<Raw>& kept, const s
     table.instances.push_back(i);
     out.instance_of.push_back(static_cast<int32_t>(id));
   }
+  set_spans(table, out.job);
   std::sort(table.unmatched.begin(), table.unmatched.end(),
             [](const UnmatchedCall& a, const UnmatchedCall& b) { return a.call < b.call; });
 }

@@ -45,7 +45,10 @@ struct Pair {
     clocks.ties.push_back({i.session, i.communicator, i.kind, i.bytes, bar_ns, end_difference_ns});
   }
 
-  Decomposition split() { return attribute_time(builder.done(), table, clocks); }
+  Decomposition split() {
+    set_spans(table, builder.done());
+    return attribute_time(builder.job, table, clocks);
+  }
 };
 
 }  // namespace

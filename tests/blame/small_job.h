@@ -71,6 +71,7 @@ class SmallJob {
     rooms.instances.communicators = rooms.job.communicators;
     std::map<CommunicatorId, int32_t> ordinals;
     for (const Meeting& meeting : meetings_) add_instance(rooms, meeting, ordinals[meeting.group]++);
+    set_spans(rooms.instances, rooms.job);
     rooms.clocks.clocks.resize(rooms.job.traces.size());
     for (TraceClock& clock : rooms.clocks.clocks) {
       clock.component = 0;

@@ -3,6 +3,7 @@
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/decomposition.h"
 #include "skewscope/model/rank_summary.h"
+#include "tests/job_builder.h"
 
 using namespace skewscope;  // NOLINT
 
@@ -51,6 +52,7 @@ InstanceTable one_instance(const JobTrace& job) {
   instance.complete = true;
   table.instances = {instance};
   table.members = {{TraceIndex(0), 0}, {TraceIndex(1), 0}};
+  set_spans(table, job);
   return table;
 }
 

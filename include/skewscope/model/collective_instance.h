@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,14 @@ struct CallRef {
   int32_t call = -1;
 
   friend auto operator<=>(const CallRef&, const CallRef&) = default;
+};
+
+// When a call ran, on its own rank's clock.
+struct CallSpan {
+  LocalNs start;
+  int64_t duration_ns = 0;
+
+  LocalNs end() const { return start + duration_ns; }
 };
 
 enum class MatchMethod : uint8_t {
@@ -36,6 +43,9 @@ struct CollectiveInstance {
   int64_t seq = -1;           // "Seq" where recorded
   uint32_t first_member = 0;  // members are InstanceTable::members[first_member .. first_member + member_count)
   uint32_t member_count = 0;
+  int32_t special = -1;       // position of the member whom the dependency of the operation hangs on
+                              // (collectives/synchronization.h): the root, the sender of a pair; -1: it hangs on none,
+                              // or that one is not there or not recorded
   int32_t expected = 0;       // members it should have: communicator size; 2 for a send/recv pair
   bool complete = false;      // every expected member is there
   bool sizes_differ = false;  // members disagree on the size where they must not (everything but all_to_all)
@@ -55,11 +65,13 @@ const char* to_string(UnmatchedReason reason);
 struct UnmatchedCall {
   CallRef call;
   UnmatchedReason reason = UnmatchedReason::alone;
+  StringId kernel{};  // its name; none for a CPU backend
 };
 
 struct InstanceTable {
   std::vector<CollectiveInstance> instances;  // sorted by (session, communicator, ordinal)
   std::vector<CallRef> members;               // of instance 0, then of 1, …; within one sorted by trace
+  std::vector<CallSpan> spans;                // row = row of `members`
   std::vector<UnmatchedCall> unmatched;       // sorted by call
   // The job's communicators, plus the inferred ones; ids of JobTrace::communicators stay valid.
   CommunicatorTable communicators;
@@ -67,10 +79,6 @@ struct InstanceTable {
   // Some group could not be matched alone: it was, or was not, by clocks known to a millisecond only.
   bool by_coarse_clocks = false;
 };
-
-// Position among the members of whom the dependency of the operation hangs on (collectives/synchronization.h): the
-// root, the sender of a pair. None where it does not hang on one, or that one is not there or not recorded.
-std::optional<size_t> special_member(const JobTrace& job, const InstanceTable& table, const CollectiveInstance& i);
 
 // Every call of the job is in exactly one instance or in `unmatched`.
 std::string check_invariants(const InstanceTable& table, const JobTrace& job);

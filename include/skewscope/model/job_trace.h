@@ -1,9 +1,12 @@
 // Room: all that was read of a job. Immutable once loaded.
+// Where several processes read it, each has the same JobTrace but for the rows and calls of the traces that others
+// hold.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "skewscope/base/exchange.h"
 #include "skewscope/base/finding.h"
 #include "skewscope/base/string_table.h"
 #include "skewscope/model/communicator_table.h"
@@ -23,9 +26,15 @@ struct JobTrace {
   Findings findings;        // sorted
   int64_t bytes_read = 0;   // uncompressed text
   int64_t events_read = 0;  // trace events seen, of any kind
+  int32_t process = 0;      // this one
 
   const RankTrace& operator[](TraceIndex i) const { return traces[i.index()]; }
+  // Whether the rows and calls of the trace are in this process.
+  bool holds(TraceIndex i) const { return traces[i.index()].process == process; }
 };
+
+// Process 0 learns the calls of all traces.
+void gather_calls(JobTrace& job, Exchange& exchange);
 
 std::string check_invariants(const JobTrace& job);
 

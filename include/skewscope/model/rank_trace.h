@@ -122,6 +122,7 @@ struct RankTrace {
   SessionId session;
   std::string file;           // as the user gave it
   std::string rank_source;    // which rule told the rank: "distributedInfo", "file name rank<R>", "--rank-map", …
+  int32_t process = 0;        // that read it and holds its rows and calls (base/exchange.h)
   std::string host;           // host_name; "" where the trace has none
   int32_t device = -1;        // the device most GPU rows ran on; -1: no GPU rows
   std::string device_name;    // "" where deviceProperties does not tell

@@ -1,0 +1,292 @@
+#include "number_instances.h"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "collectives/match_rules.h"
+#include "collectives/synchronization.h"
+#include "collectives/traffic.h"
+
+namespace skewscope::matching {
+namespace {
+
+MatchMethod method_of(MatchedBy by) {
+  switch (by) {
+    case MatchedBy::comms_id:
+      return MatchMethod::comms_id;
+    case MatchedBy::seq:
+      return MatchMethod::seq;
+    case MatchedBy::step:
+      return MatchMethod::step;
+    case MatchedBy::fingerprint:
+      return MatchMethod::fingerprint;
+  }
+  return MatchMethod::fingerprint;
+}
+
+UnmatchedReason reason_of(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::alone:
+      return UnmatchedReason::alone;
+    case Refusal::ambiguous:
+      return UnmatchedReason::ambiguous;
+    case Refusal::causality:
+      return UnmatchedReason::causality;
+    case Refusal::mismatch:
+      return UnmatchedReason::mismatch;
+  }
+  return UnmatchedReason::alone;
+}
+
+// The instances of one group, before instances of all groups are put in order.
+struct MatchedGroup {
+  GroupKey key;
+  std::vector<Communicator> inferred;  // that calls without metadata turned out to have
+  // first_member counts within the group; communicator is a row of `inferred` where the key knows none.
+  std::vector<CollectiveInstance> instances;
+  std::vector<int64_t> time_ns;  // per instance: end of its first member on the coarse common clock
+  std::vector<CallRef> members;
+  std::vector<CallSpan> spans;
+  std::vector<UnmatchedCall> unmatched;
+};
+
+// Describes what one group was matched to, from its calls.
+class Describer {
+ public:
+  Describer(const JobTrace& job, const CoarseOffsets& coarse, const CallGroup& group, const MatchOutcome& outcome)
+      : job_(job), coarse_(coarse), group_(group), outcome_(outcome) {
+    matched_.key = group.key;
+  }
+
+  MatchedGroup describe() {
+    const std::vector<MatchOutcome::Part>& parts = outcome_.parts;
+    for (size_t low = 0, high = 0; low < parts.size(); low = high) {
+      while (high < parts.size() && parts[high].instance == parts[low].instance) ++high;
+      add_instance({parts.begin() + static_cast<ptrdiff_t>(low), parts.begin() + static_cast<ptrdiff_t>(high)});
+    }
+    for (const MatchOutcome::Left& left : outcome_.left) {
+      const auto m = static_cast<size_t>(left.member);
+      matched_.unmatched.push_back(
+          {{group_.members[m], group_.rows[m][static_cast<size_t>(left.call)]}, reason_of(left.reason), StringId()});
+    }
+    return std::move(matched_);
+  }
+
+ private:
+  const CollectiveCall& call_of(const MatchOutcome::Part& p) const {
+    return group_.calls[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
+  }
+
+  // The communicator that calls without metadata turned out to have: the ranks whose ends agree. Its true size is known
+  // only when every rank of the job was looked at.
+  CommunicatorId infer(int32_t cluster) {
+    const auto [at, fresh] = row_of_cluster_.emplace(cluster, static_cast<int64_t>(matched_.inferred.size()));
+    if (!fresh) return CommunicatorId(at->second);
+    Communicator c;
+    c.name = group_.key.stream >= 0 ? "stream " + std::to_string(group_.key.stream) : "cpu";
+    c.description = "inferred: the trace names no group";
+    for (size_t m = 0; m < group_.members.size(); ++m) {
+      if (outcome_.cluster[m] == cluster) c.members.push_back(job_[group_.members[m]].rank);
+    }
+    std::sort(c.members.begin(), c.members.end());
+    const auto present = static_cast<int32_t>(std::count_if(
+        job_.traces.begin(), job_.traces.end(), [&](const RankTrace& t) { return t.session == group_.key.session; }));
+    c.size = present >= job_.world_size ? static_cast<int32_t>(c.members.size()) : job_.world_size;
+    matched_.inferred.push_back(std::move(c));
+    return CommunicatorId(at->second);
+  }
+
+  void add_instance(const std::vector<MatchOutcome::Part>& parts) {  // sorted by member, which is by trace
+    CollectiveInstance i;
+    const bool known = group_.key.communicator.known();
+    i.communicator = known ? group_.key.communicator : infer(outcome_.cluster[static_cast<size_t>(parts[0].member)]);
+    const int32_t size =
+        known ? job_.communicators[i.communicator].size : matched_.inferred[i.communicator.index()].size;
+    i.session = group_.key.session;
+    i.expected = group_.key.pair() ? 2 : size;
+    i.first_member = static_cast<uint32_t>(matched_.members.size());
+    i.member_count = static_cast<uint32_t>(parts.size());
+    i.complete = static_cast<int32_t>(i.member_count) == i.expected;
+    i.method = method_of(outcome_.method[static_cast<size_t>(parts.front().instance)]);
+    set_operation(parts, size, i);
+    set_special(parts, i);
+    for (const MatchOutcome::Part& p : parts) {
+      const auto m = static_cast<size_t>(p.member);
+      matched_.members.push_back({group_.members[m], group_.rows[m][static_cast<size_t>(p.call)]});
+      matched_.spans.push_back({call_of(p).start, call_of(p).duration_ns});
+    }
+    const TraceIndex first = group_.members[static_cast<size_t>(parts.front().member)];
+    matched_.time_ns.push_back(call_of(parts.front()).end().ns + coarse_.offset_ns[first.index()]);
+    matched_.instances.push_back(i);
+  }
+
+  // Operation, type and size, from the members.
+  void set_operation(const std::vector<MatchOutcome::Part>& parts, int32_t size, CollectiveInstance& i) const {
+    int64_t least = -1;
+    for (const MatchOutcome::Part& p : parts) {
+      const CollectiveCall& call = call_of(p);
+      const int64_t bytes = message_bytes(call.kind, call.dtype, call.in_elements, call.out_elements, size);
+      i.bytes = std::max(i.bytes, bytes);
+      least = least < 0 ? bytes : std::min(least, bytes);
+      i.kind = call.kind == CollectiveKind::recv ? CollectiveKind::send : call.kind;
+      i.dtype = call.dtype;
+      i.seq = call.seq;
+    }
+    i.sizes_differ = least != i.bytes && !sizes_may_differ(i.kind);
+  }
+
+  void set_special(const std::vector<MatchOutcome::Part>& parts, CollectiveInstance& i) const {
+    const Dependency dependency = dependency_of(i.kind);
+    if (dependency == Dependency::everyone || dependency == Dependency::none) return;
+    for (size_t k = 0; k < parts.size() && i.special < 0; ++k) {
+      const CollectiveCall& call = call_of(parts[k]);
+      const Rank own = job_[group_.members[static_cast<size_t>(parts[k].member)]].rank;
+      const bool is_it =
+          dependency == Dependency::sender ? call.kind == CollectiveKind::send : call.root.known() && call.root == own;
+      if (is_it) i.special = static_cast<int32_t>(k);
+    }
+  }
+
+  const JobTrace& job_;
+  const CoarseOffsets& coarse_;
+  const CallGroup& group_;
+  const MatchOutcome& outcome_;
+  MatchedGroup matched_;
+  std::map<int32_t, int64_t> row_of_cluster_;
+};
+
+void put(ByteWriter& writer, const MatchedGroup& group) {
+  writer.put(group.key);
+  writer.put(group.inferred.size());
+  for (const Communicator& c : group.inferred) {
+    writer.put(c.name);
+    writer.put(c.description);
+    writer.put(c.members);
+    writer.put(c.size);
+  }
+  writer.put(group.instances);
+  writer.put(group.time_ns);
+  writer.put(group.members);
+  writer.put(group.spans);
+  writer.put(group.unmatched);
+}
+
+MatchedGroup get_group(ByteReader& reader) {
+  MatchedGroup group;
+  reader.get(group.key);
+  group.inferred.resize(reader.get<size_t>());
+  for (Communicator& c : group.inferred) {
+    reader.get(c.name);
+    reader.get(c.description);
+    reader.get(c.members);
+    reader.get(c.size);
+  }
+  reader.get(group.instances);
+  reader.get(group.time_ns);
+  reader.get(group.members);
+  reader.get(group.spans);
+  reader.get(group.unmatched);
+  return group;
+}
+
+// Of all processes, by key.
+std::vector<MatchedGroup> all_groups(std::vector<MatchedGroup> own, Exchange& exchange) {
+  if (exchange.processes() == 1) return own;
+  ByteWriter writer;
+  for (const MatchedGroup& group : own) put(writer, group);
+  own.clear();
+  std::vector<MatchedGroup> all;
+  for (Bytes& bytes : exchange.all_gather(writer.take())) {
+    for (ByteReader reader(bytes); !reader.done();) all.push_back(get_group(reader));
+    bytes = Bytes();  // read, and large
+  }
+  std::sort(all.begin(), all.end(), [](const MatchedGroup& a, const MatchedGroup& b) { return a.key < b.key; });
+  return all;
+}
+
+// Gives inferred communicators their ids behind the job's; equal ones share one.
+void number_inferred(const JobTrace& job, std::vector<MatchedGroup>& groups, CommunicatorTable& table) {
+  std::vector<Communicator>& all = table.communicators;
+  for (MatchedGroup& group : groups) {
+    std::vector<CommunicatorId> ids;
+    for (Communicator& c : group.inferred) {
+      const auto same = std::find_if(all.begin() + static_cast<ptrdiff_t>(job.communicators.size()), all.end(),
+                                     [&](const Communicator& a) { return a.name == c.name && a.members == c.members; });
+      ids.emplace_back(same - all.begin());
+      if (same == all.end()) all.push_back(std::move(c));
+    }
+    if (group.key.communicator.known()) continue;
+    for (CollectiveInstance& i : group.instances) i.communicator = ids[i.communicator.index()];
+  }
+}
+
+void put_in_order(const std::vector<MatchedGroup>& groups, InstanceTable& table) {
+  struct Place {
+    const MatchedGroup* group;
+    size_t row;
+    const CollectiveInstance& instance() const { return group->instances[row]; }
+    auto key() const {
+      const CollectiveInstance& i = instance();
+      return std::make_tuple(i.session, i.communicator, group->time_ns[row], group->members[i.first_member]);
+    }
+  };
+  std::vector<Place> places;
+  for (const MatchedGroup& group : groups) {
+    for (size_t row = 0; row < group.instances.size(); ++row) places.push_back({&group, row});
+  }
+  // A call is in one instance: no two have the same first member.
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.key() < b.key(); });
+  for (const Place& place : places) {
+    CollectiveInstance i = place.instance();
+    const auto first = static_cast<ptrdiff_t>(i.first_member), end = first + static_cast<ptrdiff_t>(i.member_count);
+    const CollectiveInstance* before = table.instances.empty() ? nullptr : &table.instances.back();
+    const bool same = before != nullptr && before->communicator == i.communicator && before->session == i.session;
+    i.ordinal = same ? before->ordinal + 1 : 0;
+    i.first_member = static_cast<uint32_t>(table.members.size());
+    table.members.insert(table.members.end(), place.group->members.begin() + first, place.group->members.begin() + end);
+    table.spans.insert(table.spans.end(), place.group->spans.begin() + first, place.group->spans.begin() + end);
+    table.instances.push_back(i);
+  }
+}
+
+// All unmatched calls with their kernels, which only the processes of their traces know.
+void list_unmatched(const JobTrace& job, std::vector<UnmatchedCall> own, const std::vector<MatchedGroup>& groups,
+                    Exchange& exchange, InstanceTable& table) {
+  table.unmatched = all_rows(exchange, std::move(own));
+  for (const MatchedGroup& group : groups) {
+    table.unmatched.insert(table.unmatched.end(), group.unmatched.begin(), group.unmatched.end());
+  }
+  std::sort(table.unmatched.begin(), table.unmatched.end(),
+            [](const UnmatchedCall& a, const UnmatchedCall& b) { return a.call < b.call; });
+  for (UnmatchedCall& unmatched : table.unmatched) {
+    if (!job.holds(unmatched.call.trace)) continue;
+    const RankTrace& trace = job[unmatched.call.trace];
+    const int32_t row = trace.calls[static_cast<size_t>(unmatched.call.call)].gpu_row;
+    if (row >= 0) unmatched.kernel = trace.gpu.name[static_cast<size_t>(row)];
+  }
+  share(
+      exchange, [&](size_t u) { return job[table.unmatched[u].call.trace].process; }, table.unmatched);
+}
+
+}  // namespace
+
+InstanceTable number_instances(const JobTrace& job, GroupedCalls calls, const std::vector<MatchOutcome>& outcomes,
+                               Exchange& exchange) {
+  const CoarseOffsets coarse = coarse_offsets(job.traces.size(), calls.groups, outcomes, exchange);
+  std::vector<MatchedGroup> own(calls.groups.size());
+  tbb::parallel_for(size_t{0}, own.size(),
+                    [&](size_t g) { own[g] = Describer(job, coarse, calls.groups[g], outcomes[g]).describe(); });
+  calls.groups.clear();
+  std::vector<MatchedGroup> groups = all_groups(std::move(own), exchange);
+  InstanceTable table;
+  table.communicators = job.communicators;
+  number_inferred(job, groups, table.communicators);
+  put_in_order(groups, table);
+  list_unmatched(job, std::move(calls.unmatched), groups, exchange, table);
+  return table;
+}
+
+}  // namespace skewscope::matching
