@@ -13,6 +13,8 @@ enum class AlignMode {
   none,         // take the clocks as recorded and split nothing across traces of different hosts
 };
 
-ClockModel align_clocks(const JobTrace& job, const InstanceTable& instances, AlignMode mode);
+// In one process or several; all get the same clocks.
+ClockModel align_clocks(const JobTrace& job, const InstanceTable& instances, AlignMode mode,
+                        Exchange& exchange = alone());
 
 }  // namespace skewscope

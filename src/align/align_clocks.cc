@@ -1,6 +1,7 @@
 // The stage: beacons -> model choice -> fit -> node prior -> error bars -> proof, per component of traces that share
 // collectives. Components are never compared: each keeps its smallest trace as reference, at that trace's own wall
-// clock.
+// clock. Where several processes take part, all have the table of instances and come to the same clocks; the fits that
+// do not depend on one another (model choice, simulated errors: most of the time) are shared among them.
 
 #include <algorithm>
 #include <cmath>
@@ -72,6 +73,7 @@ double end_spread_ns(const std::vector<Beacons>& components, const std::vector<F
 struct Aligner {
   const JobTrace& job;
   bool force;
+  Exchange& exchange;
   std::vector<RawClock> raw;
   ClockModel model;
 
@@ -175,12 +177,12 @@ struct Aligner {
       host.push_back(job.traces[static_cast<size_t>(t)].host);
     }
     const int64_t coarsest = *std::max_element(resolution_ns.begin(), resolution_ns.end());
-    align::ModelChoice choice = align::choose_model(beacons, coarsest, force);
+    align::ModelChoice choice = align::choose_model(beacons, coarsest, force, exchange);
     if (choice.freedom == Freedom::offset && gpu_only(beacons)) choice.freedom = Freedom::line;
     // Errors are simulated for a line at least: where an offset or nothing is applied, what a line would have changed
     // is part of the bar.
     FitResult free = align::fit_clocks(beacons, choice.use, std::max(choice.freedom, Freedom::line));
-    const align::SimulatedErrors errors = align::simulate_errors(beacons, free);
+    const align::SimulatedErrors errors = align::simulate_errors(beacons, free, exchange);
     Fit fit =
         choice.freedom == free.fit.freedom ? free.fit : align::fit_clocks(beacons, choice.use, choice.freedom).fit;
     if (fit.freedom != Freedom::identity) align::pool_nodes(host, rows_per_trace(free.equations), errors, fit);
@@ -227,8 +229,8 @@ struct Aligner {
 
 }  // namespace
 
-ClockModel align_clocks(const JobTrace& job, const InstanceTable& instances, AlignMode mode) {
-  Aligner aligner{job, mode == AlignMode::collectives, std::vector<RawClock>(job.traces.size()), {}};
+ClockModel align_clocks(const JobTrace& job, const InstanceTable& instances, AlignMode mode, Exchange& exchange) {
+  Aligner aligner{job, mode == AlignMode::collectives, exchange, std::vector<RawClock>(job.traces.size()), {}};
   ClockModel& model = aligner.model;
   model.clocks.resize(job.traces.size());
   const std::vector<Beacons> components = align::collect_beacons(job, instances);

@@ -14,14 +14,10 @@ namespace {
 
 constexpr size_t kStrata = 16, kPerStratum = 16;
 
-const CollectiveCall& call_of(const JobTrace& job, const CallRef& ref) {
-  return job[ref.trace].calls[static_cast<size_t>(ref.call)];
-}
-
-double spread_of(const JobTrace& job, const InstanceTable& table, const CollectiveInstance& i) {
+double spread_of(const InstanceTable& table, const CollectiveInstance& i) {
   int64_t shortest = INT64_MAX, longest = 0;
   for (uint32_t k = 0; k < i.member_count; ++k) {
-    const int64_t duration = call_of(job, table.members[i.first_member + k]).duration_ns;
+    const int64_t duration = table.spans[i.first_member + k].duration_ns;
     shortest = std::min(shortest, duration);
     longest = std::max(longest, duration);
   }
@@ -70,11 +66,11 @@ struct Collector {
 
   void add(const GroupKey& key, size_t id, int64_t bias_ns) {
     const CollectiveInstance& i = table.instances[id];
-    groups[key].push_back({id, spread_of(job, table, i), bias_ns});
+    groups[key].push_back({id, spread_of(table, i), bias_ns});
     for (uint32_t k = 0; k < i.member_count; ++k) {
       const CallRef& ref = table.members[i.first_member + k];
       sets.unite(table.members[i.first_member].trace.index(), ref.trace.index());
-      const int64_t end = call_of(job, ref).end().ns;
+      const int64_t end = table.spans[i.first_member + k].end().ns;
       first_end_ns[ref.trace.index()] = std::min(first_end_ns[ref.trace.index()], end);
       last_end_ns[ref.trace.index()] = std::max(last_end_ns[ref.trace.index()], end);
     }
@@ -112,11 +108,11 @@ struct Filler {
   void add_row(const Candidate& row) {
     const CollectiveInstance& instance = from.table.instances[row.instance];
     for (uint32_t k = 0; k < instance.member_count; ++k) {
-      const CallRef& ref = from.table.members[instance.first_member + k];
-      const CollectiveCall& call = call_of(from.job, ref);
-      beacons.trace.push_back(trace_number(ref.trace));
-      beacons.start_ns.push_back(call.start.ns);
-      beacons.end_ns.push_back(call.end().ns - (call.kind == CollectiveKind::recv ? row.bias_ns : 0));
+      const CallSpan& span = from.table.spans[instance.first_member + k];
+      const bool receives = instance.kind == CollectiveKind::send && static_cast<int32_t>(k) != instance.special;
+      beacons.trace.push_back(trace_number(from.table.members[instance.first_member + k].trace));
+      beacons.start_ns.push_back(span.start.ns);
+      beacons.end_ns.push_back(span.end().ns - (receives ? row.bias_ns : 0));
     }
     beacons.row_begin.push_back(static_cast<int32_t>(beacons.trace.size()));
     beacons.spread_ns.push_back(row.spread_ns);

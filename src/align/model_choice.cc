@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "shared_fits.h"
 #include "skewscope/base/disjoint_sets.h"
 
 namespace skewscope::align {
@@ -105,25 +106,38 @@ struct Distances {
   std::vector<std::vector<double>> by_trace;                        // held out
 };
 
-Distances judge(const Beacons& beacons, const Folds& folds, Freedom freedom) {
-  Distances distances;
-  distances.by_trace.resize(beacons.traces.size());
-  for (const int fold : {0, 1}) {
-    std::vector<bool> fitted = folds.rows;
-    for (size_t c = 0; c < fitted.size(); ++c) fitted[c] = fitted[c] && folds.fold[c] != fold;
-    const Fit fit = fit_clocks(beacons, fitted, freedom, 4).fit;
-    for (size_t c = 0; c < fitted.size(); ++c) {
-      const bool in_sample = folds.fold[c] < 0 && fold == 0;
-      if (!folds.rows[c] || (folds.fold[c] != fold && !in_sample)) continue;
-      std::vector<double>& of_class = distances.by_class[{beacons.scale_class[c], in_sample ? 2 : fold}];
-      const std::vector<double> residuals = end_residuals_ns(beacons, fit, c);
-      for (size_t k = 0; k < residuals.size(); ++k) {
-        of_class.push_back(std::fabs(residuals[k]));
-        if (in_sample) continue;
-        const auto trace = static_cast<size_t>(beacons.trace[beacons.begin(c) + k]);
-        distances.by_trace[trace].push_back(of_class.back());
-      }
+Fit fit_without(const Beacons& beacons, const Folds& folds, int fold, Freedom freedom) {
+  std::vector<bool> fitted = folds.rows;
+  for (size_t c = 0; c < fitted.size(); ++c) fitted[c] = fitted[c] && folds.fold[c] != fold;
+  return fit_clocks(beacons, fitted, freedom, 4).fit;
+}
+
+void add_distances(const Beacons& beacons, const Folds& folds, int fold, const Fit& fit, Distances& distances) {
+  for (size_t c = 0; c < folds.rows.size(); ++c) {
+    const bool in_sample = folds.fold[c] < 0 && fold == 0;
+    if (!folds.rows[c] || (folds.fold[c] != fold && !in_sample)) continue;
+    std::vector<double>& of_class = distances.by_class[{beacons.scale_class[c], in_sample ? 2 : fold}];
+    const std::vector<double> residuals = end_residuals_ns(beacons, fit, c);
+    for (size_t k = 0; k < residuals.size(); ++k) {
+      of_class.push_back(std::fabs(residuals[k]));
+      if (in_sample) continue;
+      const auto trace = static_cast<size_t>(beacons.trace[beacons.begin(c) + k]);
+      distances.by_trace[trace].push_back(of_class.back());
     }
+  }
+}
+
+// Row = row of `freedoms`.
+std::vector<Distances> judge(const Beacons& beacons, const Folds& folds, const std::vector<Freedom>& freedoms,
+                             Exchange& exchange) {
+  const std::vector<Fit> fits = shared_fits(
+      2 * freedoms.size(),
+      [&](size_t k) { return fit_without(beacons, folds, static_cast<int>(k % 2), freedoms[k / 2]); }, exchange);
+  std::vector<Distances> distances(freedoms.size());
+  for (size_t k = 0; k < fits.size(); ++k) {
+    Distances& of_freedom = distances[k / 2];
+    of_freedom.by_trace.resize(beacons.traces.size());
+    add_distances(beacons, folds, static_cast<int>(k % 2), fits[k], of_freedom);
   }
   return distances;
 }
@@ -206,15 +220,16 @@ bool contradicts_causality(const Beacons& beacons, const std::vector<bool>& use)
 }
 
 // Where nothing can be held out: whether an offset brings the fitted ends themselves three times as close.
-bool tightens_threefold(const Beacons& beacons, const Folds& folds, int64_t resolution_ns) {
-  const auto middle = [&](Freedom freedom) {
+bool tightens_threefold(const Beacons& beacons, const Folds& folds, int64_t resolution_ns, Exchange& exchange) {
+  const std::vector<Distances> judged = judge(beacons, folds, {Freedom::identity, Freedom::offset}, exchange);
+  const auto middle = [](const Distances& of_freedom) {
     std::vector<double> all;
-    for (const auto& [key, distances] : judge(beacons, folds, freedom).by_class) {
+    for (const auto& [key, distances] : of_freedom.by_class) {
       all.insert(all.end(), distances.begin(), distances.end());
     }
     return all.empty() ? 0 : middle_of(all);
   };
-  const double before = middle(Freedom::identity), after = middle(Freedom::offset);
+  const double before = middle(judged[0]), after = middle(judged[1]);
   return before > 3 * after && before > std::max(2'000.0, 2 * static_cast<double>(resolution_ns));
 }
 
@@ -231,7 +246,7 @@ int32_t worst_kind(const std::map<int32_t, KindGain>& kinds) {
 }
 
 // Up the ladder as long as a step gains 5 %.
-size_t climb(const Beacons& beacons, const std::array<Distances, 4>& distances, int64_t resolution_ns, bool force) {
+size_t climb(const Beacons& beacons, const std::vector<Distances>& distances, int64_t resolution_ns, bool force) {
   size_t at = force ? 1 : 0;
   for (size_t next = at + 1; next < kLadder.size(); ++next) {
     const bool bend = kLadder[next] == Freedom::bent;
@@ -243,20 +258,19 @@ size_t climb(const Beacons& beacons, const std::array<Distances, 4>& distances, 
 
 }  // namespace
 
-ModelChoice choose_model(const Beacons& beacons, int64_t resolution_ns, bool force) {
+ModelChoice choose_model(const Beacons& beacons, int64_t resolution_ns, bool force, Exchange& exchange) {
   ModelChoice choice;
   choice.use.assign(beacons.rows(), true);
   for (int32_t kind = 0; kind < beacons.kinds; ++kind) {
     const Folds folds = make_folds(beacons, choice.use);
     if (static_cast<size_t>(std::count_if(folds.fold.begin(), folds.fold.end(), [](int f) { return f >= 0; })) <
         kLeastHeldOut) {
-      const bool offset =
-          force || contradicts_causality(beacons, choice.use) || tightens_threefold(beacons, folds, resolution_ns);
+      const bool offset = force || contradicts_causality(beacons, choice.use) ||
+                          tightens_threefold(beacons, folds, resolution_ns, exchange);
       choice.freedom = offset ? Freedom::offset : Freedom::identity;
       return choice;
     }
-    std::array<Distances, 4> distances;
-    for (size_t i = 0; i < kLadder.size(); ++i) distances[i] = judge(beacons, folds, kLadder[i]);
+    const std::vector<Distances> distances = judge(beacons, folds, {kLadder.begin(), kLadder.end()}, exchange);
     const size_t at = climb(beacons, distances, resolution_ns, force);
     choice.freedom = kLadder[at];
     if (force) return choice;

@@ -10,11 +10,12 @@
 // explain (95th percentile above 2 us, the stamps' step and half the end scatter). A kind of group whose held-out ends
 // get worse under the chosen model does not tie clocks: it is dropped and the choice made again (on a production job
 // one biased reduce-scatter made the all-gathers' ends three times worse). Where nothing can be held out: an offset
-// when the recorded stamps contradict causality, else identity. Cost: eight fits on at most 64 rows per group. Source:
-// the project's clock design, section 4b.
+// when the recorded stamps contradict causality, else identity. Cost: eight fits on at most 64 rows per group, which
+// processes share among them. Source: the project's clock design, section 4b.
 #pragma once
 
 #include "joint_fit.h"
+#include "skewscope/base/exchange.h"
 
 namespace skewscope::align {
 
@@ -25,6 +26,6 @@ struct ModelChoice {
 };
 
 // `force`: the best correction even where nothing is gained.
-ModelChoice choose_model(const Beacons& beacons, int64_t resolution_ns, bool force);
+ModelChoice choose_model(const Beacons& beacons, int64_t resolution_ns, bool force, Exchange& exchange);
 
 }  // namespace skewscope::align

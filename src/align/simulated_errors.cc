@@ -60,13 +60,28 @@ std::vector<double> bias_squares(const Beacons& beacons, const FitResult& result
   return squares;
 }
 
+// The unknowns that the fit finds in the noise of one draw.
+std::vector<double> found_in_draw(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias,
+                                  size_t d) {
+  const NormalEquations& s = result.equations;
+  std::vector<double> rhs = s.gather(draw_noise(beacons, result, bias, d));
+  for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = -rhs[i];
+  for (size_t t = 0; t < s.traces; ++t) {
+    if (s.terms > 1) rhs[s.term(t, 1)] += std::sqrt(s.ridge[s.term(t, 1)]) * sign(d, 3, t);
+    if (s.terms <= 2) continue;
+    std::array<double, kKnots> curve{};
+    for (size_t k = 0; k < kKnots; ++k) curve[k] = sign(d, 4, t * kKnots + k);
+    s.add_second_differences(t, curve.data(), std::sqrt(s.stiffness), rhs);
+  }
+  return s.solve(std::move(rhs), 1e-2);
+}
+
 }  // namespace
 
-SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result) {
+SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result, Exchange& exchange) {
   const NormalEquations& s = result.equations;
   SimulatedErrors errors;
   errors.terms = s.terms;
-  std::vector<double> drawn(static_cast<size_t>(beacons.kinds), 0);
   const std::vector<double> bias = bias_deviations(beacons, result);
   double found_squares = 0, bias_square = 0;
   for (size_t g = 0; g < bias.size(); ++g) {
@@ -74,24 +89,27 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result)
     bias_square += bias[g] * bias[g];
   }
   if (std::isfinite(found_squares) && bias_square > 0) errors.likely = found_squares / bias_square;
+  // Per draw: the terms of all traces, then the squares of the biases.
+  const size_t terms = s.traces * s.terms, kinds = static_cast<size_t>(beacons.kinds), slots = terms + kinds;
+  std::vector<double> found(kDraws * slots);
+  const auto maker_of = [&](size_t slot) { return static_cast<int32_t>(slot / slots) % exchange.processes(); };
   for (size_t d = 0; d < kDraws; ++d) {
-    std::vector<double> rhs = s.gather(draw_noise(beacons, result, bias, d));
-    for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = -rhs[i];
+    if (maker_of(d * slots) != exchange.process()) continue;
+    const std::vector<double> unknowns = found_in_draw(beacons, result, bias, d);
+    const std::vector<double> squares = bias_squares(beacons, result, unknowns);
     for (size_t t = 0; t < s.traces; ++t) {
-      if (s.terms > 1) rhs[s.term(t, 1)] += std::sqrt(s.ridge[s.term(t, 1)]) * sign(d, 3, t);
-      if (s.terms <= 2) continue;
-      std::array<double, kKnots> curve{};
-      for (size_t k = 0; k < kKnots; ++k) curve[k] = sign(d, 4, t * kKnots + k);
-      s.add_second_differences(t, curve.data(), std::sqrt(s.stiffness), rhs);
+      for (size_t p = 0; p < s.terms; ++p) found[d * slots + t * s.terms + p] = unknowns[s.term(t, p)];
     }
-    const std::vector<double> found = s.solve(std::move(rhs), 1e-2);
-    std::vector<double> draw;
-    for (size_t t = 0; t < s.traces; ++t) {
-      for (size_t p = 0; p < s.terms; ++p) draw.push_back(found[s.term(t, p)]);
+    for (size_t kind = 0; kind < kinds; ++kind) found[d * slots + terms + kind] = squares[kind];
+  }
+  share(exchange, maker_of, found);
+  std::vector<double> drawn(kinds, 0);
+  for (size_t d = 0; d < kDraws; ++d) {
+    const auto begin = found.begin() + static_cast<ptrdiff_t>(d * slots);
+    errors.draws.emplace_back(begin, begin + static_cast<ptrdiff_t>(terms));
+    for (size_t kind = 0; kind < kinds; ++kind) {
+      drawn[kind] += found[d * slots + terms + kind] / static_cast<double>(kDraws);
     }
-    errors.draws.push_back(std::move(draw));
-    const std::vector<double> squares = bias_squares(beacons, result, found);
-    for (size_t kind = 0; kind < drawn.size(); ++kind) drawn[kind] += squares[kind] / static_cast<double>(kDraws);
   }
   const std::vector<double> seen = bias_squares(beacons, result, result.bias_ns);
   double excess = 1;

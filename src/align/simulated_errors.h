@@ -5,10 +5,11 @@
 // clocks together, with all that their ties share. Why right: the fit is linear in its ends at the final weights, so
 // the errors have its true covariance, up to the noise model; signs suffice, for only second moments are read. How well
 // the noise model fits is measured too: `excess` is by how much the members' biases found exceed those found in draws.
-// Cost: kDraws solves at low precision.
+// Cost: kDraws solves at low precision, which processes share among them.
 #pragma once
 
 #include "joint_fit.h"
+#include "skewscope/base/exchange.h"
 
 namespace skewscope::align {
 
@@ -28,6 +29,6 @@ struct SimulatedErrors {
   }
 };
 
-SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result);
+SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result, Exchange& exchange);
 
 }  // namespace skewscope::align

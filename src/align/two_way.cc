@@ -26,11 +26,10 @@ std::map<LinkKey, Directions> transfers(const JobTrace& job, const InstanceTable
     const CollectiveInstance& i = table.instances[id];
     if (i.kind != CollectiveKind::send || i.member_count != 2) continue;
     const CallRef &a = table.members[i.first_member], &b = table.members[i.first_member + 1];
-    const CollectiveCall& x = job[a.trace].calls[static_cast<size_t>(a.call)];
-    const CollectiveCall& y = job[b.trace].calls[static_cast<size_t>(b.call)];
+    const CallSpan &x = table.spans[i.first_member], &y = table.spans[i.first_member + 1];
     const Rank low = job[a.trace].rank, high = job[b.trace].rank;  // members are sorted by trace
     Directions& link = links[{i.session, i.communicator, low, high}];
-    const bool up = x.kind == CollectiveKind::send;
+    const bool up = i.special == 0;
     const int64_t difference = up ? y.end().ns - x.end().ns : x.end().ns - y.end().ns;
     (up ? link.up : link.down).push_back({id, x.end().ns, difference});
   }

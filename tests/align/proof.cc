@@ -97,6 +97,7 @@ TEST_CASE("a rank of a node with a clock of its own keeps it: the node is a hint
   ClockJob truth = make_clock_job(options);
   constexpr int64_t kOff = 78'500;  // ns, as seen on two NPUs of one host
   for (CollectiveCall& call : truth.job.traces[37].calls) call.start = call.start + kOff;
+  set_spans(truth.instances, truth.job);
   const ClockModel clocks = align_clocks(truth.job, truth.instances, AlignMode::automatic);
   CHECK(std::fabs(static_cast<double>(clocks.clocks[37].offset_ns - kOff)) < 6'000);
 }
@@ -172,7 +173,7 @@ TEST_CASE("a kind of groups whose ends mislead does not tie clocks") {
   const InstanceTable table = match_collectives(job);
   const std::vector<align::Beacons> beacons = align::collect_beacons(job, table);
   REQUIRE(beacons.size() == 1);
-  const align::ModelChoice choice = align::choose_model(beacons[0], 1, false);
+  const align::ModelChoice choice = align::choose_model(beacons[0], 1, false, alone());
   CHECK(choice.dropped);
   for (size_t c = 0; c < beacons[0].rows(); ++c) {
     const bool of_pair = beacons[0].end(c) - beacons[0].begin(c) == 2;
