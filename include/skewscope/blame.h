@@ -6,7 +6,8 @@
 
 namespace skewscope {
 
+// In several processes, process 0 must know the calls of all traces (gather_calls), and it alone gets the blame.
 Blame find_blame(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
-                 const Decomposition& decomposition);
+                 const Decomposition& decomposition, Exchange& exchange = alone());
 
 }  // namespace skewscope

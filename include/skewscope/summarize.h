@@ -9,8 +9,8 @@
 namespace skewscope {
 
 RankSummary summarize_trace(const RankTrace& trace);
-// Row = TraceIndex; parallel over traces.
-std::vector<RankSummary> summarize_job(const JobTrace& job);
+// Row = TraceIndex; parallel over traces, each in the process that holds it; all get all.
+std::vector<RankSummary> summarize_job(const JobTrace& job, Exchange& exchange = alone());
 
 // `strings`: of the names of the GPU rows.
 RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings);

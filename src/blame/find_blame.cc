@@ -1,5 +1,8 @@
 // The stage: what each member did since all last left together -> lateness by cause, blame moved back to its origin ->
 // the job replayed without it.
+//
+// Blame moves from instance to instance in one order, so process 0 moves it; what that takes of the rows of a trace
+// (its line, the labels of its spans, its kernels) is extracted in the process that holds them.
 #include "skewscope/blame.h"
 
 #include "propagate.h"
@@ -8,14 +11,14 @@
 namespace skewscope {
 
 Blame find_blame(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
-                 const Decomposition& decomposition) {
+                 const Decomposition& decomposition, Exchange& exchange) {
   Blame blame;
   blame.traces.resize(job.traces.size());
   if (instances.instances.empty()) return blame;
   const blame::JobView view(job, instances, clocks, decomposition);
-  const blame::ReplayPlan plan = blame::plan_replay(view);
-  blame::propagate(plan, blame::member_books(plan), blame);
-  blame::what_if(plan, blame);
+  const blame::ReplayPlan plan = blame::plan_replay(view, exchange);
+  blame::propagate(plan, blame::member_books(plan, exchange), exchange, blame);
+  if (exchange.first()) blame::what_if(plan, blame);
   return blame;
 }
 

@@ -13,7 +13,8 @@ JobView::JobView(const JobTrace& j, const InstanceTable& t, const ClockModel& c,
     const CollectiveInstance& i = table.instances[id];
     for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
       instance_of_row[row] = static_cast<int32_t>(id);
-      row_of_call[ref(row).trace.index()][static_cast<size_t>(ref(row).call)] = static_cast<int32_t>(row);
+      std::vector<int32_t>& rows = row_of_call[ref(row).trace.index()];
+      if (!rows.empty()) rows[static_cast<size_t>(ref(row).call)] = static_cast<int32_t>(row);
     }
   }
 }

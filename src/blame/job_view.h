@@ -13,8 +13,9 @@ struct JobView {
   const InstanceTable& table;
   const ClockModel& clocks;
   const Decomposition& d;
-  std::vector<std::vector<int32_t>> row_of_call;  // per trace and call: row of table.members; -1: unmatched
-  std::vector<int32_t> instance_of_row;           // per row of table.members
+  // Per trace and call: row of table.members; -1: unmatched. Of the traces whose calls are known here.
+  std::vector<std::vector<int32_t>> row_of_call;
+  std::vector<int32_t> instance_of_row;  // per row of table.members
 
   JobView(const JobTrace& job, const InstanceTable& table, const ClockModel& clocks, const Decomposition& d);
 
@@ -23,7 +24,8 @@ struct JobView {
   const CollectiveCall& call(size_t row) const {
     return job[table.members[row].trace].calls[static_cast<size_t>(table.members[row].call)];
   }
-  JobNs start(size_t row) const { return clocks.to_job(table.members[row].trace, call(row).start); }
+  const CallSpan& span(size_t row) const { return table.spans[row]; }
+  JobNs start(size_t row) const { return clocks.to_job(table.members[row].trace, span(row).start); }
   // Row of the member of `id` that is `trace`'s; -1: it is none.
   int64_t row_of(size_t id, TraceIndex trace) const;
 };

@@ -1,48 +1,9 @@
 #include "lateness.h"
 
 #include <algorithm>
-#include <cmath>
-#include <unordered_map>
 
 namespace skewscope::blame {
 namespace {
-
-struct KernelUse {
-  int64_t rows = 0, ns = 0;
-};
-using KernelUses = std::unordered_map<StringId, KernelUse>;
-
-// Computing rows that start within the rank's own part of the span.
-KernelUses kernels_of(const RankTrace& trace, const Span& span) {
-  const GpuEvents& gpu = trace.gpu;
-  const auto begin = std::lower_bound(gpu.start.begin(), gpu.start.end(), span.from) - gpu.start.begin();
-  KernelUses uses;
-  for (auto i = static_cast<size_t>(begin); i < gpu.size() && gpu.start[i] < span.fork; ++i) {
-    if (gpu.work[i] == GpuWork::communication || gpu.work[i] == GpuWork::memcpy) continue;
-    KernelUse& use = uses[gpu.name[i]];
-    ++use.rows;
-    use.ns += gpu.duration_ns[i];
-  }
-  return uses;
-}
-
-double mean_ns(const KernelUse& use) { return static_cast<double>(use.ns) / static_cast<double>(use.rows); }
-
-// Time of kernels that one ran and the other did not, or not as often.
-int64_t surplus_ns(const KernelUses& late, const KernelUses& peer) {
-  double surplus = 0;
-  for (const auto& [name, use] : late) {
-    const auto other = peer.find(name);
-    const int64_t rows = other == peer.end() ? 0 : other->second.rows;
-    if (use.rows > rows) surplus += mean_ns(use) * static_cast<double>(use.rows - rows);
-  }
-  for (const auto& [name, use] : peer) {
-    const auto other = late.find(name);
-    const int64_t rows = other == late.end() ? 0 : other->second.rows;
-    if (use.rows > rows) surplus -= mean_ns(use) * static_cast<double>(use.rows - rows);
-  }
-  return std::llround(surplus);
-}
 
 // Without an earlier collective of both the starts on the common clock tell how late; the labels since their traces
 // began only tell what of it was waiting.
@@ -97,8 +58,8 @@ size_t compared_with(const ReplayPlan& plan, const MemberBooks& books, size_t ro
   return alike || books.usual[row] < 0 ? lateness.peer : static_cast<size_t>(books.usual[row]);
 }
 
-CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness) {
-  const JobView& view = plan.view;
+CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness,
+                     int64_t other_kernels_ns) {
   const size_t other_row = compared_with(plan, books, row, lateness);
   const Lateness own = difference(plan, books, row, other_row);
   if (!lateness.booked) {
@@ -107,21 +68,18 @@ CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t ro
     return unknown;
   }
   const auto of = [&](Label label) { return own.by_label[static_cast<size_t>(label)]; };
-  const RankTrace &late = view.job[view.ref(row).trace], &peer = view.job[view.ref(other_row).trace];
   CauseBook book{};
   const auto set = [&](LateCause cause, int64_t ns) { book[static_cast<size_t>(cause)] = ns; };
-  if (late.gpu.size() == 0 || peer.gpu.size() == 0) {
+  if (plan.line_of(row).blind || plan.line_of(other_row).blind) {
     set(LateCause::wait_elsewhere, of(Label::waiting));
     set(LateCause::transfer_elsewhere, of(Label::transfer));
     set(LateCause::unknown, own.ns - of(Label::waiting) - of(Label::transfer));
     set(LateCause::program, lateness.ns - own.ns);
     return book;
   }
-  const int64_t other =
-      surplus_ns(kernels_of(late, span_of(plan, books, row)), kernels_of(peer, span_of(plan, books, other_row)));
   set(LateCause::program, lateness.ns - own.ns);
-  set(LateCause::other_kernels, other);
-  set(LateCause::slower_kernels, of(Label::computing) - other);
+  set(LateCause::other_kernels, other_kernels_ns);
+  set(LateCause::slower_kernels, of(Label::computing) - other_kernels_ns);
   set(LateCause::copies, of(Label::copying));
   set(LateCause::transfer_elsewhere, of(Label::transfer));
   set(LateCause::wait_elsewhere, of(Label::waiting));

@@ -30,8 +30,9 @@ std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& b
 size_t compared_with(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness);
 
 // The same with computing told apart: kernels of equal name in equal number that took longer, against kernels that the
-// peer did not run as often: for each name the surplus of rows times their mean duration; the rest is slower. What is
-// late but not later than the usual row is the program's. Sums to the lateness.
-CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness);
+// peer did not run as often (`other_kernels_ns`: kernel_uses.h); the rest is slower. What is late but not later than
+// the usual row is the program's. Sums to the lateness.
+CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness,
+                     int64_t other_kernels_ns);
 
 }  // namespace skewscope::blame

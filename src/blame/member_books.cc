@@ -27,7 +27,7 @@ bool ended_before(const JobView& view, size_t earlier, size_t id) {
   const CollectiveInstance& i = view.instance(id);
   for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
     const int64_t other = view.row_of(earlier, view.ref(row).trace);
-    if (other < 0 || view.call(static_cast<size_t>(other)).end() > view.call(row).start) return false;
+    if (other < 0 || view.span(static_cast<size_t>(other)).end() > view.span(row).start) return false;
   }
   return true;
 }
@@ -124,6 +124,21 @@ void add_delay(const RankTrace& trace, const std::vector<CallSplit>& splits, con
   add(Label::idle, call.start.ns - at);
 }
 
+void fill_times(const ReplayPlan& plan, size_t t, MemberBooks& books) {
+  const JobView& view = plan.view;
+  const std::vector<CallSplit> splits = splits_of(view, t);
+  const GpuLabels labels(view.job.traces[t], splits);
+  for (const int32_t row : view.row_of_call[t]) {
+    if (row < 0) continue;
+    const Span span = span_of(plan, books, static_cast<size_t>(row));
+    LabelTimes& times = books.times[static_cast<size_t>(row)];
+    times = labels.between(span.from, span.fork);
+    Fork fork = plan.lines[t].forks[static_cast<size_t>(plan.fork_of_row[static_cast<size_t>(row)])];
+    fork.at = span.fork;
+    add_delay(view.job.traces[t], splits, plan.lines[t], fork, times);
+  }
+}
+
 void set_usual(const ReplayPlan& plan, const Place& place, MemberBooks& books) {
   std::vector<std::pair<int64_t, int32_t>> lengths;
   for (const int32_t row : place.rows) {
@@ -149,32 +164,29 @@ Span span_of(const ReplayPlan& plan, const MemberBooks& books, size_t row) {
   const TraceIndex trace = view.ref(row).trace;
   const int32_t since = books.since[static_cast<size_t>(view.instance_of_row[row])];
   LocalNs from = view.job[trace].first_event;
-  if (since >= 0) from = view.call(static_cast<size_t>(view.row_of(static_cast<size_t>(since), trace))).end();
-  const Fork& fork = plan.lines[trace.index()].forks[static_cast<size_t>(plan.fork_of_row[row])];
-  return {from, std::max(from, fork.at), view.call(row).start};
+  if (since >= 0) from = view.span(static_cast<size_t>(view.row_of(static_cast<size_t>(since), trace))).end();
+  const Fork& fork = plan.line_of(row).forks[static_cast<size_t>(plan.fork_of_row[row])];
+  return {from, std::max(from, fork.at), view.span(row).start};
 }
 
-MemberBooks member_books(const ReplayPlan& plan) {
+MemberBooks member_books(const ReplayPlan& plan, Exchange& exchange) {
   const JobView& view = plan.view;
-  const std::vector<bool> blocking = blocking_instances(plan);
   MemberBooks books;
-  books.blocking = blocking;
   books.since.assign(view.table.instances.size(), -1);
+  if (exchange.first()) {
+    books.blocking = blocking_instances(plan);
+    tbb::parallel_for(size_t{0}, view.job.traces.size(),
+                      [&](size_t t) { find_since(view, t, books.blocking, books.since); });
+  }
+  follow_first(exchange, books.since);
   books.times.resize(view.table.members.size());
-  tbb::parallel_for(size_t{0}, view.job.traces.size(), [&](size_t t) { find_since(view, t, blocking, books.since); });
   tbb::parallel_for(size_t{0}, view.job.traces.size(), [&](size_t t) {
-    const std::vector<CallSplit> splits = splits_of(view, t);
-    const GpuLabels labels(view.job.traces[t], splits);
-    for (const int32_t row : view.row_of_call[t]) {
-      if (row < 0) continue;
-      const Span span = span_of(plan, books, static_cast<size_t>(row));
-      LabelTimes& times = books.times[static_cast<size_t>(row)];
-      times = labels.between(span.from, span.fork);
-      Fork fork = plan.lines[t].forks[static_cast<size_t>(plan.fork_of_row[static_cast<size_t>(row)])];
-      fork.at = span.fork;
-      add_delay(view.job.traces[t], splits, plan.lines[t], fork, times);
-    }
+    if (view.job.traces[t].process == exchange.process()) fill_times(plan, t, books);
   });
+  tell_first(
+      exchange, books.times.size(), [&](size_t row) { return view.job[view.ref(row).trace].process; },
+      [&](ByteWriter& writer, size_t row) { writer.put(books.times[row]); },
+      [&](ByteReader& reader, size_t row) { reader.get(books.times[row]); });
   books.usual.assign(view.table.members.size(), -1);
   tbb::parallel_for(size_t{0}, plan.places.size(), [&](size_t p) { set_usual(plan, plan.places[p], books); });
   return books;

@@ -27,7 +27,8 @@ struct MemberBooks {
 // Sum of the labels.
 int64_t length_of(const LabelTimes& times);
 
-MemberBooks member_books(const ReplayPlan& plan);
+// Process 0 gets the books; the others what they need to fill in the times of their traces.
+MemberBooks member_books(const ReplayPlan& plan, Exchange& exchange);
 
 // The span of a member between the earlier collective and this one, on its own clock.
 struct Span {

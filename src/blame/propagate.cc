@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "collectives/synchronization.h"
+#include "kernel_uses.h"
 
 namespace skewscope::blame {
 namespace {
@@ -121,7 +122,7 @@ void Pass::keep(size_t row, const Lateness& lateness, int64_t ns) {
   if (std::all_of(weights.begin(), weights.end(), [](double w) { return w <= 0; })) {
     weights[static_cast<size_t>(Label::waiting)] = 1;
   }
-  const bool blind = view.job[view.ref(row).trace].gpu.size() == 0;
+  const bool blind = plan.line_of(row).blind;
   const std::vector<int64_t> parts = apportion(ns, weights);
   CauseBook& book = blame.traces[view.ref(row).trace.index()].origin_by_cause;
   for (size_t i = 0; i < kLabels; ++i) {
@@ -156,23 +157,69 @@ void Pass::settle(size_t id) {
   }
 }
 
-// Books of the instances that a trace was last in.
-void add_lateness(const ReplayPlan& plan, const MemberBooks& books, Blame& blame) {
+void move_back(const ReplayPlan& plan, const MemberBooks& books, Blame& blame) {
   const JobView& view = plan.view;
-  std::vector<CauseBook> of_instance(view.table.instances.size());
-  tbb::parallel_for(size_t{0}, of_instance.size(), [&](size_t id) {
-    const TraceIndex last = view.d.instances[id].last;
-    if (!last.known()) return;
-    const std::vector<size_t> arrivals = by_arrival(view, id);
-    const auto place =
-        std::find_if(arrivals.begin(), arrivals.end(), [&](size_t r) { return view.ref(r).trace == last; });
-    const auto lateness = lateness_of(plan, books, arrivals, static_cast<size_t>(place - arrivals.begin()));
-    if (lateness) of_instance[id] = cause_book(plan, books, *place, *lateness);
+  const size_t instances = view.table.instances.size();
+  Pass pass{plan, view, books, blame, std::vector<size_t>(instances), std::vector<size_t>(instances), view.d.caused_ns,
+            {},   {}};
+  pass.pending.assign(view.table.members.size(), 0);
+  for (size_t id = 0; id < instances; ++id) pass.order[id] = id;
+  std::stable_sort(pass.order.begin(), pass.order.end(), [&](size_t a, size_t b) {
+    return view.d.instances[a].last_arrival > view.d.instances[b].last_arrival;
   });
-  for (size_t id = 0; id < of_instance.size(); ++id) {
-    const TraceIndex last = view.d.instances[id].last;
-    if (!last.known()) continue;
-    for (size_t i = 0; i < kLateCauses; ++i) blame.traces[last.index()].lateness_by_cause[i] += of_instance[id][i];
+  for (size_t place = 0; place < instances; ++place) pass.place_of[pass.order[place]] = place;
+  for (const size_t id : pass.order) pass.settle(id);
+  for (const auto& [way, ns] : pass.flows) {
+    blame.flows.push_back({std::get<0>(way), std::get<1>(way), std::get<2>(way), ns});
+  }
+}
+
+// By how much the last member of an instance was later than another.
+struct LastMember {
+  size_t row = 0;
+  std::optional<Lateness> lateness;
+};
+
+LastMember last_member(const ReplayPlan& plan, const MemberBooks& books, size_t id) {
+  const JobView& view = plan.view;
+  const std::vector<size_t> arrivals = by_arrival(view, id);
+  const auto place = std::find_if(arrivals.begin(), arrivals.end(),
+                                  [&](size_t r) { return view.ref(r).trace == view.d.instances[id].last; });
+  return {*place, lateness_of(plan, books, arrivals, static_cast<size_t>(place - arrivals.begin()))};
+}
+
+// Books of the instances that a trace was last in: `ids`, some at a time, so that what is told of kernels stays small.
+void add_lateness(const ReplayPlan& plan, const MemberBooks& books, const std::vector<size_t>& ids, Exchange& exchange,
+                  Blame& blame) {
+  const JobView& view = plan.view;
+  std::vector<LastMember> last(exchange.first() ? ids.size() : 0);
+  tbb::parallel_for(size_t{0}, last.size(), [&](size_t k) { last[k] = last_member(plan, books, ids[k]); });
+  std::erase_if(last, [](const LastMember& member) { return !member.lateness; });
+  std::vector<KernelSpan> spans;  // of the last, and of whom it is compared with
+  for (const LastMember& member : last) {
+    for (const size_t row : {member.row, compared_with(plan, books, member.row, *member.lateness)}) {
+      const Span span = span_of(plan, books, row);
+      spans.push_back({view.ref(row).trace, span.from, span.fork});
+    }
+  }
+  const std::vector<KernelUses> uses = kernel_uses(view.job, std::move(spans), exchange);
+  for (size_t k = 0; k < last.size(); ++k) {
+    const int64_t other_kernels_ns = surplus_ns(uses[2 * k], uses[2 * k + 1]);
+    const CauseBook book = cause_book(plan, books, last[k].row, *last[k].lateness, other_kernels_ns);
+    CauseBook& sum = blame.traces[view.ref(last[k].row).trace.index()].lateness_by_cause;
+    for (size_t i = 0; i < kLateCauses; ++i) sum[i] += book[i];
+  }
+}
+
+void add_lateness(const ReplayPlan& plan, const MemberBooks& books, Exchange& exchange, Blame& blame) {
+  constexpr size_t kAtOnce = 8'192;
+  std::vector<size_t> ids;
+  const size_t instances = plan.view.table.instances.size();
+  for (size_t id = 0; id < instances; ++id) {
+    if (plan.view.d.instances[id].last.known()) ids.push_back(id);
+    if (ids.size() < kAtOnce && id + 1 < instances) continue;
+    add_lateness(plan, books, ids, exchange, blame);
+    ids.clear();
   }
 }
 
@@ -191,26 +238,13 @@ void divide_computing(TraceBlame& own) {
 
 }  // namespace
 
-void propagate(const ReplayPlan& plan, const MemberBooks& books, Blame& blame) {
-  const JobView& view = plan.view;
-  const size_t instances = view.table.instances.size();
-  Pass pass{plan, view, books, blame, std::vector<size_t>(instances), std::vector<size_t>(instances), view.d.caused_ns,
-            {},   {}};
-  pass.pending.assign(view.table.members.size(), 0);
-  for (size_t id = 0; id < instances; ++id) pass.order[id] = id;
-  std::stable_sort(pass.order.begin(), pass.order.end(), [&](size_t a, size_t b) {
-    return view.d.instances[a].last_arrival > view.d.instances[b].last_arrival;
-  });
-  for (size_t place = 0; place < instances; ++place) pass.place_of[pass.order[place]] = place;
-  for (const size_t id : pass.order) pass.settle(id);
-  for (const auto& [way, ns] : pass.flows) {
-    blame.flows.push_back({std::get<0>(way), std::get<1>(way), std::get<2>(way), ns});
-  }
-  add_lateness(plan, books, blame);
+void propagate(const ReplayPlan& plan, const MemberBooks& books, Exchange& exchange, Blame& blame) {
+  if (exchange.first()) move_back(plan, books, blame);
+  add_lateness(plan, books, exchange, blame);
   for (size_t t = 0; t < blame.traces.size(); ++t) {
     TraceBlame& own = blame.traces[t];
     divide_computing(own);
-    own.direct_ns = view.d.traces[t].delay_caused_ns;
+    own.direct_ns = plan.view.d.traces[t].delay_caused_ns;
     for (const int64_t ns : own.origin_by_cause) own.origin_ns += ns;
   }
 }

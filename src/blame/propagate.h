@@ -13,7 +13,7 @@
 
 namespace skewscope::blame {
 
-// Fills direct, origin and both books of every trace.
-void propagate(const ReplayPlan& plan, const MemberBooks& books, Blame& blame);
+// Fills direct, origin and both books of every trace, in process 0; the others count the kernels of their traces.
+void propagate(const ReplayPlan& plan, const MemberBooks& books, Exchange& exchange, Blame& blame);
 
 }  // namespace skewscope::blame

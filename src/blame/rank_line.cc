@@ -1,5 +1,7 @@
 #include "rank_line.h"
 
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -55,6 +57,7 @@ class LineBuilder {
       : view_(view), index_(trace), trace_(view.job[trace]), busy_(busy_of(trace_.gpu)) {}
 
   RankLine build() {
+    line_.blind = trace_.gpu.size() == 0;
     add_forks();
     add_joins();
     set_window();
@@ -170,7 +173,7 @@ class LineBuilder {
 
   void add_joins() {
     const std::vector<End> ends = ends_of_calls();
-    if (trace_.gpu.size() == 0) {
+    if (line_.blind) {
       for (const End& end : ends) {
         const CollectiveCall& call = trace_.calls[static_cast<size_t>(line_.forks[static_cast<size_t>(end.fork)].call)];
         line_.joins.push_back({common(call.start.ns), common(end.ns), end.fork});
@@ -198,7 +201,7 @@ class LineBuilder {
     }
     for (const CollectiveCall& call : trace_.calls) {
       first = std::min(first, call.start.ns);
-      if (trace_.gpu.size() == 0) last = std::max(last, call.end().ns);
+      if (line_.blind) last = std::max(last, call.end().ns);
     }
     if (first == INT64_MAX) return;
     line_.first_ns = common(first);
@@ -227,8 +230,35 @@ class LineBuilder {
   RankLine line_;
 };
 
+void put(ByteWriter& writer, const RankLine& line) {
+  writer.put(line.forks);
+  writer.put(line.joins);
+  writer.put(line.first_ns);
+  writer.put(line.last_ns);
+  writer.put(line.blind);
+}
+
+void get(ByteReader& reader, RankLine& line) {
+  reader.get(line.forks);
+  reader.get(line.joins);
+  reader.get(line.first_ns);
+  reader.get(line.last_ns);
+  reader.get(line.blind);
+}
+
 }  // namespace
 
-RankLine rank_line(const JobView& view, TraceIndex trace) { return LineBuilder(view, trace).build(); }
+std::vector<RankLine> rank_lines(const JobView& view, Exchange& exchange) {
+  std::vector<RankLine> lines(view.job.traces.size());
+  tbb::parallel_for(size_t{0}, lines.size(), [&](size_t t) {
+    const TraceIndex trace(static_cast<int64_t>(t));
+    if (view.job.holds(trace)) lines[t] = LineBuilder(view, trace).build();
+  });
+  tell_first(
+      exchange, lines.size(), [&](size_t t) { return view.job.traces[t].process; },
+      [&](ByteWriter& writer, size_t t) { put(writer, lines[t]); },
+      [&](ByteReader& reader, size_t t) { get(reader, lines[t]); });
+  return lines;
+}
 
 }  // namespace skewscope::blame

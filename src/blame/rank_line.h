@@ -37,8 +37,10 @@ struct RankLine {
   std::vector<Fork> forks;  // in the order of the line
   std::vector<Join> joins;  // by time
   int64_t first_ns = 0, last_ns = 0;
+  bool blind = false;  // without GPU rows
 };
 
-RankLine rank_line(const JobView& view, TraceIndex trace);
+// Row = trace; each made in the process that holds the trace's rows. Process 0 gets all, the others have their own.
+std::vector<RankLine> rank_lines(const JobView& view, Exchange& exchange);
 
 }  // namespace skewscope::blame

@@ -48,9 +48,12 @@ struct ReplayPlan {
   std::vector<Moment> moments;         // as recorded
   std::vector<int64_t> tail_ns;        // per member row: from the arrival it waited for to its end
   std::vector<bool> tail_is_transfer;  // per member row: false where it may hold waiting
+
+  const RankLine& line_of(size_t row) const { return lines[view.ref(row).trace.index()]; }
 };
 
-ReplayPlan plan_replay(const JobView& view);
+// Process 0 gets the whole plan; the others the lines of the traces they hold, and their forks.
+ReplayPlan plan_replay(const JobView& view, Exchange& exchange);
 // Per instance: whether at least half of its members' lines joined it, so that computation stood still.
 std::vector<bool> blocking_instances(const ReplayPlan& plan);
 

@@ -62,7 +62,7 @@ void set_moments(const JobView& view, ReplayPlan& plan) {
     for (size_t m = 0; m < starts.size(); ++m) {
       const size_t row = i.first_member + m;
       const int64_t arrival = plan.rules[id].needed(static_cast<int64_t>(row), last, start_of);
-      const int64_t end = std::max(starts[m] + view.call(row).duration_ns, arrival);
+      const int64_t end = std::max(starts[m] + view.span(row).duration_ns, arrival);
       plan.tail_ns[row] = end - arrival;
       plan.tail_is_transfer[row] = known;
       plan.moments[2 * row] = {starts[m], static_cast<int32_t>(row), false};
@@ -89,16 +89,15 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan) {
   return blocking;
 }
 
-ReplayPlan plan_replay(const JobView& view) {
-  ReplayPlan plan{view, std::vector<RankLine>(view.job.traces.size()), {}, {}, {}, {}, {}, {}, {}, {}, {}};
-  tbb::parallel_for(size_t{0}, plan.lines.size(),
-                    [&](size_t t) { plan.lines[t] = rank_line(view, TraceIndex(static_cast<int64_t>(t))); });
+ReplayPlan plan_replay(const JobView& view, Exchange& exchange) {
+  ReplayPlan plan{view, rank_lines(view, exchange), {}, {}, {}, {}, {}, {}, {}, {}, {}};
   plan.fork_of_row.assign(view.table.members.size(), -1);
   for (const RankLine& line : plan.lines) {
     for (size_t k = 0; k < line.forks.size(); ++k) {
       if (line.forks[k].row >= 0) plan.fork_of_row[static_cast<size_t>(line.forks[k].row)] = static_cast<int32_t>(k);
     }
   }
+  if (!exchange.first()) return plan;
   find_places(plan);
   set_paces(plan);
   set_moments(view, plan);

@@ -149,8 +149,8 @@ bool can_conclude(const ReplayPlan& plan, const Blame& blame) {
     all.wait_ns += trace.parts.wait_ns + trace.parts.transfer_ns;
     all.unattributed_ns += trace.parts.unattributed_ns;
   }
-  for (const RankTrace& trace : plan.view.job.traces) {
-    if (trace.gpu.size() == 0 && !trace.calls.empty()) return false;
+  for (const RankLine& line : plan.lines) {
+    if (line.blind && !line.forks.empty()) return false;
   }
   const auto recorded = static_cast<double>(blame.replay.recorded_ns);
   const auto known = static_cast<double>(all.wait_ns), unknown = static_cast<double>(all.unattributed_ns);

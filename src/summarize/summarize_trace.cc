@@ -9,9 +9,13 @@ namespace skewscope {
 
 RankSummary summarize_trace(const RankTrace& trace) { return summarize::timeline_of(trace.gpu); }
 
-std::vector<RankSummary> summarize_job(const JobTrace& job) {
+std::vector<RankSummary> summarize_job(const JobTrace& job, Exchange& exchange) {
   std::vector<RankSummary> summaries(job.traces.size());
-  tbb::parallel_for(size_t{0}, job.traces.size(), [&](size_t t) { summaries[t] = summarize_trace(job.traces[t]); });
+  tbb::parallel_for(size_t{0}, job.traces.size(), [&](size_t t) {
+    if (job.traces[t].process == exchange.process()) summaries[t] = summarize_trace(job.traces[t]);
+  });
+  share(
+      exchange, [&](size_t t) { return job.traces[t].process; }, summaries);
   return summaries;
 }
 
