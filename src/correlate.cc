@@ -1,4 +1,7 @@
 // The story. A directory of rank traces goes in; what comes out says where the time of every collective went.
+//
+// It is told once, for one process and for many: each holds the events of the files that it read, all know the rest,
+// and what a stage needs of others goes through the exchange.
 
 #include "skewscope/correlate.h"
 
@@ -12,24 +15,25 @@
 
 namespace skewscope {
 
-Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer) {
-  const Result<std::vector<std::string>> files = discover_files(paths);
+Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,
+                            Exchange& exchange) {
+  const Result<std::vector<std::string>> files = discover_files(paths, exchange);
   if (!files.ok()) return files.error();
 
   // Read every file, in parallel and in bounded memory, and find out which rank each one is.
   Result<IngestedJob> ingested = [&] {
     const StageTimer::Scope scope(timer, "ingest");
-    return ingest_job(files.value(), options.ingest, timer);
+    return ingest_job(files.value(), options.ingest, timer, exchange);
   }();
   if (!ingested.ok()) return ingested.error();
-  const JobTrace& job = ingested.value().job;
+  JobTrace& job = ingested.value().job;
   // From here on the traces do not change; their clocks are still each rank's own.
   assert(check_invariants(job).empty());
 
   // Find the calls of different ranks that are one collective; refuse rather than guess.
   InstanceTable instances = [&] {
     const StageTimer::Scope scope(timer, "match");
-    return match_collectives(job);
+    return match_collectives(job, exchange);
   }();
   // From here on every call is in exactly one instance or listed as unmatched with its reason.
   assert(check_invariants(instances, job).empty());
@@ -37,7 +41,7 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   // All members leave a collective together: that ties their clocks.
   const auto align = [&] {
     const StageTimer::Scope scope(timer, "align");
-    return align_clocks(job, instances, options.align);
+    return align_clocks(job, instances, options.align, exchange);
   };
   ClockModel clocks = align();
   // With fitted clocks, what could not be matched alone is clear or clearly refused; with that, more clocks may be
@@ -45,7 +49,7 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   if (instances.by_coarse_clocks) {
     {
       const StageTimer::Scope scope(timer, "match");
-      instances = match_again(job, clocks);
+      instances = match_again(job, clocks, exchange);
     }
     assert(check_invariants(instances, job).empty());
     clocks = align();
@@ -56,7 +60,7 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   // Split each call into waiting for the late and moving bytes, and charge the wait to who caused it.
   const Decomposition decomposition = [&] {
     const StageTimer::Scope scope(timer, "attribute");
-    return attribute_time(job, instances, clocks);
+    return attribute_time(job, instances, clocks, exchange);
   }();
   // From here on every nanosecond of every call has one label, and parts sum to the whole.
   assert(check_invariants(decomposition, instances, job).empty());
@@ -64,16 +68,20 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   // Ask why the late were late, and move blame from victims back to where it began.
   const Blame blame = [&] {
     const StageTimer::Scope scope(timer, "blame");
-    return find_blame(job, instances, clocks, decomposition);
+    gather_calls(job, exchange);
+    return find_blame(job, instances, clocks, decomposition, exchange);
   }();
-  // From here on the same wait is charged twice, directly and to its origin, and both sums are equal.
-  assert(check_invariants(blame, decomposition).empty());
+  // From here on process 0 knows why: the same wait is charged twice, directly and to its origin, with equal sums.
+  assert(!exchange.first() || check_invariants(blame, decomposition).empty());
 
   // Beside it, what each GPU did on its own.
   const std::vector<RankSummary> summaries = [&] {
     const StageTimer::Scope scope(timer, "summarize");
-    return summarize_job(job);
+    return summarize_job(job, exchange);
   }();
+
+  // From here on process 0 has all that the others had to say.
+  if (!exchange.first()) return JobReport();
 
   const StageTimer::Scope scope(timer, "report");
   return build_report(job, instances, clocks, decomposition, blame, summaries);

@@ -17,6 +17,9 @@ struct CorrelateOptions {
   AlignMode align = AlignMode::automatic;
 };
 
-Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer);
+// In several processes, each reads its share of the files, and process 0 gets the report; the others an empty one.
+// An error of one is the error of all.
+Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,
+                            Exchange& exchange = alone());
 
 }  // namespace skewscope

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "skewscope/base/exchange.h"
 #include "skewscope/base/result.h"
 #include "skewscope/base/stage_timer.h"
 #include "skewscope/model/job_trace.h"
@@ -31,7 +32,8 @@ struct IngestOptions {
 
 // Files found for the paths a user gave: a file, a directory (recursive, by suffix), or a glob pattern. Sorted, unique.
 // A path that exists under its literal name is never taken for a pattern. Errors: no_input when nothing is found.
-Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths);
+// Each of several processes gets its share of what they see, which may be nothing.
+Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths, Exchange& exchange = alone());
 
 // What `skewscope inspect` says of one file.
 struct FileSummary {
@@ -52,12 +54,14 @@ struct FileSummary {
 
 struct IngestedJob {
   JobTrace job;
-  std::vector<FileSummary> files;  // in the order of discover_files
+  std::vector<FileSummary> files;  // in the order of discover_files; rows of what other processes read are not counted
 };
 
 // Reads all files with oneTBB's current concurrency. Imperfect input becomes findings of the job. Errors: no_input when
 // no file is usable, resource_limit, usage (bad regex or map). Result is equal for any thread count and file order.
-Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer);
+// Several processes read their own `files` each and get the same job, but for what only the reader of a file has.
+Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer,
+                               Exchange& exchange = alone());
 
 struct DigestsMade {
   int64_t files = 0, traces = 0;              // digests written; those of them that reports use

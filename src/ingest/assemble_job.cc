@@ -108,7 +108,7 @@ class Assembler {
       const TraceFile& file = files_[i];
       captures.push_back({file.evidence.file, result_.places[i].rank, file.evidence.name.capture,
                           file.evidence.name.capture_number, file.evidence.first_event, file.evidence.last_event,
-                          static_cast<int64_t>(file.linked.trace.calls.size())});
+                          std::ssize(file.linked.trace.calls) + file.calls_elsewhere});
     }
     const AssignedSessions sessions = assign_sessions(captures);
     add_findings(sessions.findings);

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "share_files.h"
 #include "skewscope/digest.h"
 #include "skewscope/ingest.h"
 
@@ -88,32 +89,60 @@ std::vector<std::string> sorted_unique(std::vector<std::string> found) {
   return files;
 }
 
+Result<std::vector<std::string>> files_of(const std::string& path) {
+  std::vector<std::string> found;
+  std::error_code failed;
+  const fs::file_status status = fs::status(path, failed);
+  if (fs::is_directory(status)) {
+    add_directory(path, found);
+    if (found.empty()) {
+      const bool report = is_report_directory(path);
+      return Error{ErrorKind::no_input, path + (report ? ": is a report directory, not a directory of traces"
+                                                       : ": no .json, .json.gz or .json.zst file in it")};
+    }
+  } else if (fs::exists(status)) {
+    found.push_back(path);
+  } else if (is_pattern(path)) {
+    add_pattern(path, found);
+    if (found.empty()) return Error{ErrorKind::no_input, path + ": no file matches the pattern"};
+  } else {
+    return Error{ErrorKind::no_input, path + ": no such file or directory"};
+  }
+  return found;
+}
+
+// Of all processes: on disks of the nodes, each finds its own.
+std::set<std::string> found_somewhere(const std::vector<std::string>& own, Exchange& exchange) {
+  ByteWriter writer;
+  for (const std::string& path : own) writer.put(path);
+  std::set<std::string> all;
+  for (const Bytes& bytes : exchange.all_gather(writer.take())) {
+    for (ByteReader reader(bytes); !reader.done();) all.insert(reader.get<std::string>());
+  }
+  return all;
+}
+
 }  // namespace
 
-Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths) {
-  std::vector<std::string> found;
+Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths, Exchange& exchange) {
+  std::vector<std::string> files, good;
+  std::vector<std::pair<std::string, Error>> errors;
   for (const std::string& path : paths) {
-    const size_t before = found.size();
-    std::error_code failed;
-    const fs::file_status status = fs::status(path, failed);
-    if (fs::is_directory(status)) {
-      add_directory(path, found);
-      if (found.size() == before) {
-        const bool report = is_report_directory(path);
-        return Error{ErrorKind::no_input, path + (report ? ": is a report directory, not a directory of traces"
-                                                         : ": no .json, .json.gz, .json.zst or .digest file in it")};
-      }
-    } else if (fs::exists(status)) {
-      found.push_back(path);
-    } else if (is_pattern(path)) {
-      add_pattern(path, found);
-      if (found.size() == before) return Error{ErrorKind::no_input, path + ": no file matches the pattern"};
-    } else {
-      return Error{ErrorKind::no_input, path + ": no such file or directory"};
+    const Result<std::vector<std::string>> below = files_of(path);
+    if (!below.ok()) {
+      errors.emplace_back(path, below.error());
+      continue;
     }
+    files.insert(files.end(), below.value().begin(), below.value().end());
+    good.push_back(path);
   }
-  if (found.empty()) return Error{ErrorKind::no_input, "no files given"};
-  return sorted_unique(std::move(found));
+  const std::set<std::string> found = found_somewhere(good, exchange);
+  Result<Done> own = Done{};
+  if (found.empty()) own = Error{ErrorKind::no_input, "no files given"};
+  const auto lost = std::find_if(errors.begin(), errors.end(), [&](const auto& e) { return !found.contains(e.first); });
+  if (lost != errors.end()) own = lost->second;
+  if (const Result<Done> all = agree(exchange, own); !all.ok()) return all.error();
+  return ingest::own_share(sorted_unique(std::move(files)), exchange);
 }
 
 }  // namespace skewscope

@@ -5,6 +5,7 @@
 
 #include "assemble_job.h"
 #include "read_files.h"
+#include "share_files.h"
 #include "skewscope/ingest.h"
 
 namespace skewscope {
@@ -55,11 +56,26 @@ void add_places(const ingest::AssembledJob& assembled, std::vector<FileSummary>&
   }
 }
 
+template <class T>
+Result<Done> failure_of(const Result<T>& result) {
+  if (!result.ok()) return result.error();
+  return Done{};
+}
+
+// From here on the rows of other processes' traces are theirs alone: the names have served.
+void leave_to_others(int32_t process, JobTrace& job) {
+  job.process = process;
+  for (RankTrace& trace : job.traces) {
+    if (trace.process != process) trace.gpu = GpuEvents();
+  }
+}
+
 }  // namespace
 
-Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer) {
+Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer,
+                               Exchange& exchange) {
   const Result<ingest::RankOverrides> overrides = ingest::RankOverrides::make(options.rank_map, options.rank_regex);
-  if (!overrides.ok()) return overrides.error();
+  if (const auto all = agree(exchange, failure_of(overrides)); !all.ok()) return all.error();
 
   std::vector<std::string> sorted_files(files);
   std::sort(sorted_files.begin(), sorted_files.end());
@@ -69,6 +85,11 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
     const StageTimer::Scope scope(timer, "read and link files");
     return ingest::read_files(sorted_files, options);
   }();
+  if (const auto all = agree(exchange, failure_of(read)); !all.ok()) return all.error();
+  {
+    const StageTimer::Scope scope(timer, "tell other processes");
+    read = ingest::tell_files(sorted_files, std::move(read).value(), exchange);
+  }
   if (!read.ok()) return read.error();
   // A digest takes the place of the trace it was made of, wherever it lies itself.
   std::stable_sort(read.value().begin(), read.value().end(),
@@ -81,6 +102,7 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
   Result<ingest::AssembledJob> assembled = ingest::assemble_job(read.value(), overrides.value(), options.ranks);
   if (!assembled.ok()) return assembled.error();
   add_places(assembled.value(), summaries);
+  leave_to_others(exchange.process(), assembled.value().job);
   return IngestedJob{std::move(assembled.value().job), std::move(summaries)};
 }
 

@@ -106,6 +106,7 @@ struct TraceFile {
   int64_t bytes = 0, events = 0;  // of the uncompressed text
   RankEvidence evidence;
   LinkedTrace linked;
+  int64_t calls_elsewhere = 0;                              // that only the process has which read it
   std::optional<std::vector<int64_t>> steps_before_filter;  // numbers; given where --steps is
 };
 
