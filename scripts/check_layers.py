@@ -22,8 +22,9 @@ MAY_INCLUDE = {
     "summarize": ROOMS,
     "report": ROOMS,
     "simulate": ROOMS | {"digest"},
+    "distribute": {"base"},
     "correlate": ROOMS | {"ingest", "matching", "align", "attribute", "blame", "summarize", "report"},
-    "cli": ROOMS | {"correlate", "ingest", "align", "summarize", "report", "simulate"},
+    "cli": ROOMS | {"correlate", "distribute", "ingest", "align", "summarize", "report", "simulate"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.
@@ -40,6 +41,7 @@ THIRD_PARTIES = {
     "nlohmann/": {"report", "simulate", "cli"},
     "fmt/": EVERYWHERE,
     "spdlog/": EVERYWHERE,
+    "mpi.h": {"distribute"},
     "catch2/": set(),
 }
 # Libraries never print; only these layers touch files.

@@ -1,9 +1,12 @@
 #include "command_line.h"
 
+#include <spdlog/spdlog.h>
 #include <tbb/global_control.h>
 
 #include <algorithm>
+#include <iostream>
 #include <memory>
+#include <sstream>
 #include <string_view>
 
 #include "flat_config.h"
@@ -36,7 +39,7 @@ CommandLine::CommandLine() {
   app_.fallthrough();  // inherited: --config is found after the command, too
   add_config(app_);
   add("report", "Where the time of a job's collectives went, and who was late", report_, add_report_options,
-      [this](const std::string& typed) { return run_report(report_, typed); });
+      [this](const std::string& typed) { return run_report(report_, typed, *exchange_); });
   add("rank", "One GPU's trace: where its time went, what it launched and ran", rank_, add_rank_options,
       [this](const std::string&) { return run_rank(rank_); });
   add("inspect", "What the files are: format, rank, steps, problems", inspect_, add_inspect_options,
@@ -60,12 +63,17 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
   try {
     app_.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app_.exit(error) == 0 ? kDone : kUsage;
+    std::ostringstream nobody;
+    const bool speaks = exchange_->first();
+    return app_.exit(error, speaks ? std::cout : nobody, speaks ? std::cerr : nobody) == 0 ? kDone : kUsage;
   }
   const auto command =
       std::find_if(commands_.begin(), commands_.end(), [](const Command& one) { return one.app->parsed(); });
   const CommonOptions& common = *command->common;
   start_log(common.quiet, common.verbose, common.color);
+  if (!exchange_->first()) spdlog::set_level(spdlog::level::off);
+  // Only a report is the work of several processes.
+  if (!exchange_->first() && command->app != app_.get_subcommand("report")) return kDone;
   std::unique_ptr<tbb::global_control> threads;
   if (common.threads > 0) {
     threads = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,

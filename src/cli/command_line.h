@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "rank_command.h"
 #include "report_command.h"
 #include "simulate_command.h"
+#include "skewscope/distribute.h"
 
 namespace skewscope::cli {
 
@@ -30,6 +32,7 @@ class CommandLine {
   void add(const std::string& name, const std::string& purpose, Options& options, void (*describe)(CLI::App&, Options&),
            std::function<ExitCode(const std::string& typed)> run);
 
+  std::unique_ptr<Exchange> exchange_ = join_processes();  // process 0 speaks for all
   CLI::App app_{"Reads the profiler traces of all ranks of a GPU job and tells waiting from transfer."};
   ReportOptions report_;
   InspectOptions inspect_;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <mutex>
 #include <thread>
@@ -34,6 +35,9 @@ Watch& watch() {
     const std::string doomed = partial + ".removed";
     fs::rename(partial, doomed, error);
     if (!error) fs::remove_all(doomed, error);
+  }
+  if (!watch().partials.empty()) {
+    std::fprintf(stderr, "skewscope: error: ended by signal %d; nothing half-written was left\n", signal_number);
   }
   _exit(128 + signal_number);
 }

@@ -62,6 +62,33 @@ Result<Done> print_result(const JobReport& report, const ReportStamp& stamp, con
   return Done{};
 }
 
+// The part of one process; all meet the same errors. Process 0 writes and prints.
+ExitCode own_part(const ReportOptions& options, const std::string& command_line, Exchange& exchange) {
+  WriteOptions write{options.output, options.force, options.formats};
+  if (write.directory.empty() && !options.json) write.directory = kDefaultOutput;
+  const auto checked = agree(exchange, exchange.first() ? check_before(options, write) : Done{});
+  if (!checked.ok()) return fail(checked.error());
+  if (exchange.first() && !write.directory.empty()) remove_when_interrupted(partial_directory(write.directory));
+
+  if (exchange.first() && use_progress(options.common.progress) && !options.common.quiet) {
+    fmt::print(stderr, "skewscope: reading and correlating the traces\n");
+  }
+  StageTimer timer;
+  const auto report = correlate(options.input.paths, {options.input.ingest, options.align}, timer, exchange);
+  if (!report.ok()) return fail(report.error());
+  if (!exchange.first()) return kDone;
+  const ReportStamp stamp = stamp_of(command_line);
+  if (!write.directory.empty()) {
+    const StageTimer::Scope scope(timer, "write");
+    if (const auto written = write_report(report.value(), stamp, write); !written.ok()) return fail(written.error());
+  }
+  if (options.common.timings) print_timings(timer);
+  if (const auto printed = print_result(report.value(), stamp, options, write.directory); !printed.ok()) {
+    return fail(printed.error());
+  }
+  return judge(report.value(), options);
+}
+
 }  // namespace
 
 void add_report_options(CLI::App& command, ReportOptions& options) {
@@ -99,28 +126,13 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       "internal.");
 }
 
-ExitCode run_report(const ReportOptions& options, const std::string& command_line) {
-  WriteOptions write{options.output, options.force, options.formats};
-  if (write.directory.empty() && !options.json) write.directory = kDefaultOutput;
-  if (const auto checked = check_before(options, write); !checked.ok()) return fail(checked.error());
-  if (!write.directory.empty()) remove_when_interrupted(partial_directory(write.directory));
-
-  if (use_progress(options.common.progress) && !options.common.quiet) {
-    fmt::print(stderr, "skewscope: reading and correlating the traces\n");
-  }
-  StageTimer timer;
-  const auto report = correlate(options.input.paths, {options.input.ingest, options.align}, timer);
-  if (!report.ok()) return fail(report.error());
-  const ReportStamp stamp = stamp_of(command_line);
-  if (!write.directory.empty()) {
-    const StageTimer::Scope scope(timer, "write");
-    if (const auto written = write_report(report.value(), stamp, write); !written.ok()) return fail(written.error());
-  }
-  if (options.common.timings) print_timings(timer);
-  if (const auto printed = print_result(report.value(), stamp, options, write.directory); !printed.ok()) {
-    return fail(printed.error());
-  }
-  return judge(report.value(), options);
+ExitCode run_report(const ReportOptions& options, const std::string& command_line, Exchange& exchange) {
+  const ExitCode code = own_part(options, command_line, exchange);
+  // All end as process 0 does, and not before it.
+  ByteWriter writer;
+  writer.put(code);
+  const Bytes told = broadcast(exchange, writer.take());
+  return ByteReader(told).get<ExitCode>();
 }
 
 }  // namespace skewscope::cli

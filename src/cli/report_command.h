@@ -8,6 +8,7 @@
 #include "common_options.h"
 #include "exit_code.h"
 #include "skewscope/align.h"
+#include "skewscope/base/exchange.h"
 
 namespace skewscope::cli {
 
@@ -24,6 +25,7 @@ struct ReportOptions {
 void add_report_options(CLI::App& command, ReportOptions& options);
 
 // `command_line`: as typed, for report.json.
-ExitCode run_report(const ReportOptions& options, const std::string& command_line);
+// One process of several, or alone; all end with the same code.
+ExitCode run_report(const ReportOptions& options, const std::string& command_line, Exchange& exchange);
 
 }  // namespace skewscope::cli

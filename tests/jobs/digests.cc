@@ -11,7 +11,7 @@
 #include "skewscope/correlate.h"
 #include "skewscope/report.h"
 #include "skewscope/simulate.h"
-#include "temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 using namespace skewscope;
 using skewscope::test::Folder;

@@ -18,7 +18,7 @@
 #include "skewscope/matching.h"
 #include "skewscope/report.h"
 #include "skewscope/simulate.h"
-#include "temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 using namespace skewscope;
 using skewscope::test::Folder;

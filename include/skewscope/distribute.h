@@ -1,0 +1,14 @@
+// The processes that were started together to correlate one job.
+#pragma once
+
+#include <memory>
+
+#include "skewscope/base/exchange.h"
+
+namespace skewscope {
+
+// By MPI, where skewscope was built with it and mpirun or srun started it; else this process alone. Once per process.
+// Whoever dies, or ends with an exception, takes the others along.
+std::unique_ptr<Exchange> join_processes();
+
+}  // namespace skewscope
