@@ -98,22 +98,14 @@ class Linker {
     linked_.trace.steps = steps_of(content.steps);
   }
 
+  // What is no longer asked is given back before more is made: these rows are most of the memory of a large trace.
   LinkedTrace link() {
-    const auto add_calls = [&] {
-      MetadataFinder metadata(content_);
-      if (content_.gpu.empty()) {
-        add_host_calls(metadata);
-      } else {
-        add_kernel_calls(metadata);
-      }
-      sort_calls();
-    };
-    tbb::parallel_invoke([&] { add_gpu_rows(); }, add_calls);  // they fill different columns
+    add_calls();
     add_host_window();
-    // What is no longer asked is given back before more is made: these rows are most of a large trace.
-    give_back(content_.gpu);
     give_back(content_.comm_args);
     give_back(content_.comm_ops);
+    add_gpu_rows();
+    give_back(content_.gpu);
     add_launches();
     return std::move(linked_);
   }
@@ -121,21 +113,29 @@ class Linker {
  private:
   int64_t step_at(LocalNs t) const { return step_number_at(linked_.trace.steps, t); }
 
+  void add_calls() {
+    MetadataFinder metadata(content_);
+    if (content_.gpu.empty()) {
+      add_host_calls(metadata);
+    } else {
+      add_kernel_calls(metadata);
+    }
+    sort_calls();
+  }
+
+  template <class T>
+  void fill(T GpuRow::*field, std::vector<T>& column) const {
+    column.reserve(content_.gpu.size());
+    for (const GpuRow& row : content_.gpu) column.push_back(row.*field);
+  }
+
   void add_gpu_rows() {
     GpuEvents& gpu = linked_.trace.gpu;
-    gpu.reserve(content_.gpu.size());
-    int64_t orphans = 0;
-    for (size_t i = 0; i < content_.gpu.size(); ++i) {
-      const GpuRow& row = content_.gpu[i];
-      orphans += launch_of_[i] < 0;
-      gpu.start.push_back(row.start);
-      gpu.duration_ns.push_back(row.duration_ns);
-      gpu.work.push_back(row.work);
-      gpu.name.push_back(row.name);
-      gpu.device.push_back(row.device);
-      gpu.stream.push_back(row.stream);
-      gpu.launch.push_back(launch_of_[i]);  // renumbered by add_launches
-    }
+    tbb::parallel_invoke([&] { fill(&GpuRow::start, gpu.start); }, [&] { fill(&GpuRow::duration_ns, gpu.duration_ns); },
+                         [&] { fill(&GpuRow::work, gpu.work); }, [&] { fill(&GpuRow::name, gpu.name); },
+                         [&] { fill(&GpuRow::device, gpu.device); }, [&] { fill(&GpuRow::stream, gpu.stream); });
+    gpu.launch = std::move(launch_of_);  // renumbered by add_launches
+    const auto orphans = static_cast<int64_t>(std::count(gpu.launch.begin(), gpu.launch.end(), -1));
     if (orphans > 0) {
       add_finding(linked_.findings, {Severity::info, "orphan-kernels", content_.file, Rank(), -1, orphans,
                                      "GPU rows launched before recording began; counted, without step or CPU partner"});
