@@ -109,6 +109,7 @@ void ChunkRows::clear() {
   defects = {};
   events = 0;
   cpu_rows = 0;
+  hip_launches = false;
 }
 
 ProcessUse& ChunkRows::process(int64_t pid) { return process_in(processes, pid); }
@@ -173,6 +174,7 @@ int64_t append_rows(const ChunkRows& rows, KernelWorks& works, FileContent& cont
   content.launches.insert(content.launches.end(), rows.launches.begin(), rows.launches.end());
   content.steps.insert(content.steps.end(), rows.steps.begin(), rows.steps.end());
   content.events += rows.events;
+  content.hip_launches = content.hip_launches || rows.hip_launches;
   bytes += static_cast<int64_t>(rows.comm_args.size() * sizeof(CommArgs) + rows.gpu.size() * sizeof(GpuRow) +
                                 rows.comm_ops.size() * sizeof(CommOpRow) + rows.launches.size() * sizeof(LaunchRow) +
                                 rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +

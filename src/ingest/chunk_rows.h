@@ -68,6 +68,7 @@ struct ChunkRows {
   DefectCounts defects;
   int64_t events = 0;
   int64_t cpu_rows = 0;
+  bool hip_launches = false;
 
   void clear();
   ProcessUse& process(int64_t pid);

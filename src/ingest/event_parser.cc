@@ -1,5 +1,6 @@
 #include "event_parser.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "event_sieve.h"
@@ -9,6 +10,9 @@
 
 namespace skewscope::ingest {
 namespace {
+
+// No machine has more devices; what claims so counts as the last or the first.
+int16_t small_number(int64_t number) { return static_cast<int16_t>(std::clamp<int64_t>(number, INT16_MIN, INT16_MAX)); }
 
 using namespace std::string_view_literals;
 namespace ondemand = simdjson::ondemand;
@@ -343,8 +347,8 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
   row.name = intern_name(event, rows);
   row.correlation = integer(event, Arg::correlation, rows);
   row.external_id = integer(event, Arg::external_id, rows);
-  row.device = static_cast<int32_t>(event.present & mask_of(Arg::device) ? integer(event, Arg::device, rows)
-                                                                         : trailing_number(bare(event.pid)));
+  row.device = small_number(event.present & mask_of(Arg::device) ? integer(event, Arg::device, rows)
+                                                                 : trailing_number(bare(event.pid)));
   row.stream = static_cast<int32_t>(event.present & mask_of(Arg::stream) ? integer(event, Arg::stream, rows)
                                                                          : trailing_number(bare(event.tid)));
   row.work = event.event_class == EventClass::gpu_memcpy   ? GpuWork::memcpy
@@ -361,7 +365,7 @@ void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
   row.external_id = integer(event, Arg::external_id, rows);
   row.thread = number_of_place(event.tid);
-  row.hip = bare(event.name).starts_with("hip"sv);
+  rows.hip_launches = rows.hip_launches || bare(event.name).starts_with("hip"sv);
   rows.process(number_of_place(event.pid)).launches++;
   rows.launches.push_back(row);
 }

@@ -32,18 +32,21 @@ struct CommArgs {
   bool any() const { return collective_name.known(); }
 };
 
-// A GPU row. `args` = row in FileContent::comm_args, -1 for none.
+// GPU rows and launches are most of the memory that a large trace takes while it is read: no byte is spare.
+
+// `args` = row in FileContent::comm_args, -1 for none.
 struct GpuRow {
   LocalNs start;
   int64_t duration_ns = 0;
   int64_t correlation = -1;
   int64_t external_id = -1;
   StringId name;
-  int32_t device = -1;
   int32_t stream = -1;
   int32_t args = -1;
+  int16_t device = -1;
   GpuWork work = GpuWork::compute;  // copies and fills by category, kernels by name
 };
+static_assert(sizeof(GpuRow) == 48);
 
 struct LaunchRow {
   LocalNs start;
@@ -51,7 +54,6 @@ struct LaunchRow {
   int64_t correlation = -1;
   int64_t external_id = -1;
   int64_t thread = 0;
-  bool hip = false;
 };
 
 // A CPU op or range that tells about collectives: record_param_comms; nccl:*, gloo:* user_annotation; the ops of custom
@@ -91,6 +93,7 @@ struct FileContent {
   std::vector<std::string> device_names;  // by device id
   bool has_base_time = false;
   bool has_cpu_ops = false;
+  bool hip_launches = false;    // launched through HIP
   bool hip_properties = false;  // roctracer_version, hip_* keys
   int64_t resolution_ns = 1;    // 1000: whole microseconds
   int64_t bytes = 0;            // uncompressed

@@ -23,39 +23,29 @@ std::vector<StepRange> steps_of(const std::vector<StepRow>& rows) {
   return steps;
 }
 
-struct LaunchKey {
-  int64_t correlation;
-  int32_t row;  // of content.launches
-};
-
-// By correlation; where a runtime and a driver row share one, the first comes first.
-std::vector<LaunchKey> launch_keys(const FileContent& content) {
-  const std::vector<LaunchRow>& launches = content.launches;
-  std::vector<LaunchKey> keys;
-  keys.reserve(launches.size());
-  for (size_t i = 0; i < launches.size(); ++i) {
-    if (launches[i].correlation >= 0) keys.push_back({launches[i].correlation, static_cast<int32_t>(i)});
-  }
-  const auto start_of = [&](const LaunchKey& key) { return launches[static_cast<size_t>(key.row)].start; };
-  sort_runs(keys, [&](const LaunchKey& a, const LaunchKey& b) {
-    return a.correlation < b.correlation || (a.correlation == b.correlation && start_of(a) < start_of(b));
+// By correlation; where a runtime and a driver row share one, the first comes first. Mostly they are in order.
+void sort_launches(std::vector<LaunchRow>& launches) {
+  sort_runs(launches, [](const LaunchRow& a, const LaunchRow& b) {
+    return a.correlation < b.correlation || (a.correlation == b.correlation && a.start < b.start);
   });
-  return keys;
 }
 
-// Row of content.launches per GPU row, -1 for orphans.
-std::vector<int32_t> join_launches(const FileContent& content, const std::vector<LaunchKey>& keys) {
+// Row of content.launches, which are sorted, per GPU row; -1 for orphans.
+std::vector<int32_t> join_launches(const FileContent& content) {
+  const std::vector<LaunchRow>& launches = content.launches;
   std::vector<int32_t> launch_of(content.gpu.size(), -1);
-  auto at = keys.cbegin();
+  auto at = launches.cbegin();
   for (size_t i = 0; i < content.gpu.size(); ++i) {
     const int64_t correlation = content.gpu[i].correlation;
     // GPU rows mostly run in the order of their launches.
-    const bool is_next = at != keys.cend() && at->correlation < correlation &&
-                         (std::next(at) == keys.cend() || std::next(at)->correlation >= correlation);
+    const bool is_next = at != launches.cend() && at->correlation < correlation &&
+                         (std::next(at) == launches.cend() || std::next(at)->correlation >= correlation);
     at = is_next ? std::next(at)
-                 : std::lower_bound(keys.cbegin(), keys.cend(), correlation,
-                                    [](const LaunchKey& key, int64_t wanted) { return key.correlation < wanted; });
-    if (at != keys.cend() && at->correlation == correlation) launch_of[i] = at->row;
+                 : std::lower_bound(launches.cbegin(), launches.cend(), correlation,
+                                    [](const LaunchRow& row, int64_t wanted) { return row.correlation < wanted; });
+    if (correlation >= 0 && at != launches.cend() && at->correlation == correlation) {
+      launch_of[i] = static_cast<int32_t>(at - launches.cbegin());
+    }
   }
   return launch_of;
 }
@@ -123,8 +113,8 @@ class Linker {
     sort_calls();
   }
 
-  template <class T>
-  void fill(T GpuRow::*field, std::vector<T>& column) const {
+  template <class Field, class T>
+  void fill(Field GpuRow::*field, std::vector<T>& column) const {
     column.reserve(content_.gpu.size());
     for (const GpuRow& row : content_.gpu) column.push_back(row.*field);
   }
@@ -297,9 +287,7 @@ int32_t busiest_device(const GpuEvents& gpu) {
 }
 
 bool is_amd(const FileContent& content) {
-  if (!content.launches.empty()) {
-    return std::any_of(content.launches.begin(), content.launches.end(), [](const LaunchRow& row) { return row.hip; });
-  }
+  if (!content.launches.empty()) return content.hip_launches;
   return content.hip_properties || (!content.device_names.empty() && content.device_names.front().find("AMD") == 0);
 }
 
@@ -324,11 +312,8 @@ void describe_rows(LinkedTrace& linked) {
 }
 
 LinkedTrace link_calls(FileContent content) {
-  std::vector<LaunchKey> keys;
-  tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { keys = launch_keys(content); });
-  std::vector<int32_t> launch_of = join_launches(content, keys);
-  give_back(keys);
-  LinkedTrace linked = Linker(content, std::move(launch_of)).link();
+  tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content.launches); });
+  LinkedTrace linked = Linker(content, join_launches(content)).link();
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;
   linked.trace.amd = is_amd(content);

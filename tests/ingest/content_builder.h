@@ -54,7 +54,7 @@ class ContentBuilder {
   }
 
   LaunchRow& launch(int64_t start_us, int64_t correlation, int64_t thread = 1) {
-    content.launches.push_back({at_us(start_us), 5000, correlation, -1, thread, false});
+    content.launches.push_back({at_us(start_us), 5000, correlation, -1, thread});
     return content.launches.back();
   }
 

@@ -342,7 +342,8 @@ TEST_CASE("the device is the one most rows ran on, its name from devicePropertie
 
 TEST_CASE("AMD is told by its launches, else by properties") {
   ContentBuilder hip;
-  hip.launch(0, 1).hip = true;
+  hip.launch(0, 1);
+  hip.content.hip_launches = true;
   hip.kernel("a", 10, 1, 1);
   CHECK(link(std::move(hip)).trace.amd);
   ContentBuilder properties;

@@ -54,7 +54,7 @@ TEST_CASE("runtime rows that can launch are kept, whatever the runtime is called
     CHECK(content.launches[0].correlation == 7);
     CHECK(content.launches[0].external_id == 3);
     CHECK(content.launches[0].thread == 11);
-    CHECK_FALSE(content.launches[0].hip);
+    CHECK_FALSE(content.hip_launches);
   }
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("a launch through HIP is told by its name") {
   const FileContent content =
       read_text(trace_of(event("cuda_runtime", "hipExtModuleLaunchKernel", R"("stream": "0x0", "correlation": 7)") +
                          "," + kernel("k", "9", "1")));
-  CHECK(content.launches.at(0).hip);
+  CHECK(content.hip_launches);
 }
 
 TEST_CASE("a kernel carries the arguments of its collective") {

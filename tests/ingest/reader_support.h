@@ -84,15 +84,14 @@ inline std::string as_text(const FileContent& c) {
   const auto text = [&](StringId id) {
     return id.known() ? fmt::format("'{}'", c.strings.view(id)) : std::string("-");
   };
-  std::string out = fmt::format("kind {} events {} bytes {} cpu {} base {} res {}\n", static_cast<int>(c.kind),
-                                c.events, c.bytes, c.has_cpu_ops, c.has_base_time, c.resolution_ns);
+  std::string out = fmt::format("kind {} events {} bytes {} cpu {} base {} res {} hip {}\n", static_cast<int>(c.kind),
+                                c.events, c.bytes, c.has_cpu_ops, c.has_base_time, c.resolution_ns, c.hip_launches);
   for (const GpuRow& r : c.gpu) {
     out += fmt::format("gpu {} {} {} {} {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.correlation, r.external_id,
                        text(r.name), r.device, r.stream, r.args, static_cast<int>(r.work));
   }
   for (const LaunchRow& r : c.launches) {
-    out += fmt::format("launch {} {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.correlation, r.external_id, r.thread,
-                       r.hip);
+    out += fmt::format("launch {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.correlation, r.external_id, r.thread);
   }
   for (const CommOpRow& r : c.comm_ops) {
     out += fmt::format("op {} {} {} {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.external_id, r.thread, text(r.name),
