@@ -82,8 +82,8 @@ void set_place(const std::string& path, TraceFile& file) {
 int64_t bytes_of(const RankTrace& trace) {
   int64_t bytes = 0;
   const auto add = [&](const auto& column) { bytes += static_cast<int64_t>(column.size() * sizeof(column[0])); };
-  trace.gpu.for_each_column(add);
-  trace.launches.for_each_column(add);
+  for_each_column(trace.gpu, add);
+  for_each_column(trace.launches, add);
   add(trace.steps);
   add(trace.calls);
   return bytes;

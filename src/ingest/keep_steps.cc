@@ -37,7 +37,7 @@ class Filter {
     const std::vector<bool> rows = wanted_gpu_rows();
     const std::vector<bool> launches = launches_of(rows);
     keep_gpu_rows(rows, numbers_of(launches));
-    linked_.trace.launches.for_each_column([&](auto& column) { keep_rows(launches, column); });
+    for_each_column(linked_.trace.launches, [&](auto& column) { keep_rows(launches, column); });
     keep_calls(numbers_of(rows));
     keep_mentioned_groups();
     std::erase_if(linked_.trace.steps, [&](const StepRange& step) { return !wanted(step.number); });
@@ -73,7 +73,7 @@ class Filter {
     for (int32_t& launch : gpu.launch) {
       if (launch >= 0) launch = new_launch[static_cast<size_t>(launch)];
     }
-    gpu.for_each_column([&](auto& column) { keep_rows(rows, column); });
+    for_each_column(gpu, [&](auto& column) { keep_rows(rows, column); });
   }
 
   void keep_calls(const std::vector<int32_t>& new_gpu_row) {

@@ -146,7 +146,7 @@ class Linker {
       return content_.launches[static_cast<size_t>(a)].start < content_.launches[static_cast<size_t>(b)].start;
     });
     LaunchEvents& launches = linked_.trace.launches;
-    launches.reserve(used.size());
+    for_each_column(launches, [&](auto& column) { column.reserve(used.size()); });
     for (size_t i = 0; i < used.size(); ++i) {
       const LaunchRow& row = content_.launches[static_cast<size_t>(used[i])];
       new_row[static_cast<size_t>(used[i])] = static_cast<int32_t>(i);

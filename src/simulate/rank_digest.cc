@@ -237,8 +237,8 @@ void RankDigest::sort_rows() {
   });
   const std::vector<int32_t> new_launch = inverse(by_launch);
   for (int32_t& launch : gpu.launch) launch = new_launch[static_cast<size_t>(launch)];
-  launches.for_each_column([&](auto& column) { reorder(by_launch, column); });
-  gpu.for_each_column([&](auto& column) { reorder(by_start, column); });
+  for_each_column(launches, [&](auto& column) { reorder(by_launch, column); });
+  for_each_column(gpu, [&](auto& column) { reorder(by_start, column); });
   sort_calls(inverse(by_start));
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "collectives/kind.h"
@@ -23,29 +24,6 @@ struct GpuEvents {
   std::vector<int32_t> launch;  // row in LaunchEvents; -1: launched before recording began (orphan)
 
   size_t size() const { return start.size(); }
-  template <class Visit>
-  void for_each_column(const Visit& visit) {
-    visit_columns(*this, visit);
-  }
-  template <class Visit>
-  void for_each_column(const Visit& visit) const {
-    visit_columns(*this, visit);
-  }
-  void reserve(size_t rows) {
-    for_each_column([rows](auto& column) { column.reserve(rows); });
-  }
-
- private:
-  template <class Self, class Visit>
-  static void visit_columns(Self& self, const Visit& visit) {
-    visit(self.start);
-    visit(self.duration_ns);
-    visit(self.work);
-    visit(self.name);
-    visit(self.device);
-    visit(self.stream);
-    visit(self.launch);
-  }
 };
 
 // Host calls that put work on the GPU; only those some GPU row refers to. Sorted by start.
@@ -55,26 +33,23 @@ struct LaunchEvents {
   std::vector<int64_t> thread;
 
   size_t size() const { return start.size(); }
-  template <class Visit>
-  void for_each_column(const Visit& visit) {
-    visit_columns(*this, visit);
-  }
-  template <class Visit>
-  void for_each_column(const Visit& visit) const {
-    visit_columns(*this, visit);
-  }
-  void reserve(size_t rows) {
-    for_each_column([rows](auto& column) { column.reserve(rows); });
-  }
-
- private:
-  template <class Self, class Visit>
-  static void visit_columns(Self& self, const Visit& visit) {
-    visit(self.start);
-    visit(self.duration_ns);
-    visit(self.thread);
-  }
 };
+
+// Visits the columns one by one: of GpuEvents, of LaunchEvents, constant or not.
+template <class Events, class Visit>
+void for_each_column(Events& events, const Visit& visit) {
+  visit(events.start);
+  visit(events.duration_ns);
+  if constexpr (std::is_same_v<std::remove_const_t<Events>, LaunchEvents>) {
+    visit(events.thread);
+  } else {
+    visit(events.work);
+    visit(events.name);
+    visit(events.device);
+    visit(events.stream);
+    visit(events.launch);
+  }
+}
 
 // One ProfilerStep#N range of the host.
 struct StepRange {
