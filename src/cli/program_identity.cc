@@ -19,7 +19,8 @@ std::string find_build_id(std::string_view notes) {
     std::memcpy(&note, notes.data(), sizeof note);
     const size_t name_at = sizeof note, id_at = name_at + aligned(note.n_namesz), end = id_at + aligned(note.n_descsz);
     if (end > notes.size()) return "";
-    if (note.n_type == NT_GNU_BUILD_ID && notes.substr(name_at, 4) == std::string_view("GNU", 4)) {
+    if (note.n_type == NT_GNU_BUILD_ID &&
+        notes.substr(name_at, note.n_namesz) == std::string_view(ELF_NOTE_GNU, sizeof ELF_NOTE_GNU)) {
       std::string id;
       for (const char byte : notes.substr(id_at, note.n_descsz)) {
         id += fmt::format("{:02x}", static_cast<unsigned char>(byte));

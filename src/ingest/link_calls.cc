@@ -160,6 +160,11 @@ class Linker {
   }
 
   void add_kernel_calls(MetadataFinder& metadata) {
+    const auto calls =
+        static_cast<size_t>(std::count_if(content_.gpu.begin(), content_.gpu.end(),
+                                          [](const GpuRow& row) { return row.work == GpuWork::communication; }));
+    linked_.trace.calls.reserve(calls);
+    linked_.open_calls.reserve(calls);
     for (size_t i = 0; i < content_.gpu.size(); ++i) {
       if (content_.gpu[i].work == GpuWork::communication) add_kernel_call(i, metadata);
     }
