@@ -98,4 +98,10 @@ void add_cache_options(CLI::App& command, CacheOptions& options) {
       "What was used least recently goes from a larger cache; default: 2G");
 }
 
+Result<IngestedJob> read_input(const InputOptions& options, StageTimer& timer) {
+  const auto files = discover_files(options.paths);
+  if (!files.ok()) return files.error();
+  return ingest_job(files.value(), options.ingest, timer);
+}
+
 }  // namespace skewscope::cli

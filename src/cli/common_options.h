@@ -26,6 +26,8 @@ struct InputOptions {
 void add_common_options(CLI::App& command, CommonOptions& options);
 // PATH..., --ranks, --steps, --rank-regex, --rank-map, --memory-limit.
 void add_input_options(CLI::App& command, InputOptions& options);
+// What the paths hold, as the options want it.
+Result<IngestedJob> read_input(const InputOptions& options, StageTimer& timer);
 void add_memory_limit(CLI::App& command, IngestOptions& ingest);
 // --cache, --cache-limit; on by default, in the user's cache folder (XDG).
 void add_cache_options(CLI::App& command, CacheOptions& options);

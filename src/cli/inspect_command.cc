@@ -163,10 +163,8 @@ void add_inspect_options(CLI::App& command, InspectOptions& options) {
 }
 
 ExitCode run_inspect(const InspectOptions& options) {
-  const auto files = discover_files(options.input.paths);
-  if (!files.ok()) return fail(files.error());
   StageTimer timer;
-  const auto ingested = ingest_job(files.value(), options.input.ingest, timer);
+  const auto ingested = read_input(options.input, timer);
   if (!ingested.ok()) return fail(ingested.error());
   if (options.common.timings) print_timings(timer);
   const bool fine = print(options.json ? json_text(ingested.value().files) : text_of(ingested.value()));

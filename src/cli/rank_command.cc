@@ -39,10 +39,8 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
 }
 
 ExitCode run_rank(const RankOptions& options) {
-  const auto files = discover_files(options.input.paths);
-  if (!files.ok()) return fail(files.error());
   StageTimer timer;
-  const auto ingested = ingest_job(files.value(), options.input.ingest, timer);
+  const auto ingested = read_input(options.input, timer);
   if (!ingested.ok()) return fail(ingested.error());
   const JobTrace& job = ingested.value().job;
   if (job.traces.size() > 1) {

@@ -19,7 +19,7 @@ Table timeline_table(const std::vector<TimelineRow>& rows) {
   using Row = TimelineRow;
   return make_table<Row>(
       "timeline", rows,
-      {known_column<&Row::device>("device"), known_column<&Row::step>("step"), column<&Row::host_ns>("host_ns"),
+      {known_column<&Row::device>("device"), known_column<&Row::step>("step"), known_column<&Row::host_ns>("host_ns"),
        column<&Row::gpu_rows>("gpu_rows"), part<&RankSummary::total_ns>("total_ns"),
        part<&RankSummary::compute_ns>("compute_ns"), part<&RankSummary::communication_ns>("communication_ns"),
        part<&RankSummary::memcpy_ns>("memcpy_ns"),

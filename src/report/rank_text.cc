@@ -37,6 +37,7 @@ std::string head(const RankReport& report) {
 
 std::string timeline_text(const TimelineRow& whole) {
   const RankSummary& t = whole.timeline;
+  if (whole.gpu_rows == 0) return line("GPU time", "no GPU rows: a CPU-only process, or recorded without GPU activity");
   std::string text =
       line("GPU time", fmt::format("{}: computing {}, exposed communication {}", human_duration(t.total_ns),
                                    share(t.compute_ns, t.total_ns), share(t.exposed_communication_ns, t.total_ns)));
@@ -133,6 +134,7 @@ std::string rank_text(const RankReport& report) {
     if (row.device >= 0) devices.push_back(&row);
     if (row.step >= 0) steps.push_back(&row);
   }
+  if (report.tables.timeline.front().gpu_rows == 0) steps.clear();
   return report::head(report) + report::timeline_text(report.tables.timeline.front()) +
          report::parts_table("Device", devices, false) + report::parts_table("Step", steps, true) +
          report::streams_table(report.tables) + report::launches_text(report.tables.launches) +

@@ -84,7 +84,7 @@ void add_devices(const GpuEvents& gpu, std::vector<TimelineRow>& timeline) {
   const auto rows = deal_out<int32_t>(gpu.size(), [&](size_t i) { return gpu.device[i]; });
   if (rows.size() < 2) return;
   for (const auto& [device, own] : rows) {
-    timeline.push_back({device, -1, 0, static_cast<int64_t>(own.size()), timeline_of(gpu, own)});
+    timeline.push_back({device, -1, -1, static_cast<int64_t>(own.size()), timeline_of(gpu, own)});
   }
 }
 

@@ -21,7 +21,7 @@ std::vector<RankSummary> summarize_job(const JobTrace& job, Exchange& exchange) 
 
 RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings) {
   RankTables tables;
-  tables.timeline = {{-1, -1, 0, static_cast<int64_t>(trace.gpu.size()), summarize::timeline_of(trace.gpu)}};
+  tables.timeline = {{-1, -1, -1, static_cast<int64_t>(trace.gpu.size()), summarize::timeline_of(trace.gpu)}};
   summarize::add_devices(trace.gpu, tables.timeline);
   summarize::add_steps(trace, tables.timeline);
   summarize::add_streams(trace, tables);

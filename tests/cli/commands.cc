@@ -261,10 +261,19 @@ TEST_CASE("rank shows one trace in at most 80 columns, and every table as JSON")
   CHECK(rank.at("schema") == "skewscope.rank/1");
   CHECK(rank.at("timeline").size() == 4);  // the trace and three steps
   CHECK(rank.at("launches").at("rows") == rank.at("timeline").at(0).at("gpu_rows"));
+  CHECK(rank.at("timeline").at(0).at("host_ns").is_null());
 }
 
 TEST_CASE("rank refuses traces of several ranks and says how to name one") {
   const Outcome several = place().run("rank traces");
   CHECK(several.code == 2);
   CHECK(says(several.err, "--ranks N"));
+}
+
+TEST_CASE("rank says so when a trace holds no GPU rows") {
+  REQUIRE(place().run("simulate -o cpu --nodes 1 --gpus 2 --tp 2 --steps 2 --layers 2 --vendor cpu").code == 0);
+  const Outcome text = place().run("rank cpu/rank1_trace.json");
+  CHECK(text.code == 0);
+  CHECK(says(text.out, "no GPU rows"));
+  CHECK_FALSE(says(text.out, "Step  "));
 }

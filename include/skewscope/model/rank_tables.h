@@ -13,9 +13,9 @@ namespace skewscope {
 
 // The timeline of the rows that one device ran, or that were launched in one step.
 struct TimelineRow {
-  int32_t device = -1;  // -1: all devices of the trace
-  int64_t step = -1;    // ProfilerStep#N of the launch; -1: the whole trace
-  int64_t host_ns = 0;  // of the step on the host; 0 for the whole trace
+  int32_t device = -1;   // -1: all devices of the trace
+  int64_t step = -1;     // ProfilerStep#N of the launch; -1: the whole trace
+  int64_t host_ns = -1;  // of the step on the host; -1: no step
   int64_t gpu_rows = 0;
   RankSummary timeline;  // its window is that of these rows
 };
