@@ -1,5 +1,7 @@
 #include "relative_calls.h"
 
+#include <algorithm>
+
 namespace skewscope::digest {
 namespace {
 
@@ -23,6 +25,14 @@ void shift_call(const RankTrace& trace, int sign, CollectiveCall& call) {
   call.launch_duration_ns = plus(call.launch_duration_ns, launch_duration_ns, sign);
 }
 
+// What came from outside may have columns of different lengths.
+template <class Events>
+int64_t shortest_column(const Events& events) {
+  size_t rows = events.size();
+  for_each_column(events, [&](const auto& column) { rows = std::min(rows, column.size()); });
+  return static_cast<int64_t>(rows);
+}
+
 }  // namespace
 
 std::vector<CollectiveCall> relative_calls(const RankTrace& trace) {
@@ -34,8 +44,7 @@ std::vector<CollectiveCall> relative_calls(const RankTrace& trace) {
 }
 
 bool make_calls_absolute(RankTrace& trace) {
-  const auto rows = static_cast<int64_t>(trace.gpu.size());
-  const auto launches = static_cast<int64_t>(trace.launches.size());
+  const auto rows = shortest_column(trace.gpu), launches = shortest_column(trace.launches);
   for (CollectiveCall& call : trace.calls) {
     if (call.gpu_row < 0) continue;
     if (call.gpu_row >= rows || trace.gpu.launch[static_cast<size_t>(call.gpu_row)] >= launches) return false;

@@ -4,6 +4,7 @@
 #include "skewscope/digest.h"
 #include "small_file.h"
 #include "src/digest/block_file.h"
+#include "src/digest/relative_calls.h"
 
 using namespace skewscope;  // NOLINT
 using skewscope::test::small_file;
@@ -160,6 +161,20 @@ TEST_CASE("a forged row without a name, and a path that no system has, are refus
   TraceFile long_path = small_file();
   long_path.evidence.file = std::string(40'000, 'x');
   CHECK(from_digest(to_digest(long_path)).error().message == "damaged digest: a path that no system has");
+}
+
+TEST_CASE("a forged digest whose columns differ in length is refused, whatever row a call names") {
+  TraceFile file = small_file();
+  file.linked.trace.gpu.duration_ns.resize(1);  // the call is of row 2, which the writer is not asked to look at
+  file.linked.trace.calls[0].gpu_row = -1;
+  const auto blocks = digest::unpack_blocks(to_digest(file)).value();
+  CHECK_FALSE(from_digest(digest::pack_blocks(blocks, 1 << 20)).ok());
+  RankTrace trace = small_file().linked.trace;
+  trace.gpu.stream.resize(2);
+  CHECK_FALSE(digest::make_calls_absolute(trace));
+  trace = small_file().linked.trace;
+  trace.launches.duration_ns.resize(1);
+  CHECK_FALSE(digest::make_calls_absolute(trace));
 }
 
 TEST_CASE("head and table of a digest tell how much it will take") {
