@@ -88,9 +88,10 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
   if (const auto all = agree(exchange, failure_of(read)); !all.ok()) return all.error();
   {
     const StageTimer::Scope scope(timer, "tell other processes");
-    read = ingest::tell_files(sorted_files, std::move(read).value(), exchange);
+    read = ingest::tell_files(std::move(read).value(), exchange);
   }
   if (!read.ok()) return read.error();
+  ingest::tell_apart(read.value());
   // A digest takes the place of the trace it was made of, wherever it lies itself.
   std::stable_sort(read.value().begin(), read.value().end(),
                    [](const TraceFile& a, const TraceFile& b) { return a.evidence.file < b.evidence.file; });

@@ -63,19 +63,6 @@ Result<TraceFile> parse_file(const std::string& path, MemoryBudget& budget) {
   return link_within(budget, std::move(content).value());
 }
 
-// Digests keep the names of their traces, as somebody gave them somewhere: "trace.json" on every node. A name that
-// several files claim tells nothing; each of them is then called by the path it was read from.
-void tell_apart(const std::vector<std::string>& paths, std::vector<TraceFile>& files) {
-  std::map<std::string, int> claims;
-  for (const TraceFile& file : files) ++claims[file.evidence.file];
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (claims[files[i].evidence.file] < 2) continue;
-    const FileNameFacts facts = files[i].evidence.name;
-    set_place(paths[i], files[i]);
-    files[i].evidence.name = facts;
-  }
-}
-
 struct Reason {
   const char* code;
   const char* format;
@@ -143,6 +130,7 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
         return;
       }
       read[i] = std::move(file).value();
+      read[i].path = files[i];
       if (options.steps) keep_steps(read[i], *options.steps);
     });
   };
@@ -151,8 +139,18 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
     if (error) return *error;
   }
   trim_cache(options.cache);
-  tell_apart(files, read);
   return read;
+}
+
+void tell_apart(std::vector<TraceFile>& files) {
+  std::map<std::string, int> claims;
+  for (const TraceFile& file : files) ++claims[file.evidence.file];
+  for (TraceFile& file : files) {
+    if (claims[file.evidence.file] < 2) continue;
+    const FileNameFacts facts = file.evidence.name;
+    set_place(file.path, file);
+    file.evidence.name = facts;
+  }
 }
 
 void judge_files(std::vector<TraceFile>& files) {

@@ -94,8 +94,8 @@ TraceFile outline_of(const TraceFile& file) {
   return outline;
 }
 
-void put(ByteWriter& writer, const std::string& path, const TraceFile& file) {
-  writer.put(path);
+void put(ByteWriter& writer, const TraceFile& file) {
+  writer.put(file.path);
   writer.put(to_digest(outline_of(file)));
   writer.put(file.linked.trace.calls.size());
   writer.put(file.steps_before_filter.has_value());
@@ -103,9 +103,11 @@ void put(ByteWriter& writer, const std::string& path, const TraceFile& file) {
 }
 
 Result<TraceFile> get_file(ByteReader& reader) {
+  std::string path = reader.get<std::string>();
   Result<TraceFile> read = from_digest(reader.get<Bytes>());
   if (!read.ok()) return Error{ErrorKind::internal, "what a process told of a file: " + read.error().message};
   TraceFile file = std::move(read).value();
+  file.path = std::move(path);
   file.evidence.name = read_file_name(file.evidence.file);
   file.calls_elsewhere = reader.get<int64_t>();
   if (reader.get<bool>()) reader.get(file.steps_before_filter.emplace());
@@ -134,28 +136,24 @@ std::vector<std::string> own_share(const std::vector<std::string>& found, Exchan
   return own;
 }
 
-Result<std::vector<TraceFile>> tell_files(std::vector<std::string> paths, std::vector<TraceFile> own,
-                                          Exchange& exchange) {
+Result<std::vector<TraceFile>> tell_files(std::vector<TraceFile> own, Exchange& exchange) {
   if (exchange.processes() == 1) return own;
   ByteWriter writer;
-  for (size_t i = 0; i < own.size(); ++i) put(writer, paths[i], own[i]);
+  for (const TraceFile& file : own) put(writer, file);
   const std::vector<Bytes> told = exchange.all_gather(writer.take());
-  std::vector<std::pair<std::string, TraceFile>> all;
+  std::vector<TraceFile> all;
   size_t next = 0;
   for (size_t p = 0; p < told.size(); ++p) {
     for (ByteReader reader(told[p]); !reader.done();) {
-      std::string path = reader.get<std::string>();
       Result<TraceFile> file = get_file(reader);
       if (!file.ok()) return file.error();
       const bool is_own = p == static_cast<size_t>(exchange.process());
-      all.emplace_back(std::move(path), is_own ? std::move(own[next++]) : std::move(file).value());
-      all.back().second.linked.trace.process = static_cast<int32_t>(p);
+      all.push_back(is_own ? std::move(own[next++]) : std::move(file).value());
+      all.back().linked.trace.process = static_cast<int32_t>(p);
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<TraceFile> files;
-  for (auto& [path, file] : all) files.push_back(std::move(file));
-  return files;
+  std::stable_sort(all.begin(), all.end(), [](const TraceFile& a, const TraceFile& b) { return a.path < b.path; });
+  return all;
 }
 
 }  // namespace skewscope::ingest

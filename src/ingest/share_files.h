@@ -18,9 +18,8 @@ namespace skewscope::ingest {
 // Those of `found` that this process is to read.
 std::vector<std::string> own_share(const std::vector<std::string>& found, Exchange& exchange);
 
-// Row `paths[i]` -> `own[i]`, of each process; the result: the files of all, by path. Those of others lack their calls,
-// and their GPU rows but for the first of each name.
-Result<std::vector<TraceFile>> tell_files(std::vector<std::string> paths, std::vector<TraceFile> own,
-                                          Exchange& exchange);
+// The files of all processes, by path. Those of others lack their calls, and their GPU rows but for the first of each
+// name.
+Result<std::vector<TraceFile>> tell_files(std::vector<TraceFile> own, Exchange& exchange);
 
 }  // namespace skewscope::ingest

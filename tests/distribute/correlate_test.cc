@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "skewscope/correlate.h"
+#include "skewscope/digest.h"
 #include "skewscope/report.h"
 #include "skewscope/simulate.h"
 #include "tests/temporary_folder.h"
@@ -136,4 +137,23 @@ TEST_CASE("what processes tell each other is small beside what they read") {
   for (const Outcome& outcome : correlate_in(4, paths)) sent += outcome.sent_bytes;
   INFO(sent << " bytes sent by 4 processes, " << read << " bytes read");
   CHECK(sent < read);
+}
+
+TEST_CASE("digests that call their traces by one name are told apart alike, whoever reads which") {
+  const Folder folder("processes_one_name");
+  SimulateOptions options = small_job(folder);
+  options.digests = true;
+  REQUIRE(simulate_job(options).ok());
+  const std::vector<std::string> digests = discover_files({folder.path.string()}).value();
+  for (const std::string& path : digests) {
+    std::ifstream in(path, std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    TraceFile file = from_digest(bytes).value();
+    file.evidence.file = "trace.json";
+    const std::string renamed = to_digest(file);
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << renamed;
+  }
+  const std::string one = json_of(1, folder.path.string());
+  CHECK(one.find("\"ranks_missing\": []") != std::string::npos);
+  for (const int32_t processes : {2, 4, 7}) CHECK(json_of(processes, folder.path.string()) == one);
 }

@@ -100,6 +100,7 @@ struct LinkedTrace {
 };
 
 struct TraceFile {
+  std::string path;  // that it was read from: of the trace, or of its digest
   ContentKind kind = ContentKind::not_a_trace;
   bool usable = false;  // a trace of one rank; which files are is judged over all of them
   std::string compression, job_name;
