@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "skewscope/base/result.h"
 #include "skewscope/base/stage_timer.h"
 #include "skewscope/model/job_trace.h"
+#include "skewscope/model/trace_file.h"
 
 namespace skewscope {
 
@@ -26,6 +28,9 @@ struct IngestOptions {
   std::string rank_map;        // --rank-map: CSV file of path,rank (path may be a file name); empty: not given
   std::vector<int32_t> ranks;  // --ranks: only these; empty: all
   std::optional<std::pair<int64_t, int64_t>> steps;  // --steps A:B: GPU rows and calls launched in A <= step < B
+  // Called once for each trace, from several threads at once, while the details of its rows are there
+  // (TraceFile::linked, detail); without it they are not read. Digests have none.
+  std::function<void(const TraceFile&)> visit;
   CacheOptions cache;
   int64_t memory_limit_bytes = 0;  // --memory-limit: reduced columns plus chunks in flight; 0: no limit
 };

@@ -8,6 +8,7 @@
 
 #include "skewscope/base/finding.h"
 #include "skewscope/base/string_table.h"
+#include "skewscope/model/rank_detail.h"
 #include "skewscope/model/rank_trace.h"
 
 namespace skewscope {
@@ -97,6 +98,7 @@ struct LinkedTrace {
   std::vector<std::string> device_names;  // by device id
   LocalNs first_host_row, last_host_row;  // over launches and host ranges: the window of a trace without anything else
   Findings findings;                      // of the file, its reader's included
+  std::optional<RankDetail> detail;       // where IngestOptions::visit asked for it and the file is no digest
 };
 
 struct TraceFile {

@@ -1,0 +1,122 @@
+// Room: what the host did, and how each GPU row ran: the part of a trace that the tables of one GPU ask for and the
+// report of a job does not. Read only where asked for (IngestOptions::visit); rows of GpuEvents and LaunchEvents are
+// those of the RankTrace of the same file, strings those of its LinkedTrace.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skewscope/model/rank_trace.h"
+
+namespace skewscope {
+
+enum class HostKind : uint8_t {
+  op,          // cpu_op: an operator of the dispatcher, an autograd node, a range of the compiler
+  call,        // cuda_runtime, cuda_driver and their HIP forms
+  python,      // python_function
+  annotation,  // user_annotation
+  overhead,    // of the profiler itself: "Activity Buffer Request", …
+};
+
+// Complete events of the host, sorted by (thread, start, longest first, place): the order in which a call tree meets
+// them.
+struct HostEvents {
+  std::vector<LocalNs> start;
+  std::vector<int64_t> duration_ns;  // >= 0
+  std::vector<StringId> name;
+  std::vector<HostKind> kind;
+  std::vector<int32_t> thread;          // row in RankDetail::threads
+  std::vector<int32_t> place;           // index in traceEvents
+  std::vector<int32_t> arguments;       // row in RankDetail::arguments; -1: none recorded
+  std::vector<int32_t> sequence;        // "Sequence number", which ties a forward op to its backward; -1: none
+  std::vector<int32_t> forward_thread;  // "Fwd thread id" of a backward op; 0 elsewhere
+
+  size_t size() const { return start.size(); }
+  LocalNs end(size_t row) const { return start[row] + duration_ns[row]; }
+};
+
+struct HostThread {
+  int64_t process = 0, thread = 0;                // numbers, or what stands for texts
+  std::string process_name, process_label, name;  // "" where the trace has no such metadata
+};
+
+// Arguments of operators, as their JSON text ("[[8, 16], []]", "[\"float\", \"Scalar\"]"); equal ones once. Ids of
+// LinkedTrace::strings, none where not recorded.
+struct ArgumentSet {
+  StringId dims, types, strides, values;  // "Input Dims", "Input type", "Input Strides", "Concrete Inputs"
+  StringId kernel_file, kernel_backend;   // "kernel_file", "kernel_backend" of Triton kernels that a compiler wrote
+
+  bool operator==(const ArgumentSet&) const = default;
+};
+
+// How a kernel ran; equal ones once. -1: not recorded (as for AMD, where only grid and block are).
+struct KernelShape {
+  int64_t grid[3] = {-1, -1, -1}, block[3] = {-1, -1, -1};
+  int32_t registers = -1;      // per thread
+  int32_t shared_memory = -1;  // bytes per block
+  double blocks_per_sm = -1;   // of the grid over the device's SMs
+  double warps_per_sm = -1;
+  double occupancy_percent = -1;  // "est. achieved occupancy %"
+
+  bool operator==(const KernelShape&) const = default;
+};
+
+// Beside GpuEvents: row = row there.
+struct GpuDetails {
+  std::vector<int32_t> caller;  // row in HostEvents of the call that launched it; -1: none in the trace
+  std::vector<int32_t> place;   // index in traceEvents
+  std::vector<int32_t> shape;   // row in RankDetail::shapes; -1: none (copies, fills)
+  std::vector<int64_t> bytes;   // of a copy or fill; -1: not recorded
+
+  size_t size() const { return caller.size(); }
+};
+
+// gpu_user_annotation: the range of an annotation on a stream. Sorted by start.
+struct GpuAnnotations {
+  std::vector<LocalNs> start;
+  std::vector<int64_t> duration_ns;
+  std::vector<StringId> name;
+  std::vector<int32_t> device, stream;
+
+  size_t size() const { return start.size(); }
+};
+
+// deviceProperties; -1 or "" where not told.
+struct DeviceProperties {
+  std::string name;
+  int64_t memory_bytes = -1;
+  int32_t sms = -1;  // compute units on AMD
+  int32_t threads_per_sm = -1;
+  int32_t warp_size = -1;
+  int32_t compute_major = -1, compute_minor = -1;
+};
+
+// Beside RankTrace::calls: row = row there. Texts as written; none where absent.
+struct CallDetails {
+  std::vector<StringId> name;   // "Collective name"
+  std::vector<StringId> dtype;  // "dtype"
+  std::vector<StringId> group_name, group_ranks;
+  std::vector<int64_t> group_size;            // -1: absent
+  std::vector<StringId> in_split, out_split;  // "In split size", "Out split size"
+
+  size_t size() const { return name.size(); }
+};
+
+struct RankDetail {
+  HostEvents host;
+  std::vector<HostThread> threads;  // sorted by (process, thread)
+  std::vector<ArgumentSet> arguments;
+  std::vector<KernelShape> shapes;
+  GpuDetails gpu;
+  GpuAnnotations gpu_annotations;
+  CallDetails calls;
+  std::vector<DeviceProperties> devices;  // by device id
+  bool has_python = false;                // python_function rows were in the trace (with_stack)
+  bool has_arguments = false;             // shapes were recorded (record_shapes)
+};
+
+// Empty when columns have equal lengths, rows are sorted, indexes are in range; else the first violation, in words.
+std::string check_invariants(const RankDetail& detail, const RankTrace& trace);
+
+}  // namespace skewscope

@@ -1,0 +1,67 @@
+#include "skewscope/model/rank_detail.h"
+
+#include <tuple>
+
+namespace skewscope {
+namespace {
+
+std::string at(const char* what, size_t row) { return std::string(what) + " at row " + std::to_string(row); }
+
+bool in_range(int32_t row, size_t size) { return row >= -1 && row < static_cast<int64_t>(size); }
+
+std::string check_host(const RankDetail& detail) {
+  const HostEvents& host = detail.host;
+  const size_t n = host.size();
+  if (host.duration_ns.size() != n || host.name.size() != n || host.kind.size() != n || host.thread.size() != n ||
+      host.place.size() != n || host.arguments.size() != n || host.sequence.size() != n ||
+      host.forward_thread.size() != n) {
+    return "host columns differ in length";
+  }
+  const auto key = [&](size_t i) {
+    return std::make_tuple(host.thread[i], host.start[i], -host.duration_ns[i], host.place[i]);
+  };
+  for (size_t i = 0; i < n; ++i) {
+    if (host.duration_ns[i] < 0) return at("negative host duration", i);
+    if (host.thread[i] < 0 || !in_range(host.thread[i], detail.threads.size())) return at("thread out of range", i);
+    if (!in_range(host.arguments[i], detail.arguments.size())) return at("arguments out of range", i);
+    if (i > 0 && key(i - 1) > key(i)) return at("host rows not sorted by (thread, start, longest first, place)", i);
+  }
+  return "";
+}
+
+std::string check_gpu(const RankDetail& detail, const RankTrace& trace) {
+  const GpuDetails& gpu = detail.gpu;
+  const size_t n = trace.gpu.size();
+  if (gpu.size() != n || gpu.place.size() != n || gpu.shape.size() != n || gpu.bytes.size() != n) {
+    return "GPU details differ in length from the GPU rows";
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (!in_range(gpu.caller[i], detail.host.size())) return at("caller out of range", i);
+    if (gpu.caller[i] >= 0 && detail.host.kind[static_cast<size_t>(gpu.caller[i])] != HostKind::call) {
+      return at("caller that is no runtime call", i);
+    }
+    if ((gpu.caller[i] < 0) != (trace.gpu.launch[i] < 0)) return at("caller without launch, or launch without", i);
+    if (!in_range(gpu.shape[i], detail.shapes.size())) return at("kernel shape out of range", i);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string check_invariants(const RankDetail& detail, const RankTrace& trace) {
+  if (std::string broken = check_host(detail); !broken.empty()) return broken;
+  if (std::string broken = check_gpu(detail, trace); !broken.empty()) return broken;
+  const CallDetails& calls = detail.calls;
+  for (const size_t size : {calls.name.size(), calls.dtype.size(), calls.group_name.size(), calls.group_ranks.size(),
+                            calls.group_size.size(), calls.in_split.size(), calls.out_split.size()}) {
+    if (size != trace.calls.size()) return "details of calls differ in length from the calls";
+  }
+  for (size_t i = 1; i < detail.gpu_annotations.size(); ++i) {
+    if (detail.gpu_annotations.start[i - 1] > detail.gpu_annotations.start[i]) {
+      return at("GPU annotations not sorted by start", i);
+    }
+  }
+  return "";
+}
+
+}  // namespace skewscope
