@@ -12,7 +12,7 @@ RankSummary summarize_trace(const RankTrace& trace);
 // Row = TraceIndex; parallel over traces, each in the process that holds it; all get all.
 std::vector<RankSummary> summarize_job(const JobTrace& job, Exchange& exchange = alone());
 
-// `strings`: of the names of the GPU rows.
-RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings);
+// `strings`: of the names of the trace's rows. `detail`: of the same trace; nullptr where it was not read.
+RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, const RankDetail* detail = nullptr);
 
 }  // namespace skewscope

@@ -13,6 +13,7 @@ std::string check_invariants(const RankSummary& s) {
     return "compute, exposed communication, exposed memcpy and idle do not sum to the window";
   }
   if (s.busy_ns + s.idle_ns != s.total_ns) return "busy and idle do not sum to the window";
+  if (s.micro_idle_ns < 0 || s.micro_idle_ns > s.idle_ns) return "more idle in short gaps than there is";
   if (s.exposed_communication_ns > s.communication_ns) return "more communication exposed than there is";
   return "";
 }

@@ -1,6 +1,7 @@
 // How a table is described: a column is a member of its row, or what a function makes of the row.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -91,6 +92,15 @@ Table make_table(const char* name, const Row* rows, size_t count, std::vector<Co
 template <class Row>
 Table make_table(const char* name, const std::vector<Row>& rows, std::vector<ColumnOf<Row>> columns) {
   return make_table<Row>(name, rows.data(), rows.size(), std::move(columns));
+}
+
+// Rows that the table keeps itself.
+template <class Row>
+Table make_table(const char* name, std::vector<Row>&& rows, std::vector<ColumnOf<Row>> columns) {
+  const auto kept = std::make_shared<const std::vector<Row>>(std::move(rows));
+  Table table = make_table<Row>(name, *kept, std::move(columns));
+  table.fill = [kept, fill = std::move(table.fill)](size_t row, std::vector<Cell>& cells) { fill(row, cells); };
+  return table;
 }
 
 }  // namespace skewscope::report

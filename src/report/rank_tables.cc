@@ -25,8 +25,45 @@ Table timeline_table(const std::vector<TimelineRow>& rows) {
        part<&RankSummary::memcpy_ns>("memcpy_ns"),
        part<&RankSummary::exposed_communication_ns>("exposed_communication_ns"),
        part<&RankSummary::exposed_memcpy_ns>("exposed_memcpy_ns"), part<&RankSummary::busy_ns>("busy_ns"),
-       part<&RankSummary::idle_ns>("idle_ns"), part<&RankSummary::orphan_rows>("orphan_rows"),
-       part<&RankSummary::orphan_ns>("orphan_ns")});
+       part<&RankSummary::idle_ns>("idle_ns"), part<&RankSummary::micro_idle_ns>("micro_idle_ns"),
+       part<&RankSummary::orphan_rows>("orphan_rows"), part<&RankSummary::orphan_ns>("orphan_ns")});
+}
+
+// One row per cause: a stream has three.
+struct IdleRow {
+  const StreamIdle* stream;
+  const char* cause;
+  const IdleGaps* gaps;
+};
+
+template <auto Member>
+Cell sample_cell(const Distribution& sample) {
+  return sample.count == 0 ? Cell() : Cell(sample.*Member);
+}
+
+template <class Row, const Distribution& (*SampleOf)(const Row&)>
+void add_distribution(std::vector<ColumnOf<Row>>& columns, const std::string& unit) {
+  const auto add = [&](const char* name, Cell (*cell)(const Row&)) {
+    columns.push_back({name + unit, ColumnType::real, cell});
+  };
+  add("mean", [](const Row& row) { return sample_cell<&Distribution::mean>(SampleOf(row)); });
+  add("deviation", [](const Row& row) { return sample_cell<&Distribution::deviation>(SampleOf(row)); });
+  add("least", [](const Row& row) { return sample_cell<&Distribution::least>(SampleOf(row)); });
+  add("quartile_1", [](const Row& row) { return sample_cell<&Distribution::quartile_1>(SampleOf(row)); });
+  add("median", [](const Row& row) { return sample_cell<&Distribution::median>(SampleOf(row)); });
+  add("quartile_3", [](const Row& row) { return sample_cell<&Distribution::quartile_3>(SampleOf(row)); });
+  add("most", [](const Row& row) { return sample_cell<&Distribution::most>(SampleOf(row)); });
+}
+
+const Distribution& gaps_of(const IdleRow& row) { return row.gaps->each_ns; }
+const Distribution& depth_of(const QueueDepth& queue) { return queue.depth; }
+
+Table together_table(const std::vector<WorkTogether>& rows) {
+  using Row = WorkTogether;
+  return make_table<Row>(
+      "together", rows,
+      {column<&Row::compute>("compute"), column<&Row::communication>("communication"), column<&Row::memcpy>("memcpy"),
+       column<&Row::memset>("memset"), column<&Row::time_ns>("time_ns")});
 }
 
 Table streams_table(const std::vector<StreamIdle>& rows) {
@@ -34,22 +71,48 @@ Table streams_table(const std::vector<StreamIdle>& rows) {
   return make_table<Row>(
       "streams", rows,
       {column<&Row::device>("device"), column<&Row::stream>("stream"), column<&Row::gpu_rows>("gpu_rows"),
-       column<&Row::busy_ns>("busy_ns"), column<&Row::host_wait_ns>("host_wait_ns"),
-       column<&Row::kernel_wait_ns>("kernel_wait_ns"), column<&Row::other_ns>("other_ns")});
+       column<&Row::busy_ns>("busy_ns"),
+       ColumnOf<Row>{"host_wait_ns", ColumnType::integer, [](const Row& r) { return Cell(r.host_wait.total_ns); }},
+       ColumnOf<Row>{"kernel_wait_ns", ColumnType::integer, [](const Row& r) { return Cell(r.kernel_wait.total_ns); }},
+       ColumnOf<Row>{"other_ns", ColumnType::integer, [](const Row& r) { return Cell(r.other.total_ns); }}});
+}
+
+Table gaps_table(const std::vector<StreamIdle>& streams) {
+  using Row = IdleRow;
+  std::vector<Row> rows;
+  for (const StreamIdle& s : streams) {
+    rows.insert(rows.end(),
+                {{&s, "host_wait", &s.host_wait}, {&s, "kernel_wait", &s.kernel_wait}, {&s, "other", &s.other}});
+  }
+  std::vector<ColumnOf<Row>> columns = {
+      {"device", ColumnType::integer, [](const Row& row) { return to_cell(row.stream->device); }},
+      {"stream", ColumnType::integer, [](const Row& row) { return to_cell(row.stream->stream); }},
+      {"cause", ColumnType::text, [](const Row& row) { return Cell(std::string(row.cause)); }},
+      {"count", ColumnType::integer, [](const Row& row) { return Cell(row.gaps->each_ns.count); }},
+      {"total_ns", ColumnType::integer, [](const Row& row) { return Cell(row.gaps->total_ns); }}};
+  add_distribution<Row, gaps_of>(columns, "_ns");
+  return make_table<Row>("gaps", std::move(rows), std::move(columns));
 }
 
 Table queues_table(const std::vector<QueueDepth>& rows) {
   using Row = QueueDepth;
-  return make_table<Row>(
-      "queues", rows,
-      {column<&Row::device>("device"), column<&Row::stream>("stream"), column<&Row::changes>("changes"),
-       ColumnOf<Row>{"mean_depth", ColumnType::real,
-                     [](const Row& row) {
-                       return row.changes == 0
-                                  ? Cell()
-                                  : Cell(static_cast<double>(row.depth_sum) / static_cast<double>(row.changes));
-                     }},
-       column<&Row::deepest>("deepest"), column<&Row::full_ns>("full_ns")});
+  std::vector<ColumnOf<Row>> columns = {
+      column<&Row::device>("device"), column<&Row::stream>("stream"),
+      ColumnOf<Row>{"changes", ColumnType::integer, [](const Row& row) { return Cell(row.depth.count); }}};
+  add_distribution<Row, depth_of>(columns, "_depth");
+  columns.push_back(column<&Row::full_ns>("full_ns"));
+  return make_table<Row>("queues", rows, std::move(columns));
+}
+
+Table launch_bound_table(const std::vector<LaunchBound>& rows) {
+  using Row = LaunchBound;
+  return make_table<Row>("launch_bound", rows,
+                         {column<&Row::device>("device"), column<&Row::rows>("rows"), column<&Row::idle_ns>("idle_ns"),
+                          column<&Row::stretches>("stretches"), column<&Row::longest_rows>("longest_rows"),
+                          column<&Row::longest_ns>("longest_ns"),
+                          ColumnOf<Row>{"longest_start_ns", ColumnType::integer, [](const Row& row) {
+                                          return row.stretches == 0 ? Cell() : Cell(row.longest_start.ns);
+                                        }}});
 }
 
 Table launches_table(const LaunchTotals& launches) {
@@ -78,11 +141,80 @@ Table kernels_table(const std::vector<KernelTotals>& rows) {
        column<&Row::deviation_ns>("deviation_ns")});
 }
 
+template <size_t kAxis, int64_t (KernelShape::*Sizes)[3]>
+Cell size_cell(const KernelVariant& row) {
+  const int64_t size = (row.shape.*Sizes)[kAxis];
+  return size < 0 ? Cell() : Cell(size);
+}
+
+template <auto Member>
+Cell shape_cell(const KernelVariant& row) {
+  return row.shape.*Member < 0 ? Cell() : to_cell(row.shape.*Member);
+}
+
+Table variants_table(const std::vector<KernelVariant>& rows) {
+  using Row = KernelVariant;
+  return make_table<Row>("kernel_shapes", rows,
+                         {column<&Row::name>("name"),
+                          {"grid_x", ColumnType::integer, &size_cell<0, &KernelShape::grid>},
+                          {"grid_y", ColumnType::integer, &size_cell<1, &KernelShape::grid>},
+                          {"grid_z", ColumnType::integer, &size_cell<2, &KernelShape::grid>},
+                          {"block_x", ColumnType::integer, &size_cell<0, &KernelShape::block>},
+                          {"block_y", ColumnType::integer, &size_cell<1, &KernelShape::block>},
+                          {"block_z", ColumnType::integer, &size_cell<2, &KernelShape::block>},
+                          {"registers_per_thread", ColumnType::integer, &shape_cell<&KernelShape::registers>},
+                          {"shared_memory_bytes", ColumnType::integer, &shape_cell<&KernelShape::shared_memory>},
+                          {"blocks_per_sm", ColumnType::real, &shape_cell<&KernelShape::blocks_per_sm>},
+                          {"warps_per_sm", ColumnType::real, &shape_cell<&KernelShape::warps_per_sm>},
+                          {"occupancy_percent", ColumnType::real, &shape_cell<&KernelShape::occupancy_percent>},
+                          column<&Row::count>("count"),
+                          column<&Row::total_ns>("total_ns"),
+                          column<&Row::shortest_ns>("shortest_ns"),
+                          column<&Row::longest_ns>("longest_ns"),
+                          column<&Row::alone>("alone"),
+                          column<&Row::alone_median_ns>("alone_median_ns"),
+                          column<&Row::alone_p95_ns>("alone_p95_ns")});
+}
+
+Table copies_table(const std::vector<CopyTotals>& rows) {
+  using Row = CopyTotals;
+  return make_table<Row>("copies", rows,
+                         {column<&Row::name>("name"), column<&Row::count>("count"), column<&Row::total_ns>("total_ns"),
+                          column<&Row::sized>("sized"), column<&Row::bytes>("bytes"),
+                          ColumnOf<Row>{"gb_per_s", ColumnType::real, [](const Row& row) {
+                                          return row.timed_ns == 0 ? Cell() : Cell(row.gb_per_s());
+                                        }}});
+}
+
+Table calls_table(const std::vector<HostCallTotals>& rows) {
+  using Row = HostCallTotals;
+  return make_table<Row>(
+      "host_calls", rows,
+      {column<&Row::name>("name"), column<&Row::count>("count"), column<&Row::total_ns>("total_ns"),
+       column<&Row::longest_ns>("longest_ns"), column<&Row::in_steps>("in_steps"), column<&Row::waits>("waits_for_gpu"),
+       column<&Row::covered_ns>("covered_ns"), column<&Row::idle_after_ns>("idle_after_ns")});
+}
+
+Table utilization_table(const RankTables& tables) {
+  using Row = Utilization;
+  return make_table<Row>(
+      "utilization", &tables.utilization, tables.detailed ? 1 : 0,
+      {column<&Row::window_ns>("window_ns"), column<&Row::kernel_ns>("kernel_ns"),
+       known_column<&Row::gpu>("gpu_utilization"), known_column<&Row::sm_efficiency>("estimated_sm_efficiency"),
+       known_column<&Row::occupancy>("estimated_achieved_occupancy")});
+}
+
 }  // namespace
 
 std::vector<Table> tables_of(const RankTables& tables) {
-  return {timeline_table(tables.timeline), streams_table(tables.streams), queues_table(tables.queues),
-          launches_table(tables.launches), kernels_table(tables.kernels)};
+  std::vector<Table> all = {timeline_table(tables.timeline), together_table(tables.together),
+                            streams_table(tables.streams),   gaps_table(tables.streams),
+                            queues_table(tables.queues),     launch_bound_table(tables.launch_bound),
+                            launches_table(tables.launches), kernels_table(tables.kernels)};
+  if (!tables.detailed) return all;
+  all.insert(all.end(), {variants_table(tables.variants), copies_table(tables.copies), calls_table(tables.calls),
+                         utilization_table(tables)});
+  return all;
 }
 
 }  // namespace skewscope::report

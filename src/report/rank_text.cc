@@ -82,8 +82,8 @@ std::string streams_table(const RankTables& tables) {
   for (size_t k = 0; k < std::min(order.size(), kMostStreams); ++k) {
     const StreamIdle& s = tables.streams[order[k]];
     text += fmt::format("  {:<10}{:>8}{:>11}{:>13}{:>13}{:>12}{:>9}\n", fmt::format("{}.{}", s.device, s.stream),
-                        s.gpu_rows, human_duration(s.busy_ns), human_duration(s.host_wait_ns),
-                        human_duration(s.kernel_wait_ns), human_duration(s.other_ns), tables.queues[order[k]].deepest);
+                        s.gpu_rows, human_duration(s.busy_ns), human_duration(s.host_wait.total_ns),
+                        human_duration(s.kernel_wait.total_ns), human_duration(s.other.total_ns), static_cast<int64_t>(tables.queues[order[k]].depth.most));
   }
   return text + and_more(order.size(), kMostStreams, "streams");
 }

@@ -1,5 +1,5 @@
-// Devices, steps, streams, launches and names: each table is one pass over rows that are sorted by start, after they
-// were dealt out by what the table is about.
+// Devices, steps, launches and names: each table is one pass over rows that are sorted by start, after they were dealt
+// out by what the table is about.
 #include "rank_tables.h"
 
 #include <algorithm>
@@ -13,8 +13,7 @@ namespace skewscope::summarize {
 namespace {
 
 // HTA's thresholds.
-constexpr int64_t kKernelWaitNs = 30'000, kSlowCallNs = 50'000, kLateStartNs = 100'000;
-constexpr int32_t kFullQueue = 1024;
+constexpr int64_t kSlowCallNs = 50'000, kLateStartNs = 100'000;
 
 using Rows = std::vector<int32_t>;
 
@@ -23,59 +22,6 @@ std::map<Key, Rows> deal_out(size_t rows, const KeyOf& key_of) {
   std::map<Key, Rows> dealt;
   for (size_t i = 0; i < rows; ++i) dealt[key_of(i)].push_back(static_cast<int32_t>(i));
   return dealt;
-}
-
-LocalNs end_of(const GpuEvents& gpu, size_t row) { return gpu.start[row] + gpu.duration_ns[row]; }
-
-StreamIdle idle_of(const RankTrace& trace, const Rows& rows) {
-  const GpuEvents& gpu = trace.gpu;
-  StreamIdle idle;
-  const auto first = static_cast<size_t>(rows.front());
-  idle.device = gpu.device[first];
-  idle.stream = gpu.stream[first];
-  idle.gpu_rows = static_cast<int64_t>(rows.size());
-  LocalNs last_end = gpu.start[first];
-  for (const int32_t r : rows) {
-    const auto row = static_cast<size_t>(r);
-    const int64_t gap_ns = gpu.start[row] - last_end;
-    if (gap_ns > 0) {
-      const int32_t launch = gpu.launch[row];
-      const bool host = launch >= 0 && trace.launches.start[static_cast<size_t>(launch)] > last_end;
-      (host ? idle.host_wait_ns : gap_ns < kKernelWaitNs ? idle.kernel_wait_ns : idle.other_ns) += gap_ns;
-    }
-    idle.busy_ns += std::max<int64_t>(0, end_of(gpu, row) - std::max(last_end, gpu.start[row]));
-    last_end = std::max(last_end, end_of(gpu, row));
-  }
-  return idle;
-}
-
-// At one instant, what leaves the queue goes first.
-QueueDepth queue_of(const RankTrace& trace, const Rows& rows) {
-  struct Change {
-    LocalNs at;
-    int32_t by;
-  };
-  const GpuEvents& gpu = trace.gpu;
-  std::vector<Change> changes;
-  for (const int32_t r : rows) {
-    const auto row = static_cast<size_t>(r);
-    if (gpu.launch[row] < 0) continue;
-    changes.push_back({trace.launches.start[static_cast<size_t>(gpu.launch[row])], 1});
-    changes.push_back({gpu.start[row], -1});
-  }
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
-  QueueDepth queue;
-  queue.device = gpu.device[static_cast<size_t>(rows.front())];
-  queue.stream = gpu.stream[static_cast<size_t>(rows.front())];
-  queue.changes = static_cast<int64_t>(changes.size());
-  int32_t depth = 0;
-  for (size_t i = 0; i < changes.size(); ++i) {
-    depth += changes[i].by;
-    queue.depth_sum += depth;
-    queue.deepest = std::max(queue.deepest, depth);
-    if (depth >= kFullQueue && i + 1 < changes.size()) queue.full_ns += changes[i + 1].at - changes[i].at;
-  }
-  return queue;
 }
 
 }  // namespace
@@ -88,7 +34,7 @@ void add_devices(const GpuEvents& gpu, std::vector<TimelineRow>& timeline) {
   }
 }
 
-void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
+std::vector<std::vector<int32_t>> rows_by_step(const RankTrace& trace) {
   // Steps are sorted by start and do not overlap: the last that began before a launch holds it, or none does.
   std::vector<Rows> rows(trace.steps.size());
   for (size_t i = 0; i < trace.gpu.size(); ++i) {
@@ -101,6 +47,11 @@ void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
     if (launched < trace.steps[step].start + trace.steps[step].duration_ns)
       rows[step].push_back(static_cast<int32_t>(i));
   }
+  return rows;
+}
+
+void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
+  const std::vector<Rows> rows = rows_by_step(trace);
   for (size_t s = 0; s < rows.size(); ++s) {
     const StepRange& step = trace.steps[s];
     timeline.push_back(
@@ -108,14 +59,18 @@ void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
   }
 }
 
-void add_streams(const RankTrace& trace, RankTables& tables) {
-  const GpuEvents& gpu = trace.gpu;
-  const auto rows = deal_out<std::pair<int32_t, int32_t>>(
-      gpu.size(), [&](size_t i) { return std::make_pair(gpu.device[i], gpu.stream[i]); });
-  for (const auto& [stream, own] : rows) {
-    tables.streams.push_back(idle_of(trace, own));
-    tables.queues.push_back(queue_of(trace, own));
+std::vector<WorkTogether> work_together(const GpuEvents& gpu) {
+  std::vector<WorkTogether> together;
+  const TimeBySet time = time_by_set(gpu);
+  for (size_t set = 1; set < time.ns.size(); ++set) {
+    const auto has = [set](GpuWork work) { return (set & set_of(work)) != 0; };
+    if (time.ns[set] == 0) continue;
+    together.push_back(
+        {has(GpuWork::compute), has(GpuWork::communication), has(GpuWork::memcpy), has(GpuWork::memset), time.ns[set]});
   }
+  std::stable_sort(together.begin(), together.end(),
+                   [](const WorkTogether& a, const WorkTogether& b) { return a.time_ns > b.time_ns; });
+  return together;
 }
 
 LaunchTotals launch_totals(const RankTrace& trace) {

@@ -11,8 +11,9 @@ namespace skewscope::summarize {
 // Nothing where all rows ran on one device.
 void add_devices(const GpuEvents& gpu, std::vector<TimelineRow>& timeline);
 void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline);
-// Idle time and queue depth per stream.
-void add_streams(const RankTrace& trace, RankTables& tables);
+// GPU rows launched inside each step, ascending; row = row of trace.steps.
+std::vector<std::vector<int32_t>> rows_by_step(const RankTrace& trace);
+std::vector<WorkTogether> work_together(const GpuEvents& gpu);
 LaunchTotals launch_totals(const RankTrace& trace);
 std::vector<KernelTotals> kernel_totals(const GpuEvents& gpu, const StringTable& strings);
 

@@ -1,8 +1,11 @@
 // The stage: every trace on its own, in parallel.
 #include <tbb/parallel_for.h>
 
+#include "host_calls.h"
+#include "kernel_shapes.h"
 #include "rank_tables.h"
 #include "skewscope/summarize.h"
+#include "streams.h"
 #include "timeline.h"
 
 namespace skewscope {
@@ -19,14 +22,22 @@ std::vector<RankSummary> summarize_job(const JobTrace& job, Exchange& exchange) 
   return summaries;
 }
 
-RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings) {
+RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, const RankDetail* detail) {
   RankTables tables;
   tables.timeline = {{-1, -1, -1, static_cast<int64_t>(trace.gpu.size()), summarize::timeline_of(trace.gpu)}};
   summarize::add_devices(trace.gpu, tables.timeline);
   summarize::add_steps(trace, tables.timeline);
+  tables.together = summarize::work_together(trace.gpu);
   summarize::add_streams(trace, tables);
+  tables.launch_bound = summarize::launch_bound(trace);
   tables.launches = summarize::launch_totals(trace);
   tables.kernels = summarize::kernel_totals(trace.gpu, strings);
+  if (detail == nullptr) return tables;
+  tables.detailed = true;
+  tables.variants = summarize::kernel_variants(trace.gpu, *detail, strings);
+  tables.copies = summarize::copy_totals(trace.gpu, detail->gpu, strings);
+  tables.calls = summarize::host_call_totals(trace, detail->host, strings);
+  tables.utilization = summarize::utilization_of(trace, *detail);
   return tables;
 }
 

@@ -1,35 +1,19 @@
-// The single-GPU timeline by one sweep over starts and ends of the rows: at each instant the set of running classes
-// decides the label (computation, else communication, else copy, else idle). Exact in nanoseconds, O(n log n), no event
-// dropped.
+// The single-GPU timeline by one sweep over starts and ends of the rows: at each instant the set of kinds of work that
+// run is known, and the time goes to that set. Every figure is a sum over sets. Exact in nanoseconds, O(n log n), no
+// event dropped.
 #include "timeline.h"
 
 #include <algorithm>
-#include <array>
 
 #include "skewscope/base/sort_runs.h"
 
 namespace skewscope::summarize {
 namespace {
 
-enum Class : uint8_t { kCompute, kCommunication, kCopy };
-
-Class class_of(GpuWork work) {
-  switch (work) {
-    case GpuWork::compute:
-    case GpuWork::memset:
-      return kCompute;
-    case GpuWork::communication:
-      return kCommunication;
-    case GpuWork::memcpy:
-      return kCopy;
-  }
-  return kCompute;
-}
-
 // A row of the GPU starts or ends.
 struct Edge {
   int64_t ns;
-  Class row;
+  GpuWork work;
 };
 
 // Which rows: the k-th of `size()` is row [k].
@@ -51,35 +35,64 @@ std::vector<Edge> ends_of(const GpuEvents& gpu, const Rows& rows) {
   ends.reserve(rows.size());
   for (size_t k = 0; k < rows.size(); ++k) {
     const size_t i = rows[k];
-    if (gpu.duration_ns[i] > 0) ends.push_back({gpu.start[i].ns + gpu.duration_ns[i], class_of(gpu.work[i])});
+    if (gpu.duration_ns[i] > 0) ends.push_back({gpu.start[i].ns + gpu.duration_ns[i], gpu.work[i]});
   }
   sort_runs(ends, [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
   return ends;
 }
 
-// Time passes edge by edge; what ran until then is counted.
+// Time passes edge by edge; it goes to what ran until then.
 struct Sweep {
-  RankSummary& s;
+  TimeBySet& time;
   int64_t at;
-  std::array<int32_t, 3> running{};
+  size_t set = 0;
+  std::array<int32_t, kWorks> running{};
 
   void pass(const Edge& edge, int32_t change) {
     const int64_t span = edge.ns - at;
-    if (running[kCompute] > 0) s.compute_ns += span;
-    if (running[kCommunication] > 0) s.communication_ns += span;
-    if (running[kCopy] > 0) s.memcpy_ns += span;
-    if (running[kCompute] == 0 && running[kCommunication] > 0) s.exposed_communication_ns += span;
-    if (running[kCompute] == 0 && running[kCommunication] == 0 && running[kCopy] > 0) s.exposed_memcpy_ns += span;
-    running[edge.row] += change;
+    time.ns[set] += span;
+    if (set == 0 && span < kMicroIdleNs) time.micro_idle_ns += span;
+    const auto work = static_cast<size_t>(edge.work);
+    running[work] += change;
+    set = running[work] > 0 ? set | set_of(edge.work) : set & ~set_of(edge.work);
     at = edge.ns;
   }
 };
 
 template <class Rows>
-RankSummary sweep(const GpuEvents& gpu, const Rows& rows) {
+TimeBySet sweep(const GpuEvents& gpu, const Rows& rows) {
+  TimeBySet time;
+  if (rows.size() == 0) return time;
+  Sweep passing{time, gpu.start[rows[0]].ns};
+  size_t k = 0;
+  const auto pass_starts_up_to = [&](int64_t ns) {
+    for (; k < rows.size() && gpu.start[rows[k]].ns <= ns; ++k) {
+      const size_t i = rows[k];
+      if (gpu.duration_ns[i] > 0) passing.pass({gpu.start[i].ns, gpu.work[i]}, 1);
+    }
+  };
+  for (const Edge& end : ends_of(gpu, rows)) {
+    pass_starts_up_to(end.ns);
+    passing.pass(end, -1);
+  }
+  return time;
+}
+
+// Time in the sets that hold some of `some` and nothing of `none`.
+int64_t time_with(const TimeBySet& time, size_t some, size_t none = 0) {
+  int64_t ns = 0;
+  for (size_t set = 0; set < time.ns.size(); ++set) {
+    if ((set & some) != 0 && (set & none) == 0) ns += time.ns[set];
+  }
+  return ns;
+}
+
+template <class Rows>
+RankSummary summary_of(const GpuEvents& gpu, const Rows& rows) {
+  constexpr size_t kCompute = set_of(GpuWork::compute) | set_of(GpuWork::memset);
+  constexpr size_t kCommunication = set_of(GpuWork::communication), kCopy = set_of(GpuWork::memcpy);
   RankSummary s;
   if (rows.size() == 0) return s;
-  const int64_t first = gpu.start[rows[0]].ns;
   int64_t last = INT64_MIN;
   for (size_t k = 0; k < rows.size(); ++k) {
     const size_t i = rows[k];
@@ -88,28 +101,27 @@ RankSummary sweep(const GpuEvents& gpu, const Rows& rows) {
     ++s.orphan_rows;
     s.orphan_ns += gpu.duration_ns[i];
   }
-  s.total_ns = last - first;
-  Sweep time{s, first};
-  size_t k = 0;
-  const auto pass_starts_up_to = [&](int64_t ns) {
-    for (; k < rows.size() && gpu.start[rows[k]].ns <= ns; ++k) {
-      const size_t i = rows[k];
-      if (gpu.duration_ns[i] > 0) time.pass({gpu.start[i].ns, class_of(gpu.work[i])}, 1);
-    }
-  };
-  for (const Edge& end : ends_of(gpu, rows)) {
-    pass_starts_up_to(end.ns);
-    time.pass(end, -1);
-  }
+  const TimeBySet time = sweep(gpu, rows);
+  s.total_ns = last - gpu.start[rows[0]].ns;
+  s.compute_ns = time_with(time, kCompute);
+  s.communication_ns = time_with(time, kCommunication);
+  s.memcpy_ns = time_with(time, kCopy);
+  s.exposed_communication_ns = time_with(time, kCommunication, kCompute);
+  s.exposed_memcpy_ns = time_with(time, kCopy, kCompute | kCommunication);
   s.busy_ns = s.compute_ns + s.exposed_communication_ns + s.exposed_memcpy_ns;
   s.idle_ns = s.total_ns - s.busy_ns;
+  s.micro_idle_ns = time.micro_idle_ns;
   return s;
 }
 
 }  // namespace
 
-RankSummary timeline_of(const GpuEvents& gpu) { return sweep(gpu, AllRows{gpu.size()}); }
+TimeBySet time_by_set(const GpuEvents& gpu) { return sweep(gpu, AllRows{gpu.size()}); }
 
-RankSummary timeline_of(const GpuEvents& gpu, const std::vector<int32_t>& rows) { return sweep(gpu, SomeRows{rows}); }
+RankSummary timeline_of(const GpuEvents& gpu) { return summary_of(gpu, AllRows{gpu.size()}); }
+
+RankSummary timeline_of(const GpuEvents& gpu, const std::vector<int32_t>& rows) {
+  return summary_of(gpu, SomeRows{rows});
+}
 
 }  // namespace skewscope::summarize

@@ -1,6 +1,7 @@
 // The GPU timeline of some rows of a trace.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -8,7 +9,18 @@
 
 namespace skewscope::summarize {
 
-// All rows.
+constexpr size_t kWorks = 4;  // kinds of GpuWork
+
+// Sets of kinds are bit masks.
+constexpr size_t set_of(GpuWork work) { return size_t{1} << static_cast<unsigned>(work); }
+
+struct TimeBySet {
+  std::array<int64_t, size_t{1} << kWorks> ns{};  // by what ran at the same time; [0]: idle
+  int64_t micro_idle_ns = 0;                      // of the idle time, in gaps shorter than kMicroIdleNs
+};
+
+// All rows, from the first start to the last end.
+TimeBySet time_by_set(const GpuEvents& gpu);
 RankSummary timeline_of(const GpuEvents& gpu);
 // `rows`: ascending, hence sorted by start.
 RankSummary timeline_of(const GpuEvents& gpu, const std::vector<int32_t>& rows);

@@ -12,6 +12,9 @@
 
 namespace skewscope {
 
+// Gaps of the busy time that are shorter are micro idle, the others macro idle.
+constexpr int64_t kMicroIdleNs = 10'000;
+
 struct RankSummary {
   int64_t total_ns = 0;  // last end - first start of the GPU rows
   int64_t compute_ns = 0;
@@ -21,7 +24,8 @@ struct RankSummary {
   int64_t exposed_memcpy_ns = 0;
   int64_t busy_ns = 0;
   int64_t idle_ns = 0;
-  int64_t orphan_rows = 0;  // GPU rows without a launch in the trace; kept in all figures
+  int64_t micro_idle_ns = 0;  // of it, in gaps shorter than kMicroIdleNs
+  int64_t orphan_rows = 0;    // GPU rows without a launch in the trace; kept in all figures
   int64_t orphan_ns = 0;
 };
 

@@ -1,12 +1,14 @@
-// Room: the tables of one GPU's trace, from its GPU rows and launches; exact, in integer nanoseconds. Definitions as
-// the peers' (TraceLens gpu_timeline, HTA idle breakdown, launch statistics and queue length); rows without a launch
-// ("orphans") count wherever a launch is not what is counted.
+// Room: the tables of one GPU's trace, from its GPU rows, its launches and, where they were read, the details of both;
+// exact, in integer nanoseconds. Definitions as the peers' (TraceLens gpu_timeline, HTA idle breakdown, launch
+// statistics and queue length, tb_plugin's GPU utilisation); rows without a launch ("orphans") count wherever a launch
+// is not what is counted.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "skewscope/model/rank_detail.h"
 #include "skewscope/model/rank_summary.h"
 
 namespace skewscope {
@@ -20,6 +22,24 @@ struct TimelineRow {
   RankSummary timeline;  // its window is that of these rows
 };
 
+// A sample, as pandas describes it: deviation of the sample (n - 1), quartiles interpolated.
+struct Distribution {
+  int64_t count = 0;
+  double mean = 0, deviation = 0, least = 0, quartile_1 = 0, median = 0, quartile_3 = 0, most = 0;
+};
+
+// Time in which just these kinds of work ran.
+struct WorkTogether {
+  bool compute = false, communication = false, memcpy = false, memset = false;
+  int64_t time_ns = 0;
+};
+
+// Gaps of one cause.
+struct IdleGaps {
+  int64_t total_ns = 0;
+  Distribution each_ns;
+};
+
 // Gaps of one stream, by what the stream waited for: the host had not launched yet (launch after the running maximum of
 // ends), the next row was launched but did not start within 30 us (`other`: a dependency, or the device was taken), or
 // did (`kernel`). An orphan never waits for the host.
@@ -27,16 +47,25 @@ struct StreamIdle {
   int32_t device = -1, stream = -1;
   int64_t gpu_rows = 0;
   int64_t busy_ns = 0;  // union of its rows
-  int64_t host_wait_ns = 0, kernel_wait_ns = 0, other_ns = 0;
+  IdleGaps host_wait, kernel_wait, other;
 };
 
 // Rows launched but not yet started, of one stream: up at the start of the host call, down at the start of the row.
 struct QueueDepth {
   int32_t device = -1, stream = -1;
-  int64_t changes = 0;    // points at which it changes
-  int64_t depth_sum = 0;  // of the depths after each change
-  int32_t deepest = 0;
+  Distribution depth;   // after each change
   int64_t full_ns = 0;  // with 1024 rows or more: the queue of the device is full and the host blocks
+};
+
+// Rows that began as soon as their launch allowed, after the device had idled for it: the launch ended in the gap
+// before the row. A stretch is a run of such rows, one directly after the other.
+struct LaunchBound {
+  int32_t device = -1;
+  int64_t rows = 0, idle_ns = 0;
+  int64_t stretches = 0;     // of two rows or more
+  int64_t longest_rows = 0;  // of the longest stretch, by time
+  int64_t longest_ns = 0;
+  LocalNs longest_start;
 };
 
 // Over the GPU rows that have a launch in the trace.
@@ -62,12 +91,59 @@ struct KernelTotals {
   double mean_ns() const { return count == 0 ? 0 : static_cast<double>(total_ns) / static_cast<double>(count); }
 };
 
+// Kernels of one name and one shape. -1: not recorded.
+struct KernelVariant {
+  std::string name;
+  KernelShape shape;
+  int64_t count = 0;
+  int64_t total_ns = 0, shortest_ns = 0, longest_ns = 0;
+  int64_t alone = 0;                              // runs during which the device did nothing else
+  int64_t alone_median_ns = 0, alone_p95_ns = 0;  // nearest rank
+};
+
+// Copies and fills of one name.
+struct CopyTotals {
+  std::string name;  // "Memcpy DtoH (Device -> Pinned)", …
+  int64_t count = 0, total_ns = 0;
+  int64_t bytes = 0, timed_ns = 0;  // of the rows that tell their bytes
+  int64_t sized = 0;                // how many do
+
+  double gb_per_s() const { return timed_ns == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(timed_ns); }
+};
+
+// Calls of the runtime or driver of one name.
+struct HostCallTotals {
+  std::string name;
+  int64_t count = 0, total_ns = 0, longest_ns = 0;
+  bool waits = false;         // it returns when GPU work has ended: cudaStreamSynchronize, cudaMemcpy, …
+  int64_t covered_ns = 0;     // of waiting calls: GPU work that ran meanwhile
+  int64_t idle_after_ns = 0;  // and the gap in which the call ended, up to the next GPU row; a gap counts once
+  int64_t in_steps = 0;       // calls that began inside a ProfilerStep
+};
+
+// As tb_plugin: steps end with the last GPU row launched in them; without steps the window is that of the GPU rows.
+struct Utilization {
+  int64_t window_ns = 0;
+  int64_t kernel_ns = 0;      // union of the kernels in it
+  double gpu = -1;            // kernel_ns / window_ns; -1: no window
+  double sm_efficiency = -1;  // time x min(blocks per SM of what runs, 1) over the window; -1: not recorded
+  double occupancy = -1;      // achieved, estimated by the profiler; weighted by time; 0..1
+};
+
 struct RankTables {
-  std::vector<TimelineRow> timeline;  // the trace; its devices where there are several; its steps
-  std::vector<StreamIdle> streams;    // sorted by (device, stream)
-  std::vector<QueueDepth> queues;     // the same
+  std::vector<TimelineRow> timeline;      // the trace; its devices where there are several; its steps
+  std::vector<WorkTogether> together;     // most time first
+  std::vector<StreamIdle> streams;        // sorted by (device, stream)
+  std::vector<QueueDepth> queues;         // the same
+  std::vector<LaunchBound> launch_bound;  // by device
   LaunchTotals launches;
   std::vector<KernelTotals> kernels;  // longest total first, then by name
+  // From details; empty without.
+  bool detailed = false;
+  std::vector<KernelVariant> variants;  // longest total first, then by name and shape
+  std::vector<CopyTotals> copies;       // the same
+  std::vector<HostCallTotals> calls;    // the same
+  Utilization utilization;
 };
 
 // Empty when the parts of every table sum up; else the first that does not, in words.

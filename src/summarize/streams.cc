@@ -1,0 +1,151 @@
+// Streams and devices, each a walk over its own rows in the order of their starts. What a row waited for is told by its
+// launch: a host call that began after the stream had run dry is the host's delay; one that ended in the gap before the
+// row let the device run dry.
+#include "streams.h"
+
+#include <algorithm>
+#include <map>
+
+#include "distribution.h"
+
+namespace skewscope::summarize {
+namespace {
+
+// HTA's thresholds.
+constexpr int64_t kKernelWaitNs = 30'000;
+constexpr int32_t kFullQueue = 1024;
+
+using Rows = std::vector<size_t>;
+
+LocalNs end_of(const GpuEvents& gpu, size_t row) { return gpu.start[row] + gpu.duration_ns[row]; }
+
+struct Gaps {
+  std::vector<double> each;
+  int64_t total_ns = 0;
+
+  void add(int64_t gap_ns) {
+    each.push_back(static_cast<double>(gap_ns));
+    total_ns += gap_ns;
+  }
+  IdleGaps described() { return {total_ns, distribution_of(each)}; }
+};
+
+StreamIdle idle_of(const RankTrace& trace, const Rows& rows) {
+  const GpuEvents& gpu = trace.gpu;
+  StreamIdle idle;
+  idle.device = gpu.device[rows.front()];
+  idle.stream = gpu.stream[rows.front()];
+  idle.gpu_rows = static_cast<int64_t>(rows.size());
+  LocalNs last_end = gpu.start[rows.front()];
+  Gaps host, kernel, other;
+  for (const size_t row : rows) {
+    const int64_t gap_ns = gpu.start[row] - last_end;
+    if (gap_ns > 0) {
+      const int32_t launch = gpu.launch[row];
+      const bool unlaunched = launch >= 0 && trace.launches.start[static_cast<size_t>(launch)] > last_end;
+      (unlaunched ? host : gap_ns < kKernelWaitNs ? kernel : other).add(gap_ns);
+    }
+    idle.busy_ns += std::max<int64_t>(0, end_of(gpu, row) - std::max(last_end, gpu.start[row]));
+    last_end = std::max(last_end, end_of(gpu, row));
+  }
+  idle.host_wait = host.described();
+  idle.kernel_wait = kernel.described();
+  idle.other = other.described();
+  return idle;
+}
+
+// At one instant, what leaves the queue goes first.
+QueueDepth queue_of(const RankTrace& trace, const Rows& rows) {
+  struct Change {
+    LocalNs at;
+    int32_t by;
+  };
+  const GpuEvents& gpu = trace.gpu;
+  std::vector<Change> changes;
+  for (const size_t row : rows) {
+    if (gpu.launch[row] < 0) continue;
+    changes.push_back({trace.launches.start[static_cast<size_t>(gpu.launch[row])], 1});
+    changes.push_back({gpu.start[row], -1});
+  }
+  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
+  QueueDepth queue;
+  queue.device = gpu.device[rows.front()];
+  queue.stream = gpu.stream[rows.front()];
+  int32_t depth = 0;
+  std::vector<double> depths;
+  for (size_t i = 0; i < changes.size(); ++i) {
+    depth += changes[i].by;
+    depths.push_back(depth);
+    if (depth >= kFullQueue && i + 1 < changes.size()) queue.full_ns += changes[i + 1].at - changes[i].at;
+  }
+  queue.depth = distribution_of(depths);
+  return queue;
+}
+
+// Rows of one device, in the order of their starts.
+struct Stretch {
+  LocalNs start;
+  int64_t rows = 0, time_ns = 0;
+};
+
+LaunchBound launch_bound_of(const RankTrace& trace, const Rows& rows) {
+  const GpuEvents& gpu = trace.gpu;
+  LaunchBound bound;
+  bound.device = gpu.device[rows.front()];
+  LocalNs last_end = gpu.start[rows.front()];
+  Stretch run;
+  const auto close = [&] {
+    if (run.rows >= 2) {
+      ++bound.stretches;
+      if (run.time_ns > bound.longest_ns) {
+        bound.longest_rows = run.rows;
+        bound.longest_ns = run.time_ns;
+        bound.longest_start = run.start;
+      }
+    }
+    run = {};
+  };
+  for (const size_t row : rows) {
+    const int32_t launch = gpu.launch[row];
+    const LocalNs start = gpu.start[row];
+    bool waited = false;
+    if (launch >= 0 && start > last_end) {
+      const auto call = static_cast<size_t>(launch);
+      const LocalNs launched = trace.launches.start[call] + trace.launches.duration_ns[call];
+      waited = launched > last_end && launched <= start;
+    }
+    if (waited) {
+      ++bound.rows;
+      bound.idle_ns += start - last_end;
+      if (run.rows == 0) run.start = last_end;
+      ++run.rows;
+      run.time_ns = end_of(gpu, row) - run.start;
+    } else {
+      close();
+    }
+    last_end = std::max(last_end, end_of(gpu, row));
+  }
+  close();
+  return bound;
+}
+
+}  // namespace
+
+void add_streams(const RankTrace& trace, RankTables& tables) {
+  std::map<std::pair<int32_t, int32_t>, Rows> streams;
+  for (size_t i = 0; i < trace.gpu.size(); ++i) streams[{trace.gpu.device[i], trace.gpu.stream[i]}].push_back(i);
+  for (const auto& [stream, rows] : streams) {
+    tables.streams.push_back(idle_of(trace, rows));
+    tables.queues.push_back(queue_of(trace, rows));
+  }
+}
+
+std::vector<LaunchBound> launch_bound(const RankTrace& trace) {
+  std::map<int32_t, Rows> devices;
+  for (size_t i = 0; i < trace.gpu.size(); ++i) devices[trace.gpu.device[i]].push_back(i);
+  std::vector<LaunchBound> bound;
+  for (const auto& [device, rows] : devices) bound.push_back(launch_bound_of(trace, rows));
+  return bound;
+}
+
+}  // namespace skewscope::summarize
