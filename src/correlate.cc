@@ -80,11 +80,16 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
     return summarize_job(job, exchange);
   }();
 
+  const std::vector<RankFigures> figures = [&] {
+    const StageTimer::Scope scope(timer, "rank tables");
+    return options.rank_tables ? figures_of_job(job, exchange) : std::vector<RankFigures>();
+  }();
+
   // From here on process 0 has all that the others had to say.
   if (!exchange.first()) return JobReport();
 
   const StageTimer::Scope scope(timer, "report");
-  return build_report(job, instances, clocks, decomposition, blame, summaries);
+  return build_report(job, instances, clocks, decomposition, blame, summaries, figures);
 }
 
 }  // namespace skewscope

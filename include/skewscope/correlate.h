@@ -15,6 +15,7 @@ namespace skewscope {
 struct CorrelateOptions {
   IngestOptions ingest;
   AlignMode align = AlignMode::automatic;
+  bool rank_tables = false;  // compare the tables of all ranks, too
 };
 
 // In several processes, each reads its share of the files, and process 0 gets the report; the others an empty one.

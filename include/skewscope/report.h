@@ -9,15 +9,17 @@
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/decomposition.h"
 #include "skewscope/model/job_report.h"
+#include "skewscope/model/rank_figures.h"
 #include "skewscope/model/rank_summary.h"
 #include "skewscope/model/rank_tables.h"
 
 namespace skewscope {
 
-// Gathers what the stages found into the shape of report.json. Pure; equal for any thread count.
+// Gathers what the stages found into the shape of report.json. Pure; equal for any thread count. `figures`: row =
+// trace, or none where they were not asked for.
 JobReport build_report(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
                        const Decomposition& decomposition, const Blame& blame,
-                       const std::vector<RankSummary>& summaries);
+                       const std::vector<RankSummary>& summaries, const std::vector<RankFigures>& figures = {});
 
 struct ReportStamp {
   std::string tool_version, command, created_utc;  // the only parts of report.json that differ between equal runs

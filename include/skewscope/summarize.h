@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "skewscope/model/rank_figures.h"
 #include "skewscope/model/rank_summary.h"
 #include "skewscope/model/rank_tables.h"
 
@@ -14,5 +15,10 @@ std::vector<RankSummary> summarize_job(const JobTrace& job, Exchange& exchange =
 
 // `strings`: of the names of the trace's rows. `detail`: of the same trace; nullptr where it was not read.
 RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, const RankDetail* detail = nullptr);
+
+// What of the tables is compared across ranks.
+RankFigures figures_of(const RankTables& tables);
+// Row = TraceIndex; each trace in the process that holds it; process 0 gets all.
+std::vector<RankFigures> figures_of_job(const JobTrace& job, Exchange& exchange = alone());
 
 }  // namespace skewscope

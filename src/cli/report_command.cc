@@ -74,7 +74,8 @@ ExitCode own_part(const ReportOptions& options, const std::string& command_line,
     fmt::print(stderr, "skewscope: reading and correlating the traces\n");
   }
   StageTimer timer;
-  const auto report = correlate(options.input.paths, {options.input.ingest, options.align}, timer, exchange);
+  const auto report =
+      correlate(options.input.paths, {options.input.ingest, options.align, options.rank_tables}, timer, exchange);
   if (!report.ok()) return fail(report.error());
   if (!exchange.first()) return kDone;
   const ReportStamp stamp = stamp_of(command_line);
@@ -110,6 +111,8 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
   command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds, such as 'wait_share>20%'; repeatable")
       ->type_name("EXPR");
   command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");
+  command.add_flag("--rank-tables", options.rank_tables,
+                   "Also compare every rank's own tables: min, median, max, outliers");
   command.add_flag("--force", options.force, "Replace an existing report");
   command.add_flag("--json", options.json, "report.json on standard output in place of the summary");
   add_common_options(command, options.common);

@@ -19,7 +19,7 @@ struct ReportOptions {
   std::string output;  // "" = not given
   std::vector<std::string> formats;
   std::vector<std::string> fail_on;
-  bool force = false, strict = false, json = false;
+  bool force = false, strict = false, json = false, rank_tables = false;
 };
 
 void add_report_options(CLI::App& command, ReportOptions& options);

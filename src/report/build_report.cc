@@ -6,6 +6,7 @@
 #include "collective_rows.h"
 #include "efficiency.h"
 #include "own_findings.h"
+#include "rank_statistics.h"
 #include "rooms.h"
 #include "stragglers.h"
 
@@ -169,7 +170,7 @@ JobReport::Matching matching_of(const Rooms& rooms) {
 
 JobReport build_report(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
                        const Decomposition& decomposition, const Blame& blame,
-                       const std::vector<RankSummary>& summaries) {
+                       const std::vector<RankSummary>& summaries, const std::vector<RankFigures>& figures) {
   const report::Rooms rooms{job, instances, clocks, decomposition, blame, summaries};
   JobReport out;
   out.job = report::job_of(rooms);
@@ -185,6 +186,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.matching = report::matching_of(rooms);
   out.calls = report::call_rows(rooms);
   out.unmatched = report::unmatched_rows(rooms);
+  out.rank_statistics = report::rank_statistics(job, figures);
   out.end_spread_before_ns = clocks.end_spread_before_ns;
   out.end_spread_after_ns = clocks.end_spread_after_ns;
   out.diagnostics = job.findings;

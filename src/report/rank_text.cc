@@ -83,7 +83,8 @@ std::string streams_table(const RankTables& tables) {
     const StreamIdle& s = tables.streams[order[k]];
     text += fmt::format("  {:<10}{:>8}{:>11}{:>13}{:>13}{:>12}{:>9}\n", fmt::format("{}.{}", s.device, s.stream),
                         s.gpu_rows, human_duration(s.busy_ns), human_duration(s.host_wait.total_ns),
-                        human_duration(s.kernel_wait.total_ns), human_duration(s.other.total_ns), static_cast<int64_t>(tables.queues[order[k]].depth.most));
+                        human_duration(s.kernel_wait.total_ns), human_duration(s.other.total_ns),
+                        static_cast<int64_t>(tables.queues[order[k]].depth.most));
   }
   return text + and_more(order.size(), kMostStreams, "streams");
 }

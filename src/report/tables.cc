@@ -127,6 +127,15 @@ Table unmatched_table(const JobReport& report) {
        column<&Row::start_ns>("start_ns"), column<&Row::duration_ns>("duration_ns")});
 }
 
+Table rank_statistics_table(const JobReport& report) {
+  using Row = JobReport::RankStatistic;
+  return make_table<Row>(
+      "rank_statistics", report.rank_statistics,
+      {column<&Row::table>("table"), column<&Row::key>("key"), column<&Row::metric>("metric"),
+       column<&Row::ranks>("ranks"), column<&Row::min>("min"), column<&Row::median>("median"), column<&Row::max>("max"),
+       column<&Row::min_rank>("min_rank"), column<&Row::max_rank>("max_rank"), column<&Row::outliers>("outliers")});
+}
+
 Table diagnostics_table(const JobReport& report) {
   return make_table<Finding>(
       "diagnostics", report.diagnostics,
@@ -141,7 +150,7 @@ std::vector<Table> tables_of(const JobReport& report) {
   return {ranks_table(report),       clocks_table(report),           communicators_table(report),
           collectives_table(report), stragglers_table(report),       causes_table(report),
           blame_flows_table(report), collective_ranks_table(report), unmatched_table(report),
-          diagnostics_table(report)};
+          diagnostics_table(report), rank_statistics_table(report)};
 }
 
 }  // namespace skewscope::report

@@ -23,14 +23,27 @@ struct Outcome {
   int64_t sent_bytes = 0;
 };
 
+std::string text_of(const std::vector<JobReport::RankStatistic>& rows) {
+  std::string text;
+  for (const JobReport::RankStatistic& row : rows) {
+    text += row.table + " " + row.key + " " + row.metric + " " + std::to_string(row.ranks) + " " +
+            std::to_string(row.min) + " " + std::to_string(row.max) + " of " + std::to_string(row.max_rank) + "\n";
+  }
+  return text;
+}
+
 // `paths_of(process)`: what each was told to read.
 template <class PathsOf>
 std::vector<Outcome> correlate_in(int32_t processes, const PathsOf& paths_of) {
   return in_processes<Outcome>(processes, [&](ThreadExchange& exchange) {
     StageTimer timer;
-    const Result<JobReport> report = correlate(paths_of(exchange.process()), {}, timer, exchange);
+    CorrelateOptions options;
+    options.rank_tables = true;
+    const Result<JobReport> report = correlate(paths_of(exchange.process()), options, timer, exchange);
     if (!report.ok()) return Outcome{"", report.error().message, exchange.sent_bytes()};
-    return Outcome{exchange.first() ? to_json(report.value(), kStamp) : "", "", exchange.sent_bytes()};
+    if (!exchange.first()) return Outcome{"", "", exchange.sent_bytes()};
+    return Outcome{to_json(report.value(), kStamp) + text_of(report.value().rank_statistics), "",
+                   exchange.sent_bytes()};
   });
 }
 

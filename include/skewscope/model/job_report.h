@@ -157,6 +157,17 @@ struct JobReport {
   };
   std::vector<UnmatchedRow> unmatched;
 
+  // One row per figure of the ranks' own tables, where they were asked for: tables/rank_statistics.csv.
+  struct RankStatistic {
+    std::string table, key, metric;  // as RankFigure
+    int64_t ranks = 0;               // that have it
+    int64_t min = 0, max = 0;
+    double median = 0;
+    int32_t min_rank = 0, max_rank = 0;  // the first of them
+    std::vector<int32_t> outliers;       // ranks far from the median
+  };
+  std::vector<RankStatistic> rank_statistics;
+
   double end_spread_before_ns = 0, end_spread_after_ns = 0;
   Findings diagnostics;  // sorted
 };

@@ -1,0 +1,89 @@
+// Which rank differs from its peers, figure by figure.
+//
+// A rank is apart when its value is farther from the median than 3.5 robust standard deviations (1.4826 x the median
+// distance from the median: Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993) and than 5 % of the
+// median: where nearly all ranks agree to the nanosecond, the first alone would name every other. Below four ranks
+// nobody is apart. Cost: one sort of all figures.
+#include "rank_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace skewscope::report {
+namespace {
+
+constexpr double kRobustDeviations = 3.5 * 1.4826, kLeastShare = 0.05;
+constexpr size_t kFewestRanks = 4;
+
+struct Value {
+  const RankFigure* figure;
+  int32_t rank, session;
+};
+
+auto name_of(const Value& v) { return std::tie(v.figure->table, v.figure->key, v.figure->metric); }
+
+// Of sorted values: the one in the middle, the mean of both where there are two.
+double median_of(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// `values` of one figure, sorted by (session, rank).
+JobReport::RankStatistic statistic_of(const std::vector<Value>& values) {
+  const RankFigure& first = *values.front().figure;
+  JobReport::RankStatistic s;
+  s.table = first.table;
+  s.key = first.key;
+  s.metric = first.metric;
+  s.ranks = static_cast<int64_t>(values.size());
+  std::vector<double> sorted;
+  for (const Value& v : values) sorted.push_back(static_cast<double>(v.figure->value));
+  s.median = median_of(sorted);
+  s.min = s.max = first.value;
+  s.min_rank = s.max_rank = values.front().rank;
+  std::vector<double> distances;
+  for (const Value& v : values) {
+    const int64_t value = v.figure->value;
+    if (value < s.min) std::tie(s.min, s.min_rank) = std::make_tuple(value, v.rank);
+    if (value > s.max) std::tie(s.max, s.max_rank) = std::make_tuple(value, v.rank);
+    distances.push_back(std::abs(static_cast<double>(value) - s.median));
+  }
+  if (values.size() < kFewestRanks) return s;
+  const double limit = std::max(kRobustDeviations * median_of(distances), kLeastShare * std::abs(s.median));
+  for (const Value& v : values) {
+    const bool apart = std::abs(static_cast<double>(v.figure->value) - s.median) > limit;
+    if (apart && (s.outliers.empty() || s.outliers.back() != v.rank)) s.outliers.push_back(v.rank);
+  }
+  std::sort(s.outliers.begin(), s.outliers.end());
+  s.outliers.erase(std::unique(s.outliers.begin(), s.outliers.end()), s.outliers.end());
+  return s;
+}
+
+}  // namespace
+
+std::vector<JobReport::RankStatistic> rank_statistics(const JobTrace& job, const std::vector<RankFigures>& figures) {
+  std::vector<Value> values;
+  for (size_t t = 0; t < figures.size(); ++t) {
+    for (const RankFigure& figure : figures[t]) {
+      values.push_back({&figure, job.traces[t].rank.value, job.traces[t].session.value});
+    }
+  }
+  std::sort(values.begin(), values.end(), [](const Value& a, const Value& b) {
+    const auto name_a = name_of(a), name_b = name_of(b);
+    if (name_a != name_b) return name_a < name_b;
+    return std::tie(a.session, a.rank) < std::tie(b.session, b.rank);
+  });
+  std::vector<JobReport::RankStatistic> statistics;
+  for (size_t begin = 0; begin < values.size();) {
+    size_t end = begin;
+    std::vector<Value> same;
+    while (end < values.size() && name_of(values[end]) == name_of(values[begin])) same.push_back(values[end++]);
+    statistics.push_back(statistic_of(same));
+    begin = end;
+  }
+  return statistics;
+}
+
+}  // namespace skewscope::report
