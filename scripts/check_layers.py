@@ -24,7 +24,8 @@ MAY_INCLUDE = {
     "simulate": ROOMS | {"digest"},
     "distribute": {"base"},
     "correlate": ROOMS | {"ingest", "matching", "align", "attribute", "blame", "summarize", "report"},
-    "cli": ROOMS | {"correlate", "distribute", "ingest", "align", "summarize", "report", "simulate"},
+    "examine": ROOMS | {"ingest", "summarize", "report"},
+    "cli": ROOMS | {"correlate", "examine", "distribute", "ingest", "align", "summarize", "report", "simulate"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.

@@ -63,6 +63,9 @@ struct RankReport {
 std::string rank_text(const RankReport& report);
 // Schema skewscope.rank/1, configs/rank.schema.json.
 std::string rank_json(const RankReport& report, const std::string& tool_version);
+// The same directory as write_report's with rank.json in the place of report.json; the same errors.
+Result<Done> write_rank(const RankReport& report, const std::string& tool_version, const WriteOptions& options);
+
 // --fail-on EXPR: METRIC OP NUMBER[%], e.g. "wait_share>20%", "unmatched>0". Error usage for an unknown metric or form.
 // A metric that is not determined for this job fulfils no condition.
 Result<bool> condition_holds(const JobReport& report, const std::string& expression);

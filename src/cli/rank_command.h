@@ -3,11 +3,13 @@
 
 #include "common_options.h"
 #include "exit_code.h"
+#include "skewscope/report.h"
 
 namespace skewscope::cli {
 
 struct RankOptions {
   InputOptions input;
+  WriteOptions write;  // no directory: nothing is written
   bool json = false;
   CommonOptions common;
 };

@@ -163,9 +163,9 @@ std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::er
 
 }  // namespace
 
-std::string diagnostics_json(const JobReport& report) {
+std::string diagnostics_json(const Findings& findings) {
   Json rows = Json::array();
-  for (const Finding& f : report.diagnostics) {
+  for (const Finding& f : findings) {
     Json row = row_json(f);
     row["byte_offset"] = f.byte_offset < 0 ? Json() : Json(f.byte_offset);
     row["count"] = f.count;

@@ -8,6 +8,6 @@
 namespace skewscope::report {
 
 // diagnostics.json: every finding with place, count and consequence.
-std::string diagnostics_json(const JobReport& report);
+std::string diagnostics_json(const Findings& findings);
 
 }  // namespace skewscope::report

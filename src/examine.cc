@@ -1,0 +1,73 @@
+// The story of one GPU: find the file of the rank, read it with the details of its rows, make its tables.
+#include "skewscope/examine.h"
+
+#include <fmt/format.h>
+
+#include "skewscope/summarize.h"
+
+namespace skewscope {
+namespace {
+
+// The one trace that the options leave, and where it lies.
+Result<std::string> file_of(const JobTrace& job, const std::vector<std::string>& files) {
+  if (job.traces.size() > 1) {
+    return Error{ErrorKind::usage, fmt::format("these are traces of {} captures or ranks: name one file, or --ranks N",
+                                               job.traces.size())};
+  }
+  for (const std::string& file : files) {
+    if (file == job.traces.front().file) return file;
+  }
+  return job.traces.front().file;
+}
+
+// Who it is; the tables are still to come.
+RankReport identity_of(const JobTrace& job) {
+  const RankTrace& trace = job.traces.front();
+  RankReport report;
+  report.file = trace.file;
+  report.host = trace.host;
+  report.device_name = trace.device_name;
+  report.rank = trace.rank.value;
+  report.rank_source = trace.rank_source;
+  report.world_size = job.world_size;
+  for (const Finding& finding : job.findings) {
+    if (finding.file == trace.file) report.findings.push_back(finding);
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<RankReport> examine(const std::vector<std::string>& paths, const IngestOptions& options, StageTimer& timer) {
+  const Result<std::vector<std::string>> files = discover_files(paths);
+  if (!files.ok()) return files.error();
+
+  // Which of several files is the rank's is known when all have been read, without details.
+  std::optional<RankReport> known;
+  std::vector<std::string> only = files.value();
+  if (only.size() > 1) {
+    const auto job = ingest_job(only, options, timer);
+    if (!job.ok()) return job.error();
+    const Result<std::string> file = file_of(job.value().job, only);
+    if (!file.ok()) return file.error();
+    known = identity_of(job.value().job);
+    only = {file.value()};
+  }
+
+  // From here on there is one file; its details last as long as its tables are made.
+  std::optional<RankTables> tables;
+  IngestOptions detailed = options;
+  detailed.ranks.clear();
+  detailed.visit = [&](const TraceFile& file) {
+    const LinkedTrace& linked = file.linked;
+    if (linked.detail) tables = tabulate_trace(linked.trace, linked.strings, &*linked.detail);
+  };
+  const auto job = ingest_job(only, detailed, timer);
+  if (!job.ok()) return job.error();
+  RankReport report = known ? *known : identity_of(job.value().job);
+  const StageTimer::Scope scope(timer, "tables");
+  report.tables = tables ? std::move(*tables) : tabulate_trace(job.value().job.traces.front(), job.value().job.strings);
+  return report;
+}
+
+}  // namespace skewscope

@@ -1,0 +1,213 @@
+// Problem: a report directory must never look whole when it is not, and --force must never delete what is not ours.
+// Idea: everything is written into a sibling directory of a name that says so, COMPLETE last, and then takes the final
+// name in one step (rename, or exchange with the old report, which is then deleted). A crash leaves at most the
+// sibling. Ours is a directory that is empty, or holds a COMPLETE or a document that names a schema of skewscope and no
+// entry that no command writes.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <tbb/parallel_invoke.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "csv_file.h"
+#include "report_directory.h"
+#include "sqlite_file.h"
+
+namespace skewscope {
+namespace fs = std::filesystem;
+namespace report {
+namespace {
+
+constexpr std::array<std::string_view, 3> kFormats = {"json", "csv", "sqlite"};
+constexpr std::array<std::string_view, 2> kDocuments = {"report.json", "rank.json"};
+constexpr std::array<std::string_view, 6> kFiles = {"COMPLETE",  "diagnostics.json", "report.json",
+                                                    "rank.json", "report.sqlite",    "summary.txt"};
+constexpr std::string_view kTables = "tables";
+
+Error output_error(const std::string& what, const std::string& why) {
+  return {ErrorKind::output, fmt::format("{}: {}", what, why)};
+}
+
+// Without trailing slashes; a link to a directory is followed, so that the link stays and its target is replaced.
+fs::path final_path(const std::string& directory) {
+  fs::path path = fs::absolute(directory).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  std::error_code error;
+  const fs::path target = fs::canonical(path, error);
+  return error ? path : target;
+}
+
+bool names_our_schema(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string head(256, '\0');
+  in.read(head.data(), std::ssize(head));
+  head.resize(static_cast<size_t>(in.gcount()));
+  return head.find("skewscope.") != std::string::npos;
+}
+
+bool names_a_table(const std::string& name) {
+  const auto among = [&](const std::vector<Table>& tables) {
+    return std::any_of(tables.begin(), tables.end(), [&](const Table& table) { return name == table.name + ".csv"; });
+  };
+  RankTables detailed;
+  detailed.detailed = true;
+  return among(tables_of(JobReport())) || among(tables_of(detailed));
+}
+
+// The first entry, by name, of a report directory or of its tables that no command writes; "" for none.
+// A directory that cannot be read is foreign itself.
+std::string foreign_entry(const fs::path& directory, const std::string& inside = "") {
+  std::vector<std::string> foreign;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code ignored;
+    const fs::file_type type = entry->symlink_status(ignored).type();
+    const bool known =
+        inside.empty() ? std::find(kFiles.begin(), kFiles.end(), name) != kFiles.end() : names_a_table(name);
+    if (inside.empty() && name == kTables && type == fs::file_type::directory) {
+      if (std::string below = foreign_entry(entry->path(), name + "/"); !below.empty()) foreign.push_back(below);
+    } else if (!known || type != fs::file_type::regular) {
+      foreign.push_back(inside + name);
+    }
+  }
+  if (error) return inside.empty() ? "." : inside;
+  return foreign.empty() ? "" : *std::min_element(foreign.begin(), foreign.end());
+}
+
+Result<Done> check_ours(const fs::path& path, const std::string& name) {
+  std::error_code error;
+  if (fs::is_empty(path, error)) return Done{};
+  const bool ours = names_our_schema(path / "COMPLETE") ||
+                    std::any_of(kDocuments.begin(), kDocuments.end(),
+                                [&](std::string_view document) { return names_our_schema(path / document); });
+  if (!ours) {
+    return output_error(name, "is no report of skewscope: --force does not delete it");
+  }
+  if (const std::string foreign = foreign_entry(path); !foreign.empty()) {
+    return output_error(name,
+                        fmt::format("holds '{}', which is no part of a report: --force does not delete it", foreign));
+  }
+  return Done{};
+}
+
+Result<Done> write_text(const fs::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(text.data(), std::ssize(text));
+  file.close();
+  if (!file) return output_error("cannot write " + path.string(), std::strerror(errno));
+  return Done{};
+}
+
+Result<Done> write_csv_tables(const std::vector<Table>& tables, const fs::path& directory) {
+  std::error_code error;
+  fs::create_directory(directory, error);
+  if (error) return output_error("cannot create " + directory.string(), error.message());
+  for (const Table& table : tables) {
+    if (auto done = write_csv(table, directory / (table.name + ".csv")); !done.ok()) return done;
+  }
+  return Done{};
+}
+
+// Files side by side, and COMPLETE when all are there.
+Result<Done> write_files(const DirectoryContent& content, const WriteOptions& options, const fs::path& directory) {
+  const auto wanted = [&](std::string_view format) {
+    return options.formats.empty() ||
+           std::find(options.formats.begin(), options.formats.end(), format) != options.formats.end();
+  };
+  Result<Done> summary = Done{}, json = Done{}, csv = Done{}, sqlite = Done{};
+  tbb::parallel_invoke(
+      [&] {
+        if (wanted("sqlite")) sqlite = write_sqlite(content.tables, directory / "report.sqlite");
+      },
+      [&] {
+        if (wanted("json")) json = write_text(directory / content.document, content.json());
+      },
+      [&] {
+        if (wanted("csv")) csv = write_csv_tables(content.tables, directory / kTables);
+      },
+      [&] {
+        summary = write_text(directory / "summary.txt", content.summary());
+        if (summary.ok()) summary = write_text(directory / "diagnostics.json", content.diagnostics());
+      });
+  for (const Result<Done>* done : {&summary, &json, &csv, &sqlite}) {
+    if (!done->ok()) return *done;
+  }
+  return write_text(directory / "COMPLETE", fmt::format("{}\n", content.schema));
+}
+
+// Gives the whole directory `partial` the name `path`; what was there is deleted.
+Result<Done> take_place(const fs::path& partial, const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    fs::rename(partial, path, error);
+    if (error) return output_error("cannot create " + path.string(), error.message());
+    return Done{};
+  }
+  if (renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) != 0) {
+    // Only a file system that cannot exchange goes on: for a moment neither report has the name.
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) {
+      return output_error("cannot replace " + path.string(), std::strerror(errno));
+    }
+    const fs::path aside = partial.string() + ".old";
+    fs::rename(path, aside, error);
+    if (!error) fs::rename(partial, path, error);
+    if (error) {
+      std::error_code ignored;
+      fs::rename(aside, path, ignored);
+      return output_error("cannot replace " + path.string(), error.message());
+    }
+    fs::remove_all(aside, error);
+    return Done{};
+  }
+  fs::remove_all(partial, error);  // holds the old report now
+  return Done{};
+}
+
+}  // namespace
+
+Result<Done> write_directory(const DirectoryContent& content, const WriteOptions& options) {
+  if (auto checked = check_output(options); !checked.ok()) return checked;
+  const fs::path path = final_path(options.directory);
+  const fs::path partial = partial_directory(options.directory);
+  std::error_code error;
+  fs::remove_all(partial, error);  // of a dead process that had our id
+  fs::create_directories(partial, error);
+  if (error) return output_error("cannot create " + partial.string(), error.message());
+  auto done = write_files(content, options, partial);
+  if (done.ok()) done = take_place(partial, path);
+  if (!done.ok()) fs::remove_all(partial, error);
+  return done;
+}
+
+}  // namespace report
+
+std::string partial_directory(const std::string& directory) {
+  return report::final_path(directory).string() + fmt::format(".partial-{}", getpid());
+}
+
+Result<Done> check_output(const WriteOptions& options) {
+  for (const std::string& format : options.formats) {
+    if (std::find(report::kFormats.begin(), report::kFormats.end(), format) == report::kFormats.end()) {
+      return Error{ErrorKind::usage,
+                   fmt::format("unknown format '{}': known are {}", format, fmt::join(report::kFormats, ", "))};
+    }
+  }
+  const fs::path path = report::final_path(options.directory);
+  std::error_code error;
+  if (!fs::exists(fs::symlink_status(path, error))) return Done{};
+  if (!fs::is_directory(path, error)) return report::output_error(options.directory, "exists and is no directory");
+  if (!options.force) {
+    return report::output_error(options.directory, "exists already: choose another -o, or replace it with --force");
+  }
+  return report::check_ours(path, options.directory);
+}
+
+}  // namespace skewscope

@@ -1,0 +1,24 @@
+// A directory of files that is whole or not there: a document, tables, a summary, diagnostics, COMPLETE.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "skewscope/report.h"
+#include "table.h"
+
+namespace skewscope::report {
+
+struct DirectoryContent {
+  std::string_view schema;    // stands in COMPLETE: "skewscope.report/1"
+  std::string_view document;  // file name of `json`: "report.json"
+  std::vector<Table> tables;
+  std::function<std::string()> json, summary, diagnostics;  // texts, made side by side
+};
+
+// Errors as write_report.
+Result<Done> write_directory(const DirectoryContent& content, const WriteOptions& options);
+
+}  // namespace skewscope::report
