@@ -49,7 +49,9 @@ std::string rank_json(const RankReport& report, const std::string& tool_version)
                {"host", report::text_or_null(report.host)},
                {"device_name", report::text_or_null(report.device_name)}};
   for (const report::Table& table : report::tables_of(report.tables)) json[table.name] = report::table_json(table);
-  json["launches"] = json["launches"].front();
+  for (const char* single : {"launches", "utilization"}) {
+    if (json.contains(single)) json[single] = json[single].front();
+  }
   Json findings = Json::array();
   for (const Finding& f : report.findings) {
     findings.push_back(

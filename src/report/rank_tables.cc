@@ -195,6 +195,13 @@ Table calls_table(const std::vector<HostCallTotals>& rows) {
        column<&Row::covered_ns>("covered_ns"), column<&Row::idle_after_ns>("idle_after_ns")});
 }
 
+Table overheads_table(const std::vector<HostCallTotals>& rows) {
+  using Row = HostCallTotals;
+  return make_table<Row>("profiler_overhead", rows,
+                         {column<&Row::name>("name"), column<&Row::count>("count"), column<&Row::total_ns>("total_ns"),
+                          column<&Row::longest_ns>("longest_ns"), column<&Row::in_steps>("in_steps")});
+}
+
 Table utilization_table(const RankTables& tables) {
   using Row = Utilization;
   return make_table<Row>(
@@ -213,7 +220,7 @@ std::vector<Table> tables_of(const RankTables& tables) {
                             launches_table(tables.launches), kernels_table(tables.kernels)};
   if (!tables.detailed) return all;
   all.insert(all.end(), {variants_table(tables.variants), copies_table(tables.copies), calls_table(tables.calls),
-                         utilization_table(tables)});
+                         overheads_table(tables.overheads), utilization_table(tables)});
   return all;
 }
 

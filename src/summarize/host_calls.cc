@@ -57,13 +57,13 @@ bool in_a_step(const std::vector<StepRange>& steps, LocalNs t) {
 
 }  // namespace
 
-std::vector<HostCallTotals> host_call_totals(const RankTrace& trace, const HostEvents& host,
+std::vector<HostCallTotals> host_call_totals(const RankTrace& trace, const HostEvents& host, HostKind kind,
                                              const StringTable& strings) {
   const std::vector<Busy> busy = busy_of(trace.gpu);
   std::vector<bool> gap_counted(busy.size() + 1, false);  // the gap before interval i
   std::unordered_map<StringId, HostCallTotals> by_name;
   for (size_t i = 0; i < host.size(); ++i) {
-    if (host.kind[i] != HostKind::call) continue;
+    if (host.kind[i] != kind) continue;
     const auto [known, first] = by_name.try_emplace(host.name[i]);
     HostCallTotals& calls = known->second;
     if (first) {

@@ -8,8 +8,8 @@
 
 namespace skewscope::summarize {
 
-// Longest total first, then by name.
-std::vector<HostCallTotals> host_call_totals(const RankTrace& trace, const HostEvents& host,
+// Rows of one kind, which is `call` or `overhead`. Longest total first, then by name.
+std::vector<HostCallTotals> host_call_totals(const RankTrace& trace, const HostEvents& host, HostKind kind,
                                              const StringTable& strings);
 
 }  // namespace skewscope::summarize

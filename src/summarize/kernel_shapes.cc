@@ -49,6 +49,23 @@ struct Window {
   bool any = false;
 };
 
+// When the first step begins: at its start on the host, or when rows launched outside the steps have ended that ended
+// before the first row of the step began.
+LocalNs start_of_steps(const RankTrace& trace, const std::vector<std::vector<int32_t>>& rows) {
+  LocalNs start = trace.steps.front().start;
+  if (rows.front().empty()) return start;
+  std::vector<bool> in_steps(trace.gpu.size(), false);
+  for (const std::vector<int32_t>& step : rows) {
+    for (const int32_t row : step) in_steps[static_cast<size_t>(row)] = true;
+  }
+  const LocalNs first_row = trace.gpu.start[static_cast<size_t>(rows.front().front())];
+  for (size_t i = 0; i < trace.gpu.size(); ++i) {
+    const LocalNs end = trace.gpu.start[i] + trace.gpu.duration_ns[i];
+    if (!in_steps[i] && end < first_row) start = std::max(start, end);
+  }
+  return start;
+}
+
 // tb_plugin: a step ends with the last GPU row launched in it. Steps at the end without rows are left out, and so is
 // the last where it has less than 80 % of the rows of the one before.
 Window window_of(const RankTrace& trace) {
@@ -66,7 +83,7 @@ Window window_of(const RankTrace& trace) {
     window.any = gpu.size() > 0;
     return window;
   }
-  window.start = window.end = trace.steps.front().start;
+  window.start = window.end = start_of_steps(trace, rows);
   window.any = true;
   for (size_t s = 0; s < steps; ++s) {
     window.end = std::max(window.end, trace.steps[s].start + trace.steps[s].duration_ns);

@@ -36,7 +36,8 @@ RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, co
   tables.detailed = true;
   tables.variants = summarize::kernel_variants(trace.gpu, *detail, strings);
   tables.copies = summarize::copy_totals(trace.gpu, detail->gpu, strings);
-  tables.calls = summarize::host_call_totals(trace, detail->host, strings);
+  tables.calls = summarize::host_call_totals(trace, detail->host, HostKind::call, strings);
+  tables.overheads = summarize::host_call_totals(trace, detail->host, HostKind::overhead, strings);
   tables.utilization = summarize::utilization_of(trace, *detail);
   return tables;
 }

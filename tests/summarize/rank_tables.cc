@@ -22,6 +22,18 @@ RankTables tables_of(const std::string& file) {
   return tables;
 }
 
+RankTables detailed_tables_of(const std::string& file) {
+  RankTables tables;
+  IngestOptions options;
+  options.visit = [&](const TraceFile& read) {
+    tables = tabulate_trace(read.linked.trace, read.linked.strings, &*read.linked.detail);
+  };
+  StageTimer timer;
+  REQUIRE(ingest_job({file}, options, timer).ok());
+  CHECK(check_invariants(tables).empty());
+  return tables;
+}
+
 // The first file of a set whose name begins so.
 std::string file_of(const std::string& set, const std::string& begin) {
   const std::string folder = traces(set);
@@ -167,4 +179,31 @@ TEST_CASE("a CPU-only trace has empty tables") {
   CHECK(tables.kernels.empty());
   CHECK(tables.streams.empty());
   CHECK(tables.launches.rows == 0);
+}
+
+TEST_CASE("utilization, SM efficiency and occupancy of real traces are what the TensorBoard plugin prints") {
+  struct Expected {
+    const char *set, *begin;
+    double gpu, sm_efficiency, occupancy_percent;  // -1: not recorded
+  };
+  constexpr Expected kExpected[] = {
+      {"single/hta", "a100_rank0of2", 0.232628, 0.168688, 35.3143},
+      {"single/hta", "a100_rank0of16", 0.322410, 0.174891, 12.5421},
+      {"single/hta", "v100_rank0of1", 0.968265, 0.949222, 46.4497},
+      {"sampled_2of128", "sampled_rank-0", 0.444857, 0.207583, 21.0379},
+      {"sampled_2of128", "sampled_rank-1", 0.464637, 0.25191, 25.1888},
+      {"single/hta", "mi250_minitoy", 0.011938, -1, -1},
+  };
+  for (const Expected& expected : kExpected) {
+    const std::string file = file_of(expected.set, expected.begin);
+    if (file.empty()) return;
+    INFO(expected.begin);
+    const Utilization u = detailed_tables_of(file).utilization;
+    // It calculates with microseconds since 1970 in doubles, which step by 0.25 us: 20 us in the half second of the
+    // V100.
+    CHECK(u.gpu == Approx(expected.gpu).epsilon(5e-5));
+    CHECK(u.sm_efficiency == Approx(expected.sm_efficiency).epsilon(5e-5));
+    const double occupancy = expected.occupancy_percent < 0 ? -1 : expected.occupancy_percent / 100;
+    CHECK(u.occupancy == Approx(occupancy).epsilon(5e-5));
+  }
 }

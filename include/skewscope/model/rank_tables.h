@@ -111,7 +111,7 @@ struct CopyTotals {
   double gb_per_s() const { return timed_ns == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(timed_ns); }
 };
 
-// Calls of the runtime or driver of one name.
+// Calls of the runtime or driver of one name; or work of the profiler on itself ("Activity Buffer Request").
 struct HostCallTotals {
   std::string name;
   int64_t count = 0, total_ns = 0, longest_ns = 0;
@@ -121,7 +121,8 @@ struct HostCallTotals {
   int64_t in_steps = 0;       // calls that began inside a ProfilerStep
 };
 
-// As tb_plugin: steps end with the last GPU row launched in them; without steps the window is that of the GPU rows.
+// As tb_plugin: the window begins with the first step, or when what was launched before it has ended, and ends with the
+// last step or the last GPU row launched in the steps; without steps it is that of the GPU rows.
 struct Utilization {
   int64_t window_ns = 0;
   int64_t kernel_ns = 0;      // union of the kernels in it
@@ -143,6 +144,7 @@ struct RankTables {
   std::vector<KernelVariant> variants;  // longest total first, then by name and shape
   std::vector<CopyTotals> copies;       // the same
   std::vector<HostCallTotals> calls;    // the same
+  std::vector<HostCallTotals> overheads;
   Utilization utilization;
 };
 
