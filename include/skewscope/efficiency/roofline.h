@@ -28,8 +28,9 @@ struct Device {
   std::vector<Peak> peaks;
 };
 
-// Operations per second; 0 where the data sheet names none. fp32 on matrix units without a figure of its own: that of
-// TF32, the ceiling of the units.
+// Operations per second, 0 where the data sheet names none. Where a device has no figure of its own for it: matrix fp32
+// takes that of TF32 (the ceiling: a trace does not record whether TF32 was allowed), then matrix work takes that of
+// the vector units; vector fp16, bf16 and fp8 take that of fp32, in which PyTorch's kernels calculate them.
 double peak_of(const Device& device, ComputeKind compute, Precision precision);
 
 using DeviceTable = std::vector<Device>;
@@ -55,7 +56,8 @@ struct Roofline {
   double intensity = 0;  // FLOPs per byte
 };
 
-// nullopt when flops, bytes or the device's peak for them is not known. Work without FLOPs is bound by memory.
+// nullopt when flops or bytes are not known, or for matrix work the device's peak. Vector work of a precision without a
+// peak (integers) is priced by its bytes alone, which is still a bound.
 std::optional<Roofline> roofline_of(const Work& work, const Device& device);
 
 // Share of the roofline that a call of this duration reached: roofline time / duration. duration_ns > 0.
