@@ -140,10 +140,13 @@ const GpuAnnotationRow* MetadataFinder::gpu_range_over(const GpuRow& row) {
 
 void MetadataFinder::take_args(const CommArgs* own, const CommOpRow* op, CallMetadata& call) {
   const CommArgs* of_op = op == nullptr ? nullptr : useful_args(op->args);
+  if (own != nullptr && of_op != nullptr && of_op->collective_name != own->collective_name) of_op = nullptr;
+  call.own_args = row_of(own);
+  call.op_args = row_of(of_op);
   if (own != nullptr) {
     call.args = *own;
     call.source = MetadataSource::kernel_args;
-    if (of_op != nullptr && of_op->collective_name == own->collective_name) fill_absent(call.args, *of_op);
+    if (of_op != nullptr) fill_absent(call.args, *of_op);
   } else if (of_op != nullptr) {
     call.args = *of_op;
     call.source = MetadataSource::record_param_comms;

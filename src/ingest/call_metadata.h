@@ -17,7 +17,8 @@ struct CallMetadata {
   CollectiveKind kind = CollectiveKind::unknown;
   MetadataSource source = MetadataSource::kernel_name;
   bool custom = false;
-  CommArgs args;  // the kernel's own fields, then the op's; all absent where neither tells
+  CommArgs args;                        // the kernel's own fields, then the op's; all absent where neither tells
+  int32_t own_args = -1, op_args = -1;  // rows of comm_args that `args` was taken from; -1: not from the kernel, the op
   DType dtype = DType::unknown;
   int64_t in_elements = -1, out_elements = -1;
   int64_t peer_in_group = -1;  // from "send 0->1"
@@ -57,6 +58,9 @@ class MetadataFinder {
   const CommOpRow* linked_op(Role role, const GpuRow& row, const LaunchRow* launch);
   const GpuAnnotationRow* gpu_range_over(const GpuRow& row);
   void take_args(const CommArgs* own, const CommOpRow* op, CallMetadata& call);
+  int32_t row_of(const CommArgs* args) const {
+    return args == nullptr ? -1 : static_cast<int32_t>(args - content_.comm_args.data());
+  }
   void take_range(StringId range_name, CallMetadata& call);
   void take_shape(const CommOpRow& op, CallMetadata& call) const;
 

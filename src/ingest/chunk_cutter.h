@@ -15,6 +15,7 @@ struct ReadSettings {
   size_t largest_chunk_bytes = 1 << 20;  // a chunk grows up to this while it holds no boundary
   size_t chunks_in_flight = 0;           // 0: two per thread
   bool sieve = true;                     // drop events that leave no row before parsing (event_sieve.h)
+  bool details = false;                  // keep what RankDetail is made of (detail_rows.h)
   bool unpadded_fractions = false;       // kineto-format.md section 3: ".5" is 5 ns
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "memory_budget.h"
 #include "repair.h"
 
 namespace skewscope::ingest {
@@ -49,27 +50,36 @@ StringId mapped(const std::vector<StringId>& ids, StringId local) { return local
 
 }  // namespace
 
-StringId ChunkStrings::intern(std::string_view raw, bool lives_on) {
+StringId ChunkStrings::intern(std::string_view raw, bool lives_on) { return find_or_add(raw, false, lives_on); }
+
+StringId ChunkStrings::intern_json(std::string_view raw, bool lives_on) {
+  return find_or_add(raw, raw.find('\\') != std::string_view::npos, lives_on);
+}
+
+StringId ChunkStrings::find_or_add(std::string_view raw, bool keeps_escapes, bool lives_on) {
   if (2 * (entries_.size() + 1) > slots_.size()) grow();
   const uint64_t hash = hash_text(raw);
   const size_t mask = slots_.size() - 1;
   size_t slot = hash & mask;
   while (slots_[slot] >= 0) {
     const Entry& entry = entries_[static_cast<size_t>(slots_[slot])];
-    if (entry.hash == hash && entry.raw == raw) return StringId(slots_[slot]);
+    const bool same = entry.hash == hash && entry.raw == raw;
+    if (same && (entry.bad_escapes == kKept) == keeps_escapes) return StringId(slots_[slot]);
     slot = (slot + 1) & mask;
   }
   slots_[slot] = static_cast<int32_t>(entries_.size());
-  entries_.push_back(entry_for(raw, hash, lives_on));
+  entries_.push_back(entry_for(raw, hash, keeps_escapes, lives_on));
   return StringId(slots_[slot]);
 }
 
-ChunkStrings::Entry ChunkStrings::entry_for(std::string_view raw, uint64_t hash, bool lives_on) {
+ChunkStrings::Entry ChunkStrings::entry_for(std::string_view raw, uint64_t hash, bool keeps_escapes, bool lives_on) {
   Entry entry;
   entry.raw = lives_on ? raw : std::string_view(copies_.emplace_back(raw));
   entry.text = entry.raw;
   entry.hash = hash;
-  if (raw.find('\\') != std::string_view::npos) {
+  if (keeps_escapes) {
+    entry.bad_escapes = kKept;
+  } else if (raw.find('\\') != std::string_view::npos) {
     int64_t bad_escapes = 0;
     std::string& text = copies_.emplace_back();
     unescape(raw, text, bad_escapes);
@@ -104,6 +114,7 @@ void ChunkRows::clear() {
   comm_args.clear();
   processes.clear();
   labelled_ranks.clear();
+  details.clear();
   strings.clear();
   stamps = {};
   defects = {};
@@ -140,7 +151,7 @@ int64_t append_rows(const ChunkRows& rows, KernelWorks& works, FileContent& cont
     const std::string_view text = rows.strings.view(StringId(static_cast<int64_t>(i)));
     const size_t known = content.strings.size();
     ids[i] = content.strings.intern(text);
-    if (content.strings.size() > known) bytes += static_cast<int64_t>(text.size() + 96);
+    if (content.strings.size() > known) bytes += bytes_of_string(text);
   }
   const int32_t first_args = static_cast<int32_t>(content.comm_args.size());
   make_room(content.comm_args, rows.comm_args.size());
@@ -173,6 +184,11 @@ int64_t append_rows(const ChunkRows& rows, KernelWorks& works, FileContent& cont
   }
   content.launches.insert(content.launches.end(), rows.launches.begin(), rows.launches.end());
   content.steps.insert(content.steps.end(), rows.steps.begin(), rows.steps.end());
+  if (content.details) {
+    bytes -= bytes_of(*content.details);
+    append_details(rows.details, ids, content.events, *content.details);
+    bytes += bytes_of(*content.details);
+  }
   content.events += rows.events;
   content.hip_launches = content.hip_launches || rows.hip_launches;
   bytes += static_cast<int64_t>(rows.comm_args.size() * sizeof(CommArgs) + rows.gpu.size() * sizeof(GpuRow) +

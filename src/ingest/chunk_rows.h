@@ -17,6 +17,8 @@ namespace skewscope::ingest {
 class ChunkStrings {
  public:
   StringId intern(std::string_view raw, bool lives_on);
+  // A text that keeps its escapes: JSON as written.
+  StringId intern_json(std::string_view raw, bool lives_on);
   // Whether `id`, any id, is that of `raw`, in which every escape is right.
   bool is_id_of(StringId id, std::string_view raw) const {
     if (!id.known() || id.index() >= entries_.size()) return false;
@@ -32,10 +34,12 @@ class ChunkStrings {
   struct Entry {
     std::string_view raw, text;
     uint64_t hash = 0;
-    int32_t bad_escapes = 0;
+    int32_t bad_escapes = 0;  // kKept: the text has escapes and is what was written
   };
+  static constexpr int32_t kKept = -1;
+  StringId find_or_add(std::string_view raw, bool keeps_escapes, bool lives_on);
   void grow();
-  Entry entry_for(std::string_view raw, uint64_t hash, bool lives_on);
+  Entry entry_for(std::string_view raw, uint64_t hash, bool keeps_escapes, bool lives_on);
 
   std::vector<Entry> entries_;
   std::vector<int32_t> slots_;  // open addressing; -1: free
@@ -63,6 +67,7 @@ struct ChunkRows {
   std::vector<CommArgs> comm_args;
   std::vector<ProcessUse> processes;
   std::vector<int64_t> labelled_ranks;  // numbers of "rank N" process names and labels; ascending, unique
+  DetailRows details;
   ChunkStrings strings;
   StampForms stamps;
   DefectCounts defects;

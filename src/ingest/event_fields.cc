@@ -36,6 +36,8 @@ constexpr std::array kCategories = {
     CategoryName{"privateuse1_driver", EventClass::launch},
     CategoryName{"glow_runtime", EventClass::launch},
     CategoryName{"hip_runtime", EventClass::launch},
+    CategoryName{"python_function", EventClass::python_function},
+    CategoryName{"overhead", EventClass::overhead},
 };
 
 struct ArgName {
@@ -69,6 +71,22 @@ constexpr std::array kArgNames = {
     ArgName{"Input type\"", Arg::input_type},
     ArgName{"name\"", Arg::label},
     ArgName{"labels\"", Arg::label},
+    ArgName{"Input Strides\"", Arg::input_strides},
+    ArgName{"Concrete Inputs\"", Arg::input_values},
+    ArgName{"Sequence number\"", Arg::sequence},
+    ArgName{"Fwd thread id\"", Arg::forward_thread},
+    ArgName{"kernel_file\"", Arg::kernel_file},
+    ArgName{"kernel_backend\"", Arg::kernel_backend},
+    ArgName{"In split size\"", Arg::in_split},
+    ArgName{"Out split size\"", Arg::out_split},
+    ArgName{"grid\"", Arg::grid},
+    ArgName{"block\"", Arg::block},
+    ArgName{"registers per thread\"", Arg::registers},
+    ArgName{"shared memory\"", Arg::shared_memory},
+    ArgName{"blocks per SM\"", Arg::blocks_per_sm},
+    ArgName{"warps per SM\"", Arg::warps_per_sm},
+    ArgName{"est. achieved occupancy %\"", Arg::occupancy},
+    ArgName{"bytes\"", Arg::bytes},
 };
 
 // Rows of kArgNames by first character: [begin, end) in an order grouped at compile time.
@@ -92,8 +110,60 @@ constexpr ArgIndex kArgIndex;
 constexpr ArgMask kLinkArgs = mask_of(Arg::correlation) | mask_of(Arg::external_id);
 constexpr ArgMask kPlaceArgs = mask_of(Arg::device) | mask_of(Arg::stream);
 constexpr ArgMask kShapeArgs = mask_of(Arg::input_dims) | mask_of(Arg::input_type);
-constexpr ArgMask kAllArgs = mask_of(Arg::count_) - 1;
+constexpr ArgMask kAllArgs = mask_of(Arg::input_strides) - 1;  // details aside
 constexpr ArgMask kCommArgs = kAllArgs & ~(kLinkArgs | kPlaceArgs | kShapeArgs | mask_of(Arg::label));
+
+constexpr ArgMask kSplitArgs = mask_of(Arg::in_split) | mask_of(Arg::out_split);
+constexpr ArgMask kSizeArgs = mask_of(Arg::grid) | mask_of(Arg::block);
+constexpr ArgMask kOccupancyArgs = mask_of(Arg::registers) | mask_of(Arg::shared_memory) | mask_of(Arg::blocks_per_sm) |
+                                   mask_of(Arg::warps_per_sm) | mask_of(Arg::occupancy);
+constexpr ArgMask kOperatorArgs = mask_of(Arg::input_strides) | mask_of(Arg::input_values) | mask_of(Arg::sequence) |
+                                  mask_of(Arg::forward_thread) | mask_of(Arg::kernel_file) |
+                                  mask_of(Arg::kernel_backend);
+
+// What details keep beside what all rows keep.
+ArgMask detail_args(EventClass event_class) {
+  switch (event_class) {
+    case EventClass::kernel:
+      return kSizeArgs | kOccupancyArgs | kSplitArgs;
+    case EventClass::gpu_memcpy:
+    case EventClass::gpu_memset:
+      return mask_of(Arg::bytes);
+    case EventClass::launch:
+      return kSizeArgs;
+    case EventClass::cpu_op:
+    case EventClass::user_annotation:
+      return kOperatorArgs | kSplitArgs;
+    case EventClass::skip:
+      return kSizeArgs | kOccupancyArgs | kSplitArgs | kOperatorArgs | mask_of(Arg::bytes);
+    default:
+      return 0;
+  }
+}
+
+ArgMask row_args(EventClass event_class) {
+  switch (event_class) {
+    case EventClass::kernel:
+      return kLinkArgs | kPlaceArgs | kCommArgs;
+    case EventClass::gpu_memcpy:
+    case EventClass::gpu_memset:
+      return kLinkArgs | kPlaceArgs;
+    case EventClass::launch:
+      return kLinkArgs;
+    case EventClass::cpu_op:
+    case EventClass::user_annotation:
+      return mask_of(Arg::external_id) | kCommArgs | kShapeArgs;
+    case EventClass::process_label:
+      return mask_of(Arg::label);
+    case EventClass::gpu_annotation:
+    case EventClass::python_function:
+    case EventClass::overhead:
+      return 0;
+    case EventClass::skip:
+      break;
+  }
+  return kAllArgs;
+}
 
 }  // namespace
 
@@ -117,26 +187,8 @@ Arg arg_of_key(const char* key) {
   return Arg::count_;
 }
 
-ArgMask wanted_args(EventClass event_class) {
-  switch (event_class) {
-    case EventClass::kernel:
-      return kLinkArgs | kPlaceArgs | kCommArgs;
-    case EventClass::gpu_memcpy:
-    case EventClass::gpu_memset:
-      return kLinkArgs | kPlaceArgs;
-    case EventClass::launch:
-      return kLinkArgs;
-    case EventClass::cpu_op:
-    case EventClass::user_annotation:
-      return mask_of(Arg::external_id) | kCommArgs | kShapeArgs;
-    case EventClass::process_label:
-      return mask_of(Arg::label);
-    case EventClass::gpu_annotation:
-      return 0;
-    case EventClass::skip:
-      break;
-  }
-  return kAllArgs;
+ArgMask wanted_args(EventClass event_class, bool details) {
+  return details ? row_args(event_class) | detail_args(event_class) : row_args(event_class);
 }
 
 bool is_collective_range(std::string_view name) {
@@ -180,6 +232,9 @@ bool wants_name(EventClass event_class, std::string_view name) {
       return !never_launches(name);
     case EventClass::process_label:
       return name.starts_with("process_"sv);
+    case EventClass::python_function:
+    case EventClass::overhead:
+      return false;
     default:
       return true;
   }

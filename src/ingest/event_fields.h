@@ -17,7 +17,10 @@ enum class EventClass : uint8_t {
   cpu_op,
   user_annotation,
   gpu_annotation,
-  process_label,  // ph "M": names and labels of processes
+  process_label,  // ph "M": names and labels of processes and threads
+  // Rows of details only (ReadSettings::details).
+  python_function,
+  overhead,
 };
 
 // From a `cat`, all spellings since 2020.
@@ -47,18 +50,35 @@ enum class Arg : uint8_t {
   input_dims,
   input_type,
   label,
+  // Of details only.
+  input_strides,
+  input_values,
+  sequence,
+  forward_thread,
+  kernel_file,
+  kernel_backend,
+  in_split,
+  out_split,
+  grid,
+  block,
+  registers,
+  shared_memory,
+  blocks_per_sm,
+  warps_per_sm,
+  occupancy,
+  bytes,
   count_,  // none of these
 };
 
 constexpr size_t kArgCount = static_cast<size_t>(Arg::count_);
-using ArgMask = uint32_t;
+using ArgMask = uint64_t;
 
 constexpr ArgMask mask_of(Arg arg) { return ArgMask{1} << static_cast<unsigned>(arg); }
 
 // `key`: the characters behind its opening quote, in text with at least 32 bytes behind it.
 Arg arg_of_key(const char* key);
 // The arguments that rows of a class keep; for `skip`: of any class.
-ArgMask wanted_args(EventClass event_class);
+ArgMask wanted_args(EventClass event_class, bool details);
 
 // "nccl:", "rccl:", "gloo:", ...: the range around one collective.
 bool is_collective_range(std::string_view name);
@@ -66,8 +86,10 @@ bool is_collective_range(std::string_view name);
 bool is_collective_op(std::string_view name);
 // Runtime calls that never put work on the GPU (cudaEventQuery, hipStreamIsCapturing, ...): half of all runtime rows.
 bool never_launches(std::string_view name);
-// Whether an event of this class and name leaves a row. `name` without its quotes.
+// Whether an event of this class and name leaves a row, details aside. `name` without its quotes.
 bool wants_name(EventClass event_class, std::string_view name);
+// Whether events of a class leave rows of details only.
+constexpr bool is_detail(EventClass event_class) { return event_class >= EventClass::python_function; }
 // N of "ProfilerStep#N"; -1: another name.
 int64_t profiler_step(std::string_view name);
 // N of process names and labels such as "rank 3", "[TP03] python", "Rank: 3"; -1: none.

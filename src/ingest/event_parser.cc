@@ -23,25 +23,6 @@ bool is_key(const char* key, const char (&name_and_quote)[kSize]) {
   return std::memcmp(key, name_and_quote, kSize - 1) == 0;
 }
 
-// A string token without its quotes and the white space behind it; other tokens without white space.
-std::string_view bare(std::string_view token) {
-  if (token.size() < 2) return token;
-  const char* begin = token.data();
-  const char* end = begin + token.size();
-  if (*begin != '"') return trimmed(token);
-  while (end[-1] != '"') end--;  // stops at the opening quote at the latest
-  return end - begin < 2 ? std::string_view() : std::string_view(begin + 1, static_cast<size_t>(end - begin) - 2);
-}
-
-// A process or thread: its number, or for other texts a number that stands for the text.
-int64_t number_of_place(std::string_view token) {
-  int64_t number = 0;
-  if (read_integer(token, number)) return number;
-  uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
-  for (const char c : bare(token)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  return static_cast<int64_t>(hash >> 1);
-}
-
 }  // namespace
 
 size_t EventParser::parse(ChunkText& chunk, ChunkRows& rows) {
@@ -67,7 +48,7 @@ bool EventParser::parse_laid_out(TextBuffer& chunk, size_t size, ChunkRows& rows
   size_t unread_end = 0;  // of the events from `rest` on that wait for simdjson
   while (events.next()) {
     const std::string_view event = text.substr(events.begin(), events.end() - events.begin());
-    const bool passes = passes_sieve(event, rows);
+    const bool passes = passes_sieve(event, details_, rows);
     if (passes && !layouts_.useful()) {
       unread_end = events.end();
       continue;
@@ -178,6 +159,7 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
         if (is_key(key, "cat\"") && event.event_class != EventClass::process_label) {
           event.event_class = class_of_category(bare(value.raw_json_token()));
           if (event.event_class == EventClass::skip) return Outcome::skipped;
+          if (!details_ && is_detail(event.event_class)) return Outcome::skipped;
           event.has_category = said_what = true;
         }
         break;
@@ -204,7 +186,7 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
         break;
     }
     if (!said_what || !event.has_category || event.name.empty()) continue;
-    if (!name_wanted) name_wanted = wants_name(event.event_class, bare(event.name));
+    if (!name_wanted) name_wanted = details_ || wants_name(event.event_class, bare(event.name));
     if (!name_wanted) break;
   }
   if (!event.has_category || !event.complete) return Outcome::skipped;
@@ -215,7 +197,7 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
 
 EventParser::Outcome EventParser::read_args(ondemand::value& value, RawEvent& event, ChunkRows& rows) {
   if (value.raw_json_token().front() != '{') return Outcome::kept;
-  const ArgMask wanted = wanted_args(event.event_class);
+  const ArgMask wanted = wanted_args(event.event_class, details_);
   if (wanted == 0) return Outcome::kept;
   ondemand::object args;
   if (value.get_object().get(args)) return Outcome::broken;
@@ -252,6 +234,10 @@ StringId EventParser::intern(std::string_view token, ChunkRows& rows) {
   return id;
 }
 
+StringId EventParser::text(const RawEvent& event, Arg arg, ChunkRows& rows) {
+  return event.present & mask_of(arg) ? intern(event.args[static_cast<size_t>(arg)], rows) : StringId();
+}
+
 StringId EventParser::intern_name(const RawEvent& event, ChunkRows& rows) {
   if (event.likely_name == nullptr) return intern(event.name, rows);
   if (!rows.strings.is_id_of(*event.likely_name, bare(event.name))) *event.likely_name = intern(event.name, rows);
@@ -271,36 +257,46 @@ int64_t EventParser::integer(const RawEvent& event, Arg arg, ChunkRows& rows) {
 }
 
 bool EventParser::read_times(const RawEvent& event, ChunkRows& rows, LocalNs& start, int64_t& duration_ns) {
+  return read_times(event, rows.stamps, rows.defects, start, duration_ns);
+}
+
+bool EventParser::read_times(const RawEvent& event, StampForms& stamps, DefectCounts& defects, LocalNs& start,
+                             int64_t& duration_ns) {
   const auto read = [&](std::string_view token, int64_t& ns) {
     FractionForm form;
     if (token.empty() || !read_microseconds(token, unpadded_fractions_, ns, form)) return false;
     if (form.digits > 0) {
       // Zero is written the same way in every form (".0" by Python): it tells nothing.
-      rows.stamps.fractions += form.nonzero;
-      rows.stamps.short_fractions += form.nonzero && form.digits < 3;
-      rows.stamps.starting_with_0 += form.starts_with_0;
-      if (form.digits > 3) rows.defects.add(Defect::long_fraction, place_of(token));
+      stamps.fractions += form.nonzero;
+      stamps.short_fractions += form.nonzero && form.digits < 3;
+      stamps.starting_with_0 += form.starts_with_0;
+      if (form.digits > 3) defects.add(Defect::long_fraction, place_of(token));
     }
-    if (token.front() == '"') rows.defects.add(Defect::number_as_string, place_of(token));
+    if (token.front() == '"') defects.add(Defect::number_as_string, place_of(token));
     return true;
   };
   if (!read(event.stamp, start.ns)) {
-    if (!event.stamp.empty()) rows.defects.add(Defect::bare_nan, place_of(event.stamp));
-    rows.defects.add(Defect::dropped_event, place_of(event.stamp.empty() ? event.name : event.stamp));
+    if (!event.stamp.empty()) defects.add(Defect::bare_nan, place_of(event.stamp));
+    defects.add(Defect::dropped_event, place_of(event.stamp.empty() ? event.name : event.stamp));
     return false;
   }
   duration_ns = 0;
   if (!event.duration.empty() && !read(event.duration, duration_ns)) {
-    rows.defects.add(Defect::bare_nan, place_of(event.duration));
+    defects.add(Defect::bare_nan, place_of(event.duration));
   }
   if (duration_ns < 0) {
-    rows.defects.add(Defect::negative_duration, place_of(event.duration));
+    defects.add(Defect::negative_duration, place_of(event.duration));
     duration_ns = 0;
   }
   return true;
 }
 
 void EventParser::keep(const RawEvent& event, ChunkRows& rows) {
+  if (details_) return keep_with_details(event, rows);
+  keep_row(event, rows);
+}
+
+void EventParser::keep_row(const RawEvent& event, ChunkRows& rows) {
   switch (event.event_class) {
     case EventClass::kernel:
     case EventClass::gpu_memcpy:
@@ -317,24 +313,27 @@ void EventParser::keep(const RawEvent& event, ChunkRows& rows) {
       if (read_times(event, rows, row.start, row.duration_ns)) rows.steps.push_back(row);
       return;
     }
-    case EventClass::gpu_annotation: {
-      GpuAnnotationRow row;
-      if (!read_times(event, rows, row.start, row.duration_ns)) return;
-      row.name = intern(event.name, rows);
-      row.device = static_cast<int32_t>(trailing_number(bare(event.pid)));
-      row.stream = static_cast<int32_t>(trailing_number(bare(event.tid)));
-      rows.gpu_annotations.push_back(row);
-      return;
-    }
+    case EventClass::gpu_annotation:
+      return keep_gpu_annotation(event, rows.gpu_annotations, rows);
     case EventClass::process_label: {
       if ((event.present & mask_of(Arg::label)) == 0) return;
       const int64_t rank = rank_in_label(bare(event.args[static_cast<size_t>(Arg::label)]));
       if (rank >= 0) add_labelled_rank(rows.labelled_ranks, rank);
       return;
     }
-    case EventClass::skip:
+    default:
       return;
   }
+}
+
+void EventParser::keep_gpu_annotation(const RawEvent& event, std::vector<GpuAnnotationRow>& annotations,
+                                      ChunkRows& rows) {
+  GpuAnnotationRow row;
+  if (!read_times(event, rows, row.start, row.duration_ns)) return;
+  row.name = intern(event.name, rows);
+  row.device = static_cast<int32_t>(trailing_number(bare(event.pid)));
+  row.stream = static_cast<int32_t>(trailing_number(bare(event.tid)));
+  annotations.push_back(row);
 }
 
 void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
@@ -356,6 +355,7 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
                                                            : GpuWork::compute;
   row.args = keep_comm_args(event, rows);
   rows.gpu.push_back(row);
+  if (details_) keep_gpu_detail(event, rows);
 }
 
 void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
@@ -393,15 +393,12 @@ void EventParser::keep_comm_op(const RawEvent& event, ChunkRows& rows) {
 
 int32_t EventParser::keep_comm_args(const RawEvent& event, ChunkRows& rows) {
   if ((event.present & mask_of(Arg::collective_name)) == 0) return -1;
-  const auto text = [&](Arg arg) {
-    return event.present & mask_of(arg) ? intern(event.args[static_cast<size_t>(arg)], rows) : StringId();
-  };
   CommArgs args;
-  args.collective_name = text(Arg::collective_name);
-  args.dtype = text(Arg::dtype);
-  args.group_name = text(event.present & mask_of(Arg::group_name) ? Arg::group_name : Arg::group_id);
-  args.group_description = text(Arg::group_description);
-  args.group_ranks = text(Arg::group_ranks);
+  args.collective_name = text(event, Arg::collective_name, rows);
+  args.dtype = text(event, Arg::dtype, rows);
+  args.group_name = text(event, event.present & mask_of(Arg::group_name) ? Arg::group_name : Arg::group_id, rows);
+  args.group_description = text(event, Arg::group_description, rows);
+  args.group_ranks = text(event, Arg::group_ranks, rows);
   args.in_elements = integer(event, Arg::in_elements, rows);
   args.out_elements = integer(event, Arg::out_elements, rows);
   args.group_size = integer(event, Arg::group_size, rows);
@@ -418,6 +415,9 @@ int32_t EventParser::keep_comm_args(const RawEvent& event, ChunkRows& rows) {
     }
   }
   rows.comm_args.push_back(args);
+  if (details_) {
+    rows.details.splits.push_back({text(event, Arg::in_split, rows), text(event, Arg::out_split, rows)});
+  }
   return static_cast<int32_t>(rows.comm_args.size() - 1);
 }
 

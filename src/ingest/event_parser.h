@@ -18,7 +18,7 @@ namespace skewscope::ingest {
 class EventParser {
  public:
   explicit EventParser(const ReadSettings& settings)
-      : unpadded_fractions_(settings.unpadded_fractions), use_sieve_(settings.sieve) {}
+      : unpadded_fractions_(settings.unpadded_fractions), use_sieve_(settings.sieve), details_(settings.details) {}
 
   // Reads the events of a chunk. Returns the place behind the bracket that closes the events, npos where it is not in
   // this chunk. Text that simdjson refuses is repaired event by event.
@@ -47,11 +47,25 @@ class EventParser {
   bool repair_one(const DamagedEvent& event, bool backslash_ends, ChunkRows& rows, RepairedEvent& repaired);
 
   void keep(const RawEvent& event, ChunkRows& rows);
+  void keep_row(const RawEvent& event, ChunkRows& rows);
   void keep_gpu_row(const RawEvent& event, ChunkRows& rows);
   void keep_launch(const RawEvent& event, ChunkRows& rows);
   void keep_comm_op(const RawEvent& event, ChunkRows& rows);
   int32_t keep_comm_args(const RawEvent& event, ChunkRows& rows);
+  void keep_with_details(const RawEvent& event, ChunkRows& rows);
+  void keep_gpu_detail(const RawEvent& event, ChunkRows& rows);
+  void keep_gpu_annotation(const RawEvent& event, std::vector<GpuAnnotationRow>& annotations, ChunkRows& rows);
+  void keep_host_row(const RawEvent& event, LocalNs start, int64_t duration_ns, ChunkRows& rows);
+  void keep_place_name(const RawEvent& event, ChunkRows& rows);
+  int32_t argument_set(const RawEvent& event, ChunkRows& rows);
+  int32_t kernel_shape(const RawEvent& event, ChunkRows& rows);
+  StringId host_name(const RawEvent& event, ChunkRows& rows);
+  StringId json_text(const RawEvent& event, Arg arg, ChunkRows& rows);
+  StringId text(const RawEvent& event, Arg arg, ChunkRows& rows);
+
   bool read_times(const RawEvent& event, ChunkRows& rows, LocalNs& start, int64_t& duration_ns);
+  bool read_times(const RawEvent& event, StampForms& stamps, DefectCounts& defects, LocalNs& start,
+                  int64_t& duration_ns);
   StringId intern(std::string_view token, ChunkRows& rows);
   StringId intern_name(const RawEvent& event, ChunkRows& rows);
   int64_t integer(const RawEvent& event, Arg arg, ChunkRows& rows);
@@ -61,10 +75,12 @@ class EventParser {
   EventLayouts layouts_;
   bool unpadded_fractions_;
   bool use_sieve_;
+  bool details_;
   bool tokens_live_on_ = true;  // false: the event was repaired into a buffer that is reused
   const char* text_ = nullptr;  // start of the text that tokens point into
   int64_t offset_ = 0;          // of text_ in the file
   TextBuffer repaired_text_;
+  std::string shortened_name_;
   RawEvent event_;
 };
 

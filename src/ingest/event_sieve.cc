@@ -44,7 +44,7 @@ EventClass take_class(std::string_view event, size_t& at) {
   if (take(event, at, "cpu_op\""sv)) return EventClass::cpu_op;
   if (take(event, at, "cuda_runtime\""sv)) return EventClass::launch;
   if (take(event, at, "kernel\""sv)) return EventClass::kernel;
-  if (take(event, at, "python_function\""sv)) return EventClass::skip;
+  if (take(event, at, "python_function\""sv)) return EventClass::python_function;
   return class_of_category(up_to_quote(event, at));
 }
 
@@ -53,7 +53,7 @@ bool may_be_wanted(char first) { return "nrguhmxs_P"sv.find(first) != kNowhere; 
 
 }  // namespace
 
-bool passes_sieve(std::string_view event, ChunkRows& rows) {
+bool passes_sieve(std::string_view event, bool details, ChunkRows& rows) {
   size_t at = 1;
   skip_blanks(event, at);
   if (!take(event, at, "\"ph\": \""sv) || event[at + 1] != '"' || event[at] == 'M') return true;
@@ -66,8 +66,11 @@ bool passes_sieve(std::string_view event, ChunkRows& rows) {
   if (!take(event, at, ","sv)) return true;
   skip_blanks(event, at);
   if (!take(event, at, "\"name\": \""sv)) return true;
+  if (details) return event_class != EventClass::skip;
   switch (event_class) {
     case EventClass::skip:
+    case EventClass::python_function:
+    case EventClass::overhead:
       return false;
     case EventClass::cpu_op:
     case EventClass::user_annotation:

@@ -16,7 +16,7 @@
 namespace skewscope::ingest {
 
 // Whether an event, from its opening brace to its closing one, leaves a row or has to be looked at by the parser.
-// Counts a CPU op that leaves none.
-bool passes_sieve(std::string_view event, ChunkRows& rows);
+// Counts a CPU op that leaves none. With `details` every host row and GPU annotation passes.
+bool passes_sieve(std::string_view event, bool details, ChunkRows& rows);
 
 }  // namespace skewscope::ingest

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "collectives/kind.h"
+#include "detail_rows.h"
 #include "skewscope/base/finding.h"
 #include "skewscope/base/string_table.h"
 #include "skewscope/base/time.h"
@@ -69,15 +71,6 @@ struct CommOpRow {
   StringId input_type;          // first non-empty entry of "Input type"
 };
 
-// gpu_user_annotation nccl:* : the range of one collective on a stream.
-struct GpuAnnotationRow {
-  LocalNs start;
-  int64_t duration_ns = 0;
-  StringId name;
-  int32_t device = -1;
-  int32_t stream = -1;
-};
-
 struct StepRow {
   LocalNs start;
   int64_t duration_ns = 0;
@@ -90,7 +83,7 @@ struct FileContent {
   ContentKind kind = ContentKind::not_a_trace;
   DistributedInfo distributed;
   std::string host_name, job_name;
-  std::vector<std::string> device_names;  // by device id
+  std::vector<DeviceProperties> devices;  // by device id
   bool has_base_time = false;
   bool has_cpu_ops = false;
   bool hip_launches = false;    // launched through HIP
@@ -102,9 +95,10 @@ struct FileContent {
   std::vector<GpuRow> gpu;
   std::vector<LaunchRow> launches;
   std::vector<CommOpRow> comm_ops;
-  std::vector<GpuAnnotationRow> gpu_annotations;
+  std::vector<GpuAnnotationRow> gpu_annotations;  // of collectives: nccl:*
   std::vector<StepRow> steps;
   std::vector<CommArgs> comm_args;
+  std::optional<DetailRows> details;  // where asked for
   StringTable strings;
   Findings findings;
 };

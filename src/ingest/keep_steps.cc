@@ -39,6 +39,7 @@ class Filter {
     keep_gpu_rows(rows, numbers_of(launches));
     for_each_column(linked_.trace.launches, [&](auto& column) { keep_rows(launches, column); });
     keep_calls(numbers_of(rows));
+    if (linked_.detail) keep_details(rows, *linked_.detail);
     keep_mentioned_groups();
     std::erase_if(linked_.trace.steps, [&](const StepRange& step) { return !wanted(step.number); });
     if (!wanted(-1)) std::erase_if(linked_.findings, [](const Finding& f) { return f.code == "orphan-kernels"; });
@@ -85,6 +86,37 @@ class Filter {
     }
     keep_rows(keep, calls);
     keep_rows(keep, linked_.open_calls);
+    if (linked_.detail) for_each_column(linked_.detail->calls, [&](auto& column) { keep_rows(keep, column); });
+  }
+
+  // A launch lies in a step that is kept, and with it its host row.
+  void keep_details(const std::vector<bool>& gpu_rows, RankDetail& detail) const {
+    std::vector<bool> host(detail.host.size());
+    for (size_t i = 0; i < host.size(); ++i)
+      host[i] = wanted(step_number_at(linked_.trace.steps, detail.host.start[i]));
+    const std::vector<int32_t> new_row = numbers_of(host);
+    for_each_column(detail.host, [&](auto& column) { keep_rows(host, column); });
+    for_each_column(detail.gpu, [&](auto& column) { keep_rows(gpu_rows, column); });
+    for (int32_t& caller : detail.gpu.caller) {
+      if (caller >= 0) caller = new_row[static_cast<size_t>(caller)];
+    }
+    keep_annotations(detail.gpu_annotations);
+  }
+
+  // After the GPU rows.
+  void keep_annotations(GpuAnnotations& annotations) const {
+    const GpuEvents& gpu = linked_.trace.gpu;
+    LocalNs last;
+    for (size_t i = 0; i < gpu.size(); ++i) {
+      const LocalNs end = gpu.start[i] + gpu.duration_ns[i];
+      last = i == 0 ? end : std::max(last, end);
+    }
+    std::vector<bool> keep(annotations.size());
+    for (size_t i = 0; i < keep.size(); ++i) {
+      const LocalNs end = annotations.start[i] + annotations.duration_ns[i];
+      keep[i] = gpu.size() > 0 && annotations.start[i] < last && end > gpu.start.front();
+    }
+    for_each_column(annotations, [&](auto& column) { keep_rows(keep, column); });
   }
 
   void keep_mentioned_groups() {

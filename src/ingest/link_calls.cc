@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "call_metadata.h"
+#include "link_details.h"
 #include "repair_gpu_rows.h"
 #include "skewscope/base/sort_runs.h"
 
@@ -24,10 +26,18 @@ std::vector<StepRange> steps_of(const std::vector<StepRow>& rows) {
 }
 
 // By correlation; where a runtime and a driver row share one, the first comes first. Mostly they are in order.
-void sort_launches(std::vector<LaunchRow>& launches) {
-  sort_runs(launches, [](const LaunchRow& a, const LaunchRow& b) {
+void sort_launches(FileContent& content) {
+  const std::vector<LaunchRow>& rows = content.launches;
+  const auto before = [](const LaunchRow& a, const LaunchRow& b) {
     return a.correlation < b.correlation || (a.correlation == b.correlation && a.start < b.start);
-  });
+  };
+  if (!content.details) return sort_runs(content.launches, before);
+  std::vector<int32_t> order(rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  sort_runs(order,
+            [&](int32_t a, int32_t b) { return before(rows[static_cast<size_t>(a)], rows[static_cast<size_t>(b)]); });
+  content.launches = gathered(content.launches, order);
+  content.details->launches = gathered(content.details->launches, order);
 }
 
 // Row of content.launches, which are sorted, per GPU row; -1 for orphans.
@@ -90,6 +100,7 @@ class Linker {
 
   // What is no longer asked is given back before more is made: these rows are most of the memory of a large trace.
   LinkedTrace link() {
+    if (content_.details) linked_.detail = link_details(content_, launch_of_);
     add_calls();
     add_host_window();
     give_back(content_.comm_args);
@@ -229,6 +240,7 @@ class Linker {
     }
     linked_.trace.calls.push_back(call);
     linked_.open_calls.push_back(open);
+    if (linked_.detail) add_call_details(metadata, content_.details->splits, linked_.detail->calls);
   }
 
   // Row of linked_.groups; -1 where the arguments name no group: neither a name nor members.
@@ -249,23 +261,19 @@ class Linker {
 
   void sort_calls() {
     std::vector<CollectiveCall>& calls = linked_.trace.calls;
-    std::vector<size_t> order(calls.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    sort_runs(order, [&](size_t a, size_t b) {
-      return std::make_tuple(calls[a].start, calls[a].end(), calls[a].stream) <
-             std::make_tuple(calls[b].start, calls[b].end(), calls[b].stream);
-    });
+    std::vector<int32_t> order(calls.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto key = [&](int32_t row) {
+      const CollectiveCall& call = calls[static_cast<size_t>(row)];
+      return std::make_tuple(call.start, call.end(), call.stream);
+    };
+    sort_runs(order, [&](int32_t a, int32_t b) { return key(a) < key(b); });
     if (std::is_sorted(order.begin(), order.end())) return;  // as GPU rows are, mostly
-    std::vector<CollectiveCall> sorted_calls;
-    std::vector<OpenCall> sorted_open;
-    sorted_calls.reserve(order.size());
-    sorted_open.reserve(order.size());
-    for (const size_t i : order) {
-      sorted_calls.push_back(calls[i]);
-      sorted_open.push_back(linked_.open_calls[i]);
+    calls = gathered(calls, order);
+    linked_.open_calls = gathered(linked_.open_calls, order);
+    if (linked_.detail) {
+      for_each_column(linked_.detail->calls, [&](auto& column) { column = gathered(column, order); });
     }
-    calls = std::move(sorted_calls);
-    linked_.open_calls = std::move(sorted_open);
   }
 
   void add_host_window() {
@@ -293,7 +301,7 @@ int32_t busiest_device(const GpuEvents& gpu) {
 
 bool is_amd(const FileContent& content) {
   if (!content.launches.empty()) return content.hip_launches;
-  return content.hip_properties || (!content.device_names.empty() && content.device_names.front().find("AMD") == 0);
+  return content.hip_properties || (!content.devices.empty() && content.devices.front().name.find("AMD") == 0);
 }
 
 }  // namespace
@@ -317,7 +325,8 @@ void describe_rows(LinkedTrace& linked) {
 }
 
 LinkedTrace link_calls(FileContent content) {
-  tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content.launches); });
+  const auto repair = [&] { content.details ? repair_gpu_rows_and_details(content) : repair_gpu_rows(content); };
+  tbb::parallel_invoke(repair, [&] { sort_launches(content); });
   LinkedTrace linked = Linker(content, join_launches(content)).link();
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;
@@ -327,7 +336,7 @@ LinkedTrace link_calls(FileContent content) {
   for (const Finding& finding : linked.findings) add_finding(content.findings, finding);
   linked.findings = std::move(content.findings);
   linked.strings = std::move(content.strings);
-  linked.device_names = std::move(content.device_names);
+  for (DeviceProperties& device : content.devices) linked.device_names.push_back(std::move(device.name));
   describe_rows(linked);
   return linked;
 }

@@ -5,10 +5,14 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "skewscope/base/result.h"
 
 namespace skewscope::ingest {
+
+// Of an entry of a StringTable, with what finds it.
+inline int64_t bytes_of_string(std::string_view text) { return static_cast<int64_t>(text.size() + 96); }
 
 class MemoryBudget {
  public:

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -206,6 +207,24 @@ int64_t trailing_number(std::string_view text) {
   int64_t value = -1;
   std::from_chars(text.data() + begin, text.data() + end, value);
   return value;
+}
+
+int64_t number_of_place(std::string_view token) {
+  int64_t number = 0;
+  if (read_integer(token, number)) return number;
+  uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
+  for (const char c : bare(token)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return static_cast<int64_t>(hash >> 1);
+}
+
+bool read_decimal(std::string_view token, double& value) {
+  bool was_quoted = false;
+  const std::string_view text = unquoted(token, was_quoted);
+  double read = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), read);
+  if (error != std::errc() || !std::isfinite(read)) return false;
+  value = read;
+  return true;
 }
 
 }  // namespace skewscope::ingest

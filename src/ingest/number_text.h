@@ -24,6 +24,9 @@ bool read_microseconds(std::string_view token, bool unpadded, int64_t& ns, Fract
 bool read_integer(std::string_view token, int64_t& value);
 bool read_unsigned(std::string_view token, uint64_t& value);
 
+// Decimals, quoted or not. False: not a number, or no finite one.
+bool read_decimal(std::string_view token, double& value);
+
 // The last run of digits of a text: "stream 7 " -> 7; -1 where there is none.
 int64_t trailing_number(std::string_view text);
 
@@ -31,5 +34,16 @@ int64_t trailing_number(std::string_view text);
 std::string_view trimmed(std::string_view text);
 // Also without quotes; `was_quoted` says whether there were any.
 std::string_view unquoted(std::string_view token, bool& was_quoted);
+// A string token without its quotes and the white space behind it; other tokens without white space.
+inline std::string_view bare(std::string_view token) {
+  if (token.size() < 2) return token;
+  const char* begin = token.data();
+  const char* end = begin + token.size();
+  if (*begin != '"') return trimmed(token);
+  while (end[-1] != '"') end--;  // stops at the opening quote at the latest
+  return end - begin < 2 ? std::string_view() : std::string_view(begin + 1, static_cast<size_t>(end - begin) - 2);
+}
+// A process or thread: its number, or for other texts a number that stands for the text.
+int64_t number_of_place(std::string_view token);
 
 }  // namespace skewscope::ingest

@@ -251,7 +251,7 @@ RankEvidence evidence_of(const FileContent& content) {
   RankEvidence evidence;
   evidence.file = content.file;
   evidence.host = content.host_name;
-  evidence.gpus = static_cast<int32_t>(content.device_names.size());
+  evidence.gpus = static_cast<int32_t>(content.devices.size());
   evidence.distributed = content.distributed;
   for (const ProcessGroup& group : content.distributed.groups) {
     const int64_t size = std::max(group.size, static_cast<int64_t>(group.ranks.size()));

@@ -5,6 +5,7 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
+#include <cassert>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "digest_file.h"
 #include "keep_steps.h"
 #include "link_calls.h"
+#include "link_details.h"
 #include "memory_budget.h"
 #include "rank_resolution.h"
 #include "trace_reader.h"
@@ -42,7 +44,34 @@ int64_t bytes_of(const FileContent& content) {
   add(content.gpu_annotations);
   add(content.steps);
   add(content.comm_args);
+  return bytes + (content.details ? bytes_of(*content.details) : 0);
+}
+
+int64_t bytes_of(const StringTable& strings) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < strings.size(); ++i) bytes += bytes_of_string(strings.view(StringId(static_cast<int64_t>(i))));
   return bytes;
+}
+
+// From here on the trace is what it would be had nobody asked for details: its strings, too.
+void forget_details(LinkedTrace& linked) {
+  linked.detail.reset();
+  StringTable used;
+  for (StringId& name : linked.trace.gpu.name) name = used.intern(linked.strings.view(name));
+  linked.strings = std::move(used);
+}
+
+// Details are charged until they were visited.
+void visit_file(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
+  if (!options.visit) return;
+  LinkedTrace& linked = file.linked;
+  assert(!linked.detail || check_invariants(*linked.detail, linked.trace).empty());
+  const auto held = [&] { return (linked.detail ? ingest::bytes_of(*linked.detail) : 0) + bytes_of(linked.strings); };
+  options.visit(file);
+  if (!linked.detail) return;
+  const int64_t before = held();
+  forget_details(linked);
+  budget.give_back(before - held());
 }
 
 // The reader leaves the rows of `content` on the budget. Both exist side by side for a moment; then only the linked
@@ -51,14 +80,15 @@ Result<TraceFile> link_within(MemoryBudget& budget, FileContent content) {
   const std::string name = content.file;
   const int64_t unlinked = bytes_of(content);
   TraceFile file = link_file(std::move(content));
-  const bool fits = budget.take(ingest::bytes_of(file.linked.trace));
+  const int64_t details = file.linked.detail ? ingest::bytes_of(*file.linked.detail) : 0;
+  const bool fits = budget.take(ingest::bytes_of(file.linked.trace) + details);
   budget.give_back(unlinked);
   if (!fits) return budget.exceeded_by(name);
   return file;
 }
 
-Result<TraceFile> parse_file(const std::string& path, MemoryBudget& budget) {
-  Result<FileContent> content = read_trace_file(path, budget);
+Result<TraceFile> parse_file(const std::string& path, bool details, MemoryBudget& budget) {
+  Result<FileContent> content = read_trace_file(path, budget, details);
   if (!content.ok()) return content.error();
   return link_within(budget, std::move(content).value());
 }
@@ -108,9 +138,10 @@ TraceFile link_file(FileContent content) {
 
 Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& options, MemoryBudget& budget) {
   if (is_digest_file(path)) return read_digest_file(path, budget);
+  if (options.visit) return parse_file(path, true, budget);  // a digest has no details to visit
   const std::string place = cached_place(path, options.cache);
   if (std::optional<TraceFile> known = find_cached(path, place, budget)) return std::move(*known);
-  Result<TraceFile> file = parse_file(path, budget);
+  Result<TraceFile> file = parse_file(path, false, budget);
   if (file.ok()) store_cached(file.value(), place, options.cache);
   return file;
 }
@@ -132,6 +163,7 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
       read[i] = std::move(file).value();
       read[i].path = files[i];
       if (options.steps) keep_steps(read[i], *options.steps);
+      visit_file(read[i], options, budget);
     });
   };
   tbb::parallel_for(size_t{0}, files.size(), read_one, tbb::simple_partitioner());

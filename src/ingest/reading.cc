@@ -81,6 +81,7 @@ FileContent unrecognised_content(const std::string& file, std::string_view head,
 Reading::Reading(const std::string& file, MemoryBudget& budget, const ReadSettings& settings)
     : budget_(budget), settings_(settings), parser_(settings) {
   content_.file = file;
+  if (settings.details) content_.details.emplace();
 }
 
 Reading::~Reading() { budget_.give_back(taken_); }
@@ -182,6 +183,9 @@ void Reading::add_base_time() {
   shift(content_.comm_ops, top_.base_time_ns);
   shift(content_.gpu_annotations, top_.base_time_ns);
   shift(content_.steps, top_.base_time_ns);
+  if (!content_.details) return;
+  for (LocalNs& start : content_.details->host.start) start = start + top_.base_time_ns;
+  shift(content_.details->gpu_annotations, top_.base_time_ns);
 }
 
 // 2021 builds write a step both as an op and as an annotation.

@@ -2,7 +2,9 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <string>
 
 #include "number_text.h"
@@ -118,15 +120,32 @@ void read_distributed(const dom::object& object, bool after_events, DistributedI
   }
 }
 
-void read_devices(const dom::array& devices, std::vector<std::string>& names) {
+int32_t small_integer_at(const dom::object& object, std::string_view key) {
+  const int64_t value = integer_at(object, key);
+  return value <= std::numeric_limits<int32_t>::max() ? static_cast<int32_t>(std::max<int64_t>(value, -1)) : -1;
+}
+
+DeviceProperties properties_of(const dom::object& object) {
+  DeviceProperties device;
+  device.name = string_at(object, "name");
+  device.memory_bytes = integer_at(object, "totalGlobalMem");
+  device.sms = small_integer_at(object, "numSms");
+  device.threads_per_sm = small_integer_at(object, "maxThreadsPerMultiprocessor");
+  device.warp_size = small_integer_at(object, "warpSize");
+  device.compute_major = small_integer_at(object, "computeMajor");
+  device.compute_minor = small_integer_at(object, "computeMinor");
+  return device;
+}
+
+void read_devices(const dom::array& list, std::vector<DeviceProperties>& devices) {
   constexpr int64_t kMostDevices = 1024;
-  for (const dom::element device : devices) {
+  for (const dom::element device : list) {
     dom::object properties;
     if (device.get_object().get(properties)) continue;
     const int64_t id = integer_at(properties, "id");
     if (id < 0 || id >= kMostDevices) continue;
-    if (names.size() <= static_cast<size_t>(id)) names.resize(static_cast<size_t>(id) + 1);
-    names[static_cast<size_t>(id)] = string_at(properties, "name");
+    if (devices.size() <= static_cast<size_t>(id)) devices.resize(static_cast<size_t>(id) + 1);
+    devices[static_cast<size_t>(id)] = properties_of(properties);
   }
 }
 
@@ -150,7 +169,7 @@ bool read_member(std::string_view key, std::string_view value, bool after_events
   dom::object info;
   dom::array list;
   if (key == "deviceProperties"sv) {
-    if (element.get_array().get(list) == simdjson::SUCCESS) read_devices(list, content.device_names);
+    if (element.get_array().get(list) == simdjson::SUCCESS) read_devices(list, content.devices);
     return true;
   }
   if (element.get_array().get(list) == simdjson::SUCCESS) top.several_jobs |= list.size() > 1;

@@ -14,8 +14,10 @@ constexpr size_t kHeadBytes = 4096;
 
 }  // namespace
 
-Result<FileContent> read_trace_file(const std::string& file, MemoryBudget& budget) {
-  static const KinetoReader kineto;
+Result<FileContent> read_trace_file(const std::string& file, MemoryBudget& budget, bool details) {
+  ReadSettings settings;
+  settings.details = details;
+  const KinetoReader kineto(settings);
   const std::array<const TraceReader*, 1> readers = {&kineto};
 
   Result<std::unique_ptr<ByteSource>> source = open_byte_source(file);

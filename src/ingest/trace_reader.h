@@ -18,7 +18,8 @@ class TraceReader {
   virtual Result<FileContent> read(const std::string& file, MemoryBudget& budget) const = 0;
 };
 
-// Opens the file, picks the reader, reads. A file that cannot be opened is `not_a_trace` with a finding.
-Result<FileContent> read_trace_file(const std::string& file, MemoryBudget& budget);
+// Opens the file, picks the reader, reads; FileContent::details where asked for. A file that cannot be opened is
+// `not_a_trace` with a finding.
+Result<FileContent> read_trace_file(const std::string& file, MemoryBudget& budget, bool details = false);
 
 }  // namespace skewscope::ingest

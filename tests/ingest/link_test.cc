@@ -331,7 +331,10 @@ TEST_CASE("gloo ranges beside GPU rows are not calls") {
 
 TEST_CASE("the device is the one most rows ran on, its name from deviceProperties") {
   ContentBuilder b;
-  b.content.device_names = {"GPU zero", "GPU one", "GPU two"};
+  b.content.devices.resize(3);
+  b.content.devices[0].name = "GPU zero";
+  b.content.devices[1].name = "GPU one";
+  b.content.devices[2].name = "GPU two";
   b.kernel("a", 10, 1, 1).device = 0;
   b.kernel("b", 20, 1, 2).device = 2;
   b.kernel("c", 30, 1, 3).device = 2;

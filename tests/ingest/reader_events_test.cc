@@ -182,7 +182,9 @@ TEST_CASE("keys are found before and behind the events, in any order") {
   CHECK(content.host_name == "node1");
   CHECK(content.job_name == "job");
   CHECK(content.hip_properties);
-  CHECK(content.device_names == std::vector<std::string>{"H200", "H100"});
+  REQUIRE(content.devices.size() == 2);
+  CHECK(content.devices[0].name == "H200");
+  CHECK(content.devices[1].name == "H100");
   CHECK(content.distributed.present);
   CHECK(content.distributed.after_events);
   CHECK(content.distributed.rank == 3);

@@ -88,7 +88,7 @@ void check_same(const std::string& text) {
 
 TEST_CASE("kernels and labels pass the sieve; ops, python functions and flows do not") {
   ChunkRows rows;
-  const auto passes = [&](const std::string& event) { return passes_sieve(event.substr(2), rows); };
+  const auto passes = [&](const std::string& event) { return passes_sieve(event.substr(2), false, rows); };
   CHECK(passes(written("kernel", "gemm", 3, "\"stream\": 7")));
   CHECK(passes(label("rank 3")));
   CHECK_FALSE(passes(written("cpu_op", "aten::mm", 1, "\"a\": 1")));

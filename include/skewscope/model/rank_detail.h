@@ -3,8 +3,10 @@
 // those of the RankTrace of the same file, strings those of its LinkedTrace.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "skewscope/model/rank_trace.h"
@@ -24,7 +26,7 @@ enum class HostKind : uint8_t {
 struct HostEvents {
   std::vector<LocalNs> start;
   std::vector<int64_t> duration_ns;  // >= 0
-  std::vector<StringId> name;
+  std::vector<StringId> name;  // of python functions without addresses (" at 0x7f…"), which make each of them unique
   std::vector<HostKind> kind;
   std::vector<int32_t> thread;          // row in RankDetail::threads
   std::vector<int32_t> place;           // index in traceEvents
@@ -115,6 +117,52 @@ struct RankDetail {
   bool has_python = false;                // python_function rows were in the trace (with_stack)
   bool has_arguments = false;             // shapes were recorded (record_shapes)
 };
+
+// Visits the columns one by one, constant or not.
+template <class Events, class Visit>
+requires std::same_as<std::remove_const_t<Events>, HostEvents>
+void for_each_column(Events& host, const Visit& visit) {
+  visit(host.start);
+  visit(host.duration_ns);
+  visit(host.name);
+  visit(host.kind);
+  visit(host.thread);
+  visit(host.place);
+  visit(host.arguments);
+  visit(host.sequence);
+  visit(host.forward_thread);
+}
+
+template <class Events, class Visit>
+requires std::same_as<std::remove_const_t<Events>, GpuDetails>
+void for_each_column(Events& gpu, const Visit& visit) {
+  visit(gpu.caller);
+  visit(gpu.place);
+  visit(gpu.shape);
+  visit(gpu.bytes);
+}
+
+template <class Events, class Visit>
+requires std::same_as<std::remove_const_t<Events>, GpuAnnotations>
+void for_each_column(Events& annotations, const Visit& visit) {
+  visit(annotations.start);
+  visit(annotations.duration_ns);
+  visit(annotations.name);
+  visit(annotations.device);
+  visit(annotations.stream);
+}
+
+template <class Events, class Visit>
+requires std::same_as<std::remove_const_t<Events>, CallDetails>
+void for_each_column(Events& calls, const Visit& visit) {
+  visit(calls.name);
+  visit(calls.dtype);
+  visit(calls.group_name);
+  visit(calls.group_ranks);
+  visit(calls.group_size);
+  visit(calls.in_split);
+  visit(calls.out_split);
+}
 
 // Empty when columns have equal lengths, rows are sorted, indexes are in range; else the first violation, in words.
 std::string check_invariants(const RankDetail& detail, const RankTrace& trace);

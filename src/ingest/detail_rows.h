@@ -1,0 +1,91 @@
+// What a reader keeps beside the ordinary rows where details are asked for (ReadSettings::details): of one chunk, with
+// its strings, or of a file. Rows are in file order. A trace with python stacks has ten host rows for each ordinary
+// one: they are columns from the start, so that sorting them needs room for one column more, not for all.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "distinct_rows.h"
+#include "skewscope/base/time.h"
+#include "skewscope/model/rank_detail.h"
+
+namespace skewscope::ingest {
+
+struct ThreadPlace {
+  int64_t process = 0, thread = 0;
+
+  friend bool operator==(const ThreadPlace&, const ThreadPlace&) = default;
+};
+
+struct DetailHash {
+  size_t operator()(const ThreadPlace& place) const;
+  size_t operator()(const ArgumentSet& set) const;
+  size_t operator()(const KernelShape& shape) const;
+};
+
+// gpu_user_annotation: the range of an annotation on a stream.
+struct GpuAnnotationRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  StringId name;
+  int32_t device = -1;
+  int32_t stream = -1;
+};
+
+// Beside LaunchRow: row = row there.
+struct LaunchDetailRow {
+  int32_t host = -1;   // row in DetailRows::host
+  int32_t shape = -1;  // grid and block where the call tells them (HIP)
+};
+
+// Beside GpuRow: row = row there.
+struct GpuDetailRow {
+  int64_t bytes = -1;
+  int32_t place = 0;
+  int32_t shape = -1;
+};
+
+// Beside CommArgs: row = row there.
+struct SplitSizes {
+  StringId in, out;
+};
+
+// ph "M". Later ones replace earlier ones.
+struct PlaceName {
+  enum class Of : uint8_t { process, label, thread };
+
+  Of of = Of::process;
+  ThreadPlace place;
+  StringId text;
+};
+
+struct DetailRows {
+  HostEvents host;  // `thread`: number in `threads`; not sorted
+  DistinctRows<ThreadPlace, DetailHash> threads;
+  DistinctRows<ArgumentSet, DetailHash> arguments;
+  DistinctRows<KernelShape, DetailHash> shapes;
+  std::vector<LaunchDetailRow> launches;
+  std::vector<GpuDetailRow> gpu;
+  std::vector<GpuAnnotationRow> gpu_annotations;  // of every name
+  std::vector<SplitSizes> splits;
+  std::vector<PlaceName> names;
+
+  void clear();
+  // Back to how many rows there were; distinct rows stay.
+  struct Mark {
+    size_t host, launches, gpu, gpu_annotations, splits, names;
+  };
+  Mark mark() const {
+    return {host.size(), launches.size(), gpu.size(), gpu_annotations.size(), splits.size(), names.size()};
+  }
+  void roll_back(const Mark& to);
+};
+
+// `ids`: StringId of the file by that of the chunk. `first_event`: events of the file before the chunk.
+void append_details(const DetailRows& chunk, const std::vector<StringId>& ids, int64_t first_event, DetailRows& file);
+
+// Of the rows, without the strings.
+int64_t bytes_of(const DetailRows& rows);
+
+}  // namespace skewscope::ingest
