@@ -233,6 +233,11 @@ GpuWork work_of_kernel(std::string_view name) {
   return kind_from_kernel(name) ? GpuWork::communication : GpuWork::compute;
 }
 
+const char* to_string(GpuWork work) {
+  constexpr const char* kWords[] = {"compute", "communication", "memcpy", "memset"};
+  return kWords[static_cast<size_t>(work)];
+}
+
 const char* to_string(DType type) {
   switch (type) {
     case DType::unknown:

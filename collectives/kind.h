@@ -47,6 +47,7 @@ bool is_custom_communication_kernel(std::string_view kernel_name);
 // by name: AMD runs copies and fills as kernels (MEMORY_COPY_*, __amd_rocclr_copyBuffer*, __amd_rocclr_fillBuffer*).
 enum class GpuWork : uint8_t { compute, communication, memcpy, memset };
 GpuWork work_of_kernel(std::string_view kernel_name);
+const char* to_string(GpuWork work);
 
 // Element types in c10 spelling ("Float", "BFloat16") and C++ spelling ("float", "c10::BFloat16", "long int").
 enum class DType : uint8_t {

@@ -1,8 +1,11 @@
-// Stage: one trace -> RankSummary, the single-GPU timeline, and RankTables, what else its GPU rows tell.
+// Stage: one trace -> RankSummary, the single-GPU timeline; RankTables, what else its GPU rows
+// tell; and OperatorTables, what its operators did.
 #pragma once
 
 #include <vector>
 
+#include "skewscope/efficiency/roofline.h"
+#include "skewscope/model/operator_tables.h"
 #include "skewscope/model/rank_figures.h"
 #include "skewscope/model/rank_summary.h"
 #include "skewscope/model/rank_tables.h"
@@ -20,5 +23,26 @@ RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, co
 RankFigures figures_of(const RankTables& tables);
 // Row = TraceIndex; each trace in the process that holds it; process 0 gets all.
 std::vector<RankFigures> figures_of_job(const JobTrace& job, Exchange& exchange = alone());
+
+// Which tables are made; what is not asked for costs nothing.
+struct OperatorOptions {
+  bool operators = true;    // by category, by name, by arguments
+  bool kernels = true;      // by launcher, name, stream and shape; short ones
+  bool collectives = true;  // of this rank
+  bool work = true;         // FLOPs, bytes, roofline
+  bool modules = true;      // nn.Module instances
+  bool annotations = true;  // of the user
+  bool compiled = true;     // torch.compile regions, Triton kernels, graph launches
+  int64_t short_kernel_ns = 10'000;
+  int32_t short_kernel_bins = 100;
+  // To compare with TraceLens: without GPU rows that have no launch in the trace, and no category from a kernel's name
+  // before "other".
+  bool linked_only = false;
+  const efficiency::Device* device = nullptr;  // whose peaks bound the work; null: not known
+};
+
+// `strings`: of all texts of the trace and its detail, which belong together (model/rank_detail.h).
+OperatorTables tabulate_operators(const RankTrace& trace, const RankDetail& detail, const StringTable& strings,
+                                  const OperatorOptions& options = {});
 
 }  // namespace skewscope

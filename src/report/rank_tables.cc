@@ -124,17 +124,12 @@ Table launches_table(const LaunchTotals& launches) {
                           column<&Row::late_starts>("late_starts")});
 }
 
-const char* work_word(GpuWork work) {
-  constexpr const char* kWords[] = {"compute", "communication", "memcpy", "memset"};
-  return kWords[static_cast<size_t>(work)];
-}
-
 Table kernels_table(const std::vector<KernelTotals>& rows) {
   using Row = KernelTotals;
   return make_table<Row>(
       "kernels", rows,
       {column<&Row::name>("name"),
-       ColumnOf<Row>{"work", ColumnType::text, [](const Row& row) { return Cell(std::string(work_word(row.work))); }},
+       ColumnOf<Row>{"work", ColumnType::text, [](const Row& row) { return Cell(std::string(to_string(row.work))); }},
        column<&Row::count>("count"), column<&Row::total_ns>("total_ns"),
        ColumnOf<Row>{"mean_ns", ColumnType::real, [](const Row& row) { return Cell(row.mean_ns()); }},
        column<&Row::shortest_ns>("shortest_ns"), column<&Row::longest_ns>("longest_ns"),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "skewscope/model/job_report.h"
+#include "skewscope/model/operator_tables.h"
 #include "skewscope/model/rank_tables.h"
 
 namespace skewscope::report {
@@ -35,5 +36,6 @@ struct Table {
 std::vector<Table> tables_of(const JobReport& report);
 // The tables of one trace, as `skewscope rank` writes them.
 std::vector<Table> tables_of(const RankTables& tables);
+std::vector<Table> tables_of(const OperatorTables& tables);
 
 }  // namespace skewscope::report

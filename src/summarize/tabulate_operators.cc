@@ -1,0 +1,36 @@
+// The stage's second half: what the operators of one trace did. Every table is made only where asked for.
+#include "compiled_sums.h"
+#include "kernel_sums.h"
+#include "operator_sums.h"
+#include "range_sums.h"
+#include "skewscope/summarize.h"
+#include "work_sums.h"
+
+namespace skewscope {
+
+OperatorTables tabulate_operators(const RankTrace& trace, const RankDetail& detail, const StringTable& strings,
+                                  const OperatorOptions& options) {
+  const summarize::OperatorView view(trace, detail, strings, options);
+  OperatorTables tables;
+  if (options.operators) {
+    const summarize::LaunchingInstances instances = summarize::launching_instances(view);
+    summarize::add_categories(view, instances, tables);
+    summarize::add_operators(view, instances, tables);
+    summarize::add_arguments(view, instances, tables);
+  }
+  if (options.kernels) {
+    summarize::add_kernels(view, tables);
+    summarize::add_short_kernels(view, tables);
+  }
+  if (options.collectives) summarize::add_collectives(view, tables);
+  if (options.work) summarize::add_work(view, tables);
+  if (options.modules) summarize::add_modules(view, tables);
+  if (options.annotations) summarize::add_annotations(view, tables);
+  if (options.compiled) {
+    summarize::add_compiled(view, tables);
+    summarize::add_graphs(view, tables);
+  }
+  return tables;
+}
+
+}  // namespace skewscope
