@@ -26,7 +26,7 @@ MAY_INCLUDE = {
     "distribute": {"base"},
     "correlate": ROOMS | {"ingest", "matching", "align", "attribute", "blame", "summarize", "report"},
     "advise": ROOMS,
-    "examine": ROOMS | {"ingest", "summarize", "advise", "report"},
+    "examine": ROOMS | {"efficiency", "ingest", "summarize", "advise", "report"},
     "cli": ROOMS | {"efficiency", "correlate", "examine", "advise", "distribute", "ingest", "align", "summarize",
                     "report", "simulate"},
 }
@@ -42,7 +42,7 @@ THIRD_PARTIES = {
     "oneapi/": STAGES_WITH_TASKS | {"cli"},
     "CLI/": {"cli"},
     "sqlite3": {"report"},
-    "nlohmann/": {"efficiency", "report", "simulate", "cli"},
+    "nlohmann/": {"advise", "efficiency", "report", "simulate", "cli"},
     "fmt/": EVERYWHERE,
     "spdlog/": EVERYWHERE,
     "mpi.h": {"distribute"},
@@ -51,7 +51,7 @@ THIRD_PARTIES = {
 # Libraries never print; only these layers touch files.
 SYSTEM_HEADERS = {
     "iostream": {"cli"},
-    "fstream": {"efficiency", "ingest", "report", "simulate", "cli"},
+    "fstream": {"advise", "efficiency", "ingest", "report", "simulate", "cli"},
     "filesystem": {"ingest", "report", "simulate", "cli"},
 }
 

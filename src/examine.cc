@@ -36,9 +36,18 @@ RankReport identity_of(const JobTrace& job) {
   return report;
 }
 
+// A digest has no details: nothing is made of it here.
+void tabulate(const LinkedTrace& linked, const ExamineOptions& options, RankReport& report) {
+  if (!linked.detail) return;
+  report.tables = tabulate_trace(linked.trace, linked.strings, &*linked.detail);
+  OperatorOptions wanted;
+  wanted.device = efficiency::find_device(options.devices, linked.trace.device_name);
+  report.operators = tabulate_operators(linked.trace, *linked.detail, linked.strings, wanted);
+}
+
 }  // namespace
 
-Result<RankReport> examine(const std::vector<std::string>& paths, const IngestOptions& options, StageTimer& timer) {
+Result<RankReport> examine(const std::vector<std::string>& paths, const ExamineOptions& options, StageTimer& timer) {
   const Result<std::vector<std::string>> files = discover_files(paths);
   if (!files.ok()) return files.error();
 
@@ -46,7 +55,7 @@ Result<RankReport> examine(const std::vector<std::string>& paths, const IngestOp
   std::optional<RankReport> known;
   std::vector<std::string> only = files.value();
   if (only.size() > 1) {
-    const auto job = ingest_job(only, options, timer);
+    const auto job = ingest_job(only, options.ingest, timer);
     if (!job.ok()) return job.error();
     const Result<std::string> file = file_of(job.value().job, only);
     if (!file.ok()) return file.error();
@@ -55,18 +64,22 @@ Result<RankReport> examine(const std::vector<std::string>& paths, const IngestOp
   }
 
   // From here on there is one file; its details last as long as its tables are made.
-  std::optional<RankTables> tables;
-  IngestOptions detailed = options;
+  RankReport tables;
+  IngestOptions detailed = options.ingest;
   detailed.ranks.clear();
-  detailed.visit = [&](const TraceFile& file) {
-    const LinkedTrace& linked = file.linked;
-    if (linked.detail) tables = tabulate_trace(linked.trace, linked.strings, &*linked.detail);
-  };
+  detailed.visit = [&](const TraceFile& file) { tabulate(file.linked, options, tables); };
   const auto job = ingest_job(only, detailed, timer);
   if (!job.ok()) return job.error();
   RankReport report = known ? *known : identity_of(job.value().job);
-  const StageTimer::Scope scope(timer, "tables");
-  report.tables = tables ? std::move(*tables) : tabulate_trace(job.value().job.traces.front(), job.value().job.strings);
+  if (tables.tables.detailed) {
+    report.tables = std::move(tables.tables);
+    report.operators = std::move(tables.operators);
+  } else {
+    report.tables = tabulate_trace(job.value().job.traces.front(), job.value().job.strings);
+  }
+
+  // From here on all tables are there: what would an expert say of them?
+  report.advice = advice_on(report.tables, report.operators, options.rules);
   return report;
 }
 

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "skewscope/base/result.h"
+#include "skewscope/model/advice.h"
 #include "skewscope/model/blame.h"
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/decomposition.h"
 #include "skewscope/model/job_report.h"
+#include "skewscope/model/operator_tables.h"
 #include "skewscope/model/rank_figures.h"
 #include "skewscope/model/rank_summary.h"
 #include "skewscope/model/rank_tables.h"
@@ -56,6 +58,8 @@ struct RankReport {
   int32_t rank = -1, world_size = 0;
   std::string rank_source;
   RankTables tables;
+  OperatorTables operators;  // empty where the details of rows were not read
+  std::vector<Advice> advice;
   Findings findings;
 };
 

@@ -15,6 +15,10 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
   command.add_option("-f,--format", options.write.formats, "Only these of json,csv,sqlite; default: all")
       ->delimiter(',')
       ->type_name("LIST");
+  command.add_option("--rules", options.rules, "Change thresholds of findings: JSON as configs/rank_rules.json")
+      ->type_name("FILE");
+  command.add_option("--devices", options.devices, "Add devices with their peaks: JSON as configs/devices.json")
+      ->type_name("FILE");
   command.add_flag("--force", options.write.force, "Replace an existing directory");
   command.add_flag("--json", options.json, "Every table, as JSON, in place of the summary");
   add_common_options(command, options.common);
@@ -32,8 +36,20 @@ ExitCode run_rank(const RankOptions& options) {
     if (const auto checked = check_output(options.write); !checked.ok()) return fail(checked.error());
     remove_when_interrupted(partial_directory(options.write.directory));
   }
+  ExamineOptions examined;
+  examined.ingest = options.input.ingest;
+  if (!options.rules.empty()) {
+    auto rules = load_rules(options.rules);
+    if (!rules.ok()) return fail(rules.error());
+    examined.rules = std::move(rules).value();
+  }
+  if (!options.devices.empty()) {
+    auto devices = efficiency::load_devices(options.devices);
+    if (!devices.ok()) return fail(devices.error());
+    examined.devices = std::move(devices).value();
+  }
   StageTimer timer;
-  const auto report = examine(options.input.paths, options.input.ingest, timer);
+  const auto report = examine(options.input.paths, examined, timer);
   if (!report.ok()) return fail(report.error());
   if (writes) {
     const auto written = write_rank(report.value(), SKEWSCOPE_VERSION, options.write);

@@ -9,7 +9,8 @@ namespace skewscope::cli {
 
 struct RankOptions {
   InputOptions input;
-  WriteOptions write;  // no directory: nothing is written
+  WriteOptions write;          // no directory: nothing is written
+  std::string rules, devices;  // files; "": the built-in ones
   bool json = false;
   CommonOptions common;
 };

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "human_units.h"
+#include "skewscope/base/human_units.h"
 
 namespace skewscope::report {
 namespace {

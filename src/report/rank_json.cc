@@ -48,7 +48,7 @@ std::string rank_json(const RankReport& report, const std::string& tool_version)
                {"world_size", report.world_size > 0 ? Json(report.world_size) : Json()},
                {"host", report::text_or_null(report.host)},
                {"device_name", report::text_or_null(report.device_name)}};
-  for (const report::Table& table : report::tables_of(report.tables)) json[table.name] = report::table_json(table);
+  for (const report::Table& table : report::tables_of(report)) json[table.name] = report::table_json(table);
   for (const char* single : {"launches", "utilization"}) {
     if (json.contains(single)) json[single] = json[single].front();
   }

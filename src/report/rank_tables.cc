@@ -206,6 +206,34 @@ Table utilization_table(const RankTables& tables) {
        known_column<&Row::occupancy>("estimated_achieved_occupancy")});
 }
 
+Table advice_table(const std::vector<Advice>& rows) {
+  using Row = Advice;
+  return make_table<Row>(
+      "findings", rows,
+      {column<&Row::code>("code"), column<&Row::sign>("sign"), column<&Row::threshold>("threshold"),
+       column<&Row::meaning>("meaning"), column<&Row::action>("action"), column<&Row::information>("information"),
+       known_column<&Row::saves_at_most_ns>("saves_at_most_ns")});
+}
+
+struct EvidenceRow {
+  const Advice* advice;
+  const Evidence* evidence;
+};
+
+Table evidence_table(const std::vector<Advice>& advice) {
+  using Row = EvidenceRow;
+  std::vector<Row> rows;
+  for (const Advice& a : advice) {
+    for (const Evidence& e : a.evidence) rows.push_back({&a, &e});
+  }
+  return make_table<Row>(
+      "finding_evidence", std::move(rows),
+      {{"code", ColumnType::text, [](const Row& row) { return Cell(row.advice->code); }},
+       {"what", ColumnType::text, [](const Row& row) { return Cell(row.evidence->what); }},
+       {"count", ColumnType::integer, [](const Row& row) { return Cell(row.evidence->count); }},
+       {"time_ns", ColumnType::integer, [](const Row& row) { return Cell(row.evidence->time_ns); }}});
+}
+
 }  // namespace
 
 std::vector<Table> tables_of(const RankTables& tables) {
@@ -216,6 +244,16 @@ std::vector<Table> tables_of(const RankTables& tables) {
   if (!tables.detailed) return all;
   all.insert(all.end(), {variants_table(tables.variants), copies_table(tables.copies), calls_table(tables.calls),
                          overheads_table(tables.overheads), utilization_table(tables)});
+  return all;
+}
+
+std::vector<Table> tables_of(const RankReport& report) {
+  std::vector<Table> all = tables_of(report.tables);
+  if (report.tables.detailed) {
+    for (Table& table : tables_of(report.operators)) all.push_back(std::move(table));
+  }
+  all.push_back(advice_table(report.advice));
+  all.push_back(evidence_table(report.advice));
   return all;
 }
 

@@ -3,28 +3,16 @@
 
 #include <algorithm>
 
-#include "human_units.h"
-#include "skewscope/base/printable.h"
+#include "rank_sections.h"
+#include "skewscope/base/human_units.h"
 #include "skewscope/report.h"
+#include "text_columns.h"
 
 namespace skewscope {
 namespace report {
 namespace {
 
-constexpr size_t kColumns = 80, kLabel = 10, kMostSteps = 8, kMostStreams = 6, kMostKernels = 10;
-
-std::string line(std::string_view label, const std::string& text) {
-  return pad(label, kLabel) + fit(text, kColumns - kLabel) + "\n";
-}
-
-// A share of the window.
-std::string share(int64_t part_ns, int64_t whole_ns) {
-  return whole_ns == 0 ? "-" : human_percent(static_cast<double>(part_ns) / static_cast<double>(whole_ns));
-}
-
-std::string and_more(size_t rows, size_t shown, const char* what) {
-  return rows <= shown ? "" : fmt::format("  and {} more {}; --json has all\n", rows - shown, what);
-}
+constexpr size_t kMostSteps = 8, kMostStreams = 6, kMostKernels = 10;
 
 std::string head(const RankReport& report) {
   std::string text = fmt::format("rank {}", report.rank);
@@ -32,24 +20,26 @@ std::string head(const RankReport& report) {
   if (!report.rank_source.empty()) text += " (" + report.rank_source + ")";
   if (!report.host.empty()) text += ", " + report.host;
   if (!report.device_name.empty()) text += ", " + report.device_name;
-  return line("Trace", fit_tail(report.file, kColumns - kLabel)) + line("", text);
+  return labelled("Trace", fit_tail(report.file, kRankColumns - kRankLabel)) + labelled("", text);
 }
 
 std::string timeline_text(const TimelineRow& whole) {
   const RankSummary& t = whole.timeline;
-  if (whole.gpu_rows == 0) return line("GPU time", "no GPU rows: a CPU-only process, or recorded without GPU activity");
-  std::string text =
-      line("GPU time", fmt::format("{}: computing {}, exposed communication {}", human_duration(t.total_ns),
-                                   share(t.compute_ns, t.total_ns), share(t.exposed_communication_ns, t.total_ns)));
-  text += line("", fmt::format("exposed copies {}, idle {}; {} GPU rows", share(t.exposed_memcpy_ns, t.total_ns),
-                               share(t.idle_ns, t.total_ns), whole.gpu_rows));
+  if (whole.gpu_rows == 0)
+    return labelled("GPU time", "no GPU rows: a CPU-only process, or recorded without GPU activity");
+  std::string text = labelled(
+      "GPU time", fmt::format("{}: computing {}, exposed communication {}", human_duration(t.total_ns),
+                              share_of(t.compute_ns, t.total_ns), share_of(t.exposed_communication_ns, t.total_ns)));
+  text += labelled("", fmt::format("exposed copies {}, idle {}; {} GPU rows", share_of(t.exposed_memcpy_ns, t.total_ns),
+                                   share_of(t.idle_ns, t.total_ns), whole.gpu_rows));
   if (t.communication_ns > 0) {
-    text += line("", fmt::format("communication {}, of it {} behind computation", human_duration(t.communication_ns),
-                                 share(t.communication_ns - t.exposed_communication_ns, t.communication_ns)));
+    text +=
+        labelled("", fmt::format("communication {}, of it {} behind computation", human_duration(t.communication_ns),
+                                 share_of(t.communication_ns - t.exposed_communication_ns, t.communication_ns)));
   }
   if (t.orphan_rows > 0) {
-    text += line("", fmt::format("{} rows ({}) launched before recording began; counted", t.orphan_rows,
-                                 human_duration(t.orphan_ns)));
+    text += labelled("", fmt::format("{} rows ({}) launched before recording began; counted", t.orphan_rows,
+                                     human_duration(t.orphan_ns)));
   }
   return text;
 }
@@ -93,11 +83,12 @@ std::string launches_text(const LaunchTotals& l) {
   if (l.rows == 0) return "";
   const int64_t mean_delay_ns = l.delay_ns / l.rows, mean_call_ns = l.host_ns / l.rows;
   return "\n" +
-         line("Launches",
-              fmt::format("{}: call {} and delay {} on average, longest delay {}", l.rows, human_duration(mean_call_ns),
-                          human_duration(mean_delay_ns), human_duration(l.longest_delay_ns))) +
-         line("", fmt::format("{} rows are shorter than the call that launched them", l.short_rows)) +
-         line("", fmt::format("{} calls take over 50 us, {} rows start over 100 us late", l.slow_calls, l.late_starts));
+         labelled("Launches", fmt::format("{}: call {} and delay {} on average, longest delay {}", l.rows,
+                                          human_duration(mean_call_ns), human_duration(mean_delay_ns),
+                                          human_duration(l.longest_delay_ns))) +
+         labelled("", fmt::format("{} rows are shorter than the call that launched them", l.short_rows)) +
+         labelled("",
+                  fmt::format("{} calls take over 50 us, {} rows start over 100 us late", l.slow_calls, l.late_starts));
 }
 
 // The return type says nothing.
@@ -112,7 +103,7 @@ std::string kernels_table(const RankTables& tables) {
   for (size_t i = 0; i < std::min(tables.kernels.size(), kMostKernels); ++i) {
     const KernelTotals& k = tables.kernels[i];
     text += fmt::format("  {}{:>7}{:>10}{:>7}{:>11}{:>11}\n", pad(without_void(k.name), 32), k.count,
-                        human_duration(k.total_ns), share(k.total_ns, all_ns),
+                        human_duration(k.total_ns), share_of(k.total_ns, all_ns),
                         human_duration(static_cast<int64_t>(k.mean_ns())), human_duration(k.longest_ns));
   }
   return text + and_more(tables.kernels.size(), kMostKernels, "names");
@@ -121,7 +112,7 @@ std::string kernels_table(const RankTables& tables) {
 std::string findings_text(const Findings& findings) {
   std::string text;
   for (const Finding& f : findings) {
-    if (f.severity != Severity::info) text += line(text.empty() ? "Warnings" : "", f.message);
+    if (f.severity != Severity::info) text += labelled(text.empty() ? "Warnings" : "", f.message);
   }
   return text.empty() ? "" : "\n" + text;
 }
@@ -137,9 +128,11 @@ std::string rank_text(const RankReport& report) {
   }
   if (report.tables.timeline.front().gpu_rows == 0) steps.clear();
   return report::head(report) + report::timeline_text(report.tables.timeline.front()) +
+         report::advice_section(report.advice, report.tables.timeline.front().timeline.total_ns) +
          report::parts_table("Device", devices, false) + report::parts_table("Step", steps, true) +
          report::streams_table(report.tables) + report::launches_text(report.tables.launches) +
-         report::kernels_table(report.tables) + report::findings_text(report.findings);
+         report::details_section(report.tables) + report::kernels_table(report.tables) +
+         report::operators_section(report.operators) + report::findings_text(report.findings);
 }
 
 }  // namespace skewscope

@@ -56,8 +56,8 @@ bool names_a_table(const std::string& name) {
   const auto among = [&](const std::vector<Table>& tables) {
     return std::any_of(tables.begin(), tables.end(), [&](const Table& table) { return name == table.name + ".csv"; });
   };
-  RankTables detailed;
-  detailed.detailed = true;
+  RankReport detailed;
+  detailed.tables.detailed = true;
   return among(tables_of(JobReport())) || among(tables_of(detailed));
 }
 

@@ -11,6 +11,7 @@
 #include "skewscope/model/job_report.h"
 #include "skewscope/model/operator_tables.h"
 #include "skewscope/model/rank_tables.h"
+#include "skewscope/report.h"
 
 namespace skewscope::report {
 
@@ -37,5 +38,7 @@ std::vector<Table> tables_of(const JobReport& report);
 // The tables of one trace, as `skewscope rank` writes them.
 std::vector<Table> tables_of(const RankTables& tables);
 std::vector<Table> tables_of(const OperatorTables& tables);
+// These, and the findings.
+std::vector<Table> tables_of(const RankReport& report);
 
 }  // namespace skewscope::report

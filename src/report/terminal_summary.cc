@@ -7,9 +7,10 @@
 #include <set>
 
 #include "figures.h"
-#include "human_units.h"
 #include "own_findings.h"
+#include "skewscope/base/human_units.h"
 #include "skewscope/report.h"
+#include "text_columns.h"
 #include "verdict.h"
 
 namespace skewscope {

@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "human_units.h"
 #include "own_findings.h"
+#include "skewscope/base/human_units.h"
 
 namespace skewscope::report {
 namespace {

@@ -13,10 +13,10 @@ Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, con
 }
 
 Result<Done> write_rank(const RankReport& report, const std::string& tool_version, const WriteOptions& options) {
-  return report::write_directory({"skewscope.rank/1", "rank.json", report::tables_of(report.tables),
-                                  [&] { return rank_json(report, tool_version); }, [&] { return rank_text(report); },
-                                  [&] { return report::diagnostics_json(report.findings); }},
-                                 options);
+  return report::write_directory(
+      {"skewscope.rank/1", "rank.json", report::tables_of(report), [&] { return rank_json(report, tool_version); },
+       [&] { return rank_text(report); }, [&] { return report::diagnostics_json(report.findings); }},
+      options);
 }
 
 }  // namespace skewscope

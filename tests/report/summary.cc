@@ -2,7 +2,8 @@
 #include <sstream>
 
 #include "hand_built.h"
-#include "src/report/human_units.h"
+#include "skewscope/base/human_units.h"
+#include "src/report/text_columns.h"
 
 using namespace skewscope;
 using namespace skewscope::test;

@@ -1,13 +1,11 @@
-#include "human_units.h"
+#include "skewscope/base/human_units.h"
 
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
 
-#include "skewscope/base/printable.h"
-
-namespace skewscope::report {
+namespace skewscope {
 namespace {
 
 struct Unit {
@@ -24,8 +22,6 @@ std::string in_units(double value, const std::array<Unit, N>& units) {
   if (u == 0) return fmt::format("{:.0f} {}", value, units[0].name);
   return fmt::format("{} {}", human_number(value / units[u].size), units[u].name);
 }
-
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 }  // namespace
 
@@ -65,42 +61,4 @@ std::string human_ranks(const std::vector<int32_t>& ranks) {
   return out;
 }
 
-size_t text_width(std::string_view text) {
-  size_t width = 0;
-  for (const char c : text) width += is_continuation(c) ? 0 : 1;
-  return width;
-}
-
-std::string fit(std::string_view text, size_t width) {
-  std::string out = printable(text);
-  if (text_width(out) <= width) return out;
-  while (!out.empty() && text_width(out) + 2 > width) {
-    while (out.size() > 1 && is_continuation(out.back())) out.pop_back();
-    out.pop_back();
-  }
-  return out + "..";
-}
-
-std::string fit_tail(std::string_view text, size_t width) {
-  std::string out = printable(text);
-  size_t excess = text_width(out) > width ? text_width(out) + 2 - width : 0;
-  if (excess == 0) return out;
-  size_t at = 0;
-  while (excess > 0 || (at < out.size() && is_continuation(out[at]))) {
-    excess -= is_continuation(out[at]) ? 0 : 1;
-    ++at;
-  }
-  return ".." + out.substr(at);
-}
-
-std::string pad(std::string_view text, size_t width) {
-  std::string out = fit(text, width);
-  return out.append(width - text_width(out), ' ');
-}
-
-std::string pad_left(std::string_view text, size_t width) {
-  const std::string out = fit(text, width);
-  return std::string(width - text_width(out), ' ') + out;
-}
-
-}  // namespace skewscope::report
+}  // namespace skewscope

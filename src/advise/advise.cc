@@ -1,0 +1,106 @@
+// The signs are asked one by one, in the order of the rules; what shows is sorted by what it could save.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "signs.h"
+
+namespace skewscope {
+namespace advise {
+namespace {
+
+struct NamedSign {
+  std::string_view code;
+  Sign sign;
+  bool information = false;
+};
+
+constexpr std::array kSigns = {
+    NamedSign{"overhead-bound", &overhead_bound},
+    NamedSign{"compute-bound", &compute_bound, true},
+    NamedSign{"launch-bound", &launch_bound},
+    NamedSign{"hotspot", &hotspot},
+    NamedSign{"tiny-calls", &tiny_calls},
+    NamedSign{"cold-first-step", &cold_first_step},
+    NamedSign{"profiler-buffers", &profiler_buffers, true},
+    NamedSign{"copy-before-gemm", &copy_before_gemm},
+    NamedSign{"host-synchronization", &host_synchronization},
+    NamedSign{"launch-blocking", &launch_blocking},
+    NamedSign{"single-precision", &single_precision},
+    NamedSign{"unfused-attention", &unfused_attention},
+    NamedSign{"varying-kernel-times", &varying_kernel_times, true},
+    NamedSign{"small-grids", &small_grids},
+    NamedSign{"low-occupancy", &low_occupancy, true},
+    NamedSign{"exposed-communication", &exposed_communication},
+    NamedSign{"no-overlap", &no_overlap},
+    NamedSign{"graph-breaks", &graph_breaks},
+    NamedSign{"recompilation", &recompilation},
+    NamedSign{"compilation-measured", &compilation_measured, true},
+    NamedSign{"pageable-copies", &pageable_copies},
+};
+
+std::string thresholds_text(const Rule& rule) {
+  std::string text;
+  for (const auto& [name, value] : rule.thresholds)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
+  return text;
+}
+
+}  // namespace
+
+double View::share(int64_t ns) const {
+  return window_ns() == 0 ? 0 : static_cast<double>(ns) / static_cast<double>(window_ns());
+}
+
+std::vector<const TimelineRow*> View::steps() const {
+  std::vector<const TimelineRow*> steps;
+  for (const TimelineRow& row : tables.timeline) {
+    if (row.step >= 0) steps.push_back(&row);
+  }
+  return steps;
+}
+
+int64_t View::kernel_ns() const {
+  int64_t ns = 0;
+  for (const KernelTotals& kernel : tables.kernels) ns += kernel.total_ns;
+  return ns;
+}
+
+double threshold(const Rule& rule, const char* name) { return rule.thresholds.at(name); }
+
+std::string shortened(std::string_view name) {
+  constexpr size_t kMost = 60;
+  if (name.substr(0, 5) == "void ") name.remove_prefix(5);
+  return name.size() <= kMost ? std::string(name) : std::string(name.substr(0, kMost)) + "...";
+}
+
+}  // namespace advise
+
+std::vector<Advice> advice_on(const RankTables& tables, const OperatorTables& operators, const Rules& rules) {
+  std::vector<Advice> found;
+  if (tables.timeline.empty() || tables.timeline.front().gpu_rows == 0) return found;
+  const advise::View view{tables, operators};
+  for (const Rule& rule : rules) {
+    const auto known = std::find_if(advise::kSigns.begin(), advise::kSigns.end(),
+                                    [&](const advise::NamedSign& s) { return s.code == rule.code; });
+    if (!rule.enabled || known == advise::kSigns.end()) continue;
+    std::optional<Advice> advice = known->sign(view, rule);
+    if (!advice) continue;
+    advice->code = rule.code;
+    advice->threshold = advise::thresholds_text(rule);
+    advice->meaning = rule.meaning;
+    advice->action = rule.action;
+    advice->information = known->information;
+    std::stable_sort(advice->evidence.begin(), advice->evidence.end(),
+                     [](const Evidence& a, const Evidence& b) { return a.time_ns > b.time_ns; });
+    found.push_back(std::move(*advice));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Advice& a, const Advice& b) {
+    if (a.information != b.information) return b.information;
+    return a.saves_at_most_ns > b.saves_at_most_ns;
+  });
+  return found;
+}
+
+}  // namespace skewscope

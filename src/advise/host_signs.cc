@@ -1,0 +1,151 @@
+// Signs of a host that cannot keep the GPU busy, and of the profiler itself.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "signs.h"
+#include "skewscope/base/human_units.h"
+
+namespace skewscope::advise {
+namespace {
+
+// Sums over operators, as the profiler's own table prints them.
+struct SelfTimes {
+  int64_t host_ns = 0, device_ns = 0;
+};
+
+SelfTimes self_times(const OperatorTables& operators) {
+  SelfTimes self;
+  for (const OperatorRow& row : operators.operators) {
+    self.host_ns += row.host_self_ns;
+    self.device_ns += row.device_self_ns;
+  }
+  return self;
+}
+
+bool synchronizes(const HostCallTotals& call) { return call.name.find("Synchronize") != std::string::npos; }
+
+}  // namespace
+
+std::optional<Advice> overhead_bound(const View& view, const Rule& rule) {
+  const SelfTimes self = self_times(view.operators);
+  const double idle = view.share(view.whole().timeline.idle_ns);
+  if (self.device_ns == 0 || idle <= threshold(rule, "idle_share")) return {};
+  const double ratio = static_cast<double>(self.host_ns) / static_cast<double>(self.device_ns);
+  if (ratio < threshold(rule, "host_over_device")) return {};
+  Advice advice;
+  advice.sign =
+      fmt::format("operators take {} on the host and {} on the GPU ({:.0f} times), which idles {} of its window",
+                  human_duration(self.host_ns), human_duration(self.device_ns), ratio, human_percent(idle));
+  advice.saves_at_most_ns = view.whole().timeline.idle_ns;
+  for (const OperatorRow& row : view.operators.operators) {
+    advice.evidence.push_back({row.name + " on the host", row.calls, row.host_self_ns});
+  }
+  std::stable_sort(advice.evidence.begin(), advice.evidence.end(),
+                   [](const Evidence& a, const Evidence& b) { return a.time_ns > b.time_ns; });
+  advice.evidence.resize(std::min<size_t>(advice.evidence.size(), 3));
+  return advice;
+}
+
+std::optional<Advice> compute_bound(const View& view, const Rule& rule) {
+  const double computing = view.share(view.whole().timeline.compute_ns);
+  if (computing <= threshold(rule, "busy_share")) return {};
+  Advice advice;
+  advice.sign = fmt::format("the GPU computes {} of its window", human_percent(computing));
+  return advice;
+}
+
+std::optional<Advice> launch_bound(const View& view, const Rule& rule) {
+  int64_t idle_ns = 0, rows = 0;
+  Advice advice;
+  for (const LaunchBound& device : view.tables.launch_bound) {
+    idle_ns += device.idle_ns;
+    rows += device.rows;
+    if (device.stretches > 0) {
+      advice.evidence.push_back(
+          {fmt::format("longest stretch on device {}, from {} ns", device.device, device.longest_start.ns),
+           device.longest_rows, device.longest_ns});
+    }
+  }
+  if (view.share(idle_ns) <= threshold(rule, "idle_share")) return {};
+  advice.sign = fmt::format("{} GPU rows began only when their launch arrived, after {} of idling ({} of the window)",
+                            rows, human_duration(idle_ns), human_percent(view.share(idle_ns)));
+  advice.saves_at_most_ns = idle_ns;
+  return advice;
+}
+
+std::optional<Advice> cold_first_step(const View& view, const Rule& rule) {
+  const std::vector<const TimelineRow*> steps = view.steps();
+  if (static_cast<double>(steps.size()) < threshold(rule, "steps")) return {};
+  std::vector<int64_t> others;
+  for (size_t i = 1; i < steps.size(); ++i) others.push_back(steps[i]->host_ns);
+  std::sort(others.begin(), others.end());
+  const int64_t median_ns = others[others.size() / 2];
+  const int64_t first_ns = steps.front()->host_ns;
+  if (static_cast<double>(first_ns) <= threshold(rule, "over_median") * static_cast<double>(median_ns)) return {};
+  Advice advice;
+  advice.sign = fmt::format("step {} takes {}, the median of the others {}", steps.front()->step,
+                            human_duration(first_ns), human_duration(median_ns));
+  advice.saves_at_most_ns = first_ns - median_ns;
+  advice.evidence = {{fmt::format("step {}", steps.front()->step), 1, first_ns}};
+  return advice;
+}
+
+std::optional<Advice> profiler_buffers(const View& view, const Rule& rule) {
+  int64_t total_ns = 0, count = 0;
+  Advice advice;
+  for (const HostCallTotals& row : view.tables.overheads) {
+    if (row.name.find("Buffer") == std::string::npos) continue;
+    total_ns += row.total_ns;
+    count += row.count;
+    advice.evidence.push_back({row.name, row.count, row.total_ns});
+  }
+  if (static_cast<double>(total_ns) < threshold(rule, "time_ns")) return {};
+  advice.sign = fmt::format("the profiler worked on its buffers {} times, {} in all", count, human_duration(total_ns));
+  return advice;
+}
+
+std::optional<Advice> host_synchronization(const View& view, const Rule& rule) {
+  int64_t idle_ns = 0, waited_ns = 0, calls = 0;
+  Advice advice;
+  for (const HostCallTotals& call : view.tables.calls) {
+    if (!call.waits || call.in_steps == 0 || call.idle_after_ns == 0) continue;
+    idle_ns += call.idle_after_ns;
+    waited_ns += call.total_ns;
+    calls += call.in_steps;
+    advice.evidence.push_back({call.name, call.in_steps, call.idle_after_ns});
+  }
+  if (calls == 0 || view.share(idle_ns) <= threshold(rule, "idle_share")) return {};
+  advice.sign = fmt::format(
+      "{} calls inside steps wait for the GPU ({}); the gaps that they return in sum to {}, {} of "
+      "the window",
+      calls, human_duration(waited_ns), human_duration(idle_ns), human_percent(view.share(idle_ns)));
+  advice.saves_at_most_ns = idle_ns;
+  for (const OperatorRow& row : view.operators.operators) {
+    if (row.name == "aten::_local_scalar_dense" || row.name == "aten::item") {
+      advice.evidence.push_back({row.name, row.calls, row.host_total_ns});
+    }
+  }
+  return advice;
+}
+
+std::optional<Advice> launch_blocking(const View& view, const Rule& rule) {
+  int64_t synchronizations = 0, total_ns = 0;
+  for (const HostCallTotals& call : view.tables.calls) {
+    if (!synchronizes(call)) continue;
+    synchronizations += call.count;
+    total_ns += call.total_ns;
+  }
+  const int64_t launches = view.tables.launches.rows;
+  constexpr int64_t kFewestLaunches = 20;
+  if (launches < kFewestLaunches) return {};
+  const double ratio = static_cast<double>(synchronizations) / static_cast<double>(launches);
+  if (ratio < threshold(rule, "synchronizations_per_launch")) return {};
+  Advice advice;
+  advice.sign = fmt::format("{} synchronizing calls for {} launches", synchronizations, launches);
+  advice.saves_at_most_ns = view.whole().timeline.idle_ns;
+  advice.evidence = {{"synchronizing calls", synchronizations, total_ns}};
+  return advice;
+}
+
+}  // namespace skewscope::advise

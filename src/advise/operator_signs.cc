@@ -1,0 +1,136 @@
+// Signs that need the operators: which of them launched what, with which arguments, in compiled code or not.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "signs.h"
+#include "skewscope/base/human_units.h"
+
+namespace skewscope::advise {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+template <size_t kSize>
+bool contains_any(std::string_view text, const std::array<std::string_view, kSize>& parts) {
+  return std::any_of(parts.begin(), parts.end(), [&](std::string_view part) { return contains(text, part); });
+}
+
+// GEMM kernels that read FP32: on CUDA cores, or on matrix units as TF32 (s1688 is its instruction's shape).
+constexpr std::array<std::string_view, 6> kSinglePrecision = {"sgemm",  "tf32",   "s1688",
+                                                              "s16816", "f32f32", "Cijk_Ailk_Bljk_S_"};
+constexpr std::array<std::string_view, 6> kFusedAttention = {"flash",     "fmha",       "efficient_attention",
+                                                             "attention", "AttnKernel", "attn_fwd"};
+constexpr std::array<std::string_view, 3> kBatchedProducts = {"aten::bmm", "aten::baddbmm", "aten::matmul"};
+
+bool is_single_precision_gemm(std::string_view kernel) {
+  if (!contains_any(kernel, kSinglePrecision)) return false;
+  // Half-precision inputs with FP32 sums and outputs are what is wished for.
+  return !contains(kernel, "bf16") && !contains(kernel, "f16f16") && !contains(kernel, "h16816");
+}
+
+}  // namespace
+
+std::optional<Advice> copy_before_gemm(const View& view, const Rule& rule) {
+  Advice advice;
+  int64_t copies = 0, copied_ns = 0;
+  for (const ArgumentsRow& row : view.operators.arguments) {
+    if (row.name != "aten::addmm" && row.name != "aten::baddbmm") continue;
+    for (size_t k = 0; k + 1 < row.kernels.size(); ++k) {
+      const KernelPosition& copy = row.kernels[k];
+      if (!contains(copy.name, "Memcpy DtoD") && !contains(copy.name, "CopyDeviceToDevice")) continue;
+      copies += copy.time.count;
+      copied_ns += copy.time.sum_ns;
+      advice.evidence.push_back(
+          {fmt::format("{} {}", row.name, row.arguments.dims), copy.time.count, copy.time.sum_ns});
+    }
+  }
+  if (static_cast<double>(copies) < threshold(rule, "copies")) return {};
+  advice.sign = fmt::format("{} copies on the device directly before the GEMM of an addmm, {}", copies,
+                            human_duration(copied_ns));
+  advice.saves_at_most_ns = copied_ns;
+  return advice;
+}
+
+std::optional<Advice> single_precision(const View& view, const Rule& rule) {
+  Advice advice;
+  int64_t total_ns = 0;
+  for (const KernelTotals& kernel : view.tables.kernels) {
+    if (kernel.work != GpuWork::compute || !is_single_precision_gemm(kernel.name)) continue;
+    total_ns += kernel.total_ns;
+    advice.evidence.push_back({kernel.name, kernel.count, kernel.total_ns});
+  }
+  const double share = static_cast<double>(total_ns) / static_cast<double>(std::max<int64_t>(view.kernel_ns(), 1));
+  if (share <= threshold(rule, "time_share")) return {};
+  advice.sign = fmt::format("{} of kernel time ({}) is in {} matrix kernels for FP32 or TF32", human_percent(share),
+                            human_duration(total_ns), advice.evidence.size());
+  advice.saves_at_most_ns = total_ns;
+  return advice;
+}
+
+std::optional<Advice> unfused_attention(const View& view, const Rule& rule) {
+  for (const KernelTotals& kernel : view.tables.kernels) {
+    if (contains_any(kernel.name, kFusedAttention)) return {};
+  }
+  int64_t products_ns = 0, softmax_ns = 0;
+  Advice advice;
+  for (const OperatorRow& row : view.operators.operators) {
+    const bool product =
+        std::find(kBatchedProducts.begin(), kBatchedProducts.end(), row.name) != kBatchedProducts.end();
+    const bool softmax = contains(row.name, "softmax");
+    if ((!product && !softmax) || row.direct_ns == 0) continue;
+    (product ? products_ns : softmax_ns) += row.direct_ns;
+    advice.evidence.push_back({row.name, row.launches, row.direct_ns});
+  }
+  if (products_ns == 0 || softmax_ns == 0) return {};
+  const double share =
+      static_cast<double>(products_ns + softmax_ns) / static_cast<double>(std::max<int64_t>(view.kernel_ns(), 1));
+  if (share <= threshold(rule, "time_share")) return {};
+  advice.sign =
+      fmt::format("batched products ({}) and softmax ({}) without a fused attention kernel, {} of kernel time",
+                  human_duration(products_ns), human_duration(softmax_ns), human_percent(share));
+  advice.saves_at_most_ns = products_ns + softmax_ns;
+  return advice;
+}
+
+std::optional<Advice> graph_breaks(const View& view, const Rule& rule) {
+  int64_t breaks = 0;
+  Advice advice;
+  for (const CompiledRegionRow& region : view.operators.regions) {
+    if (region.nested == 0) continue;
+    breaks += region.nested;
+    std::string outer;
+    for (const std::string& name : region.outer) outer += (outer.empty() ? "" : ", ") + name;
+    advice.evidence.push_back({fmt::format("{} within {}", region.name, outer), region.nested, region.host_ns});
+  }
+  if (static_cast<double>(breaks) < threshold(rule, "breaks")) return {};
+  advice.sign = fmt::format("compiled regions run within compiled regions {} times, in {} places", breaks,
+                            advice.evidence.size());
+  return advice;
+}
+
+std::optional<Advice> recompilation(const View& view, const Rule& rule) {
+  Advice advice;
+  for (const CompiledRegionRow& region : view.operators.regions) {
+    if (region.recompiled) advice.evidence.push_back({region.name, region.calls, region.host_ns});
+  }
+  if (static_cast<double>(advice.evidence.size()) < threshold(rule, "recompiled")) return {};
+  advice.sign = fmt::format("{} compiled regions come from frames that were compiled again", advice.evidence.size());
+  return advice;
+}
+
+std::optional<Advice> compilation_measured(const View& view, const Rule& rule) {
+  Advice advice;
+  int64_t total_ns = 0;
+  for (const CompileEventRow& row : view.operators.compile_events) {
+    if (row.event != CompileEvent::compilation) continue;
+    total_ns += row.host_ns;
+    advice.evidence.push_back({row.name, row.count, row.host_ns});
+  }
+  if (static_cast<double>(total_ns) < threshold(rule, "time_ns")) return {};
+  advice.sign = fmt::format("{} of the host's time in the window is compilation", human_duration(total_ns));
+  return advice;
+}
+
+}  // namespace skewscope::advise

@@ -1,0 +1,183 @@
+#include "rank_sections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "skewscope/base/human_units.h"
+#include "text_columns.h"
+
+namespace skewscope::report {
+namespace {
+
+constexpr size_t kMostAdvice = 6, kMostCopies = 4, kMostOperators = 10, kMostWork = 8, kMostModules = 6;
+
+// Words wrapped at the last column, each line after `indent` blanks.
+std::string wrapped(const std::string& text, size_t indent) {
+  std::string out, line;
+  const auto close = [&] {
+    if (!line.empty()) out += std::string(indent, ' ') + line + "\n";
+    line.clear();
+  };
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = fit(text.substr(at, end - at), kRankColumns - indent);
+    if (text_width(line) + text_width(word) + 1 > kRankColumns - indent) close();
+    line += (line.empty() ? "" : " ") + word;
+    at = end + 1;
+  }
+  close();
+  return out;
+}
+
+template <class Row, class Before>
+std::vector<const Row*> sorted_by(const std::vector<Row>& rows, const Before& before) {
+  std::vector<const Row*> sorted;
+  for (const Row& row : rows) sorted.push_back(&row);
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const Row* a, const Row* b) { return before(*a, *b); });
+  return sorted;
+}
+
+std::string operators_table(const std::vector<OperatorRow>& rows) {
+  const auto sorted =
+      sorted_by(rows, [](const OperatorRow& a, const OperatorRow& b) { return a.direct_ns > b.direct_ns; });
+  int64_t all_ns = 0;
+  for (const OperatorRow& row : rows) all_ns += row.direct_ns;
+  if (all_ns == 0) return "";
+  std::string text = fmt::format("\n{:<34}{:>7}{:>11}{:>7}{:>11}{:>10}\n", "Operator", "calls", "GPU direct", "share",
+                                 "GPU total", "host self");
+  size_t shown = 0;
+  for (const OperatorRow* row : sorted) {
+    if (shown == kMostOperators || row->direct_ns == 0) break;
+    ++shown;
+    text +=
+        fmt::format("  {}{:>7}{:>11}{:>7}{:>11}{:>10}\n", pad(row->name + (row->recompute ? " (recompute)" : ""), 32),
+                    row->calls, human_duration(row->direct_ns), share_of(row->direct_ns, all_ns),
+                    human_duration(row->device_total_ns), human_duration(row->host_self_ns));
+  }
+  return text + and_more(sorted.size(), shown, "operators");
+}
+
+std::string rate(double per_second, double unit) { return per_second == 0 ? "-" : human_number(per_second / unit); }
+
+std::string work_table(const std::vector<WorkRow>& rows) {
+  const auto sorted = sorted_by(rows, [](const WorkRow& a, const WorkRow& b) { return a.gpu.sum_ns > b.gpu.sum_ns; });
+  std::string text =
+      fmt::format("\n{:<44}{:>6}{:>10}{:>8}{:>6}{:>6}\n", "Work", "calls", "GPU", "TFLOP/s", "TB/s", "roof");
+  size_t shown = 0;
+  for (const WorkRow* row : sorted) {
+    if (shown == kMostWork) break;
+    if (row->flops < 0 || row->gpu.sum_ns == 0) continue;
+    ++shown;
+    const double mean_ns = row->gpu.mean_ns();
+    const std::string roof = row->roofline_ns > 0 ? human_percent(row->roofline_ns / mean_ns) : "-";
+    text +=
+        fmt::format("  {}{:>6}{:>10}{:>8}{:>6}{:>6}\n", pad(row->name + " " + row->parameters, 42), row->gpu.count,
+                    human_duration(row->gpu.sum_ns), rate(row->per_second.mean * static_cast<double>(row->flops), 1e12),
+                    rate(row->per_second.mean * static_cast<double>(row->bytes), 1e12), roof);
+  }
+  return shown == 0 ? "" : text;
+}
+
+std::string modules_table(const std::vector<ModuleRow>& rows) {
+  const auto sorted = sorted_by(rows, [](const ModuleRow& a, const ModuleRow& b) {
+    return a.gpu_ns + a.backward_gpu_ns > b.gpu_ns + b.backward_gpu_ns;
+  });
+  if (sorted.empty()) return "";
+  std::string text = fmt::format("\n{:<40}{:>7}{:>11}{:>11}{:>11}\n", "Module", "calls", "GPU", "backward", "host");
+  for (size_t i = 0; i < std::min(sorted.size(), kMostModules); ++i) {
+    const ModuleRow& row = *sorted[i];
+    text += fmt::format("  {}{:>7}{:>11}{:>11}{:>11}\n", pad(row.name, 38), row.calls, human_duration(row.gpu_ns),
+                        human_duration(row.backward_gpu_ns), human_duration(row.host_total_ns));
+  }
+  return text + and_more(sorted.size(), kMostModules, "modules");
+}
+
+std::string compiled_text(const OperatorTables& operators) {
+  int64_t calls = 0, nested = 0, gpu_ns = 0, by_compiler = 0, by_user = 0;
+  for (const CompiledRegionRow& region : operators.regions) {
+    calls += region.calls;
+    nested += region.nested;
+    gpu_ns += region.gpu_ns;
+  }
+  for (const TritonRow& kernel : operators.triton) (kernel.by_compiler ? by_compiler : by_user) += kernel.count;
+  std::string text;
+  if (calls > 0) {
+    text += labelled("Compiled", fmt::format("{} regions, {} calls, {} on the GPU, {} graph breaks",
+                                             operators.regions.size(), calls, human_duration(gpu_ns), nested));
+  }
+  if (by_compiler + by_user > 0) {
+    text += labelled(text.empty() ? "Compiled" : "",
+                     fmt::format("Triton kernels: {} by the compiler, {} by the user", by_compiler, by_user));
+  }
+  for (const GraphLaunchRow& graph : operators.graphs) {
+    text += labelled(text.empty() ? "Compiled" : "",
+                     fmt::format("{}: {} launches of {} GPU rows, busy {}", graph.name, graph.launches, graph.gpu_rows,
+                                 human_duration(graph.busy_ns)));
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
+}  // namespace
+
+std::string labelled(std::string_view label, const std::string& text) {
+  return pad(label, kRankLabel) + fit(text, kRankColumns - kRankLabel) + "\n";
+}
+
+std::string share_of(int64_t part_ns, int64_t whole_ns) {
+  return whole_ns == 0 ? "-" : human_percent(static_cast<double>(part_ns) / static_cast<double>(whole_ns));
+}
+
+std::string and_more(size_t rows, size_t shown, const char* what) {
+  return rows <= shown ? "" : fmt::format("  and {} more {}; --json has all\n", rows - shown, what);
+}
+
+std::string advice_section(const std::vector<Advice>& advice, int64_t window_ns) {
+  if (advice.empty()) return "";
+  std::string text = "\nFindings\n";
+  for (size_t i = 0; i < std::min(advice.size(), kMostAdvice); ++i) {
+    const Advice& a = advice[i];
+    std::string head = "  " + a.code;
+    if (a.information) {
+      head += ": for information";
+    } else if (a.saves_at_most_ns >= 0) {
+      head += fmt::format(": saves {} ({}) at most", human_duration(a.saves_at_most_ns),
+                          share_of(a.saves_at_most_ns, window_ns));
+    }
+    text += head + "\n" + wrapped(a.sign + ": " + a.meaning + ".", 4) + wrapped("-> " + a.action + ".", 4);
+  }
+  return text + and_more(advice.size(), kMostAdvice, "findings");
+}
+
+std::string details_section(const RankTables& tables) {
+  std::string text;
+  const Utilization& u = tables.utilization;
+  if (u.gpu >= 0) {
+    std::string full = fmt::format("kernels run {} of {}", human_percent(u.gpu), human_duration(u.window_ns));
+    if (u.sm_efficiency >= 0) full += fmt::format("; SMs have work {}", human_percent(u.sm_efficiency));
+    if (u.occupancy >= 0) full += fmt::format(", occupancy {} (estimates)", human_percent(u.occupancy));
+    text += "\n" + labelled("GPU use", full);
+  }
+  for (size_t i = 0; i < std::min(tables.copies.size(), kMostCopies); ++i) {
+    const CopyTotals& c = tables.copies[i];
+    std::string copies = fmt::format("{}: {}, {}", c.name, c.count, human_duration(c.total_ns));
+    if (c.timed_ns > 0) copies += fmt::format(", {} at {} GB/s", human_bytes(c.bytes), human_number(c.gb_per_s()));
+    text += labelled(i == 0 ? "Copies" : "", copies);
+  }
+  bool first = true;
+  for (const HostCallTotals& call : tables.calls) {
+    if (!call.waits) continue;
+    text +=
+        labelled(first ? "Waits" : "", fmt::format("{}: {}, {}, GPU idle after them {}", call.name, call.count,
+                                                   human_duration(call.total_ns), human_duration(call.idle_after_ns)));
+    first = false;
+  }
+  return text;
+}
+
+std::string operators_section(const OperatorTables& operators) {
+  return operators_table(operators.operators) + work_table(operators.work) + modules_table(operators.modules) +
+         compiled_text(operators);
+}
+
+}  // namespace skewscope::report

@@ -1,0 +1,26 @@
+// Sections of a rank's summary on the terminal, each "" where there is nothing to say.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "skewscope/report.h"
+
+namespace skewscope::report {
+
+constexpr size_t kRankColumns = 80, kRankLabel = 10;
+
+// A label and text beside it, fitted.
+std::string labelled(std::string_view label, const std::string& text);
+// Of a whole; "-" of nothing.
+std::string share_of(int64_t part_ns, int64_t whole_ns);
+std::string and_more(size_t rows, size_t shown, const char* what);
+
+// What an expert would say.
+std::string advice_section(const std::vector<Advice>& advice, int64_t window_ns);
+// What the details of GPU rows and calls tell: how full the GPU was, copies, waits of the host.
+std::string details_section(const RankTables& tables);
+// Operators by GPU time, the work they did, modules, compiled code.
+std::string operators_section(const OperatorTables& operators);
+
+}  // namespace skewscope::report
