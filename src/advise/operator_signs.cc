@@ -18,8 +18,8 @@ bool contains_any(std::string_view text, const std::array<std::string_view, kSiz
 }
 
 // GEMM kernels that read FP32: on CUDA cores, or on matrix units as TF32 (s1688 is its instruction's shape).
-constexpr std::array<std::string_view, 6> kSinglePrecision = {"sgemm",  "tf32",   "s1688",
-                                                              "s16816", "f32f32", "Cijk_Ailk_Bljk_S_"};
+constexpr std::array<std::string_view, 6> kSinglePrecision = {"sgemm", "scudnn", "tf32",
+                                                              "s1688", "f32f32", "Cijk_Ailk_Bljk_S_"};
 constexpr std::array<std::string_view, 6> kFusedAttention = {"flash",     "fmha",       "efficient_attention",
                                                              "attention", "AttnKernel", "attn_fwd"};
 constexpr std::array<std::string_view, 3> kBatchedProducts = {"aten::bmm", "aten::baddbmm", "aten::matmul"};
@@ -27,7 +27,7 @@ constexpr std::array<std::string_view, 3> kBatchedProducts = {"aten::bmm", "aten
 bool is_single_precision_gemm(std::string_view kernel) {
   if (!contains_any(kernel, kSinglePrecision)) return false;
   // Half-precision inputs with FP32 sums and outputs are what is wished for.
-  return !contains(kernel, "bf16") && !contains(kernel, "f16f16") && !contains(kernel, "h16816");
+  return !contains(kernel, "bf16") && !contains(kernel, "fp16") && !contains(kernel, "f16f16");
 }
 
 }  // namespace
@@ -83,7 +83,8 @@ std::optional<Advice> unfused_attention(const View& view, const Rule& rule) {
     (product ? products_ns : softmax_ns) += row.direct_ns;
     advice.evidence.push_back({row.name, row.launches, row.direct_ns});
   }
-  if (products_ns == 0 || softmax_ns == 0) return {};
+  const double softmax_share = static_cast<double>(softmax_ns) / static_cast<double>(std::max<int64_t>(products_ns, 1));
+  if (products_ns == 0 || softmax_share < threshold(rule, "softmax_over_products")) return {};
   const double share =
       static_cast<double>(products_ns + softmax_ns) / static_cast<double>(std::max<int64_t>(view.kernel_ns(), 1));
   if (share <= threshold(rule, "time_share")) return {};

@@ -3,9 +3,37 @@
 #include <fmt/format.h>
 
 #include "interruption.h"
+#include "skewscope/efficiency/replay.h"
 #include "skewscope/examine.h"
 
 namespace skewscope::cli {
+namespace {
+
+// "aten::mm": its call with most GPU time; "aten::mm@215": the call at that place in traceEvents.
+Result<std::string> replay_of(const RankReport& report, const std::string& wanted) {
+  const size_t at = wanted.rfind('@');
+  const std::string name = wanted.substr(0, at);
+  const ArgumentsRow* found = nullptr;
+  for (const ArgumentsRow& row : report.operators.arguments) {
+    if (row.name != name) continue;
+    const bool here = at == std::string::npos ? found == nullptr || row.direct.sum_ns > found->direct.sum_ns
+                                              : std::to_string(row.first_place) == wanted.substr(at + 1);
+    if (here) found = &row;
+  }
+  if (found == nullptr) {
+    return Error{ErrorKind::usage, fmt::format("no call '{}' launched GPU work here: --json lists operator_arguments, "
+                                               "name@first_place names one",
+                                               wanted)};
+  }
+  const ArgumentsText& texts = found->arguments;
+  return efficiency::replay_script(
+      name, {texts.dims, texts.types, texts.strides, texts.values},
+      {fmt::format("trace: {}", report.file), fmt::format("recorded on: {}", report.device_name),
+       fmt::format("event: {} in traceEvents, {} calls with these arguments", found->first_place, found->direct.count),
+       fmt::format("GPU time of one call: {:.0f} ns", found->direct.mean_ns())});
+}
+
+}  // namespace
 
 void add_rank_options(CLI::App& command, RankOptions& options) {
   add_input_options(command, options.input);
@@ -20,6 +48,8 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
   command.add_option("--devices", options.devices, "Add devices with their peaks: JSON as configs/devices.json")
       ->type_name("FILE");
   command.add_flag("--force", options.write.force, "Replace an existing directory");
+  command.add_option("--replay", options.replay, "A Python script that runs one call of this operator again")
+      ->type_name("OP");
   command.add_flag("--json", options.json, "Every table, as JSON, in place of the summary");
   add_common_options(command, options.common);
   command.footer(
@@ -27,6 +57,7 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
       "  skewscope rank traces/rank3_trace.json.gz\n"
       "  skewscope rank traces/ --ranks 3 -o rank3\n"
       "  skewscope rank rank3_trace.json.gz --json | jq .streams\n"
+      "  skewscope rank rank3_trace.json.gz --replay aten::mm > mm.py && python3 mm.py\n"
       "A directory is read as a job; --ranks names the one of its ranks that is shown.");
 }
 
@@ -57,6 +88,11 @@ ExitCode run_rank(const RankOptions& options) {
   }
   if (options.common.timings) print_timings(timer);
   if (options.common.quiet && !options.json) return kDone;
+  if (!options.replay.empty()) {
+    const Result<std::string> script = replay_of(report.value(), options.replay);
+    if (!script.ok()) return fail(script.error());
+    return print(script.value()) ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
+  }
   const bool fine = print(options.json ? rank_json(report.value(), SKEWSCOPE_VERSION) : rank_text(report.value()));
   return fine ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
 }

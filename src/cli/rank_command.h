@@ -11,6 +11,7 @@ struct RankOptions {
   InputOptions input;
   WriteOptions write;          // no directory: nothing is written
   std::string rules, devices;  // files; "": the built-in ones
+  std::string replay;          // an operator; "": the summary
   bool json = false;
   CommonOptions common;
 };

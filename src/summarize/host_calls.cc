@@ -1,6 +1,7 @@
 // A call that waits for the GPU covers work that runs anyway; what it costs is the gap that follows, in which the host
 // begins to launch again. So beside the length of such a call stand two other figures: the GPU work that ran while it
-// waited, and the gap in which it returned. Gaps are those of the union of all GPU rows, found by binary search.
+// waited, and the gap in which it returned, where there was such work. Gaps are those of the union of all GPU rows,
+// found by binary search.
 #include "host_calls.h"
 
 #include <algorithm>
@@ -76,7 +77,9 @@ std::vector<HostCallTotals> host_call_totals(const RankTrace& trace, const HostE
     calls.in_steps += in_a_step(trace.steps, host.start[i]);
     if (!calls.waits) continue;
     const LocalNs end = host.end(i);
-    calls.covered_ns += busy_before(busy, end) - busy_before(busy, host.start[i]);
+    const int64_t covered_ns = busy_before(busy, end) - busy_before(busy, host.start[i]);
+    calls.covered_ns += covered_ns;
+    if (covered_ns == 0) continue;  // the GPU had nothing to do already
     const size_t next = next_after(busy, end);
     const bool idle = next > 0 && next < busy.size() && busy[next - 1].end <= end;
     if (!idle || gap_counted[next]) continue;

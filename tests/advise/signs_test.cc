@@ -1,0 +1,367 @@
+// Each sign on a trace that shows it and on one that just does not.
+#include <catch2/catch.hpp>
+
+#include "skewscope/advise.h"
+
+using namespace skewscope;
+
+namespace {
+
+// A window of 1 ms: computing 600 us, communication 50 us of which 10 us are exposed, idle 390 us; two steps.
+struct Trace {
+  RankTables tables;
+  OperatorTables operators;
+
+  Trace() {
+    TimelineRow whole;
+    whole.gpu_rows = 100;
+    whole.timeline = {1'000'000, 600'000, 50'000, 0, 10'000, 0, 610'000, 390'000, 0, 0, 0};
+    TimelineRow first = whole, second = whole;
+    first.step = 1;
+    second.step = 2;
+    first.host_ns = second.host_ns = 500'000;
+    tables.timeline = {whole, first, second};
+    tables.detailed = true;
+    tables.launches.rows = 100;
+    tables.kernels = {kernel("gemm_bf16", 10, 220'000), kernel("softmax_kernel", 10, 200'000),
+                      kernel("layer_norm_kernel", 10, 180'000)};
+  }
+
+  static KernelTotals kernel(const char* name, int64_t count, int64_t total_ns) {
+    KernelTotals k;
+    k.name = name;
+    k.count = count;
+    k.total_ns = total_ns;
+    return k;
+  }
+  static OperatorRow op(const char* name, int64_t host_self_ns, int64_t device_ns) {
+    OperatorRow row;
+    row.name = name;
+    row.calls = row.launches = 10;
+    row.host_self_ns = row.host_total_ns = host_self_ns;
+    row.device_self_ns = row.direct_ns = device_ns;
+    return row;
+  }
+  static HostCallTotals call(const char* name, int64_t count, int64_t total_ns, int64_t idle_after_ns) {
+    HostCallTotals c;
+    c.name = name;
+    c.count = c.in_steps = count;
+    c.total_ns = total_ns;
+    c.waits = true;
+    c.idle_after_ns = idle_after_ns;
+    return c;
+  }
+
+  std::vector<std::string> codes() const {
+    std::vector<std::string> codes;
+    for (const Advice& a : advice_on(tables, operators, built_in_rules())) codes.push_back(a.code);
+    return codes;
+  }
+  bool shows(const std::string& code) const {
+    for (const std::string& found : codes()) {
+      if (found == code) return true;
+    }
+    return false;
+  }
+  const Advice advice(const std::string& code) const {
+    for (Advice& a : advice_on(tables, operators, built_in_rules())) {
+      if (a.code == code) return a;
+    }
+    FAIL("no finding " << code);
+    return {};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a trace that shows no sign gets no finding") { CHECK(Trace().codes().empty()); }
+
+TEST_CASE("a trace without GPU rows gets no finding") {
+  Trace t;
+  t.tables.timeline = {TimelineRow()};
+  CHECK(t.codes().empty());
+}
+
+TEST_CASE("ten times more time on the host than on the GPU, which idles, is overhead") {
+  Trace t;
+  t.tables.timeline.front().timeline.idle_ns = 510'000;
+  t.operators.operators = {Trace::op("aten::add", 5'000'000, 500'000)};
+  CHECK(t.shows("overhead-bound"));
+  CHECK(t.advice("overhead-bound").saves_at_most_ns == 510'000);
+  CHECK(t.advice("overhead-bound").evidence.at(0).time_ns == 5'000'000);
+  t.operators.operators = {Trace::op("aten::add", 4'900'000, 500'000)};
+  CHECK_FALSE(t.shows("overhead-bound"));
+  t.operators.operators = {Trace::op("aten::add", 5'000'000, 500'000)};
+  t.tables.timeline.front().timeline.idle_ns = 490'000;
+  CHECK_FALSE(t.shows("overhead-bound"));
+}
+
+TEST_CASE("a GPU that computes more than nine tenths of its window is as wished, and nothing is to be saved") {
+  Trace t;
+  t.tables.timeline.front().timeline.compute_ns = 910'000;
+  CHECK(t.shows("compute-bound"));
+  CHECK(t.advice("compute-bound").information);
+  t.tables.timeline.front().timeline.compute_ns = 890'000;
+  CHECK_FALSE(t.shows("compute-bound"));
+}
+
+TEST_CASE("a tenth of the window idle until launches arrive is launch-bound") {
+  Trace t;
+  LaunchBound device;
+  device.device = 0;
+  device.rows = 40;
+  device.idle_ns = 101'000;
+  t.tables.launch_bound = {device};
+  CHECK(t.shows("launch-bound"));
+  CHECK(t.advice("launch-bound").saves_at_most_ns == 101'000);
+  t.tables.launch_bound[0].idle_ns = 99'000;
+  CHECK_FALSE(t.shows("launch-bound"));
+}
+
+TEST_CASE("a kernel with more than two fifths of the computing time is a hotspot, a communication kernel is none") {
+  Trace t;
+  t.tables.kernels = {Trace::kernel("gemm", 10, 410'000), Trace::kernel("add", 10, 350'000),
+                      Trace::kernel("mul", 10, 200'000)};
+  CHECK(t.shows("hotspot"));
+  t.tables.kernels[0].total_ns = 360'000;
+  CHECK_FALSE(t.shows("hotspot"));
+  t.tables.kernels[0].total_ns = 900'000;
+  t.tables.kernels[0].work = GpuWork::communication;
+  t.tables.kernels[1].total_ns = t.tables.kernels[2].total_ns = 300'000;
+  t.tables.kernels.push_back(Trace::kernel("div", 1, 300'000));
+  CHECK_FALSE(t.shows("hotspot"));
+}
+
+TEST_CASE("more than a thousand short runs of one kernel per step are many tiny calls") {
+  Trace t;  // two steps
+  t.tables.kernels.push_back(Trace::kernel("add", 2002, 4'000'000));
+  CHECK(t.shows("tiny-calls"));
+  t.tables.kernels.back() = Trace::kernel("add", 1998, 4'000'000);
+  CHECK_FALSE(t.shows("tiny-calls"));
+  t.tables.kernels.back() = Trace::kernel("add", 2002, 30'000'000);  // 15 us each
+  CHECK_FALSE(t.shows("tiny-calls"));
+}
+
+TEST_CASE("a first step of more than twice the median of the others is a cold start; two steps tell nothing") {
+  Trace t;
+  t.tables.timeline[1].host_ns = 1'100'000;
+  CHECK_FALSE(t.shows("cold-first-step"));
+  t.tables.timeline.push_back(t.tables.timeline[2]);
+  CHECK(t.shows("cold-first-step"));
+  CHECK(t.advice("cold-first-step").saves_at_most_ns == 600'000);
+  t.tables.timeline[1].host_ns = 900'000;
+  CHECK_FALSE(t.shows("cold-first-step"));
+}
+
+TEST_CASE("buffer requests of the profiler are told as its own, and only buffers") {
+  Trace t;
+  t.tables.overheads = {Trace::call("Activity Buffer Request", 2, 1'100'000, 0)};
+  CHECK(t.shows("profiler-buffers"));
+  t.tables.overheads = {Trace::call("Lazy Function Loading", 2, 1'100'000, 0)};
+  CHECK_FALSE(t.shows("profiler-buffers"));
+}
+
+TEST_CASE("a copy on the device directly before the GEMM of an addmm is found by its place in the call") {
+  Trace t;
+  ArgumentsRow row;
+  row.name = "aten::addmm";
+  row.kernels = {{"Memcpy DtoD (Device -> Device)", 7, {}}, {"gemm", 7, {}}};
+  row.kernels[0].time.count = 8;
+  row.kernels[0].time.sum_ns = 9'000;
+  t.operators.arguments = {row};
+  CHECK(t.shows("copy-before-gemm"));
+  CHECK(t.advice("copy-before-gemm").saves_at_most_ns == 9'000);
+  std::swap(t.operators.arguments[0].kernels[0], t.operators.arguments[0].kernels[1]);
+  CHECK_FALSE(t.shows("copy-before-gemm"));
+  t.operators.arguments = {row};
+  t.operators.arguments[0].name = "aten::clone";
+  CHECK_FALSE(t.shows("copy-before-gemm"));
+}
+
+TEST_CASE("waits of the host inside steps are told where the GPU idles after them") {
+  Trace t;
+  t.tables.calls = {Trace::call("cudaStreamSynchronize", 4, 80'000, 20'000)};
+  CHECK(t.shows("host-synchronization"));
+  CHECK(t.advice("host-synchronization").saves_at_most_ns == 20'000);
+  t.tables.calls[0].idle_after_ns = 9'000;
+  CHECK_FALSE(t.shows("host-synchronization"));
+  t.tables.calls[0].idle_after_ns = 20'000;
+  t.tables.calls[0].in_steps = 0;  // the profiler's own at the end
+  CHECK_FALSE(t.shows("host-synchronization"));
+}
+
+TEST_CASE("a wait after nearly every launch makes times unrepresentative") {
+  Trace t;  // 100 launches
+  t.tables.calls = {Trace::call("cudaDeviceSynchronize", 95, 1'000, 0)};
+  CHECK(t.shows("launch-blocking"));
+  t.tables.calls = {Trace::call("cudaDeviceSynchronize", 85, 1'000, 0)};
+  CHECK_FALSE(t.shows("launch-blocking"));
+}
+
+TEST_CASE("matrix kernels for FP32 and TF32 are told by their names, half-precision kernels with FP32 sums are not") {
+  for (const char* name :
+       {"ampere_sgemm_128x64_nn", "cutlass_80_tensorop_s1688gemm_256x64", "sm80_xmma_gemm_tf32f32_tf32f32_f32_nn"}) {
+    Trace t;
+    t.tables.kernels[0].name = name;
+    INFO(name);
+    CHECK(t.shows("single-precision"));
+  }
+  for (const char* name : {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn", "ampere_fp16_s16816gemm_fp16_128x128",
+                           "void at::native::vectorized_elementwise_kernel<float>"}) {
+    Trace t;
+    t.tables.kernels[0].name = name;
+    INFO(name);
+    CHECK_FALSE(t.shows("single-precision"));
+  }
+}
+
+TEST_CASE("batched products with softmax and no fused kernel are unfused attention") {
+  Trace t;
+  t.operators.operators = {Trace::op("aten::bmm", 1, 200'000), Trace::op("aten::_softmax", 1, 100'000)};
+  CHECK(t.shows("unfused-attention"));
+  SECTION("not where a flash kernel runs") {
+    t.tables.kernels.push_back(Trace::kernel("pytorch_flash::flash_fwd_kernel", 1, 10));
+    CHECK_FALSE(t.shows("unfused-attention"));
+  }
+  SECTION("not where the softmax is a trifle, as in a recommender that ends with one") {
+    t.operators.operators[1].direct_ns = 300;
+    CHECK_FALSE(t.shows("unfused-attention"));
+  }
+  SECTION("not without a softmax") {
+    t.operators.operators.pop_back();
+    CHECK_FALSE(t.shows("unfused-attention"));
+  }
+}
+
+TEST_CASE("a kernel whose 95th percentile alone exceeds 1.3 medians varies; a single step tells nothing of it") {
+  Trace t;
+  KernelVariant v;
+  v.name = "gemm";
+  v.count = v.alone = 20;
+  v.total_ns = 300'000;
+  v.alone_median_ns = 10'000;
+  v.alone_p95_ns = 13'100;
+  t.tables.variants = {v};
+  CHECK(t.shows("varying-kernel-times"));
+  t.tables.variants[0].alone_p95_ns = 12'900;
+  CHECK_FALSE(t.shows("varying-kernel-times"));
+  t.tables.variants[0].alone_p95_ns = 13'100;
+  t.tables.variants[0].alone = 19;
+  CHECK_FALSE(t.shows("varying-kernel-times"));
+  t.tables.variants[0].alone = 20;
+  t.tables.timeline.pop_back();
+  CHECK_FALSE(t.shows("varying-kernel-times"));
+}
+
+TEST_CASE("more than half of kernel time with fewer blocks than SMs is too little parallel work") {
+  Trace t;
+  KernelVariant small, large;
+  small.shape.blocks_per_sm = 0.5;
+  large.shape.blocks_per_sm = 4;
+  small.total_ns = 60;
+  large.total_ns = 40;
+  t.tables.variants = {small, large};
+  CHECK(t.shows("small-grids"));
+  t.tables.variants[1].total_ns = 70;
+  CHECK_FALSE(t.shows("small-grids"));
+  t.tables.variants = {small};
+  t.tables.variants[0].shape.blocks_per_sm = -1;  // not recorded
+  CHECK_FALSE(t.shows("small-grids"));
+}
+
+TEST_CASE("low occupancy is told of a GPU that is busy, and not where it was not recorded") {
+  Trace t;
+  t.tables.utilization.gpu = 0.6;
+  t.tables.utilization.occupancy = 0.2;
+  CHECK(t.shows("low-occupancy"));
+  t.tables.utilization.occupancy = 0.3;
+  CHECK_FALSE(t.shows("low-occupancy"));
+  t.tables.utilization.occupancy = -1;
+  CHECK_FALSE(t.shows("low-occupancy"));
+}
+
+TEST_CASE("a tenth of the window in exposed communication is told") {
+  Trace t;
+  t.tables.timeline.front().timeline.communication_ns = 500'000;
+  t.tables.timeline.front().timeline.exposed_communication_ns = 101'000;
+  CHECK(t.shows("exposed-communication"));
+  CHECK_FALSE(t.shows("no-overlap"));
+  t.tables.timeline.front().timeline.exposed_communication_ns = 99'000;
+  CHECK_FALSE(t.shows("exposed-communication"));
+}
+
+TEST_CASE("communication with nothing beside it does not overlap") {
+  Trace t;
+  t.tables.timeline.front().timeline.communication_ns = 60'000;
+  t.tables.timeline.front().timeline.exposed_communication_ns = 58'000;
+  CHECK(t.shows("no-overlap"));
+  t.tables.timeline.front().timeline.exposed_communication_ns = 50'000;
+  CHECK_FALSE(t.shows("no-overlap"));
+}
+
+TEST_CASE("nested compiled regions are graph breaks and name their frames") {
+  Trace t;
+  CompiledRegionRow region;
+  region.name = "Torch-Compiled Region: 1/0";
+  region.calls = 3;
+  t.operators.regions = {region};
+  CHECK_FALSE(t.shows("graph-breaks"));
+  t.operators.regions[0].nested = 3;
+  t.operators.regions[0].outer = {"Torch-Compiled Region: 0/0"};
+  CHECK(t.shows("graph-breaks"));
+  CHECK(t.advice("graph-breaks").evidence.at(0).what == "Torch-Compiled Region: 1/0 within Torch-Compiled Region: 0/0");
+}
+
+TEST_CASE("a frame compiled again is a recompilation, and compiling inside the window is told") {
+  Trace t;
+  CompiledRegionRow region;
+  region.name = "Torch-Compiled Region: 0/1";
+  region.recompiled = true;
+  t.operators.regions = {region};
+  CHECK(t.shows("recompilation"));
+  CompileEventRow compiling;
+  compiling.event = CompileEvent::compilation;
+  compiling.host_ns = 2'000'000;
+  t.operators.compile_events = {compiling};
+  CHECK(t.shows("compilation-measured"));
+  t.operators.compile_events[0].event = CompileEvent::cache_lookup;
+  CHECK_FALSE(t.shows("compilation-measured"));
+}
+
+TEST_CASE("slow copies from memory that is not pinned are told, fast or small ones are not") {
+  Trace t;
+  CopyTotals copy;
+  copy.name = "Memcpy HtoD (Pageable -> Device)";
+  copy.count = copy.sized = 1;
+  copy.bytes = 4'000'000;
+  copy.total_ns = copy.timed_ns = 1'000'000;  // 4 GB/s
+  t.tables.copies = {copy};
+  CHECK(t.shows("pageable-copies"));
+  t.tables.copies[0].timed_ns = 500'000;  // 8 GB/s
+  CHECK_FALSE(t.shows("pageable-copies"));
+  t.tables.copies[0] = copy;
+  t.tables.copies[0].name = "Memcpy HtoD (Pinned -> Device)";
+  CHECK_FALSE(t.shows("pageable-copies"));
+}
+
+TEST_CASE("what could save most stands first, information last") {
+  Trace t;
+  t.tables.timeline.front().timeline.communication_ns = 500'000;
+  t.tables.timeline.front().timeline.exposed_communication_ns = 200'000;
+  t.tables.timeline.front().timeline.compute_ns = 910'000;
+  t.tables.calls = {Trace::call("cudaStreamSynchronize", 4, 80'000, 20'000)};
+  CHECK(t.codes() == std::vector<std::string>{"exposed-communication", "host-synchronization", "compute-bound"});
+}
+
+TEST_CASE("every built-in rule has words and thresholds, and every finding names its own") {
+  CHECK(built_in_rules().size() == 21);
+  for (const Rule& rule : built_in_rules()) {
+    INFO(rule.code);
+    CHECK_FALSE(rule.meaning.empty());
+    CHECK_FALSE(rule.action.empty());
+    CHECK_FALSE(rule.thresholds.empty());
+  }
+  Trace t;
+  t.tables.timeline.front().timeline.compute_ns = 910'000;
+  CHECK(t.advice("compute-bound").threshold == "busy_share 0.9");
+}
