@@ -15,6 +15,7 @@ namespace skewscope::efficiency {
 struct Call {
   std::string_view name;
   std::vector<Argument> arguments;
+  bool has_values = false;  // values of arguments were recorded: one without is None
 
   // An argument of kind none where the call has fewer.
   const Argument& at(size_t place) const;

@@ -49,7 +49,10 @@ def manual_seed(seed): pass
 class _Argument:
     def __init__(self, text):
         self.kwarg_only = text.startswith("*")
-        self.type, self.name = text.lstrip("*").split(" ")
+        declared, _, default = text.lstrip("*").partition("=")
+        self.type, self.name = declared.split(" ")
+        self.default_value = default
+    def has_default_value(self): return self.default_value != ""
 class _Schema:
     def __init__(self, text): self.text, self.arguments = text, [_Argument(part) for part in text.split(", ")]
     def __repr__(self): return self.text
@@ -73,6 +76,8 @@ class ops:
         empty = _Packet("empty", {"memory_format": "List[int] size, *Optional[int] dtype, *Optional[int] layout, "
             "*Optional[Device] device, *Optional[bool] pin_memory, *Optional[int] memory_format"})
         gelu = _Packet("gelu", {"default": "Tensor self, *str approximate"})
+        pad = _Packet("pad", {"default": "Tensor self, List[int] pad, str mode=constant, Optional[float] value"})
+        new = _Packet("new", {"zeros": "Tensor self, List[int] size"})
         dropout = _Packet("dropout", {"default": "Tensor input, float p, bool train"})
 )python";
 
@@ -196,6 +201,27 @@ TEST_CASE("a probability that was recorded as 0. is a float") {
         "dropout.default[int64[2]@[1]@cpu, 0.0, True]");
 }
 
+TEST_CASE("what the trace has no value of is the default, an empty list or None, as the operator declares") {
+  if (!has_python()) return;
+  CHECK(replayed("aten::pad", {.dims = "[[2], [], [], []]",
+                               .types = R"(["float", "ScalarList", "", ""])",
+                               .strides = "",
+                               .values = R"(["", "[0, 1]", "", ""])"}) ==
+        "pad.default[float32[2]@[1]@cpu, [0, 1], 'constant', None]");
+  CHECK(replayed("aten::new",
+                 {.dims = "[[2], []]", .types = R"(["float", ""])", .strides = "", .values = R"(["", ""])"}) ==
+        "new.zeros[float32[2]@[1]@cpu, []]");
+}
+
+TEST_CASE("an operator that nothing has registered is told with the option that helps") {
+  if (!has_python()) return;
+  const auto script = replay_script("aten::unheard_of", {.dims = "[[2]]", .types = R"(["float"])"}, {});
+  REQUIRE(script.ok());
+  const Run run = run_python(script.value(), "");
+  CHECK_FALSE(run.ok);
+  CHECK(run.output == "torch.ops has no aten::unheard_of: name the module that registers it by --import\n");
+}
+
 TEST_CASE("the script warms up, repeats and prints the median") {
   if (!has_python()) return;
   const auto script = replay_script("aten::mm", {.dims = "[[4, 8], [8, 16]]", .types = R"(["float", "float"])"}, {});
@@ -244,7 +270,9 @@ TEST_CASE("arguments that cannot be rebuilt are named") {
   CHECK_THAT(message({.dims = "[[2]]", .types = R"(["c10::Strange"])"}),
              Catch::Contains("argument 0 (c10::Strange) cannot"));
   CHECK_THAT(message({.dims = "[[2], []]", .types = R"(["float", "GenericList"])"}),
-             Catch::Contains("argument 1 (GenericList) cannot be rebuilt"));
+             Catch::Contains("argument 1 (GenericList) has no recorded value"));
+  CHECK_THAT(message({.dims = "[[], []]", .types = R"(["TensorList", "Scalar"])", .values = R"(["", "0"])"}),
+             Catch::Contains("argument 0 (TensorList) has no recorded value"));
   CHECK_THAT(message({.dims = "[[2]]", .types = R"(["float"])", .strides = "[[-1]]"}),
              Catch::Contains("argument 0 (float)"));
 }

@@ -71,11 +71,19 @@ TEST_CASE("a reduction leaves what its dimensions leave") {
   CHECK(mean("[0, 1]").bytes == 4 * (120 + 6));
   CHECK(mean("[]").bytes == 4 * (120 + 1));
   CHECK(mean("[3]").unknown == "shapes do not fit");
-  CHECK(work("aten::sum", "[[10], []]", R"(["bool", ""])").bytes == 10 + 8);  // sums of integers are int64
+  CHECK(work("aten::sum", "[[10], []]", R"(["bool", ""])", R"(["", ""])").bytes == 10 + 8);  // sums of integers: int64
   CHECK(work("aten::sum", "[[10], []]", R"(["c10::Half", "Scalar"])", R"(["", "6"])").bytes == 20 + 4);
   CHECK(work("aten::max", "[[4, 5], [], []]", R"(["float", "Scalar", "Scalar"])", R"(["", "1", "False"])").bytes ==
         4 * 20 + 4 * (4 + 8));  // values and where they stand
   CHECK(work("aten::cumsum", "[[10], [], []]", R"(["float", "Scalar", ""])", R"(["", "0", ""])").bytes == 80);
+}
+
+TEST_CASE("a reduction whose dimensions were not recorded has FLOPs and no bytes") {
+  const Work sum = work("aten::sum", "[[4, 5], [], [], []]", R"(["float", "", "Scalar", ""])");
+  CHECK(sum.flops == 20);
+  CHECK_FALSE(sum.bytes);
+  CHECK(sum.unknown == "reduced dimensions not recorded");
+  CHECK(work("aten::sum", "[[4, 5]]", R"(["float"])").bytes == 4 * 21);
 }
 
 const std::string kBatchNorm =
@@ -99,6 +107,12 @@ TEST_CASE("a layer norm has statistics per row and writes them") {
            R"(["c10::Half", "ScalarList", "c10::Half", "c10::Half", "Scalar"])", R"(["", "[8]", "", "", "1e-05"])");
   CHECK(layer.flops == 5 * 80 + 6 * 10);
   CHECK(layer.bytes == 2 * 2 * 80 + 2 * 2 * 8 + 2 * 4 * 10);
+}
+
+TEST_CASE("a layer norm without recorded values takes the rows of its weight") {
+  const Work layer = work("aten::native_layer_norm", "[[5, 8], [], [8], [8], []]",
+                          R"(["c10::Half", "ScalarList", "c10::Half", "c10::Half", "Scalar"])");
+  CHECK(layer.flops == 5 * 40 + 6 * 5);
 }
 
 TEST_CASE("a group norm has statistics per sample and group") {
