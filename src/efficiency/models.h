@@ -12,6 +12,9 @@
 
 namespace skewscope::efficiency {
 
+// The place of an argument that an operator has not: beyond any list.
+constexpr size_t kNone = 99;
+
 struct Call {
   std::string_view name;
   std::vector<Argument> arguments;

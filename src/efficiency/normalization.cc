@@ -13,8 +13,6 @@
 namespace skewscope::efficiency {
 namespace {
 
-constexpr size_t kNone = 99;  // beyond any argument list
-
 std::vector<Parameter> parameters_of(const Tensor& input, const Amount& channels, bool bias, bool affine,
                                      bool training) {
   return {{"op_shape", text(input.dims)},

@@ -68,8 +68,6 @@ Work summed(const Call& call) {
                    has_dimensions ? 3 : 1);
 }
 
-constexpr size_t kNone = 99;  // beyond any argument list
-
 // Dimensions at this place, one or a list.
 template <size_t kDimensions, Result kResult = Result::as_input>
 Work along(const Call& call) {
