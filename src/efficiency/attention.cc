@@ -15,8 +15,6 @@
 namespace skewscope::efficiency {
 namespace {
 
-constexpr size_t kNone = 99;  // beyond any argument list
-
 enum class Layout { heads_first, tokens_first, packed };  // [B, H, N, d]; [B, N, H, d]; [tokens, H, d]
 enum class Mask { none, first_key, last_key };            // which key the diagonal of a causal mask starts or ends at
 
@@ -90,8 +88,8 @@ std::optional<Mask> mask_of(const Call& call, const Places& places) {
 // Twice the pairs of query and key that see each other.
 Amount twice_the_pairs(const Shape& shape, Mask mask) {
   const int64_t overlap = std::min(shape.queries, shape.keys);
-  const Amount all = 2 * (Amount(shape.queries) * shape.keys);
-  const Amount triangle = Amount(overlap) * overlap;
+  Amount all = 2 * (Amount(shape.queries) * shape.keys);
+  Amount triangle = Amount(overlap) * overlap;
   if (mask == Mask::none) return all;
   // The diagonal starts at the first key: further keys are seen by none, further queries see all.
   if (mask == Mask::first_key) return shape.queries > shape.keys ? all + -1 * triangle : triangle;

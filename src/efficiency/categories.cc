@@ -15,7 +15,7 @@ namespace {
 const std::unordered_map<std::string, std::string>& registry() {
   static const auto names = [] {
     std::unordered_map<std::string, std::string> built;
-    const auto document = nlohmann::json::parse(embedded::operator_categories);
+    const auto document = nlohmann::json::parse(embedded::operator_categories());
     for (const auto& [category, operators] : document.items()) {
       for (const auto& name : operators) built.emplace(name.get<std::string>(), category);
     }

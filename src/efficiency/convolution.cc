@@ -26,8 +26,6 @@ struct Convolution {
 struct Places {
   size_t input, weight, stride, padding, dilation, transposed, output_padding, groups;
 };
-constexpr size_t kNone = 99;  // beyond any argument list
-
 // One size for each of the spatial dimensions; PyTorch lets one stand for all.
 std::optional<Sizes> per_dimension(const Argument& argument, size_t dimensions, int64_t otherwise) {
   auto given = argument.integers();

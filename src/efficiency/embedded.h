@@ -3,7 +3,7 @@
 
 namespace skewscope::embedded {
 
-extern const char* const operator_categories;
-extern const char* const devices;
+const char* operator_categories();
+const char* devices();
 
 }  // namespace skewscope::embedded

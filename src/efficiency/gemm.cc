@@ -133,7 +133,7 @@ Work grouped_product(const Call& call) {
 
 // The gradients of a product: dA = dC by B', dB = A' by dC, each as much work as the product itself.
 Work product_gradients(const Call& call, size_t first, size_t rank) {
-  const Work forward = plain_product(call, first, nullptr, rank, element_size(call.at(first)));
+  Work forward = plain_product(call, first, nullptr, rank, element_size(call.at(first)));
   if (!forward.flops || !forward.bytes) return forward;
   return make_work(forward.compute, forward.precision, 2 * Amount(*forward.flops), 2 * Amount(*forward.bytes),
                    forward.parameters);

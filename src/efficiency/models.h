@@ -12,9 +12,13 @@
 
 namespace skewscope::efficiency {
 
+// The place of an argument that an operator has not: beyond any list.
+constexpr size_t kNone = 99;
+
 struct Call {
   std::string_view name;
   std::vector<Argument> arguments;
+  bool has_values = false;  // values of arguments were recorded: one without is None
 
   // An argument of kind none where the call has fewer.
   const Argument& at(size_t place) const;

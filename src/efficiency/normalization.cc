@@ -13,8 +13,6 @@
 namespace skewscope::efficiency {
 namespace {
 
-constexpr size_t kNone = 99;  // beyond any argument list
-
 std::vector<Parameter> parameters_of(const Tensor& input, const Amount& channels, bool bias, bool affine,
                                      bool training) {
   return {{"op_shape", text(input.dims)},
@@ -63,10 +61,11 @@ struct Rows {
   int64_t rows, length;
 };
 
-// The rows that normalized_shape cuts the input into; nullopt: they do not fit.
+// The rows that normalized_shape, which is the weight's shape, cuts the input into; nullopt: they do not fit.
 std::optional<Rows> rows_of(const Call& call) {
   const Tensor* input = call.tensor(0);
-  const auto shape = call.at(1).integers();
+  auto shape = call.at(1).integers();
+  if (!shape && call.tensor(2) != nullptr) shape = call.tensor(2)->dims;
   if (input == nullptr || !shape || shape->size() > input->dims.size()) return std::nullopt;
   Amount length = 1, rows = 1;
   for (size_t at = 0; at < input->dims.size(); ++at) {

@@ -50,8 +50,9 @@ std::vector<int64_t> reduced_dimensions(const Argument& argument) {
 Work reduction(const Call& call, const std::vector<int64_t>& dimensions, Result result, size_t type_place,
                bool with_positions = false) {
   const Tensor* in = call.tensor(0);
-  const auto outputs = result_elements(in->dims, dimensions);
+  auto outputs = result_elements(in->dims, dimensions);
   if (!outputs) return unknown_work("shapes do not fit");
+  if (call.arguments.size() > 1 && !call.has_values) outputs = Amount::unknown("reduced dimensions not recorded");
   const Amount size = result_size(call, result, type_place) + (with_positions ? element_bytes(DType::int64) : 0);
   return make_work(ComputeKind::vector, precision_of(in->type), elements(*in), bytes_of(call.at(0)) + *outputs * size,
                    {{"num_input_elems", fmt::format("{}", elements(*in).value().value_or(-1))},
@@ -66,8 +67,6 @@ Work summed(const Call& call) {
   return reduction(call, has_dimensions ? reduced_dimensions(call.at(1)) : std::vector<int64_t>{}, Result::summed,
                    has_dimensions ? 3 : 1);
 }
-
-constexpr size_t kNone = 99;  // beyond any argument list
 
 // Dimensions at this place, one or a list.
 template <size_t kDimensions, Result kResult = Result::as_input>

@@ -21,6 +21,7 @@ What the trace recorded of the arguments is rebuilt: shapes, strides, element ty
 floating-point tensors hold small random numbers; integer and boolean ones hold zeros, as index 0 is valid everywhere.
 Where integers are lengths or offsets (cu_seqlens, block tables), set them in arguments() before believing the time.
 Element types inside lists of tensors are not recorded either: they are those of the first tensor argument, else float32.
+Texts (mode="reflect") are not recorded: they are the operator's defaults.
 """
 import argparse
 import importlib
@@ -47,10 +48,11 @@ def tensor(sizes, strides, dtype, device):
     return torch.as_strided(memory, sizes, strides)
 
 
-def fits(declared, value):
+def fits(argument, value):
     """Whether a value can be what a schema declares ("Optional[Tensor]", "List[int]", "number", ...)."""
+    declared = str(argument.type)
     if value is None:
-        return declared.startswith("Optional[")
+        return declared.startswith("Optional[") or argument.has_default_value() or declared == "List[int]"
     in_list, of_tensors = "List[" in declared, "Tensor" in declared
     if isinstance(value, list):
         return in_list and (not value or of_tensors == isinstance(value[0], torch.Tensor))
@@ -69,18 +71,27 @@ def fits(declared, value):
     return not any(word in declared for word in ("bool", "str", "Device"))
 
 
+def given(argument, value):
+    """The value; where the trace has none and None does not do, the default, or the list that was empty."""
+    if value is not None or str(argument.type).startswith("Optional["):
+        return value
+    return argument.default_value if argument.has_default_value() else []
+
+
 def resolve(values):
     """The overload that takes these values, and the values as its positional and its keyword-only arguments."""
     namespace, name = OPERATOR.split("::")
-    packet = getattr(getattr(torch.ops, namespace), name)
+    packet = getattr(getattr(torch.ops, namespace), name, None)
+    if packet is None:
+        raise SystemExit("torch.ops has no %s: name the module that registers it by --import" % OPERATOR)
     seen = []
     for overload in packet.overloads():
         call = getattr(packet, overload)
         declared = call._schema.arguments
         seen.append(str(call._schema))
-        if len(declared) == len(values) and all(fits(str(d.type), v) for d, v in zip(declared, values)):
-            positional = [v for d, v in zip(declared, values) if not d.kwarg_only]
-            keywords = {d.name: v for d, v in zip(declared, values) if d.kwarg_only}
+        if len(declared) == len(values) and all(fits(a, v) for a, v in zip(declared, values)):
+            positional = [given(a, v) for a, v in zip(declared, values) if not a.kwarg_only]
+            keywords = {a.name: given(a, v) for a, v in zip(declared, values) if a.kwarg_only}
             return call, positional, keywords
     raise SystemExit("no overload of %s takes the recorded arguments:\n  %s" % (OPERATOR, "\n  ".join(seen)))
 
@@ -209,6 +220,7 @@ std::optional<std::string> python_argument(const Argument& argument, std::string
     case ArgumentKind::tensor_list:
       break;
   }
+  if (argument.tensors.empty()) return std::nullopt;  // how a list is recorded whose tensors are not
   std::string list;
   for (const Tensor& tensor : argument.tensors) {
     const auto element = python_tensor(tensor, list_dtype);
@@ -245,8 +257,10 @@ Result<std::string> replay_script(std::string_view operator_name, const Argument
     const Argument& argument = (*arguments)[at];
     const auto python = python_argument(argument, list_dtype_of(*arguments));
     if (!python) {
-      return cannot(operator_name, fmt::format("argument {} ({}{}{}) cannot be rebuilt", at, printable(argument.type),
-                                               argument.value.empty() ? "" : " ", printable(argument.value)));
+      const bool missing = argument.value.empty() && argument.tensors.empty();
+      return cannot(operator_name, fmt::format("argument {} ({}{}{}) {}", at, printable(argument.type),
+                                               argument.value.empty() ? "" : " ", printable(argument.value),
+                                               missing ? "has no recorded value" : "cannot be rebuilt"));
     }
     built += fmt::format("        {},\n", *python);
   }

@@ -106,7 +106,7 @@ double listed_peak(const Device& device, ComputeKind compute, Precision precisio
 }  // namespace
 
 const DeviceTable& built_in_devices() {
-  static const DeviceTable devices = read_devices(embedded::devices, "configs/devices.json").value();
+  static const DeviceTable devices = read_devices(embedded::devices(), "configs/devices.json").value();
   return devices;
 }
 

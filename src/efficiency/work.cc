@@ -40,7 +40,7 @@ Work modelled(const Model& model, std::string_view name, const ArgumentTexts& te
   if (texts.dims.empty() || texts.types.empty()) return unknown_work("shapes not recorded");
   auto arguments = parse_arguments(texts);
   if (!arguments) return unknown_work("recorded shapes cannot be read");
-  return model.work(Call{.name = name, .arguments = std::move(*arguments)});
+  return model.work(Call{.name = name, .arguments = std::move(*arguments), .has_values = !texts.values.empty()});
 }
 
 }  // namespace

@@ -13,10 +13,10 @@ namespace skewscope::efficiency {
 
 // JSON texts as in the trace; "" where not recorded.
 struct ArgumentTexts {
-  std::string_view dims;     // "Input Dims":      [[8944, 1024], [1024, 2816], []]
-  std::string_view types;    // "Input type":      ["c10::BFloat16", "c10::BFloat16", "Scalar"]
-  std::string_view strides;  // "Input Strides":   [[1024, 1], [1, 1024], []]
-  std::string_view values;   // "Concrete Inputs": ["", "", "1"]
+  std::string_view dims = "";     // "Input Dims":      [[8944, 1024], [1024, 2816], []]
+  std::string_view types = "";    // "Input type":      ["c10::BFloat16", "c10::BFloat16", "Scalar"]
+  std::string_view strides = "";  // "Input Strides":   [[1024, 1], [1, 1024], []]
+  std::string_view values = "";   // "Concrete Inputs": ["", "", "1"]
 };
 
 struct Tensor {

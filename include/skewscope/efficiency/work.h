@@ -45,7 +45,8 @@ struct Work {
 // FlashAttnFuncBackward, MmBackward0); null where there is none.
 Work work_of(std::string_view operator_name, const ArgumentTexts& texts, const ArgumentTexts* forward = nullptr);
 
-// True when work_of has formulas for this operator.
+// True when work_of has a formula for this operator: those that launch kernels themselves and those that TraceLens
+// prices. Operators that only call others (aten::linear, aten::matmul, aten::relu) have none: what they call has.
 bool has_work_model(std::string_view operator_name);
 
 }  // namespace skewscope::efficiency
