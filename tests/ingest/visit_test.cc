@@ -1,9 +1,11 @@
 // IngestOptions::visit, through the stage's entrance.
 #include <tbb/global_control.h>
 
+#include <chrono>
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "detail_support.h"
 #include "tests/temporary_folder.h"
@@ -116,18 +118,23 @@ TEST_CASE("a digest is visited without details, and so is what is no trace") {
   CHECK(visits.details[job.files[1]] != "none");
 }
 
-TEST_CASE("a visit reads the trace, not its digest in the cache") {
+TEST_CASE("a visit reads the trace, not its digest in the cache, and adds none") {
   const Job job;
+  const std::filesystem::path cache = job.folder.path / "cache";
+  const auto cached = [&] {
+    const auto files = std::filesystem::directory_iterator(cache);
+    return std::distance(begin(files), end(files));
+  };
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));  // what changed just now is not kept
   IngestOptions options;
-  options.cache = {(job.folder.path / "cache").string(), 1 << 30, "test"};
-  for (const std::string& file : job.files) {  // what changed just now is not kept
-    std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
-  }
-  read_job(job.files, options);
+  options.cache = {cache.string(), 1 << 30, "test"};
+  read_job({job.files[0], job.files[1]}, options);
+  REQUIRE(cached() == 2);
   Visits visits;
   options.visit = visits.visitor();
   read_job(job.files, options);
   for (const std::string& file : job.files) CHECK(visits.details[file] != "none");
+  CHECK(cached() == 2);
 }
 
 TEST_CASE("the memory limit counts details while they are held") {
