@@ -28,8 +28,9 @@ struct IngestOptions {
   std::string rank_map;        // --rank-map: CSV file of path,rank (path may be a file name); empty: not given
   std::vector<int32_t> ranks;  // --ranks: only these; empty: all
   std::optional<std::pair<int64_t, int64_t>> steps;  // --steps A:B: GPU rows and calls launched in A <= step < B
-  // Called once for each trace, from several threads at once, while the details of its rows are there
-  // (TraceFile::linked, detail); without it they are not read. Digests have none.
+  // Called once for each file, whatever it turned out to be, from several threads at once, while the details of its
+  // rows are there (TraceFile::linked, detail); without it they are not read. Digests have none, so the cache is left
+  // alone.
   std::function<void(const TraceFile&)> visit;
   CacheOptions cache;
   int64_t memory_limit_bytes = 0;  // --memory-limit: reduced columns plus chunks in flight; 0: no limit

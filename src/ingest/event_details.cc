@@ -77,9 +77,7 @@ void EventParser::keep_with_details(const RawEvent& event, ChunkRows& rows) {
   DefectCounts& defects = host_rows() > before ? counted_before : rows.defects;
   if (!read_times(event, not_told, defects, start, duration_ns)) return;
   if (rows.launches.size() > launches) {
-    const bool has_size = event.present & mask_of(Arg::grid);
-    const int32_t shape = has_size ? kernel_shape(event, rows) : -1;
-    rows.details.launches.push_back({static_cast<int32_t>(rows.details.host.size()), shape});
+    rows.details.launches.push_back({static_cast<int32_t>(rows.details.host.size()), kernel_shape(event, rows)});
   }
   keep_host_row(event, start, duration_ns, rows);
 }

@@ -45,6 +45,7 @@ struct ArgName {
   Arg arg;
 };
 
+// Those of ordinary rows first, then those of details.
 constexpr std::array kArgNames = {
     ArgName{"correlation\"", Arg::correlation},
     ArgName{"External id\"", Arg::external_id},
@@ -89,23 +90,25 @@ constexpr std::array kArgNames = {
     ArgName{"bytes\"", Arg::bytes},
 };
 
-// Rows of kArgNames by first character: [begin, end) in an order grouped at compile time.
+// Rows of kArgNames by first character: [begin, end) in an order grouped at compile time. Without details, their names
+// are not even compared.
 struct ArgIndex {
   std::array<ArgName, kArgNames.size()> names{};
   std::array<uint8_t, 129> first{};
 
-  constexpr ArgIndex() {
+  constexpr explicit ArgIndex(bool details) {
     size_t n = 0;
     for (size_t c = 0; c < 128; c++) {
       first[c] = static_cast<uint8_t>(n);
       for (const ArgName& name : kArgNames) {
-        if (static_cast<size_t>(name.key.front()) == c) names[n++] = name;
+        const bool known = details || name.arg < Arg::input_strides;
+        if (known && static_cast<size_t>(name.key.front()) == c) names[n++] = name;
       }
     }
     first[128] = static_cast<uint8_t>(n);
   }
 };
-constexpr ArgIndex kArgIndex;
+constexpr std::array kArgIndexes = {ArgIndex(false), ArgIndex(true)};
 
 constexpr ArgMask kLinkArgs = mask_of(Arg::correlation) | mask_of(Arg::external_id);
 constexpr ArgMask kPlaceArgs = mask_of(Arg::device) | mask_of(Arg::stream);
@@ -176,11 +179,12 @@ EventClass class_of_category(std::string_view category) {
   return EventClass::skip;
 }
 
-Arg arg_of_key(const char* key) {
+Arg arg_of_key(const char* key, bool details) {
+  const ArgIndex& index = kArgIndexes[details];
   const unsigned char c = static_cast<unsigned char>(*key);
   if (c >= 128) return Arg::count_;
-  for (size_t i = kArgIndex.first[c]; i < kArgIndex.first[c + 1U]; i++) {
-    const ArgName& name = kArgIndex.names[i];
+  for (size_t i = index.first[c]; i < index.first[c + 1U]; i++) {
+    const ArgName& name = index.names[i];
     if (key[1] != name.key[1] || key[name.key.size() - 1] != '"') continue;
     if (std::memcmp(key, name.key.data(), name.key.size()) == 0) return name.arg;
   }

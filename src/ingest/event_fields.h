@@ -75,8 +75,9 @@ using ArgMask = uint64_t;
 
 constexpr ArgMask mask_of(Arg arg) { return ArgMask{1} << static_cast<unsigned>(arg); }
 
-// `key`: the characters behind its opening quote, in text with at least 32 bytes behind it.
-Arg arg_of_key(const char* key);
+// `key`: the characters behind its opening quote, in text with at least 32 bytes behind it. Names of details
+// only where these are kept.
+Arg arg_of_key(const char* key, bool details);
 // The arguments that rows of a class keep; for `skip`: of any class.
 ArgMask wanted_args(EventClass event_class, bool details);
 

@@ -196,7 +196,8 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
 }
 
 EventParser::Outcome EventParser::read_args(ondemand::value& value, RawEvent& event, ChunkRows& rows) {
-  if (value.raw_json_token().front() != '{') return Outcome::kept;
+  const char first = value.raw_json_token().front();
+  if (first != '{') return ",}]:"sv.find(first) == std::string_view::npos ? Outcome::kept : Outcome::broken;
   const ArgMask wanted = wanted_args(event.event_class, details_);
   if (wanted == 0) return Outcome::kept;
   ondemand::object args;
@@ -204,7 +205,7 @@ EventParser::Outcome EventParser::read_args(ondemand::value& value, RawEvent& ev
   for (auto result : args) {
     if (result.error()) return Outcome::broken;
     ondemand::field&& field = std::move(result).value_unsafe();
-    const Arg arg = arg_of_key(field.key().raw());
+    const Arg arg = arg_of_key(field.key().raw(), details_);
     if (arg == Arg::count_ || (wanted & mask_of(arg)) == 0) continue;
     std::string_view token = field.value().raw_json_token();
     if (token.front() == '[') {

@@ -35,6 +35,7 @@ std::vector<size_t> largest_first(const std::vector<std::string>& files) {
   return order;
 }
 
+// Without the details.
 int64_t bytes_of(const FileContent& content) {
   int64_t bytes = 0;
   const auto add = [&](const auto& rows) { bytes += static_cast<int64_t>(rows.size() * sizeof(rows[0])); };
@@ -44,13 +45,18 @@ int64_t bytes_of(const FileContent& content) {
   add(content.gpu_annotations);
   add(content.steps);
   add(content.comm_args);
-  return bytes + (content.details ? bytes_of(*content.details) : 0);
+  return bytes;
 }
 
 int64_t bytes_of(const StringTable& strings) {
   int64_t bytes = 0;
   for (size_t i = 0; i < strings.size(); ++i) bytes += bytes_of_string(strings.view(StringId(static_cast<int64_t>(i))));
   return bytes;
+}
+
+// Without the strings.
+int64_t bytes_of(const LinkedTrace& linked) {
+  return ingest::bytes_of(linked.trace) + (linked.detail ? ingest::bytes_of(*linked.detail) : 0);
 }
 
 // From here on the trace is what it would be had nobody asked for details: its strings, too.
@@ -66,7 +72,7 @@ void visit_file(TraceFile& file, const IngestOptions& options, MemoryBudget& bud
   if (!options.visit) return;
   LinkedTrace& linked = file.linked;
   assert(!linked.detail || check_invariants(*linked.detail, linked.trace).empty());
-  const auto held = [&] { return (linked.detail ? ingest::bytes_of(*linked.detail) : 0) + bytes_of(linked.strings); };
+  const auto held = [&] { return bytes_of(linked) + bytes_of(linked.strings); };
   options.visit(file);
   if (!linked.detail) return;
   const int64_t before = held();
@@ -74,14 +80,15 @@ void visit_file(TraceFile& file, const IngestOptions& options, MemoryBudget& bud
   budget.give_back(before - held());
 }
 
-// The reader leaves the rows of `content` on the budget. Both exist side by side for a moment; then only the linked
-// trace is held.
+// The reader leaves the rows of `content` on the budget. They and the linked trace exist side by side for a moment, but
+// for the details, which become those of the trace; then only the linked trace is held.
 Result<TraceFile> link_within(MemoryBudget& budget, FileContent content) {
   const std::string name = content.file;
   const int64_t unlinked = bytes_of(content);
+  const int64_t details = content.details ? bytes_of(*content.details) : 0;
   TraceFile file = link_file(std::move(content));
-  const int64_t details = file.linked.detail ? ingest::bytes_of(*file.linked.detail) : 0;
-  const bool fits = budget.take(ingest::bytes_of(file.linked.trace) + details);
+  budget.give_back(details);
+  const bool fits = budget.take(bytes_of(file.linked));
   budget.give_back(unlinked);
   if (!fits) return budget.exceeded_by(name);
   return file;

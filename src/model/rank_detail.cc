@@ -9,14 +9,17 @@ std::string at(const char* what, size_t row) { return std::string(what) + " at r
 
 bool in_range(int32_t row, size_t size) { return row >= -1 && row < static_cast<int64_t>(size); }
 
+template <class Events>
+bool ragged(const Events& events) {
+  bool equal = true;
+  for_each_column(events, [&](const auto& column) { equal = equal && column.size() == events.size(); });
+  return !equal;
+}
+
 std::string check_host(const RankDetail& detail) {
   const HostEvents& host = detail.host;
   const size_t n = host.size();
-  if (host.duration_ns.size() != n || host.name.size() != n || host.kind.size() != n || host.thread.size() != n ||
-      host.place.size() != n || host.arguments.size() != n || host.sequence.size() != n ||
-      host.forward_thread.size() != n) {
-    return "host columns differ in length";
-  }
+  if (ragged(host)) return "host columns differ in length";
   const auto key = [&](size_t i) {
     return std::make_tuple(host.thread[i], host.start[i], -host.duration_ns[i], host.place[i]);
   };
@@ -32,7 +35,7 @@ std::string check_host(const RankDetail& detail) {
 std::string check_gpu(const RankDetail& detail, const RankTrace& trace) {
   const GpuDetails& gpu = detail.gpu;
   const size_t n = trace.gpu.size();
-  if (gpu.size() != n || gpu.place.size() != n || gpu.shape.size() != n || gpu.bytes.size() != n) {
+  if (gpu.size() != n || ragged(gpu)) {
     return "GPU details differ in length from the GPU rows";
   }
   for (size_t i = 0; i < n; ++i) {
@@ -51,11 +54,10 @@ std::string check_gpu(const RankDetail& detail, const RankTrace& trace) {
 std::string check_invariants(const RankDetail& detail, const RankTrace& trace) {
   if (std::string broken = check_host(detail); !broken.empty()) return broken;
   if (std::string broken = check_gpu(detail, trace); !broken.empty()) return broken;
-  const CallDetails& calls = detail.calls;
-  for (const size_t size : {calls.name.size(), calls.dtype.size(), calls.group_name.size(), calls.group_ranks.size(),
-                            calls.group_size.size(), calls.in_split.size(), calls.out_split.size()}) {
-    if (size != trace.calls.size()) return "details of calls differ in length from the calls";
+  if (detail.calls.size() != trace.calls.size() || ragged(detail.calls)) {
+    return "details of calls differ in length from the calls";
   }
+  if (ragged(detail.gpu_annotations)) return "columns of GPU annotations differ in length";
   for (size_t i = 1; i < detail.gpu_annotations.size(); ++i) {
     if (detail.gpu_annotations.start[i - 1] > detail.gpu_annotations.start[i]) {
       return at("GPU annotations not sorted by start", i);

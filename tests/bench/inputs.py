@@ -1,7 +1,9 @@
 """Inputs of scripts/bench, made once in build/bench and kept: simulated jobs, and real traces with their events repeated."""
 import concurrent.futures
 import gzip
+import itertools
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -72,6 +74,20 @@ def enlarge(sources, bytes_per_file):
             list(pool.map(lambda source: run(TOP / "scripts" / "enlarge_trace.py", source,
                                              folder / source.name.removesuffix(".gz"), bytes_per_file), sources))
     return make
+
+
+def python_stacks(megabytes):
+    """A real trace with python stacks, enlarged; each address in a name is another one, the worst case for a table of names."""
+    source = real_traces() / "single/tracelens/mi300_rank0of8_resnet_checkpoint.json.gz"
+
+    def make(folder):
+        enlarge([source], megabytes * MB)(folder)
+        enlarged, numbers = folder / source.name.removesuffix(".gz"), itertools.count()
+        with open(enlarged) as lines, open(folder / "python_stacks.json", "w") as text:
+            for line in lines:
+                text.write(re.sub(" at 0x[0-9a-f]{12}", lambda _: f" at 0x7f{next(numbers):010x}", line))
+        enlarged.unlink()
+    return made_once(WORK / f"python_stacks_{megabytes}mb", make)
 
 
 def compress(plain):
