@@ -2,9 +2,9 @@
 // GPU row shall count for one operator only, the one whose work it does.
 //
 // Idea: from the roots of the call tree down, the first operator with known work stands for all that runs within it;
-// where there is none, the first that launches rows itself, unless an operator with known work runs below it.
-// What still launches rows on its own is left over and gets a row "<launcher>-><kernel>". (TraceLens'
-// unified_perf_summary.)
+// where there is none, the first that launches rows itself, unless an operator with known work runs below it. A node of
+// backward stands only for operators whose work is not known, as its own is told by the arguments of its forward. What
+// still launches rows on its own is left over and gets a row "<launcher>-><kernel>". (TraceLens' unified_perf_summary.)
 //
 // Why it is right: parents stand before their children, so one pass hands down who stands for a row.
 //
@@ -80,8 +80,10 @@ std::vector<int32_t> standing_for(const OperatorView& view) {
     const int32_t parent = view.tree.parent[row];
     if (parent >= 0) stands[row] = stands[static_cast<size_t>(parent)];
     if (stands[row] >= 0 || view.host().kind[row] != HostKind::op) continue;
-    const bool leaf = (traits[row] & launches) != 0 && (traits[row] & model_below) == 0;
-    if ((traits[row] & has_model) != 0 || leaf) stands[row] = static_cast<int32_t>(row);
+    const bool innermost = (traits[row] & model_below) == 0;
+    const bool backward_node = view.host().forward_thread[row] != 0;
+    const bool modelled = (traits[row] & has_model) != 0 && (innermost || !backward_node);
+    if (modelled || ((traits[row] & launches) != 0 && innermost)) stands[row] = static_cast<int32_t>(row);
   }
   return stands;
 }

@@ -103,16 +103,13 @@ void Comparison::row(const std::string& table, const CsvRow& expected, const std
 }
 
 bool Comparison::excepted(const std::string& column) {
+  bool any = false;
   for (size_t i = 0; i < exceptions_.size(); ++i) {
     const Exception& e = exceptions_[i];
-    if ((!e.table.empty() && e.table != table_) || (!e.column.empty() && !begins_with(column, e.column)) ||
-        row_.find(e.row) == std::string::npos) {
-      continue;
-    }
-    used_[i] = true;
-    return true;
+    if (e.table != table_ || !begins_with(column, e.column) || row_.find(e.row) == std::string::npos) continue;
+    any = used_[i] = true;
   }
-  return false;
+  return any;
 }
 
 void Comparison::differs(const std::string& column, const std::string& expected, const std::string& actual) {
@@ -123,6 +120,7 @@ void Comparison::differs(const std::string& column, const std::string& expected,
 
 void Comparison::number(const std::string& column, std::optional<double> actual, double tolerance) {
   const std::string& cell = expected_->at(column);
+  ++cells_;
   if (cell.empty() || !actual.has_value()) {
     if (cell.empty() != !actual.has_value()) differs(column, cell, actual ? std::to_string(*actual) : "nothing");
     return;
@@ -131,6 +129,7 @@ void Comparison::number(const std::string& column, std::optional<double> actual,
 }
 
 void Comparison::same(const std::string& column, const std::string& expected, const std::string& actual) {
+  ++cells_;
   if (expected != actual) differs(column, expected, actual);
 }
 

@@ -25,7 +25,7 @@ struct TraceLensView {
 
 TraceLensView tracelens_view(const std::string& file);
 
-// A cell, or cells, that differ on purpose. Empty texts match everything; `row` matches as a part of the row's name.
+// Cells that differ on purpose: in columns whose names begin with `column`, of rows whose names hold `row`.
 struct Exception {
   std::string table, column, row;
   std::string reason;
@@ -41,7 +41,7 @@ class Comparison {
   // The table NAME.csv; empty where TraceLens wrote none.
   std::vector<CsvRow> expected(const std::string& table);
 
-  // Begins a row; what follows are its cells.
+  // Begins a row; what follows are its cells. Rows are begun in the order of the file.
   void row(const std::string& table, const CsvRow& expected, const std::string& name);
   // nullopt: an empty cell.
   void number(const std::string& column, std::optional<double> actual, double tolerance);
@@ -49,6 +49,8 @@ class Comparison {
   void same(const std::string& column, const std::string& expected, const std::string& actual);
   // A row that only one side has.
   void missing(const std::string& table, const std::string& name, bool ours);
+  // Cells compared so far.
+  int64_t cells() const { return cells_; }
 
  private:
   bool excepted(const std::string& column);
@@ -56,6 +58,7 @@ class Comparison {
 
   std::string folder_, table_, row_;
   const CsvRow* expected_ = nullptr;
+  int64_t cells_ = 0;
   std::vector<Exception> exceptions_;
   std::vector<bool> used_;
 };
