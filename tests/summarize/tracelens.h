@@ -63,4 +63,13 @@ class Comparison {
   std::vector<bool> used_;
 };
 
+void compare_timeline(Comparison& comparison, const TraceLensView& view);       // gpu_timeline
+void compare_categories(Comparison& comparison, const TraceLensView& view);     // ops_summary_by_category
+void compare_operators(Comparison& comparison, const TraceLensView& view);      // ops_summary
+void compare_arguments(Comparison& comparison, const TraceLensView& view);      // ops_unique_args
+void compare_kernels(Comparison& comparison, const TraceLensView& view);        // kernel_summary
+void compare_short_kernels(Comparison& comparison, const TraceLensView& view);  // short_kernel*
+void compare_collectives(Comparison& comparison, const TraceLensView& view);    // coll_analysis
+void compare_work(Comparison& comparison, const TraceLensView& view);           // unified_perf_summary
+
 }  // namespace skewscope::test
