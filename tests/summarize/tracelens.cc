@@ -6,7 +6,7 @@
 
 #include "../../src/summarize/operator_view.h"
 #include "../../src/summarize/timeline.h"
-#include "skewscope/ingest.h"
+#include "visit_trace.h"
 
 namespace skewscope::test {
 namespace {
@@ -68,17 +68,7 @@ std::string shortened(const std::string& text) { return text.size() < 160 ? text
 
 TraceLensView tracelens_view(const std::string& file) {
   TraceLensView view;
-  IngestOptions options;
-  bool seen = false;
-  options.visit = [&](const TraceFile& read) {
-    REQUIRE(read.linked.detail.has_value());
-    REQUIRE(check_invariants(*read.linked.detail, read.linked.trace).empty());
-    tabulate(read, view);
-    seen = true;
-  };
-  StageTimer timer;
-  REQUIRE(ingest_job({file}, options, timer).ok());
-  REQUIRE(seen);
+  visit_trace(file, [&](const TraceFile& read) { tabulate(read, view); });
   return view;
 }
 
