@@ -9,7 +9,7 @@
 
 namespace skewscope::summarize {
 
-// Rows of HostEvents; -1: none. A parent stands before its children, and the rows below a row directly follow it.
+// Rows of HostEvents; -1: none. A parent stands before its children.
 struct CallTree {
   std::vector<int32_t> parent;
 

@@ -22,9 +22,11 @@ struct KernelKey {
   auto operator<=>(const KernelKey&) const = default;
 };
 
-// Copies and fills by the driver have names that say nothing of the kind to those who know kernels.
+// Copies and fills that the driver makes are no kernels; of kernels that copy or fill the name tells.
 bool is_kernel(const OperatorView& view, size_t gpu_row) {
-  return work_of_kernel(view.gpu_name(gpu_row)) == view.gpu().work[gpu_row];
+  const GpuWork work = view.gpu().work[gpu_row];
+  const bool moves = work == GpuWork::memcpy || work == GpuWork::memset;
+  return !moves || work_of_kernel(view.gpu_name(gpu_row)) == work;
 }
 
 void describe(const OperatorView& view, const KernelKey& key, KernelRow& row) {
@@ -119,7 +121,10 @@ void add_short_kernels(const OperatorView& view, OperatorTables& tables) {
   for (const size_t i : rows) {
     const int32_t launcher = view.launcher[i];
     if (launcher < 0 || view.host().kind[static_cast<size_t>(launcher)] != HostKind::op) continue;
-    ShortKernelRow& row = by_operator[{same_arguments(view, launcher, {}), view.gpu().name[i]}];
+    SameArguments arguments = same_arguments(view, launcher, {});
+    arguments.recompute = false;
+    arguments.thread = -1;
+    ShortKernelRow& row = by_operator[{arguments, view.gpu().name[i]}];
     if (row.count == 0) {
       row.launcher = std::string(view.name(launcher));
       row.arguments = view.arguments(launcher);

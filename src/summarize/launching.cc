@@ -86,7 +86,8 @@ std::vector<std::string_view> launcher_categories(const OperatorView& view) {
     const int32_t launcher = view.launcher[row];
     const size_t told_by = launcher < 0 ? row : first[launcher];
     // Rows of one launcher share its category: asked for once, at the first of them.
-    categories[row] = told_by < row ? categories[told_by] : view.category(launcher, view.gpu_name(told_by));
+    const std::string_view name = launcher < 0 ? std::string_view() : view.name(launcher);
+    categories[row] = told_by < row ? categories[told_by] : view.category(name, view.gpu_name(told_by));
   }
   return categories;
 }

@@ -13,8 +13,7 @@ OperatorView::OperatorView(const RankTrace& of_trace, const RankDetail& of_detai
   if (detail.has_python) recompute = recomputed_rows(detail.host, tree, strings);
 }
 
-std::string_view OperatorView::category(int32_t host_row, std::string_view first_kernel) const {
-  const std::string_view launcher_name = host_row >= 0 ? name(host_row) : std::string_view();
+std::string_view OperatorView::category(std::string_view launcher_name, std::string_view first_kernel) const {
   return options.linked_only ? efficiency::tracelens_category(launcher_name, first_kernel)
                              : efficiency::category(launcher_name, first_kernel);
 }

@@ -30,8 +30,8 @@ struct OperatorView {
   }
   // Whether the table of launchers and kernels counts this GPU row at all.
   bool counts(size_t gpu_row) const { return launcher[gpu_row] >= 0 || !options.linked_only; }
-  // Of a launcher (or orphan, -1) by its name and the first row it launched.
-  std::string_view category(int32_t host_row, std::string_view first_kernel) const;
+  // By the name of a launcher ("" of an orphan) and of the first row it launched.
+  std::string_view category(std::string_view launcher_name, std::string_view first_kernel) const;
   ArgumentsText arguments(int32_t host_row) const;
   const HostThread& thread(int32_t host_row) const {
     return detail.threads[static_cast<size_t>(host().thread[static_cast<size_t>(host_row)])];

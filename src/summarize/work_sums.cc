@@ -2,9 +2,9 @@
 // GPU row shall count for one operator only, the one whose work it does.
 //
 // Idea: from the roots of the call tree down, the first operator with known work stands for all that runs within it;
-// where there is none, the first that launches rows itself, unless an operator with known work runs right below it.
-// What still launches rows on its own is left over and gets a row "<launcher>-><kernel>". (TraceLens'
-// unified_perf_summary.)
+// where there is none, the first that launches rows itself, unless an operator with known work runs below it. A node of
+// backward stands only for operators whose work is not known, as its own is told by the arguments of its forward. What
+// still launches rows on its own is left over and gets a row "<launcher>-><kernel>". (TraceLens' unified_perf_summary.)
 //
 // Why it is right: parents stand before their children, so one pass hands down who stands for a row.
 //
@@ -12,6 +12,7 @@
 #include "work_sums.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -63,10 +64,10 @@ std::vector<uint8_t> traits_of(const OperatorView& view) {
     if (host.kind[row] != HostKind::op || (traits[row] & has_gpu_rows) == 0 || !models.knows(host.name[row])) continue;
     traits[row] |= has_model;
     int32_t above = view.tree.parent[row];
-    while (above >= 0 && host.kind[static_cast<size_t>(above)] != HostKind::op) {
-      above = view.tree.parent[static_cast<size_t>(above)];
+    for (; above >= 0 && (traits[static_cast<size_t>(above)] & model_below) == 0;
+         above = view.tree.parent[static_cast<size_t>(above)]) {
+      traits[static_cast<size_t>(above)] |= model_below;
     }
-    if (above >= 0) traits[static_cast<size_t>(above)] |= model_below;
   }
   return traits;
 }
@@ -79,8 +80,10 @@ std::vector<int32_t> standing_for(const OperatorView& view) {
     const int32_t parent = view.tree.parent[row];
     if (parent >= 0) stands[row] = stands[static_cast<size_t>(parent)];
     if (stands[row] >= 0 || view.host().kind[row] != HostKind::op) continue;
-    const bool leaf = (traits[row] & launches) != 0 && (traits[row] & model_below) == 0;
-    if ((traits[row] & has_model) != 0 || leaf) stands[row] = static_cast<int32_t>(row);
+    const bool innermost = (traits[row] & model_below) == 0;
+    const bool backward_node = view.host().forward_thread[row] != 0;
+    const bool modelled = (traits[row] & has_model) != 0 && (innermost || !backward_node);
+    if (modelled || ((traits[row] & launches) != 0 && innermost)) stands[row] = static_cast<int32_t>(row);
   }
   return stands;
 }
@@ -166,6 +169,24 @@ void add_model(const OperatorView& view, const std::vector<int32_t>& forward, in
   }
 }
 
+// Of an operator by the first row that it launched itself, where it did; of what is left over by its whole name.
+std::string_view category_of(const OperatorView& view, const Unit& unit) {
+  size_t told_by = static_cast<size_t>(unit.gpu_rows.front());
+  const std::string_view name = view.name(unit.host_row);
+  if (unit.leftover) {
+    return view.category(std::string(name) + "->" + std::string(view.gpu_name(told_by)), view.gpu_name(told_by));
+  }
+  const std::vector<int32_t>& place = view.detail.gpu.place;
+  int32_t first_place = std::numeric_limits<int32_t>::max();
+  for (const int32_t r : unit.gpu_rows) {
+    const auto row = static_cast<size_t>(r);
+    if (view.launcher[row] != unit.host_row || place[row] >= first_place) continue;
+    told_by = row;
+    first_place = place[row];
+  }
+  return view.category(name, view.gpu_name(told_by));
+}
+
 struct WorkKey {
   SameArguments arguments;
   StringId leftover;  // the kernel's name; none: an operator
@@ -185,9 +206,8 @@ WorkGroups group(const OperatorView& view) {
   WorkGroups groups;
   for (const Unit& unit : units_of(view)) {
     const auto first = static_cast<size_t>(unit.gpu_rows.front());
-    const std::string_view category = view.category(unit.host_row, view.gpu_name(first));
     const StringId leftover = unit.leftover ? view.gpu().name[first] : StringId();
-    WorkGroup& group = groups[{same_arguments(view, unit.host_row, category), leftover}];
+    WorkGroup& group = groups[{same_arguments(view, unit.host_row, category_of(view, unit)), leftover}];
     if (group.first_row < 0) group.first_row = unit.host_row;
     group.host_ns.push_back(view.host().duration_ns[static_cast<size_t>(unit.host_row)]);
     group.gpu_ns.push_back(busy_ns(view, unit.gpu_rows));

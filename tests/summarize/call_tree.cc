@@ -1,6 +1,7 @@
 // The call tree: small cases worked out by hand.
 #include "../../src/summarize/call_tree.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "../../src/summarize/recompute.h"
@@ -24,7 +25,7 @@ void check_parent(const DetailBuilder& b, const CallTree& tree, int32_t child, i
 
 }  // namespace
 
-TEST_CASE("a row's parent is the innermost row of its thread that is open when it starts") {
+TEST_CASE("a row's parent is the innermost row of its thread that is around it") {
   DetailBuilder b;
   const int32_t module = b.python("nn.Module: Linear_0", 0, 100);
   const int32_t linear = b.op("aten::linear", 10, 90);
@@ -43,7 +44,7 @@ TEST_CASE("a row's parent is the innermost row of its thread that is open when i
   check_parent(b, tree, elsewhere, -1);
 }
 
-TEST_CASE("a row that ends after its parent keeps it, and what starts in its overhang is its own") {
+TEST_CASE("a row that outlasts every open row hangs on the innermost, and what starts in its overhang is its own") {
   DetailBuilder b;
   const int32_t outer = b.op("outer", 0, 50);
   const int32_t overhanging = b.op("overhanging", 40, 60);
@@ -54,6 +55,57 @@ TEST_CASE("a row that ends after its parent keeps it, and what starts in its ove
   check_parent(b, tree, overhanging, outer);
   check_parent(b, tree, within, overhanging);
   check_parent(b, tree, after, -1);
+}
+
+TEST_CASE("a range that one function opens and another closes hangs on what is around both, as do its ends") {
+  DetailBuilder b;
+  const int32_t train = b.python("train", 0, 100);
+  const int32_t enter = b.python("__enter__", 10, 14);
+  const int32_t range = b.annotation("step", 12, 50);
+  const int32_t op = b.op("aten::mm", 20, 40);
+  const int32_t exit = b.python("__exit__", 46, 60);
+  const int32_t inside = b.python("record_function_exit", 47, 55);
+  b.finish();
+  const CallTree tree = call_tree(b.detail.host);
+  check_parent(b, tree, enter, train);
+  check_parent(b, tree, range, train);
+  check_parent(b, tree, op, range);
+  check_parent(b, tree, exit, train);
+  check_parent(b, tree, inside, exit);
+}
+
+TEST_CASE("an overhang of a microsecond is rounding and changes no parent") {
+  DetailBuilder b;
+  const int32_t linear = b.op("aten::linear", 0, 60);
+  const int32_t mm = b.op("aten::mm", 5, 50);
+  const int32_t launch = b.call("cudaLaunchKernel", 48, 51);
+  const int32_t later = b.call("cudaLaunchKernel", 49, 51.001);
+  b.finish();
+  const CallTree tree = call_tree(b.detail.host);
+  check_parent(b, tree, mm, linear);
+  check_parent(b, tree, launch, mm);
+  check_parent(b, tree, later, launch);
+}
+
+TEST_CASE("a hundred thousand rows that all overlap cost no more than as many that nest") {
+  DetailBuilder b;
+  const int32_t root = b.op("root", 0, 1e6);
+  constexpr int32_t kRows = 100'000;
+  for (int32_t i = 0; i < kRows; ++i) b.op("span", 2 * i + 1, 2 * i + 500'001);  // each outlasts those before
+  b.finish();
+  const CallTree tree = call_tree(b.detail.host);
+  CHECK(std::count(tree.parent.begin(), tree.parent.end(), static_cast<int32_t>(b.row(root))) == kRows);
+}
+
+TEST_CASE("no row is more than 4096 rows away from its root, however deep rows nest") {
+  DetailBuilder b;
+  constexpr int32_t kRows = 100'000;
+  for (int32_t i = 0; i < kRows; ++i) b.python("frame", i, 3 * kRows - i);
+  b.finish();
+  const CallTree tree = call_tree(b.detail.host);
+  int32_t depth = 0;
+  for (int32_t row = kRows - 1; row >= 0; row = tree.parent[static_cast<size_t>(row)]) ++depth;
+  CHECK(depth == 4097);
 }
 
 TEST_CASE("rows of no length enclose nothing, and of rows that start together the longer encloses the shorter") {

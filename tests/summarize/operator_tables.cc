@@ -17,7 +17,9 @@ namespace {
 OperatorTables tables_of(DetailBuilder& b, const OperatorOptions& options = {}) {
   b.finish();
   REQUIRE(check_invariants(b.detail, b.trace).empty());
-  return tabulate_operators(b.trace, b.detail, b.strings, options);
+  OperatorTables tables = tabulate_operators(b.trace, b.detail, b.strings, options);
+  CHECK(check_invariants(tables) == "");
+  return tables;
 }
 
 template <class Row>

@@ -223,4 +223,8 @@ struct OperatorTables {
   std::vector<GraphLaunchRow> graphs;
 };
 
+// Empty when the figures of every row fit each other and tables of the same time sum up alike; else the first that does
+// not, in words.
+std::string check_invariants(const OperatorTables& tables);
+
 }  // namespace skewscope
