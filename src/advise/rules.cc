@@ -11,7 +11,7 @@
 
 namespace skewscope {
 namespace embedded {
-extern const char* const rank_rules;  // configs/rank_rules.json
+const char* rank_rules();  // configs/rank_rules.json
 }
 
 namespace {
@@ -79,7 +79,7 @@ Result<Rules> parse(std::string_view text, const std::string& origin, const Rule
 }  // namespace
 
 const Rules& built_in_rules() {
-  static const Rules rules = parse(embedded::rank_rules, "configs/rank_rules.json", {}).value();
+  static const Rules rules = parse(embedded::rank_rules(), "configs/rank_rules.json", {}).value();
   return rules;
 }
 
