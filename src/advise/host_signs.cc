@@ -50,6 +50,9 @@ std::optional<Advice> overhead_bound(const View& view, const Rule& rule) {
 std::optional<Advice> compute_bound(const View& view, const Rule& rule) {
   const double computing = view.share(view.whole().timeline.compute_ns);
   if (computing <= threshold(rule, "busy_share")) return {};
+  // The steps may be longer than the window of the GPU's rows.
+  const double used = view.tables.utilization.gpu;
+  if (used >= 0 && used <= threshold(rule, "busy_share")) return {};
   Advice advice;
   advice.sign = fmt::format("the GPU computes {} of its window", human_percent(computing));
   return advice;

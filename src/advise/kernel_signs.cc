@@ -85,7 +85,7 @@ std::optional<Advice> small_grids(const View& view, const Rule& rule) {
   Advice advice;
   int64_t small_ns = 0, all_ns = 0;
   for (const KernelVariant& v : view.tables.variants) {
-    if (v.shape.blocks_per_sm < 0) continue;
+    if (v.shape.blocks_per_sm < 0 || v.work == GpuWork::communication) continue;  // these take few SMs on purpose
     all_ns += v.total_ns;
     if (v.shape.blocks_per_sm >= threshold(rule, "blocks_per_sm")) continue;
     small_ns += v.total_ns;
@@ -106,7 +106,8 @@ std::optional<Advice> low_occupancy(const View& view, const Rule& rule) {
   advice.sign = fmt::format("estimated occupancy is {} while kernels run {} of the time", human_percent(u.occupancy),
                             human_percent(u.gpu));
   for (const KernelVariant& v : view.tables.variants) {
-    const bool low = v.shape.occupancy_percent >= 0 && v.shape.occupancy_percent / 100 < threshold(rule, "occupancy");
+    const bool low = v.work == GpuWork::compute && v.shape.occupancy_percent >= 0 &&
+                     v.shape.occupancy_percent / 100 < threshold(rule, "occupancy");
     if (low)
       advice.evidence.push_back({fmt::format("{}: {} registers, {} bytes shared", shortened(v.name), v.shape.registers,
                                              v.shape.shared_memory),

@@ -154,8 +154,8 @@ std::string details_section(const RankTables& tables) {
   const Utilization& u = tables.utilization;
   if (u.gpu >= 0) {
     std::string full = fmt::format("kernels run {} of {}", human_percent(u.gpu), human_duration(u.window_ns));
-    if (u.sm_efficiency >= 0) full += fmt::format("; SMs have work {}", human_percent(u.sm_efficiency));
-    if (u.occupancy >= 0) full += fmt::format(", occupancy {} (estimates)", human_percent(u.occupancy));
+    if (u.sm_efficiency >= 0) full += fmt::format("; estimated: SMs {}", human_percent(u.sm_efficiency));
+    if (u.occupancy >= 0) full += fmt::format(", occupancy {}", human_percent(u.occupancy));
     text += "\n" + labelled("GPU use", full);
   }
   for (size_t i = 0; i < std::min(tables.copies.size(), kMostCopies); ++i) {

@@ -129,6 +129,7 @@ std::vector<KernelVariant> kernel_variants(const GpuEvents& gpu, const RankDetai
     VariantRows& rows = variants[{gpu.name[i].value, shape}];
     KernelVariant& v = rows.variant;
     const int64_t ns = gpu.duration_ns[i];
+    v.work = gpu.work[i];
     v.shortest_ns = v.count == 0 ? ns : std::min(v.shortest_ns, ns);
     v.longest_ns = std::max(v.longest_ns, ns);
     v.total_ns += ns;

@@ -103,6 +103,9 @@ TEST_CASE("a GPU that computes more than nine tenths of its window is as wished,
   CHECK(t.advice("compute-bound").information);
   t.tables.timeline.front().timeline.compute_ns = 890'000;
   CHECK_FALSE(t.shows("compute-bound"));
+  t.tables.timeline.front().timeline.compute_ns = 910'000;
+  t.tables.utilization.gpu = 0.01;  // of steps that are much longer
+  CHECK_FALSE(t.shows("compute-bound"));
 }
 
 TEST_CASE("a tenth of the window idle until launches arrive is launch-bound") {
@@ -266,6 +269,9 @@ TEST_CASE("more than half of kernel time with fewer blocks than SMs is too littl
   CHECK_FALSE(t.shows("small-grids"));
   t.tables.variants = {small};
   t.tables.variants[0].shape.blocks_per_sm = -1;  // not recorded
+  CHECK_FALSE(t.shows("small-grids"));
+  t.tables.variants = {small, large};
+  t.tables.variants[0].work = GpuWork::communication;
   CHECK_FALSE(t.shows("small-grids"));
 }
 

@@ -94,6 +94,7 @@ struct KernelTotals {
 // Kernels of one name and one shape. -1: not recorded.
 struct KernelVariant {
   std::string name;
+  GpuWork work = GpuWork::compute;
   KernelShape shape;
   int64_t count = 0;
   int64_t total_ns = 0, shortest_ns = 0, longest_ns = 0;
