@@ -49,4 +49,8 @@ Work work_of(std::string_view operator_name, const ArgumentTexts& texts, const A
 // prices. Operators that only call others (aten::linear, aten::matmul, aten::relu) have none: what they call has.
 bool has_work_model(std::string_view operator_name);
 
+// True when work_of prices this autograd node, given the arguments of its forward call. All inputs are taken to want a
+// gradient, which a trace does not tell: where an operator below the node has a formula, price that one instead.
+bool is_priced_by_forward(std::string_view node_name);
+
 }  // namespace skewscope::efficiency
