@@ -54,9 +54,9 @@ Work work_of(std::string_view operator_name, const ArgumentTexts& texts, const A
   return unknown_work("no formula for this operator");
 }
 
-bool has_work_model(std::string_view operator_name) { return model_of(operator_name) != nullptr; }
-
-bool is_priced_by_forward(std::string_view node_name) { return node_model_of(node_name) != nullptr; }
+bool has_work_model(std::string_view operator_name) {
+  return model_of(operator_name) != nullptr || node_model_of(operator_name) != nullptr;
+}
 
 const Argument& Call::at(size_t place) const {
   static const Argument none;

@@ -47,10 +47,8 @@ Work work_of(std::string_view operator_name, const ArgumentTexts& texts, const A
 
 // True when work_of has a formula for this operator: those that launch kernels themselves and those that TraceLens
 // prices. Operators that only call others (aten::linear, aten::matmul, aten::relu) have none: what they call has.
+// Autograd nodes priced from their forward call count too; all inputs are taken to want a gradient, which a trace does
+// not tell, so where an operator below a node has a formula, price that one instead.
 bool has_work_model(std::string_view operator_name);
-
-// True when work_of prices this autograd node, given the arguments of its forward call. All inputs are taken to want a
-// gradient, which a trace does not tell: where an operator below the node has a formula, price that one instead.
-bool is_priced_by_forward(std::string_view node_name);
 
 }  // namespace skewscope::efficiency
