@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "collectives/kind.h"
 #include "embedded.h"
 
 namespace skewscope::efficiency {
@@ -33,23 +34,48 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// By the kernel's name, the more telling words first: a softmax inside an attention kernel is attention, and PyTorch
-// calls its copies and gathers elementwise kernels too.
+// A kernel's name without template arguments and parameters, which name types and functors and would mislead: "void
+// at::native::reduce_kernel<512, Max>(Op)" -> "void at::native::reduce_kernel". CUTLASS alone has kernels of one name
+// whose template argument says what they do.
+std::string bare_name(std::string_view kernel) {
+  constexpr std::string_view kUnnamed = "(anonymous namespace)";
+  std::string bare;
+  int depth = 0;
+  for (size_t at = 0; at < kernel.size(); ++at) {
+    if (kernel.substr(at, kUnnamed.size()) == kUnnamed) {
+      at += kUnnamed.size() - 1;
+    } else if (kernel[at] == '(' && depth == 0) {
+      break;
+    } else if (kernel[at] == '<' || kernel[at] == '>') {
+      depth = std::max(0, depth + (kernel[at] == '<' ? 1 : -1));
+    } else if (depth == 0) {
+      bare += kernel[at];
+    }
+  }
+  return has(bare, "cutlass") ? std::string(kernel) : bare;
+}
+
+struct KernelClass {
+  std::string_view word, name;
+};
+// The more telling words first: a softmax inside an attention kernel is attention.
+constexpr KernelClass kKernelClasses[] = {
+    {"flash", "attention"}, {"fmha", "attention"},
+    {"attn", "attention"},  {"attention", "attention"},
+    {"gemm", "GEMM"},       {"nvjet", "GEMM"},
+    {"cijk_", "GEMM"},      {"softmax", "softmax"},
+    {"rotary", "other"},    {"elementwise", "elementwise"},
+    {"reduce", "reduce"},   {"index", "index"},
+    {"gather", "index"},    {"scatter", "index"},
+    {"embedding", "index"}, {"copy", "copy"},
+    {"memcpy", "copy"},
+};
+
 std::string_view class_of_kernel(std::string_view kernel) {
-  const std::string name = lower(kernel);
-  for (const std::string_view word : {"flash", "fmha", "attn", "attention"}) {
-    if (has(name, word)) return "attention";
-  }
-  for (const std::string_view word : {"gemm", "nvjet", "cijk_"}) {
-    if (has(name, word)) return "GEMM";
-  }
-  if (has(name, "softmax")) return "softmax";
-  if (has(name, "reduce")) return "reduce";
-  for (const std::string_view word : {"index", "gather", "scatter", "embedding"}) {
-    if (has(name, word)) return "index";
-  }
-  for (const std::string_view word : {"copy", "memcpy", "catarray"}) {
-    if (has(name, word)) return "copy";
+  if (kind_from_kernel(kernel) || is_custom_communication_kernel(kernel)) return "communication";
+  const std::string name = lower(bare_name(kernel));
+  for (const KernelClass& known : kKernelClasses) {
+    if (has(name, known.word)) return known.name;
   }
   return "other";
 }

@@ -79,16 +79,21 @@ Work scaled_mm(const Call& call) {
 }
 
 // Activations [..., M, K] by weights stored as N rows of K; the result is among the arguments, or its type is not
-// known.
-Work weights_by_row(const Call& call) {
+// known. packed: values in each recorded element, two of four bits in a byte.
+Work weights_by_row(const Call& call, int64_t packed) {
   const Tensor* a = call.tensor(0);
   const Tensor* b = call.tensor(1);
   if (a == nullptr || b == nullptr || a->dims.empty()) return unknown_work("an operand is no tensor");
-  const int64_t k = a->dims.back();
+  const int64_t row = a->dims.back();
   const auto a_elements = elements(*a).value();
   const auto b_elements = elements(*b).value();
-  if (k == 0 || !a_elements || !b_elements || *b_elements % k != 0) return unknown_work("shapes do not fit");
-  Product product{.batch = 1, .m = *a_elements / k, .n = *b_elements / k, .k = k, .a = &call.at(0), .b = &call.at(1)};
+  if (row == 0 || !a_elements || !b_elements || *b_elements % row != 0) return unknown_work("shapes do not fit");
+  Product product{.batch = 1,
+                  .m = *a_elements / row,
+                  .n = *b_elements / row,
+                  .k = Amount(row) * packed,
+                  .a = &call.at(0),
+                  .b = &call.at(1)};
   product.output_size = Amount::unknown("type of the result not recorded");
   const int64_t outputs = (product.m * product.n).value().value_or(-1);
   for (size_t at = 2; at < call.arguments.size(); ++at) {
@@ -97,19 +102,13 @@ Work weights_by_row(const Call& call) {
       product.output_size = element_size(call.at(at));
     }
   }
-  return work_of_product(product);
-}
-
-// Two values of four bits in each byte: a recorded row of K/2 bytes is K values.
-Work packed_fp4(const Call& call) {
-  Work work = weights_by_row(call);
-  if (work.flops) work.flops = (Amount(*work.flops) * 2).value();
-  work.precision = Precision::fp4;
-  for (Parameter& parameter : work.parameters) {
-    if (parameter.name == "K") parameter.value = fmt::format("{}", 2 * std::stoll(parameter.value));
-  }
+  Work work = work_of_product(product);
+  if (packed > 1) work.precision = Precision::fp4;
   return work;
 }
+
+Work by_row(const Call& call) { return weights_by_row(call, 1); }
+Work packed_fp4(const Call& call) { return weights_by_row(call, 2); }
 
 // Rows of a, grouped, each by its group's matrix: [M, K] by [G, ...] of G * K * N elements; or the gradient of the
 // weights, [M, K] by [M, N] with one K x N result per group. Which rows are whose does not change the sum.
@@ -155,18 +154,18 @@ constexpr Model kModels[] = {
     {"primus_turbo::grouped_gemm_impl", grouped_product},
     {"primus_turbo_cpp_extension::ck_grouped_gemm", grouped_product},
     {"primus_turbo_cpp_extension::grouped_gemm", grouped_product},
-    {"aiter::gemm_a16w16", weights_by_row},
-    {"aiter::_gemm_a16w16_asm", weights_by_row},
-    {"aiter::gemm_a8w8_ck", weights_by_row},
-    {"aiter::gemm_a8w8_bpreshuffle", weights_by_row},
-    {"aiter::gemm_a8w8_bpreshuffle_ck", weights_by_row},
-    {"aiter::gemm_a8w8_blockscale_ck", weights_by_row},
-    {"aiter::gemm_a8w8_blockscale_cktile", weights_by_row},
-    {"aiter::gemm_a8w8_blockscale_bpreshuffle_ck", weights_by_row},
-    {"aiter::gemm_a8w8_blockscale_bpreshuffle_cktile", weights_by_row},
-    {"aiter::flatmm_a8w8_blockscale_asm", weights_by_row},
-    {"aiter::gfx950_a8w8_blockscale_asm", weights_by_row},
-    {"vllm::rocm_unquantized_gemm", weights_by_row},
+    {"aiter::gemm_a16w16", by_row},
+    {"aiter::_gemm_a16w16_asm", by_row},
+    {"aiter::gemm_a8w8_ck", by_row},
+    {"aiter::gemm_a8w8_bpreshuffle", by_row},
+    {"aiter::gemm_a8w8_bpreshuffle_ck", by_row},
+    {"aiter::gemm_a8w8_blockscale_ck", by_row},
+    {"aiter::gemm_a8w8_blockscale_cktile", by_row},
+    {"aiter::gemm_a8w8_blockscale_bpreshuffle_ck", by_row},
+    {"aiter::gemm_a8w8_blockscale_bpreshuffle_cktile", by_row},
+    {"aiter::flatmm_a8w8_blockscale_asm", by_row},
+    {"aiter::gfx950_a8w8_blockscale_asm", by_row},
+    {"vllm::rocm_unquantized_gemm", by_row},
     {"aiter::_gemm_a4w4_asm", packed_fp4},
     {"aiter::gemm_a4w4", packed_fp4},
 };

@@ -28,7 +28,8 @@ Amount statistic_size(const Tensor& input) {
   return element_bytes(input.type == DType::float64 ? DType::float64 : DType::float32);
 }
 
-// batch_norm(input, weight, bias, running_mean, running_var, training, …); instance_norm alike.
+// batch_norm(input, weight, bias, running_mean, running_var, training, …); instance_norm alike, with statistics of each
+// sample's channels.
 Work batch_norm(const Call& call) {
   const Tensor* input = call.tensor(0);
   if (input == nullptr || input->dims.size() < 2) return unknown_work("shapes of another rank");
@@ -37,11 +38,12 @@ Work batch_norm(const Call& call) {
   const bool training = *recorded;
   const Amount n = elements(*input);
   const Amount channels = input->dims[1];
+  const Amount groups = call.name == "aten::instance_norm" ? channels * input->dims[0] : channels;
   const size_t parameters[] = {1, 2};
   const size_t running[] = {3, 4};
   const Amount bytes =
       n * (2 * element_size(call.at(0))) + bytes_of(call, parameters) + (training ? 2 : 1) * bytes_of(call, running);
-  return make_work(ComputeKind::vector, precision_of(input->type), (training ? 5 : 2) * n + 6 * channels, bytes,
+  return make_work(ComputeKind::vector, precision_of(input->type), (training ? 5 : 2) * n + 6 * groups, bytes,
                    parameters_of(*input, channels, call.tensor(2) != nullptr, call.tensor(1) != nullptr, training));
 }
 
@@ -87,7 +89,7 @@ Work layer_norm(const Call& call) {
 Work group_norm(const Call& call) {
   const Tensor* input = call.tensor(0);
   const auto groups = call.at(1).integer();
-  if (input == nullptr || input->dims.size() < 2 || !groups) return unknown_work("groups not recorded");
+  if (input == nullptr || input->dims.size() < 2 || !groups || *groups < 1) return unknown_work("groups not recorded");
   return group_statistics(call, Amount(input->dims[0]) * *groups, input->dims[1], 2);
 }
 
@@ -95,7 +97,7 @@ Work group_norm(const Call& call) {
 Work native_group_norm(const Call& call) {
   const Tensor* input = call.tensor(0);
   const auto groups = call.at(6).integer();
-  if (input == nullptr || input->dims.size() < 2 || !groups) return unknown_work("groups not recorded");
+  if (input == nullptr || input->dims.size() < 2 || !groups || *groups < 1) return unknown_work("groups not recorded");
   return group_statistics(call, Amount(input->dims[0]) * *groups, input->dims[1], 1);
 }
 

@@ -115,7 +115,7 @@ Work experts(const Argument& tokens, const Argument& up, const Argument& down, i
   const bool gated = (2 * Amount(w2[2])).value() == w1[1];
   if (!gated && w2[2] != w1[1]) return unknown_work("shapes do not fit");
   const Amount token_elements = Amount(m_k[0]) * m_k[1];
-  const Amount flops = (gated ? 6 : 4) * token_elements * w2[2] * topk + token_elements * (2 * topk - 1);
+  const Amount flops = (gated ? 6 : 4) * token_elements * w2[2] * topk + token_elements * (2 * Amount(topk) + -1);
   const double chosen =
       -std::expm1(static_cast<double>(m_k[0]) * std::log1p(-static_cast<double>(topk) / static_cast<double>(w1[0])));
   const auto weights = (bytes_of(up) + bytes_of(down)).value();

@@ -61,9 +61,24 @@ TEST_CASE("skewscope names the class of a kernel where TraceLens has only other"
   CHECK(category("my::gemm", "Cijk_Alik_Bljk_BBS_BH") == "GEMM");
   CHECK(category("aten::index_select", "void at::native::(anonymous namespace)::indexSelectLargeIndex<>") == "index");
   CHECK(category("aten::cat", "void at::native::(anonymous namespace)::CatArrayBatchedCopy<>") == "copy");
+  CHECK(category("my::mm", "void cutlass::Kernel2<cutlass_80_simt_sgemm_128x32_8x5_nn_align1>(Params)") == "GEMM");
   CHECK(category("aten::mm", "") == "GEMM");
   CHECK(category("my::op", "my_kernel") == "other");
   CHECK(category("", "") == "other");
+}
+
+TEST_CASE("template arguments and parameters of a kernel do not tell its class") {
+  CHECK(category("x", "void quantize<(Scale)2, flash::Layout>(int, int)") == "other");
+  CHECK(category("x", "void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)") == "other");
+  CHECK(category("x", "void (anonymous namespace)::elementwise_kernel_with_index<int, arange_cuda_out>") ==
+        "elementwise");
+  CHECK(category("x", "void pool<reduce>::run(copy*)") == "other");
+}
+
+TEST_CASE("communication is neither a reduction nor a gather") {
+  CHECK(category("symm_mem::multimem_all_reduce_",
+                 "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>") == "communication");
+  CHECK(category("x", "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)") == "communication");
 }
 
 }  // namespace

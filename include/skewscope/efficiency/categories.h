@@ -15,7 +15,7 @@ namespace skewscope::efficiency {
 std::string_view tracelens_category(std::string_view operator_name, std::string_view first_kernel);
 
 // The same, and instead of "other" a class by the kernel's name where it tells one: "attention", "softmax", "GEMM",
-// "reduce", "copy", "index".
+// "reduce", "copy", "index", "elementwise", "communication".
 std::string_view category(std::string_view operator_name, std::string_view first_kernel);
 
 }  // namespace skewscope::efficiency

@@ -47,6 +47,8 @@ Work work_of(std::string_view operator_name, const ArgumentTexts& texts, const A
 
 // True when work_of has a formula for this operator: those that launch kernels themselves and those that TraceLens
 // prices. Operators that only call others (aten::linear, aten::matmul, aten::relu) have none: what they call has.
+// Autograd nodes priced from their forward call count too; all inputs are taken to want a gradient, which a trace does
+// not tell, so where an operator below a node has a formula, price that one instead.
 bool has_work_model(std::string_view operator_name);
 
 }  // namespace skewscope::efficiency
