@@ -54,11 +54,6 @@ int64_t bytes_of(const StringTable& strings) {
   return bytes;
 }
 
-// Without the strings.
-int64_t bytes_of(const LinkedTrace& linked) {
-  return ingest::bytes_of(linked.trace) + (linked.detail ? ingest::bytes_of(*linked.detail) : 0);
-}
-
 // From here on the trace is what it would be had nobody asked for details: its strings, too.
 void forget_details(LinkedTrace& linked) {
   linked.detail.reset();
@@ -67,17 +62,18 @@ void forget_details(LinkedTrace& linked) {
   linked.strings = std::move(used);
 }
 
-// Details are charged until they were visited.
-void visit_file(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
-  if (!options.visit) return;
+// Details are charged until they were visited, as they were read: rows that `steps` leaves out still have their memory.
+void keep_and_visit(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
   LinkedTrace& linked = file.linked;
+  const int64_t details = linked.detail ? ingest::bytes_of(*linked.detail) : 0;
+  if (options.steps) keep_steps(file, *options.steps);
+  if (!options.visit) return;
   assert(!linked.detail || check_invariants(*linked.detail, linked.trace).empty());
-  const auto held = [&] { return bytes_of(linked) + bytes_of(linked.strings); };
   options.visit(file);
   if (!linked.detail) return;
-  const int64_t before = held();
+  const int64_t strings = bytes_of(linked.strings);
   forget_details(linked);
-  budget.give_back(before - held());
+  budget.give_back(details + strings - bytes_of(linked.strings));
 }
 
 // The reader leaves the rows of `content` on the budget. They and the linked trace exist side by side for a moment, but
@@ -88,7 +84,9 @@ Result<TraceFile> link_within(MemoryBudget& budget, FileContent content) {
   const int64_t details = content.details ? bytes_of(*content.details) : 0;
   TraceFile file = link_file(std::move(content));
   budget.give_back(details);
-  const bool fits = budget.take(bytes_of(file.linked));
+  const LinkedTrace& linked = file.linked;
+  const bool fits =
+      budget.take(ingest::bytes_of(linked.trace) + (linked.detail ? ingest::bytes_of(*linked.detail) : 0));
   budget.give_back(unlinked);
   if (!fits) return budget.exceeded_by(name);
   return file;
@@ -169,8 +167,7 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
       }
       read[i] = std::move(file).value();
       read[i].path = files[i];
-      if (options.steps) keep_steps(read[i], *options.steps);
-      visit_file(read[i], options, budget);
+      keep_and_visit(read[i], options, budget);
     });
   };
   tbb::parallel_for(size_t{0}, files.size(), read_one, tbb::simple_partitioner());

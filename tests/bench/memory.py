@@ -1,17 +1,17 @@
-"""Peak memory over the size of one trace, of a directory of 1,000 files, under --memory-limit, and with details."""
+"""Peak memory over the size of one trace, of a directory of 1,000 files, under --memory-limit, and of `rank`."""
 import json
 import shutil
 import sys
 
 import inputs
-from harness import BUILD, MB, SKEWSCOPE, build, keep, measure, output_of, report, say, table
+from harness import MB, SKEWSCOPE, WORK, keep, measure, output_of, report, say, table
 
 SIZES_MB = (300, 1000, 3000, 10_000)
 # Above the reduced columns, whatever the size of the text. A GPU row has 33 bytes, its launch 24, a call 176.
 ALLOWED_MB = 300
 GPU_ROW_BYTES, CALL_BYTES = 33 + 24, 176
-# Details: host rows, arguments, kernel shapes of a trace with python stacks.
-DETAILS_MB, DETAILS_ALLOWED_MB = 2000, 2000
+# Call trees of a trace with python stacks take less than the trace.
+STACKS_MB, STACKS_ALLOWED_MB = 2000, 2000
 
 
 def column_mb(folder):
@@ -19,19 +19,16 @@ def column_mb(folder):
     return sum(file["gpu_rows"] * GPU_ROW_BYTES + file["collective_calls"] * CALL_BYTES for file in files) / MB
 
 
-def with_details(threads, figures):
-    """A line of text, and what failed."""
+def python_stacks(threads, figures):
+    """`skewscope rank`: a line of text, and what failed."""
     if not inputs.real_traces():
         return "", []
-    build("bench_visit")
-    file = inputs.python_stacks(DETAILS_MB) / "python_stacks.json"
-    visit = (BUILD / "tests" / "bench" / "bench_visit", threads, file)
-    rows, one = json.loads(output_of(*visit)), measure(*visit)
-    peak = figures[f"details of a trace of {DETAILS_MB} MB: peak_mb"] = one["peak_bytes"] / MB
-    text = (f"\n\nDetails (`IngestOptions::visit`) of a real trace with python stacks, enlarged to {file.stat().st_size / MB:.0f} MB, each "
-            f"address in a name another one: {rows['host_rows']} host rows and {rows['gpu_rows']} GPU rows in {one['wall_s']:.1f} s, "
-            f"{rows['strings']} names and arguments, peak {peak:.0f} MB.")
-    return text, [f"details: peak {peak:.0f} MB, allowed {DETAILS_ALLOWED_MB} MB"] if peak > DETAILS_ALLOWED_MB else []
+    folder = inputs.python_stacks(STACKS_MB)
+    one = measure(SKEWSCOPE, "rank", folder, "-o", WORK / "rank", "--force", "-q", "--cache", "off", "-j", threads)
+    peak = figures[f"rank with python stacks of {STACKS_MB} MB: peak_mb"] = one["peak_bytes"] / MB
+    text = (f"\n\n`skewscope rank`, call trees and all tables, of a real trace with python stacks, enlarged to "
+            f"{inputs.size_of(folder) / MB:.0f} MB, each address in a name another one: {one['wall_s']:.1f} s, peak {peak:.0f} MB.")
+    return text, [f"rank with python stacks: peak {peak:.0f} MB, allowed {STACKS_ALLOWED_MB} MB"] if peak > STACKS_ALLOWED_MB else []
 
 
 def main(options):
@@ -56,8 +53,8 @@ def main(options):
     refused = report(folder, "--memory-limit", "20M", expect=6)
     text += (f"\n\nThe 1,000 files under `--memory-limit 20M`: refused with exit code 6 after {refused['wall_s']:.1f} s, peak "
              f"{refused['peak_bytes'] / MB:.0f} MB.")
-    details, too_much = with_details(options.threads, figures)
-    keep("memory", "Memory", text + details, figures)
+    stacks, too_much = python_stacks(options.threads, figures)
+    keep("memory", "Memory", text + stacks, figures)
     failed += too_much
     for line in failed:
         say(line)

@@ -99,6 +99,17 @@ TEST_CASE("where a kernel does not tell grid and block, the call that launched i
   CHECK(linked.detail->shapes[0].shared_memory == -1);
 }
 
+TEST_CASE("what is no number of a kernel's shape is left out") {
+  const LinkedTrace linked = link_with_details(trace_of(
+      kernel("odd", "50", "5",
+             R"("grid": ["x", 99999999999999999999, {}], "block": "[64,2]", "registers per thread": 99999999999,
+                "shared memory": "1024", "blocks per SM": inf, "warps per SM": "1.5", "est. achieved occupancy %": null)") +
+      "," + kernel("empty", "60", "5", R"("grid": [], "block": null, "registers per thread": -1)")));
+  CHECK(linked.detail->gpu.shape == std::vector<int32_t>{0, -1});
+  REQUIRE(linked.detail->shapes.size() == 1);
+  CHECK(linked.detail->shapes[0] == KernelShape{{-1, -1, -1}, {64, 2, -1}, -1, 1024, -1, 1.5, -1});
+}
+
 TEST_CASE("all GPU rows of a graph launch have one caller") {
   const LinkedTrace linked = link_with_details(
       trace_of(host("cuda_runtime", "cudaGraphLaunch", "7", "1", "1", args("\"correlation\": 2")) + "," +
