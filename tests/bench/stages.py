@@ -1,4 +1,5 @@
-"""Google Benchmark of the stages, on a simulated job of 64 ranks (stage_bench.cc)."""
+"""Google Benchmark of the stages, on a simulated job of 64 ranks (stage_bench.cc); of the tables of operators, on one
+trace with python stacks (operator_bench.cc)."""
 import json
 
 from harness import BUILD, build, keep, output_of, table
@@ -11,7 +12,7 @@ def main(options):
     medians = [one for one in done["benchmarks"] if one["aggregate_name"] == "median"]
     rows = [[one["run_name"], f"{one['real_time']:.2f}", f"{one['cpu_time']:.2f}", f"{one.get('items_per_second', 0) / 1e6:.2f}"]
             for one in medians]
-    text = ("64 ranks, TP 8 x DP 8, 8 steps x 16 layers: medians of "
+    text = ("64 ranks, TP 8 x DP 8, 8 steps x 16 layers; operators: one trace of 2.8 million host rows. Medians of "
             f"{options.rounds} repetitions, milliseconds; millions of rows of its input per second.\n\n"
             + table(["stage", "wall ms", "CPU ms", "Mrows/s"], rows))
     keep("stages", "Stages", text, {f"{one['run_name']}: ms": one["real_time"] for one in medians})

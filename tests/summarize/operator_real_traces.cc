@@ -16,7 +16,11 @@ namespace {
 OperatorTables tables_of(const std::string& file) {
   OperatorTables tables;
   visit_trace(file, [&](const TraceFile& read) {
-    tables = tabulate_operators(read.linked.trace, *read.linked.detail, read.linked.strings);
+    OperatorOptions options;
+    if (!read.linked.detail->devices.empty()) {
+      options.device = find_device(efficiency::built_in_devices(), read.linked.detail->devices.front().name);
+    }
+    tables = tabulate_operators(read.linked.trace, *read.linked.detail, read.linked.strings, options);
   });
   return tables;
 }
@@ -90,6 +94,20 @@ TEST_CASE("backward nodes of a real trace belong to the operators that the profi
     CHECK(nodes == 213);
     CHECK(places == 4336965429);
   });
+}
+
+TEST_CASE("the longest operator of a real trace is bound by compute and reaches three fifths of its device's peak") {
+  const std::string file = file_of("tracelens/h100_qwen.json.gz");
+  if (file.empty()) return;
+  const OperatorTables tables = tables_of(file);
+  REQUIRE_FALSE(tables.work.empty());
+  const WorkRow& mm = tables.work.front();
+  CHECK(mm.name == "aten::mm");
+  CHECK(mm.flops == int64_t{2} * 8944 * 2816 * 1024);
+  CHECK(mm.bytes == int64_t{2} * (8944 * 1024 + 1024 * 2816 + 8944 * 2816));
+  CHECK(mm.bound == "compute");
+  CHECK(mm.roofline_ns == Approx(51'581.55 / 0.9894).epsilon(1e-3));  // GFLOP over 989.4 TFLOP/s, dense bf16
+  CHECK(mm.roofline_ns / mm.gpu.mean_ns() == Approx(0.617).epsilon(1e-2));
 }
 
 TEST_CASE("GPU rows of graph replays of a real trace hang on their launches") {

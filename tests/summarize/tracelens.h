@@ -70,6 +70,7 @@ void compare_arguments(Comparison& comparison, const TraceLensView& view);      
 void compare_kernels(Comparison& comparison, const TraceLensView& view);        // kernel_summary
 void compare_short_kernels(Comparison& comparison, const TraceLensView& view);  // short_kernel*
 void compare_collectives(Comparison& comparison, const TraceLensView& view);    // coll_analysis
+void compare_modelled(Comparison& comparison, const TraceLensView& view);       // GEMM, CONV_fwd, …
 void compare_work(Comparison& comparison, const TraceLensView& view);           // unified_perf_summary
 
 }  // namespace skewscope::test

@@ -230,4 +230,31 @@ void compare_work(Comparison& comparison, const TraceLensView& view) {
       });
 }
 
+// GEMM, CONV_fwd, …: rows there are sets of parameters, which several sets of arguments share, and every run of an
+// operator counts, also within another one. So what is compared is the sum of each operator.
+void compare_modelled(Comparison& comparison, const TraceLensView& view) {
+  std::map<std::string, std::pair<double, double>> ours;  // calls and GPU time, us
+  for (const OperatorRow& row : view.linked.operators) {
+    ours[row.name + again(row.recompute)] = {static_cast<double>(row.calls),
+                                             static_cast<double>(row.device_total_ns) * kUs};
+  }
+  for (const char* table : {"GEMM", "CONV_fwd", "CONV_bwd", "SDPA_fwd", "UnaryElementwise", "BinaryElementwise",
+                            "Reduce_fwd", "Reduce_bwd", "Normalization"}) {
+    std::map<std::string, CsvRow> sums;
+    for (const CsvRow& row : comparison.expected(table)) {
+      CsvRow& sum = sums[row.at("name") + again(recompute_of(row))];
+      for (const char* column : {"name_count", "Kernel Time (µs)_sum"}) {
+        const std::string& before = sum[column];
+        sum[column] = std::to_string((before.empty() ? 0 : std::stod(before)) + std::stod(row.at(column)));
+      }
+    }
+    for (const auto& [name, sum] : sums) {
+      const auto [calls, gpu_us] = ours[name];
+      comparison.row(table, sum, name);
+      comparison.number("name_count", calls, 0);
+      comparison.number("Kernel Time (µs)_sum", gpu_us, 4 * calls * kUs);
+    }
+  }
+}
+
 }  // namespace skewscope::test

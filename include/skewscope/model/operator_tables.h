@@ -125,7 +125,7 @@ struct OwnCollectiveRow {
 
 // One argument set of operators whose work is known, or that launched GPU rows without being part of such an operator.
 // The outermost operator with known work stands for all that ran within it; GPU rows left over stand as
-// "<launcher>-><kernel>".
+// "<launcher>-><kernel>". Orphans and communication rows on their own have no work.
 struct WorkRow {
   std::string name, category;
   bool recompute = false;

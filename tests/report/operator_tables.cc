@@ -1,0 +1,90 @@
+// Tables of operators as columns: what a reader of the CSV files relies on.
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "../../src/report/table.h"
+
+using namespace skewscope;
+using report::Cell;
+using report::Table;
+
+namespace {
+
+OperatorTables some_tables() {
+  OperatorTables tables;
+  ArgumentsRow mm;
+  mm.name = "aten::mm";
+  mm.category = "GEMM";
+  mm.arguments.dims = "[[8, 16], [16, 4]]";
+  mm.direct = {2, 30, 10, 20, 15, 7.07};
+  mm.kernels = {{"Memset (Device)", 7, {2, 2, 1, 1, 1, 0}}, {"gemm", 7, {2, 28, 9, 19, 14, 7.07}}};
+  tables.arguments = {mm, mm};
+  WorkRow work;
+  work.name = "aten::mm";
+  work.flops = 1024;
+  work.bytes = -1;
+  work.gpu = {2, 30, 10, 20, 15, 7.07};
+  work.per_second = {7.5e7, 7.5e7, 3.5e7, 5e7, 1e8};
+  work.roofline_ns = 3;
+  tables.work = {work};
+  return tables;
+}
+
+const Table& table_of(const std::vector<Table>& tables, const std::string& name) {
+  for (const Table& table : tables) {
+    if (table.name == name) return table;
+  }
+  FAIL("no table " << name);
+  return tables.front();
+}
+
+Cell cell(const Table& table, size_t row, const std::string& column) {
+  std::vector<Cell> cells;
+  table.fill(row, cells);
+  REQUIRE(cells.size() == table.columns.size());
+  for (size_t c = 0; c < cells.size(); ++c) {
+    if (table.columns[c].name == column) return cells[c];
+  }
+  FAIL("no column " << column);
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("names of tables and of their columns are unique, over tables of the GPU's rows as well") {
+  const OperatorTables operators = some_tables();
+  const RankTables rank;
+  std::vector<Table> tables = report::tables_of(operators);
+  for (Table& table : report::tables_of(rank)) tables.push_back(std::move(table));
+  std::set<std::string> names;
+  for (const Table& table : tables) {
+    INFO(table.name);
+    CHECK(names.insert(table.name).second);
+    std::set<std::string> columns;
+    for (const report::Column& column : table.columns) CHECK(columns.insert(column.name).second);
+  }
+}
+
+TEST_CASE("kernel positions are rows of their own that name the row they belong to") {
+  const OperatorTables operators = some_tables();
+  const std::vector<Table> tables = report::tables_of(operators);
+  const Table& kernels = table_of(tables, "operator_argument_kernels");
+  REQUIRE(kernels.rows == 4);
+  CHECK(cell(kernels, 3, "row") == Cell(int64_t{1}));
+  CHECK(cell(kernels, 3, "position") == Cell(int64_t{1}));
+  CHECK(cell(kernels, 3, "name") == Cell(std::string("gemm")));
+  CHECK(cell(kernels, 3, "sum_ns") == Cell(int64_t{28}));
+  CHECK(cell(kernels, 3, "mean_ns") == Cell(14.0));
+}
+
+TEST_CASE("rates are work over GPU time, and empty where the work is not known") {
+  const OperatorTables operators = some_tables();
+  const std::vector<Table> tables = report::tables_of(operators);
+  const Table& work = table_of(tables, "work");
+  CHECK(cell(work, 0, "flops_per_s_max") == Cell(1024 * 1e8));
+  CHECK(cell(work, 0, "bytes") == Cell());
+  CHECK(cell(work, 0, "bytes_per_s_max") == Cell());
+  CHECK(cell(work, 0, "flops_per_byte") == Cell());
+  CHECK(cell(work, 0, "roofline_share") == Cell(3.0 / 15.0));
+  CHECK(cell(work, 0, "bound") == Cell());
+}
