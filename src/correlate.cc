@@ -6,6 +6,8 @@
 #include "skewscope/correlate.h"
 
 #include <cassert>
+#include <map>
+#include <mutex>
 
 #include "skewscope/attribute.h"
 #include "skewscope/blame.h"
@@ -14,16 +16,42 @@
 #include "skewscope/summarize.h"
 
 namespace skewscope {
+namespace {
+
+RankFigures detailed_figures(const LinkedTrace& linked) {
+  RankFigures figures = figures_of(tabulate_trace(linked.trace, linked.strings, &*linked.detail));
+  OperatorOptions wanted;
+  wanted.kernels = wanted.collectives = wanted.work = wanted.annotations = wanted.compiled = false;
+  for (RankFigure& figure : figures_of(tabulate_operators(linked.trace, *linked.detail, linked.strings, wanted))) {
+    figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
+}  // namespace
 
 Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,
                             Exchange& exchange) {
   const Result<std::vector<std::string>> files = discover_files(paths, exchange);
   if (!files.ok()) return files.error();
 
+  // The details of a file's rows are there only while it is read: what is wanted of them is made then.
+  std::mutex figures_lock;
+  std::map<std::string, RankFigures> figures_by_file;
+  IngestOptions ingest = options.ingest;
+  if (options.rank_tables == RankTableChoice::all) {
+    ingest.visit = [&](const TraceFile& file) {
+      if (!file.linked.detail) return;
+      RankFigures figures = detailed_figures(file.linked);
+      const std::scoped_lock lock(figures_lock);
+      figures_by_file[file.path] = std::move(figures);
+    };
+  }
+
   // Read every file, in parallel and in bounded memory, and find out which rank each one is.
   Result<IngestedJob> ingested = [&] {
     const StageTimer::Scope scope(timer, "ingest");
-    return ingest_job(files.value(), options.ingest, timer, exchange);
+    return ingest_job(files.value(), ingest, timer, exchange);
   }();
   if (!ingested.ok()) return ingested.error();
   JobTrace& job = ingested.value().job;
@@ -82,7 +110,8 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
 
   const std::vector<RankFigures> figures = [&] {
     const StageTimer::Scope scope(timer, "rank tables");
-    return options.rank_tables ? figures_of_job(job, exchange) : std::vector<RankFigures>();
+    if (options.rank_tables == RankTableChoice::none) return std::vector<RankFigures>();
+    return figures_of_job(job, std::move(figures_by_file), exchange);
   }();
 
   // From here on process 0 has all that the others had to say.

@@ -12,10 +12,14 @@
 
 namespace skewscope {
 
+// Which tables of the ranks are compared: of GPU rows and launches; operators, copies and host calls, too, for which
+// the details of rows are read (digests have none).
+enum class RankTableChoice : uint8_t { none, gpu, all };
+
 struct CorrelateOptions {
   IngestOptions ingest;
   AlignMode align = AlignMode::automatic;
-  bool rank_tables = false;  // compare the tables of all ranks, too
+  RankTableChoice rank_tables = RankTableChoice::none;
 };
 
 // In several processes, each reads its share of the files, and process 0 gets the report; the others an empty one.

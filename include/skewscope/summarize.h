@@ -2,6 +2,8 @@
 // tell; and OperatorTables, what its operators did.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "skewscope/efficiency/roofline.h"
@@ -21,8 +23,11 @@ RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, co
 
 // What of the tables is compared across ranks.
 RankFigures figures_of(const RankTables& tables);
-// Row = TraceIndex; each trace in the process that holds it; process 0 gets all.
-std::vector<RankFigures> figures_of_job(const JobTrace& job, Exchange& exchange = alone());
+RankFigures figures_of(const OperatorTables& tables);
+// Row = TraceIndex. `known`: figures by RankTrace::file, of traces that were tabulated while they were read; those of
+// others are made here, without details. Each in the process that holds it; process 0 gets all.
+std::vector<RankFigures> figures_of_job(const JobTrace& job, std::map<std::string, RankFigures> known,
+                                        Exchange& exchange = alone());
 
 // Which tables are made; what is not asked for costs nothing.
 struct OperatorOptions {

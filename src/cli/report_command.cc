@@ -111,8 +111,10 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
   command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds, such as 'wait_share>20%'; repeatable")
       ->type_name("EXPR");
   command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");
-  command.add_flag("--rank-tables", options.rank_tables,
-                   "Also compare every rank's own tables: min, median, max, outliers");
+  add_choice<RankTableChoice>(
+      command, "--rank-tables", options.rank_tables,
+      {{"none", RankTableChoice::none}, {"gpu", RankTableChoice::gpu}, {"all", RankTableChoice::all}},
+      "Compare the ranks' own tables: min, median, max, outliers; all: operators, too, which reads more");
   command.add_flag("--force", options.force, "Replace an existing report");
   command.add_flag("--json", options.json, "report.json on standard output in place of the summary");
   add_common_options(command, options.common);

@@ -7,8 +7,8 @@
 
 #include "common_options.h"
 #include "exit_code.h"
-#include "skewscope/align.h"
 #include "skewscope/base/exchange.h"
+#include "skewscope/correlate.h"
 
 namespace skewscope::cli {
 
@@ -19,7 +19,8 @@ struct ReportOptions {
   std::string output;  // "" = not given
   std::vector<std::string> formats;
   std::vector<std::string> fail_on;
-  bool force = false, strict = false, json = false, rank_tables = false;
+  bool force = false, strict = false, json = false;
+  RankTableChoice rank_tables = RankTableChoice::none;
 };
 
 void add_report_options(CLI::App& command, ReportOptions& options);

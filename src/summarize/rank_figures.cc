@@ -75,15 +75,45 @@ RankFigures figures_of(const RankTables& tables) {
     figures.push_back({"kernels", k.name, "total_ns", k.total_ns});
     figures.push_back({"kernels", k.name, "longest_ns", k.longest_ns});
   }
+  for (const CopyTotals& c : tables.copies) {
+    figures.push_back({"copies", c.name, "bytes", c.bytes});
+    figures.push_back({"copies", c.name, "total_ns", c.total_ns});
+  }
+  for (const HostCallTotals& call : tables.calls) {
+    figures.push_back({"host_calls", call.name, "count", call.count});
+    figures.push_back({"host_calls", call.name, "total_ns", call.total_ns});
+    if (call.waits) figures.push_back({"host_calls", call.name, "idle_after_ns", call.idle_after_ns});
+  }
   return figures;
 }
 
-std::vector<RankFigures> figures_of_job(const JobTrace& job, Exchange& exchange) {
+RankFigures figures_of(const OperatorTables& tables) {
+  RankFigures figures;
+  for (const CategoryRow& row : tables.categories) {
+    const std::string key = row.category + (row.recompute ? " (recompute)" : "");
+    figures.push_back({"operator_categories", key, "direct_ns", row.direct_ns});
+  }
+  for (const OperatorRow& row : tables.operators) {
+    const std::string key = row.name + (row.recompute ? " (recompute)" : "");
+    figures.push_back({"operators", key, "calls", row.calls});
+    figures.push_back({"operators", key, "direct_ns", row.direct_ns});
+    figures.push_back({"operators", key, "host_self_ns", row.host_self_ns});
+  }
+  for (const ModuleRow& row : tables.modules) {
+    figures.push_back({"modules", row.name, "gpu_ns", row.gpu_ns + row.backward_gpu_ns});
+    figures.push_back({"modules", row.name, "host_total_ns", row.host_total_ns});
+  }
+  return figures;
+}
+
+std::vector<RankFigures> figures_of_job(const JobTrace& job, std::map<std::string, RankFigures> known,
+                                        Exchange& exchange) {
   std::vector<RankFigures> figures(job.traces.size());
   tbb::parallel_for(size_t{0}, job.traces.size(), [&](size_t t) {
-    if (job.holds(TraceIndex(static_cast<int64_t>(t)))) {
-      figures[t] = figures_of(tabulate_trace(job.traces[t], job.strings));
-    }
+    if (!job.holds(TraceIndex(static_cast<int64_t>(t)))) return;
+    const auto found = known.find(job.traces[t].file);
+    figures[t] =
+        found != known.end() ? std::move(found->second) : figures_of(tabulate_trace(job.traces[t], job.strings));
   });
   const auto put = [&](ByteWriter& writer, size_t t) {
     writer.put(figures[t].size());

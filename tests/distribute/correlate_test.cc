@@ -38,7 +38,7 @@ std::vector<Outcome> correlate_in(int32_t processes, const PathsOf& paths_of) {
   return in_processes<Outcome>(processes, [&](ThreadExchange& exchange) {
     StageTimer timer;
     CorrelateOptions options;
-    options.rank_tables = true;
+    options.rank_tables = RankTableChoice::all;
     const Result<JobReport> report = correlate(paths_of(exchange.process()), options, timer, exchange);
     if (!report.ok()) return Outcome{"", report.error().message, exchange.sent_bytes()};
     if (!exchange.first()) return Outcome{"", "", exchange.sent_bytes()};
