@@ -42,6 +42,7 @@ struct LaunchDetailRow {
 // Beside GpuRow: row = row there.
 struct GpuDetailRow {
   int64_t bytes = -1;
+  double gb_per_s = -1;
   int32_t place = 0;
   int32_t shape = -1;
 };

@@ -102,6 +102,9 @@ void EventParser::keep_gpu_detail(const RawEvent& event, ChunkRows& rows) {
   GpuDetailRow row;
   row.place = static_cast<int32_t>(rows.events - 1);
   row.bytes = std::max<int64_t>(integer(event, Arg::bytes, rows), -1);
+  if (event.present & mask_of(Arg::bandwidth)) {
+    read_decimal(event.args[static_cast<size_t>(Arg::bandwidth)], row.gb_per_s);
+  }
   row.shape = kernel_shape(event, rows);
   rows.details.gpu.push_back(row);
 }

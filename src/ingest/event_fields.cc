@@ -88,6 +88,7 @@ constexpr std::array kArgNames = {
     ArgName{"warps per SM\"", Arg::warps_per_sm},
     ArgName{"est. achieved occupancy %\"", Arg::occupancy},
     ArgName{"bytes\"", Arg::bytes},
+    ArgName{"memory bandwidth (GB/s)\"", Arg::bandwidth},
 };
 
 // Rows of kArgNames by first character: [begin, end) in an order grouped at compile time. Without details, their names
@@ -131,14 +132,14 @@ ArgMask detail_args(EventClass event_class) {
       return kSizeArgs | kOccupancyArgs | kSplitArgs;
     case EventClass::gpu_memcpy:
     case EventClass::gpu_memset:
-      return mask_of(Arg::bytes);
+      return mask_of(Arg::bytes) | mask_of(Arg::bandwidth);
     case EventClass::launch:
       return kSizeArgs;
     case EventClass::cpu_op:
     case EventClass::user_annotation:
       return kOperatorArgs | kSplitArgs;
     case EventClass::skip:
-      return kSizeArgs | kOccupancyArgs | kSplitArgs | kOperatorArgs | mask_of(Arg::bytes);
+      return kSizeArgs | kOccupancyArgs | kSplitArgs | kOperatorArgs | mask_of(Arg::bytes) | mask_of(Arg::bandwidth);
     default:
       return 0;
   }

@@ -66,6 +66,7 @@ enum class Arg : uint8_t {
   blocks_per_sm,
   warps_per_sm,
   occupancy,
+  bandwidth,
   bytes,
   count_,  // none of these
 };

@@ -115,6 +115,7 @@ GpuDetails link_gpu(DetailRows& rows, const std::vector<int32_t>& launch_of, con
     gpu.place.push_back(row.place);
     gpu.shape.push_back(shape_with_call(row.shape, launch.shape, rows));
     gpu.bytes.push_back(row.bytes);
+    gpu.gb_per_s.push_back(row.gb_per_s);
   }
   return gpu;
 }

@@ -171,14 +171,20 @@ Table variants_table(const std::vector<KernelVariant>& rows) {
                           column<&Row::alone_p95_ns>("alone_p95_ns")});
 }
 
+const Distribution& rates_of(const CopyTotals& copies) { return copies.concurrent_gb_per_s; }
+
 Table copies_table(const std::vector<CopyTotals>& rows) {
   using Row = CopyTotals;
-  return make_table<Row>("copies", rows,
-                         {column<&Row::name>("name"), column<&Row::count>("count"), column<&Row::total_ns>("total_ns"),
-                          column<&Row::sized>("sized"), column<&Row::bytes>("bytes"),
-                          ColumnOf<Row>{"gb_per_s", ColumnType::real, [](const Row& row) {
-                                          return row.timed_ns == 0 ? Cell() : Cell(row.gb_per_s());
-                                        }}});
+  std::vector<ColumnOf<Row>> columns = {column<&Row::name>("name"),
+                                        column<&Row::count>("count"),
+                                        column<&Row::total_ns>("total_ns"),
+                                        column<&Row::sized>("sized"),
+                                        column<&Row::bytes>("bytes"),
+                                        ColumnOf<Row>{"gb_per_s", ColumnType::real, [](const Row& row) {
+                                                        return row.timed_ns == 0 ? Cell() : Cell(row.gb_per_s());
+                                                      }}};
+  add_distribution<Row, rates_of>(columns, "_concurrent_gb_per_s");
+  return make_table<Row>("copies", rows, std::move(columns));
 }
 
 Table calls_table(const std::vector<HostCallTotals>& rows) {

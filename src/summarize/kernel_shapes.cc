@@ -39,6 +39,32 @@ struct VariantRows {
   std::vector<int64_t> alone_ns;
 };
 
+struct CopyRows {
+  struct Change {
+    LocalNs at;
+    double gb_per_s;
+  };
+  CopyTotals copies;
+  std::vector<Change> changes;
+
+  void add_rate(LocalNs start, int64_t duration_ns, double gb_per_s) {
+    changes.push_back({start, gb_per_s});
+    changes.push_back({start + duration_ns, -gb_per_s});
+  }
+
+  Distribution concurrent_rates() {
+    std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
+    std::vector<double> rates;
+    double rate = 0;
+    for (const Change& change : changes) {
+      rate += change.gb_per_s;
+      constexpr double kNothing = 1e-9;  // what rounding leaves of a sum that came back to zero
+      if (rate > kNothing) rates.push_back(rate);
+    }
+    return distribution_of(rates);
+  }
+};
+
 auto shape_key(const KernelShape& shape) {
   return std::make_tuple(shape.grid[0], shape.grid[1], shape.grid[2], shape.block[0], shape.block[1], shape.block[2],
                          shape.registers, shape.shared_memory);
@@ -157,21 +183,24 @@ std::vector<KernelVariant> kernel_variants(const GpuEvents& gpu, const RankDetai
 }
 
 std::vector<CopyTotals> copy_totals(const GpuEvents& gpu, const GpuDetails& details, const StringTable& strings) {
-  std::unordered_map<StringId, CopyTotals> by_name;
+  std::unordered_map<StringId, CopyRows> by_name;
   for (size_t i = 0; i < gpu.size(); ++i) {
     if (is_kernel(gpu.work[i])) continue;
-    CopyTotals& copies = by_name[gpu.name[i]];
+    CopyRows& rows = by_name[gpu.name[i]];
+    CopyTotals& copies = rows.copies;
     ++copies.count;
     copies.total_ns += gpu.duration_ns[i];
+    if (details.gb_per_s[i] >= 0) rows.add_rate(gpu.start[i], gpu.duration_ns[i], details.gb_per_s[i]);
     if (details.bytes[i] < 0) continue;
     ++copies.sized;
     copies.bytes += details.bytes[i];
     copies.timed_ns += gpu.duration_ns[i];
   }
   std::vector<CopyTotals> sorted;
-  for (auto& [name, copies] : by_name) {
-    copies.name = strings.view(name);
-    sorted.push_back(std::move(copies));
+  for (auto& [name, rows] : by_name) {
+    rows.copies.name = strings.view(name);
+    rows.copies.concurrent_gb_per_s = rows.concurrent_rates();
+    sorted.push_back(std::move(rows.copies));
   }
   std::sort(sorted.begin(), sorted.end(), [](const CopyTotals& a, const CopyTotals& b) {
     return a.total_ns != b.total_ns ? a.total_ns > b.total_ns : a.name < b.name;

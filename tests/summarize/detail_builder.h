@@ -75,6 +75,7 @@ struct DetailBuilder {
       detail.gpu.place.push_back(g.place);
       detail.gpu.shape.push_back(-1);
       detail.gpu.bytes.push_back(-1);
+      detail.gpu.gb_per_s.push_back(-1);
     }
   }
 

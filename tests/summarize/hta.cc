@@ -68,6 +68,28 @@ RankTables tables_of(const Case& c) {
   return tabulate_trace(launched_only(job.traces.at(0)), job.strings);
 }
 
+template <class Use>
+void with_details(const Case& c, const Use& use) {
+  IngestOptions options;
+  options.visit = [&](const TraceFile& file) { use(file.linked); };
+  StageTimer timer;
+  REQUIRE(ingest_job({file_of(c)}, options, timer).ok());
+}
+
+RankTables detailed_tables_of(const Case& c) {
+  RankTables tables;
+  with_details(
+      c, [&](const LinkedTrace& linked) { tables = tabulate_trace(linked.trace, linked.strings, &*linked.detail); });
+  return tables;
+}
+
+OperatorTables operators_of(const Case& c) {
+  OperatorTables tables;
+  with_details(
+      c, [&](const LinkedTrace& linked) { tables = tabulate_operators(linked.trace, *linked.detail, linked.strings); });
+  return tables;
+}
+
 json expected_of(const Case& c) {
   std::ifstream file(traces("expected/hta") + "/" + c.expected + ".incl_last.json");
   return json::parse(file);
@@ -271,6 +293,62 @@ TEST_CASE("on nanosecond traces HTA's times are at most ours, by less than two m
       REQUIRE(known != tables.kernels.end());
       CHECK(row["sum (us)"].get<double>() <= us(known->total_ns));
       CHECK(us(known->total_ns) - row["sum (us)"].get<double>() < 2.0 * static_cast<double>(known->count));
+    }
+  }
+}
+
+TEST_CASE("HTA's bandwidth of copies and fills equals ours, whole kinds by count, mean, least and most") {
+  if (!there()) return;
+  // a100_rank0of2 has nanoseconds, but no copies that touch.
+  for (const Case& c : {kWholeMicroseconds[0], kWholeMicroseconds[1], kWholeMicroseconds[2], kNanoseconds[0]}) {
+    const RankTables tables = detailed_tables_of(c);
+    for (const json& row : rows_of(c, expected_of(c)["memory_bw_summary"])) {
+      INFO(c.begin << " " << row);
+      // HTA's kind is the name up to its bracket: pageable and pinned memory together.
+      Distribution all;
+      int names = 0;
+      for (const CopyTotals& copy : tables.copies) {
+        if (copy.name.rfind(row[1].get<std::string>() + " (", 0) != 0) continue;
+        const Distribution& own = copy.concurrent_gb_per_s;
+        const auto total = static_cast<double>(all.count), more = static_cast<double>(own.count);
+        const double mean = (all.mean * total + own.mean * more) / (total + more);
+        const double least = names == 0 ? own.least : std::min(all.least, own.least);
+        const double most = std::max(all.most, own.most);
+        all = own;
+        all.count = static_cast<int64_t>(total + more);
+        all.mean = mean;
+        all.least = least;
+        all.most = most;
+        ++names;
+      }
+      CHECK(all.count == row[2]);
+      CHECK(all.mean == Approx(row[3].get<double>()).epsilon(1e-5));
+      CHECK(all.least == Approx(row[5].get<double>()).margin(1e-6));
+      CHECK(all.most == Approx(row[9].get<double>()).epsilon(1e-5));
+      if (names != 1) continue;
+      if (!row[4].is_null()) CHECK(all.deviation == Approx(row[4].get<double>()).epsilon(1e-5));
+      CHECK(all.quartile_1 == Approx(row[6].get<double>()).margin(1e-6).epsilon(1e-5));
+      CHECK(all.median == Approx(row[7].get<double>()).margin(1e-6).epsilon(1e-5));
+      CHECK(all.quartile_3 == Approx(row[8].get<double>()).margin(1e-6).epsilon(1e-5));
+    }
+  }
+}
+
+TEST_CASE("HTA's annotations of the host and of the GPU equal ours by name: sum") {
+  if (!there()) return;
+  for (const Case& c : kWholeMicroseconds) {
+    const OperatorTables operators = operators_of(c);
+    for (const bool on_gpu : {false, true}) {
+      const json expected = expected_of(c)[on_gpu ? "gpu_user_annotation" : "cpu_user_annotation"];
+      if (!expected.is_array()) continue;
+      for (const json& row : rows_of(c, expected)) {
+        INFO(c.begin << " " << row);
+        const auto known = std::find_if(
+            operators.annotations.begin(), operators.annotations.end(),
+            [&](const AnnotationRow& a) { return a.on_gpu == on_gpu && a.name == row["name"].get<std::string>(); });
+        REQUIRE(known != operators.annotations.end());
+        CHECK(us(known->total_ns) == row["sum (us)"]);
+      }
     }
   }
 }

@@ -66,10 +66,11 @@ struct KernelShape {
 
 // Beside GpuEvents: row = row there.
 struct GpuDetails {
-  std::vector<int32_t> caller;  // row in HostEvents of the call that launched it; -1: none in the trace
-  std::vector<int32_t> place;   // index in traceEvents
-  std::vector<int32_t> shape;   // row in RankDetail::shapes; -1: none (copies, fills)
-  std::vector<int64_t> bytes;   // of a copy or fill; -1: not recorded
+  std::vector<int32_t> caller;   // row in HostEvents of the call that launched it; -1: none in the trace
+  std::vector<int32_t> place;    // index in traceEvents
+  std::vector<int32_t> shape;    // row in RankDetail::shapes; -1: none (copies, fills)
+  std::vector<int64_t> bytes;    // of a copy or fill; -1: not recorded
+  std::vector<double> gb_per_s;  // "memory bandwidth (GB/s)", by the tracer's own clock; -1: not recorded
 
   size_t size() const { return caller.size(); }
 };
@@ -140,6 +141,7 @@ void for_each_column(Events& gpu, const Visit& visit) {
   visit(gpu.place);
   visit(gpu.shape);
   visit(gpu.bytes);
+  visit(gpu.gb_per_s);
 }
 
 template <class Events, class Visit>

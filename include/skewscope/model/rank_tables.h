@@ -108,6 +108,9 @@ struct CopyTotals {
   int64_t count = 0, total_ns = 0;
   int64_t bytes = 0, timed_ns = 0;  // of the rows that tell their bytes
   int64_t sized = 0;                // how many do
+  // Recorded bandwidths, summed over the copies of the name that run at the same time: as each one begins, and as one
+  // ends while others run (HTA).
+  Distribution concurrent_gb_per_s;
 
   double gb_per_s() const { return timed_ns == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(timed_ns); }
 };
