@@ -177,7 +177,8 @@ TEST_CASE("HTA's time of every combination of kernel types equals ours, summed o
     }
   }
   for (const Case& c : kWholeMicroseconds) {
-    for (const json& row : expected_of(c)["kernel_breakdown_all"]["type"]) {
+    const json expected = expected_of(c);
+    for (const json& row : expected["kernel_breakdown_all"]["type"]) {
       INFO(c.expected << " " << row["kernel_type"]);
       CHECK(found[c.expected][row["kernel_type"]] == row["sum"]);
     }

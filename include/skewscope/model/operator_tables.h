@@ -161,7 +161,9 @@ struct AnnotationRow {
   bool on_gpu = false;
   int64_t count = 0;
   int64_t total_ns = 0;  // sum of the ranges
-  int64_t gpu_ns = 0;    // union of the GPU rows launched within (host); of the ranges themselves (GPU)
+  // Union of the GPU rows launched within, on the thread of the annotation; of the ranges themselves (GPU). What all
+  // threads launched within a step stands in RankTables::timeline.
+  int64_t gpu_ns = 0;
 };
 
 // Regions that torch.compile made: one row per "frame/compile id".
