@@ -35,6 +35,7 @@ RankDetail small_detail() {
   detail.gpu.place = {8, 9};
   detail.gpu.shape = {0, -1};
   detail.gpu.bytes = {-1, -1};
+  detail.gpu.gb_per_s = {-1, -1};
   detail.calls.name = detail.calls.dtype = detail.calls.group_name = detail.calls.group_ranks = {StringId()};
   detail.calls.in_split = detail.calls.out_split = {StringId()};
   detail.calls.group_size = {-1};

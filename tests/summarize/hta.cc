@@ -300,8 +300,8 @@ TEST_CASE("on nanosecond traces HTA's times are at most ours, by less than two m
 
 TEST_CASE("HTA's bandwidth of copies and fills equals ours, whole kinds by count, mean, least and most") {
   if (!there()) return;
-  // a100_rank0of2 has nanoseconds, but no copies that touch.
-  for (const Case& c : {kWholeMicroseconds[0], kWholeMicroseconds[1], kWholeMicroseconds[2], kNanoseconds[0]}) {
+  // Not the trace with orphans, which HTA drops; of those with nanoseconds the one without copies that touch.
+  for (const Case& c : {kWholeMicroseconds[0], kWholeMicroseconds[1], kNanoseconds[0]}) {
     const RankTables tables = detailed_tables_of(c);
     for (const json& row : rows_of(c, expected_of(c)["memory_bw_summary"])) {
       INFO(c.begin << " " << row);
