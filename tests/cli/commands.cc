@@ -244,36 +244,3 @@ TEST_CASE("report keeps digests in the user's cache folder, somewhere else, or n
   CHECK(place().run("report traces --json").code == 0);
   CHECK(std::distance(fs::directory_iterator(cache), fs::directory_iterator()) == 4);
 }
-
-TEST_CASE("rank shows one trace in at most 80 columns, and every table as JSON") {
-  const Outcome text = place().run("rank traces/rank2_trace.json");
-  INFO(text.err);
-  REQUIRE(text.code == 0);
-  CHECK(says(text.out, "rank 2 of 4 (distributedInfo), node0, NVIDIA H100 80GB HBM3"));
-  CHECK(says(text.out, "Step            host    rows"));
-  CHECK(says(text.out, "wait: host"));
-  CHECK(says(text.out, "Most time in"));
-  std::istringstream lines(text.out);
-  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
-  const Outcome json = place().run("rank traces --ranks 2 --json");
-  REQUIRE(json.code == 0);
-  const auto rank = nlohmann::json::parse(json.out);
-  CHECK(rank.at("schema") == "skewscope.rank/1");
-  CHECK(rank.at("timeline").size() == 4);  // the trace and three steps
-  CHECK(rank.at("launches").at("rows") == rank.at("timeline").at(0).at("gpu_rows"));
-  CHECK(rank.at("timeline").at(0).at("host_ns").is_null());
-}
-
-TEST_CASE("rank refuses traces of several ranks and says how to name one") {
-  const Outcome several = place().run("rank traces");
-  CHECK(several.code == 2);
-  CHECK(says(several.err, "--ranks N"));
-}
-
-TEST_CASE("rank says so when a trace holds no GPU rows") {
-  REQUIRE(place().run("simulate -o cpu --nodes 1 --gpus 2 --tp 2 --steps 2 --layers 2 --vendor cpu").code == 0);
-  const Outcome text = place().run("rank cpu/rank1_trace.json");
-  CHECK(text.code == 0);
-  CHECK(says(text.out, "no GPU rows"));
-  CHECK_FALSE(says(text.out, "Step  "));
-}
