@@ -34,7 +34,11 @@ size_t EventParser::parse(ChunkText& chunk, ChunkRows& rows) {
   size_t rest = 0, array_end = std::string_view::npos;
   const bool clean =
       (!use_sieve_ || parse_laid_out(chunk, size, rows, rest)) && parse_in_place(chunk, rest, size, rows, array_end);
-  if (clean) return array_end;
+  // At the end of the file the closers of the whole may have closed an event that lacks its own, and with it all
+  // behind.
+  const bool swallowed = chunk.last && array_end == std::string_view::npos && size > 0 &&
+                         (text_[size - 1] == '}' || text_[size - 1] == ']');
+  if (clean && !swallowed) return array_end;
   rows.clear();
   return parse_damaged(chunk.view(), 0, chunk.offset, chunk.last, rows);
 }

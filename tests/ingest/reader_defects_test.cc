@@ -135,6 +135,13 @@ TEST_CASE("a missing brace costs nothing but the count") {
   CHECK(count_of(content, "mismatched-braces") == 1);
 }
 
+TEST_CASE("an operator without its closers does not hide the events behind it, though those of the file balance") {
+  const std::string unclosed = R"({"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 5, "tid": 6, "ts": 2, "dur": 1,
+    "args": {"External id": 1)";
+  const FileContent content = read_text(around(unclosed));
+  CHECK(names(content) == Names{"first", "last"});
+}
+
 TEST_CASE("a stray closing bracket inside an event is left out") {
   const FileContent content = read_text(around(kernel("k", "5", "1", "\"grid\": [1, 1]], \"correlation\": 3")));
   CHECK(names(content) == Names{"first", "k", "last"});
