@@ -125,7 +125,7 @@ Result<Done> write_files(const DirectoryContent& content, const WriteOptions& op
   Result<Done> summary = Done{}, json = Done{}, csv = Done{}, sqlite = Done{};
   tbb::parallel_invoke(
       [&] {
-        if (wanted("sqlite")) sqlite = write_sqlite(content.tables, directory / "report.sqlite");
+        if (wanted("sqlite")) sqlite = write_sqlite(content.tables, content.views, directory / "report.sqlite");
       },
       [&] {
         if (wanted("json")) json = write_text(directory / content.document, content.json());

@@ -15,6 +15,7 @@ struct DirectoryContent {
   std::string_view schema;    // stands in COMPLETE: "skewscope.report/1"
   std::string_view document;  // file name of `json`: "report.json"
   std::vector<Table> tables;
+  std::string views;                                        // SQL over the tables
   std::function<std::string()> json, summary, diagnostics;  // texts, made side by side
 };
 

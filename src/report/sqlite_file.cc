@@ -75,7 +75,7 @@ bool write_table(sqlite3* database, const Table& table) {
 
 }  // namespace
 
-Result<Done> write_sqlite(const std::vector<Table>& tables, const std::string& path) {
+Result<Done> write_sqlite(const std::vector<Table>& tables, const std::string& views, const std::string& path) {
   sqlite3* opened = nullptr;
   const int status =
       sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
@@ -84,7 +84,7 @@ Result<Done> write_sqlite(const std::vector<Table>& tables, const std::string& p
   bool fine = status == SQLITE_OK &&
               run(opened, "PRAGMA page_size=32768; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN");
   for (size_t t = 0; fine && t < tables.size(); ++t) fine = write_table(opened, tables[t]);
-  fine = fine && run(opened, "COMMIT");
+  fine = fine && run(opened, views) && run(opened, "COMMIT");
   if (!fine) return Error{ErrorKind::output, fmt::format("cannot write {}: {}", path, sqlite3_errmsg(opened))};
   return Done{};
 }

@@ -9,7 +9,7 @@
 
 namespace skewscope::report {
 
-// `path` must not exist. Errors: output.
-Result<Done> write_sqlite(const std::vector<Table>& tables, const std::string& path);
+// `views`: SQL that makes them over the tables. `path` must not exist. Errors: output.
+Result<Done> write_sqlite(const std::vector<Table>& tables, const std::string& views, const std::string& path);
 
 }  // namespace skewscope::report

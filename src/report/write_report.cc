@@ -3,20 +3,27 @@
 #include "report_directory.h"
 
 namespace skewscope {
+namespace embedded {
+const char* report_views();  // report_views.sql
+const char* rank_views();
+const char* operator_views();
+}  // namespace embedded
 
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options) {
   return report::write_directory(
-      {"skewscope.report/1", "report.json", report::tables_of(report), [&] { return to_json(report, stamp); },
-       [&] { return terminal_summary(report, options.directory, false); },
+      {"skewscope.report/1", "report.json", report::tables_of(report), embedded::report_views(),
+       [&] { return to_json(report, stamp); }, [&] { return terminal_summary(report, options.directory, false); },
        [&] { return report::diagnostics_json(report.diagnostics); }},
       options);
 }
 
 Result<Done> write_rank(const RankReport& report, const std::string& tool_version, const WriteOptions& options) {
-  return report::write_directory(
-      {"skewscope.rank/1", "rank.json", report::tables_of(report), [&] { return rank_json(report, tool_version); },
-       [&] { return rank_text(report); }, [&] { return report::diagnostics_json(report.findings); }},
-      options);
+  std::string views = embedded::rank_views();
+  if (report.tables.detailed) views += embedded::operator_views();
+  return report::write_directory({"skewscope.rank/1", "rank.json", report::tables_of(report), views,
+                                  [&] { return rank_json(report, tool_version); }, [&] { return rank_text(report); },
+                                  [&] { return report::diagnostics_json(report.findings); }},
+                                 options);
 }
 
 }  // namespace skewscope

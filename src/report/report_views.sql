@@ -1,0 +1,55 @@
+-- Names that users of TraceLens and of Ascend's tools know, over the tables of a report. Times in these views are
+-- microseconds, as there; sizes in "MB" are 2^20 bytes, bandwidths decimal GB/s. Waits and transfers are skewscope's:
+-- on one clock, over instances that were matched, not by order of calls.
+
+-- One row per call of a rank.
+CREATE VIEW nccl_long AS
+SELECT c.instance AS collective_id, c.rank, g.name AS "Process Group Name", g.ranks AS "Process Group Ranks",
+       c.op AS "Collective name", g.size AS "Group size", c.dtype, c.seq AS "index_in_group",
+       c.bytes / 1048576.0 AS "Full msg size (MB)", c.start_ns / 1000.0 AS ts, (c.end_ns - c.start_ns) / 1000.0 AS dur,
+       c.wait_ns / 1000.0 AS wait_time_us, c.transfer_ns / 1000.0 AS transfer_time_us, c.complete
+FROM collective_ranks c LEFT JOIN communicators g ON g.id = c.communicator;
+
+-- One row per collective whose members leave together.
+CREATE VIEW nccl_implicit_sync AS
+SELECT collective_id, "Process Group Name", "Collective name", dtype, "Group size", "Full msg size (MB)",
+       count(*) AS ranks, min(dur) AS comm_latency, avg(wait_time_us) AS avg_wait_time,
+       max(ts) - min(ts) AS "skew in start time", max(ts + dur) - min(ts + dur) AS "skew in end time",
+       "Full msg size (MB)" * 1048576 / (min(transfer_time_us) * 1000) AS "algo bw (GB/s)",
+       "Full msg size (MB)" * 1048576 / (min(transfer_time_us) * 1000) *
+         CASE "Collective name" WHEN 'all_reduce' THEN 2.0 * ("Group size" - 1) / "Group size"
+                                ELSE 1.0 * ("Group size" - 1) / "Group size" END AS "bus bw (GB/s)",
+       min(complete) AS complete
+FROM nccl_long
+WHERE "Collective name" IN ('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'all_to_all_v', 'barrier')
+GROUP BY collective_id;
+
+CREATE VIEW nccl_summary_implicit_sync AS
+SELECT "Collective name", dtype, "Full msg size (MB)", count(*) AS count, sum(comm_latency) / 1000 AS "Total comm latency (ms)",
+       avg(comm_latency) AS comm_latency_mean, min(comm_latency) AS comm_latency_min, max(comm_latency) AS comm_latency_max,
+       avg(avg_wait_time) AS avg_wait_time_mean, avg("skew in start time") AS "skew in start time_mean",
+       avg("skew in end time") AS "skew in end time_mean", avg("algo bw (GB/s)") AS "algo bw (GB/s)_mean",
+       avg("bus bw (GB/s)") AS "bus bw (GB/s)_mean"
+FROM nccl_implicit_sync
+GROUP BY "Collective name", dtype, "Full msg size (MB)"
+ORDER BY "Total comm latency (ms)" DESC;
+
+-- First row = the rank that others wait for most often.
+CREATE VIEW straggler_summary AS
+WITH arrivals AS (
+  SELECT collective_id, rank, wait_time_us, dur, ts,
+         rank() OVER (PARTITION BY collective_id ORDER BY ts DESC, rank) AS from_last,
+         rank() OVER (PARTITION BY collective_id ORDER BY ts, rank) AS from_first
+  FROM nccl_long WHERE wait_time_us IS NOT NULL)
+SELECT rank, sum(wait_time_us) AS total_wait_time_us, avg(wait_time_us) AS mean_wait_time_us,
+       sum(from_last = 1) AS times_arrived_last, sum(from_first = 1) AS times_arrived_first,
+       100.0 * sum(from_last = 1) / count(*) AS pct_arrived_last, count(*) AS num_collectives, sum(dur) AS total_nccl_dur_us
+FROM arrivals GROUP BY rank ORDER BY times_arrived_last DESC, total_wait_time_us;
+
+-- Ascend's step table, over the whole window of each rank.
+CREATE VIEW cluster_step_trace_time AS
+SELECT 'rank' AS "Type", rank AS "Index", compute_ns / 1000.0 AS "Computing",
+       exposed_communication_ns / 1000.0 AS "Communication(Not Overlapped)",
+       (communication_ns - exposed_communication_ns) / 1000.0 AS "Overlapped", communication_ns / 1000.0 AS "Communication",
+       idle_ns / 1000.0 AS "Free"
+FROM ranks;
