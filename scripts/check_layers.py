@@ -42,6 +42,7 @@ THIRD_PARTIES = {
     "oneapi/": STAGES_WITH_TASKS | {"cli"},
     "CLI/": {"cli"},
     "sqlite3": {"report"},
+    "xlsxwriter": {"report"},
     "nlohmann/": {"advise", "efficiency", "report", "simulate", "cli"},
     "fmt/": EVERYWHERE,
     "spdlog/": EVERYWHERE,

@@ -40,7 +40,7 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
   add_cache_options(command, options.input.ingest.cache);
   command.add_option("-o,--output", options.write.directory, "Write rank.json, tables and summary into this directory")
       ->type_name("DIR");
-  command.add_option("-f,--format", options.write.formats, "Only these of json,csv,sqlite; default: all")
+  command.add_option("-f,--format", options.write.formats, "These of json,csv,sqlite,xlsx; default: the first three")
       ->delimiter(',')
       ->type_name("LIST");
   command.add_option("--rules", options.rules, "Change thresholds of findings: JSON as configs/rank_rules.json")

@@ -99,7 +99,8 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       .add_option("-o,--output", options.output,
                   fmt::format("Report directory; default: {}, none with --json", kDefaultOutput))
       ->type_name("DIR");
-  command.add_option("-f,--format", options.formats, "Only these of json,csv,sqlite; default: all")
+  command
+      .add_option("-f,--format", options.formats, "These of json,csv,sqlite,xlsx,prometheus; default: the first three")
       ->delimiter(',')
       ->type_name("LIST");
   add_choice<AlignMode>(command, "--align", options.align,

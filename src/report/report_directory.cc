@@ -19,16 +19,22 @@
 #include "csv_file.h"
 #include "report_directory.h"
 #include "sqlite_file.h"
+#include "xlsx_file.h"
 
 namespace skewscope {
 namespace fs = std::filesystem;
 namespace report {
 namespace {
 
-constexpr std::array<std::string_view, 3> kFormats = {"json", "csv", "sqlite"};
+struct Format {
+  std::string_view name;
+  bool by_default;
+};
+constexpr std::array kFormats = {Format{"json", true}, Format{"csv", true}, Format{"sqlite", true},
+                                 Format{"xlsx", false}, Format{"prometheus", false}};
 constexpr std::array<std::string_view, 2> kDocuments = {"report.json", "rank.json"};
-constexpr std::array<std::string_view, 6> kFiles = {"COMPLETE",  "diagnostics.json", "report.json",
-                                                    "rank.json", "report.sqlite",    "summary.txt"};
+constexpr std::array<std::string_view, 8> kFiles = {"COMPLETE",      "diagnostics.json", "report.json", "rank.json",
+                                                    "report.sqlite", "report.xlsx",      "report.prom", "summary.txt"};
 constexpr std::string_view kTables = "tables";
 
 Error output_error(const std::string& what, const std::string& why) {
@@ -118,11 +124,14 @@ Result<Done> write_csv_tables(const std::vector<Table>& tables, const fs::path& 
 
 // Files side by side, and COMPLETE when all are there.
 Result<Done> write_files(const DirectoryContent& content, const WriteOptions& options, const fs::path& directory) {
-  const auto wanted = [&](std::string_view format) {
-    return options.formats.empty() ||
-           std::find(options.formats.begin(), options.formats.end(), format) != options.formats.end();
+  const auto wanted = [&](std::string_view name) {
+    if (!options.formats.empty()) {
+      return std::find(options.formats.begin(), options.formats.end(), name) != options.formats.end();
+    }
+    return std::any_of(kFormats.begin(), kFormats.end(),
+                       [&](const Format& format) { return format.name == name && format.by_default; });
   };
-  Result<Done> summary = Done{}, json = Done{}, csv = Done{}, sqlite = Done{};
+  Result<Done> summary = Done{}, json = Done{}, csv = Done{}, sqlite = Done{}, xlsx = Done{};
   tbb::parallel_invoke(
       [&] {
         if (wanted("sqlite")) sqlite = write_sqlite(content.tables, content.views, directory / "report.sqlite");
@@ -134,10 +143,16 @@ Result<Done> write_files(const DirectoryContent& content, const WriteOptions& op
         if (wanted("csv")) csv = write_csv_tables(content.tables, directory / kTables);
       },
       [&] {
+        if (wanted("xlsx")) xlsx = write_xlsx(content.tables, directory / "report.xlsx");
+      },
+      [&] {
         summary = write_text(directory / "summary.txt", content.summary());
         if (summary.ok()) summary = write_text(directory / "diagnostics.json", content.diagnostics());
+        if (summary.ok() && wanted("prometheus") && content.prometheus) {
+          summary = write_text(directory / "report.prom", content.prometheus());
+        }
       });
-  for (const Result<Done>* done : {&summary, &json, &csv, &sqlite}) {
+  for (const Result<Done>* done : {&summary, &json, &csv, &sqlite, &xlsx}) {
     if (!done->ok()) return *done;
   }
   return write_text(directory / "COMPLETE", fmt::format("{}\n", content.schema));
@@ -195,9 +210,12 @@ std::string partial_directory(const std::string& directory) {
 
 Result<Done> check_output(const WriteOptions& options) {
   for (const std::string& format : options.formats) {
-    if (std::find(report::kFormats.begin(), report::kFormats.end(), format) == report::kFormats.end()) {
-      return Error{ErrorKind::usage,
-                   fmt::format("unknown format '{}': known are {}", format, fmt::join(report::kFormats, ", "))};
+    const bool known = std::any_of(report::kFormats.begin(), report::kFormats.end(),
+                                   [&](const report::Format& f) { return f.name == format; });
+    if (!known) {
+      std::string names;
+      for (const report::Format& f : report::kFormats) names += fmt::format("{}{}", names.empty() ? "" : ", ", f.name);
+      return Error{ErrorKind::usage, fmt::format("unknown format '{}': known are {}", format, names)};
     }
   }
   const fs::path path = report::final_path(options.directory);

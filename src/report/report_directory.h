@@ -17,6 +17,7 @@ struct DirectoryContent {
   std::vector<Table> tables;
   std::string views;                                        // SQL over the tables
   std::function<std::string()> json, summary, diagnostics;  // texts, made side by side
+  std::function<std::string()> prometheus;                  // none where there is no such text
 };
 
 // Errors as write_report.

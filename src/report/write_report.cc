@@ -1,5 +1,6 @@
 // What the commands leave behind.
 #include "json_text.h"
+#include "prometheus_text.h"
 #include "report_directory.h"
 
 namespace skewscope {
@@ -13,7 +14,7 @@ Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, con
   return report::write_directory(
       {"skewscope.report/1", "report.json", report::tables_of(report), embedded::report_views(),
        [&] { return to_json(report, stamp); }, [&] { return terminal_summary(report, options.directory, false); },
-       [&] { return report::diagnostics_json(report.diagnostics); }},
+       [&] { return report::diagnostics_json(report.diagnostics); }, [&] { return report::prometheus_text(report); }},
       options);
 }
 
@@ -22,7 +23,7 @@ Result<Done> write_rank(const RankReport& report, const std::string& tool_versio
   if (report.tables.detailed) views += embedded::operator_views();
   return report::write_directory({"skewscope.rank/1", "rank.json", report::tables_of(report), views,
                                   [&] { return rank_json(report, tool_version); }, [&] { return rank_text(report); },
-                                  [&] { return report::diagnostics_json(report.findings); }},
+                                  [&] { return report::diagnostics_json(report.findings); }, nullptr},
                                  options);
 }
 

@@ -1,0 +1,76 @@
+#include "xlsx_file.h"
+
+#include <fmt/format.h>
+#include <xlsxwriter.h>
+
+namespace skewscope::report {
+namespace {
+
+constexpr size_t kMostRows = LXW_ROW_MAX - 1;  // below the header
+constexpr size_t kLongestText = 32'000;        // bytes; the limit counts characters
+constexpr int64_t kExact = int64_t{1} << 53;
+
+struct Place {
+  lxw_worksheet* sheet;
+  lxw_row_t row;
+  lxw_col_t column;
+
+  void operator()(std::monostate) const {}
+  void operator()(int64_t value) const {
+    if (value > -kExact && value < kExact) {
+      worksheet_write_number(sheet, row, column, static_cast<double>(value), nullptr);
+    } else {
+      (*this)(std::to_string(value));
+    }
+  }
+  void operator()(double value) const { worksheet_write_number(sheet, row, column, value, nullptr); }
+  void operator()(bool value) const { worksheet_write_boolean(sheet, row, column, value ? 1 : 0, nullptr); }
+  void operator()(const std::string& text) const {
+    size_t size = std::min(text.size(), kLongestText);
+    while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+    worksheet_write_string(sheet, row, column, text.substr(0, size).c_str(), nullptr);
+  }
+};
+
+void fill_sheet(lxw_worksheet* sheet, const Table& table, lxw_format* bold) {
+  const auto columns = static_cast<lxw_col_t>(table.columns.size());
+  for (lxw_col_t c = 0; c < columns; ++c) {
+    worksheet_write_string(sheet, 0, c, table.columns[c].name.c_str(), bold);
+  }
+  worksheet_freeze_panes(sheet, 1, 0);
+  const bool whole = table.rows <= kMostRows;
+  const size_t rows = whole ? table.rows : kMostRows - 1;
+  std::vector<Cell> cells;
+  for (size_t row = 0; row < rows; ++row) {
+    table.fill(row, cells);
+    for (lxw_col_t c = 0; c < columns; ++c) {
+      std::visit(Place{sheet, static_cast<lxw_row_t>(row + 1), c}, cells[c]);
+    }
+  }
+  if (!whole) {
+    Place{sheet, static_cast<lxw_row_t>(rows + 1),
+          0}(fmt::format("{} more rows: tables/{}.csv", table.rows - rows, table.name));
+  }
+}
+
+}  // namespace
+
+Result<Done> write_xlsx(const std::vector<Table>& tables, const std::string& path) {
+  lxw_workbook_options options{};
+  options.constant_memory = LXW_TRUE;
+  lxw_workbook* book = workbook_new_opt(path.c_str(), &options);
+  if (book == nullptr) return Error{ErrorKind::output, fmt::format("cannot write {}", path)};
+  lxw_format* bold = workbook_add_format(book);
+  format_set_bold(bold);
+  for (const Table& table : tables) {
+    lxw_worksheet* sheet = workbook_add_worksheet(book, table.name.c_str());
+    if (sheet != nullptr) fill_sheet(sheet, table, bold);
+  }
+  const lxw_error failed = workbook_close(book);
+  if (failed != LXW_NO_ERROR) {
+    return Error{ErrorKind::output, fmt::format("cannot write {}: {}", path, lxw_strerror(failed))};
+  }
+  return Done{};
+}
+
+}  // namespace skewscope::report
