@@ -1,0 +1,81 @@
+"""Leaves the traces of a job where skewscope finds them: a drop-in on_trace_ready handler for torch.profiler.
+
+    from torch_handler import trace_handler
+
+    with torch.profiler.profile(schedule=..., on_trace_ready=trace_handler("traces", job="pretrain-7b")) as prof:
+        for batch in loader:
+            train(batch)
+            prof.step()
+
+Each capture of each rank becomes traces/pretrain-7b/pretrain-7b_rank3-of-8_step120.pt.trace.json.gz. A file has its name
+only when it is whole: it is written under a hidden name in the same folder and renamed. Rank and world size are those of
+torch.distributed where it runs, else of torchrun, Slurm or MPI. Copy this file beside the training script; it needs
+nothing but PyTorch.
+"""
+import os
+import re
+import subprocess
+
+# Environment variables of a process that tell rank and world size, by who started it.
+LAUNCHERS = (
+    ("RANK", "WORLD_SIZE"),  # torchrun
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMIX_RANK", "PMIX_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+)
+JOB_NAMES = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "LSB_JOBID", "PBS_JOBID")
+
+
+def rank_and_world():
+    """(rank, world size) of this process; (0, 1) where nothing tells them."""
+    try:
+        import torch.distributed as dist
+
+        if dist.is_available() and dist.is_initialized():
+            return dist.get_rank(), dist.get_world_size()
+    except ImportError:
+        pass
+    for rank, world in LAUNCHERS:
+        if os.environ.get(rank, "").isdigit():
+            size = os.environ.get(world, "")
+            return int(os.environ[rank]), int(size) if size.isdigit() else int(os.environ[rank]) + 1
+    return 0, 1
+
+
+def job_name():
+    """Of the scheduler; "job" where none tells one."""
+    for variable in JOB_NAMES:
+        if os.environ.get(variable, "none") != "none":
+            return os.environ[variable]
+    return "job"
+
+
+def trace_handler(directory, job=None, ranks=None, ship_to=None):
+    """A function to pass as on_trace_ready.
+
+    directory  of the traces; made where it is missing, a folder per job below it
+    job        name of the job; default: the scheduler's job id
+    ranks      only these write, for instance range(0, 1024, 8); default: all
+    ship_to    URL of a `skewscope gather`: each whole file is handed to `skewscope ship`, which sends it in the background
+    """
+    job = re.sub(r"[^A-Za-z0-9._-]+", "-", job or job_name()).strip(".-") or "job"
+
+    def handle(profile):
+        rank, world = rank_and_world()
+        if ranks is not None and rank not in ranks:
+            return
+        folder = os.path.join(directory, job)
+        os.makedirs(folder, exist_ok=True)
+        name = f"{job}_rank{rank}-of-{world}_step{profile.step_num}.pt.trace.json.gz"
+        path, partial = os.path.join(folder, name), os.path.join(folder, f".{os.getpid()}.partial.{name}")
+        try:
+            profile.export_chrome_trace(partial)
+            os.replace(partial, path)
+        finally:
+            if os.path.exists(partial):
+                os.remove(partial)
+        if ship_to is not None:
+            subprocess.Popen(["skewscope", "ship", path, "--to", ship_to, "--job", job, "--world-size", str(world), "--once"])
+
+    return handle

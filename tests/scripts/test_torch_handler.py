@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""scripts/torch_handler.py with a profile that only writes: names, environments, whole files. usage: [SKEWSCOPE]"""
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+import torch_handler  # noqa: E402
+
+PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.exists(sys.argv[1]) else None
+
+
+class Profile:
+    step_num = 12
+
+    def export_chrome_trace(self, path):
+        event = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1.0, "dur": 2.0,
+                 "args": {"device": 0, "stream": 7, "correlation": 1}}
+        with gzip.open(path, "wt") as file:
+            json.dump({"schemaVersion": 1, "traceEvents": [event]}, file)
+
+
+class FullDisk(Profile):
+    def export_chrome_trace(self, path):
+        Path(path).write_text("{\"traceEvents\": [")
+        raise OSError("no space left on device")
+
+
+class Handler(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def written(self, environment, profile=None, **options):
+        with mock.patch.dict(os.environ, environment, clear=True):
+            torch_handler.trace_handler(self.folder, **options)(profile or Profile())
+        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())
+
+    def test_torchrun_slurm_and_mpi_tell_the_rank(self):
+        for rank, world in torch_handler.LAUNCHERS:
+            with self.subTest(rank):
+                files = self.written({rank: "3", world: "8"}, job=f"job-{rank}")
+                self.assertIn(f"job-{rank}/job-{rank}_rank3-of-8_step12.pt.trace.json.gz", files)
+
+    def test_the_scheduler_names_the_job_where_nobody_else_does(self):
+        self.assertEqual(self.written({"SLURM_JOB_ID": "77", "SLURM_PROCID": "0", "SLURM_NTASKS": "2"}),
+                         ["77/77_rank0-of-2_step12.pt.trace.json.gz"])
+
+    def test_a_process_alone_is_rank_0_of_1(self):
+        self.assertEqual(self.written({}), ["job/job_rank0-of-1_step12.pt.trace.json.gz"])
+
+    def test_a_job_name_cannot_leave_its_folder(self):
+        self.assertEqual(self.written({}, job="../../etc/pass wd"), ["etc-pass-wd/etc-pass-wd_rank0-of-1_step12.pt.trace.json.gz"])
+
+    def test_only_the_ranks_asked_for_write(self):
+        self.assertEqual(self.written({"RANK": "3", "WORLD_SIZE": "8"}, ranks=range(0, 8, 2)), [])
+
+    def test_a_write_that_fails_leaves_nothing_behind(self):
+        with self.assertRaises(OSError):
+            self.written({}, FullDisk())
+        self.assertEqual(list(self.folder.rglob("*.gz")), [])
+
+    def test_a_whole_file_is_handed_to_ship(self):
+        with mock.patch.object(torch_handler.subprocess, "Popen") as popen:
+            self.written({"RANK": "1", "WORLD_SIZE": "2"}, job="j", ship_to="https://head:7475")
+        command = popen.call_args.args[0]
+        self.assertEqual(command[:2], ["skewscope", "ship"])
+        self.assertTrue(Path(command[2]).exists())
+        self.assertEqual(command[3:], ["--to", "https://head:7475", "--job", "j", "--world-size", "2", "--once"])
+
+    @unittest.skipIf(PROGRAM is None, "no skewscope given")
+    def test_skewscope_reads_rank_and_world_from_the_names(self):
+        for rank in "0", "1":
+            self.written({"RANK": rank, "WORLD_SIZE": "2"}, job="j")
+        told = json.loads(subprocess.run([PROGRAM, "inspect", str(self.folder), "--json", "--cache", "off"], check=True,
+                                         capture_output=True).stdout)
+        self.assertEqual([file["rank"] for file in told["files"]], [0, 1])
+
+
+if __name__ == "__main__":
+    unittest.main()
