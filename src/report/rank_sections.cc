@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernel_label.h"
 #include "skewscope/base/human_units.h"
 #include "text_columns.h"
 
@@ -72,7 +73,7 @@ std::string work_table(const std::vector<WorkRow>& rows) {
     const double mean_ns = row->gpu.mean_ns();
     const std::string roof = row->roofline_ns > 0 ? human_percent(row->roofline_ns / mean_ns) : "-";
     text +=
-        fmt::format("  {}{:>6}{:>10}{:>8}{:>6}{:>6}\n", pad(row->name + " " + row->parameters, 42), row->gpu.count,
+        fmt::format("  {}{:>6}{:>10}{:>8}{:>6}{:>6}\n", pad(work_label(*row), 42), row->gpu.count,
                     human_duration(row->gpu.sum_ns), rate(row->per_second.mean * static_cast<double>(row->flops), 1e12),
                     rate(row->per_second.mean * static_cast<double>(row->bytes), 1e12), roof);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernel_label.h"
 #include "rank_sections.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/report.h"
@@ -91,9 +92,6 @@ std::string launches_text(const LaunchTotals& l) {
                   fmt::format("{} calls take over 50 us, {} rows start over 100 us late", l.slow_calls, l.late_starts));
 }
 
-// The return type says nothing.
-std::string_view without_void(std::string_view name) { return name.substr(name.rfind("void ", 0) == 0 ? 5 : 0); }
-
 std::string kernels_table(const RankTables& tables) {
   if (tables.kernels.empty()) return "";
   int64_t all_ns = 0;
@@ -102,7 +100,7 @@ std::string kernels_table(const RankTables& tables) {
                                  "mean", "longest");
   for (size_t i = 0; i < std::min(tables.kernels.size(), kMostKernels); ++i) {
     const KernelTotals& k = tables.kernels[i];
-    text += fmt::format("  {}{:>7}{:>10}{:>7}{:>11}{:>11}\n", pad(without_void(k.name), 32), k.count,
+    text += fmt::format("  {}{:>7}{:>10}{:>7}{:>11}{:>11}\n", pad(kernel_label(k.name), 32), k.count,
                         human_duration(k.total_ns), share_of(k.total_ns, all_ns),
                         human_duration(static_cast<int64_t>(k.mean_ns())), human_duration(k.longest_ns));
   }
