@@ -117,7 +117,7 @@ std::optional<Advice> recompilation(const View& view, const Rule& rule) {
     if (region.recompiled) advice.evidence.push_back({region.name, region.calls, region.host_ns});
   }
   if (static_cast<double>(advice.evidence.size()) < threshold(rule, "recompiled")) return {};
-  advice.sign = fmt::format("{} compiled regions come from frames that were compiled again", advice.evidence.size());
+  advice.sign = fmt::format("regions of frames that were compiled again: {}", advice.evidence.size());
   return advice;
 }
 

@@ -31,6 +31,8 @@ std::string_view calculation(std::string_view arguments) {
 }  // namespace
 
 std::string kernel_label(std::string_view name) {
+  const size_t condition = name.starts_with("std::enable_if<") ? name.find("::type ") : std::string_view::npos;
+  if (condition != std::string_view::npos) name.remove_prefix(condition + 7);  // a return type, too
   std::string text(name.starts_with("void ") ? name.substr(5) : name);
   for (const std::string_view part : {"at::native::", "(anonymous namespace)::"}) remove_all(text, part);
   const size_t open = text.find('<');

@@ -20,6 +20,9 @@ TEST_CASE("other kernels keep their names without return type and arguments") {
         "cudnn::bn_fw_tr_1C11_kernel_NCHW<float, 512>");
   CHECK(kernel_label("ampere_sgemm_128x64_nn") == "ampere_sgemm_128x64_nn");
   CHECK(kernel_label("Memcpy DtoH (Device -> Pinned)") == "Memcpy DtoH (Device -> Pinned)");
+  CHECK(kernel_label("std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type "
+                     "vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, int)") ==
+        "vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>");
   CHECK(kernel_label("") == "");
   CHECK(kernel_label("(") == "(");
   CHECK(kernel_label("void at::native::<<<((((") == "<<<((((");
