@@ -29,15 +29,19 @@ bool synchronizes(const HostCallTotals& call) { return call.name.find("Synchroni
 
 std::optional<Advice> overhead_bound(const View& view, const Rule& rule) {
   const SelfTimes self = self_times(view.operators);
-  const double idle = view.share(view.whole().timeline.idle_ns);
+  // The steps may be longer than the window of the GPU's rows.
+  const Utilization& used = view.tables.utilization;
+  const bool by_steps = used.gpu >= 0 && 1 - used.gpu > view.share(view.whole().timeline.idle_ns);
+  const int64_t idle_ns = by_steps ? used.window_ns - used.kernel_ns : view.whole().timeline.idle_ns;
+  const double idle = by_steps ? 1 - used.gpu : view.share(idle_ns);
   if (self.device_ns == 0 || idle <= threshold(rule, "idle_share")) return {};
   const double ratio = static_cast<double>(self.host_ns) / static_cast<double>(self.device_ns);
   if (ratio < threshold(rule, "host_over_device")) return {};
   Advice advice;
   advice.sign =
-      fmt::format("operators take {} on the host and {} on the GPU ({:.0f} times), which idles {} of its window",
+      fmt::format("operators take {} on the host and {} on the GPU ({:.0f} times), which idles {} of the time",
                   human_duration(self.host_ns), human_duration(self.device_ns), ratio, human_percent(idle));
-  advice.saves_at_most_ns = view.whole().timeline.idle_ns;
+  advice.saves_at_most_ns = idle_ns;
   for (const OperatorRow& row : view.operators.operators) {
     advice.evidence.push_back({row.name + " on the host", row.calls, row.host_self_ns});
   }
@@ -66,14 +70,42 @@ std::optional<Advice> launch_bound(const View& view, const Rule& rule) {
     rows += device.rows;
     if (device.stretches > 0) {
       advice.evidence.push_back(
-          {fmt::format("longest stretch on device {}, from {} ns", device.device, device.longest_start.ns),
-           device.longest_rows, device.longest_ns});
+          {fmt::format("longest stretch, device {}", device.device), device.longest_rows, device.longest_ns});
     }
   }
   if (view.share(idle_ns) <= threshold(rule, "idle_share")) return {};
   advice.sign = fmt::format("{} GPU rows began only when their launch arrived, after {} of idling ({} of the window)",
                             rows, human_duration(idle_ns), human_percent(view.share(idle_ns)));
   advice.saves_at_most_ns = idle_ns;
+  return advice;
+}
+
+std::optional<Advice> queued_but_idle(const View& view, const Rule& rule) {
+  int64_t idle_ns = 0, gaps = 0;
+  for (const LaunchBound& device : view.tables.launch_bound) {
+    idle_ns += device.queued_idle_ns;
+    gaps += device.queued_gaps;
+  }
+  if (view.share(idle_ns) <= threshold(rule, "idle_share")) return {};
+  Advice advice;
+  advice.sign = fmt::format("the GPU idled {} ({} of the window) in {} gaps although the next row was launched",
+                            human_duration(idle_ns), human_percent(view.share(idle_ns)), gaps);
+  advice.saves_at_most_ns = idle_ns;
+  for (const StreamIdle& stream : view.tables.streams) {
+    if (stream.other.total_ns == 0) continue;
+    advice.evidence.push_back({fmt::format("gaps of stream {} on device {}", stream.stream, stream.device),
+                               stream.other.each_ns.count, stream.other.total_ns});
+  }
+  return advice;
+}
+
+std::optional<Advice> little_used(const View& view, const Rule& rule) {
+  const Utilization& used = view.tables.utilization;
+  if (used.gpu < 0 || used.gpu >= threshold(rule, "used_share") || view.steps().empty()) return {};
+  Advice advice;
+  advice.sign =
+      fmt::format("kernels run {} of {} of steps", human_duration(used.kernel_ns), human_duration(used.window_ns));
+  advice.saves_at_most_ns = used.window_ns - used.kernel_ns;
   return advice;
 }
 
@@ -112,17 +144,18 @@ std::optional<Advice> host_synchronization(const View& view, const Rule& rule) {
   int64_t idle_ns = 0, waited_ns = 0, calls = 0;
   Advice advice;
   for (const HostCallTotals& call : view.tables.calls) {
-    if (!call.waits || call.in_steps == 0 || call.idle_after_ns == 0) continue;
-    idle_ns += call.idle_after_ns;
-    waited_ns += call.total_ns;
+    if (!call.waits || call.in_steps == 0 || call.in_steps_idle_after_ns == 0) continue;
+    idle_ns += call.in_steps_idle_after_ns;
+    waited_ns += call.in_steps_ns;
     calls += call.in_steps;
-    advice.evidence.push_back({call.name, call.in_steps, call.idle_after_ns});
+    advice.evidence.push_back({call.name, call.in_steps, call.in_steps_idle_after_ns});
   }
   if (calls == 0 || view.share(idle_ns) <= threshold(rule, "idle_share")) return {};
   advice.sign = fmt::format(
-      "{} calls inside steps wait for the GPU ({}); the gaps that they return in sum to {}, {} of "
+      "{} calls {} wait for the GPU ({}); the gaps that they return in sum to {}, {} of "
       "the window",
-      calls, human_duration(waited_ns), human_duration(idle_ns), human_percent(view.share(idle_ns)));
+      calls, view.steps().empty() ? "of the window" : "inside steps", human_duration(waited_ns),
+      human_duration(idle_ns), human_percent(view.share(idle_ns)));
   advice.saves_at_most_ns = idle_ns;
   for (const OperatorRow& row : view.operators.operators) {
     if (row.name == "aten::_local_scalar_dense" || row.name == "aten::item") {
@@ -142,10 +175,11 @@ std::optional<Advice> launch_blocking(const View& view, const Rule& rule) {
   const int64_t launches = view.tables.launches.rows;
   constexpr int64_t kFewestLaunches = 20;
   if (launches < kFewestLaunches) return {};
-  const double ratio = static_cast<double>(synchronizations) / static_cast<double>(launches);
-  if (ratio < threshold(rule, "synchronizations_per_launch")) return {};
+  const int64_t blocking = std::max(synchronizations, view.tables.launches.covered_rows);
+  if (static_cast<double>(blocking) < threshold(rule, "share_of_launches") * static_cast<double>(launches)) return {};
   Advice advice;
-  advice.sign = fmt::format("{} synchronizing calls for {} launches", synchronizations, launches);
+  advice.sign = fmt::format("{} launches, {} of them returned after their kernel, {} synchronizing calls", launches,
+                            view.tables.launches.covered_rows, synchronizations);
   advice.saves_at_most_ns = view.whole().timeline.idle_ns;
   advice.evidence = {{"synchronizing calls", synchronizations, total_ns}};
   return advice;

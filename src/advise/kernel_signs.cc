@@ -51,8 +51,9 @@ std::optional<Advice> tiny_calls(const View& view, const Rule& rule) {
     total_ns += kernel.total_ns;
   }
   if (count == 0) return {};
-  advice.sign = fmt::format("{} runs of {} short kernels, {:.0f} per step, {} in all", count, advice.evidence.size(),
-                            static_cast<double>(count) / steps, human_duration(total_ns));
+  advice.sign = fmt::format("{} runs of {} short kernels, {:.0f} {}, {} in all", count, advice.evidence.size(),
+                            static_cast<double>(count) / steps, view.steps().empty() ? "in the trace" : "per step",
+                            human_duration(total_ns));
   advice.saves_at_most_ns = total_ns;
   return advice;
 }
@@ -61,22 +62,22 @@ std::optional<Advice> tiny_calls(const View& view, const Rule& rule) {
 std::optional<Advice> varying_kernel_times(const View& view, const Rule& rule) {
   if (static_cast<double>(view.steps().size()) < threshold(rule, "steps")) return {};
   Advice advice;
-  int64_t total_ns = 0, above_ns = 0;
+  int64_t above_ns = 0;
   for (const KernelVariant& v : view.tables.variants) {
     if (static_cast<double>(v.alone) < threshold(rule, "runs") || v.alone_median_ns == 0) continue;
     const double ratio = static_cast<double>(v.alone_p95_ns) / static_cast<double>(v.alone_median_ns);
     if (ratio <= threshold(rule, "p95_over_median")) continue;
-    total_ns += v.total_ns;
     above_ns += std::max<int64_t>(0, v.total_ns - v.count * v.alone_median_ns);
     advice.evidence.push_back(
         {fmt::format("{} ({}): median {}, 95th percentile {}", shortened(v.name), shape_text(v.shape),
                      human_duration(v.alone_median_ns), human_duration(v.alone_p95_ns)),
          v.alone, v.total_ns});
   }
-  const double share = part(total_ns, view.kernel_ns());
-  if (share <= threshold(rule, "time_share")) return {};
-  advice.sign = fmt::format("{} kernels with {} of all kernel time vary although nothing runs beside them",
-                            advice.evidence.size(), human_percent(share));
+  const double share = part(above_ns, view.kernel_ns());
+  if (share <= threshold(rule, "excess_share")) return {};
+  advice.sign =
+      fmt::format("kernels that vary although nothing runs beside them: {}; {} of kernel time is above medians",
+                  advice.evidence.size(), human_percent(share));
   advice.saves_at_most_ns = above_ns;
   return advice;
 }
@@ -99,20 +100,24 @@ std::optional<Advice> small_grids(const View& view, const Rule& rule) {
 }
 
 std::optional<Advice> low_occupancy(const View& view, const Rule& rule) {
-  const Utilization& u = view.tables.utilization;
-  if (u.occupancy < 0 || u.occupancy >= threshold(rule, "occupancy")) return {};
-  if (u.gpu < threshold(rule, "busy_share")) return {};
   Advice advice;
-  advice.sign = fmt::format("estimated occupancy is {} while kernels run {} of the time", human_percent(u.occupancy),
-                            human_percent(u.gpu));
+  double occupied_ns = 0;
+  int64_t told_ns = 0;
   for (const KernelVariant& v : view.tables.variants) {
-    const bool low = v.work == GpuWork::compute && v.shape.occupancy_percent >= 0 &&
-                     v.shape.occupancy_percent / 100 < threshold(rule, "occupancy");
-    if (low)
-      advice.evidence.push_back({fmt::format("{}: {} registers, {} bytes shared", shortened(v.name), v.shape.registers,
-                                             v.shape.shared_memory),
-                                 v.count, v.total_ns});
+    if (v.work != GpuWork::compute || v.shape.occupancy_percent < 0)
+      continue;  // communication takes few SMs on purpose
+    told_ns += v.total_ns;
+    occupied_ns += v.shape.occupancy_percent / 100 * static_cast<double>(v.total_ns);
+    if (v.shape.occupancy_percent / 100 >= threshold(rule, "occupancy")) continue;
+    advice.evidence.push_back(
+        {fmt::format("{}: {} registers, {} bytes shared", shortened(v.name), v.shape.registers, v.shape.shared_memory),
+         v.count, v.total_ns});
   }
+  if (told_ns == 0 || occupied_ns >= threshold(rule, "occupancy") * static_cast<double>(told_ns)) return {};
+  if (view.tables.utilization.gpu < threshold(rule, "busy_share")) return {};
+  advice.sign = fmt::format("estimated occupancy of computing kernels is {}, and kernels run {} of the time",
+                            human_percent(occupied_ns / static_cast<double>(told_ns)),
+                            human_percent(view.tables.utilization.gpu));
   return advice;
 }
 
@@ -122,6 +127,9 @@ std::optional<Advice> pageable_copies(const View& view, const Rule& rule) {
   for (const CopyTotals& copy : view.tables.copies) {
     const bool slow = copy.timed_ns > 0 && copy.gb_per_s() < threshold(rule, "gb_per_s");
     if (!slow || copy.name.find("Pageable") == std::string::npos) continue;
+    const bool large =
+        static_cast<double>(copy.bytes) >= threshold(rule, "mean_bytes") * static_cast<double>(copy.sized);
+    if (!large) continue;  // the time of small copies is latency
     bytes += copy.bytes;
     total_ns += copy.total_ns;
     advice.evidence.push_back({fmt::format("{}: {:.3g} GB/s", copy.name, copy.gb_per_s()), copy.count, copy.total_ns});

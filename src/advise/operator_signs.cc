@@ -19,53 +19,57 @@ bool contains_any(std::string_view text, const std::array<std::string_view, kSiz
 
 // GEMM kernels that read FP32: on CUDA cores, or on matrix units as TF32 (s1688 is its instruction's shape).
 constexpr std::array<std::string_view, 6> kSinglePrecision = {"sgemm", "scudnn", "tf32",
-                                                              "s1688", "f32f32", "Cijk_Ailk_Bljk_S_"};
+                                                              "s1688", "f32f32", "nvjet_sss_"};
+// Tensile names single precision with an S of its own.
+constexpr std::array<std::string_view, 3> kTensileSingle = {"_S_", "_SB_", "_S_B"};
 constexpr std::array<std::string_view, 6> kFusedAttention = {"flash",     "fmha",       "efficient_attention",
                                                              "attention", "AttnKernel", "attn_fwd"};
 constexpr std::array<std::string_view, 3> kBatchedProducts = {"aten::bmm", "aten::baddbmm", "aten::matmul"};
 
 bool is_single_precision_gemm(std::string_view kernel) {
+  if (kernel.starts_with("Cijk_")) return contains_any(kernel, kTensileSingle);
   if (!contains_any(kernel, kSinglePrecision)) return false;
-  // Half-precision inputs with FP32 sums and outputs are what is wished for.
-  return !contains(kernel, "bf16") && !contains(kernel, "fp16") && !contains(kernel, "f16f16");
+  // Half-precision inputs with FP32 sums are what is wished for; on Turing s1688 is their instruction.
+  return !contains(kernel, "f16") && !contains(kernel, "fp16");
 }
+
+// TF32 reads FP32 on matrix units: half precision is twice as fast there.
+bool is_tf32(std::string_view kernel) { return contains(kernel, "tf32") || contains(kernel, "s1688"); }
 
 }  // namespace
 
 std::optional<Advice> copy_before_gemm(const View& view, const Rule& rule) {
   Advice advice;
   int64_t copies = 0, copied_ns = 0;
-  for (const ArgumentsRow& row : view.operators.arguments) {
-    if (row.name != "aten::addmm" && row.name != "aten::baddbmm") continue;
-    for (size_t k = 0; k + 1 < row.kernels.size(); ++k) {
-      const KernelPosition& copy = row.kernels[k];
-      if (!contains(copy.name, "Memcpy DtoD") && !contains(copy.name, "CopyDeviceToDevice")) continue;
-      copies += copy.time.count;
-      copied_ns += copy.time.sum_ns;
-      advice.evidence.push_back(
-          {fmt::format("{} {}", row.name, row.arguments.dims), copy.time.count, copy.time.sum_ns});
-    }
+  for (const KernelRow& row : view.operators.kernels) {
+    if (row.launcher != "aten::addmm" && row.launcher != "aten::baddbmm") continue;
+    if (!contains(row.name, "Memcpy DtoD") && !contains(row.name, "CopyDeviceToDevice")) continue;
+    copies += row.count;
+    copied_ns += row.sum_ns;
+    advice.evidence.push_back({fmt::format("{} in {}", row.name, row.launcher), row.count, row.sum_ns});
   }
   if (static_cast<double>(copies) < threshold(rule, "copies")) return {};
-  advice.sign = fmt::format("{} copies on the device directly before the GEMM of an addmm, {}", copies,
-                            human_duration(copied_ns));
+  advice.sign =
+      fmt::format("{} copies on the device that addmm makes before its GEMM, {}", copies, human_duration(copied_ns));
   advice.saves_at_most_ns = copied_ns;
   return advice;
 }
 
 std::optional<Advice> single_precision(const View& view, const Rule& rule) {
+  if (!view.tables.half_precision_units) return {};
   Advice advice;
-  int64_t total_ns = 0;
+  int64_t total_ns = 0, saved_ns = 0;
   for (const KernelTotals& kernel : view.tables.kernels) {
     if (kernel.work != GpuWork::compute || !is_single_precision_gemm(kernel.name)) continue;
     total_ns += kernel.total_ns;
+    saved_ns += is_tf32(kernel.name) ? kernel.total_ns / 2 : kernel.total_ns;
     advice.evidence.push_back({kernel.name, kernel.count, kernel.total_ns});
   }
   const double share = static_cast<double>(total_ns) / static_cast<double>(std::max<int64_t>(view.kernel_ns(), 1));
   if (share <= threshold(rule, "time_share")) return {};
   advice.sign = fmt::format("{} of kernel time ({}) is in {} matrix kernels for FP32 or TF32", human_percent(share),
                             human_duration(total_ns), advice.evidence.size());
-  advice.saves_at_most_ns = total_ns;
+  advice.saves_at_most_ns = saved_ns;
   return advice;
 }
 
@@ -78,7 +82,7 @@ std::optional<Advice> unfused_attention(const View& view, const Rule& rule) {
   for (const OperatorRow& row : view.operators.operators) {
     const bool product =
         std::find(kBatchedProducts.begin(), kBatchedProducts.end(), row.name) != kBatchedProducts.end();
-    const bool softmax = contains(row.name, "softmax");
+    const bool softmax = contains(row.name, "softmax") && !contains(row.name, "log_softmax");  // that is a loss
     if ((!product && !softmax) || row.direct_ns == 0) continue;
     (product ? products_ns : softmax_ns) += row.direct_ns;
     advice.evidence.push_back({row.name, row.launches, row.direct_ns});

@@ -121,7 +121,7 @@ Table launches_table(const LaunchTotals& launches) {
                          {column<&Row::rows>("rows"), column<&Row::host_ns>("host_ns"), column<&Row::gpu_ns>("gpu_ns"),
                           column<&Row::delay_ns>("delay_ns"), column<&Row::longest_delay_ns>("longest_delay_ns"),
                           column<&Row::short_rows>("short_rows"), column<&Row::slow_calls>("slow_calls"),
-                          column<&Row::late_starts>("late_starts")});
+                          column<&Row::late_starts>("late_starts"), column<&Row::covered_rows>("covered_rows")});
 }
 
 Table kernels_table(const std::vector<KernelTotals>& rows) {
@@ -189,11 +189,12 @@ Table copies_table(const std::vector<CopyTotals>& rows) {
 
 Table calls_table(const std::vector<HostCallTotals>& rows) {
   using Row = HostCallTotals;
-  return make_table<Row>(
-      "host_calls", rows,
-      {column<&Row::name>("name"), column<&Row::count>("count"), column<&Row::total_ns>("total_ns"),
-       column<&Row::longest_ns>("longest_ns"), column<&Row::in_steps>("in_steps"), column<&Row::waits>("waits_for_gpu"),
-       column<&Row::covered_ns>("covered_ns"), column<&Row::idle_after_ns>("idle_after_ns")});
+  return make_table<Row>("host_calls", rows,
+                         {column<&Row::name>("name"), column<&Row::count>("count"), column<&Row::total_ns>("total_ns"),
+                          column<&Row::longest_ns>("longest_ns"), column<&Row::waits>("waits_for_gpu"),
+                          column<&Row::covered_ns>("covered_ns"), column<&Row::idle_after_ns>("idle_after_ns"),
+                          column<&Row::in_steps>("in_steps"), column<&Row::in_steps_ns>("in_steps_ns"),
+                          column<&Row::in_steps_idle_after_ns>("in_steps_idle_after_ns")});
 }
 
 Table overheads_table(const std::vector<HostCallTotals>& rows) {

@@ -6,6 +6,7 @@
 #include "compiled_sums.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -158,18 +159,32 @@ struct TritonKey {
   auto operator<=>(const TritonKey&) const = default;
 };
 
+// Kernels of libraries that the driver launches, too, and that have such names.
+bool is_of_library(std::string_view name) {
+  constexpr std::array<std::string_view, 9> kBegins = {"nvjet", "cublas", "cudnn",   "cutlass", "sm8",
+                                                       "sm9",   "sm10",   "ampere_", "fmha"};
+  return std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) { return begins_with(name, begin); });
+}
+
+// The compiler's kernels tell themselves by their names, also where a graph replays them or nothing launched them.
 std::optional<TritonKey> triton_key(const OperatorView& view, size_t gpu_row) {
   const int32_t launcher = view.launcher[gpu_row];
-  if (launcher < 0 || view.gpu().work[gpu_row] == GpuWork::communication) return std::nullopt;
   const StringId name = view.gpu().name[gpu_row];
+  if (view.gpu().work[gpu_row] == GpuWork::communication) return std::nullopt;
+  if (launcher < 0) {
+    const bool by_compiler = begins_with(view.strings.view(name), "triton_");
+    return by_compiler ? std::optional(TritonKey{name, true, {}}) : std::nullopt;
+  }
   const std::string_view launcher_name = view.name(launcher);
   const int32_t set = view.host().arguments[static_cast<size_t>(launcher)];
   const ArgumentSet recorded = set < 0 ? ArgumentSet() : view.detail.arguments[static_cast<size_t>(set)];
-  if (begins_with(launcher_name, "triton_") || view.strings.view(recorded.kernel_backend) == "triton") {
+  if (begins_with(launcher_name, "triton_") || begins_with(view.strings.view(name), "triton_") ||
+      view.strings.view(recorded.kernel_backend) == "triton") {
     return TritonKey{name, true, recorded.kernel_file};
   }
   const bool by_user = is_driver_launch(view.name(view.detail.gpu.caller[gpu_row])) &&
-                       is_lower_case_word(view.strings.view(name)) && !begins_with(launcher_name, "aten::");
+                       is_lower_case_word(view.strings.view(name)) && !is_of_library(view.strings.view(name)) &&
+                       !begins_with(launcher_name, "aten::");
   return by_user ? std::optional(TritonKey{name, false, {}}) : std::nullopt;
 }
 

@@ -74,7 +74,9 @@ std::vector<HostCallTotals> host_call_totals(const RankTrace& trace, const HostE
     ++calls.count;
     calls.total_ns += host.duration_ns[i];
     calls.longest_ns = std::max(calls.longest_ns, host.duration_ns[i]);
-    calls.in_steps += in_a_step(trace.steps, host.start[i]);
+    const bool in_step = trace.steps.empty() || in_a_step(trace.steps, host.start[i]);
+    calls.in_steps += in_step;
+    if (in_step) calls.in_steps_ns += host.duration_ns[i];
     if (!calls.waits) continue;
     const LocalNs end = host.end(i);
     const int64_t covered_ns = busy_before(busy, end) - busy_before(busy, host.start[i]);
@@ -84,7 +86,9 @@ std::vector<HostCallTotals> host_call_totals(const RankTrace& trace, const HostE
     const bool idle = next > 0 && next < busy.size() && busy[next - 1].end <= end;
     if (!idle || gap_counted[next]) continue;
     gap_counted[next] = true;
-    calls.idle_after_ns += busy[next].start - busy[next - 1].end;
+    const int64_t gap_ns = busy[next].start - busy[next - 1].end;
+    calls.idle_after_ns += gap_ns;
+    if (in_step) calls.in_steps_idle_after_ns += gap_ns;
   }
   std::vector<HostCallTotals> sorted;
   for (auto& [name, calls] : by_name) sorted.push_back(std::move(calls));

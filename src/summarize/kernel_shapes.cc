@@ -193,7 +193,7 @@ std::vector<CopyTotals> copy_totals(const GpuEvents& gpu, const GpuDetails& deta
     if (details.gb_per_s[i] >= 0) rows.add_rate(gpu.start[i], gpu.duration_ns[i], details.gb_per_s[i]);
     if (details.bytes[i] < 0) continue;
     ++copies.sized;
-    copies.bytes += details.bytes[i];
+    if (__builtin_add_overflow(copies.bytes, details.bytes[i], &copies.bytes)) copies.bytes = INT64_MAX;
     copies.timed_ns += gpu.duration_ns[i];
   }
   std::vector<CopyTotals> sorted;

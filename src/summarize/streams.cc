@@ -113,6 +113,10 @@ LaunchBound launch_bound_of(const RankTrace& trace, const Rows& rows) {
       const auto call = static_cast<size_t>(launch);
       const LocalNs launched = trace.launches.start[call] + trace.launches.duration_ns[call];
       waited = launched > last_end && launched <= start;
+      if (launched <= last_end && start - last_end >= kKernelWaitNs) {
+        ++bound.queued_gaps;
+        bound.queued_idle_ns += start - last_end;
+      }
     }
     if (waited) {
       ++bound.rows;

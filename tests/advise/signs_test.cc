@@ -48,7 +48,8 @@ struct Trace {
     c.count = c.in_steps = count;
     c.total_ns = total_ns;
     c.waits = true;
-    c.idle_after_ns = idle_after_ns;
+    c.idle_after_ns = c.in_steps_idle_after_ns = idle_after_ns;
+    c.in_steps_ns = total_ns;
     return c;
   }
 
@@ -164,20 +165,17 @@ TEST_CASE("buffer requests of the profiler are told as its own, and only buffers
   CHECK_FALSE(t.shows("profiler-buffers"));
 }
 
-TEST_CASE("a copy on the device directly before the GEMM of an addmm is found by its place in the call") {
+TEST_CASE("copies on the device that addmm makes are told, those of other operators are not") {
   Trace t;
-  ArgumentsRow row;
-  row.name = "aten::addmm";
-  row.kernels = {{"Memcpy DtoD (Device -> Device)", 7, {}}, {"gemm", 7, {}}};
-  row.kernels[0].time.count = 8;
-  row.kernels[0].time.sum_ns = 9'000;
-  t.operators.arguments = {row};
+  KernelRow copy;
+  copy.launcher = "aten::addmm";
+  copy.name = "Memcpy DtoD (Device -> Device)";
+  copy.count = 8;
+  copy.sum_ns = 9'000;
+  t.operators.kernels = {copy};
   CHECK(t.shows("copy-before-gemm"));
   CHECK(t.advice("copy-before-gemm").saves_at_most_ns == 9'000);
-  std::swap(t.operators.arguments[0].kernels[0], t.operators.arguments[0].kernels[1]);
-  CHECK_FALSE(t.shows("copy-before-gemm"));
-  t.operators.arguments = {row};
-  t.operators.arguments[0].name = "aten::clone";
+  t.operators.kernels[0].launcher = "aten::clone";
   CHECK_FALSE(t.shows("copy-before-gemm"));
 }
 
@@ -186,10 +184,9 @@ TEST_CASE("waits of the host inside steps are told where the GPU idles after the
   t.tables.calls = {Trace::call("cudaStreamSynchronize", 4, 80'000, 20'000)};
   CHECK(t.shows("host-synchronization"));
   CHECK(t.advice("host-synchronization").saves_at_most_ns == 20'000);
-  t.tables.calls[0].idle_after_ns = 9'000;
+  t.tables.calls[0].in_steps_idle_after_ns = 9'000;
   CHECK_FALSE(t.shows("host-synchronization"));
-  t.tables.calls[0].idle_after_ns = 20'000;
-  t.tables.calls[0].in_steps = 0;  // the profiler's own at the end
+  t.tables.calls[0].in_steps_idle_after_ns = 0;  // all of idle_after_ns follows calls outside the steps
   CHECK_FALSE(t.shows("host-synchronization"));
 }
 
@@ -199,23 +196,35 @@ TEST_CASE("a wait after nearly every launch makes times unrepresentative") {
   CHECK(t.shows("launch-blocking"));
   t.tables.calls = {Trace::call("cudaDeviceSynchronize", 85, 1'000, 0)};
   CHECK_FALSE(t.shows("launch-blocking"));
+  t.tables.launches.covered_rows = 95;  // launches that return when their kernel has ended
+  CHECK(t.shows("launch-blocking"));
 }
 
 TEST_CASE("matrix kernels for FP32 and TF32 are told by their names, half-precision kernels with FP32 sums are not") {
   for (const char* name :
-       {"ampere_sgemm_128x64_nn", "cutlass_80_tensorop_s1688gemm_256x64", "sm80_xmma_gemm_tf32f32_tf32f32_f32_nn"}) {
+       {"ampere_sgemm_128x64_nn", "cutlass_80_tensorop_s1688gemm_256x64", "sm80_xmma_gemm_tf32f32_tf32f32_f32_nn",
+        "Cijk_Ailk_Bljk_SB_MT64x64x16", "nvjet_sss_64x64"}) {
     Trace t;
     t.tables.kernels[0].name = name;
     INFO(name);
     CHECK(t.shows("single-precision"));
   }
   for (const char* name : {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn", "ampere_fp16_s16816gemm_fp16_128x128",
-                           "void at::native::vectorized_elementwise_kernel<float>"}) {
+                           "cutlass_75_tensorop_f16_s1688gemm_f16_128x128", "Cijk_Ailk_Bljk_BBS_BH_MT128x128x64",
+                           "nvjet_tst_128x64", "void at::native::vectorized_elementwise_kernel<float>"}) {
     Trace t;
     t.tables.kernels[0].name = name;
     INFO(name);
     CHECK_FALSE(t.shows("single-precision"));
   }
+}
+
+TEST_CASE("single precision is no finding on a device without half-precision matrix units; of TF32 half can be saved") {
+  Trace t;
+  t.tables.kernels[0].name = "sm80_xmma_gemm_tf32f32_tf32f32_f32_nn";  // 220 us
+  CHECK(t.advice("single-precision").saves_at_most_ns == 110'000);
+  t.tables.half_precision_units = false;
+  CHECK_FALSE(t.shows("single-precision"));
 }
 
 TEST_CASE("batched products with softmax and no fused kernel are unfused attention") {
@@ -230,6 +239,10 @@ TEST_CASE("batched products with softmax and no fused kernel are unfused attenti
     t.operators.operators[1].direct_ns = 300;
     CHECK_FALSE(t.shows("unfused-attention"));
   }
+  SECTION("not where the softmax is that of a loss") {
+    t.operators.operators[1].name = "aten::_log_softmax";
+    CHECK_FALSE(t.shows("unfused-attention"));
+  }
   SECTION("not without a softmax") {
     t.operators.operators.pop_back();
     CHECK_FALSE(t.shows("unfused-attention"));
@@ -241,7 +254,7 @@ TEST_CASE("a kernel whose 95th percentile alone exceeds 1.3 medians varies; a si
   KernelVariant v;
   v.name = "gemm";
   v.count = v.alone = 20;
-  v.total_ns = 300'000;
+  v.total_ns = 215'000;  // 15 us above 20 medians, of 600 us of kernel time
   v.alone_median_ns = 10'000;
   v.alone_p95_ns = 13'100;
   t.tables.variants = {v};
@@ -252,6 +265,9 @@ TEST_CASE("a kernel whose 95th percentile alone exceeds 1.3 medians varies; a si
   t.tables.variants[0].alone = 19;
   CHECK_FALSE(t.shows("varying-kernel-times"));
   t.tables.variants[0].alone = 20;
+  t.tables.variants[0].total_ns = 205'000;  // 5 us above are no matter
+  CHECK_FALSE(t.shows("varying-kernel-times"));
+  t.tables.variants[0].total_ns = 215'000;
   t.tables.timeline.pop_back();
   CHECK_FALSE(t.shows("varying-kernel-times"));
 }
@@ -275,15 +291,45 @@ TEST_CASE("more than half of kernel time with fewer blocks than SMs is too littl
   CHECK_FALSE(t.shows("small-grids"));
 }
 
-TEST_CASE("low occupancy is told of a GPU that is busy, and not where it was not recorded") {
+TEST_CASE("low occupancy is told of computing kernels on a GPU that is busy, and not where it was not recorded") {
   Trace t;
   t.tables.utilization.gpu = 0.6;
-  t.tables.utilization.occupancy = 0.2;
+  KernelVariant kernel;
+  kernel.total_ns = 100;
+  kernel.shape.occupancy_percent = 20;
+  t.tables.variants = {kernel};
   CHECK(t.shows("low-occupancy"));
-  t.tables.utilization.occupancy = 0.3;
+  t.tables.variants[0].shape.occupancy_percent = 30;
   CHECK_FALSE(t.shows("low-occupancy"));
-  t.tables.utilization.occupancy = -1;
+  t.tables.variants[0].shape.occupancy_percent = 20;
+  t.tables.variants[0].work = GpuWork::communication;
   CHECK_FALSE(t.shows("low-occupancy"));
+  t.tables.variants[0] = kernel;
+  t.tables.variants[0].shape.occupancy_percent = -1;
+  CHECK_FALSE(t.shows("low-occupancy"));
+}
+
+TEST_CASE("a GPU that idles though work is queued is told apart from one that waits for launches") {
+  Trace t;
+  LaunchBound device;
+  device.device = 0;
+  device.queued_gaps = 3;
+  device.queued_idle_ns = 110'000;
+  t.tables.launch_bound = {device};
+  CHECK(t.codes() == std::vector<std::string>{"queued-but-idle"});
+  t.tables.launch_bound[0].queued_idle_ns = 90'000;
+  CHECK(t.codes().empty());
+}
+
+TEST_CASE("steps that are ten times as long as the GPU's work in them use it little") {
+  Trace t;
+  t.tables.utilization.window_ns = 10'000'000;
+  t.tables.utilization.kernel_ns = 600'000;
+  t.tables.utilization.gpu = 0.06;
+  CHECK(t.shows("little-used"));
+  CHECK(t.advice("little-used").saves_at_most_ns == 9'400'000);
+  t.tables.utilization.gpu = 0.2;
+  CHECK_FALSE(t.shows("little-used"));
 }
 
 TEST_CASE("a tenth of the window in exposed communication is told") {
@@ -343,6 +389,9 @@ TEST_CASE("slow copies from memory that is not pinned are told, fast or small on
   copy.total_ns = copy.timed_ns = 1'000'000;  // 4 GB/s
   t.tables.copies = {copy};
   CHECK(t.shows("pageable-copies"));
+  t.tables.copies[0].count = t.tables.copies[0].sized = 1000;  // 4 kB each: latency
+  CHECK_FALSE(t.shows("pageable-copies"));
+  t.tables.copies[0] = copy;
   t.tables.copies[0].timed_ns = 500'000;  // 8 GB/s
   CHECK_FALSE(t.shows("pageable-copies"));
   t.tables.copies[0] = copy;
@@ -360,7 +409,7 @@ TEST_CASE("what could save most stands first, information last") {
 }
 
 TEST_CASE("every built-in rule has words and thresholds, and every finding names its own") {
-  CHECK(built_in_rules().size() == 21);
+  CHECK(built_in_rules().size() == 23);
   for (const Rule& rule : built_in_rules()) {
     INFO(rule.code);
     CHECK_FALSE(rule.meaning.empty());

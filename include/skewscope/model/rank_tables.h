@@ -66,6 +66,9 @@ struct LaunchBound {
   int64_t longest_rows = 0;  // of the longest stretch, by time
   int64_t longest_ns = 0;
   LocalNs longest_start;
+  // Gaps of 30 us or more before rows whose launch had ended before the gap began: a dependency, a slow graph launch,
+  // or somebody else on the device.
+  int64_t queued_gaps = 0, queued_idle_ns = 0;
 };
 
 // Over the GPU rows that have a launch in the trace.
@@ -75,9 +78,10 @@ struct LaunchTotals {
   int64_t gpu_ns = 0;    // sum of the rows
   int64_t delay_ns = 0;  // sum of max(0, start of the row - end of the call)
   int64_t longest_delay_ns = 0;
-  int64_t short_rows = 0;   // call of 50 us or less, longer than the row it launched
-  int64_t slow_calls = 0;   // call of more than 50 us
-  int64_t late_starts = 0;  // delay of more than 100 us
+  int64_t short_rows = 0;    // call of 50 us or less, longer than the row it launched
+  int64_t slow_calls = 0;    // call of more than 50 us
+  int64_t late_starts = 0;   // delay of more than 100 us
+  int64_t covered_rows = 0;  // that ended before the call that launched them returned
 };
 
 // All rows of one name.
@@ -122,7 +126,8 @@ struct HostCallTotals {
   bool waits = false;         // it returns when GPU work has ended: cudaStreamSynchronize, cudaMemcpy, …
   int64_t covered_ns = 0;     // of waiting calls: GPU work that ran meanwhile
   int64_t idle_after_ns = 0;  // and the gap in which the call ended, up to the next GPU row; a gap counts once
-  int64_t in_steps = 0;       // calls that began inside a ProfilerStep
+  // Of those that began inside a ProfilerStep; of all where the trace has no steps.
+  int64_t in_steps = 0, in_steps_ns = 0, in_steps_idle_after_ns = 0;
 };
 
 // As tb_plugin: the window begins with the first step, or when what was launched before it has ended, and ends with the
@@ -145,6 +150,7 @@ struct RankTables {
   std::vector<KernelTotals> kernels;  // longest total first, then by name
   // From details; empty without.
   bool detailed = false;
+  bool half_precision_units = true;     // false: the device is known to have none (before compute capability 7)
   std::vector<KernelVariant> variants;  // longest total first, then by name and shape
   std::vector<CopyTotals> copies;       // the same
   std::vector<HostCallTotals> calls;    // the same
