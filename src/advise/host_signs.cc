@@ -74,6 +74,7 @@ std::optional<Advice> launch_bound(const View& view, const Rule& rule) {
     }
   }
   if (view.share(idle_ns) <= threshold(rule, "idle_share")) return {};
+  if (static_cast<double>(rows) < threshold(rule, "rows")) return {};
   advice.sign = fmt::format("{} GPU rows began only when their launch arrived, after {} of idling ({} of the window)",
                             rows, human_duration(idle_ns), human_percent(view.share(idle_ns)));
   advice.saves_at_most_ns = idle_ns;

@@ -20,10 +20,15 @@ Result<std::string> replay_of(const RankReport& report, const std::string& wante
                                               : std::to_string(row.first_place) == wanted.substr(at + 1);
     if (here) found = &row;
   }
+  if (!report.tables.detailed) {
+    return Error{ErrorKind::usage, fmt::format("{} is a digest: --replay needs the trace itself", report.file)};
+  }
   if (found == nullptr) {
-    return Error{ErrorKind::usage, fmt::format("no call '{}' launched GPU work here: --json lists operator_arguments, "
-                                               "name@first_place names one",
-                                               wanted)};
+    return Error{
+        ErrorKind::usage,
+        fmt::format("no call of '{}' launched GPU work itself (those that it calls may): --json lists what can "
+                    "be replayed as operator_arguments, NAME@first_place names one",
+                    wanted)};
   }
   const ArgumentsText& texts = found->arguments;
   return efficiency::replay_script(
@@ -63,6 +68,9 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
 
 ExitCode run_rank(const RankOptions& options) {
   const bool writes = !options.write.directory.empty();
+  if (!writes && !options.write.formats.empty()) {
+    return fail({ErrorKind::usage, "--format says what is written into the directory of -o, which is not given"});
+  }
   if (writes) {
     if (const auto checked = check_output(options.write); !checked.ok()) return fail(checked.error());
     remove_when_interrupted(partial_directory(options.write.directory));
@@ -87,12 +95,12 @@ ExitCode run_rank(const RankOptions& options) {
     if (!written.ok()) return fail(written.error());
   }
   if (options.common.timings) print_timings(timer);
-  if (options.common.quiet && !options.json) return kDone;
   if (!options.replay.empty()) {
     const Result<std::string> script = replay_of(report.value(), options.replay);
     if (!script.ok()) return fail(script.error());
     return print(script.value()) ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
   }
+  if (options.common.quiet && !options.json) return kDone;
   const bool fine = print(options.json ? rank_json(report.value(), SKEWSCOPE_VERSION) : rank_text(report.value()));
   return fine ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
 }

@@ -13,22 +13,13 @@ namespace {
 
 constexpr size_t kMostAdvice = 6, kMostCopies = 4, kMostOperators = 10, kMostWork = 8, kMostModules = 6;
 
-// Words wrapped at the last column, each line after `indent` blanks.
-std::string wrapped(const std::string& text, size_t indent) {
-  std::string out, line;
-  const auto close = [&] {
-    if (!line.empty()) out += std::string(indent, ' ') + line + "\n";
-    line.clear();
-  };
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = fit(text.substr(at, end - at), kRankColumns - indent);
-    if (text_width(line) + text_width(word) + 1 > kRankColumns - indent) close();
-    line += (line.empty() ? "" : " ") + word;
-    at = end + 1;
-  }
-  close();
-  return out;
+// The evidence with most time.
+std::string evidence_text(const Advice& advice) {
+  if (advice.evidence.empty()) return "";
+  const Evidence& most = advice.evidence.front();
+  std::string text = fmt::format("; most: {}", fit(kernel_label(most.what), 60));
+  if (most.count > 0) text += fmt::format(", {} x", most.count);
+  return text + fmt::format(", {}", human_duration(most.time_ns));
 }
 
 template <class Row, class Before>
@@ -39,17 +30,20 @@ std::vector<const Row*> sorted_by(const std::vector<Row>& rows, const Before& be
   return sorted;
 }
 
+// By GPU time; by the host's own where none of them launched GPU work.
 std::string operators_table(const std::vector<OperatorRow>& rows) {
-  const auto sorted =
-      sorted_by(rows, [](const OperatorRow& a, const OperatorRow& b) { return a.direct_ns > b.direct_ns; });
   int64_t all_ns = 0;
   for (const OperatorRow& row : rows) all_ns += row.direct_ns;
-  if (all_ns == 0) return "";
+  const bool on_host = all_ns == 0;
+  const auto sorted = sorted_by(rows, [on_host](const OperatorRow& a, const OperatorRow& b) {
+    return on_host ? a.host_self_ns > b.host_self_ns : a.direct_ns > b.direct_ns;
+  });
+  if (rows.empty()) return "";
   std::string text = fmt::format("\n{:<34}{:>7}{:>11}{:>7}{:>11}{:>10}\n", "Operator", "calls", "GPU direct", "share",
                                  "GPU total", "host self");
   size_t shown = 0;
   for (const OperatorRow* row : sorted) {
-    if (shown == kMostOperators || row->direct_ns == 0) break;
+    if (shown == kMostOperators || (!on_host && row->direct_ns == 0)) break;
     ++shown;
     text +=
         fmt::format("  {}{:>7}{:>11}{:>7}{:>11}{:>10}\n", pad(row->name + (row->recompute ? " (recompute)" : ""), 32),
@@ -59,7 +53,12 @@ std::string operators_table(const std::vector<OperatorRow>& rows) {
   return text + and_more(sorted.size(), shown, "operators");
 }
 
-std::string rate(double per_second, double unit) { return per_second == 0 ? "-" : human_number(per_second / unit); }
+// Of all calls over all their GPU time, as the share of the roofline is.
+std::string rate(int64_t of_one_call, const WorkRow& row, double unit) {
+  if (of_one_call < 0) return "-";
+  const double total = static_cast<double>(of_one_call) * static_cast<double>(row.gpu.count);
+  return human_number(total / static_cast<double>(row.gpu.sum_ns) * 1e9 / unit);
+}
 
 std::string work_table(const std::vector<WorkRow>& rows) {
   const auto sorted = sorted_by(rows, [](const WorkRow& a, const WorkRow& b) { return a.gpu.sum_ns > b.gpu.sum_ns; });
@@ -74,8 +73,7 @@ std::string work_table(const std::vector<WorkRow>& rows) {
     const std::string roof = row->roofline_ns > 0 ? human_percent(row->roofline_ns / mean_ns) : "-";
     text +=
         fmt::format("  {}{:>6}{:>10}{:>8}{:>6}{:>6}\n", pad(work_label(*row), 42), row->gpu.count,
-                    human_duration(row->gpu.sum_ns), rate(row->per_second.mean * static_cast<double>(row->flops), 1e12),
-                    rate(row->per_second.mean * static_cast<double>(row->bytes), 1e12), roof);
+                    human_duration(row->gpu.sum_ns), rate(row->flops, *row, 1e12), rate(row->bytes, *row, 1e12), roof);
   }
   return shown == 0 ? "" : text;
 }
@@ -121,6 +119,23 @@ std::string compiled_text(const OperatorTables& operators) {
 
 }  // namespace
 
+std::string wrapped(const std::string& text, size_t indent) {
+  std::string out, line;
+  const auto close = [&] {
+    if (!line.empty()) out += std::string(indent, ' ') + line + "\n";
+    line.clear();
+  };
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = fit(text.substr(at, end - at), kRankColumns - indent);
+    if (text_width(line) + text_width(word) + 1 > kRankColumns - indent) close();
+    line += (line.empty() ? "" : " ") + word;
+    at = end + 1;
+  }
+  close();
+  return out;
+}
+
 std::string labelled(std::string_view label, const std::string& text) {
   return pad(label, kRankLabel) + fit(text, kRankColumns - kRankLabel) + "\n";
 }
@@ -134,7 +149,8 @@ std::string and_more(size_t rows, size_t shown, const char* what) {
 }
 
 std::string advice_section(const std::vector<Advice>& advice, int64_t window_ns) {
-  if (advice.empty()) return "";
+  if (advice.empty())
+    return "\n" + labelled("Findings", "none: no rule of configs/rank_rules.json shows in this trace");
   std::string text = "\nFindings\n";
   for (size_t i = 0; i < std::min(advice.size(), kMostAdvice); ++i) {
     const Advice& a = advice[i];
@@ -146,6 +162,7 @@ std::string advice_section(const std::vector<Advice>& advice, int64_t window_ns)
                           share_of(a.saves_at_most_ns, window_ns));
     }
     text += head + "\n" + wrapped(a.sign + ": " + a.meaning + ".", 4) + wrapped("-> " + a.action + ".", 4);
+    text += wrapped(fmt::format("rule: {}{}", a.threshold, evidence_text(a)), 4);
   }
   return text + and_more(advice.size(), kMostAdvice, "findings");
 }
@@ -162,7 +179,10 @@ std::string details_section(const RankTables& tables) {
   for (size_t i = 0; i < std::min(tables.copies.size(), kMostCopies); ++i) {
     const CopyTotals& c = tables.copies[i];
     std::string copies = fmt::format("{}: {}, {}", c.name, c.count, human_duration(c.total_ns));
-    if (c.timed_ns > 0) copies += fmt::format(", {} at {} GB/s", human_bytes(c.bytes), human_number(c.gb_per_s()));
+    if (c.timed_ns > 0) {
+      copies +=
+          fmt::format(", {} at {}/s", human_bytes(c.bytes), human_bytes(static_cast<int64_t>(c.gb_per_s() * 1e9)));
+    }
     text += labelled(i == 0 ? "Copies" : "", copies);
   }
   bool first = true;

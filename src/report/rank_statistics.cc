@@ -3,7 +3,8 @@
 // A rank is apart when its value is farther from the median than 3.5 robust standard deviations (1.4826 x the median
 // distance from the median: Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993) and than 5 % of the
 // median: where nearly all ranks agree to the nanosecond, the first alone would name every other. Below four ranks
-// nobody is apart. Cost: one sort of all figures.
+// nobody is apart. Times closer than two steps of the traces' clocks are equal. What at most half of the ranks have at
+// all (a kernel that only one of them runs) sets those apart that have it. Cost: one sort of all figures.
 #include "rank_statistics.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ double median_of(std::vector<double>& values) {
 }
 
 // `values` of one figure, sorted by (session, rank).
-JobReport::RankStatistic statistic_of(const std::vector<Value>& values) {
+JobReport::RankStatistic statistic_of(const std::vector<Value>& values, size_t traces, int64_t resolution_ns) {
   const RankFigure& first = *values.front().figure;
   JobReport::RankStatistic s;
   s.table = first.table;
@@ -50,10 +51,12 @@ JobReport::RankStatistic statistic_of(const std::vector<Value>& values) {
     if (value > s.max) std::tie(s.max, s.max_rank) = std::make_tuple(value, v.rank);
     distances.push_back(std::abs(static_cast<double>(value) - s.median));
   }
-  if (values.size() < kFewestRanks) return s;
-  const double limit = std::max(kRobustDeviations * median_of(distances), kLeastShare * std::abs(s.median));
+  if (traces < kFewestRanks) return s;
+  const bool rare = 2 * values.size() <= traces;
+  const double step = s.metric.ends_with("_ns") ? 2 * static_cast<double>(resolution_ns) : 0;
+  const double limit = std::max({kRobustDeviations * median_of(distances), kLeastShare * std::abs(s.median), step});
   for (const Value& v : values) {
-    const bool apart = std::abs(static_cast<double>(v.figure->value) - s.median) > limit;
+    const bool apart = rare || std::abs(static_cast<double>(v.figure->value) - s.median) > limit;
     if (apart && (s.outliers.empty() || s.outliers.back() != v.rank)) s.outliers.push_back(v.rank);
   }
   std::sort(s.outliers.begin(), s.outliers.end());
@@ -75,12 +78,14 @@ std::vector<JobReport::RankStatistic> rank_statistics(const JobTrace& job, const
     if (name_a != name_b) return name_a < name_b;
     return std::tie(a.session, a.rank) < std::tie(b.session, b.rank);
   });
+  int64_t resolution_ns = 1;
+  for (const RankTrace& trace : job.traces) resolution_ns = std::max(resolution_ns, trace.resolution_ns);
   std::vector<JobReport::RankStatistic> statistics;
   for (size_t begin = 0; begin < values.size();) {
     size_t end = begin;
     std::vector<Value> same;
     while (end < values.size() && name_of(values[end]) == name_of(values[begin])) same.push_back(values[end++]);
-    statistics.push_back(statistic_of(same));
+    statistics.push_back(statistic_of(same, figures.size(), resolution_ns));
     begin = end;
   }
   return statistics;

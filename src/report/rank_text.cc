@@ -39,7 +39,7 @@ std::string timeline_text(const TimelineRow& whole) {
                                  share_of(t.communication_ns - t.exposed_communication_ns, t.communication_ns)));
   }
   if (t.orphan_rows > 0) {
-    text += labelled("", fmt::format("{} rows ({}) launched before recording began; counted", t.orphan_rows,
+    text += labelled("", fmt::format("{} rows ({}) have no launch in the trace; counted", t.orphan_rows,
                                      human_duration(t.orphan_ns)));
   }
   return text;
@@ -88,8 +88,8 @@ std::string launches_text(const LaunchTotals& l) {
                                           human_duration(mean_call_ns), human_duration(mean_delay_ns),
                                           human_duration(l.longest_delay_ns))) +
          labelled("", fmt::format("{} rows are shorter than the call that launched them", l.short_rows)) +
-         labelled("",
-                  fmt::format("{} calls take over 50 us, {} rows start over 100 us late", l.slow_calls, l.late_starts));
+         labelled("", fmt::format("{} rows have a call of over 50 us, {} start over 100 us late", l.slow_calls,
+                                  l.late_starts));
 }
 
 std::string kernels_table(const RankTables& tables) {
@@ -110,9 +110,9 @@ std::string kernels_table(const RankTables& tables) {
 std::string findings_text(const Findings& findings) {
   std::string text;
   for (const Finding& f : findings) {
-    if (f.severity != Severity::info) text += labelled(text.empty() ? "Warnings" : "", f.message);
+    if (f.severity != Severity::info) text += wrapped(f.message, 2);
   }
-  return text.empty() ? "" : "\n" + text;
+  return text.empty() ? "" : "\nWarnings\n" + text;
 }
 
 }  // namespace
@@ -125,12 +125,15 @@ std::string rank_text(const RankReport& report) {
     if (row.step >= 0) steps.push_back(&row);
   }
   if (report.tables.timeline.front().gpu_rows == 0) steps.clear();
+  // Steps may be longer than the window of the GPU's rows.
+  const int64_t window_ns =
+      std::max(report.tables.timeline.front().timeline.total_ns, report.tables.utilization.window_ns);
   return report::head(report) + report::timeline_text(report.tables.timeline.front()) +
-         report::advice_section(report.advice, report.tables.timeline.front().timeline.total_ns) +
-         report::parts_table("Device", devices, false) + report::parts_table("Step", steps, true) +
-         report::streams_table(report.tables) + report::launches_text(report.tables.launches) +
-         report::details_section(report.tables) + report::kernels_table(report.tables) +
-         report::operators_section(report.operators) + report::findings_text(report.findings);
+         report::advice_section(report.advice, window_ns) + report::parts_table("Device", devices, false) +
+         report::parts_table("Step", steps, true) + report::streams_table(report.tables) +
+         report::launches_text(report.tables.launches) + report::details_section(report.tables) +
+         report::kernels_table(report.tables) + report::operators_section(report.operators) +
+         report::findings_text(report.findings);
 }
 
 }  // namespace skewscope

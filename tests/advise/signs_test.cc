@@ -120,6 +120,9 @@ TEST_CASE("a tenth of the window idle until launches arrive is launch-bound") {
   CHECK(t.advice("launch-bound").saves_at_most_ns == 101'000);
   t.tables.launch_bound[0].idle_ns = 99'000;
   CHECK_FALSE(t.shows("launch-bound"));
+  t.tables.launch_bound[0].idle_ns = 101'000;
+  t.tables.launch_bound[0].rows = 9;  // single gaps are no pattern
+  CHECK_FALSE(t.shows("launch-bound"));
 }
 
 TEST_CASE("a kernel with more than two fifths of the computing time is a hotspot, a communication kernel is none") {

@@ -56,6 +56,23 @@ TEST_CASE("a rank that lacks a figure is not counted in it") {
   CHECK(rows[0].median == 8);
 }
 
+TEST_CASE("a kernel that one rank of four runs sets it apart") {
+  const JobBuilder b(4);
+  const auto rows = report::rank_statistics(b.job, {{}, {}, {{"kernels", "rogue", "count", 7}}, {}});
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].outliers == std::vector<int32_t>{2});
+}
+
+TEST_CASE("times that differ by a step of the clock are not apart") {
+  JobBuilder b(5);
+  for (RankTrace& trace : b.job.traces) trace.resolution_ns = 1000;
+  std::vector<RankFigures> figures;
+  for (const int64_t value : {2000, 2000, 2000, 2000, 3000}) figures.push_back({{"copies", "DtoH", "total_ns", value}});
+  CHECK(report::rank_statistics(b.job, figures).at(0).outliers.empty());
+  figures[4][0].value = 5000;
+  CHECK(report::rank_statistics(b.job, figures).at(0).outliers == std::vector<int32_t>{4});
+}
+
 TEST_CASE("rows are sorted by table, key and metric, whatever the order of the figures") {
   const JobBuilder b(1);
   const auto rows = report::rank_statistics(
