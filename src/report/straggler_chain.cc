@@ -1,79 +1,131 @@
-// Problem: where the longest wait comes from is often not where it shows: the rank that arrived last may itself have
-// waited in another group.
-// Idea: take the step that holds most wait, in it the instance with most, and in that the member that waited longest.
-// It waited for the member that waited nothing and came when its wait ended. That one is the origin, unless, since it
-// last left a collective of this group, it waited in other groups for at least half of what the victim waited: then its
-// longest such wait is where the chain goes on. Every hop is earlier than the one before, so the chain ends.
-// This picture of one step follows the rule of src/blame in the small; the tables hold what blame says of the job.
-// Cost: O(calls of the step) per hop.
+// Problem: where lateness shows is often not where it began: the rank that arrived last may itself have waited in
+// another group.
+// Idea: take the step in which most was waited for the straggler, and in it the largest wait that leads back to it. In
+// an instance the member that waited longest waited for the one that waited nothing and came when that wait ended. If
+// this one, since it last left a collective of the same group, had waited in other groups for at least half as long,
+// its longest such wait is where the way goes on. It ends at the straggler, or where nobody had waited before; every
+// hop is earlier than the one before it. This picture of one step follows the rule of src/blame in the small; who the
+// straggler is, blame says. Cost: O(calls), and for the step's kMostStarts largest waits kMostHops times kLookBack
+// calls.
 #include "straggler_chain.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace skewscope::report {
 namespace {
 
 using Call = JobReport::CallRow;
-using Step = std::vector<const TimedInstance*>;
+using Hop = StragglerChain::Hop;
 
-Step worst_step(const std::vector<TimedInstance>& instances) {
-  std::map<int64_t, int64_t> wait;
-  for (const TimedInstance& instance : instances) wait[instance.step] += instance.wait_ns;
-  const auto worst =
-      std::max_element(wait.begin(), wait.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+constexpr size_t kMostStarts = 1000;
+constexpr ptrdiff_t kLookBack = 256;  // calls of one rank
+
+// The member that waited longest, and the one it waited for.
+struct Pair {
+  const Call* victim = nullptr;
+  const Call* late = nullptr;
+};
+
+// `late`: the member without wait that came closest to the end of the victim's. nullopt: nobody waited.
+std::optional<Pair> longest_wait(std::span<const Call> calls) {
+  const Call* victim = &*std::max_element(calls.begin(), calls.end(),
+                                          [](const Call& a, const Call& b) { return a.wait_ns < b.wait_ns; });
+  const int64_t end = victim->start_ns + victim->wait_ns;
+  const Call* late = nullptr;
+  for (const Call& call : calls) {
+    if (call.wait_ns > 0 || &call == victim) continue;
+    if (late == nullptr || std::abs(call.start_ns - end) < std::abs(late->start_ns - end)) late = &call;
+  }
+  if (victim->wait_ns <= 0 || late == nullptr) return std::nullopt;
+  return Pair{victim, late};
+}
+
+struct Seen {
+  const TimedInstance* instance;
+  const Call* call;
+};
+
+// The calls of a step by rank, in order of their starts.
+struct Step {
+  std::vector<const TimedInstance*> instances;  // by wait, most first
+  std::map<int32_t, std::vector<Seen>> of_rank;
+};
+
+Step step_of(const std::vector<TimedInstance>& instances, int64_t number) {
   Step step;
   for (const TimedInstance& instance : instances) {
-    if (instance.step == worst->first) step.push_back(&instance);
+    if (instance.step != number) continue;
+    step.instances.push_back(&instance);
+    for (const Call& call : instance.calls) step.of_rank[call.rank].push_back({&instance, &call});
+  }
+  std::stable_sort(step.instances.begin(), step.instances.end(),
+                   [](const auto* a, const auto* b) { return a->wait_ns > b->wait_ns; });
+  for (auto& [rank, seen] : step.of_rank) {
+    std::stable_sort(seen.begin(), seen.end(),
+                     [](const Seen& a, const Seen& b) { return a.call->start_ns < b.call->start_ns; });
   }
   return step;
 }
 
-const Call& longest_waiter(const TimedInstance& instance) {
-  return *std::max_element(instance.calls.begin(), instance.calls.end(),
-                           [](const Call& a, const Call& b) { return a.wait_ns < b.wait_ns; });
-}
+// The straggler and the step in which most was waited for it; nullopt: nobody waited for any of them.
+struct Worst {
+  int32_t rank = -1;
+  int64_t step = -1;
+};
 
-// Whom `victim` waited for: the member without wait that came closest to the end of the victim's.
-const Call* awaited(const TimedInstance& instance, const Call& victim) {
-  const int64_t end = victim.start_ns + victim.wait_ns;
-  const Call* found = nullptr;
-  for (const Call& call : instance.calls) {
-    if (call.wait_ns > 0 || &call == &victim) continue;
-    if (found == nullptr || std::abs(call.start_ns - end) < std::abs(found->start_ns - end)) found = &call;
+std::optional<Worst> worst_step(const std::vector<JobReport::Straggler>& stragglers,
+                                const std::vector<TimedInstance>& instances) {
+  std::map<int32_t, std::map<int64_t, int64_t>> waited_for;  // rank -> step -> ns
+  for (const TimedInstance& instance : instances) {
+    if (const auto pair = longest_wait(instance.calls)) waited_for[pair->late->rank][instance.step] += instance.wait_ns;
   }
-  return found;
-}
-
-const Call* call_of(const TimedInstance& instance, int32_t rank) {
-  const auto found =
-      std::find_if(instance.calls.begin(), instance.calls.end(), [&](const Call& call) { return call.rank == rank; });
-  return found == instance.calls.end() ? nullptr : &*found;
-}
-
-// Where `late` waited longest since it last left a collective of the same group, if those waits explain half of
-// `wait_ns`.
-const TimedInstance* earlier_wait(const Step& step, const Call& late, int64_t wait_ns) {
-  int64_t left_ns = INT64_MIN;
-  for (const TimedInstance* instance : step) {
-    const Call* call = call_of(*instance, late.rank);
-    if (call != nullptr && call->communicator == late.communicator && call->end_ns <= late.start_ns) {
-      left_ns = std::max(left_ns, call->end_ns);
-    }
+  for (const JobReport::Straggler& straggler : stragglers) {
+    const auto steps = waited_for.find(straggler.rank);
+    if (steps == waited_for.end()) continue;
+    const auto most = std::max_element(steps->second.begin(), steps->second.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return Worst{straggler.rank, most->first};
   }
+  return std::nullopt;
+}
+
+// Where `late` waited longest since it last left a collective of the same group, if what it waited there explains half
+// of `wait_ns`.
+const TimedInstance* earlier_wait(const std::vector<Seen>& seen, const Call& late, int64_t wait_ns) {
+  const auto own = std::lower_bound(seen.begin(), seen.end(), late.start_ns,
+                                    [](const Seen& s, int64_t start_ns) { return s.call->start_ns < start_ns; });
   int64_t waited_ns = 0, longest_ns = 0;
   const TimedInstance* longest = nullptr;
-  for (const TimedInstance* instance : step) {
-    const Call* call = call_of(*instance, late.rank);
-    if (call == nullptr || call->communicator == late.communicator) continue;
-    if (call->end_ns > late.start_ns || call->start_ns < left_ns) continue;
-    waited_ns += call->wait_ns;
-    if (call->wait_ns > longest_ns) {
-      longest_ns = call->wait_ns;
-      longest = instance;
-    }
+  for (auto before = own; before != seen.begin() && own - before < kLookBack;) {
+    --before;
+    const Call& call = *before->call;
+    if (call.end_ns > late.start_ns) continue;
+    if (call.communicator == late.communicator) break;
+    waited_ns += call.wait_ns;
+    if (call.wait_ns <= longest_ns) continue;
+    longest_ns = call.wait_ns;
+    longest = before->instance;
   }
   return 2 * waited_ns >= wait_ns ? longest : nullptr;
+}
+
+// From `instance` back to `straggler`, or to where nobody had waited before.
+std::vector<Hop> way_back(const Step& step, const TimedInstance* instance, int32_t straggler) {
+  std::vector<Hop> hops;
+  while (instance != nullptr && hops.size() < kMostHops) {
+    const auto pair = longest_wait(instance->calls);
+    if (!pair) break;
+    const Call& late = *pair->late;
+    const int32_t victim = hops.empty() ? pair->victim->rank : hops.back().late;
+    const auto own = std::find_if(instance->calls.begin(), instance->calls.end(),
+                                  [&](const Call& call) { return call.rank == victim; });
+    hops.push_back({late.rank, victim, late.communicator, late.start_ns, own->wait_ns});
+    if (late.rank == straggler) break;
+    instance = earlier_wait(step.of_rank.at(late.rank), late, own->wait_ns);
+  }
+  return hops;
 }
 
 void add_rank(StragglerChain& chain, int32_t rank) {
@@ -81,28 +133,29 @@ void add_rank(StragglerChain& chain, int32_t rank) {
   if (!known && chain.ranks.size() < kMostChainRanks) chain.ranks.push_back(rank);
 }
 
-void add_hops(StragglerChain& chain, const Step& step, const TimedInstance* instance) {
-  const Call* victim = &longest_waiter(*instance);
-  while (victim->wait_ns > 0 && chain.hops.size() < kMostHops) {
-    const Call* late = awaited(*instance, *victim);
-    if (late == nullptr) return;
-    chain.hops.push_back({late->rank, victim->rank, late->communicator, late->start_ns, victim->wait_ns});
-    instance = earlier_wait(step, *late, victim->wait_ns);
-    if (instance == nullptr) return;
-    victim = call_of(*instance, late->rank);
+void add_ranks(StragglerChain& chain, const TimedInstance& shows) {
+  for (auto hop = chain.hops.rbegin(); hop != chain.hops.rend(); ++hop) {
+    add_rank(chain, hop->late);
+    add_rank(chain, hop->victim);
   }
+  std::vector<const Call*> members;
+  for (const Call& call : shows.calls) members.push_back(&call);
+  std::stable_sort(members.begin(), members.end(),
+                   [](const Call* a, const Call* b) { return a->wait_ns > b->wait_ns; });
+  for (const Call* member : members) add_rank(chain, member->rank);
 }
 
-// Calls of the ranks shown, from the first wait of the chain to the end of the worst instance, and a tenth around.
-void add_calls(StragglerChain& chain, const Step& step, const TimedInstance& worst) {
+// Calls of the ranks shown, from the first wait of the chain to the end of the instance where it shows, and a tenth
+// around.
+void add_calls(StragglerChain& chain, const Step& step, const TimedInstance& shows) {
   int64_t from = INT64_MAX, to = INT64_MIN;
-  for (const StragglerChain::Hop& hop : chain.hops) from = std::min(from, hop.arrival_ns - hop.wait_ns);
-  for (const Call& call : worst.calls) to = std::max(to, call.end_ns);
+  for (const Hop& hop : chain.hops) from = std::min(from, hop.arrival_ns - hop.wait_ns);
+  for (const Call& call : shows.calls) to = std::max(to, call.end_ns);
   const int64_t margin = (to - from) / 10;
-  for (const TimedInstance* instance : step) {
-    for (const Call& call : instance->calls) {
-      const bool shown = std::find(chain.ranks.begin(), chain.ranks.end(), call.rank) != chain.ranks.end();
-      if (shown && call.end_ns >= from - margin && call.start_ns <= to + margin) chain.calls.push_back(&call);
+  for (const int32_t rank : chain.ranks) {
+    for (const Seen& seen : step.of_rank.at(rank)) {
+      const bool within = seen.call->end_ns >= from - margin && seen.call->start_ns <= to + margin;
+      if (within) chain.calls.push_back(seen.call);
     }
   }
   if (chain.calls.size() > kMostChainCalls) {
@@ -117,23 +170,21 @@ void add_calls(StragglerChain& chain, const Step& step, const TimedInstance& wor
 
 }  // namespace
 
-StragglerChain straggler_chain(const std::vector<TimedInstance>& instances) {
+StragglerChain straggler_chain(const std::vector<JobReport::Straggler>& stragglers,
+                               const std::vector<TimedInstance>& instances) {
   StragglerChain chain;
-  if (instances.empty()) return chain;
-  const Step step = worst_step(instances);
-  const TimedInstance& worst = **std::max_element(step.begin(), step.end(),
-                                                  [](const auto* a, const auto* b) { return a->wait_ns < b->wait_ns; });
-  chain.step = worst.step;
-  add_hops(chain, step, &worst);
-  if (chain.hops.empty()) return chain;
-  for (auto hop = chain.hops.rbegin(); hop != chain.hops.rend(); ++hop) add_rank(chain, hop->late);
-  for (auto hop = chain.hops.rbegin(); hop != chain.hops.rend(); ++hop) add_rank(chain, hop->victim);
-  std::vector<const Call*> members;
-  for (const Call& call : worst.calls) members.push_back(&call);
-  std::stable_sort(members.begin(), members.end(),
-                   [](const Call* a, const Call* b) { return a->wait_ns > b->wait_ns; });
-  for (const Call* member : members) add_rank(chain, member->rank);
-  add_calls(chain, step, worst);
+  const auto worst = worst_step(stragglers, instances);
+  if (!worst) return chain;
+  const Step step = step_of(instances, worst->step);
+  chain.step = worst->step;
+  const size_t starts = std::min(step.instances.size(), kMostStarts);
+  for (size_t i = 0; i < starts && chain.ranks.empty(); ++i) {
+    chain.hops = way_back(step, step.instances[i], worst->rank);
+    if (chain.hops.empty() || chain.hops.back().late != worst->rank) continue;
+    add_ranks(chain, *step.instances[i]);
+    add_calls(chain, step, *step.instances[i]);
+  }
+  if (chain.ranks.empty()) chain.hops.clear();
   return chain;
 }
 

@@ -14,12 +14,14 @@ struct StragglerChain {
     int64_t arrival_ns = 0, wait_ns = 0;  // when the late rank came; what the victim waited
   };
   int64_t step = -1;                             // -1: the traces name no steps; the whole window
-  std::vector<Hop> hops;                         // from the longest wait back to its origin; empty: nobody waited
-  std::vector<int32_t> ranks;                    // shown: the origin first, then down the chain, then more victims
+  std::vector<Hop> hops;                         // from where it shows back to the straggler; empty: nobody was late
+  std::vector<int32_t> ranks;                    // shown: the straggler first, then down the chain, then more victims
   std::vector<const JobReport::CallRow*> calls;  // theirs, within the time shown, by start
   size_t left_out = 0;                           // shorter calls that are not shown
 };
 
-StragglerChain straggler_chain(const std::vector<TimedInstance>& instances);
+// Of the first of `stragglers` that anybody waited for.
+StragglerChain straggler_chain(const std::vector<JobReport::Straggler>& stragglers,
+                               const std::vector<TimedInstance>& instances);
 
 }  // namespace skewscope::report

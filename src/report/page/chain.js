@@ -2,17 +2,12 @@
 import { chart, color, groupColor, hint, key } from "./chart.js";
 import { element, section } from "./dom.js";
 import { bytes, duration } from "./numbers.js";
-import { records } from "./table.js";
+import { groupNames, legendOf } from "./groups.js";
 
 const kBar = 0.62;  // of a row's height
 
-function communicatorName(names, id) {
-  const known = names.get(id);
-  return known ? `#${id} ${known}` : `#${id}`;
-}
-
 function hopText(hop, names) {
-  return `rank ${hop.late} arrived last in ${communicatorName(names, hop.communicator)}, at ${duration(hop.arrival_ns)}: `
+  return `rank ${hop.late} arrived last in ${names.nameOf(hop.communicator)}, at ${duration(hop.arrival_ns)}: `
     + `rank ${hop.victim} had waited ${duration(hop.wait_ns)}`;
 }
 
@@ -44,29 +39,30 @@ function drawArrow(api) {
 
 function option(chain, groups, names, width) {
   const row = new Map(chain.ranks.map((rank, at) => [rank, at]));
+  const from = Math.min(...chain.calls.map((call) => Number(call[4])));
   const calls = chain.calls.map(([rank, communicator, , , start, end, wait]) =>
-    [row.get(rank), Number(start), Number(wait), Number(end), groups.indexOf(communicator)]);
-  const from = Math.min(...calls.map((call) => call[1])), to = Math.max(...calls.map((call) => call[3]));
+    [row.get(rank), Number(start) - from, Number(wait), Number(end) - from, groups.at.get(names.keyOf(communicator))]);
+  const span = Math.max(...calls.map((call) => call[3]));
   const arrows = chain.hops.filter((hop) => row.has(hop.late) && row.has(hop.victim))
-    .map((hop) => [Number(hop.arrival_ns), row.get(hop.late), row.get(hop.victim)]);
+    .map((hop) => [Number(hop.arrival_ns) - from, row.get(hop.late), row.get(hop.victim)]);
   return {
     grid: { left: width < 500 ? 70 : 96, right: 16, top: 8, bottom: 76 },
     tooltip: {
       formatter: ({ dataIndex, seriesIndex }) => {
         if (seriesIndex !== 0) return "";
         const [rank, communicator, op, size, start, end, wait] = chain.calls[dataIndex];
-        return hint(`rank ${rank}: ${op}${Number(size) > 0 ? " of " + bytes(size) : ""}`, communicatorName(names, communicator),
+        return hint(`rank ${rank}: ${op}${Number(size) > 0 ? " of " + bytes(size) : ""}`, names.nameOf(communicator),
           `waits ${duration(wait)}, then ${duration(Number(end) - Number(start) - Number(wait))} to its end`,
           `from ${duration(start)} to ${duration(end)}`);
       },
     },
-    xAxis: { type: "value", min: from, max: to, axisLabel: { formatter: (ns) => duration(Math.round(ns - from)), hideOverlap: true },
+    xAxis: { type: "value", min: -span * 0.01, max: span * 1.03, axisLabel: { formatter: (ns) => duration(Math.round(ns)), hideOverlap: true, showMinLabel: false, showMaxLabel: false },
       name: `from ${duration(from)} after the job's first event`, nameLocation: "middle", nameGap: 26 },
     yAxis: { type: "category", inverse: true, data: chain.ranks.map((rank) => `rank ${rank}`), axisLabel: { color: color("text") } },
     dataZoom: [{ type: "slider", xAxisIndex: 0, bottom: 6, height: 18, filterMode: "weakFilter", showDetail: false, brushSelect: false }],
     series: [
       { type: "custom", encode: { x: [1, 3], y: 0 }, data: calls, clip: true,
-        renderItem: (_, api) => drawCall(api, groups.map((_group, at) => groupColor(at))) },
+        renderItem: (_, api) => drawCall(api, groups.legend.map((_, at) => groupColor(at))) },
       { type: "custom", encode: { x: 0, y: 1 }, data: arrows, clip: true, z: 5, renderItem: (_, api) => drawArrow(api) },
     ],
   };
@@ -74,17 +70,16 @@ function option(chain, groups, names, width) {
 
 export function chainSection(data) {
   const chain = data.chain;
-  const title = chain.step === null ? "Where the longest wait came from" : `Where the longest wait came from: step ${chain.step}`;
-  if (chain.hops.length === 0) return section("chain", title, element("p", {}, "Nobody waited."));
-  const names = new Map(records(data.tables.communicators).map((row) => [row.id, row.desc || row.name]));
-  const groups = [...new Set(chain.calls.map((call) => call[1]))].sort((a, b) => a - b);
+  const title = chain.step === null ? "How lateness travels" : `How lateness travels: step ${chain.step}`;
+  if (chain.hops.length === 0) return section("chain", title, element("p", {}, "Nobody waited for anybody."));
+  const names = groupNames(data, chain.calls.map((call) => call[1]));
+  const groups = legendOf(chain.calls.map((call) => names.keyOf(call[1])));
   const origin = chain.hops[chain.hops.length - 1].late;
   return section("chain", title,
-    element("p", { class: "soft" }, "From the longest wait of the step that waits most, back to the rank it began with: "
-      + `rank ${origin}. Pale: waiting for the last to arrive; full: transfer; between bars: the rank's own work. `
-      + "Arrows: a late arrival and who waited for it."),
+    element("p", { class: "soft" }, `The step in which most was waited for rank ${origin}, and the largest wait in it that leads back there. `
+      + "Pale: waiting for the last to arrive; full: transfer; between bars: the rank's own work. Arrows: a late arrival and who waited for it."),
     element("ol", { class: "hops" }, ...chain.hops.map((hop) => element("li", {}, hopText(hop, names)))),
-    element("div", { class: "bar" }, ...groups.slice(0, 12).map((group, at) => key(`group${at % 8}`, communicatorName(names, group)))),
+    element("div", { class: "bar" }, ...groups.legend.map((group, at) => key(`group${at}`, group))),
     chart("Straggler chain of the worst step", 110 + 30 * chain.ranks.length, (width) => option(chain, groups, names, width)),
     chain.left_out > 0 ? element("p", { class: "soft" }, `${chain.left_out.toLocaleString("en")} shorter calls are not shown.`) : undefined);
 }

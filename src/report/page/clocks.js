@@ -67,12 +67,12 @@ function histogram(residuals) {
   const from = Math.max(0, Math.min(...used) - 1), to = Math.min(counts.length, Math.max(...used) + 2);
   const before = names.length / 2 - from;
   return chart("Residuals of ends", 300, () => ({
-    grid: { left: 64, right: 12, top: 14, bottom: 66 },
+    grid: { left: 70, right: 12, top: 14, bottom: 66 },
     tooltip: { formatter: ({ name, value }) => hint(name, plural(value, "end")) },
     xAxis: { type: "category", data: names.slice(from, to), splitLine: { show: false },
       axisLabel: { rotate: 40, formatter: (name) => name.replace(/ (before|after)$/, ""), hideOverlap: true },
       name: "before | after", nameLocation: "middle", nameGap: 50 },
-    yAxis: { type: "value", name: "ends" },
+    yAxis: { type: "value", name: "ends", nameLocation: "middle", nameGap: 48 },
     series: [{ type: "bar", barCategoryGap: "8%", data: counts.slice(from, to).map((value, at) =>
       ({ value, itemStyle: { color: color(at < before ? "compute" : "wait") } })) }],
   }));

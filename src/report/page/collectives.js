@@ -2,30 +2,23 @@
 import { chart, groupColor, hint } from "./chart.js";
 import { element, section } from "./dom.js";
 import { bytes, duration, significant } from "./numbers.js";
+import { groupNames, legendOf } from "./groups.js";
 import { dataTable, records } from "./table.js";
 
-const kMostCommunicators = 8;
-
-// One series per communicator; where there are many, one per description.
-function seriesOf(rows, communicators) {
-  const single = new Set(rows.map((row) => row.communicator)).size <= kMostCommunicators;
-  const series = new Map();
+// [[name, points], …]
+function seriesOf(rows, names) {
+  const { legend, at } = legendOf(rows.map((row) => names.keyOf(row.communicator)));
+  const series = legend.map((name) => [name, []]);
   for (const row of rows) {
-    const of = communicators.get(row.communicator) ?? {};
-    const kind = of.desc || of.name || "no name";
-    const name = single ? `#${row.communicator} ${kind}` : kind.replace(/[\d]+/g, "*");
-    if (!series.has(name)) series.set(name, []);
-    series.get(name).push({ row, within: of.nodes === 1, known: Number(of.nodes) > 0 });
+    const nodes = Number(names.rows.get(row.communicator)?.nodes ?? 0);
+    series[at.get(names.keyOf(row.communicator))][1].push({ row, within: nodes === 1, known: nodes > 0 });
   }
-  const sorted = [...series].sort((a, b) => b[1].length - a[1].length);
-  if (sorted.length <= kMostCommunicators) return sorted;
-  return [...sorted.slice(0, kMostCommunicators - 1),
-    ["all others", sorted.slice(kMostCommunicators - 1).flatMap(([, points]) => points)]];
+  return series;
 }
 
 function option(series) {
   return {
-    grid: { left: 64, right: 20, top: 40, bottom: 46 },
+    grid: { left: 70, right: 24, top: 44, bottom: 46 },
     legend: { data: series.map(([name]) => name), formatter: (name) => (name.length > 40 ? name.slice(0, 39) + "…" : name) },
     tooltip: {
       formatter: ({ data: { row, within, known } }) => hint(`${row.op} ${row.dtype ?? ""} of ${bytes(row.bytes)}`,
@@ -34,7 +27,7 @@ function option(series) {
         `transfer ${duration(row.transfer_median_ns)}, wait ${duration(row.wait_median_ns)}`),
     },
     xAxis: { type: "log", name: "message size", nameLocation: "middle", nameGap: 28, axisLabel: { formatter: bytes, hideOverlap: true } },
-    yAxis: { type: "log", name: "bus GB/s", axisLabel: { formatter: (value) => String(Number(value.toPrecision(3))) } },
+    yAxis: { type: "log", name: "bus GB/s", nameLocation: "middle", nameGap: 46, axisLabel: { formatter: (value) => String(Number(value.toPrecision(3))) } },
     series: series.map(([name, points], at) => ({
       name, type: "scatter", itemStyle: { color: groupColor(at), opacity: 0.85 },
       data: points.map((point) => ({ ...point, value: [Number(point.row.bytes), point.row.bus_bandwidth_median_gb_per_s],
@@ -46,22 +39,22 @@ function option(series) {
 
 const kColumns = [
   ["communicator", "Group"], ["op", "Operation"], ["dtype", "Type"], ["bytes", "Size"], ["count", "Count"],
+  ["bus_bandwidth_median_gb_per_s", "Bus GB/s"], ["algo_bandwidth_median_gb_per_s", "Algo GB/s"],
   ["wait_sum_ns", "Wait, sum"], ["wait_median_ns", "median"], ["wait_p99_ns", "p99"],
   ["transfer_sum_ns", "Transfer, sum"], ["transfer_median_ns", "median"], ["transfer_p99_ns", "p99"],
   ["start_skew_median_ns", "Start skew"], ["end_skew_median_ns", "End skew"],
-  ["algo_bandwidth_median_gb_per_s", "Algo GB/s"], ["bus_bandwidth_median_gb_per_s", "Bus GB/s"],
 ];
 
 export function collectivesSection(data) {
-  const communicators = new Map(records(data.tables.communicators).map((row) => [row.id, row]));
   const rows = records(data.tables.collectives);
   if (rows.length === 0) return section("collectives", "Collectives", element("p", {}, "No collectives were recorded."));
   const measured = rows.filter((row) => Number(row.bytes) > 0 && row.bus_bandwidth_median_gb_per_s > 0);
+  const names = groupNames(data, measured.map((row) => row.communicator));
   const bandwidth = measured.length === 0 ? [element("p", {}, "No bandwidth: sizes or transfers are not known.")] : [
     element("p", { class: "soft" }, "Bus bandwidth as nccl-tests counts it (total buffer, transfer without waiting; 1 GB = 1e9 bytes). "
       + "● within one node, ▲ between nodes, ◆ nodes not known; larger marks: more calls."),
-    chart("Bus bandwidth against message size", 380, () => option(seriesOf(measured, communicators)))];
-  const groups = [["id", "Id"], ["desc", "Description"], ["name", "Name"], ["size", "Ranks"], ["nodes", "Nodes"],
+    chart("Bus bandwidth against message size", 380, () => option(seriesOf(measured, names)))];
+  const groups = [["id", "Id"], ["desc", "Description"], ["name", "Name"], ["size", "Ranks"], ["nodes", "Nodes", { text: (row) => (row.nodes > 0 ? String(row.nodes) : "–") }],
     ["collectives", "Collectives"], ["ranks", "Members"]];
   return section("collectives", "Collectives", ...bandwidth,
     element("h3", {}, "By group, operation and size"), dataTable(data, "collectives", kColumns, { sortBy: "wait_sum_ns" }),

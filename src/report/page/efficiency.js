@@ -22,7 +22,7 @@ function efficiencyTable(efficiency) {
     const number = element("td", { class: "number share" },
       value === null ? "–" : `${value.toFixed(2)} ${low ? "▲" : "✓"}`);
     number.style.setProperty("--of", String(value ?? 0));
-    const first = element("td", {}, label);
+    const first = element("td", { class: "whole" }, label);
     first.style.paddingLeft = `${10 + depth * 18}px`;
     return element("tr", {}, first, number, element("td", { class: "soft" }, meaning));
   });
@@ -53,7 +53,7 @@ function waterfall(title, steps, totalNs) {
   return chart(`Loss waterfall, ${title}`, 50 + 34 * bars.length, (width) => ({
     grid: { left: 150, right: width < 420 ? 12 : 24, top: 6, bottom: 40 },
     tooltip: { show: false },
-    xAxis: { type: "value", min: 0, max: 1, name: `of ${duration(totalNs).replace(/ (.*)$/, " GPU-$1")}`, nameLocation: "middle",
+    xAxis: { type: "value", min: 0, max: 1, name: `of ${gpuTime(totalNs)}`, nameLocation: "middle",
       nameGap: 24, axisLabel: { formatter: (value) => percent(value) } },
     yAxis: { type: "category", inverse: true, data: bars.map((bar) => bar.label), axisLabel: { color: color("text") } },
     series: [
@@ -65,7 +65,7 @@ function waterfall(title, steps, totalNs) {
           label: {
             show: true, color: color("text"), position: bar.before + bar.share > 0.6 ? (bar.share > 0.5 ? "insideLeft" : "left") : "right",
             textBorderColor: color("card"), textBorderWidth: 3,
-            formatter: `${duration(bar.share * totalNs).replace(/ (.*)$/, " GPU-$1")} · ${percent(bar.share)}`,
+            formatter: `${gpuTime(bar.share * totalNs)} · ${percent(bar.share)}`,
           },
         })),
       },
@@ -81,6 +81,6 @@ export function efficiencySection(data) {
     `Replayed, the job takes ${duration(data.what_if.replayed_ns)}; with every rank at its peers' pace `
     + `${duration(data.what_if.balanced_ns)}; on a network that takes no time ${duration(data.what_if.no_transfer_ns)}.`);
   return section("efficiency", "Efficiency and losses",
-    element("p", { class: "soft" }, `${percent(e.parallel)} of ${totalNs > 0 ? gpuTime(totalNs).replace("GPU-", duration(totalNs).split(" ")[0] + " GPU-") : "no GPU time"} was computing. ✓ at least ${kGood}, ▲ below.`),
+    element("p", { class: "soft" }, `${percent(e.parallel)} of ${gpuTime(totalNs)} was computing. ✓ at least ${kGood}, ▲ below.`),
     element("div", { class: "beside" }, element("div", {}, efficiencyTable(e), step), element("div", {}, ...charts)));
 }

@@ -30,7 +30,7 @@ function option(map, order, scale, width) {
   const roomy = cells.length <= kMostNumbers && width / map.columns.length > 58;
   const many = order.length > 48;
   return {
-    grid: { left: 64, right: many ? 46 : 12, top: 44, bottom: 44 },
+    grid: { left: 70, right: many ? 46 : 12, top: 44, bottom: 44 },
     tooltip: {
       formatter: ({ data: [x, y, value] }) => hint(`rank ${map.ranks[order[y]]}, ${columnName(map, map.columns[x])}`,
         `${duration(Math.abs(value))} ${value > 0 ? "after" : value < 0 ? "before" : "from"} the member in the middle`,
@@ -41,7 +41,7 @@ function option(map, order, scale, width) {
       name: map.by_step ? "step" : "collective, in order of time", nameLocation: "middle", nameGap: 26,
     },
     yAxis: { type: "category", data: order.map((row) => String(map.ranks[row])), inverse: true, name: "rank",
-      nameLocation: "start", splitLine: { show: false } },
+      nameLocation: "middle", nameGap: 42, splitLine: { show: false } },
     dataZoom: many ? [{ type: "slider", yAxisIndex: 0, right: 6, width: 16, showDetail: false, brushSelect: false }] : [],
     visualMap: {
       min: -scale, max: scale, orient: "horizontal", top: 0, left: 0, itemWidth: 12, itemHeight: 160, precision: 0,

@@ -5,13 +5,13 @@ const kNone = "–";
 export function significant(value) {
   const size = Math.abs(value);
   if (size === 0) return "0";
-  return size >= 1000 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
+  return size >= 999.5 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
 }
 
 function scaled(value, units) {
   const size = Math.abs(value);
-  const [factor, unit] = units.find(([from]) => size >= from) ?? units[units.length - 1];
-  return `${significant(value / factor)} ${unit}`;
+  const [factor, unit] = units.find(([from]) => size >= from * 0.9995) ?? units[units.length - 1];
+  return `${factor === 1 ? Math.round(value) : significant(value / factor)} ${unit}`;
 }
 
 const kTimes = [[3.6e12, "h"], [6e10, "min"], [1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
@@ -19,7 +19,7 @@ const kBytes = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
 
 export const duration = (ns) => (ns === null || ns === undefined ? kNone : scaled(Number(ns), kTimes));
 export const bytes = (count) => (count === null || count === undefined ? kNone : scaled(Number(count), kBytes));
-export const gpuTime = (ns) => `GPU-${duration(ns).split(" ").pop()}`;
+export const gpuTime = (ns) => duration(ns).replace(" ", " GPU-");
 
 export function percent(ratio) {
   if (ratio === null || ratio === undefined) return kNone;
@@ -30,6 +30,9 @@ export function percent(ratio) {
 }
 
 export const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+// What the terminal summary writes in ASCII.
+export const asWritten = (text) => text.replace(/(\d) us\b/g, "$1 µs").replaceAll("+-", "±");
 
 // By what the column's name says: …_ns, bytes, …_share, …_gb_per_s.
 export function cellText(value, column) {

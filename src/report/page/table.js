@@ -3,6 +3,7 @@ import { element } from "./dom.js";
 import { cellText, plural } from "./numbers.js";
 
 const kFirstRows = 25;
+const kShort = 40;  // letters that need no second line
 
 // The rows of a table of the data as objects, for those who draw them.
 export function records(table) {
@@ -65,12 +66,12 @@ export function table({ columns, rows, copied, leftOut = 0, sortBy, sortDown = t
   }, "Copy as CSV");
 
   function isNumber(column) {
-    return rows.some((row) => typeof row[column.name] === "number") && !/rank|communicator$/.test(column.name);
+    return rows.some((row) => typeof row[column.name] === "number") && !/rank|communicator$|^id$/.test(column.name);
   }
   function cell(column, row) {
     const value = row[column.name];
     const text = column.text ? column.text(row) : cellText(value, column.name);
-    const made = element("td", { class: isNumberOf.get(column) ? "number" : "" }, text);
+    const made = element("td", { class: isNumberOf.get(column) ? "number" : text.length > kShort ? "long" : "whole" }, text);
     if (value !== null && value !== undefined && String(value) !== text) made.title = `${column.name} ${value}`;
     if (column.share) {
       made.classList.add("share");

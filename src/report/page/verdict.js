@@ -1,6 +1,6 @@
 // What the job suffers from, how sure that is, and what to do next.
 import { element, points } from "./dom.js";
-import { duration, plural } from "./numbers.js";
+import { asWritten, duration, plural } from "./numbers.js";
 
 function jobLine(job) {
   const parts = [plural(job.ranks, "rank"), job.hosts > 0 ? plural(job.hosts, "node") : "hosts unknown"];
@@ -21,17 +21,17 @@ const kTrust = { good: "✓", doubtful: "▲", bad: "✕" };
 function strip(quality) {
   return element("ul", { class: "strip", "aria-label": "Data quality" }, ...quality.map((point) => element("li", {},
     element("span", { class: "label" }, point.label),
-    element("span", { class: `trust ${point.trust}`, title: point.trust }, kTrust[point.trust] + " "), point.value)));
+    element("span", { class: `trust ${point.trust}`, title: point.trust }, kTrust[point.trust] + " "), asWritten(point.value))));
 }
 
 export function verdictSection(data) {
   const { verdict, why, next, severeness, confidence } = data.verdict;
   const trust = { high: "good", medium: "doubtful", low: "bad" }[confidence];
   const card = element("section", { id: "verdict", class: `verdict ${severeness}`, "data-title": "Verdict" },
-    element("p", { class: "says" }, verdict),
+    element("p", { class: "says" }, asWritten(verdict)),
     points([
-      ["Why", why],
-      ["Next", next],
+      ["Why", asWritten(why)],
+      ["Next", asWritten(next)],
       ["Loss by waiting", severeness],
       ["Confidence", element("span", { class: `trust ${trust}` }, `${kTrust[trust]} ${confidence}`)],
     ]),
