@@ -1,7 +1,7 @@
 // Problem: a verdict is worth what its input is worth, and the reader cannot see the input.
 // Rules (good / doubtful / bad): ranks all there / some missing / fewer than half; calls matched, and time in calls
-// told apart, at least 99 % / 90 % / less; clocks all aligned with a bar of at most a tenth of the median wait / wider,
-// or some not aligned / none aligned; findings: none above information / warnings / errors.
+// told apart, at least 99 % / 90 % / less; clocks all aligned with a bar of at most a tenth of a call's mean wait /
+// wider, or some not aligned / none aligned; findings: none above information / warnings / errors.
 #include "data_quality.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace skewscope::report {
 namespace {
 
 constexpr double kGoodShare = 0.99, kDoubtfulShare = 0.9;
-constexpr int64_t kGoodBar = 10;  // the median wait in error bars
+constexpr int64_t kGoodBar = 10;  // a call's mean wait in error bars
 
 Trust trust_of(double share) {
   if (share >= kGoodShare) return Trust::good;
@@ -43,18 +43,7 @@ QualityPoint split_point(const Figures& f) {
   return {"Told apart", human_percent(split) + " of the time in collectives", trust_of(split)};
 }
 
-int64_t median_wait_ns(const JobReport& report) {
-  std::vector<int64_t> waits;
-  for (const JobReport::CallRow& call : report.calls) {
-    if (call.wait_ns > 0) waits.push_back(call.wait_ns);
-  }
-  if (waits.empty()) return 0;
-  const auto middle = waits.begin() + (std::ssize(waits) - 1) / 2;
-  std::nth_element(waits.begin(), middle, waits.end());
-  return *middle;
-}
-
-QualityPoint clocks_point(const JobReport& report) {
+QualityPoint clocks_point(const JobReport& report, const Figures& f) {
   size_t aligned = 0;
   int64_t worst_ns = -1;
   for (const JobReport::Clock& clock : report.clocks) {
@@ -64,7 +53,7 @@ QualityPoint clocks_point(const JobReport& report) {
   if (aligned == 0) return {"Clocks", "as recorded: nothing ties them", Trust::bad};
   std::string value = fmt::format("{} of {} aligned", aligned, report.clocks.size());
   value += worst_ns < 0 ? ", error unknown" : fmt::format(", ±{} at most", human_duration(worst_ns));
-  const bool fine = worst_ns >= 0 && worst_ns * kGoodBar <= median_wait_ns(report) && aligned == report.clocks.size() &&
+  const bool fine = worst_ns >= 0 && worst_ns * kGoodBar * f.calls <= f.wait_ns && aligned == report.clocks.size() &&
                     find_finding(report.diagnostics, kInconclusiveClocks) == nullptr;
   return {"Clocks", value, fine ? Trust::good : Trust::doubtful};
 }
@@ -89,8 +78,9 @@ std::vector<QualityPoint> data_quality(const JobReport& report) {
   std::vector<QualityPoint> points = {ranks_point(report.job)};
   if (report.matching.calls > 0) {
     points.push_back(matching_point(report.matching));
-    points.push_back(split_point(figures_of(report)));
-    points.push_back(clocks_point(report));
+    const Figures figures = figures_of(report);
+    points.push_back(split_point(figures));
+    points.push_back(clocks_point(report, figures));
   }
   points.push_back(findings_point(report.diagnostics));
   return points;

@@ -1,12 +1,12 @@
 // Problem: where lateness shows is often not where it began: the rank that arrived last may itself have waited in
 // another group.
-// Idea: take the step in which most was waited for the straggler, and in it the largest wait that leads back to it. In
-// an instance the member that waited longest waited for the one that waited nothing and came when that wait ended. If
-// this one, since it last left a collective of the same group, had waited in other groups for at least half as long,
-// its longest such wait is where the way goes on. It ends at the straggler, or where nobody had waited before; every
-// hop is earlier than the one before it. This picture of one step follows the rule of src/blame in the small; who the
-// straggler is, blame says. Cost: O(calls), and for the step's kMostStarts largest waits kMostHops times kLookBack
-// calls.
+// Idea: take the step in which most was waited for the straggler, and in it the largest wait that leads back to it, or
+// one at least half as large that leads there over more groups. In an instance the member that waited longest waited
+// for the one that waited nothing and came when that wait ended. If this one, since it last left a collective of the
+// same group, had waited in other groups for at least half as long, its longest such wait is where the way goes on. It
+// ends at the straggler, or where nobody had waited before; every hop is earlier than the one before it. This picture
+// of one step follows the rule of src/blame in the small; who the straggler is, blame says. Cost: O(calls), and for the
+// step's kMostStarts largest waits kMostHops times kLookBack calls.
 #include "straggler_chain.h"
 
 #include <algorithm>
@@ -177,14 +177,19 @@ StragglerChain straggler_chain(const std::vector<JobReport::Straggler>& straggle
   if (!worst) return chain;
   const Step step = step_of(instances, worst->step);
   chain.step = worst->step;
+  const TimedInstance* shows = nullptr;
+  int64_t least_ns = 0;  // half of the largest wait that leads to the straggler
   const size_t starts = std::min(step.instances.size(), kMostStarts);
-  for (size_t i = 0; i < starts && chain.ranks.empty(); ++i) {
-    chain.hops = way_back(step, step.instances[i], worst->rank);
-    if (chain.hops.empty() || chain.hops.back().late != worst->rank) continue;
-    add_ranks(chain, *step.instances[i]);
-    add_calls(chain, step, *step.instances[i]);
+  for (size_t i = 0; i < starts && step.instances[i]->wait_ns >= least_ns; ++i) {
+    const std::vector<Hop> hops = way_back(step, step.instances[i], worst->rank);
+    if (hops.empty() || hops.back().late != worst->rank || hops.size() <= chain.hops.size()) continue;
+    if (shows == nullptr) least_ns = step.instances[i]->wait_ns / 2;
+    shows = step.instances[i];
+    chain.hops = hops;
   }
-  if (chain.ranks.empty()) chain.hops.clear();
+  if (shows == nullptr) return chain;
+  add_ranks(chain, *shows);
+  add_calls(chain, step, *shows);
   return chain;
 }
 

@@ -1,8 +1,10 @@
 // Where each rank's GPU time went: parts that sum to its timeline.
-import { chart, color, hint } from "./chart.js";
+import { chart, color, hint, key } from "./chart.js";
 import { element, section } from "./dom.js";
-import { duration, percent } from "./numbers.js";
+import { axisText, duration, percent } from "./numbers.js";
 import { records, table } from "./table.js";
+
+const kRoomForGaps = 8;  // pixels
 
 export const kParts = [
   ["computing_ns", "Computing alone", "compute"],
@@ -29,11 +31,21 @@ export function partsOf(row) {
   };
 }
 
-function option(rows, parts, width) {
+// One rank's part, on whole pixels: bars thinner than a pixel would blend into stripes.
+function drawPart(api, fill) {
+  const [at, below, above] = [0, 1, 2].map((dimension) => api.value(dimension));
+  const [middle, bottom] = api.coord([at, below]), [, top] = api.coord([at, above]);
+  const width = api.size([1, 0])[0], half = width * (width > kRoomForGaps ? 0.4 : 0.5);
+  const x = Math.floor(middle - half);
+  return { type: "rect", shape: { x, y: top, width: Math.max(1, Math.floor(middle + half) - x), height: bottom - top }, style: { fill } };
+}
+
+function option(rows, parts) {
   const many = rows.length > 64;
+  const below = rows.map(() => 0);
+  const stacks = parts.map(([name]) => rows.map((row, at) => [at, below[at], below[at] += row[name]]));
   return {
-    grid: { left: 64, right: 12, top: width < 620 ? 40 : 34, bottom: many ? 76 : 44 },
-    legend: { data: parts.map(([, label]) => label) },
+    grid: { left: 64, right: 12, top: 12, bottom: many ? 76 : 44 },
     tooltip: {
       trigger: "axis", axisPointer: { type: "shadow" },
       formatter: (items) => {
@@ -44,11 +56,11 @@ function option(rows, parts, width) {
     },
     xAxis: { type: "category", data: rows.map((row) => String(row.rank)), name: "rank", nameLocation: "middle", nameGap: 26,
       splitLine: { show: false } },
-    yAxis: { type: "value", axisLabel: { formatter: duration } },
-    dataZoom: many ? [{ type: "slider", bottom: 6, height: 18, showDetail: false, brushSelect: false }] : [],
-    series: parts.map(([name, label, colorName]) => ({
-      name: label, type: "bar", stack: "time", barCategoryGap: many ? "0%" : "25%", itemStyle: { color: color(colorName) }, large: false,
-      data: rows.map((row) => row[name]),
+    yAxis: { type: "value", min: 0, max: 1.02 * Math.max(...below), axisLabel: { formatter: axisText(duration), showMaxLabel: false } },
+    dataZoom: many ? [{ type: "slider", bottom: 6, height: 18, showDetail: false, brushSelect: false, showDataShadow: false }] : [],
+    series: parts.map(([, label, colorName], at) => ({
+      name: label, type: "custom", encode: { x: 0, y: [1, 2] }, clip: true, data: stacks[at],
+      renderItem: (_, api) => drawPart(api, color(colorName)),
     })),
   };
 }
@@ -66,6 +78,7 @@ export function breakdownSection(data) {
     }))];
   return section("breakdown", "Time per rank",
     element("p", { class: "soft" }, "Every nanosecond of a rank's GPU timeline stands in one part."),
-    chart("Time per rank", 360, (width) => option(rows, parts, width)),
+    element("div", { class: "bar" }, ...parts.map(([, label, colorName]) => key(colorName, label))),
+    chart("Time per rank", 340, () => option(rows, parts)),
     table({ columns, rows, copied: ["rank", "total_ns", ...parts.map(([name]) => name)] }));
 }

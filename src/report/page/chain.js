@@ -1,7 +1,7 @@
 // The worst step: bars of calls, arrows from who was late to who waited.
 import { chart, color, groupColor, hint, key } from "./chart.js";
 import { element, section } from "./dom.js";
-import { bytes, duration } from "./numbers.js";
+import { axisText, bytes, duration } from "./numbers.js";
 import { groupNames, legendOf } from "./groups.js";
 
 const kBar = 0.62;  // of a row's height
@@ -56,7 +56,7 @@ function option(chain, groups, names, width) {
           `from ${duration(start)} to ${duration(end)}`);
       },
     },
-    xAxis: { type: "value", min: -span * 0.01, max: span * 1.03, axisLabel: { formatter: (ns) => duration(Math.round(ns)), hideOverlap: true, showMinLabel: false, showMaxLabel: false },
+    xAxis: { type: "value", min: -span * 0.01, max: span * 1.03, axisLabel: { formatter: axisText((ns) => duration(Math.round(ns))), hideOverlap: true, showMinLabel: false, showMaxLabel: false },
       name: `from ${duration(from)} after the job's first event`, nameLocation: "middle", nameGap: 26 },
     yAxis: { type: "category", inverse: true, data: chain.ranks.map((rank) => `rank ${rank}`), axisLabel: { color: color("text") } },
     dataZoom: [{ type: "slider", xAxisIndex: 0, bottom: 6, height: 18, filterMode: "weakFilter", showDetail: false, brushSelect: false }],
@@ -76,7 +76,7 @@ export function chainSection(data) {
   const groups = legendOf(chain.calls.map((call) => names.keyOf(call[1])));
   const origin = chain.hops[chain.hops.length - 1].late;
   return section("chain", title,
-    element("p", { class: "soft" }, `The step in which most was waited for rank ${origin}, and the largest wait in it that leads back there. `
+    element("p", { class: "soft" }, `The step in which most was waited for rank ${origin}, and a large wait in it that leads back there. `
       + "Pale: waiting for the last to arrive; full: transfer; between bars: the rank's own work. Arrows: a late arrival and who waited for it."),
     element("ol", { class: "hops" }, ...chain.hops.map((hop) => element("li", {}, hopText(hop, names)))),
     element("div", { class: "bar" }, ...groups.legend.map((group, at) => key(`group${at}`, group))),

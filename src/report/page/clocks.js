@@ -1,10 +1,11 @@
 // How the ranks' clocks were tied, and what is left.
 import { chart, color, hint } from "./chart.js";
 import { element, section } from "./dom.js";
-import { duration, plural } from "./numbers.js";
+import { axisText, duration, plural } from "./numbers.js";
 import { dataTable, records } from "./table.js";
 
 const kWhisker = 4;  // half width, pixels
+const kMostWhiskers = 128;  // shown at first
 
 // A point with a bar from low to high.
 function drawPoint(api, name) {
@@ -30,8 +31,8 @@ function pointsChart(name, points, colorName, lines) {
     xAxis: { type: "category", data: points.map((point) => point.label), name: "rank", nameLocation: "middle", nameGap: 26,
       splitLine: { show: false } },
     yAxis: { type: "value", min: -extent * 1.1, max: extent * 1.1, splitNumber: 4,
-      axisLabel: { formatter: (ns) => duration(Math.round(ns)), showMinLabel: false, showMaxLabel: false } },
-    dataZoom: many ? [{ type: "slider", bottom: 6, height: 18, showDetail: false, brushSelect: false }] : [],
+      axisLabel: { formatter: axisText((ns) => duration(Math.round(ns))), showMinLabel: false, showMaxLabel: false } },
+    dataZoom: many ? [{ type: "slider", endValue: Math.min(points.length, kMostWhiskers) - 1, bottom: 6, height: 18, showDetail: false, brushSelect: false }] : [],
     series: [{ type: "custom", encode: { x: 0, y: [1, 2, 3] }, clip: true, renderItem: (_, api) => drawPoint(api, colorName),
       data: points.map((point, at) => [at, point.value, point.low ?? NaN, point.high ?? NaN]) }],
   }));
@@ -59,7 +60,7 @@ function residualsOfRanks(residuals, clocks) {
 }
 
 function histogram(residuals) {
-  const edges = residuals.edges_ns.map(duration);
+  const edges = residuals.edges_ns.map(axisText(duration));
   const labels = [...edges.map((edge) => `< ${edge}`), `≥ ${edges[edges.length - 1]}`];
   const names = [...labels.map((label) => `${label} before`).reverse(), ...labels.map((label) => `${label} after`)];
   const counts = [...residuals.before].reverse().concat(residuals.after);

@@ -1,7 +1,7 @@
 // Bandwidth against size, and the table of collectives.
 import { chart, groupColor, hint } from "./chart.js";
 import { element, section } from "./dom.js";
-import { bytes, duration, significant } from "./numbers.js";
+import { axisText, bytes, duration, significant } from "./numbers.js";
 import { groupNames, legendOf } from "./groups.js";
 import { dataTable, records } from "./table.js";
 
@@ -26,7 +26,7 @@ function option(series) {
         `bus bandwidth ${significant(row.bus_bandwidth_median_gb_per_s)} GB/s, median of ${row.count}`,
         `transfer ${duration(row.transfer_median_ns)}, wait ${duration(row.wait_median_ns)}`),
     },
-    xAxis: { type: "log", name: "message size", nameLocation: "middle", nameGap: 28, axisLabel: { formatter: bytes, hideOverlap: true } },
+    xAxis: { type: "log", name: "message size", nameLocation: "middle", nameGap: 28, axisLabel: { formatter: axisText(bytes), hideOverlap: true } },
     yAxis: { type: "log", name: "bus GB/s", nameLocation: "middle", nameGap: 46, axisLabel: { formatter: (value) => String(Number(value.toPrecision(3))) } },
     series: series.map(([name, points], at) => ({
       name, type: "scatter", itemStyle: { color: groupColor(at), opacity: 0.85 },
@@ -45,6 +45,8 @@ const kColumns = [
   ["start_skew_median_ns", "Start skew"], ["end_skew_median_ns", "End skew"],
 ];
 
+const shortened = (text) => (text.length > 60 ? text.slice(0, 60).replace(/ \d*$/, " …") : text);
+
 export function collectivesSection(data) {
   const rows = records(data.tables.collectives);
   if (rows.length === 0) return section("collectives", "Collectives", element("p", {}, "No collectives were recorded."));
@@ -55,7 +57,7 @@ export function collectivesSection(data) {
       + "● within one node, ▲ between nodes, ◆ nodes not known; larger marks: more calls."),
     chart("Bus bandwidth against message size", 380, () => option(seriesOf(measured, names)))];
   const groups = [["id", "Id"], ["desc", "Description"], ["name", "Name"], ["size", "Ranks"], ["nodes", "Nodes", { text: (row) => (row.nodes > 0 ? String(row.nodes) : "–") }],
-    ["collectives", "Collectives"], ["ranks", "Members"]];
+    ["collectives", "Collectives"], ["ranks", "Members", { text: (row) => shortened(row.ranks ?? "–") }]];
   return section("collectives", "Collectives", ...bandwidth,
     element("h3", {}, "By group, operation and size"), dataTable(data, "collectives", kColumns, { sortBy: "wait_sum_ns" }),
     element("h3", {}, "Groups"), dataTable(data, "communicators", groups));

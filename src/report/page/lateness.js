@@ -4,6 +4,7 @@ import { chooser, element, section } from "./dom.js";
 import { duration, plural } from "./numbers.js";
 
 const kMostNumbers = 320;  // cells that still have room for their number
+const kMostLabels = 32;
 
 const mean = (row) => {
   const known = row.filter((value) => value !== null).map(Number);
@@ -41,7 +42,8 @@ function option(map, order, scale, width) {
       name: map.by_step ? "step" : "collective, in order of time", nameLocation: "middle", nameGap: 26,
     },
     yAxis: { type: "category", data: order.map((row) => String(map.ranks[row])), inverse: true, name: "rank",
-      nameLocation: "middle", nameGap: 42, splitLine: { show: false } },
+      nameLocation: "middle", nameGap: 42, splitLine: { show: false },
+      axisLabel: many ? { interval: Math.ceil(order.length / kMostLabels) - 1 } : {} },
     dataZoom: many ? [{ type: "slider", yAxisIndex: 0, right: 6, width: 16, showDetail: false, brushSelect: false }] : [],
     visualMap: {
       min: -scale, max: scale, orient: "horizontal", top: 0, left: 0, itemWidth: 12, itemHeight: 160, precision: 0,

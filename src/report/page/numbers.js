@@ -31,6 +31,9 @@ export function percent(ratio) {
 
 export const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 
+// Along an axis, round numbers: "10 kB" rather than "10.0 kB".
+export const axisText = (text) => (value) => text(value).replace(/(\.\d*?)0+ /, (_, digits) => `${digits === "." ? "" : digits} `);
+
 // What the terminal summary writes in ASCII.
 export const asWritten = (text) => text.replace(/(\d) us\b/g, "$1 µs").replaceAll("+-", "±");
 
