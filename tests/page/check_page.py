@@ -113,6 +113,8 @@ def case_hostile(program, scratch):
         browser.draw_all()
         browser.value("[...document.querySelectorAll('[role=tab]')].forEach((tab) => tab.click())")
         browser.value("[...document.querySelectorAll('button')].filter((b) => b.textContent.startsWith('Show all')).forEach((b) => b.click())")
+        hints = browser.hints()
+        expect(any(HOSTILE_END in hint for hint in hints), f"no hint names the group: {hints}")
         expect(browser.value("document.querySelector('h1').textContent") == HOSTILE, "the job's name is not shown as it is")
         shown = browser.value("document.getElementById('sections').textContent")
         expect(HOSTILE_END in shown, "the group's name is not shown as it is")

@@ -123,6 +123,23 @@ class Chromium:
           return charts.length;
         })()""")
 
+    def hints(self):
+        """The texts of the hints that the mouse finds on the page's charts."""
+        found = set()
+        for at in range(self.value("document.querySelectorAll('.chart').length")):
+            x, y, width, height = self.value(f"""(() => {{
+              const chart = document.querySelectorAll(".chart")[{at}];
+              chart.scrollIntoView({{block: "center"}});
+              const box = chart.getBoundingClientRect();
+              return [box.x, box.y, box.width, box.height];
+            }})()""")
+            for across in (0.15, 0.3, 0.5, 0.7, 0.9):
+                for down in (0.15, 0.3, 0.45, 0.6, 0.75):
+                    self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x + width * across, y=y + height * down)
+                    found.add(self.value("""new Promise((done) => setTimeout(() =>
+                      done([...document.querySelectorAll(".hint")].map((hint) => hint.innerText).join("\\n")), 10))"""))
+        return found - {""}
+
     def screenshot(self, path, selector=None):
         """The whole page, or one element of it, as a PNG file."""
         box = self.value(f"""(() => {{
