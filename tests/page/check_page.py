@@ -104,7 +104,7 @@ def case_hostile(program, scratch):
     simulate(program, job, "--nodes", 2, "--gpus", 2, "--tp", 2, "--steps", 4, "--slow-rank", "1:1.5", "--compression", "none")
     events = json.loads(next(job.glob("rank*.json")).read_text())["traceEvents"]
     kernel = next(event["name"] for event in events if event.get("cat") == "kernel" and "nccl" not in event["name"])
-    names = {"DATA_PARALLEL_GROUP": HOSTILE_END + "\"quoted\" 'too' \u2028 &amp; {a|b}", kernel: HOSTILE + "k" * 60_000, "node0": HOSTILE + " host"}
+    names = {"TENSOR_MODEL_PARALLEL_GROUP": HOSTILE_END, "DATA_PARALLEL_GROUP": HOSTILE_END + "\"quoted\" 'too' \u2028 &amp; {a|b}", kernel: HOSTILE + "k" * 60_000, "node0": HOSTILE + " host"}
     rename(job, names)
     page = report(program, job, scratch / "report")
     expect(page.stat().st_size < 5e6, f"{page.stat().st_size} bytes")

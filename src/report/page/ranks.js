@@ -5,15 +5,15 @@ import { cellText, duration, percent } from "./numbers.js";
 import { causeWords } from "./stragglers.js";
 import { dataTable, records } from "./table.js";
 
-const kStatistics = [["table", "Table"], ["key", "Of"], ["metric", "Figure"], ["ranks", "Ranks"], ["min", "Min"],
+const kStatistics = [["table", "Table"], ["key", "Of", { cut: true }], ["metric", "Figure"], ["ranks", "Ranks"], ["min", "Min"],
   ["median", "Median"], ["max", "Max"], ["min_rank", "Min rank"], ["max_rank", "Max rank"], ["outliers", "Outliers"]];
 const kFindings = [["severity", "Severity"], ["code", "Code"], ["rank", "Rank"], ["count", "Count"], ["message", "Message"],
   ["file", "File"]];
 
 // A figure of rank_statistics says its unit in `metric`.
 const byMetric = (column) => ({ text: (row) => cellText(row[column], row.metric) });
-const statisticColumns = kStatistics.map(([name, label]) =>
-  (["min", "median", "max"].includes(name) ? [name, label, byMetric(name)] : [name, label]));
+const statisticColumns = kStatistics.map(([name, label, more]) =>
+  [name, label, ["min", "median", "max"].includes(name) ? byMetric(name) : more]);
 
 function timeOf(row) {
   const parts = partsOf(row);
@@ -76,8 +76,8 @@ export function ranksSection(data) {
 
 export function comparedSection(data) {
   if (data.tables.rank_statistics.rows.length === 0) return undefined;
-  return section("compared", "The ranks' own tables, compared",
-    element("p", { class: "soft" }, "Every figure of every rank's summary: smallest, middle and largest, and ranks far from the middle."),
+  return section("compared", "Ranks compared",
+    element("p", { class: "soft" }, "Every figure of the ranks' own tables: smallest, middle and largest, and ranks far from the middle."),
     dataTable(data, "rank_statistics", statisticColumns));
 }
 

@@ -3,7 +3,7 @@ import { element } from "./dom.js";
 import { cellText, plural } from "./numbers.js";
 
 const kFirstRows = 25;
-const kShort = 40;  // letters that need no second line
+const kShort = 40, kLong = 120;  // letters: that need no second line; of a name that is not a sentence
 
 // The rows of a table of the data as objects, for those who draw them.
 export function records(table) {
@@ -52,7 +52,7 @@ async function copy(text, button) {
   setTimeout(() => { button.textContent = label; }, 1500);
 }
 
-// columns: [{name, label, text?: row => text, share?: row => 0..1}]; rows: records; copied: column names for the CSV.
+// columns: [{name, label, text?: row => text, share?: row => 0..1, cut?: long text ends in "…"}]; rows: records; copied: column names for the CSV.
 export function table({ columns, rows, copied, leftOut = 0, sortBy, sortDown = true, file }) {
   let order = sortBy ? sorted(rows, sortBy, sortDown) : rows;
   let by = sortBy, down = sortDown, shown = kFirstRows;
@@ -71,8 +71,9 @@ export function table({ columns, rows, copied, leftOut = 0, sortBy, sortDown = t
   function cell(column, row) {
     const value = row[column.name];
     const text = column.text ? column.text(row) : cellText(value, column.name);
-    const made = element("td", { class: isNumberOf.get(column) ? "number" : text.length > kShort ? "long" : "whole" }, text);
-    if (value !== null && value !== undefined && String(value) !== text) made.title = `${column.name} ${value}`;
+    const made = element("td", { class: isNumberOf.get(column) ? "number" : text.length > kShort ? "long" : "whole" },
+      text.length > kLong && column.cut ? `${text.slice(0, kLong)}…` : text);
+    if (value !== null && value !== undefined && String(value) !== made.textContent) made.title = `${column.name} ${value}`;
     if (column.share) {
       made.classList.add("share");
       made.style.setProperty("--of", String(Math.min(1, Math.max(0, column.share(row)))));
