@@ -5,7 +5,7 @@
 #include "clock_residuals.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 #include "collectives/kind.h"
 #include "collectives/synchronization.h"
@@ -31,7 +31,7 @@ int64_t middle_end(std::span<const JobReport::CallRow> calls, std::vector<int64_
 
 ClockResiduals clock_residuals(const std::vector<TimedInstance>& instances) {
   ClockResiduals out;
-  std::map<int32_t, ClockResiduals::Of> by_rank;
+  std::unordered_map<int32_t, ClockResiduals::Of> by_rank;
   std::vector<int64_t> scratch;
   for (const TimedInstance& instance : instances) {
     if (!leaves_together(instance)) continue;
@@ -51,6 +51,7 @@ ClockResiduals clock_residuals(const std::vector<TimedInstance>& instances) {
     of.rank = rank;
     out.ranks.push_back(of);
   }
+  std::sort(out.ranks.begin(), out.ranks.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
   return out;
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 namespace skewscope::report {
 namespace {
@@ -70,7 +71,7 @@ LatenessMap lateness_map(const std::vector<JobReport::RankRow>& ranks, const std
   const Slots slots = slots_of(instances);
   LatenessMap map;
   map.by_step = slots.by_step;
-  std::map<int32_t, size_t> row_of;
+  std::unordered_map<int32_t, size_t> row_of;
   for (const JobReport::RankRow& rank : ranks) {
     row_of.emplace(rank.rank, map.ranks.size());
     map.ranks.push_back(rank.rank);
