@@ -38,7 +38,7 @@ std::string terminal_summary(const JobReport& report, const std::string& output,
 struct WriteOptions {
   std::string directory;
   bool force = false;                // replace an existing directory
-  std::vector<std::string> formats;  // of json, csv, sqlite, xlsx, prometheus; empty: the first three
+  std::vector<std::string> formats;  // of json, csv, sqlite, html, xlsx, prometheus; empty: the first four
 };
 
 // What write_report would refuse before writing: an unknown format (usage), an existing directory without `force`, or

@@ -100,7 +100,8 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
                   fmt::format("Report directory; default: {}, none with --json", kDefaultOutput))
       ->type_name("DIR");
   command
-      .add_option("-f,--format", options.formats, "These of json,csv,sqlite,xlsx,prometheus; default: the first three")
+      .add_option("-f,--format", options.formats,
+                  "These of json,csv,sqlite,html,xlsx,prometheus; default: the first four")
       ->delimiter(',')
       ->type_name("LIST");
   add_choice<AlignMode>(command, "--align", options.align,

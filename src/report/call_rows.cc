@@ -41,6 +41,7 @@ std::vector<JobReport::CallRow> call_rows(const Rooms& rooms) {
       row.note = note_of(view);
       row.wait_bar_ns = view.split() ? view.timing.wait_bar_ns : -1;
       row.basis = view.split() ? to_string(view.timing.basis) : "";
+      row.step = call.step;
       rows.push_back(std::move(row));
     }
   }

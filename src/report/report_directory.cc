@@ -30,11 +30,12 @@ struct Format {
   std::string_view name;
   bool by_default;
 };
-constexpr std::array kFormats = {Format{"json", true}, Format{"csv", true}, Format{"sqlite", true},
-                                 Format{"xlsx", false}, Format{"prometheus", false}};
+constexpr std::array kFormats = {Format{"json", true}, Format{"csv", true},   Format{"sqlite", true},
+                                 Format{"html", true}, Format{"xlsx", false}, Format{"prometheus", false}};
 constexpr std::array<std::string_view, 2> kDocuments = {"report.json", "rank.json"};
-constexpr std::array<std::string_view, 8> kFiles = {"COMPLETE",      "diagnostics.json", "report.json", "rank.json",
-                                                    "report.sqlite", "report.xlsx",      "report.prom", "summary.txt"};
+constexpr std::array<std::string_view, 9> kFiles = {"COMPLETE",      "diagnostics.json", "index.html",
+                                                    "report.json",   "rank.json",        "report.sqlite",
+                                                    "report.xlsx",   "report.prom",      "summary.txt"};
 constexpr std::string_view kTables = "tables";
 
 Error output_error(const std::string& what, const std::string& why) {
@@ -131,13 +132,16 @@ Result<Done> write_files(const DirectoryContent& content, const WriteOptions& op
     return std::any_of(kFormats.begin(), kFormats.end(),
                        [&](const Format& format) { return format.name == name && format.by_default; });
   };
-  Result<Done> summary = Done{}, json = Done{}, csv = Done{}, sqlite = Done{}, xlsx = Done{};
+  Result<Done> summary = Done{}, json = Done{}, csv = Done{}, sqlite = Done{}, xlsx = Done{}, page = Done{};
   tbb::parallel_invoke(
       [&] {
         if (wanted("sqlite")) sqlite = write_sqlite(content.tables, content.views, directory / "report.sqlite");
       },
       [&] {
         if (wanted("json")) json = write_text(directory / content.document, content.json());
+      },
+      [&] {
+        if (content.page && wanted("html")) page = write_text(directory / "index.html", content.page());
       },
       [&] {
         if (wanted("csv")) csv = write_csv_tables(content.tables, directory / kTables);
@@ -152,7 +156,7 @@ Result<Done> write_files(const DirectoryContent& content, const WriteOptions& op
           summary = write_text(directory / "report.prom", content.prometheus());
         }
       });
-  for (const Result<Done>* done : {&summary, &json, &csv, &sqlite, &xlsx}) {
+  for (const Result<Done>* done : {&summary, &json, &csv, &sqlite, &xlsx, &page}) {
     if (!done->ok()) return *done;
   }
   return write_text(directory / "COMPLETE", fmt::format("{}\n", content.schema));

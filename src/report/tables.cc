@@ -115,7 +115,7 @@ Table collective_ranks_table(const JobReport& report) {
        column<&Row::start_ns>("start_ns"), column<&Row::end_ns>("end_ns"), column<&Row::wait_ns>("wait_ns"),
        column<&Row::transfer_ns>("transfer_ns"), column<&Row::exposed_ns>("exposed_ns"),
        column<&Row::complete>("complete"), column<&Row::note>("note"), known_column<&Row::wait_bar_ns>("wait_bar_ns"),
-       column<&Row::basis>("basis")});
+       column<&Row::basis>("basis"), known_column<&Row::step>("step")});
 }
 
 Table unmatched_table(const JobReport& report) {

@@ -1,4 +1,5 @@
 // What the commands leave behind.
+#include "html_page.h"
 #include "json_text.h"
 #include "prometheus_text.h"
 #include "report_directory.h"
@@ -14,7 +15,8 @@ Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, con
   return report::write_directory(
       {"skewscope.report/1", "report.json", report::tables_of(report), embedded::report_views(),
        [&] { return to_json(report, stamp); }, [&] { return terminal_summary(report, options.directory, false); },
-       [&] { return report::diagnostics_json(report.diagnostics); }, [&] { return report::prometheus_text(report); }},
+       [&] { return report::diagnostics_json(report.diagnostics); }, [&] { return report::prometheus_text(report); },
+       [&] { return report::html_page(report, stamp); }},
       options);
 }
 
@@ -23,7 +25,7 @@ Result<Done> write_rank(const RankReport& report, const std::string& tool_versio
   if (report.tables.detailed) views += embedded::operator_views();
   return report::write_directory({"skewscope.rank/1", "rank.json", report::tables_of(report), views,
                                   [&] { return rank_json(report, tool_version); }, [&] { return rank_text(report); },
-                                  [&] { return report::diagnostics_json(report.findings); }, nullptr},
+                                  [&] { return report::diagnostics_json(report.findings); }, nullptr, nullptr},
                                  options);
 }
 

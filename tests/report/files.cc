@@ -81,12 +81,12 @@ TEST_CASE("collective_ranks.csv has the contract's columns, one row per instance
   const std::string csv = read_file(scratch / "out/tables/collective_ranks.csv");
   CHECK(first_line(csv) ==
         "instance,communicator,seq,op,dtype,bytes,rank,start_ns,end_ns,wait_ns,transfer_ns,exposed_ns,complete,note,"
-        "wait_bar_ns,basis");
+        "wait_bar_ns,basis,step");
   CHECK(std::count(csv.begin(), csv.end(), '\n') == 1 + 5);
   const std::string dtype = to_string(DType::float32);
-  CHECK(csv.find("\n0,0,0,all_reduce," + dtype + ",4000,1,1000,5000,1000,3000,4000,true,,,clocks\n") !=
+  CHECK(csv.find("\n0,0,0,all_reduce," + dtype + ",4000,1,1000,5000,1000,3000,4000,true,,,clocks,\n") !=
         std::string::npos);
-  CHECK(csv.find(",false,incomplete: lower bound,,clocks\n") != std::string::npos);
+  CHECK(csv.find(",false,incomplete: lower bound,,clocks,\n") != std::string::npos);
 }
 
 TEST_CASE("the database has the tables of the CSV files, with as many rows and the same columns") {
@@ -114,8 +114,8 @@ TEST_CASE("a report directory is whole: every file, COMPLETE, and no temporary b
   const JobReport report = small_job().report();
   REQUIRE(write_report(report, kStamp, {scratch / "out/", false, {}}).ok());
   CHECK(names_in(scratch.path()) == std::vector<std::string>{"out"});
-  CHECK(names_in(scratch / "out") == std::vector<std::string>{"COMPLETE", "diagnostics.json", "report.json",
-                                                              "report.sqlite", "summary.txt", "tables"});
+  CHECK(names_in(scratch / "out") == std::vector<std::string>{"COMPLETE", "diagnostics.json", "index.html",
+                                                              "report.json", "report.sqlite", "summary.txt", "tables"});
   CHECK(names_in(scratch / "out/tables").size() == 11);
   CHECK(read_file(scratch / "out/report.json") == to_json(report, kStamp));
   CHECK(read_file(scratch / "out/summary.txt") == terminal_summary(report, scratch / "out/", false));
@@ -125,7 +125,7 @@ TEST_CASE("equal reports are written as equal bytes") {
   const ScratchDirectory scratch;
   REQUIRE(write_report(small_job().report(), kStamp, {scratch / "a", false, {}}).ok());
   REQUIRE(write_report(small_job().report(), kStamp, {scratch / "b", false, {}}).ok());
-  for (const char* file : {"report.json", "report.sqlite", "tables/ranks.csv", "diagnostics.json"}) {
+  for (const char* file : {"report.json", "report.sqlite", "index.html", "tables/ranks.csv", "diagnostics.json"}) {
     INFO(file);
     CHECK(read_file(scratch / "a/" + file) == read_file(scratch / "b/" + file));
   }

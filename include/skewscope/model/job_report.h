@@ -146,6 +146,7 @@ struct JobReport {
     std::string note;          // why it was not split, or what weakens the split; "" for neither
     int64_t wait_bar_ns = -1;  // half width of a 95 % interval of the wait; -1: unknown, or not split
     std::string basis;         // clocks | durations; "" where it was not split
+    int64_t step = -1;         // profiler step the rank launched it in; -1: none
   };
   std::vector<CallRow> calls;
 

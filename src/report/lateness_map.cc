@@ -1,0 +1,109 @@
+// Problem: show at a glance who is late when, of a job of any length, in a picture of bounded size.
+// Idea: one column per profiler step where the instances name at least two, else one per instance; neighbours share a
+// column when there would be more than 200 columns or 200,000 cells. A cell is the mean over the rank's calls in the
+// column of its arrival minus that of the member in the middle (the lower one of two): above 0 it came late. The middle
+// is the reference because one early or one late member does not move it.
+// Pairs of send and recv are left out: a receiver that is there first is how pipelines are written.
+// Cost: O(calls), memory O(cells). Sums are of integers, so that their order does not matter.
+#include "lateness_map.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace skewscope::report {
+namespace {
+
+bool is_pair(const TimedInstance& instance) {
+  return instance.calls.front().op == "send" || instance.calls.front().op == "recv";
+}
+
+// Slot of each instance: which of the steps, or which instance.
+struct Slots {
+  bool by_step = false;
+  std::vector<int64_t> labels;           // slot -> step number, or position
+  std::vector<const TimedInstance*> of;  // instances with more than one member and no pair, by time
+  std::vector<size_t> slot;              // row = `of`
+};
+
+Slots slots_of(const std::vector<TimedInstance>& instances) {
+  Slots slots;
+  std::map<int64_t, size_t> steps;
+  for (const TimedInstance& instance : instances) {
+    if (instance.calls.size() < 2 || is_pair(instance)) continue;
+    slots.of.push_back(&instance);
+    if (instance.step >= 0) steps.emplace(instance.step, 0);
+  }
+  slots.by_step = steps.size() > 1;
+  for (auto& [step, slot] : steps) {
+    slot = slots.labels.size();
+    slots.labels.push_back(step);
+  }
+  if (!slots.by_step) slots.labels.resize(slots.of.size());
+  for (size_t i = 0; i < slots.of.size(); ++i) {
+    if (!slots.by_step) slots.labels[i] = static_cast<int64_t>(i);
+    const bool before_steps = slots.by_step && slots.of[i]->step < 0;
+    slots.slot.push_back(!slots.by_step ? i : before_steps ? 0 : steps.at(slots.of[i]->step));
+  }
+  return slots;
+}
+
+int64_t middle_start(std::span<const JobReport::CallRow> calls, std::vector<int64_t>& scratch) {
+  scratch.clear();
+  for (const JobReport::CallRow& call : calls) scratch.push_back(call.start_ns);
+  const auto middle = scratch.begin() + (std::ssize(scratch) - 1) / 2;
+  std::nth_element(scratch.begin(), middle, scratch.end());
+  return *middle;
+}
+
+struct Cell {
+  int64_t sum = 0, count = 0;
+};
+
+int64_t rounded(const Cell& cell) {
+  const int64_t half = cell.sum < 0 ? -cell.count / 2 : cell.count / 2;
+  return (cell.sum + half) / cell.count;
+}
+
+}  // namespace
+
+LatenessMap lateness_map(const std::vector<JobReport::RankRow>& ranks, const std::vector<TimedInstance>& instances) {
+  const Slots slots = slots_of(instances);
+  LatenessMap map;
+  map.by_step = slots.by_step;
+  std::unordered_map<int32_t, size_t> row_of;
+  for (const JobReport::RankRow& rank : ranks) {
+    row_of.emplace(rank.rank, map.ranks.size());
+    map.ranks.push_back(rank.rank);
+  }
+  if (ranks.empty() || slots.of.empty()) return map;
+  const size_t fit = std::clamp<size_t>(kMostMapCells / ranks.size(), 1, kMostMapColumns);
+  const size_t count = std::min(slots.labels.size(), fit);
+  const auto column_of = [&](size_t slot) { return slot * count / slots.labels.size(); };
+
+  map.columns.assign(count, {INT64_MAX, INT64_MIN, INT64_MAX});
+  for (size_t slot = 0; slot < slots.labels.size(); ++slot) {
+    LatenessMap::Column& column = map.columns[column_of(slot)];
+    column.first = std::min(column.first, slots.labels[slot]);
+    column.last = std::max(column.last, slots.labels[slot]);
+  }
+  std::vector<Cell> cells(ranks.size() * count);
+  std::vector<int64_t> scratch;
+  for (size_t i = 0; i < slots.of.size(); ++i) {
+    const size_t c = column_of(slots.slot[i]);
+    map.columns[c].start_ns = std::min(map.columns[c].start_ns, slots.of[i]->arrival_ns);
+    const int64_t middle = middle_start(slots.of[i]->calls, scratch);
+    for (const JobReport::CallRow& call : slots.of[i]->calls) {
+      Cell& cell = cells[row_of.at(call.rank) * count + c];
+      cell.sum += call.start_ns - middle;
+      ++cell.count;
+    }
+  }
+  map.mean.assign(ranks.size(), std::vector<std::optional<int64_t>>(count));
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].count > 0) map.mean[i / count][i % count] = rounded(cells[i]);
+  }
+  return map;
+}
+
+}  // namespace skewscope::report

@@ -1,0 +1,84 @@
+// Where each rank's GPU time went: parts that sum to its timeline.
+import { chart, color, hint, key } from "./chart.js";
+import { element, section } from "./dom.js";
+import { axisText, duration, percent } from "./numbers.js";
+import { records, table } from "./table.js";
+
+const kRoomForGaps = 8;  // pixels
+
+export const kParts = [
+  ["computing_ns", "Computing alone", "compute"],
+  ["overlapped_ns", "Computing, overlapped", "overlapped"],
+  ["exposed_wait_ns", "Exposed wait", "wait"],
+  ["exposed_transfer_ns", "Exposed transfer", "transfer"],
+  ["exposed_unsplit_ns", "Exposed, not told apart", "unsplit"],
+  ["exposed_memcpy_ns", "Exposed copies", "copy"],
+  ["idle_ns", "Idle", "idle"],
+];
+
+// Calls that overlap on two streams would count twice in the exposed time: then wait and transfer share it.
+export function partsOf(row) {
+  const of = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)]));
+  const split = of.exposed_wait_ns + of.exposed_transfer_ns, exposed = of.exposed_communication_ns;
+  const scale = split > exposed ? exposed / split : 1;
+  const overlapped = of.communication_ns - exposed;
+  const wait = Math.round(of.exposed_wait_ns * scale), transfer = Math.round(of.exposed_transfer_ns * scale);
+  return {
+    rank: row.rank, total_ns: of.total_ns,
+    computing_ns: of.compute_ns - overlapped, overlapped_ns: overlapped,
+    exposed_wait_ns: wait, exposed_transfer_ns: transfer, exposed_unsplit_ns: Math.max(0, exposed - wait - transfer),
+    exposed_memcpy_ns: of.exposed_memcpy_ns, idle_ns: of.idle_ns,
+  };
+}
+
+// One rank's part, on whole pixels: bars thinner than a pixel would blend into stripes.
+function drawPart(api, fill) {
+  const [at, below, above] = [0, 1, 2].map((dimension) => api.value(dimension));
+  const [middle, bottom] = api.coord([at, below]), [, top] = api.coord([at, above]);
+  const width = api.size([1, 0])[0], half = width * (width > kRoomForGaps ? 0.4 : 0.5);
+  const x = Math.floor(middle - half);
+  return { type: "rect", shape: { x, y: top, width: Math.max(1, Math.floor(middle + half) - x), height: bottom - top }, style: { fill } };
+}
+
+function option(rows, parts) {
+  const many = rows.length > 64;
+  const below = rows.map(() => 0);
+  const stacks = parts.map(([name]) => rows.map((row, at) => [at, below[at], below[at] += row[name]]));
+  return {
+    grid: { left: 64, right: 12, top: 12, bottom: many ? 76 : 44 },
+    tooltip: {
+      trigger: "axis", axisPointer: { type: "shadow" },
+      formatter: (items) => {
+        const row = rows[items[0].dataIndex];
+        return hint(`rank ${row.rank}: ${duration(row.total_ns)}`,
+          ...parts.map(([name, label]) => `${label}: ${duration(row[name])}, ${percent(row[name] / row.total_ns)}`));
+      },
+    },
+    xAxis: { type: "category", data: rows.map((row) => String(row.rank)), name: "rank", nameLocation: "middle", nameGap: 26,
+      splitLine: { show: false } },
+    yAxis: { type: "value", min: 0, max: 1.02 * Math.max(...below), axisLabel: { formatter: axisText(duration), showMaxLabel: false } },
+    dataZoom: many ? [{ type: "slider", bottom: 6, height: 18, showDetail: false, brushSelect: false, showDataShadow: false }] : [],
+    series: parts.map(([, label, colorName], at) => ({
+      name: label, type: "custom", encode: { x: 0, y: [1, 2] }, clip: true, data: stacks[at],
+      renderItem: (_, api) => drawPart(api, color(colorName)),
+    })),
+  };
+}
+
+export function breakdownSection(data) {
+  const rows = records(data.tables.ranks).map(partsOf).filter((row) => row.total_ns > 0);
+  if (rows.length === 0) {
+    return section("breakdown", "Time per rank", element("p", {}, "The traces hold no GPU rows."));
+  }
+  const parts = kParts.filter(([name]) => rows.some((row) => row[name] > 0));
+  const columns = [{ name: "rank", label: "Rank" }, { name: "total_ns", label: "Total" },
+    ...parts.map(([name, label]) => ({
+      name, label, text: (row) => `${duration(row[name])} · ${percent(row[name] / row.total_ns)}`,
+      share: (row) => row[name] / row.total_ns,
+    }))];
+  return section("breakdown", "Time per rank",
+    element("p", { class: "soft" }, "Every nanosecond of a rank's GPU timeline stands in one part."),
+    element("div", { class: "bar" }, ...parts.map(([, label, colorName]) => key(colorName, label))),
+    chart("Time per rank", 340, () => option(rows, parts)),
+    table({ columns, rows, copied: ["rank", "total_ns", ...parts.map(([name]) => name)] }));
+}

@@ -1,0 +1,94 @@
+// Charts: drawn when they come into view, again when the colours change.
+import { BarChart, CustomChart, HeatmapChart, ScatterChart } from "echarts/charts";
+import {
+  AriaComponent, DataZoomComponent, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent,
+} from "echarts/components";
+import { init, use } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+import { element } from "./dom.js";
+
+use([AriaComponent, BarChart, CanvasRenderer, CustomChart, DataZoomComponent, GridComponent, HeatmapChart,
+  LegendComponent, ScatterChart, TooltipComponent, VisualMapComponent]);
+
+export const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+export const groupColor = (at) => color(`group${at % 8}`);
+
+// Lines of text as a hint; the first is the heading.
+export function hint(heading, ...lines) {
+  return element("div", { class: "hint" }, element("b", {}, heading), ...lines.map((line) => element("span", {}, line)));
+}
+
+const isPlain = (value) => value !== null && typeof value === "object" && value.constructor === Object;
+
+// The house style under an axis or a legend.
+function styled(option) {
+  const soft = color("soft"), line = color("line");
+  const axis = (given) => ({
+    axisLabel: { color: soft, ...given.axisLabel },
+    axisLine: { lineStyle: { color: line } },
+    axisTick: { show: false },
+    splitLine: { lineStyle: { color: line, opacity: 0.6 }, ...given.splitLine },
+    nameTextStyle: { color: soft, ...given.nameTextStyle },
+    ...Object.fromEntries(Object.entries(given).filter(([key, value]) =>
+      !isPlain(value) || !["axisLabel", "splitLine", "nameTextStyle"].includes(key))),
+  });
+  const each = (given, make) => (Array.isArray(given) ? given.map(make) : given && make(given));
+  return {
+    animation: false,
+    textStyle: { fontFamily: "system-ui, sans-serif", color: color("text") },
+    ...option,
+    tooltip: {
+      confine: true, backgroundColor: color("card"), borderColor: line, textStyle: { color: color("text") },
+      ...option.tooltip,
+    },
+    legend: option.legend && { textStyle: { color: color("text") }, inactiveColor: soft, top: 0, left: 0, type: "scroll",
+      pageTextStyle: { color: soft }, pageIconColor: soft, ...option.legend },
+    xAxis: each(option.xAxis, axis),
+    yAxis: each(option.yAxis, axis),
+  };
+}
+
+const drawn = new Map();  // host -> {chart, makeOption}
+
+function draw(host) {
+  const entry = drawn.get(host);
+  if (!entry.chart) {
+    entry.chart = init(host, null, { renderer: "canvas" });
+    entry.chart.on("finished", () => { host.dataset.state = "drawn"; });
+    new ResizeObserver(() => { if (host.clientWidth > 0) entry.chart.resize(); }).observe(host);
+  }
+  entry.chart.setOption(styled(entry.makeOption(host.clientWidth)), { notMerge: true });
+}
+
+const inView = new IntersectionObserver((seen) => {
+  for (const { target, isIntersecting } of seen) {
+    if (isIntersecting && target.clientWidth > 0) {
+      inView.unobserve(target);
+      draw(target);
+    }
+  }
+}, { rootMargin: "300px" });
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  for (const [host, entry] of drawn) if (entry.chart) draw(host);
+});
+addEventListener("beforeprint", () => { for (const host of drawn.keys()) draw(host); });
+
+// makeOption(width): an ECharts option, made anew for every drawing. Redraw by redraw(host).
+export function chart(name, height, makeOption) {
+  const host = element("div", { class: "chart", role: "img", "aria-label": name, "data-state": "waiting" });
+  host.style.height = `${height}px`;
+  drawn.set(host, { makeOption });
+  inView.observe(host);
+  return host;
+}
+
+export function redraw(host) {
+  if (drawn.get(host).chart) draw(host);
+}
+
+export const key = (name, text) => {
+  const mark = element("i");
+  mark.style.background = `var(--${name})`;
+  return element("span", { class: "key" }, mark, text);
+};

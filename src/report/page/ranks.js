@@ -1,0 +1,88 @@
+// One rank at a time: all that is known of it.
+import { chooser, element, points, section, tabs } from "./dom.js";
+import { kParts, partsOf } from "./breakdown.js";
+import { cellText, duration, percent } from "./numbers.js";
+import { causeWords } from "./stragglers.js";
+import { dataTable, records } from "./table.js";
+
+const kStatistics = [["table", "Table"], ["key", "Of", { cut: true }], ["metric", "Figure"], ["ranks", "Ranks"], ["min", "Min"],
+  ["median", "Median"], ["max", "Max"], ["min_rank", "Min rank"], ["max_rank", "Max rank"], ["outliers", "Outliers"]];
+const kFindings = [["severity", "Severity"], ["code", "Code"], ["rank", "Rank"], ["count", "Count"], ["message", "Message"],
+  ["file", "File"]];
+
+// A figure of rank_statistics says its unit in `metric`.
+const byMetric = (column) => ({ text: (row) => cellText(row[column], row.metric) });
+const statisticColumns = kStatistics.map(([name, label, more]) =>
+  [name, label, ["min", "median", "max"].includes(name) ? byMetric(name) : more]);
+
+function timeOf(row) {
+  const parts = partsOf(row);
+  const share = (ns) => (parts.total_ns > 0 ? `${duration(ns)}, ${percent(ns / parts.total_ns)}` : duration(ns));
+  return points([
+    ["Host, device", `${row.host ?? "unknown"}, ${row.device ?? "unknown"}`],
+    ["Timeline", duration(row.total_ns)],
+    ...kParts.map(([name, label]) => [label, share(parts[name])]),
+    ["Collective calls", String(row.collectives)],
+    ["In calls", `wait ${duration(row.wait_ns)}, transfer ${duration(row.transfer_ns)}, not told apart ${duration(row.unattributed_ns)}`],
+    ["Arrived last in", `${row.late_count} collectives`],
+    ["Others' wait charged to it", duration(row.delay_caused_ns)],
+  ]);
+}
+
+function causesOf(data, rank) {
+  const causes = records(data.tables.causes).filter((row) => row.rank === rank);
+  const flows = records(data.tables.blame_flows).filter((row) => row.rank === rank);
+  return element("div", {},
+    element("h3", {}, "What it did longer than its peers"),
+    causes.length === 0 ? element("p", {}, "Nothing: it was never last.") : dataTable(data, "causes",
+      [["cause", "Cause", { text: (row) => causeWords(row.cause) }], ["lateness_ns", "Lateness"], ["wait_originated_ns", "Wait began with it"]],
+      { rows: causes }),
+    element("h3", {}, "Late in one group because it waited in another"),
+    flows.length === 0 ? element("p", {}, "Nothing was passed on.") : dataTable(data, "blame_flows",
+      [["late_in", "Late in group"], ["waited_in", "Waited in group"], ["moved_ns", "Blame passed on"]], { rows: flows }));
+}
+
+function standsOutIn(data, rank) {
+  const rows = records(data.tables.rank_statistics).filter((row) => row.min_rank === rank || row.max_rank === rank
+    || ` ${row.outliers ?? ""} `.includes(` ${rank} `));
+  if (data.tables.rank_statistics.rows.length === 0) {
+    return element("p", {}, "The ranks' own tables were not asked for: report --rank-tables compares them.");
+  }
+  return rows.length === 0 ? element("p", {}, "In no figure is it first, last or an outlier.")
+    : dataTable(data, "rank_statistics", statisticColumns, { rows });
+}
+
+function findingsOf(data, rank) {
+  const rows = records(data.tables.diagnostics).filter((row) => row.rank === rank);
+  return rows.length === 0 ? element("p", {}, "No findings about this rank.") : dataTable(data, "diagnostics", kFindings, { rows });
+}
+
+export function ranksSection(data) {
+  const rows = records(data.tables.ranks);
+  const first = rows.find((row) => row.rank === data.tables.stragglers.rows[0]?.[0]) ?? rows[0];
+  if (first === undefined) return undefined;
+  const panel = element("div");
+  const open = (rank) => panel.replaceChildren(tabs([
+    ["Time", () => timeOf(rows.find((row) => row.rank === rank))],
+    ["Why late", () => causesOf(data, rank)],
+    ["Against the others", () => standsOutIn(data, rank)],
+    ["Findings", () => findingsOf(data, rank)],
+  ]));
+  const choose = chooser("Rank", rows.map((row) => [String(row.rank), String(row.rank)]), (value) => open(Number(value)));
+  choose.querySelector("select").value = String(first.rank);
+  open(first.rank);
+  return section("ranks", "One rank", element("div", { class: "bar" }, choose), panel);
+}
+
+export function comparedSection(data) {
+  if (data.tables.rank_statistics.rows.length === 0) return undefined;
+  return section("compared", "Ranks compared",
+    element("p", { class: "soft" }, "Every figure of the ranks' own tables: smallest, middle and largest, and ranks far from the middle."),
+    dataTable(data, "rank_statistics", statisticColumns));
+}
+
+export function findingsSection(data) {
+  return section("findings", "Findings",
+    data.tables.diagnostics.rows.length === 0 ? element("p", {}, "Nothing to report of the input.")
+      : dataTable(data, "diagnostics", kFindings));
+}

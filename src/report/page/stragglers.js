@@ -1,0 +1,28 @@
+// Who is late, how steadily, and why.
+import { element, section } from "./dom.js";
+import { cellText } from "./numbers.js";
+import { dataTable, records } from "./table.js";
+
+export const causeWords = (cause) => (cause ?? "–").replaceAll("_", " ");
+
+export function stragglersSection(data) {
+  const hosts = new Map(records(data.tables.ranks).map((row) => [row.rank, row.host]));
+  const rows = records(data.tables.stragglers).map((row) => ({ ...row, host: hosts.get(row.rank) }));
+  const most = Math.max(1, ...rows.map((row) => Number(row.wait_originated_ns)));
+  const columns = [
+    ["rank", "Rank"], ["host", "Host"],
+    ["standing", "Standing"],
+    ["pattern", "Pattern"],
+    ["wait_originated_ns", "Wait began with it", { share: (row) => Number(row.wait_originated_ns) / most }],
+    ["wait_caused_ns", "Charged directly"],
+    ["late_share", "Last in", { text: (row) => row.late_candidates === 0 ? "–"
+      : `${row.late_count} of ${row.late_candidates}, ${cellText(row.late_share, "late_share")}` }],
+    ["cause", "Cause", { text: (row) => causeWords(row.cause) }],
+    ["cause_share", "of its wait"],
+    ["saved_ns", "Its peers' pace saves"],
+  ];
+  return section("stragglers", "Stragglers",
+    element("p", { class: "soft" }, "Standing: its replay at its peers' pace stands out (cause) or not (suspect). Pattern: last in at least "
+      + "half of the steps (recurring), now and then (rotating), within one step or a tenth of the window (one-off)."),
+    rows.length === 0 ? element("p", {}, "Nobody was late.") : dataTable(data, "stragglers", columns, { rows }));
+}

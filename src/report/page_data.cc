@@ -1,0 +1,152 @@
+#include "page_data.h"
+
+#include <algorithm>
+
+#include "clock_residuals.h"
+#include "data_quality.h"
+#include "figures.h"
+#include "lateness_map.h"
+#include "page_tables.h"
+#include "skewscope/base/human_units.h"
+#include "straggler_chain.h"
+#include "verdict.h"
+
+namespace skewscope::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json known(double ratio) { return ratio < 0 ? Json() : Json(ratio); }
+
+Json job_json(const JobReport::Job& job) {
+  return {{"name", page_text(job.name)},
+          {"world_size", job.world_size},
+          {"ranks", job.ranks_present.size()},
+          {"ranks_missing", page_text(human_ranks(job.ranks_missing))},
+          {"hosts", job.hosts.size()},
+          {"steps", job.steps.size()},
+          {"first_step", job.steps.empty() ? Json() : exact(job.steps.front())},
+          {"last_step", job.steps.empty() ? Json() : exact(job.steps.back())},
+          {"window_start_ns", exact(job.window_start_ns)},
+          {"window_ns", exact(job.window_ns)},
+          {"vendor", page_text(job.vendor)},
+          {"sessions", job.sessions}};
+}
+
+Json verdict_json(const JobReport& report, const std::vector<QualityPoint>& points) {
+  const Verdict verdict = verdict_of(report, figures_of(report));
+  constexpr const char* kLosses[] = {"small", "noticeable", "high", "critical"};
+  return {{"verdict", verdict.verdict},
+          {"why", verdict.why},
+          {"next", verdict.next},
+          {"severeness", kLosses[static_cast<size_t>(verdict.severeness)]},
+          {"confidence", confidence_of(points)}};
+}
+
+Json quality_json(const std::vector<QualityPoint>& points) {
+  Json out = Json::array();
+  for (const QualityPoint& p : points) {
+    out.push_back({{"label", p.label}, {"value", page_text(p.value)}, {"trust", to_string(p.trust)}});
+  }
+  return out;
+}
+
+// POP and TALP efficiencies, and what they are shares of: all ranks' GPUs for as long as the longest timeline.
+Json efficiency_json(const JobReport& report) {
+  int64_t ranks = 0, elapsed_ns = 0;
+  for (const JobReport::RankRow& row : report.ranks) {
+    ranks += row.total_ns > 0 ? 1 : 0;
+    elapsed_ns = std::max(elapsed_ns, row.total_ns);
+  }
+  const JobReport::Efficiency& e = report.efficiency;
+  return {{"gpus", ranks},
+          {"elapsed_ns", exact(elapsed_ns)},
+          {"parallel", known(e.parallel)},
+          {"load_balance", known(e.load_balance)},
+          {"communication", known(e.communication)},
+          {"serialization", known(e.serialization)},
+          {"transfer", known(e.transfer)},
+          {"gpu_communication", known(e.gpu_communication)},
+          {"orchestration", known(e.orchestration)}};
+}
+
+Json what_if_json(const JobReport::WhatIf& w) {
+  const auto length = [](int64_t ns) { return ns < 0 ? Json() : exact(ns); };
+  return {{"recorded_ns", length(w.recorded_ns)},
+          {"replayed_ns", length(w.replayed_ns)},
+          {"balanced_ns", length(w.balanced_ns)},
+          {"no_transfer_ns", length(w.no_transfer_ns)}};
+}
+
+Json map_json(const LatenessMap& map) {
+  Json columns = Json::array(), rows = Json::array();
+  for (const LatenessMap::Column& c : map.columns) {
+    columns.push_back({exact(c.first), exact(c.last), exact(c.start_ns)});
+  }
+  for (const auto& cells : map.mean) {
+    Json row = Json::array();
+    for (const std::optional<int64_t>& cell : cells) row.push_back(cell ? exact(*cell) : Json());
+    rows.push_back(std::move(row));
+  }
+  return {{"by_step", map.by_step},
+          {"columns", std::move(columns)},  // first and last label, first arrival
+          {"ranks", map.ranks},
+          {"mean_ns", std::move(rows)}};
+}
+
+Json chain_json(const StragglerChain& chain) {
+  Json hops = Json::array(), calls = Json::array();
+  for (const StragglerChain::Hop& h : chain.hops) {
+    hops.push_back({{"late", h.late},
+                    {"victim", h.victim},
+                    {"communicator", h.communicator},
+                    {"arrival_ns", exact(h.arrival_ns)},
+                    {"wait_ns", exact(h.wait_ns)}});
+  }
+  for (const JobReport::CallRow* c : chain.calls) {
+    calls.push_back(
+        {c->rank, c->communicator, c->op, exact(c->bytes), exact(c->start_ns), exact(c->end_ns), exact(c->wait_ns)});
+  }
+  return {{"step", chain.step < 0 ? Json() : exact(chain.step)},
+          {"hops", std::move(hops)},
+          {"ranks", chain.ranks},
+          {"calls", std::move(calls)},  // rank, communicator, op, bytes, start, end, wait
+          {"left_out", chain.left_out}};
+}
+
+Json residuals_json(const ClockResiduals& residuals, const JobReport& report) {
+  Json ranks = Json::array();
+  for (const ClockResiduals::Of& of : residuals.ranks) {
+    ranks.push_back(
+        {of.rank, of.count, exact(of.sum_ns / of.count), exact(of.absolute_ns / of.count), exact(of.largest_ns)});
+  }
+  return {{"edges_ns", kResidualEdges},
+          {"before", residuals.before},
+          {"after", residuals.after},
+          {"ranks", std::move(ranks)},  // rank, ends, mean, mean size, largest size
+          {"end_spread_before_ns", report.end_spread_before_ns},
+          {"end_spread_after_ns", report.end_spread_after_ns}};
+}
+
+}  // namespace
+
+std::string page_data(const JobReport& report, const ReportStamp& stamp) {
+  const std::vector<TimedInstance> instances = timed_instances(report.calls);
+  const std::vector<QualityPoint> points = data_quality(report);
+  const Json data = {{"schema", "skewscope.page/1"},
+                     {"tool_version", stamp.tool_version},
+                     {"command", page_text(stamp.command)},
+                     {"created_utc", stamp.created_utc},
+                     {"job", job_json(report.job)},
+                     {"verdict", verdict_json(report, points)},
+                     {"quality", quality_json(points)},
+                     {"efficiency", efficiency_json(report)},
+                     {"what_if", what_if_json(report.what_if)},
+                     {"map", map_json(lateness_map(report.ranks, instances))},
+                     {"chain", chain_json(straggler_chain(report.stragglers, instances))},
+                     {"residuals", residuals_json(clock_residuals(instances), report)},
+                     {"tables", page_tables(report)}};
+  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace skewscope::report

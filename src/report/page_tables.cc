@@ -1,0 +1,113 @@
+#include "page_tables.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "page_data.h"
+#include "skewscope/base/printable.h"
+#include "table.h"
+
+namespace skewscope::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int64_t kMostExact = int64_t{1} << 53;
+
+// What a row weighs when not all fit: this column. Tables without one show their first rows.
+struct Weight {
+  std::string_view table, column;
+};
+constexpr Weight kWeights[] = {{"communicators", "collectives"},
+                               {"collectives", "wait_sum_ns"},
+                               {"causes", "wait_originated_ns"},
+                               {"blame_flows", "moved_ns"},
+                               {"rank_statistics", "max"}};
+
+bool one_row_per_rank(const Table& table) { return table.name == "ranks" || table.name == "stragglers"; }
+
+bool stays_in_its_file(const Table& table) { return table.name == "collective_ranks" || table.name == "unmatched"; }
+
+Json to_json(const Cell& cell) {
+  struct Visitor {
+    Json operator()(std::monostate) const { return {}; }
+    Json operator()(int64_t value) const { return exact(value); }
+    Json operator()(double value) const { return value; }
+    Json operator()(bool value) const { return value; }
+    Json operator()(const std::string& text) const { return page_text(text); }
+  };
+  return std::visit(Visitor{}, cell);
+}
+
+const char* name_of(ColumnType type) {
+  constexpr const char* kNames[] = {"integer", "real", "text", "boolean"};
+  return kNames[static_cast<size_t>(type)];
+}
+
+int64_t weight_of(const Cell& cell) {
+  const int64_t* value = std::get_if<int64_t>(&cell);
+  return value == nullptr ? 0 : *value;
+}
+
+std::vector<size_t> shown_rows(const Table& table) {
+  std::vector<size_t> rows(table.rows);
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  if (table.rows <= kMostPageRows || one_row_per_rank(table)) return rows;
+  const auto* weight = std::find_if(std::begin(kWeights), std::end(kWeights),
+                                    [&](const Weight& known) { return known.table == table.name; });
+  if (weight != std::end(kWeights)) {
+    const auto column = std::find_if(table.columns.begin(), table.columns.end(),
+                                     [&](const Column& c) { return c.name == weight->column; });
+    std::vector<int64_t> weights(table.rows);
+    std::vector<Cell> cells;
+    for (const size_t row : rows) {
+      table.fill(row, cells);
+      weights[row] = weight_of(cells[static_cast<size_t>(column - table.columns.begin())]);
+    }
+    std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
+  }
+  rows.resize(kMostPageRows);
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+Json page_table(const Table& table) {
+  Json columns = Json::array(), types = Json::array(), rows = Json::array();
+  for (const Column& column : table.columns) {
+    columns.push_back(column.name);
+    types.push_back(name_of(column.type));
+  }
+  const std::vector<size_t> shown = shown_rows(table);
+  std::vector<Cell> cells;
+  for (const size_t row : shown) {
+    table.fill(row, cells);
+    Json values = Json::array();
+    for (const Cell& cell : cells) values.push_back(to_json(cell));
+    rows.push_back(std::move(values));
+  }
+  return {{"columns", columns}, {"types", types}, {"rows", std::move(rows)}, {"left_out", table.rows - shown.size()}};
+}
+
+}  // namespace
+
+std::string page_text(std::string_view text) {
+  if (text.size() <= kMostPageTextBytes) return valid_utf8(text);
+  size_t cut = kMostPageTextBytes;
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;  // not within a character
+  return valid_utf8(text.substr(0, cut)) + "…";
+}
+
+Json exact(int64_t value) {
+  if (value >= -kMostExact && value <= kMostExact) return value;
+  return std::to_string(value);
+}
+
+Json page_tables(const JobReport& report) {
+  Json tables = Json::object();
+  for (const Table& table : tables_of(report)) {
+    if (!stays_in_its_file(table)) tables[table.name] = page_table(table);
+  }
+  return tables;
+}
+
+}  // namespace skewscope::report
