@@ -32,7 +32,7 @@ def simulate(program, folder, *options):
 
 
 def report(program, traces, folder):
-    run(program, "report", traces, "-o", folder, "-q", "--rank-tables", "--cache", "off")
+    run(program, "report", traces, "-o", folder, "-q", "--rank-tables", "gpu", "--cache", "off")
     return folder / "index.html"
 
 
