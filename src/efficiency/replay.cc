@@ -167,7 +167,8 @@ std::optional<std::string> python_tensor(const Tensor& tensor, std::string_view 
 // A number as Python writes it: "0." and "1e-05" as they are, "inf" by name; nullopt: none.
 std::optional<std::string> python_number(const std::string& text) {
   const Argument argument{.kind = ArgumentKind::value, .type = "", .value = text, .tensors = {}};
-  if (text == "True" || text == "False" || argument.integer() || argument.number()) return text;
+  if (const auto integer = argument.integer()) return std::to_string(*integer);  // "007" is no Python
+  if (text == "True" || text == "False" || argument.number()) return text;
   if (text == "inf" || text == "-inf" || text == "nan") return fmt::format("float(\"{}\")", text);
   return std::nullopt;
 }

@@ -201,6 +201,13 @@ TEST_CASE("a probability that was recorded as 0. is a float") {
         "dropout.default[int64[2]@[1]@cpu, 0.0, True]");
 }
 
+TEST_CASE("a number with leading zeros is written as Python reads numbers") {
+  const auto script = replay_script(
+      "aten::mm", {.dims = "[[4, 8], []]", .types = R"(["float", "Scalar"])", .values = R"(["", "007"])"}, {});
+  REQUIRE(script.ok());
+  CHECK(script.value().find("        7,\n") != std::string::npos);
+}
+
 TEST_CASE("what the trace has no value of is the default, an empty list or None, as the operator declares") {
   if (!has_python()) return;
   CHECK(replayed("aten::pad", {.dims = "[[2], [], [], []]",
