@@ -35,11 +35,15 @@ class Filter {
 
   void apply() {
     const std::vector<bool> rows = wanted_gpu_rows();
+    const LocalNs earlier = earlier_end(rows);
     const std::vector<bool> launches = launches_of(rows);
     keep_gpu_rows(rows, numbers_of(launches));
     for_each_column(linked_.trace.launches, [&](auto& column) { keep_rows(launches, column); });
     keep_calls(numbers_of(rows));
-    if (linked_.detail) keep_details(rows, *linked_.detail);
+    if (linked_.detail) {
+      linked_.detail->earlier_end = earlier;
+      keep_details(rows, *linked_.detail);
+    }
     keep_mentioned_groups();
     std::erase_if(linked_.trace.steps, [&](const StepRange& step) { return !wanted(step.number); });
     if (!wanted(-1)) std::erase_if(linked_.findings, [](const Finding& f) { return f.code == "orphan-kernels"; });
@@ -58,6 +62,17 @@ class Filter {
           wanted(launch < 0 ? -1 : step_number_at(trace.steps, trace.launches.start[static_cast<size_t>(launch)]));
     }
     return keep;
+  }
+
+  LocalNs earlier_end(const std::vector<bool>& keep) const {
+    const GpuEvents& gpu = linked_.trace.gpu;
+    const auto first = static_cast<size_t>(std::find(keep.begin(), keep.end(), true) - keep.begin());
+    LocalNs end;
+    for (size_t i = 0; i < first && first < keep.size(); ++i) {
+      const LocalNs own = gpu.start[i] + gpu.duration_ns[i];
+      if (own < gpu.start[first]) end = std::max(end, own);
+    }
+    return end;
   }
 
   std::vector<bool> launches_of(const std::vector<bool>& rows) const {

@@ -77,9 +77,11 @@ struct Window {
 
 // When the first step begins: at its start on the host, or when rows launched outside the steps have ended that ended
 // before the first row of the step began.
-LocalNs start_of_steps(const RankTrace& trace, const std::vector<std::vector<int32_t>>& rows) {
+LocalNs start_of_steps(const RankTrace& trace, const RankDetail& detail,
+                       const std::vector<std::vector<int32_t>>& rows) {
   LocalNs start = trace.steps.front().start;
   if (rows.front().empty()) return start;
+  start = std::max(start, detail.earlier_end);
   std::vector<bool> in_steps(trace.gpu.size(), false);
   for (const std::vector<int32_t>& step : rows) {
     for (const int32_t row : step) in_steps[static_cast<size_t>(row)] = true;
@@ -94,7 +96,7 @@ LocalNs start_of_steps(const RankTrace& trace, const std::vector<std::vector<int
 
 // tb_plugin: a step ends with the last GPU row launched in it. Steps at the end without rows are left out, and so is
 // the last where it has less than 80 % of the rows of the one before.
-Window window_of(const RankTrace& trace) {
+Window window_of(const RankTrace& trace, const RankDetail& detail) {
   const GpuEvents& gpu = trace.gpu;
   Window window;
   const std::vector<std::vector<int32_t>> rows = rows_by_step(trace);
@@ -109,7 +111,7 @@ Window window_of(const RankTrace& trace) {
     window.any = gpu.size() > 0;
     return window;
   }
-  window.start = window.end = start_of_steps(trace, rows);
+  window.start = window.end = start_of_steps(trace, detail, rows);
   window.any = true;
   for (size_t s = 0; s < steps; ++s) {
     window.end = std::max(window.end, trace.steps[s].start + trace.steps[s].duration_ns);
@@ -210,7 +212,7 @@ std::vector<CopyTotals> copy_totals(const GpuEvents& gpu, const GpuDetails& deta
 
 Utilization utilization_of(const RankTrace& trace, const RankDetail& detail) {
   Utilization u;
-  const Window window = window_of(trace);
+  const Window window = window_of(trace, detail);
   if (!window.any || window.end <= window.start) return u;
   u.window_ns = window.end - window.start;
   int32_t running = 0;

@@ -136,7 +136,8 @@ TEST_CASE("a missing brace costs nothing but the count") {
 }
 
 TEST_CASE("an operator without its closers does not hide the events behind it, though those of the file balance") {
-  const std::string unclosed = R"({"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 5, "tid": 6, "ts": 2, "dur": 1,
+  const std::string unclosed =
+      R"({"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 5, "tid": 6, "ts": 2, "dur": 1,
     "args": {"External id": 1)";
   const FileContent content = read_text(around(unclosed));
   CHECK(names(content) == Names{"first", "last"});

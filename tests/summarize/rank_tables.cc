@@ -22,9 +22,9 @@ RankTables tables_of(const std::string& file) {
   return tables;
 }
 
-RankTables detailed_tables_of(const std::string& file) {
+RankTables detailed_tables_of(const std::string& file, const IngestOptions& given = {}) {
   RankTables tables;
-  IngestOptions options;
+  IngestOptions options = given;
   options.visit = [&](const TraceFile& read) {
     tables = tabulate_trace(read.linked.trace, read.linked.strings, &*read.linked.detail);
   };
@@ -206,4 +206,13 @@ TEST_CASE("utilization, SM efficiency and occupancy of real traces are what the 
     const double occupancy = expected.occupancy_percent < 0 ? -1 : expected.occupancy_percent / 100;
     CHECK(u.occupancy == Approx(occupancy).epsilon(5e-5));
   }
+}
+
+TEST_CASE("a GPU that works without pause is as busy in the steps chosen as in all of them") {
+  const std::string file = file_of("single/hta", "v100_rank0of1");
+  if (file.empty()) return;
+  IngestOptions options;
+  options.steps = {102, 104};
+  CHECK(detailed_tables_of(file).utilization.gpu > 0.96);
+  CHECK(detailed_tables_of(file, options).utilization.gpu > 0.96);
 }

@@ -115,8 +115,9 @@ struct RankDetail {
   GpuAnnotations gpu_annotations;
   CallDetails calls;
   std::vector<DeviceProperties> devices;  // by device id
-  bool has_python = false;                // python_function rows were in the trace (with_stack)
-  bool has_arguments = false;             // shapes were recorded (record_shapes)
+  LocalNs earlier_end;         // of the GPU rows that --steps left out and that ended before the first one kept began
+  bool has_python = false;     // python_function rows were in the trace (with_stack)
+  bool has_arguments = false;  // shapes were recorded (record_shapes)
 };
 
 // Visits the columns one by one, constant or not.
