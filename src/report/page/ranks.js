@@ -46,7 +46,7 @@ function standsOutIn(data, rank) {
   const rows = records(data.tables.rank_statistics).filter((row) => row.min_rank === rank || row.max_rank === rank
     || ` ${row.outliers ?? ""} `.includes(` ${rank} `));
   if (data.tables.rank_statistics.rows.length === 0) {
-    return element("p", {}, "The ranks' own tables were not asked for: report --rank-tables compares them.");
+    return element("p", {}, "The ranks' own tables were not asked for: report --rank-tables gpu compares them.");
   }
   return rows.length === 0 ? element("p", {}, "In no figure is it first, last or an outlier.")
     : dataTable(data, "rank_statistics", statisticColumns, { rows });
