@@ -47,7 +47,7 @@ void add_rank_options(CLI::App& command, RankOptions& options) {
       ->type_name("DIR");
   command.add_option("-f,--format", options.write.formats, "These of json,csv,sqlite,xlsx; default: the first three")
       ->delimiter(',')
-      ->check(CLI::IsMember({"json", "csv", "sqlite"}))
+      ->check(CLI::IsMember({"json", "csv", "sqlite", "xlsx"}))
       ->type_name("LIST");
   command.add_option("--rules", options.rules, "Change thresholds of findings: JSON as configs/rank_rules.json")
       ->type_name("FILE");

@@ -33,9 +33,9 @@ struct Format {
 constexpr std::array kFormats = {Format{"json", true}, Format{"csv", true},   Format{"sqlite", true},
                                  Format{"html", true}, Format{"xlsx", false}, Format{"prometheus", false}};
 constexpr std::array<std::string_view, 2> kDocuments = {"report.json", "rank.json"};
-constexpr std::array<std::string_view, 9> kFiles = {"COMPLETE",      "diagnostics.json", "index.html",
-                                                    "report.json",   "rank.json",        "report.sqlite",
-                                                    "report.xlsx",   "report.prom",      "summary.txt"};
+constexpr std::array<std::string_view, 9> kFiles = {"COMPLETE",    "diagnostics.json", "index.html",
+                                                    "report.json", "rank.json",        "report.sqlite",
+                                                    "report.xlsx", "report.prom",      "summary.txt"};
 constexpr std::string_view kTables = "tables";
 
 Error output_error(const std::string& what, const std::string& why) {

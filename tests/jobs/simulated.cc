@@ -197,8 +197,8 @@ TEST_CASE("every style, vendor and compression of the simulator is matched witho
   }
 }
 
-TEST_CASE("the report is the same for one thread and two, and for any order of the files") {
-  const Folder folder("order");
+TEST_CASE("the report and its page are the same for one thread and two, and for any order of the files") {
+  const Folder folder("order"), out("order_page");
   const SimulateOptions options = two_nodes(folder);
   simulate(options);
   std::vector<std::string> files = discover_files({options.directory}).value();
@@ -207,9 +207,13 @@ TEST_CASE("the report is the same for one thread and two, and for any order of t
     StageTimer timer;
     const Result<JobReport> r = correlate(paths, {}, timer);
     REQUIRE(r.ok());
-    return to_json(r.value(), {"0", "test", "now"});
+    const ReportStamp stamp{"0", "test", "now"};
+    REQUIRE(write_report(r.value(), stamp, {out.path.string(), true, {"html"}}).ok());
+    std::ifstream page(out.path / "index.html");
+    return to_json(r.value(), stamp) + std::string(std::istreambuf_iterator<char>(page), {});
   };
   const std::string expected = report(files, 1);
+  REQUIRE(expected.find("skewscope.page/1") != std::string::npos);
   REQUIRE(expected.find("\"stragglers\"") != std::string::npos);
   REQUIRE(report(files, 2) == expected);
   std::mt19937 random(5);

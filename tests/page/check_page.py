@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 from pathlib import Path
 
 import chromium
@@ -49,7 +50,7 @@ def expect(condition, what):
 
 def expect_quiet(browser, page):
     expect(not browser.problems, f"the page complained: {browser.problems}")
-    expect(browser.requests == [f"file://{page}"], f"the page asked for {browser.requests}")
+    expect([urllib.parse.unquote(url) for url in browser.requests] == [f"file://{page}"], f"the page asked for {browser.requests}")
 
 
 def expect_all_drawn(browser, page):
@@ -89,6 +90,24 @@ def case_dlrm(program, scratch):
         summary = (scratch / "report" / "summary.txt").read_text()
         says = browser.value("document.querySelector('.says').textContent")
         expect(says.split(".")[0] in " ".join(summary.split()), says)
+
+
+def case_odd(program, scratch):
+    jobs = {"one rank": ["--nodes", 1, "--gpus", 1, "--tp", 1, "--steps", 3],
+            "no GPU rows": ["--vendor", "cpu", "--nodes", 1, "--gpus", 4, "--tp", 2, "--steps", 3],
+            "a rank missing": ["--nodes", 2, "--gpus", 4, "--tp", 4, "--steps", 6, "--missing-rank", 3, "--lost-kernels", 0.02]}
+    for name, options in jobs.items():
+        simulate(program, scratch / name, *options)
+        page = report(program, scratch / name, scratch / f"{name} report")
+        with chromium.Chromium() as browser:
+            browser.open(page)
+            browser.draw_all()
+            browser.hints()
+            expect_quiet(browser, page)
+            waiting = browser.value("document.querySelectorAll('.chart:not([data-state=drawn])').length")
+            expect(waiting == 0, f"{name}: {waiting} charts are not drawn")
+            slips = browser.value("document.body.innerText.match(/NaN|undefined|null|Infinity/g)")
+            expect(not slips, f"{name}: {slips}")
 
 
 def rename(folder, names):

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+import urllib.parse
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -98,7 +99,7 @@ class Chromium:
     def open(self, path, timeout=60):
         """Opens a file and waits for its load event."""
         self.events.discard("Page.loadEventFired")
-        self.ask("Page.navigate", url=f"file://{path}")
+        self.ask("Page.navigate", url="file://" + urllib.parse.quote(str(path)))
         until = time.monotonic() + timeout
         while "Page.loadEventFired" not in self.events:
             self.receive(until)

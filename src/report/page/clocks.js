@@ -24,7 +24,7 @@ function drawPoint(api, name) {
 
 function pointsChart(name, points, colorName, lines) {
   const many = points.length > 64;
-  const extent = Math.max(1, ...points.map((point) => Math.max(Math.abs(point.high ?? point.value), Math.abs(point.low ?? point.value))));
+  const extent = Math.max(100, ...points.map((point) => Math.max(Math.abs(point.high ?? point.value), Math.abs(point.low ?? point.value))));
   return chart(name, 300, () => ({
     grid: { left: 76, right: 12, top: 14, bottom: many ? 76 : 44 },
     tooltip: { formatter: ({ dataIndex }) => hint(...lines(points[dataIndex])) },
@@ -83,6 +83,7 @@ export function clocksSection(data) {
   const clocks = records(data.tables.clocks), residuals = data.residuals;
   const columns = [["rank", "Rank"], ["session", "Session"], ["domain", "Domain"], ["method", "Method"], ["aligned", "Aligned"],
     ["offset_ns", "Offset"], ["uncertainty_ns", "±"], ["drift_ppb", "Drift, ppb"], ["bend_ns", "Bend"], ["proven_ns", "Proven to"]];
+  if (clocks.length < 2) return section("clocks", "Clocks", element("p", {}, "One clock: there is nothing to tie."));
   const known = residuals.ranks.length > 0;
   return section("clocks", "Clocks",
     element("p", { class: "soft" }, "Ranks leave an N-to-N collective together: their ends tie the clocks. Half of the collectives end within "

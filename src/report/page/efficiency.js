@@ -75,6 +75,7 @@ function waterfall(title, steps, totalNs) {
 
 export function efficiencySection(data) {
   const e = data.efficiency;
+  if (e.gpus === 0) return section("efficiency", "Efficiency and losses", element("p", {}, "The traces hold no GPU rows."));
   const totalNs = e.gpus * Number(e.elapsed_ns);
   const charts = losses(e).flatMap(([title, steps]) => [element("h3", {}, title), waterfall(title, steps, totalNs)]);
   const step = data.what_if.replayed_ns === null ? undefined : element("p", {},

@@ -29,11 +29,12 @@ function option(map, order, scale, width) {
     if (value !== null) cells.push([x, y, Number(value)]);
   }));
   const roomy = cells.length <= kMostNumbers && width / map.columns.length > 58;
+  const inked = (value) => color(Math.abs(value) > 0.5 * scale ? "card" : "text");
   const many = order.length > 48;
   return {
     grid: { left: 70, right: many ? 46 : 12, top: 44, bottom: 44 },
     tooltip: {
-      formatter: ({ data: [x, y, value] }) => hint(`rank ${map.ranks[order[y]]}, ${columnName(map, map.columns[x])}`,
+      formatter: ({ value: [x, y, value] }) => hint(`rank ${map.ranks[order[y]]}, ${columnName(map, map.columns[x])}`,
         `${duration(Math.abs(value))} ${value > 0 ? "after" : value < 0 ? "before" : "from"} the member in the middle`,
         `first arrival at ${duration(map.columns[x][2])}`),
     },
@@ -51,10 +52,10 @@ function option(map, order, scale, width) {
       inRange: { color: [color("early"), color("even"), color("late")] },
     },
     series: [{
-      type: "heatmap", data: cells, progressive: 20000, progressiveThreshold: 30000,
+      data: roomy ? cells.map((value) => ({ value, label: { color: inked(value[2]) } })) : cells,
+      type: "heatmap", progressive: 20000, progressiveThreshold: 30000,
       itemStyle: { borderWidth: roomy ? 1 : 0, borderColor: color("card") },
-      label: { show: roomy, fontSize: 11, color: color("text"), textBorderColor: color("card"), textBorderWidth: 2,
-        formatter: ({ data: [, , value] }) => duration(value) },
+      label: { show: roomy, fontSize: 11, formatter: ({ value }) => duration(value[2]) },
     }],
   };
 }
