@@ -30,6 +30,55 @@ RankFigures detailed_figures(const LinkedTrace& linked) {
 
 }  // namespace
 
+Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const IngestOptions& ingest, AlignMode mode,
+                                StageTimer& timer, Exchange& exchange) {
+  // Read every file, in parallel and in bounded memory, and find out which rank each one is.
+  Result<IngestedJob> ingested = [&] {
+    const StageTimer::Scope scope(timer, "ingest");
+    return ingest_job(files, ingest, timer, exchange);
+  }();
+  if (!ingested.ok()) return ingested.error();
+  JobTrace& job = ingested.value().job;
+  // From here on the traces do not change; their clocks are still each rank's own.
+  assert(check_invariants(job).empty());
+
+  // Find the calls of different ranks that are one collective; refuse rather than guess.
+  InstanceTable instances = [&] {
+    const StageTimer::Scope scope(timer, "match");
+    return match_collectives(job, exchange);
+  }();
+  // From here on every call is in exactly one instance or listed as unmatched with its reason.
+  assert(check_invariants(instances, job).empty());
+
+  // All members leave a collective together: that ties their clocks.
+  const auto align = [&] {
+    const StageTimer::Scope scope(timer, "align");
+    return align_clocks(job, instances, mode, exchange);
+  };
+  ClockModel clocks = align();
+  // With fitted clocks, what could not be matched alone is clear or clearly refused; with that, more clocks may be
+  // tied.
+  if (instances.by_coarse_clocks) {
+    {
+      const StageTimer::Scope scope(timer, "match");
+      instances = match_again(job, clocks, exchange);
+    }
+    assert(check_invariants(instances, job).empty());
+    clocks = align();
+  }
+  // From here on there is one clock per component of ranks that talk to each other, with an error bar.
+  assert(check_invariants(clocks, job).empty());
+
+  // Split each call into waiting for the late and moving bytes, and charge the wait to who caused it.
+  Decomposition decomposition = [&] {
+    const StageTimer::Scope scope(timer, "attribute");
+    return attribute_time(job, instances, clocks, exchange);
+  }();
+  // From here on every nanosecond of every call has one label, and parts sum to the whole.
+  assert(check_invariants(decomposition, instances, job).empty());
+  return CorrelatedJob{std::move(job), std::move(instances), std::move(clocks), std::move(decomposition)};
+}
+
 Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,
                             Exchange& exchange) {
   const Result<std::vector<std::string>> files = discover_files(paths, exchange);
@@ -48,50 +97,12 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
     };
   }
 
-  // Read every file, in parallel and in bounded memory, and find out which rank each one is.
-  Result<IngestedJob> ingested = [&] {
-    const StageTimer::Scope scope(timer, "ingest");
-    return ingest_job(files.value(), ingest, timer, exchange);
-  }();
-  if (!ingested.ok()) return ingested.error();
-  JobTrace& job = ingested.value().job;
-  // From here on the traces do not change; their clocks are still each rank's own.
-  assert(check_invariants(job).empty());
-
-  // Find the calls of different ranks that are one collective; refuse rather than guess.
-  InstanceTable instances = [&] {
-    const StageTimer::Scope scope(timer, "match");
-    return match_collectives(job, exchange);
-  }();
-  // From here on every call is in exactly one instance or listed as unmatched with its reason.
-  assert(check_invariants(instances, job).empty());
-
-  // All members leave a collective together: that ties their clocks.
-  const auto align = [&] {
-    const StageTimer::Scope scope(timer, "align");
-    return align_clocks(job, instances, options.align, exchange);
-  };
-  ClockModel clocks = align();
-  // With fitted clocks, what could not be matched alone is clear or clearly refused; with that, more clocks may be
-  // tied.
-  if (instances.by_coarse_clocks) {
-    {
-      const StageTimer::Scope scope(timer, "match");
-      instances = match_again(job, clocks, exchange);
-    }
-    assert(check_invariants(instances, job).empty());
-    clocks = align();
-  }
-  // From here on there is one clock per component of ranks that talk to each other, with an error bar.
-  assert(check_invariants(clocks, job).empty());
-
-  // Split each call into waiting for the late and moving bytes, and charge the wait to who caused it.
-  const Decomposition decomposition = [&] {
-    const StageTimer::Scope scope(timer, "attribute");
-    return attribute_time(job, instances, clocks, exchange);
-  }();
-  // From here on every nanosecond of every call has one label, and parts sum to the whole.
-  assert(check_invariants(decomposition, instances, job).empty());
+  Result<CorrelatedJob> split = split_job(files.value(), ingest, options.align, timer, exchange);
+  if (!split.ok()) return split.error();
+  JobTrace& job = split.value().job;
+  const InstanceTable& instances = split.value().instances;
+  const ClockModel& clocks = split.value().clocks;
+  const Decomposition& decomposition = split.value().decomposition;
 
   // Ask why the late were late, and move blame from victims back to where it began.
   const Blame blame = [&] {

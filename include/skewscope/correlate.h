@@ -8,6 +8,8 @@
 #include "skewscope/base/result.h"
 #include "skewscope/base/stage_timer.h"
 #include "skewscope/ingest.h"
+#include "skewscope/model/clock_model.h"
+#include "skewscope/model/decomposition.h"
 #include "skewscope/model/job_report.h"
 
 namespace skewscope {
@@ -21,6 +23,18 @@ struct CorrelateOptions {
   AlignMode align = AlignMode::automatic;
   RankTableChoice rank_tables = RankTableChoice::none;
 };
+
+// A job on one clock, the time of its collectives split.
+struct CorrelatedJob {
+  JobTrace job;
+  InstanceTable instances;
+  ClockModel clocks;
+  Decomposition decomposition;
+};
+
+// The first half of the story, up to the rooms that others than a report are made of. `files`: of discover_files.
+Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const IngestOptions& ingest, AlignMode mode,
+                                StageTimer& timer, Exchange& exchange = alone());
 
 // In several processes, each reads its share of the files, and process 0 gets the report; the others an empty one.
 // An error of one is the error of all.

@@ -85,6 +85,7 @@ struct FileContent {
   std::string host_name, job_name;
   std::vector<DeviceProperties> devices;  // by device id
   bool has_base_time = false;
+  int64_t base_time_ns = 0;  // in the stamps already
   bool has_cpu_ops = false;
   bool hip_launches = false;    // launched through HIP
   bool hip_properties = false;  // roctracer_version, hip_* keys

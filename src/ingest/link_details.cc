@@ -160,6 +160,7 @@ RankDetail link_details(FileContent& content, const std::vector<int32_t>& launch
   detail.arguments = rows.arguments.take();
   detail.shapes = rows.shapes.take();
   detail.devices = content.devices;
+  detail.base_time_ns = content.base_time_ns;
   detail.has_python =
       std::find(detail.host.kind.begin(), detail.host.kind.end(), HostKind::python) != detail.host.kind.end();
   detail.has_arguments = std::any_of(detail.arguments.begin(), detail.arguments.end(),

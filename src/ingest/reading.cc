@@ -167,6 +167,7 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
   }
   if (settings_.unpadded_fractions) defects_.add(Defect::unpadded_fractions, -1);
   content_.has_base_time = top_.has_base_time;
+  content_.base_time_ns = top_.has_base_time ? top_.base_time_ns : 0;
   content_.has_cpu_ops = cpu_rows_ > 0;
   content_.resolution_ns = stamps_.fractions > 0 ? 1 : 1000;
   add_base_time();

@@ -115,6 +115,7 @@ struct RankDetail {
   GpuAnnotations gpu_annotations;
   CallDetails calls;
   std::vector<DeviceProperties> devices;  // by device id
+  int64_t base_time_ns = 0;               // baseTimeNanoseconds: what the time stamps of the file count from
   LocalNs earlier_end;         // of the GPU rows that --steps left out and that ended before the first one kept began
   bool has_python = false;     // python_function rows were in the trace (with_stack)
   bool has_arguments = false;  // shapes were recorded (record_shapes)
