@@ -23,12 +23,13 @@ MAY_INCLUDE = {
     "summarize": ROOMS | {"efficiency"},
     "report": ROOMS | {"efficiency"},
     "simulate": ROOMS | {"digest"},
+    "merge": ROOMS,
     "distribute": {"base"},
     "correlate": ROOMS | {"ingest", "matching", "align", "attribute", "blame", "summarize", "report"},
     "advise": ROOMS,
     "examine": ROOMS | {"efficiency", "ingest", "summarize", "advise", "report"},
     "cli": ROOMS | {"efficiency", "correlate", "examine", "advise", "distribute", "ingest", "align", "summarize",
-                    "report", "simulate"},
+                    "report", "simulate", "merge"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.
@@ -36,14 +37,16 @@ STAGES_WITH_TASKS = {"digest", "ingest", "matching", "align", "attribute", "blam
 EVERYWHERE = set(MAY_INCLUDE)
 THIRD_PARTIES = {
     "simdjson": {"ingest"},
-    "isa-l": {"ingest", "simulate"},
+    "isa-l": {"ingest", "simulate", "merge"},
     "zstd": {"digest", "ingest", "simulate"},
     "tbb/": STAGES_WITH_TASKS | {"cli"},
     "oneapi/": STAGES_WITH_TASKS | {"cli"},
     "CLI/": {"cli"},
     "sqlite3": {"report"},
     "xlsxwriter": {"report"},
-    "nlohmann/": {"advise", "efficiency", "report", "simulate", "cli"},
+    "protozero/": {"merge"},
+    "zip.h": {"merge"},
+    "nlohmann/": {"advise", "efficiency", "report", "simulate", "merge", "cli"},
     "fmt/": EVERYWHERE,
     "spdlog/": EVERYWHERE,
     "mpi.h": {"distribute"},
@@ -53,7 +56,7 @@ THIRD_PARTIES = {
 SYSTEM_HEADERS = {
     "iostream": {"cli"},
     "fstream": {"advise", "efficiency", "ingest", "report", "simulate", "cli"},
-    "filesystem": {"ingest", "report", "simulate", "cli"},
+    "filesystem": {"ingest", "report", "simulate", "merge", "cli"},
 }
 
 SOURCE_FOLDERS = ("src", "include", "collectives", "tests", "scripts")

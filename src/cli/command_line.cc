@@ -44,6 +44,8 @@ CommandLine::CommandLine() {
       [this](const std::string&) { return run_rank(rank_); });
   add("inspect", "What the files are: format, rank, steps, problems", inspect_, add_inspect_options,
       [this](const std::string&) { return run_inspect(inspect_); });
+  add("merge", "One trace of all ranks, on one clock, for the Perfetto UI", merge_, add_merge_options,
+      [this](const std::string&) { return run_merge(merge_); });
   add("digest", "Small extracts of traces, made next to them, to report from", digest_, add_digest_options,
       [this](const std::string&) { return run_digest(digest_); });
   add("simulate", "Write a synthetic job with known truth", simulate_, add_simulate_command_options,

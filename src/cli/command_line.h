@@ -9,6 +9,7 @@
 
 #include "digest_command.h"
 #include "inspect_command.h"
+#include "merge_command.h"
 #include "rank_command.h"
 #include "report_command.h"
 #include "simulate_command.h"
@@ -37,6 +38,7 @@ class CommandLine {
   ReportOptions report_;
   InspectOptions inspect_;
   RankOptions rank_;
+  MergeCommandOptions merge_;
   DigestOptions digest_;
   SimulateCommandOptions simulate_;
   std::vector<Command> commands_;

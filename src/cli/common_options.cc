@@ -85,6 +85,15 @@ void add_input_options(CLI::App& command, InputOptions& options) {
   add_memory_limit(command, ingest);
 }
 
+void add_align_option(CLI::App& command, AlignMode& mode) {
+  add_choice<AlignMode>(command, "--align", mode,
+                        {{"auto", AlignMode::automatic},
+                         {"collectives", AlignMode::collectives},
+                         {"wallclock", AlignMode::wallclock},
+                         {"none", AlignMode::none}},
+                        "How clocks are tied; default: auto");
+}
+
 void add_cache_options(CLI::App& command, CacheOptions& options) {
   options = default_cache();
   const std::string folder = options.directory.empty() ? "off" : options.directory;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "skewscope/align.h"
 #include "skewscope/ingest.h"
 #include "terminal.h"
 
@@ -29,6 +30,7 @@ void add_input_options(CLI::App& command, InputOptions& options);
 // What the paths hold, as the options want it.
 Result<IngestedJob> read_input(const InputOptions& options, StageTimer& timer);
 void add_memory_limit(CLI::App& command, IngestOptions& ingest);
+void add_align_option(CLI::App& command, AlignMode& mode);
 // --cache, --cache-limit; on by default, in the user's cache folder (XDG).
 void add_cache_options(CLI::App& command, CacheOptions& options);
 

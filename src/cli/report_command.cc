@@ -104,12 +104,7 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
                   "These of json,csv,sqlite,html,xlsx,prometheus; default: the first four")
       ->delimiter(',')
       ->type_name("LIST");
-  add_choice<AlignMode>(command, "--align", options.align,
-                        {{"auto", AlignMode::automatic},
-                         {"collectives", AlignMode::collectives},
-                         {"wallclock", AlignMode::wallclock},
-                         {"none", AlignMode::none}},
-                        "How clocks are tied; default: auto");
+  add_align_option(command, options.align);
   command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds, such as 'wait_share>20%'; repeatable")
       ->type_name("EXPR");
   command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");

@@ -1,0 +1,81 @@
+// Stage: a correlated job -> one trace for the Perfetto UI, all ranks on the common clock.
+//
+// Times are those of the report: a collective starts at ClockModel::to_job(start) and ends its recorded duration later,
+// and its wait and transfer are the Decomposition's. All other rows start and end where the clock puts both ends.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "skewscope/base/result.h"
+#include "skewscope/model/clock_model.h"
+#include "skewscope/model/decomposition.h"
+#include "skewscope/model/rank_detail.h"
+
+namespace skewscope {
+
+// gpu: GPU rows and collectives with wait, transfer, lateness and the arrows between ranks. launches: host calls that
+// GPU rows refer to, with an arrow to each. annotations, operators: of RankDetail.
+enum class MergeCategory : uint8_t { gpu, launches, steps, annotations, operators };
+inline constexpr size_t kMergeCategories = 5;
+const char* to_string(MergeCategory category);
+
+struct MergeOptions {
+  std::array<bool, kMergeCategories> categories{};   // by MergeCategory
+  std::vector<int32_t> ranks;                        // only these are written; empty: all
+  std::optional<std::pair<int64_t, int64_t>> steps;  // only what was launched in A <= step < B is written
+  int32_t excerpts = 0;                              // only windows around that many worst waits; 0: all
+  bool wants(MergeCategory c) const { return categories[static_cast<size_t>(c)]; }
+  bool wants_details() const { return wants(MergeCategory::annotations) || wants(MergeCategory::operators); }
+};
+
+struct MergeRooms {
+  const JobTrace& job;
+  const InstanceTable& instances;
+  const ClockModel& clocks;
+  const Decomposition& decomposition;
+};
+
+// Shows the details of a trace's rows, with the strings they name; false where there are none (a digest). Asked for one
+// trace at a time, so that no more than one trace's are held.
+using ShowDetails = std::function<void(const RankDetail&, const StringTable&)>;
+using DetailSource = std::function<Result<bool>(const RankTrace&, const ShowDetails&)>;
+
+// A time that an excerpt shows, on the common clock.
+struct MergeWindow {
+  JobNs start, end;
+  InstanceId instance;  // whose wait it is about
+};
+
+struct MergeResult {
+  int64_t traces = 0;                              // of ranks and sessions
+  std::array<int64_t, kMergeCategories> events{};  // slices of rows, by MergeCategory
+  int64_t parts = 0, arrows = 0;                   // wait and transfer slices; arrows between ranks
+  std::vector<MergeWindow> windows;                // sorted; they do not overlap
+  std::vector<std::string> without_details;        // files
+};
+
+enum class TraceFormat : uint8_t { pftrace, json_gz };  // Perfetto's protobuf; Chrome's JSON as gzip
+
+// The file is made new. Errors: output, and those of `details`.
+Result<MergeResult> merge_trace(const MergeRooms& rooms, const MergeOptions& options, const DetailSource& details,
+                                TraceFormat format, const std::string& path);
+
+// One trace as a member of a bundle.
+struct BundleMember {
+  TraceIndex trace;
+  std::string path;          // of the file as it lies there: .json or .json.gz
+  int64_t base_time_ns = 0;  // what its time stamps count from
+};
+
+// A ZIP whose members are the traces as they are, and manifest.json, which tells Perfetto how to shift each. The file
+// is made new. Errors: no_input (a member cannot be read, or is compressed in a way that Perfetto does not read),
+// output.
+Result<Done> bundle_traces(const MergeRooms& rooms, const std::vector<BundleMember>& members, const std::string& path);
+
+}  // namespace skewscope

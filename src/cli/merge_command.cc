@@ -1,0 +1,310 @@
+#include "merge_command.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "interruption.h"
+#include "skewscope/base/human_units.h"
+#include "skewscope/base/printable.h"
+#include "skewscope/correlate.h"
+
+namespace skewscope::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Output : uint8_t { bundle, pftrace, json_gz };
+
+Result<Output> output_of(const std::string& path) {
+  const auto ends_with = [&](std::string_view suffix) {
+    return path.size() > suffix.size() && path.compare(path.size() - suffix.size(), suffix.size(), suffix) == 0;
+  };
+  if (ends_with(".zip")) return Output::bundle;
+  if (ends_with(".pftrace")) return Output::pftrace;
+  if (ends_with(".json.gz")) return Output::json_gz;
+  return Error{ErrorKind::usage, fmt::format("'{}': -o names a .zip, a .pftrace or a .json.gz", path)};
+}
+
+// A trace is written into a folder of its own beside its place, and takes the place when it is whole.
+class Place {
+ public:
+  Place(const std::string& path, bool force)
+      : path_(fs::absolute(path).lexically_normal()),
+        force_(force),
+        folder_(path_.string() + fmt::format(".partial-{}", getpid())) {}
+  ~Place() {
+    std::error_code ignored;
+    if (made_) fs::remove_all(folder_, ignored);
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  std::string file() const { return (folder_ / path_.filename()).string(); }
+
+  Result<Done> check() const {
+    std::error_code error;
+    const fs::file_status status = fs::symlink_status(path_, error);
+    if (!fs::exists(status)) return Done{};
+    if (!force_) return failure("exists already: choose another -o, or replace it with --force");
+    if (fs::is_directory(path_, error)) return failure("is a directory");
+    return Done{};
+  }
+
+  Result<Done> make() {
+    remove_when_interrupted(folder_.string());
+    std::error_code error;
+    fs::create_directories(folder_, error);
+    made_ = !error;
+    if (error) return failure(error.message());
+    return Done{};
+  }
+
+  Result<Done> take() const {
+    if (auto still_free = check(); !still_free.ok()) return still_free;
+    std::error_code error;
+    fs::rename(file(), path_, error);
+    if (error) return failure(error.message());
+    return Done{};
+  }
+
+ private:
+  Error failure(const std::string& why) const {
+    return {ErrorKind::output, fmt::format("{}: {}", path_.string(), why)};
+  }
+
+  fs::path path_;
+  bool force_;
+  fs::path folder_;
+  bool made_ = false;
+};
+
+Result<MergeOptions> merge_options(const MergeCommandOptions& options) {
+  MergeOptions merge;
+  merge.ranks = options.input.ingest.ranks;
+  merge.steps = options.input.ingest.steps;
+  merge.excerpts = options.excerpts;
+  for (size_t i = 0; i < kMergeCategories; ++i) {
+    const auto category = static_cast<MergeCategory>(i);
+    merge.categories[i] = options.categories.empty() && category != MergeCategory::operators;
+  }
+  for (const std::string& name : options.categories) {
+    size_t i = 0;
+    while (i < kMergeCategories && name != to_string(static_cast<MergeCategory>(i))) ++i;
+    if (i == kMergeCategories) {
+      return Error{ErrorKind::usage,
+                   fmt::format("--categories: '{}' is none of gpu, launches, steps, annotations, operators", name)};
+    }
+    merge.categories[i] = true;
+  }
+  return merge;
+}
+
+struct Work {
+  const MergeCommandOptions& options;
+  MergeOptions merge;
+  Output output = Output::pftrace;
+  std::vector<std::string> files;               // sorted
+  IngestOptions ingest;                         // of everything
+  std::map<std::string, int64_t> base_time_ns;  // by file, where a bundle is made
+};
+
+// The details of one file, read again: those of all files would not fit.
+DetailSource detail_source(const Work& work) {
+  return [&work](const RankTrace& trace, const ShowDetails& show) -> Result<bool> {
+    if (!std::binary_search(work.files.begin(), work.files.end(), trace.file)) return false;  // a digest
+    bool shown = false;
+    IngestOptions detailed = work.ingest;
+    detailed.visit = [&](const TraceFile& file) {
+      if (!file.linked.detail) return;
+      show(*file.linked.detail, file.linked.strings);
+      shown = true;
+    };
+    StageTimer timer;
+    const auto read = ingest_job({trace.file}, detailed, timer);
+    if (!read.ok()) return read.error();
+    return shown;
+  };
+}
+
+Result<CorrelatedJob> read_job(Work& work, StageTimer& timer) {
+  IngestOptions ingest = work.ingest;
+  std::mutex lock;
+  if (work.output == Output::bundle) {
+    ingest.visit = [&](const TraceFile& file) {
+      if (!file.linked.detail) return;
+      const std::scoped_lock held(lock);
+      work.base_time_ns[file.path] = file.linked.detail->base_time_ns;
+    };
+  }
+  return split_job(work.files, ingest, work.options.align, timer);
+}
+
+Result<MergeResult> write_bundle(const Work& work, const MergeRooms& rooms, const std::string& path) {
+  std::vector<BundleMember> members;
+  for (size_t i = 0; i < rooms.job.traces.size(); ++i) {
+    const RankTrace& trace = rooms.job.traces[i];
+    const std::vector<int32_t>& ranks = work.merge.ranks;
+    if (!ranks.empty() && !std::binary_search(ranks.begin(), ranks.end(), trace.rank.value)) continue;
+    const auto base = work.base_time_ns.find(trace.file);
+    if (base == work.base_time_ns.end()) {
+      return Error{ErrorKind::no_input,
+                   trace.file + ": is not there, only its digest: a .zip needs the trace, a .pftrace does not"};
+    }
+    members.push_back({TraceIndex(static_cast<int64_t>(i)), trace.file, base->second});
+  }
+  if (auto done = bundle_traces(rooms, members, path); !done.ok()) return done.error();
+  MergeResult result;
+  result.traces = std::ssize(members);
+  return result;
+}
+
+int64_t doubts_of(const CorrelatedJob& job) {
+  int64_t doubts = 0;
+  for (const Findings* findings :
+       {&job.job.findings, &job.instances.findings, &job.clocks.findings, &job.decomposition.findings}) {
+    doubts += std::count_if(findings->begin(), findings->end(),
+                            [](const Finding& f) { return f.severity != Severity::info; });
+  }
+  return doubts;
+}
+
+int64_t shown_ns(const MergeResult& result) {
+  int64_t ns = 0;
+  for (const MergeWindow& window : result.windows) ns += window.end - window.start;
+  return ns;
+}
+
+std::string text_of(const MergeResult& result, const CorrelatedJob& job, const MergeCommandOptions& options) {
+  std::error_code ignored;
+  const auto bytes = static_cast<int64_t>(fs::file_size(options.output, ignored));
+  std::string text = fmt::format("{}: {} of {} traces, {}\n", printable(options.output), result.traces,
+                                 job.job.traces.size(), human_bytes(bytes));
+  std::string counts;
+  for (size_t i = 0; i < kMergeCategories; ++i) {
+    if (result.events[i] == 0) continue;
+    counts +=
+        fmt::format("{}{} {}", counts.empty() ? "" : ", ", to_string(static_cast<MergeCategory>(i)), result.events[i]);
+  }
+  if (!counts.empty()) text += fmt::format("Rows: {}; arrows between ranks: {}\n", counts, result.arrows);
+  if (options.excerpts > 0) {
+    text += fmt::format("Excerpts: {} of {} in {} windows around the worst waits\n", human_duration(shown_ns(result)),
+                        human_duration(job.clocks.window_ns), result.windows.size());
+  }
+  const auto untied = std::count_if(job.clocks.clocks.begin(), job.clocks.clocks.end(),
+                                    [](const TraceClock& clock) { return !clock.aligned; });
+  if (untied > 0) text += fmt::format("Clocks: {} traces are tied to no other and lie as recorded\n", untied);
+  return text + "Open it at https://ui.perfetto.dev\n";
+}
+
+std::string json_of(const MergeResult& result, const MergeCommandOptions& options) {
+  using Json = nlohmann::ordered_json;
+  Json events = Json::object(), windows = Json::array();
+  for (size_t i = 0; i < kMergeCategories; ++i) events[to_string(static_cast<MergeCategory>(i))] = result.events[i];
+  for (const MergeWindow& window : result.windows) {
+    windows.push_back({{"start_ns", window.start.ns}, {"end_ns", window.end.ns}, {"instance", window.instance.value}});
+  }
+  const Json json = {{"schema", "skewscope.merge/1"}, {"file", options.output},
+                     {"traces", result.traces},       {"events", std::move(events)},
+                     {"parts", result.parts},         {"arrows", result.arrows},
+                     {"windows", std::move(windows)}, {"without_details", result.without_details}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Work> prepare(const MergeCommandOptions& options) {
+  const auto output = output_of(options.output);
+  if (!output.ok()) return output.error();
+  const auto merge = merge_options(options);
+  if (!merge.ok()) return merge.error();
+  if (output.value() == Output::bundle &&
+      (options.input.ingest.steps || options.excerpts > 0 || !options.categories.empty())) {
+    return Error{ErrorKind::usage,
+                 "a .zip holds whole files: --steps, --categories and --excerpt need a .pftrace or a .json.gz"};
+  }
+  Work work{options, merge.value(), output.value(), {}, options.input.ingest, {}};
+  work.ingest.ranks.clear();
+  work.ingest.steps.reset();
+  return work;
+}
+
+}  // namespace
+
+void add_merge_options(CLI::App& command, MergeCommandOptions& options) {
+  add_input_options(command, options.input);
+  add_cache_options(command, options.input.ingest.cache);
+  command
+      .add_option("-o,--output", options.output,
+                  "What to write, by its name: .pftrace, .json.gz, or .zip with the traces as they are")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option("--categories", options.categories,
+                  "These of gpu,launches,steps,annotations,operators; default: all but operators")
+      ->delimiter(',')
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("LIST");
+  command.add_option("--excerpt", options.excerpts, "Only windows around the N worst waits")
+      ->check(CLI::Range(1, 100000).description(""))
+      ->type_name("N");
+  add_align_option(command, options.align);
+  command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");
+  command.add_flag("--force", options.force, "Replace an existing file");
+  command.add_flag("--json", options.json, "What was written, as JSON on standard output");
+  add_common_options(command, options.common);
+  command.footer(
+      "Examples:\n"
+      "  skewscope merge traces/ -o job.pftrace\n"
+      "  skewscope merge traces/ -o worst.pftrace --excerpt 5 --categories gpu,launches,steps,annotations,operators\n"
+      "  skewscope merge traces/ -o job.zip --ranks 0-7\n"
+      "Times are the report's. All ranks and steps are analysed; --ranks and --steps say what is written.\n"
+      "Annotations and operators read each trace a second time; digests have none.");
+}
+
+ExitCode run_merge(const MergeCommandOptions& options) {
+  auto prepared = prepare(options);
+  if (!prepared.ok()) return fail(prepared.error());
+  Work& work = prepared.value();
+  Place place(options.output, options.force);
+  if (const auto free = place.check(); !free.ok()) return fail(free.error());
+  auto files = discover_files(options.input.paths);
+  if (!files.ok()) return fail(files.error());
+  work.files = std::move(files).value();
+  if (use_progress(options.common.progress) && !options.common.quiet) {
+    fmt::print(stderr, "skewscope: reading, correlating and merging the traces\n");
+  }
+  StageTimer timer;
+  const auto job = read_job(work, timer);
+  if (!job.ok()) return fail(job.error());
+  if (const auto made = place.make(); !made.ok()) return fail(made.error());
+  const auto merged = [&]() -> Result<MergeResult> {
+    const StageTimer::Scope scope(timer, "merge");
+    const MergeRooms rooms{job.value().job, job.value().instances, job.value().clocks, job.value().decomposition};
+    if (work.output == Output::bundle) return write_bundle(work, rooms, place.file());
+    const TraceFormat format = work.output == Output::pftrace ? TraceFormat::pftrace : TraceFormat::json_gz;
+    return merge_trace(rooms, work.merge, detail_source(work), format, place.file());
+  }();
+  if (!merged.ok()) return fail(merged.error());
+  if (merged.value().traces == 0) return fail({ErrorKind::no_input, "--ranks: none of these ranks has a trace here"});
+  if (const auto taken = place.take(); !taken.ok()) return fail(taken.error());
+  if (options.common.timings) print_timings(timer);
+  for (const std::string& file : merged.value().without_details) {
+    spdlog::warn("{}: only its digest is here: no annotations and operators of it", printable(file));
+  }
+  const std::string text = options.json           ? json_of(merged.value(), options)
+                           : options.common.quiet ? ""
+                                                  : text_of(merged.value(), job.value(), options);
+  if (!print(text)) return fail({ErrorKind::output, "cannot write to standard output"});
+  const int64_t doubts = doubts_of(job.value());
+  if (!options.strict || doubts == 0) return kDone;
+  spdlog::error("--strict: done in part, {} findings are more than information", doubts);
+  return kInPart;
+}
+
+}  // namespace skewscope::cli

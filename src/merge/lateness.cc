@@ -1,0 +1,130 @@
+#include "lateness.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace skewscope::merge {
+namespace {
+
+constexpr int64_t kLeastMargin_ns = 1'000'000;
+
+struct View {
+  const MergeRooms& rooms;
+  const CollectiveInstance& instance;
+
+  int32_t row(uint32_t m) const { return static_cast<int32_t>(instance.first_member + m); }
+  const CallRef& ref(int32_t row) const { return rooms.instances.members[static_cast<size_t>(row)]; }
+  const CallParts& parts(int32_t row) const { return rooms.decomposition.members[static_cast<size_t>(row)]; }
+  JobSpan span(int32_t row) const {
+    const CallRef& call = ref(row);
+    return span_of(rooms, call.trace, rooms.job[call.trace].calls[static_cast<size_t>(call.call)]);
+  }
+};
+
+// Of several that fit, the first.
+int32_t released_by(const View& view, JobNs release) {
+  int32_t last = view.row(0);
+  for (uint32_t m = 0; m < view.instance.member_count; ++m) {
+    const JobNs start = view.span(view.row(m)).start;
+    if (start == release) return view.row(m);
+    if (start > view.span(last).start) last = view.row(m);
+  }
+  return last;
+}
+
+void add_late(const View& view, int32_t number, Lateness& lateness) {
+  std::vector<Late> found;
+  for (uint32_t m = 0; m < view.instance.member_count; ++m) {
+    const int32_t row = view.row(m);
+    if (view.parts(row).wait_ns == 0) continue;
+    const JobNs start = view.span(row).start;
+    const int32_t by = released_by(view, start + view.parts(row).wait_ns);
+    auto late = std::find_if(found.begin(), found.end(), [&](const Late& l) { return l.member == by; });
+    if (late == found.end()) late = found.insert(found.end(), {number, start, view.span(by).start, by, {}});
+    late->from = std::min(late->from, start);
+    late->released.push_back(row);
+    lateness.released_by[static_cast<size_t>(row)] = by;
+  }
+  for (Late& late : found) lateness.late[view.ref(late.member).trace.index()].push_back(std::move(late));
+}
+
+int64_t longest_wait(const View& view) {
+  int64_t longest = 0;
+  for (uint32_t m = 0; m < view.instance.member_count; ++m) {
+    longest = std::max(longest, view.parts(view.row(m)).wait_ns);
+  }
+  return longest;
+}
+
+MergeWindow window_of(const View& view, JobNs first, size_t number) {
+  JobNs last = first;
+  for (uint32_t m = 0; m < view.instance.member_count; ++m) last = std::max(last, view.span(view.row(m)).end);
+  const int64_t margin_ns = std::max(kLeastMargin_ns, (last - first) / 2);
+  return {first - margin_ns, last + margin_ns, InstanceId(static_cast<int64_t>(number))};
+}
+
+// Where two overlap, one that spans both, about the earlier.
+std::vector<MergeWindow> merged(std::vector<MergeWindow> windows) {
+  std::stable_sort(windows.begin(), windows.end(),
+                   [](const MergeWindow& a, const MergeWindow& b) { return a.start < b.start; });
+  std::vector<MergeWindow> apart;
+  for (const MergeWindow& window : windows) {
+    if (!apart.empty() && window.start <= apart.back().end) {
+      apart.back().end = std::max(apart.back().end, window.end);
+    } else {
+      apart.push_back(window);
+    }
+  }
+  return apart;
+}
+
+}  // namespace
+
+Lateness find_lateness(const MergeRooms& rooms) {
+  Lateness lateness;
+  lateness.late.resize(rooms.job.traces.size());
+  lateness.released_by.assign(rooms.instances.members.size(), -1);
+  for (const RankTrace& trace : rooms.job.traces) lateness.calls.emplace_back(trace.calls.size());
+  const std::vector<CollectiveInstance>& instances = rooms.instances.instances;
+  for (size_t i = 0; i < instances.size(); ++i) {
+    const View view{rooms, instances[i]};
+    JobNs first{INT64_MAX};
+    for (uint32_t m = 0; m < view.instance.member_count; ++m) {
+      const CallRef& ref = view.ref(view.row(m));
+      lateness.calls[ref.trace.index()][static_cast<size_t>(ref.call)] = {static_cast<int32_t>(i), view.row(m)};
+      first = std::min(first, view.span(view.row(m)).start);
+    }
+    lateness.first_arrival.push_back(first);
+    if (rooms.decomposition.instances[i].reason == SplitReason::split) {
+      add_late(view, static_cast<int32_t>(i), lateness);
+    }
+  }
+  for (std::vector<Late>& late : lateness.late) {
+    std::sort(late.begin(), late.end(), [](const Late& a, const Late& b) {
+      return std::tie(a.from, b.until, a.instance) < std::tie(b.from, a.until, b.instance);
+    });
+  }
+  return lateness;
+}
+
+std::vector<MergeWindow> worst_waits(const MergeRooms& rooms, const Lateness& lateness, int32_t count) {
+  const std::vector<CollectiveInstance>& instances = rooms.instances.instances;
+  std::vector<int64_t> waits;
+  for (const CollectiveInstance& instance : instances) waits.push_back(longest_wait({rooms, instance}));
+  std::vector<size_t> order(instances.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return waits[a] > waits[b]; });
+  std::vector<MergeWindow> windows;
+  for (const size_t i : order) {
+    if (std::ssize(windows) == count || waits[i] == 0) break;
+    const JobNs first = lateness.first_arrival[i];
+    const MergeWindow window = window_of({rooms, instances[i]}, first, i);
+    const bool shown = std::any_of(windows.begin(), windows.end(),
+                                   [&](const MergeWindow& w) { return w.start <= first && first <= w.end; });
+    if (!shown) windows.push_back(window);
+  }
+  return merged(std::move(windows));
+}
+
+}  // namespace skewscope::merge

@@ -1,0 +1,43 @@
+// Where rows of a trace lie on the common clock, and which of them are written.
+#pragma once
+
+#include <vector>
+
+#include "skewscope/merge.h"
+
+namespace skewscope::merge {
+
+struct JobSpan {
+  JobNs start, end;
+};
+
+// Of any row but a call.
+JobSpan span_of(const MergeRooms& rooms, TraceIndex trace, LocalNs start, int64_t duration_ns);
+// As in the report: it lasts as long as recorded.
+JobSpan span_of(const MergeRooms& rooms, TraceIndex trace, const CollectiveCall& call);
+
+class Selection {
+ public:
+  // `windows`: sorted, apart; none: all times.
+  Selection(const MergeRooms& rooms, const MergeOptions& options, std::vector<MergeWindow> windows)
+      : rooms_(rooms), options_(options), windows_(std::move(windows)) {}
+
+  bool has_trace(TraceIndex trace) const;
+  bool has(const JobSpan& span) const;
+  bool has_step(int64_t number) const;
+  bool has_launched_at(const RankTrace& trace, LocalNs launch) const { return has_step(step_at(trace, launch)); }
+  bool has_gpu_row(TraceIndex trace, size_t row, const JobSpan& span) const;
+  bool has_call(const CallRef& ref) const;
+
+  const MergeOptions& options() const { return options_; }
+  const std::vector<MergeWindow>& windows() const { return windows_; }
+
+ private:
+  static int64_t step_at(const RankTrace& trace, LocalNs t);
+
+  const MergeRooms& rooms_;
+  const MergeOptions& options_;
+  std::vector<MergeWindow> windows_;
+};
+
+}  // namespace skewscope::merge
