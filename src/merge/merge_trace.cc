@@ -77,8 +77,9 @@ Result<MergeResult> merge_trace(const MergeRooms& rooms, const MergeOptions& opt
                          merge::name_of(trace, rooms.job.sessions));
     merge::RankView view(rooms, selection, lateness, index);
     const auto detailed = merge::show_details(view, details, [&] {
-      merge::write_gpu(view, writer, result);
+      // Launches first: of two that begin together, Perfetto lets an arrow begin at the one that was written first.
       merge::write_host(view, writer, result);
+      merge::write_gpu(view, writer, result);
     });
     if (!detailed.ok()) return detailed.error();
     if (!detailed.value()) result.without_details.push_back(trace.file);

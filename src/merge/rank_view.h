@@ -49,6 +49,12 @@ struct RankView {
            selection.has_launched_at(trace, trace.launches.start[row]);
   }
 
+  // Both are written, and the clocks of host and GPU agree on who was first.
+  bool has_launch_arrow(size_t gpu_row) const {
+    const int32_t launch = trace.gpu.launch[gpu_row];
+    return launch >= 0 && has_gpu_row(gpu_row) && has_launch(static_cast<size_t>(launch)) &&
+           launch_span(static_cast<size_t>(launch)).start <= gpu_span(gpu_row).start;
+  }
   // From a launch to a GPU row of this trace; 0 in the upper bits is left to arrows between ranks.
   uint64_t launch_arrow(size_t gpu_row) const { return (static_cast<uint64_t>(index.value) + 1) << 40 | gpu_row; }
   // From the one that was late to the transfer of the member it released.

@@ -91,10 +91,7 @@ class GpuWriter {
     if (!view_.has_gpu_row(row)) return;
     const GpuEvents& gpu = trace_.gpu;
     Slice slice = slice_of(view_.gpu_span(row), view_.rooms.job.strings.view(gpu.name[row]), to_string(gpu.work[row]));
-    const int32_t launch = gpu.launch[row];
-    if (launch >= 0 && view_.has_launch(static_cast<size_t>(launch))) {
-      slice.arrows_in.push_back(view_.launch_arrow(row));
-    }
+    if (view_.has_launch_arrow(row)) slice.arrows_in.push_back(view_.launch_arrow(row));
     write_row(slice, view_.call_of[row], tracks);
   }
 

@@ -95,7 +95,7 @@ class HostWriter {
                              : fmt::format("launch of {} GPU rows", launched.size());
     Slice slice = slice_of(row.span, name, "launch");
     for (const size_t gpu_row : launched) {
-      if (view_.has_gpu_row(gpu_row)) slice.arrows_out.push_back(view_.launch_arrow(gpu_row));
+      if (view_.has_launch_arrow(gpu_row)) slice.arrows_out.push_back(view_.launch_arrow(gpu_row));
     }
     tracks.put(slice);
     count(MergeCategory::launches);

@@ -1,0 +1,164 @@
+// skewscope merge as its users call it. What it wrote is read back by a program that shares nothing with it.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "../real_trace_folder.h"
+#include "workplace.h"
+
+using namespace skewscope;
+using skewscope::test::Outcome;
+using skewscope::test::place;
+using skewscope::test::says;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kAll = " --categories gpu,launches,steps,annotations,operators";
+
+// What tests/cli/check_merged.py says against it; "" when all is well.
+std::string wrong_with(const std::string& merged, const std::string& report, const std::string& traces) {
+  const std::string log = place() / "check_merged.log";
+  const std::string check = "python3 " SKEWSCOPE_SOURCE_DIR "/tests/cli/check_merged.py " + merged + " " + report +
+                            " " + traces + " > " + log + " 2>&1";
+  const int status = std::system(check.c_str());
+  const std::string said = place().read("check_merged.log");
+  return status == 0 || !said.empty() ? said : "the check did not run";
+}
+
+// Clocks that are 50 ms off and drift by 20 ppm, operators, one slow rank.
+const std::string& two_hosts() {
+  static const std::string folder = [] {
+    const Outcome made = place().run(
+        "simulate -o two_hosts --nodes 2 --gpus 2 --tp 2 --steps 3 --layers 2 --slow-rank 3:1.4 --clock-offset-ms 50 "
+        "--clock-drift-ppm 20");
+    const Outcome reported = place().run("report two_hosts -o two_hosts_report -q");
+    return made.code == 0 && reported.code == 0 ? place() / "two_hosts" : "";
+  }();
+  return folder;
+}
+
+nlohmann::json manifest_of(const std::string& bundle) {
+  const std::string list =
+      "python3 -c 'import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); assert z.testzip() is None;"
+      " print(z.read(\"manifest.json\").decode())' " +
+      bundle + " > " + (place() / "manifest.json");
+  REQUIRE(std::system(list.c_str()) == 0);
+  return nlohmann::json::parse(place().read("manifest.json"));
+}
+
+}  // namespace
+
+TEST_CASE("merge keeps every row of the traces, and times equal the report's, in both formats") {
+  REQUIRE_FALSE(two_hosts().empty());
+  for (const std::string name : {"all.json.gz", "all.pftrace"}) {
+    INFO(name);
+    const Outcome merged = place().run("merge two_hosts -o " + name + kAll);
+    REQUIRE(merged.code == 0);
+    CHECK(says(merged.out, "arrows between ranks"));
+    CHECK(wrong_with(place() / name, place() / "two_hosts_report", two_hosts() + "/rank*_trace.json") == "");
+  }
+}
+
+TEST_CASE("merge keeps every row of real traces, and times equal the report's") {
+  const std::string traces = test::traces("dlrm_8rank");
+  if (traces.empty()) return;
+  REQUIRE(place().run("report " + traces + " -o dlrm_report -q").code == 0);
+  for (const std::string name : {"dlrm.json.gz", "dlrm.pftrace"}) {
+    INFO(name);
+    REQUIRE(place().run("merge " + traces + " -o " + name + kAll).code == 0);
+    CHECK(wrong_with(place() / name, place() / "dlrm_report", traces + "/*.gz") == "");
+  }
+}
+
+TEST_CASE("a merged trace is equal for any number of threads") {
+  REQUIRE_FALSE(two_hosts().empty());
+  REQUIRE(place().run("merge two_hosts -o one.pftrace -j 1").code == 0);
+  REQUIRE(place().run("merge two_hosts -o four.pftrace -j 4").code == 0);
+  CHECK(place().read("one.pftrace") == place().read("four.pftrace"));
+}
+
+TEST_CASE("ranks, steps, categories and excerpts choose what is written, not what is analysed") {
+  REQUIRE_FALSE(two_hosts().empty());
+  const auto written = [](const std::string& arguments) {
+    const Outcome merged = place().run("merge two_hosts -o chosen.pftrace --force --json " + arguments);
+    REQUIRE(merged.code == 0);
+    return nlohmann::json::parse(merged.out);
+  };
+  const auto all = written("");
+  const auto rank = written("--ranks 3"), step = written("--steps 101:102"), steps = written("--categories steps");
+  CHECK(rank.at("traces") == 1);
+  CHECK(rank.at("events").at("gpu").get<int64_t>() * 4 == all.at("events").at("gpu").get<int64_t>());
+  CHECK(step.at("events").at("gpu").get<int64_t>() * 3 == all.at("events").at("gpu").get<int64_t>());
+  CHECK(step.at("events").at("steps") == 4);
+  CHECK(steps.at("events").at("gpu") == 0);
+  const auto excerpt = written("--excerpt 1");
+  CHECK(excerpt.at("windows").size() == 1);
+  CHECK(excerpt.at("events").at("gpu") < all.at("events").at("gpu"));
+  CHECK(excerpt.at("events").at("gpu") > 0);
+}
+
+TEST_CASE("a bundle holds the traces byte for byte, and a manifest that moves them onto one clock") {
+  REQUIRE_FALSE(two_hosts().empty());
+  REQUIRE(place().run("merge two_hosts -o job.zip").code == 0);
+  const auto manifest = manifest_of(place() / "job.zip").at("perfetto_manifest");
+  CHECK(manifest.at("version") == 1);
+  const std::string compare =
+      "python3 -c 'import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]);"
+      " assert all(z.read(f\"rank{r}.json\") == open(f\"{sys.argv[2]}/rank{r}_trace.json\", \"rb\").read() for r in "
+      "range(4));"
+      " assert all(i.compress_type == zipfile.ZIP_STORED for i in z.infolist())' " +
+      (place() / "job.zip") + " " + two_hosts();
+  CHECK(std::system(compare.c_str()) == 0);
+  // By the report: offset(reference) - offset(rank), but for the drift until the middle of the trace, and the bases.
+  const auto report = nlohmann::json::parse(place().read("two_hosts_report/report.json"));
+  REQUIRE(manifest.at("files").size() == 4);
+  const nlohmann::json* reference = nullptr;
+  for (const auto& file : manifest.at("files")) {
+    if (!file.contains("clocks")) reference = &file;
+  }
+  REQUIRE(reference != nullptr);
+  for (const auto& file : manifest.at("files")) {
+    const auto& own = file.at("skewscope");
+    CHECK(own.at("offset_ns") == report.at("clocks").at(own.at("rank").get<size_t>()).at("offset_ns"));
+    if (&file == reference) continue;
+    const auto& other = reference->at("skewscope");
+    const int64_t by_report = other.at("offset_ns").get<int64_t>() - own.at("offset_ns").get<int64_t>() +
+                              own.at("base_time_ns").get<int64_t>() - other.at("base_time_ns").get<int64_t>();
+    CHECK(std::abs(file.at("clocks").at("offset_ns").get<int64_t>() - by_report) < 10'000);  // 40 ppm of half a window
+  }
+}
+
+TEST_CASE("a bundle copies the deflate stream of a gzip file and refuses what Perfetto cannot read") {
+  REQUIRE(place().run("simulate -o zipped --nodes 1 --gpus 2 --tp 2 --steps 2 --layers 2 --compression gzip").code ==
+          0);
+  REQUIRE(place().run("merge zipped -o zipped.zip").code == 0);
+  const std::string compare =
+      "python3 -c 'import gzip, sys, zipfile; z = zipfile.ZipFile(sys.argv[1]);"
+      " assert all(z.read(f\"rank{r}.json\") == gzip.open(f\"{sys.argv[2]}/rank{r}_trace.json.gz\").read() for r in "
+      "range(2));"
+      " assert z.getinfo(\"rank0.json\").compress_type == zipfile.ZIP_DEFLATED' " +
+      (place() / "zipped.zip") + " " + (place() / "zipped");
+  CHECK(std::system(compare.c_str()) == 0);
+  REQUIRE(place().run("simulate -o zstd --nodes 1 --gpus 2 --tp 2 --steps 2 --layers 2 --compression zstd").code == 0);
+  const Outcome refused = place().run("merge zstd -o zstd.zip");
+  CHECK(refused.code == 3);
+  CHECK(says(refused.err, ".pftrace"));
+  CHECK_FALSE(place().has("zstd.zip"));
+}
+
+TEST_CASE("merge replaces a file only with --force, and refuses what it cannot write before it reads") {
+  REQUIRE(place().run("merge traces -o kept.pftrace -q").code == 0);
+  CHECK(place().run("merge traces -o kept.pftrace").code == 5);
+  CHECK(place().run("merge traces -o kept.pftrace --force -q").code == 0);
+  CHECK(place().run("merge traces -o trace.txt").code == 2);
+  CHECK(place().run("merge traces -o job.zip --steps 1:2").code == 2);
+  CHECK(place().run("merge traces -o x.pftrace --categories gpu,flows").code == 2);
+  CHECK(place().run("merge traces -o x.pftrace --ranks 77").code == 3);
+  CHECK(place().run("merge nothing -o x.pftrace").code == 3);
+  CHECK(place().run("merge traces -o no/such/folder/x.pftrace -q").code == 0);
+  CHECK_FALSE(place().has("x.pftrace"));
+  for (const auto& entry : fs::directory_iterator(place() / "")) {
+    CHECK_FALSE(says(entry.path().filename().string(), ".partial"));
+  }
+}
