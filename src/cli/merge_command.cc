@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -19,6 +20,8 @@ namespace skewscope::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int64_t kDriftToTell_ns = 1000;
 
 enum class Output : uint8_t { bundle, pftrace, json_gz };
 
@@ -181,7 +184,19 @@ int64_t shown_ns(const MergeResult& result) {
   return ns;
 }
 
-std::string text_of(const MergeResult& result, const CorrelatedJob& job, const MergeCommandOptions& options) {
+// What one offset in the middle of a trace leaves at its ends.
+int64_t largest_drift_ns(const CorrelatedJob& job) {
+  double largest_ns = 0;
+  for (const TraceClock& clock : job.clocks.clocks) {
+    const double half_window_ns = static_cast<double>(job.clocks.window_ns) / 2;
+    largest_ns = std::max(
+        largest_ns, std::abs(clock.drift_ppb) * 1e-9 * half_window_ns + static_cast<double>(clock.bend.largest_ns()));
+  }
+  return static_cast<int64_t>(largest_ns);
+}
+
+std::string text_of(const MergeResult& result, const CorrelatedJob& job, Output output,
+                    const MergeCommandOptions& options) {
   std::error_code ignored;
   const auto bytes = static_cast<int64_t>(fs::file_size(options.output, ignored));
   std::string text = fmt::format("{}: {} of {} traces, {}\n", printable(options.output), result.traces,
@@ -200,6 +215,11 @@ std::string text_of(const MergeResult& result, const CorrelatedJob& job, const M
   const auto untied = std::count_if(job.clocks.clocks.begin(), job.clocks.clocks.end(),
                                     [](const TraceClock& clock) { return !clock.aligned; });
   if (untied > 0) text += fmt::format("Clocks: {} traces are tied to no other and lie as recorded\n", untied);
+  const int64_t moved_ns = output == Output::bundle ? largest_drift_ns(job) : 0;
+  if (moved_ns > kDriftToTell_ns) {
+    text += fmt::format("Clocks: drift moves a trace by up to {} against its one offset; a .pftrace follows it\n",
+                        human_duration(moved_ns));
+  }
   return text + "Open it at https://ui.perfetto.dev\n";
 }
 
@@ -299,7 +319,7 @@ ExitCode run_merge(const MergeCommandOptions& options) {
   }
   const std::string text = options.json           ? json_of(merged.value(), options)
                            : options.common.quiet ? ""
-                                                  : text_of(merged.value(), job.value(), options);
+                                                  : text_of(merged.value(), job.value(), work.output, options);
   if (!print(text)) return fail({ErrorKind::output, "cannot write to standard output"});
   const int64_t doubts = doubts_of(job.value());
   if (!options.strict || doubts == 0) return kDone;

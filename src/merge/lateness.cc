@@ -49,9 +49,10 @@ void add_late(const View& view, int32_t number, Lateness& lateness) {
   for (Late& late : found) lateness.late[view.ref(late.member).trace.index()].push_back(std::move(late));
 }
 
-int64_t longest_wait(const View& view) {
+int64_t longest_wait(const View& view, const Selection& selection) {
   int64_t longest = 0;
   for (uint32_t m = 0; m < view.instance.member_count; ++m) {
+    if (!selection.has_call(view.ref(view.row(m)))) continue;
     longest = std::max(longest, view.parts(view.row(m)).wait_ns);
   }
   return longest;
@@ -108,10 +109,11 @@ Lateness find_lateness(const MergeRooms& rooms) {
   return lateness;
 }
 
-std::vector<MergeWindow> worst_waits(const MergeRooms& rooms, const Lateness& lateness, int32_t count) {
+std::vector<MergeWindow> worst_waits(const MergeRooms& rooms, const Selection& selection, const Lateness& lateness,
+                                     int32_t count) {
   const std::vector<CollectiveInstance>& instances = rooms.instances.instances;
   std::vector<int64_t> waits;
-  for (const CollectiveInstance& instance : instances) waits.push_back(longest_wait({rooms, instance}));
+  for (const CollectiveInstance& instance : instances) waits.push_back(longest_wait({rooms, instance}, selection));
   std::vector<size_t> order(instances.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return waits[a] > waits[b]; });

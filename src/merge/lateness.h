@@ -32,9 +32,10 @@ struct Lateness {
 
 Lateness find_lateness(const MergeRooms& rooms);
 
-// Windows around the instances with the longest waits of one member, at most `count`; an instance within one that is
-// there already needs none of its own. Each spans the instance's calls, and half their time, at least 1 ms, on each
-// side.
-std::vector<MergeWindow> worst_waits(const MergeRooms& rooms, const Lateness& lateness, int32_t count);
+// Windows around the instances with the longest waits of one selected call, at most `count`; an instance within one
+// that is there already needs none of its own. Each spans the instance's calls, and half their time, at least 1 ms, on
+// each side.
+std::vector<MergeWindow> worst_waits(const MergeRooms& rooms, const Selection& selection, const Lateness& lateness,
+                                     int32_t count);
 
 }  // namespace skewscope::merge

@@ -61,8 +61,11 @@ Result<MergeResult> merge_trace(const MergeRooms& rooms, const MergeOptions& opt
                                 TraceFormat format, const std::string& path) {
   const merge::Lateness lateness = merge::find_lateness(rooms);
   MergeResult result;
-  if (options.excerpts > 0) result.windows = merge::worst_waits(rooms, lateness, options.excerpts);
-  const merge::Selection selection(rooms, options, result.windows);
+  merge::Selection selection(rooms, options);
+  if (options.excerpts > 0) {
+    result.windows = merge::worst_waits(rooms, selection, lateness, options.excerpts);
+    selection.keep_to(result.windows);
+  }
   const JobNs zero{rooms.clocks.reference_ns};
   const auto writer_owner =
       format == TraceFormat::json_gz ? merge::make_json_writer(path, zero) : merge::make_pftrace_writer(path, zero);

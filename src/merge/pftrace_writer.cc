@@ -34,8 +34,9 @@ constexpr uint32_t kRealtime = 1, kBoottime = 6;  // clock ids
 }  // namespace clock_snapshot
 namespace descriptor {
 constexpr uint32_t kUuid = 1, kName = 2, kProcess = 3, kParentUuid = 5, kCounter = 8, kChildOrdering = 11,
-                   kSiblingOrderRank = 12;
+                   kSiblingOrderRank = 12, kProcessOrdering = 19;
 constexpr uint32_t kExplicit = 3;                // of kChildOrdering
+constexpr uint32_t kExplicitProcesses = 1;       // of kProcessOrdering
 constexpr uint32_t kPid = 1, kProcessName = 6;   // of kProcess
 constexpr uint32_t kUnit = 3, kNanoseconds = 1;  // of kCounter
 }  // namespace descriptor
@@ -74,19 +75,8 @@ class Interner {
 class PftraceWriter : public TraceWriter {
  public:
   PftraceWriter(const std::string& path, JobNs zero) : file_(path, false) {
-    sequence_ = 1;
-    std::string text;
-    protozero::pbf_writer packet = new_packet(text, zero, packet::kStateCleared);
-    {
-      protozero::pbf_writer snapshot(packet, packet::kClockSnapshot);
-      for (const uint32_t clock : {clock_snapshot::kBoottime, clock_snapshot::kRealtime}) {
-        protozero::pbf_writer reading(snapshot, clock_snapshot::kClocks);
-        reading.add_uint32(clock_snapshot::kClockId, clock);
-        reading.add_uint64(clock_snapshot::kTimestamp, static_cast<uint64_t>(zero.ns));
-      }
-      snapshot.add_enum(clock_snapshot::kPrimaryTraceClock, clock_snapshot::kBoottime);
-    }
-    store(text);
+    tell_clocks(zero);
+    keep_order_of_processes();
   }
 
   void begin_process(int64_t number, std::string_view name) override {
@@ -99,6 +89,7 @@ class PftraceWriter : public TraceWriter {
       protozero::pbf_writer track(packet, packet::kTrackDescriptor);
       track.add_uint64(descriptor::kUuid, uuid_of({-1}));
       track.add_enum(descriptor::kChildOrdering, descriptor::kExplicit);
+      track.add_int32(descriptor::kSiblingOrderRank, static_cast<int32_t>(sequence_));
       protozero::pbf_writer process(track, descriptor::kProcess);
       process.add_int32(descriptor::kPid, static_cast<int32_t>(number));
       process.add_string(descriptor::kProcessName, valid_utf8(name));
@@ -149,6 +140,33 @@ class PftraceWriter : public TraceWriter {
   // Unique in the file; of track -1 the process's.
   uint64_t uuid_of(TrackId track) const {
     return (static_cast<uint64_t>(sequence_) << 32) + static_cast<uint64_t>(track.value + 1);
+  }
+
+  void tell_clocks(JobNs zero) {
+    std::string text;
+    protozero::pbf_writer packet = new_packet(text, zero, packet::kStateCleared);
+    {
+      protozero::pbf_writer snapshot(packet, packet::kClockSnapshot);
+      for (const uint32_t clock : {clock_snapshot::kBoottime, clock_snapshot::kRealtime}) {
+        protozero::pbf_writer reading(snapshot, clock_snapshot::kClocks);
+        reading.add_uint32(clock_snapshot::kClockId, clock);
+        reading.add_uint64(clock_snapshot::kTimestamp, static_cast<uint64_t>(zero.ns));
+      }
+      snapshot.add_enum(clock_snapshot::kPrimaryTraceClock, clock_snapshot::kBoottime);
+    }
+    store(text);
+  }
+
+  // On the track above all others, on which nothing lies.
+  void keep_order_of_processes() {
+    std::string text;
+    protozero::pbf_writer packet = new_packet(text, {}, packet::kNeedsState);
+    {
+      protozero::pbf_writer root(packet, packet::kTrackDescriptor);
+      root.add_uint64(descriptor::kUuid, 0);
+      root.add_enum(descriptor::kProcessOrdering, descriptor::kExplicitProcesses);
+    }
+    store(text);
   }
 
   // A packet without a time is a description.
@@ -226,7 +244,7 @@ class PftraceWriter : public TraceWriter {
 
   OutputFile file_;
   std::string text_;
-  uint32_t sequence_ = 0;
+  uint32_t sequence_ = 1;  // of the process; 1: of what is about the whole file
   Interner names_;
   std::vector<std::vector<JobNs>> tracks_;  // ends of what is open, innermost last
 };

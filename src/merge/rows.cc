@@ -20,10 +20,10 @@ bool Selection::has_trace(TraceIndex trace) const {
 
 // Touches a window.
 bool Selection::has(const JobSpan& span) const {
-  if (options_.excerpts == 0) return true;
-  const auto window = std::lower_bound(windows_.begin(), windows_.end(), span.start,
+  if (!windows_) return true;
+  const auto window = std::lower_bound(windows_->begin(), windows_->end(), span.start,
                                        [](const MergeWindow& w, JobNs start) { return w.end < start; });
-  return window != windows_.end() && window->start <= span.end;
+  return window != windows_->end() && window->start <= span.end;
 }
 
 bool Selection::has_step(int64_t number) const {

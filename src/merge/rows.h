@@ -1,6 +1,7 @@
 // Where rows of a trace lie on the common clock, and which of them are written.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "skewscope/merge.h"
@@ -18,9 +19,9 @@ JobSpan span_of(const MergeRooms& rooms, TraceIndex trace, const CollectiveCall&
 
 class Selection {
  public:
-  // `windows`: sorted, apart; none: all times.
-  Selection(const MergeRooms& rooms, const MergeOptions& options, std::vector<MergeWindow> windows)
-      : rooms_(rooms), options_(options), windows_(std::move(windows)) {}
+  Selection(const MergeRooms& rooms, const MergeOptions& options) : rooms_(rooms), options_(options) {}
+  // From now on only what touches one of these; sorted, apart.
+  void keep_to(std::vector<MergeWindow> windows) { windows_ = std::move(windows); }
 
   bool has_trace(TraceIndex trace) const;
   bool has(const JobSpan& span) const;
@@ -30,14 +31,13 @@ class Selection {
   bool has_call(const CallRef& ref) const;
 
   const MergeOptions& options() const { return options_; }
-  const std::vector<MergeWindow>& windows() const { return windows_; }
 
  private:
   static int64_t step_at(const RankTrace& trace, LocalNs t);
 
   const MergeRooms& rooms_;
   const MergeOptions& options_;
-  std::vector<MergeWindow> windows_;
+  std::optional<std::vector<MergeWindow>> windows_;  // none: all times
 };
 
 }  // namespace skewscope::merge

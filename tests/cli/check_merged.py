@@ -144,6 +144,9 @@ def read_pftrace(path):
             sequence.learn(interned)
         for descriptor in map(message, packet[60]):
             uuid = descriptor[1][0]
+            if uuid == 0:
+                expect(descriptor[19] == [1], "the root says nothing")
+                continue
             expect(uuid not in tracks and uuid not in processes, "a track is described twice")
             if descriptor[3]:
                 processes[uuid] = message(descriptor[3][0])[1][0]

@@ -96,22 +96,35 @@ TEST_CASE("of a collective that is not split nobody is shown as late") {
 TEST_CASE("an excerpt shows the worst waits first, at least a millisecond on each side") {
   const TwoAllReduces job;
   const Lateness lateness = find_lateness(job.rooms());
-  const std::vector<MergeWindow> one = worst_waits(job.rooms(), lateness, 1);
+  const MergeOptions options;
+  const MergeRooms rooms = job.rooms();
+  const Selection all(rooms, options);
+  const std::vector<MergeWindow> one = worst_waits(rooms, all, lateness, 1);
   REQUIRE(one.size() == 1);
   CHECK(one.front().instance == InstanceId(0));
   CHECK(one.front().start == JobNs{100'000 - 1'000'000});
   CHECK(one.front().end == JobNs{150'000 + 1'000'000});
-  CHECK(worst_waits(job.rooms(), lateness, 5).size() == 2);
+  CHECK(worst_waits(rooms, all, lateness, 5).size() == 2);
+}
+
+TEST_CASE("an excerpt of one rank is about that rank's worst waits") {
+  const TwoAllReduces job;
+  MergeOptions options;
+  options.ranks = {1};  // which waits in the second collective only
+  const MergeRooms rooms = job.rooms();
+  const std::vector<MergeWindow> one = worst_waits(rooms, Selection(rooms, options), find_lateness(rooms), 5);
+  REQUIRE(one.size() == 1);
+  CHECK(one.front().instance == InstanceId(1));
 }
 
 TEST_CASE("an excerpt keeps what touches a window, of the ranks that are asked for") {
   const TwoAllReduces job;
   const Lateness lateness = find_lateness(job.rooms());
   MergeOptions options;
-  options.excerpts = 1;
   options.ranks = {0, 1};
   const MergeRooms rooms = job.rooms();
-  const Selection selection(rooms, options, worst_waits(rooms, lateness, 1));
+  Selection selection(rooms, options);
+  selection.keep_to(worst_waits(rooms, selection, lateness, 1));
   CHECK(selection.has_call({TraceIndex(0), 0}));
   CHECK_FALSE(selection.has_call({TraceIndex(0), 1}));
   CHECK_FALSE(selection.has_call({TraceIndex(2), 0}));
