@@ -314,8 +314,9 @@ ExitCode run_merge(const MergeCommandOptions& options) {
   if (merged.value().traces == 0) return fail({ErrorKind::no_input, "--ranks: none of these ranks has a trace here"});
   if (const auto taken = place.take(); !taken.ok()) return fail(taken.error());
   if (options.common.timings) print_timings(timer);
-  for (const std::string& file : merged.value().without_details) {
-    spdlog::warn("{}: only its digest is here: no annotations and operators of it", printable(file));
+  if (const auto& without = merged.value().without_details; !without.empty()) {
+    spdlog::warn("of {} traces only digests are here, such as of {}: no annotations and operators of these",
+                 without.size(), printable(without.front()));
   }
   const std::string text = options.json           ? json_of(merged.value(), options)
                            : options.common.quiet ? ""

@@ -22,7 +22,7 @@ Result<bool> show_details(RankView& view, const DetailSource& details, const std
     write();
     return true;
   }
-  const Result<bool> shown = details(view.trace, [&](const RankDetail& detail, const StringTable& strings) {
+  Result<bool> shown = details(view.trace, [&](const RankDetail& detail, const StringTable& strings) {
     view.detail = &detail;
     view.detail_strings = &strings;
     write();

@@ -10,7 +10,7 @@
 
 namespace skewscope::merge {
 
-class GzipStream;
+struct GzipStream;
 
 class OutputFile {
  public:
