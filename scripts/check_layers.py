@@ -21,6 +21,7 @@ MAY_INCLUDE = {
     "attribute": ROOMS,
     "blame": ROOMS,
     "summarize": ROOMS | {"efficiency"},
+    "scale": ROOMS,
     "report": ROOMS | {"efficiency"},
     "simulate": ROOMS | {"digest"},
     "merge": ROOMS,
@@ -29,7 +30,7 @@ MAY_INCLUDE = {
     "advise": ROOMS,
     "examine": ROOMS | {"efficiency", "ingest", "summarize", "advise", "report"},
     "cli": ROOMS | {"efficiency", "correlate", "examine", "advise", "distribute", "ingest", "align", "summarize",
-                    "report", "simulate", "merge"},
+                    "scale", "report", "simulate", "merge"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.

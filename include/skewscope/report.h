@@ -8,12 +8,14 @@
 #include "skewscope/model/advice.h"
 #include "skewscope/model/blame.h"
 #include "skewscope/model/clock_model.h"
+#include "skewscope/model/compare_report.h"
 #include "skewscope/model/decomposition.h"
 #include "skewscope/model/job_report.h"
 #include "skewscope/model/operator_tables.h"
 #include "skewscope/model/rank_figures.h"
 #include "skewscope/model/rank_summary.h"
 #include "skewscope/model/rank_tables.h"
+#include "skewscope/model/scale_report.h"
 
 namespace skewscope {
 
@@ -52,6 +54,19 @@ std::string partial_directory(const std::string& directory);
 // output, when the directory exists without `force` or cannot be written; nothing half-written stays behind.
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options);
 
+// A report directory, read back for what compares runs: report.json but for clocks, stragglers, matching and
+// the replay; rank_steps, collective_steps and rank_statistics from tables/*.csv where they are there, else empty.
+// Calls are left out. Errors: no_input, where it holds no whole report with a report.json.
+Result<JobReport> load_report(const std::string& directory);
+// Whether `path` is a directory that `skewscope report` wrote.
+bool is_report_directory(const std::string& path);
+
+// The same three for several runs of a job; the directory holds scale.json in the place of report.json.
+std::string to_json(const ScaleReport& report, const ReportStamp& stamp);
+// At most 35 lines of 80 columns.
+std::string terminal_summary(const ScaleReport& report, const std::string& output, bool color);
+Result<Done> write_scale(const ScaleReport& report, const ReportStamp& stamp, const WriteOptions& options);
+
 // What `skewscope rank` says of one trace.
 struct RankReport {
   std::string file, host, device_name;
@@ -73,5 +88,6 @@ Result<Done> write_rank(const RankReport& report, const std::string& tool_versio
 // --fail-on EXPR: METRIC OP NUMBER[%], e.g. "wait_share>20%", "unmatched>0". Error usage for an unknown metric or form.
 // A metric that is not determined for this job fulfils no condition.
 Result<bool> condition_holds(const JobReport& report, const std::string& expression);
+Result<bool> condition_holds(const ScaleReport& report, const std::string& expression);
 
 }  // namespace skewscope

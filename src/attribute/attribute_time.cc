@@ -2,16 +2,18 @@
 // or semantics cannot support a split, the label is "unattributed" with its reason.
 //
 // Two passes, each in parallel. Of every instance: who waited how long, from the spans of its members; processes share
-// the instances in equal blocks. Of every call: what of it was exposed, from the rows of its trace; done where these
-// are. What either pass found is told to all processes, so that all come to the same sums.
+// the instances in equal blocks. Of every call and every step: what of it was exposed, from the rows of its trace; done
+// where these are. What either pass found is told to all processes, so that all come to the same sums.
 
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "busy_intervals.h"
 #include "skewscope/attribute.h"
 #include "split_call.h"
+#include "step_parts.h"
 #include "wait_bar.h"
 
 namespace skewscope {
@@ -19,6 +21,7 @@ namespace {
 
 using attribute::Arrival;
 using attribute::BusyIntervals;
+using attribute::CallLabels;
 using attribute::InstanceSplit;
 using attribute::WaitBar;
 
@@ -194,13 +197,31 @@ struct Stage {
       d.members[row] =
           split ? split_parts(table.spans[row], wait_ns[row], busy) : unsplit_parts(table.spans[row], busy);
     }
+    std::vector<CallLabels> labels;
+    for (const size_t row : rows.members) labels.push_back({table.spans[row].start, d.members[row]});
     for (const size_t u : rows.unmatched) {
       const CollectiveCall& call = job[t].calls[static_cast<size_t>(table.unmatched[u].call.call)];
       d.unmatched[u] = unsplit_parts({call.start, call.duration_ns}, busy);
+      labels.push_back({call.start, d.unmatched[u]});
+    }
+    label_steps_of(t, attribute::StepLabels(job[t], labels, busy));
+  }
+
+  void label_steps_of(TraceIndex t, const attribute::StepLabels& labels) {
+    for (const StepRange& recorded : job[t].steps) {
+      const auto step =
+          std::lower_bound(d.steps.begin(), d.steps.end(), recorded.number, [&](const JobStep& s, int64_t number) {
+            return std::tie(s.session, s.number) < std::tie(job[t].session, number);
+          });
+      const JobNs end = step->start + step->duration_ns;
+      d.step_parts[static_cast<size_t>(step - d.steps.begin()) * job.traces.size() + t.index()] =
+          labels.between(clocks.to_local(t, step->start), clocks.to_local(t, end));
     }
   }
 
   void label_calls() {
+    d.steps = attribute::steps_of(job, clocks);
+    d.step_parts.resize(d.steps.size() * job.traces.size());
     std::vector<TraceRows> rows(job.traces.size());
     for (size_t row = 0; row < table.members.size(); ++row) {
       rows[table.members[row].trace.index()].members.push_back(row);
@@ -214,6 +235,8 @@ struct Stage {
         exchange, [&](size_t row) { return job[table.members[row].trace].process; }, d.members);
     share(
         exchange, [&](size_t u) { return job[table.unmatched[u].call.trace].process; }, d.unmatched);
+    share(
+        exchange, [&](size_t i) { return job.traces[i % job.traces.size()].process; }, d.step_parts);
   }
 
   static void add(const CallParts& p, TraceTotals& totals) {

@@ -12,6 +12,7 @@
 #include "merge_command.h"
 #include "rank_command.h"
 #include "report_command.h"
+#include "scale_command.h"
 #include "simulate_command.h"
 #include "skewscope/distribute.h"
 
@@ -39,6 +40,7 @@ class CommandLine {
   InspectOptions inspect_;
   RankOptions rank_;
   MergeCommandOptions merge_;
+  ScaleOptions scale_;
   DigestOptions digest_;
   SimulateCommandOptions simulate_;
   std::vector<Command> commands_;

@@ -71,7 +71,10 @@ void add_input_options(CLI::App& command, InputOptions& options) {
   command.add_option("PATH", options.paths, "Traces: files, directories, or patterns in quotes")
       ->required()
       ->type_name("");
-  IngestOptions& ingest = options.ingest;
+  add_input_filters(command, options.ingest);
+}
+
+void add_input_filters(CLI::App& command, IngestOptions& ingest) {
   add_parsed<std::vector<int32_t>>(
       command, "--ranks", "SET", parse_ranks,
       [&ingest](std::vector<int32_t> ranks) { ingest.ranks = std::move(ranks); }, "0-7,12",
@@ -105,6 +108,15 @@ void add_cache_options(CLI::App& command, CacheOptions& options) {
   add_parsed<int64_t>(
       command, "--cache-limit", "SIZE", parse_size, [&options](int64_t bytes) { options.limit_bytes = bytes; }, "2G",
       "What was used least recently goes from a larger cache; default: 2G");
+}
+
+void add_align_option(CLI::App& command, AlignMode& align) {
+  add_choice<AlignMode>(command, "--align", align,
+                        {{"auto", AlignMode::automatic},
+                         {"collectives", AlignMode::collectives},
+                         {"wallclock", AlignMode::wallclock},
+                         {"none", AlignMode::none}},
+                        "How clocks are tied; default: auto");
 }
 
 Result<IngestedJob> read_input(const InputOptions& options, StageTimer& timer) {

@@ -25,10 +25,13 @@ struct InputOptions {
 };
 
 void add_common_options(CLI::App& command, CommonOptions& options);
-// PATH..., --ranks, --steps, --rank-regex, --rank-map, --memory-limit.
+// PATH..., and the filters.
 void add_input_options(CLI::App& command, InputOptions& options);
+// --ranks, --steps, --rank-regex, --rank-map, --memory-limit.
+void add_input_filters(CLI::App& command, IngestOptions& ingest);
 // What the paths hold, as the options want it.
 Result<IngestedJob> read_input(const InputOptions& options, StageTimer& timer);
+void add_align_option(CLI::App& command, AlignMode& align);
 void add_memory_limit(CLI::App& command, IngestOptions& ingest);
 void add_align_option(CLI::App& command, AlignMode& mode);
 // --cache, --cache-limit; on by default, in the user's cache folder (XDG).

@@ -1,15 +1,13 @@
 #include "report_command.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 
-#include "choice.h"
 #include "interruption.h"
+#include "report_stamp.h"
 #include "skewscope/correlate.h"
 #include "skewscope/report.h"
 
@@ -17,10 +15,6 @@ namespace skewscope::cli {
 namespace {
 
 constexpr const char* kDefaultOutput = "skewscope-report";
-
-ReportStamp stamp_of(const std::string& command_line) {
-  return {SKEWSCOPE_VERSION, command_line, fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))};
-}
 
 // What can be refused before the work: output, formats, conditions.
 Result<Done> check_before(const ReportOptions& options, const WriteOptions& write) {

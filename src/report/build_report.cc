@@ -8,6 +8,7 @@
 #include "own_findings.h"
 #include "rank_statistics.h"
 #include "rooms.h"
+#include "step_rows.h"
 #include "stragglers.h"
 
 namespace skewscope {
@@ -177,6 +178,9 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.clocks = report::clock_rows(rooms);
   out.communicators = report::communicator_rows(rooms);
   out.ranks = report::rank_rows(rooms);
+  out.steps = report::step_rows(rooms);
+  out.rank_steps = report::rank_steps(rooms);
+  out.collective_steps = report::collective_steps(rooms);
   out.collectives = report::collective_rows(rooms);
   out.stragglers = report::stragglers_of(rooms);
   out.what_if = report::what_if_of(rooms, std::ssize(out.job.steps));

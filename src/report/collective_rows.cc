@@ -11,7 +11,7 @@ namespace skewscope::report {
 namespace {
 
 struct Samples {
-  int64_t count = 0;
+  int64_t count = 0, exposed_wait_ns = 0, exposed_transfer_ns = 0;
   std::vector<double> wait, transfer, start_skew, end_skew, algo_bandwidth, bus_bandwidth;
 };
 
@@ -35,6 +35,8 @@ void add_instance(Samples& samples, const InstanceView& view) {
     for (size_t m = 0; m < view.size(); ++m) {
       samples.wait.push_back(static_cast<double>(view.parts(m).wait_ns));
       samples.transfer.push_back(static_cast<double>(view.parts(m).transfer_ns));
+      samples.exposed_wait_ns += view.parts(m).exposed_wait_ns;
+      samples.exposed_transfer_ns += view.parts(m).exposed_transfer_ns;
     }
   }
   add_bandwidth(samples, view);
@@ -55,6 +57,8 @@ std::vector<JobReport::CollectiveRow> collective_rows(const Rooms& rooms) {
     JobReport::CollectiveRow row;
     std::tie(row.communicator, row.op, row.dtype, row.bytes) = key;
     row.count = samples.count;
+    row.exposed_wait_ns = samples.exposed_wait_ns;
+    row.exposed_transfer_ns = samples.exposed_transfer_ns;
     row.wait_ns = statistics_of(samples.wait);
     row.transfer_ns = statistics_of(samples.transfer);
     row.start_skew_ns = statistics_of(samples.start_skew);

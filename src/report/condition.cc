@@ -1,4 +1,4 @@
-// --fail-on EXPR: METRIC OP NUMBER[%].
+// --fail-on EXPR: METRIC OP NUMBER[%]. METRIC is one of the names below, or a path into the document (json_path.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "figures.h"
+#include "json_path.h"
 #include "skewscope/report.h"
 
 namespace skewscope {
@@ -93,8 +94,8 @@ constexpr std::array kComparisons = {
     Comparison{"<", [](double v, double l) { return v < l; }},
 };
 
-struct Parsed {
-  const Metric* metric = nullptr;
+struct Condition {
+  std::string subject;  // a name or a path
   const Comparison* comparison = nullptr;
   double limit = 0;
 };
@@ -113,40 +114,81 @@ std::optional<double> parse_limit(const std::string& text) {
   return rest.empty() ? std::optional(number) : std::nullopt;
 }
 
-Result<Parsed> parse(const std::string& expression) {
-  std::string text = expression;
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  const size_t at = text.find_first_of("<>=");
+// Without blanks, but for those in brackets: names may have them.
+std::string without_blanks(const std::string& expression) {
+  std::string text;
+  int32_t depth = 0;
+  for (const char c : expression) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c != ' ' || depth > 0) text += c;
+  }
+  return text;
+}
+
+size_t find_comparison(const std::string& text) {
+  int32_t depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
+    if (depth == 0 && std::string_view("<>=").find(text[i]) != std::string_view::npos) return i;
+  }
+  return std::string::npos;
+}
+
+Result<Condition> parse(const std::string& expression) {
+  const std::string text = without_blanks(expression);
+  const size_t at = find_comparison(text);
   if (at == std::string::npos) return usage(expression, "expected METRIC OP NUMBER[%], such as wait_share>20%");
-  Parsed parsed;
-  for (const Metric& metric : kMetrics) {
-    if (metric.name == text.substr(0, at)) parsed.metric = &metric;
-  }
-  if (parsed.metric == nullptr) {
-    std::string names;
-    for (const Metric& metric : kMetrics) names += fmt::format(" {}", metric.name);
-    return usage(expression, fmt::format("unknown metric '{}'; known are{}", text.substr(0, at), names));
-  }
+  Condition condition;
+  condition.subject = text.substr(0, at);
   for (const Comparison& comparison : kComparisons) {
-    if (parsed.comparison == nullptr && text.compare(at, comparison.sign.size(), comparison.sign) == 0) {
-      parsed.comparison = &comparison;
+    if (condition.comparison == nullptr && text.compare(at, comparison.sign.size(), comparison.sign) == 0) {
+      condition.comparison = &comparison;
     }
   }
-  if (parsed.comparison == nullptr) return usage(expression, "unknown comparison; known are > >= < <= ==");
-  const std::optional<double> limit = parse_limit(text.substr(at + parsed.comparison->sign.size()));
+  if (condition.comparison == nullptr) return usage(expression, "unknown comparison; known are > >= < <= ==");
+  const std::optional<double> limit = parse_limit(text.substr(at + condition.comparison->sign.size()));
   if (!limit) return usage(expression, "expected a number after the comparison, with or without %");
-  parsed.limit = *limit;
-  return parsed;
+  condition.limit = *limit;
+  return condition;
+}
+
+// Holds where it does for any of the numbers that the path selects.
+template <class Report>
+Result<bool> path_holds(const Report& report, const Condition& condition, const std::string& expression) {
+  const auto numbers = numbers_at(Json::parse(to_json(report, ReportStamp())), condition.subject);
+  if (!numbers.ok()) return usage(expression, numbers.error().message);
+  return std::any_of(numbers.value().begin(), numbers.value().end(),
+                     [&](double number) { return condition.comparison->holds(number, condition.limit); });
+}
+
+template <class Report>
+Result<bool> path_holds(const Report& report, const std::string& expression) {
+  const auto condition = parse(expression);
+  if (!condition.ok()) return condition.error();
+  return path_holds(report, condition.value(), expression);
 }
 
 }  // namespace
 }  // namespace report
 
-Result<bool> condition_holds(const JobReport& report, const std::string& expression) {
-  const auto parsed = report::parse(expression);
-  if (!parsed.ok()) return parsed.error();
-  const auto value = parsed.value().metric->value(report, report::figures_of(report));
-  return value.has_value() && parsed.value().comparison->holds(*value, parsed.value().limit);
+Result<bool> condition_holds(const JobReport& job, const std::string& expression) {
+  const auto condition = report::parse(expression);
+  if (!condition.ok()) return condition.error();
+  const auto metric = std::find_if(report::kMetrics.begin(), report::kMetrics.end(),
+                                   [&](const auto& m) { return m.name == condition.value().subject; });
+  if (metric == report::kMetrics.end()) {
+    auto holds = report::path_holds(job, condition.value(), expression);
+    if (holds.ok()) return holds;
+    std::string names;
+    for (const auto& known : report::kMetrics) names += fmt::format(" {}", known.name);
+    return Error{ErrorKind::usage, fmt::format("{}; names besides are{}", holds.error().message, names)};
+  }
+  const auto value = metric->value(job, report::figures_of(job));
+  return value.has_value() && condition.value().comparison->holds(*value, condition.value().limit);
+}
+
+Result<bool> condition_holds(const ScaleReport& scale, const std::string& expression) {
+  return report::path_holds(scale, expression);
 }
 
 }  // namespace skewscope

@@ -5,7 +5,7 @@
 //   communication = max U / E = gpu_communication * orchestration,   gpu_communication = max U / max A,
 //   orchestration = max A / E.
 //   communication = serialization * transfer,   transfer = length of the job on a network that takes no time / length,
-// both replayed (src/blame).
+// both replayed (src/blame); no network makes a job shorter than its longest computing rank, nor longer than it was.
 // E is the longest rank's timeline.
 // Ranks without GPU rows are left out: nothing is known of what they computed.
 // Source: POP centre of excellence, "Standard metrics for performance analysis"; TALP (DLB); arXiv 2603.26576.
@@ -34,8 +34,9 @@ JobReport::Efficiency efficiency_of(const std::vector<JobReport::RankRow>& ranks
   e.orchestration = max_active / elapsed;
   if (max_compute > 0) e.load_balance = sum_compute / (count * max_compute);
   if (what_if.replayed_ns > 0 && what_if.no_transfer_ns > 0) {
-    e.transfer = static_cast<double>(what_if.no_transfer_ns) / static_cast<double>(what_if.replayed_ns);
-    e.serialization = std::min(1.0, e.communication / e.transfer);
+    const double transfer = static_cast<double>(what_if.no_transfer_ns) / static_cast<double>(what_if.replayed_ns);
+    e.transfer = std::clamp(transfer, e.communication, 1.0);
+    e.serialization = e.communication / e.transfer;
   }
   if (max_active > 0) e.gpu_communication = max_compute / max_active;
   return e;

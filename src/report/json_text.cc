@@ -3,17 +3,12 @@
 #include "json_text.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "json_values.h"
 
 namespace skewscope {
 namespace report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
-Json rank_or_null(Rank rank) { return rank.known() ? Json(rank.value) : Json(); }
-Json ratio_or_null(double ratio) { return ratio < 0 ? Json() : Json(ratio); }
 
 template <class Make>
 Json statistics_json(const Statistics& s, Make make) {
@@ -91,12 +86,22 @@ Json row_json(const JobReport::CollectiveRow& c) {
           {"dtype", c.dtype},
           {"bytes", c.bytes},
           {"count", c.count},
+          {"exposed_wait_ns", c.exposed_wait_ns},
+          {"exposed_transfer_ns", c.exposed_transfer_ns},
           {"wait_ns", times(c.wait_ns)},
           {"transfer_ns", times(c.transfer_ns)},
           {"start_skew_ns", times(c.start_skew_ns)},
           {"end_skew_ns", times(c.end_skew_ns)},
           {"algo_bandwidth_gb_per_s", rates(c.algo_bandwidth_gb_per_s)},
           {"bus_bandwidth_gb_per_s", rates(c.bus_bandwidth_gb_per_s)}};
+}
+
+Json row_json(const JobReport::StepRow& s) {
+  return {{"session", s.session},
+          {"step", s.step},
+          {"start_ns", s.start_ns},
+          {"duration_ns", s.duration_ns},
+          {"ranks", s.ranks}};
 }
 
 Json row_json(const JobReport::Straggler& s) {
@@ -111,21 +116,6 @@ Json row_json(const JobReport::Straggler& s) {
           {"wait_originated_ns", s.wait_originated_ns},
           {"saved_ns", s.standing.empty() ? Json() : Json(s.saved_ns)},
           {"saved_share", s.standing.empty() ? Json() : Json(s.saved_share)}};
-}
-
-Json row_json(const Finding& f) {
-  return {{"severity", to_string(f.severity)},
-          {"code", f.code},
-          {"rank", rank_or_null(f.rank)},
-          {"file", text_or_null(f.file)},
-          {"message", f.message}};
-}
-
-Json efficiency_json(const JobReport::Efficiency& e) {
-  return {{"parallel", ratio_or_null(e.parallel)},           {"load_balance", ratio_or_null(e.load_balance)},
-          {"communication", ratio_or_null(e.communication)}, {"serialization", ratio_or_null(e.serialization)},
-          {"transfer", ratio_or_null(e.transfer)},           {"gpu_communication", ratio_or_null(e.gpu_communication)},
-          {"orchestration", ratio_or_null(e.orchestration)}};
 }
 
 Json what_if_json(const JobReport::WhatIf& w) {
@@ -159,14 +149,19 @@ Json array_of(const std::vector<Row>& rows) {
   return array;
 }
 
-std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
 }  // namespace
+
+Json efficiency_json(const JobReport::Efficiency& e) {
+  return {{"parallel", ratio_or_null(e.parallel)},           {"load_balance", ratio_or_null(e.load_balance)},
+          {"communication", ratio_or_null(e.communication)}, {"serialization", ratio_or_null(e.serialization)},
+          {"transfer", ratio_or_null(e.transfer)},           {"gpu_communication", ratio_or_null(e.gpu_communication)},
+          {"orchestration", ratio_or_null(e.orchestration)}};
+}
 
 std::string diagnostics_json(const Findings& findings) {
   Json rows = Json::array();
   for (const Finding& f : findings) {
-    Json row = row_json(f);
+    Json row = finding_json(f);
     row["byte_offset"] = f.byte_offset < 0 ? Json() : Json(f.byte_offset);
     row["count"] = f.count;
     rows.push_back(std::move(row));
@@ -190,8 +185,9 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                           {"stragglers", array_of(r.stragglers)},
                           {"efficiency", report::efficiency_json(r.efficiency)},
                           {"matching", report::matching_json(r.matching)},
-                          {"diagnostics", array_of(r.diagnostics)},
-                          {"what_if", report::what_if_json(r.what_if)}});
+                          {"diagnostics", report::findings_json(r.diagnostics)},
+                          {"what_if", report::what_if_json(r.what_if)},
+                          {"steps", array_of(r.steps)}});
 }
 
 }  // namespace skewscope

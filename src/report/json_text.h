@@ -3,9 +3,12 @@
 
 #include <string>
 
+#include "json_values.h"
 #include "skewscope/report.h"
 
 namespace skewscope::report {
+
+Json efficiency_json(const JobReport::Efficiency& efficiency);
 
 // diagnostics.json: every finding with place, count and consequence.
 std::string diagnostics_json(const Findings& findings);

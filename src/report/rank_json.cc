@@ -1,5 +1,5 @@
 // rank.json: the tables of one trace as arrays of objects, keys as the columns of the CSV files.
-#include <nlohmann/json.hpp>
+#include "json_values.h"
 
 #include "columns.h"
 #include "skewscope/report.h"
@@ -7,8 +7,6 @@
 namespace skewscope {
 namespace report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json cell_json(const Cell& cell) {
   return std::visit(
@@ -33,8 +31,6 @@ Json table_json(const Table& table) {
   return rows;
 }
 
-Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
-
 }  // namespace
 }  // namespace report
 
@@ -58,7 +54,7 @@ std::string rank_json(const RankReport& report, const std::string& tool_version)
         {{"severity", to_string(f.severity)}, {"code", f.code}, {"message", f.message}, {"count", f.count}});
   }
   json["diagnostics"] = std::move(findings);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return report::text_of(json);
 }
 
 }  // namespace skewscope

@@ -18,6 +18,7 @@
 
 #include "csv_file.h"
 #include "report_directory.h"
+#include "run_tables.h"
 #include "sqlite_file.h"
 #include "xlsx_file.h"
 
@@ -32,9 +33,8 @@ struct Format {
 };
 constexpr std::array kFormats = {Format{"json", true}, Format{"csv", true},   Format{"sqlite", true},
                                  Format{"html", true}, Format{"xlsx", false}, Format{"prometheus", false}};
-constexpr std::array<std::string_view, 2> kDocuments = {"report.json", "rank.json"};
-constexpr std::array<std::string_view, 9> kFiles = {"COMPLETE",    "diagnostics.json", "index.html",
-                                                    "report.json", "rank.json",        "report.sqlite",
+constexpr std::array<std::string_view, 4> kDocuments = {"report.json", "rank.json", "scale.json", "compare.json"};
+constexpr std::array<std::string_view, 7> kFiles = {"COMPLETE",    "diagnostics.json", "index.html", "report.sqlite",
                                                     "report.xlsx", "report.prom",      "summary.txt"};
 constexpr std::string_view kTables = "tables";
 
@@ -65,7 +65,7 @@ bool names_a_table(const std::string& name) {
   };
   RankReport detailed;
   detailed.tables.detailed = true;
-  return among(tables_of(JobReport())) || among(tables_of(detailed));
+  return among(tables_of(JobReport())) || among(tables_of(detailed)) || among(tables_of(ScaleReport()));
 }
 
 // The first entry, by name, of a report directory or of its tables that no command writes; "" for none.
@@ -77,8 +77,8 @@ std::string foreign_entry(const fs::path& directory, const std::string& inside =
     const std::string name = entry->path().filename().string();
     std::error_code ignored;
     const fs::file_type type = entry->symlink_status(ignored).type();
-    const bool known =
-        inside.empty() ? std::find(kFiles.begin(), kFiles.end(), name) != kFiles.end() : names_a_table(name);
+    const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    const bool known = inside.empty() ? among(kFiles) || among(kDocuments) : names_a_table(name);
     if (inside.empty() && name == kTables && type == fs::file_type::directory) {
       if (std::string below = foreign_entry(entry->path(), name + "/"); !below.empty()) foreign.push_back(below);
     } else if (!known || type != fs::file_type::regular) {

@@ -35,6 +35,7 @@ struct Table {
 
 // All tables of the report directory; they refer to `report`, which must outlive them.
 std::vector<Table> tables_of(const JobReport& report);
+Table diagnostics_table(const Findings& findings);
 // The tables of one trace, as `skewscope rank` writes them.
 std::vector<Table> tables_of(const RankTables& tables);
 std::vector<Table> tables_of(const OperatorTables& tables);

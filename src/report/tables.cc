@@ -62,9 +62,13 @@ Table communicators_table(const JobReport& report) {
 
 Table collectives_table(const JobReport& report) {
   using Row = JobReport::CollectiveRow;
-  std::vector<ColumnOf<Row>> columns = {column<&Row::communicator>("communicator"), column<&Row::op>("op"),
-                                        column<&Row::dtype>("dtype"), column<&Row::bytes>("bytes"),
-                                        column<&Row::count>("count")};
+  std::vector<ColumnOf<Row>> columns = {column<&Row::communicator>("communicator"),
+                                        column<&Row::op>("op"),
+                                        column<&Row::dtype>("dtype"),
+                                        column<&Row::bytes>("bytes"),
+                                        column<&Row::count>("count"),
+                                        column<&Row::exposed_wait_ns>("exposed_wait_ns"),
+                                        column<&Row::exposed_transfer_ns>("exposed_transfer_ns")};
   add_figures<&Row::wait_ns, true>(columns, "wait", "_ns");
   add_figures<&Row::transfer_ns, true>(columns, "transfer", "_ns");
   add_figures<&Row::start_skew_ns, true>(columns, "start_skew", "_ns");
@@ -72,6 +76,14 @@ Table collectives_table(const JobReport& report) {
   add_figures<&Row::algo_bandwidth_gb_per_s, false>(columns, "algo_bandwidth", "_gb_per_s");
   add_figures<&Row::bus_bandwidth_gb_per_s, false>(columns, "bus_bandwidth", "_gb_per_s");
   return make_table<Row>("collectives", report.collectives, std::move(columns));
+}
+
+Table steps_table(const JobReport& report) {
+  using Row = JobReport::StepRow;
+  return make_table<Row>(
+      "steps", report.steps,
+      {column<&Row::session>("session"), column<&Row::step>("step"), column<&Row::start_ns>("start_ns"),
+       column<&Row::duration_ns>("duration_ns"), column<&Row::ranks>("ranks")});
 }
 
 Table stragglers_table(const JobReport& report) {
@@ -136,21 +148,45 @@ Table rank_statistics_table(const JobReport& report) {
        column<&Row::min_rank>("min_rank"), column<&Row::max_rank>("max_rank"), column<&Row::outliers>("outliers")});
 }
 
-Table diagnostics_table(const JobReport& report) {
+Table rank_steps_table(const JobReport& report) {
+  using Row = JobReport::RankStep;
+  return make_table<Row>(
+      "rank_steps", report.rank_steps,
+      {column<&Row::rank>("rank"), column<&Row::session>("session"), column<&Row::step>("step"),
+       column<&Row::compute_ns>("compute_ns"), column<&Row::exposed_transfer_ns>("exposed_transfer_ns"),
+       column<&Row::exposed_wait_ns>("exposed_wait_ns"),
+       column<&Row::exposed_unattributed_ns>("exposed_unattributed_ns"),
+       column<&Row::exposed_memcpy_ns>("exposed_memcpy_ns"), column<&Row::idle_ns>("idle_ns")});
+}
+
+Table collective_steps_table(const JobReport& report) {
+  using Row = JobReport::CollectiveStep;
+  return make_table<Row>(
+      "collective_steps", report.collective_steps,
+      {column<&Row::communicator>("communicator"), column<&Row::op>("op"), column<&Row::dtype>("dtype"),
+       column<&Row::bytes>("bytes"), column<&Row::session>("session"), column<&Row::step>("step"),
+       column<&Row::calls>("calls"), column<&Row::wait_ns>("wait_ns"), column<&Row::transfer_ns>("transfer_ns"),
+       column<&Row::exposed_wait_ns>("exposed_wait_ns"), column<&Row::exposed_transfer_ns>("exposed_transfer_ns")});
+}
+
+}  // namespace
+
+Table diagnostics_table(const Findings& findings) {
   return make_table<Finding>(
-      "diagnostics", report.diagnostics,
+      "diagnostics", findings,
       {column<&Finding::severity>("severity"), column<&Finding::code>("code"), column<&Finding::rank>("rank"),
        column<&Finding::file>("file"), known_column<&Finding::byte_offset>("byte_offset"),
        column<&Finding::count>("count"), column<&Finding::message>("message")});
 }
 
-}  // namespace
-
 std::vector<Table> tables_of(const JobReport& report) {
-  return {ranks_table(report),       clocks_table(report),           communicators_table(report),
-          collectives_table(report), stragglers_table(report),       causes_table(report),
-          blame_flows_table(report), collective_ranks_table(report), unmatched_table(report),
-          diagnostics_table(report), rank_statistics_table(report)};
+  return {ranks_table(report),           clocks_table(report),
+          communicators_table(report),   collectives_table(report),
+          stragglers_table(report),      causes_table(report),
+          blame_flows_table(report),     collective_ranks_table(report),
+          unmatched_table(report),       diagnostics_table(report.diagnostics),
+          rank_statistics_table(report), steps_table(report),
+          rank_steps_table(report),      collective_steps_table(report)};
 }
 
 }  // namespace skewscope::report

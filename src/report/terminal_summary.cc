@@ -7,6 +7,7 @@
 #include <set>
 
 #include "figures.h"
+#include "lines.h"
 #include "own_findings.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/report.h"
@@ -17,30 +18,8 @@ namespace skewscope {
 namespace report {
 namespace {
 
-constexpr size_t kColumns = 80, kLines = 25, kLabel = 9, kTop = 3, kMostWarnings = 3;
+constexpr size_t kLines = 25, kTop = 3, kMostWarnings = 3;
 constexpr double kWorthNaming = 0.01;
-
-enum class Style : uint8_t { plain, bold, alarm, warning };
-
-struct Line {
-  std::string text;
-  Style style = Style::plain;
-};
-using Lines = std::vector<Line>;
-
-// `label`, then the words of `text` in at most `most` lines; what does not fit ends in "..".
-void add_wrapped(Lines& lines, std::string_view label, std::string_view text, size_t most, Style style = Style::plain) {
-  const size_t width = kColumns - kLabel;
-  for (size_t n = 1; n <= most && !text.empty(); ++n, label = "") {
-    size_t cut = text.size();
-    if (text_width(text) > width && n < most) {
-      cut = text.rfind(' ', std::min(text.size() - 1, width));
-      if (cut == std::string_view::npos || cut == 0) cut = text.size();
-    }
-    lines.push_back({pad(label, kLabel) + fit(text.substr(0, cut), width), style});
-    text.remove_prefix(std::min(text.size(), cut + 1));
-  }
-}
 
 std::string ranges(const std::vector<int64_t>& numbers) {
   if (numbers.size() == 1) return fmt::format("step {}", numbers[0]);
@@ -222,32 +201,6 @@ std::vector<std::string> warnings_of(const JobReport& report, const Figures& f) 
     out.push_back(fmt::format("{} with problems, first: {}", plural(files.size(), "file"), worst->message));
   }
   out.resize(std::min(out.size(), kMostWarnings));
-  return out;
-}
-
-const char* escape_of(Style style) {
-  switch (style) {
-    case Style::plain:
-      return "";
-    case Style::bold:
-      return "\x1b[1m";
-    case Style::alarm:
-      return "\x1b[1;31m";
-    case Style::warning:
-      return "\x1b[33m";
-  }
-  return "";
-}
-
-std::string text_of(const Lines& lines, bool color) {
-  std::string out;
-  for (const Line& line : lines) {
-    std::string text = fit(line.text, kColumns);
-    text.erase(text.find_last_not_of(' ') + 1);
-    const bool styled = color && line.style != Style::plain && !text.empty();
-    out += styled ? escape_of(line.style) + text + "\x1b[0m" : text;
-    out += '\n';
-  }
   return out;
 }
 

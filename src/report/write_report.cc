@@ -3,6 +3,7 @@
 #include "json_text.h"
 #include "prometheus_text.h"
 #include "report_directory.h"
+#include "run_tables.h"
 
 namespace skewscope {
 namespace embedded {
@@ -17,6 +18,14 @@ Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, con
        [&] { return to_json(report, stamp); }, [&] { return terminal_summary(report, options.directory, false); },
        [&] { return report::diagnostics_json(report.diagnostics); }, [&] { return report::prometheus_text(report); },
        [&] { return report::html_page(report, stamp); }},
+      options);
+}
+
+Result<Done> write_scale(const ScaleReport& scale, const ReportStamp& stamp, const WriteOptions& options) {
+  return report::write_directory(
+      {"skewscope.scale/1", "scale.json", report::tables_of(scale), [&] { return to_json(scale, stamp); },
+       [&] { return terminal_summary(scale, options.directory, false); },
+       [&] { return report::diagnostics_json(scale.diagnostics); }},
       options);
 }
 

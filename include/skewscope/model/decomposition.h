@@ -76,12 +76,40 @@ struct TraceTotals {
   int64_t delay_caused_ns = 0;
 };
 
+// One step of the job, by the hosts' ProfilerStep#N on the common clock: from when its last rank ended the step before
+// until its last rank ended this one, so that steps that follow one another leave nothing out. Where the step before
+// was not recorded: from when its last rank began it.
+struct JobStep {
+  SessionId session;
+  int64_t number = 0;
+  JobNs start;
+  int64_t duration_ns = 0;
+  int32_t traces = 0;  // that recorded it
+};
+
+// A GPU's time in a step of the job, every nanosecond under the first label that applies. They sum to the step's
+// duration, as the trace's own clock shows it.
+struct StepParts {
+  int64_t compute_ns = 0;
+  int64_t exposed_transfer_ns = 0;
+  int64_t exposed_wait_ns = 0;
+  int64_t exposed_unattributed_ns = 0;
+  int64_t exposed_memcpy_ns = 0;
+  int64_t idle_ns = 0;
+
+  int64_t sum_ns() const {
+    return compute_ns + exposed_transfer_ns + exposed_wait_ns + exposed_unattributed_ns + exposed_memcpy_ns + idle_ns;
+  }
+};
+
 struct Decomposition {
   std::vector<CallParts> members;         // row = row of InstanceTable::members
   std::vector<InstanceTiming> instances;  // row = InstanceId
   std::vector<CallParts> unmatched;       // row = row of InstanceTable::unmatched
   std::vector<TraceTotals> traces;        // row = TraceIndex
   std::vector<int64_t> caused_ns;         // row = row of InstanceTable::members: wait of others charged to it
+  std::vector<JobStep> steps;             // by session and number
+  std::vector<StepParts> step_parts;      // row = step * traces + trace; all 0 where the trace did not record the step
   Findings findings;                      // what speaks against the splits
 };
 

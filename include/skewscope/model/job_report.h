@@ -51,6 +51,36 @@ struct JobReport {
   };
   std::vector<CommunicatorRow> communicators;
 
+  // Steps of the job (model/decomposition.h: JobStep), by session and number.
+  struct StepRow {
+    int32_t session = 0;
+    int64_t step = 0;
+    int64_t start_ns = 0;  // since job.window_start_ns
+    int64_t duration_ns = 0;
+    int32_t ranks = 0;  // that recorded it
+  };
+  std::vector<StepRow> steps;
+
+  // What each rank's GPU did in each step it recorded: tables/rank_steps.csv. The parts sum to the step's duration.
+  struct RankStep {
+    int32_t rank = 0, session = 0;
+    int64_t step = 0;
+    int64_t compute_ns = 0, exposed_transfer_ns = 0, exposed_wait_ns = 0, exposed_unattributed_ns = 0,
+            exposed_memcpy_ns = 0, idle_ns = 0;
+  };
+  std::vector<RankStep> rank_steps;
+
+  // Calls launched in a step, summed over members: tables/collective_steps.csv.
+  struct CollectiveStep {
+    int32_t communicator = 0;
+    std::string op, dtype;
+    int64_t bytes = 0;
+    int32_t session = 0;
+    int64_t step = 0;
+    int64_t calls = 0, wait_ns = 0, transfer_ns = 0, exposed_wait_ns = 0, exposed_transfer_ns = 0;
+  };
+  std::vector<CollectiveStep> collective_steps;
+
   struct RankRow {
     int32_t rank = 0;
     std::string host;
@@ -66,6 +96,7 @@ struct JobReport {
     int32_t communicator = 0;
     std::string op, dtype;
     int64_t bytes = 0, count = 0;
+    int64_t exposed_wait_ns = 0, exposed_transfer_ns = 0;  // sums over calls
     Statistics wait_ns, transfer_ns, start_skew_ns, end_skew_ns, algo_bandwidth_gb_per_s, bus_bandwidth_gb_per_s;
   };
   std::vector<CollectiveRow> collectives;

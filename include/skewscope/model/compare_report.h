@@ -1,0 +1,69 @@
+// Room: what got slower from one run to another of the same size: the shape of compare.json (schema
+// skewscope.compare/1) as plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skewscope/base/finding.h"
+
+namespace skewscope {
+
+struct CompareReport {
+  struct Run {
+    std::string name;
+    int32_t world_size = 0;
+    int64_t steps = 0;  // that all ranks recorded
+    double step_ns = 0;
+    double step_error_ns = -1;  // standard error of the mean; -1: fewer than two steps
+  } base, now;
+
+  // A time per step in both runs.
+  struct Change {
+    double base_ns = 0, new_ns = 0;
+    double p_value = -1;       // that chance alone makes such a difference (Welch's t over steps); -1: not determined
+    bool significant = false;  // p held against all rows of its table: of those called so, 5 % are chance
+
+    double change_ns() const { return new_ns - base_ns; }
+  };
+
+  Change step;
+
+  // What the step consists of, mean over ranks: these sum to the step.
+  struct Part {
+    std::string part;  // compute, exposed_transfer, exposed_wait, exposed_unattributed, exposed_memcpy, idle
+    Change change;
+  };
+  std::vector<Part> parts;
+
+  struct RankPart {
+    int32_t rank = 0;
+    std::string part;
+    Change change;
+  };
+  std::vector<RankPart> ranks;
+
+  // Per member and step. `op` "" : all operations of the communicator.
+  struct CollectivePart {
+    int32_t communicator = 0;  // id in the new run
+    std::string role;
+    std::vector<int32_t> members;
+    std::string op, dtype;
+    int64_t bytes = 0;
+    std::string part;  // wait, transfer, exposed_wait, exposed_transfer
+    Change change;
+  };
+  std::vector<CollectivePart> collectives, communicators;
+
+  // Median over ranks, per step; where both runs have the ranks' tables. Without spread, so never significant.
+  struct Kernel {
+    std::string name;
+    Change change;
+  };
+  std::vector<Kernel> kernels;
+
+  Findings diagnostics;  // sorted
+};
+
+}  // namespace skewscope

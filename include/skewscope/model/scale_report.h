@@ -1,0 +1,83 @@
+// Room: one job at several sizes: the shape of scale.json (contract.md, schema skewscope.scale/1) as plain data.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skewscope/base/finding.h"
+#include "skewscope/model/job_report.h"
+
+namespace skewscope {
+
+enum class Scaling : uint8_t {
+  weak,    // more ranks do more: equal work per rank
+  strong,  // more ranks do the same: equal work of the job
+};
+const char* to_string(Scaling scaling);
+
+struct ScaleReport {
+  Scaling scaling = Scaling::strong;
+  bool scaling_given = false;  // by the user; else detected
+  std::string evidence;        // what it was detected from
+
+  // Efficiencies as peers.md section 8; -1: not determined.
+  struct Run {
+    std::string name;
+    int32_t world_size = 0;
+    int64_t steps = 0;          // that all ranks recorded; 0: none, the window is taken as one
+    double step_ns = 0;         // mean length
+    double step_error_ns = -1;  // standard error of that mean: s / sqrt(steps); -1: fewer than two steps
+    double speedup = 0;         // work per second against the smallest run: ideal is world_size / smallest world_size
+    double speedup_error = -1;  // by the errors of both steps; -1: not known
+    double throughput_per_gpu = 0;  // work per second and GPU against the smallest run: the scaling efficiency
+    double steps_per_s_per_gpu = 0;
+    double compute_ns = 0;     // per rank and step
+    double message_bytes = 0;  // per rank and step: S of its collectives
+    JobReport::Efficiency efficiency;
+    double computation_scaling = -1;
+    double global = -1;  // parallel x computation scaling
+  };
+  std::vector<Run> runs;  // smallest first
+
+  // Who or what is responsible for a loss, largest first.
+  struct Cause {
+    std::string kind;                    // rank | communicator | operator
+    std::vector<int32_t> ranks;          // kind rank
+    std::string communicator;            // kind communicator: what communicators of this role are called
+    std::vector<int32_t> communicators;  // ids in the larger run that stand out; all of that role where none does
+    std::string op, dtype;               // kind communicator
+    std::string name;                    // kind operator: of the kernel
+    double before_ns = 0, after_ns = 0;  // per rank and step; kind rank: of these ranks, above the mean
+    double points = 0;                   // of the loss, by what each grew as a share of the step
+  };
+
+  // What the global efficiency lost from one size to the next, in percentage points; negative: gained.
+  struct Loss {
+    int32_t from = 0, to = 0;  // rows of `runs`
+    std::string factor;        // computation_scaling, load_balance, serialization, transfer; communication where the
+                               // last two are not determined. Tree "gpu": gpu_communication, orchestration
+    std::string tree;          // pop: these sum to the change; gpu: these sum to serialization + transfer
+    double before = 0, after = 0;  // the factor
+    double points = 0;
+    std::vector<Cause> causes;
+  };
+  std::vector<Loss> losses;
+
+  // Step time at larger sizes.
+  struct Projection {
+    std::string model;    // a + b / P: Amdahl; a + b log2 P: equal work, collectives over trees
+    std::string refusal;  // why there is none; "" where there is
+    double a_ns = 0, b_ns = 0;
+    double residual_ns = 0;  // standard deviation of the residuals
+    struct Point {
+      int32_t world_size = 0;
+      double step_ns = 0, low_ns = 0, high_ns = 0;  // 95 % prediction interval
+    };
+    std::vector<Point> points;
+  } projection;
+
+  Findings diagnostics;  // sorted
+};
+
+}  // namespace skewscope

@@ -1,0 +1,110 @@
+// Problem: figures of a whole job have no spread, and without one nobody can say whether a difference between two runs
+// means anything. A step is the job's natural repetition.
+// Idea: cut the common clock at the ends of steps (model/decomposition.h: JobStep), the same cuts for every rank, and
+// label each GPU's time between two cuts. Then all ranks' parts sum to the same length, and what a step got longer by
+// is the sum of what its parts did.
+// Labels: computing hides transfer, transfer hides waiting (while bytes move, nobody is only waiting), waiting hides
+// calls whose time is not told apart, these hide copies; what is left is idle. As RankSummary: copies are exposed where
+// neither computation nor communication runs.
+// Cost: a sort of the calls' and copies' edges; computing rows are looked up in their union, O(log n) per span.
+#include "step_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "skewscope/base/sort_runs.h"
+
+namespace skewscope::attribute {
+namespace {
+
+constexpr std::array kHidden = {&StepParts::exposed_transfer_ns, &StepParts::exposed_wait_ns,
+                                &StepParts::exposed_unattributed_ns, &StepParts::exposed_memcpy_ns};
+constexpr size_t kTransfer = 0, kWait = 1, kUnattributed = 2, kCopy = 3;
+
+struct Edge {
+  int64_t ns;
+  int32_t change;  // +1 start, -1 end
+  size_t label;    // of kHidden
+};
+
+struct StepBounds {
+  JobNs last_begin{INT64_MIN}, last_end{INT64_MIN};
+  int32_t traces = 0;
+};
+
+}  // namespace
+
+std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks) {
+  std::map<std::tuple<int32_t, int64_t>, StepBounds> bounds;
+  for (size_t t = 0; t < job.traces.size(); ++t) {
+    const TraceIndex trace(static_cast<int64_t>(t));
+    int64_t before = INT64_MIN;
+    for (const StepRange& step : job[trace].steps) {
+      StepBounds& b = bounds[{job[trace].session.value, step.number}];
+      b.last_begin = std::max(b.last_begin, clocks.to_job(trace, step.start));
+      b.last_end = std::max(b.last_end, clocks.to_job(trace, step.start + step.duration_ns));
+      b.traces += step.number == before ? 0 : 1;
+      before = step.number;
+    }
+  }
+  std::vector<JobStep> steps;
+  for (const auto& [key, b] : bounds) {
+    JobStep step;
+    step.session = SessionId(std::get<0>(key));
+    step.number = std::get<1>(key);
+    step.start = b.last_begin;
+    if (!steps.empty() && steps.back().session == step.session && steps.back().number + 1 == step.number) {
+      step.start = steps.back().start + steps.back().duration_ns;
+    }
+    step.duration_ns = std::max<int64_t>(0, b.last_end - step.start);
+    step.traces = b.traces;
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+StepLabels::StepLabels(const RankTrace& trace, const std::vector<CallLabels>& calls, const BusyIntervals& busy)
+    : busy_(busy) {
+  std::vector<Edge> edges;
+  const auto add = [&](int64_t from, int64_t length, size_t label) {
+    if (length <= 0) return;
+    edges.push_back({from, 1, label});
+    edges.push_back({from + length, -1, label});
+  };
+  for (const CallLabels& call : calls) {
+    add(call.start.ns, call.parts.wait_ns, kWait);
+    add(call.start.ns + call.parts.wait_ns, call.parts.transfer_ns, kTransfer);
+    add(call.start.ns, call.parts.unattributed_ns, kUnattributed);
+  }
+  for (size_t i = 0; i < trace.gpu.size(); ++i) {
+    if (trace.gpu.work[i] == GpuWork::memcpy) add(trace.gpu.start[i].ns, trace.gpu.duration_ns[i], kCopy);
+  }
+  sort_runs(edges, [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
+  std::array<int32_t, kHidden.size()> running{};
+  for (size_t i = 0; i < edges.size();) {
+    const int64_t now = edges[i].ns;
+    for (; i < edges.size() && edges[i].ns == now; ++i) running[edges[i].label] += edges[i].change;
+    if (i == edges.size()) break;
+    const auto first = std::find_if(running.begin(), running.end(), [](int32_t n) { return n > 0; });
+    if (first != running.end())
+      spans_.push_back({now, edges[i].ns, kHidden[static_cast<size_t>(first - running.begin())]});
+  }
+}
+
+StepParts StepLabels::between(LocalNs begin, LocalNs end) const {
+  StepParts parts;
+  if (end <= begin) return parts;
+  parts.compute_ns = busy_.covered_ns(begin, end);
+  auto span =
+      std::upper_bound(spans_.begin(), spans_.end(), begin.ns, [](int64_t ns, const Span& s) { return ns < s.end; });
+  for (; span != spans_.end() && span->begin < end.ns; ++span) {
+    const LocalNs from{std::max(span->begin, begin.ns)}, to{std::min(span->end, end.ns)};
+    parts.*span->part += (to - from) - busy_.covered_ns(from, to);
+  }
+  parts.idle_ns = (end - begin) - parts.sum_ns();
+  return parts;
+}
+
+}  // namespace skewscope::attribute

@@ -1,0 +1,36 @@
+// Where each GPU's time went, step by step of the job. See step_parts.cc.
+#pragma once
+
+#include <vector>
+
+#include "busy_intervals.h"
+#include "skewscope/model/clock_model.h"
+#include "skewscope/model/decomposition.h"
+
+namespace skewscope::attribute {
+
+std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks);
+
+// One communication call of a trace and its parts, in the order wait, transfer.
+struct CallLabels {
+  LocalNs start;
+  CallParts parts;
+};
+
+class StepLabels {
+ public:
+  // `calls`: all of the trace, in any order. `busy` must outlive this.
+  StepLabels(const RankTrace& trace, const std::vector<CallLabels>& calls, const BusyIntervals& busy);
+  // On the trace's clock.
+  StepParts between(LocalNs begin, LocalNs end) const;
+
+ private:
+  const BusyIntervals& busy_;
+  struct Span {
+    int64_t begin, end;
+    int64_t StepParts::*part;
+  };
+  std::vector<Span> spans_;  // disjoint, in order: what is exposed where nothing computes
+};
+
+}  // namespace skewscope::attribute

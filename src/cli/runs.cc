@@ -1,0 +1,61 @@
+#include "runs.h"
+
+#include <filesystem>
+
+#include "choice.h"
+#include "skewscope/correlate.h"
+
+namespace skewscope::cli {
+namespace {
+
+std::string last_part(const std::string& path) {
+  std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+  if (!normal.has_filename()) normal = normal.parent_path();
+  return normal.filename().string();
+}
+
+// Calls are not compared, and there may be millions.
+void drop_calls(JobReport& report) {
+  report.calls = {};
+  report.unmatched = {};
+}
+
+}  // namespace
+
+void add_runs_options(CLI::App& command, RunsOptions& options) {
+  command.add_option("-o,--output", options.write.directory, "Write a report directory")->type_name("DIR");
+  command.add_option("-f,--format", options.write.formats, "Only these of json,csv,sqlite; default: all")
+      ->delimiter(',')
+      ->type_name("LIST");
+  command.add_flag("--force", options.write.force, "Replace an existing report");
+  add_input_filters(command, options.ingest);
+  add_cache_options(command, options.ingest.cache);
+  add_align_option(command, options.align);
+  command.add_flag("--rank-tables", options.rank_tables, "Also look at every rank's own tables: kernels are named");
+  command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds; repeatable")->type_name("EXPR");
+  command.add_flag("--strict", options.strict, "Exit 4 when input of a run was missing, damaged or left out");
+  command.add_flag("--json", options.json, "The document on standard output in place of the summary");
+  add_common_options(command, options.common);
+  for (const char* once : {"--fail-on", "--format"}) {
+    command.get_option(once)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+}
+
+Result<std::vector<NamedReport>> read_runs(const std::vector<std::string>& paths, const RunsOptions& options,
+                                           StageTimer& timer) {
+  std::vector<NamedReport> runs;
+  for (const std::string& path : paths) {
+    if (use_progress(options.common.progress) && !options.common.quiet) {
+      fmt::print(stderr, "skewscope: reading {}\n", path);
+    }
+    Result<JobReport> report = is_report_directory(path)
+                                   ? load_report(path)
+                                   : correlate({path}, {options.ingest, options.align, options.rank_tables}, timer);
+    if (!report.ok()) return report.error();
+    runs.push_back({last_part(path), std::move(report).value()});
+    drop_calls(runs.back().report);
+  }
+  return runs;
+}
+
+}  // namespace skewscope::cli

@@ -1,0 +1,188 @@
+// `skewscope scale` on a terminal, in at most 35 lines of 80 columns: verdict 2, why 2, scaling 2; one column per size:
+// step, speed-up, efficiencies 12; losses 6; causes 3; projection 2, warnings 2, path 1; 3 blank lines.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lines.h"
+#include "skewscope/base/human_units.h"
+#include "skewscope/report.h"
+#include "text_columns.h"
+
+namespace skewscope {
+namespace report {
+namespace {
+
+using Run = ScaleReport::Run;
+using Loss = ScaleReport::Loss;
+using Cause = ScaleReport::Cause;
+constexpr size_t kName = 25, kNumber = 9, kMostRuns = 6, kMostCauses = 3;
+
+std::string percent(double ratio) { return ratio < 0 ? "-" : fmt::format("{:.1f} %", 100 * ratio); }
+std::string duration(double ns) { return ns < 0 ? "-" : human_duration(std::llround(ns)); }
+
+// The smallest run and the largest that have room, as columns.
+std::vector<const Run*> shown_runs(const ScaleReport& report) {
+  std::vector<const Run*> runs;
+  for (size_t i = 0; i < report.runs.size(); ++i) {
+    if (i == 0 || i + kMostRuns > report.runs.size()) runs.push_back(&report.runs[i]);
+  }
+  return runs;
+}
+
+template <class Words>
+void add_row(Lines& lines, const std::string& name, const std::vector<const Run*>& runs, const Words& words,
+             Style style = Style::plain) {
+  std::string text = pad(name, kName);
+  for (const Run* run : runs) text += pad_left(words(*run), kNumber);
+  lines.push_back({text, style});
+}
+
+void add_runs(Lines& lines, const ScaleReport& report) {
+  const auto runs = shown_runs(report);
+  const auto efficiency = [&](const char* name, double JobReport::Efficiency::*value) {
+    add_row(lines, name, runs, [&](const Run& r) { return percent(r.efficiency.*value); });
+  };
+  using E = JobReport::Efficiency;
+  add_row(
+      lines, "Ranks", runs, [](const Run& r) { return std::to_string(r.world_size); }, Style::bold);
+  add_row(lines, "step", runs, [](const Run& r) { return duration(r.step_ns); });
+  add_row(lines, "  +- standard error", runs, [](const Run& r) { return duration(r.step_error_ns); });
+  add_row(lines, "speed-up", runs, [](const Run& r) { return fmt::format("{:.2f}", r.speedup); });
+  add_row(lines, "throughput per GPU", runs, [](const Run& r) { return percent(r.throughput_per_gpu); });
+  add_row(lines, "global efficiency", runs, [](const Run& r) { return percent(r.global); });
+  add_row(lines, "  computation scaling", runs, [](const Run& r) { return percent(r.computation_scaling); });
+  efficiency("  parallel efficiency", &E::parallel);
+  efficiency("    load balance", &E::load_balance);
+  efficiency("    serialization", &E::serialization);
+  efficiency("    transfer", &E::transfer);
+  efficiency("    (GPU communication)", &E::gpu_communication);
+  efficiency("    (orchestration)", &E::orchestration);
+}
+
+std::string words_of(const std::string& factor) {
+  std::string words = factor;
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+std::string sizes_of(const ScaleReport& report, const Loss& loss) {
+  return fmt::format("{} to {}", report.runs[static_cast<size_t>(loss.from)].world_size,
+                     report.runs[static_cast<size_t>(loss.to)].world_size);
+}
+
+// One row per factor of the POP tree, one column per pair of neighbours.
+void add_losses(Lines& lines, const ScaleReport& report) {
+  std::vector<std::string> factors;
+  for (const Loss& loss : report.losses) {
+    const bool known = std::find(factors.begin(), factors.end(), loss.factor) != factors.end();
+    if (loss.tree == "pop" && !known) factors.push_back(loss.factor);
+  }
+  if (factors.empty()) return;
+  const auto runs = shown_runs(report);
+  const auto row = [&](const std::string& name, const auto& counts) {
+    add_row(lines, name, runs, [&](const Run& run) {
+      double points = 0;
+      bool any = false;
+      for (const Loss& loss : report.losses) {
+        if (&report.runs[static_cast<size_t>(loss.to)] != &run || loss.tree != "pop" || !counts(loss)) continue;
+        points += loss.points;
+        any = true;
+      }
+      return any ? fmt::format("{:.1f}", points) : std::string();
+    });
+  };
+  lines.push_back({});
+  lines.push_back({"Points of global efficiency lost since the size to the left", Style::bold});
+  for (const std::string& factor : factors) {
+    row("  " + words_of(factor), [&](const Loss& loss) { return loss.factor == factor; });
+  }
+  row("  all", [](const Loss&) { return true; });
+}
+
+// "all_reduce in DATA_PARALLEL_GROUP (#3): 1.2 ms to 3.4 ms a step"
+std::string cause_words(const Cause& cause) {
+  const auto change = fmt::format("{} to {} a step", duration(cause.before_ns), duration(cause.after_ns));
+  if (cause.kind == "communicator") {
+    const std::string ids = cause.communicators.size() == 1 ? fmt::format(" #{}", cause.communicators[0]) : "";
+    return fmt::format("{} in {}{}: {}", cause.op, fit(cause.communicator, 28), ids, change);
+  }
+  if (cause.kind == "operator") return fmt::format("{}: {}", fit(cause.name, 30), change);
+  const bool one = cause.ranks.size() == 1;
+  return fmt::format("rank{} {}: {}", one ? "" : "s", fit(human_ranks(cause.ranks), 24), change);
+}
+
+struct NamedCause {
+  const Loss* loss;
+  const Cause* cause;
+};
+
+// Of the POP tree, most points first.
+std::vector<NamedCause> worst_causes(const ScaleReport& report) {
+  std::vector<NamedCause> causes;
+  for (const Loss& loss : report.losses) {
+    if (loss.tree != "pop") continue;
+    for (const Cause& cause : loss.causes) causes.push_back({&loss, &cause});
+  }
+  std::stable_sort(causes.begin(), causes.end(),
+                   [](const NamedCause& a, const NamedCause& b) { return a.cause->points > b.cause->points; });
+  return causes;
+}
+
+void add_verdict(Lines& lines, const ScaleReport& report, const std::vector<NamedCause>& causes) {
+  const Run &first = report.runs.front(), &last = report.runs.back();
+  add_wrapped(lines, "Verdict",
+              fmt::format("{} scaling from {} to {} ranks: {:.2f} times the work per second{}, {} of ideal",
+                          to_string(report.scaling), first.world_size, last.world_size, last.speedup,
+                          last.speedup_error >= 0 ? fmt::format(" +- {:.2f}", last.speedup_error) : "",
+                          percent(last.throughput_per_gpu)),
+              2, Style::bold);
+  if (!causes.empty()) {
+    const NamedCause& worst = causes.front();
+    add_wrapped(lines, "Why",
+                fmt::format("most is lost from {} ranks, to {} ({:.1f} points): {}", sizes_of(report, *worst.loss),
+                            words_of(worst.loss->factor), worst.loss->points, cause_words(*worst.cause)),
+                2);
+  }
+  add_wrapped(lines, "Scaling",
+              fmt::format("{} ({}): {}", to_string(report.scaling), report.scaling_given ? "as given" : "detected",
+                          report.evidence),
+              2);
+}
+
+void add_projection(Lines& lines, const ScaleReport::Projection& p) {
+  std::string text = p.model + ": ";
+  if (!p.refusal.empty()) text = "none: " + p.refusal;
+  for (const ScaleReport::Projection::Point& point : p.points) {
+    text += fmt::format("{}{} at {} ranks (95 %: {} to {})", &point == &p.points.front() ? "" : ", ",
+                        duration(point.step_ns), point.world_size, duration(point.low_ns), duration(point.high_ns));
+  }
+  add_wrapped(lines, "Beyond", text, 2);
+}
+
+}  // namespace
+}  // namespace report
+
+std::string terminal_summary(const ScaleReport& scale, const std::string& output, bool color) {
+  using namespace report;
+  const auto causes = worst_causes(scale);
+  Lines lines;
+  add_verdict(lines, scale, causes);
+  lines.push_back({});
+  add_runs(lines, scale);
+  add_losses(lines, scale);
+  if (!causes.empty()) lines.push_back({});
+  for (size_t i = 0; i < std::min(kMostCauses, causes.size()); ++i) {
+    const auto& [loss, cause] = causes[i];
+    add_wrapped(lines, i == 0 ? "Lost to" : "",
+                fmt::format("{:.1f} points, {}: {}", cause->points, sizes_of(scale, *loss), cause_words(*cause)), 1);
+  }
+  add_projection(lines, scale.projection);
+  for (size_t i = 0; i < std::min<size_t>(2, scale.diagnostics.size()); ++i) {
+    add_wrapped(lines, "Warning", scale.diagnostics[i].message, 1, Style::warning);
+  }
+  if (!output.empty()) lines.push_back({pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)});
+  return text_of(lines, color);
+}
+
+}  // namespace skewscope

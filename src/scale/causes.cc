@@ -1,0 +1,196 @@
+// Problem: a factor says that balance or transfer got worse, not where.
+// Idea: each factor has a quantity per rank and step that grows when the factor gets worse, and that has an owner:
+//   load balance          computing above the mean of the ranks              the ranks that compute most
+//   serialization         exposed wait                                       the communicators' role and operation
+//   transfer              exposed transfer                                   the same
+//   computation scaling   computing above the share that ideal scaling       the kernels, where their tables were
+//                         leaves to a rank                                    asked for; else all ranks
+//   orchestration         idle time of the GPUs                              the ranks that idle most
+// A loss is relative, so the quantity is taken as a share of the step, and the points of the loss are divided among the
+// owners whose share grew, in proportion to the growth. A role (data parallel, tensor parallel) exists at every size;
+// the communicators of a role in the larger run that have half as much again as the median of the role stand out and
+// are named. Cost: linear in the tables.
+#include "causes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "run_figures.h"
+
+namespace skewscope::scale {
+namespace {
+
+using Cause = ScaleReport::Cause;
+constexpr size_t kMostCauses = 3;
+constexpr double kStandsOut = 1.5;     // times the median of the role
+constexpr double kWorthNaming = 0.05;  // of the loss
+constexpr double kNearMost = 0.5;      // ranks with half of the largest excess are named with it
+
+// Divides the points of the loss among the causes that grew and keeps the largest.
+std::vector<Cause> share_points(std::vector<Cause> causes, const ScaleReport::Loss& loss, const Pair& pair) {
+  const auto growth = [&](const Cause& c) {
+    return c.after_ns / pair.after_run.step_ns - c.before_ns / pair.before_run.step_ns;
+  };
+  double grown = 0;
+  for (const Cause& c : causes) grown += std::max(0.0, growth(c));
+  if (grown <= 0) return {};
+  for (Cause& c : causes) c.points = loss.points * std::max(0.0, growth(c)) / grown;
+  std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) { return a.points > b.points; });
+  const auto end =
+      std::find_if(causes.begin(), causes.end(), [&](const Cause& c) { return c.points < kWorthNaming * loss.points; });
+  causes.erase(end, causes.end());
+  causes.resize(std::min(causes.size(), kMostCauses));
+  return causes;
+}
+
+using Part = int64_t JobReport::CollectiveRow::*;
+using RoleAndOperation = std::tuple<std::string, std::string, std::string>;  // role, op, dtype
+
+// Per rank and step.
+std::map<RoleAndOperation, double> by_role(const JobReport& report, Part part, double per) {
+  const auto communicators = communicators_by_id(report);
+  std::map<RoleAndOperation, double> sums;
+  for (const JobReport::CollectiveRow& row : report.collectives) {
+    const auto c = communicators.find(row.communicator);
+    if (c == communicators.end()) continue;
+    sums[{role_of(*c->second), row.op, row.dtype}] += static_cast<double>(row.*part) / per;
+  }
+  return sums;
+}
+
+// Ids of communicators with more of it per member than the others of their role.
+std::vector<int32_t> standing_out(const JobReport& report, const RoleAndOperation& key, Part part) {
+  const auto communicators = communicators_by_id(report);
+  std::map<int32_t, double> per_member;
+  for (const JobReport::CollectiveRow& row : report.collectives) {
+    const auto c = communicators.find(row.communicator);
+    if (c == communicators.end() || c->second->size == 0) continue;
+    if (RoleAndOperation(role_of(*c->second), row.op, row.dtype) != key) continue;
+    per_member[row.communicator] += static_cast<double>(row.*part) / c->second->size;
+  }
+  std::vector<double> sorted;
+  for (const auto& [id, ns] : per_member) sorted.push_back(ns);
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<int32_t> ids, all;
+  for (const auto& [id, ns] : per_member) {
+    all.push_back(id);
+    if (ns > kStandsOut * sorted[sorted.size() / 2]) ids.push_back(id);
+  }
+  return ids.empty() ? all : ids;
+}
+
+double ranks_and_steps(const JobReport& report) {
+  return std::max<double>(1, static_cast<double>(report.ranks.size())) * steps_in(report);
+}
+
+std::vector<Cause> communicators_that(const Pair& pair, Part part) {
+  const auto before = by_role(pair.before, part, ranks_and_steps(pair.before));
+  std::vector<Cause> causes;
+  for (const auto& [key, after_ns] : by_role(pair.after, part, ranks_and_steps(pair.after))) {
+    Cause cause;
+    cause.kind = "communicator";
+    std::tie(cause.communicator, cause.op, cause.dtype) = key;
+    cause.communicators = standing_out(pair.after, key, part);
+    const auto was = before.find(key);
+    cause.before_ns = was == before.end() ? 0 : was->second;
+    cause.after_ns = after_ns;
+    causes.push_back(std::move(cause));
+  }
+  return causes;
+}
+
+// The ranks with most of `part` above the mean, as one cause: all that have half as much above it as the first.
+struct Excess {
+  std::vector<int32_t> ranks;
+  double ns = 0;  // of the first, per step
+};
+
+Excess excess_of(const JobReport& report, int64_t JobReport::RankRow::*part) {
+  double mean = 0, count = 0, most = 0;
+  for (const JobReport::RankRow& r : report.ranks) {
+    if (r.total_ns <= 0) continue;
+    mean += static_cast<double>(r.*part);
+    ++count;
+  }
+  Excess excess;
+  if (count == 0) return excess;
+  mean /= count;
+  for (const JobReport::RankRow& r : report.ranks) most = std::max(most, static_cast<double>(r.*part) - mean);
+  for (const JobReport::RankRow& r : report.ranks) {
+    const double above = static_cast<double>(r.*part) - mean;
+    if (r.total_ns > 0 && above > 0 && above >= kNearMost * most) excess.ranks.push_back(r.rank);
+  }
+  excess.ns = most / steps_in(report);
+  return excess;
+}
+
+std::vector<Cause> ranks_that(const Pair& pair, int64_t JobReport::RankRow::*part) {
+  const Excess after = excess_of(pair.after, part);
+  if (after.ranks.empty()) return {};
+  Cause cause;
+  cause.kind = "rank";
+  cause.ranks = after.ranks;
+  cause.before_ns = excess_of(pair.before, part).ns;
+  cause.after_ns = after.ns;
+  return {cause};
+}
+
+// Median per rank and step of each kernel.
+std::map<std::string, double> kernels_of(const JobReport& report) {
+  std::map<std::string, double> kernels;
+  for (const JobReport::RankStatistic& s : report.rank_statistics) {
+    if (s.table == "kernels" && s.metric == "total_ns") kernels[s.key] = s.median / steps_in(report);
+  }
+  return kernels;
+}
+
+// What ideal scaling would leave of a rank's work.
+double ideal_share(const Pair& pair, Scaling scaling) {
+  return scaling == Scaling::weak ? 1 : static_cast<double>(pair.before_run.world_size) / pair.after_run.world_size;
+}
+
+// Causes whose `before_ns` is what ideal scaling leaves: their growth is what is too much.
+std::vector<Cause> work_that_does_not_shrink(const Pair& pair, Scaling scaling) {
+  const double ideal = ideal_share(pair, scaling);
+  const auto before = kernels_of(pair.before);
+  std::vector<Cause> causes;
+  for (const auto& [name, after_ns] : kernels_of(pair.after)) {
+    Cause cause;
+    cause.kind = "operator";
+    cause.name = name;
+    const auto was = before.find(name);
+    cause.before_ns = was == before.end() ? 0 : was->second * ideal;
+    cause.after_ns = after_ns;
+    if (cause.after_ns > cause.before_ns) causes.push_back(std::move(cause));
+  }
+  if (!causes.empty()) return causes;
+  Cause all;
+  all.kind = "rank";
+  for (const JobReport::RankRow& r : pair.after.ranks) all.ranks.push_back(r.rank);
+  all.before_ns = pair.before_run.compute_ns * ideal;
+  all.after_ns = pair.after_run.compute_ns;
+  return {all};
+}
+
+}  // namespace
+
+std::vector<Cause> causes_of(const ScaleReport::Loss& loss, const Pair& pair, Scaling scaling) {
+  if (loss.points <= 0) return {};
+  std::vector<Cause> causes;
+  if (loss.factor == "load_balance") causes = ranks_that(pair, &JobReport::RankRow::compute_ns);
+  if (loss.factor == "orchestration") causes = ranks_that(pair, &JobReport::RankRow::idle_ns);
+  if (loss.factor == "serialization") causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_wait_ns);
+  if (loss.factor == "transfer") causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_transfer_ns);
+  if (loss.factor == "communication" || loss.factor == "gpu_communication") {
+    causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_wait_ns);
+    for (Cause& transfer : communicators_that(pair, &JobReport::CollectiveRow::exposed_transfer_ns)) {
+      causes.push_back(std::move(transfer));
+    }
+  }
+  if (loss.factor == "computation_scaling") causes = work_that_does_not_shrink(pair, scaling);
+  return share_points(std::move(causes), loss, pair);
+}
+
+}  // namespace skewscope::scale

@@ -1,0 +1,76 @@
+#include "run_figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace skewscope::scale {
+
+double Sample::error() const { return count < 2 ? -1 : std::sqrt(variance / static_cast<double>(count)); }
+
+Sample sample_of(const std::vector<double>& values) {
+  Sample s;
+  s.count = std::ssize(values);
+  if (values.empty()) return s;
+  for (const double v : values) s.mean += v;
+  s.mean /= static_cast<double>(s.count);
+  if (s.count < 2) return s;
+  for (const double v : values) s.variance += (v - s.mean) * (v - s.mean);
+  s.variance /= static_cast<double>(s.count - 1);
+  return s;
+}
+
+std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report) {
+  int32_t most = 0;
+  for (const JobReport::StepRow& step : report.steps) most = std::max(most, step.ranks);
+  std::vector<const JobReport::StepRow*> steps;
+  for (const JobReport::StepRow& step : report.steps) {
+    if (step.ranks == most) steps.push_back(&step);
+  }
+  return steps;
+}
+
+double steps_in(const JobReport& report) { return std::max<double>(1, static_cast<double>(report.steps.size())); }
+
+std::string role_of(const JobReport::CommunicatorRow& c) {
+  if (!c.desc.empty() && c.desc != "undefined") return c.desc;
+  return "group of " + std::to_string(c.size);
+}
+
+std::map<int32_t, const JobReport::CommunicatorRow*> communicators_by_id(const JobReport& report) {
+  std::map<int32_t, const JobReport::CommunicatorRow*> by_id;
+  for (const JobReport::CommunicatorRow& c : report.communicators) by_id[c.id] = &c;
+  return by_id;
+}
+
+ScaleReport::Run run_of(const NamedReport& named) {
+  const JobReport& report = named.report;
+  ScaleReport::Run run;
+  run.name = named.name;
+  run.world_size = report.job.world_size;
+  run.efficiency = report.efficiency;
+  std::vector<double> lengths;
+  for (const JobReport::StepRow* step : whole_steps(report)) lengths.push_back(static_cast<double>(step->duration_ns));
+  const Sample steps = sample_of(lengths);
+  run.steps = steps.count;
+  run.step_ns = steps.count > 0 ? steps.mean : static_cast<double>(report.job.window_ns);
+  run.step_error_ns = steps.error();
+  if (run.step_ns > 0) run.steps_per_s_per_gpu = 1e9 / run.step_ns / std::max(1, run.world_size);
+  double ranks = 0, compute = 0;
+  for (const JobReport::RankRow& rank : report.ranks) {
+    if (rank.total_ns <= 0) continue;
+    ++ranks;
+    compute += static_cast<double>(rank.compute_ns);
+  }
+  if (ranks > 0) run.compute_ns = compute / ranks / steps_in(report);
+  const auto communicators = communicators_by_id(report);
+  double bytes = 0;
+  for (const JobReport::CollectiveRow& row : report.collectives) {
+    const auto c = communicators.find(row.communicator);
+    const double members = c == communicators.end() ? 0 : c->second->size;
+    bytes += static_cast<double>(row.bytes) * static_cast<double>(row.count) * members;
+  }
+  run.message_bytes = bytes / std::max(1, run.world_size) / steps_in(report);
+  return run;
+}
+
+}  // namespace skewscope::scale

@@ -1,0 +1,34 @@
+// What is compared of a run: figures per rank and step.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "skewscope/scale.h"
+
+namespace skewscope::scale {
+
+// Of numbers that repeat; a deviation needs two.
+struct Sample {
+  int64_t count = 0;
+  double mean = 0;
+  double variance = 0;   // with count - 1 in the denominator; 0 below two
+  double error() const;  // standard error of the mean; -1 below two
+};
+Sample sample_of(const std::vector<double>& values);
+
+// Steps that every rank present recorded, by (session, number); all of them where no step is so.
+std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report);
+// What figures of the whole run are divided by for one step: the steps recorded, at least 1.
+double steps_in(const JobReport& report);
+
+// What a communicator is for: its description, else its name, else its size. Communicators of several sizes of a job,
+// and several of one size, have the same role.
+std::string role_of(const JobReport::CommunicatorRow& communicator);
+std::map<int32_t, const JobReport::CommunicatorRow*> communicators_by_id(const JobReport& report);
+
+// Step, work and efficiency of one run; what needs a second run is left out.
+ScaleReport::Run run_of(const NamedReport& run);
+
+}  // namespace skewscope::scale
