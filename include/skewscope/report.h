@@ -54,7 +54,7 @@ std::string partial_directory(const std::string& directory);
 // output, when the directory exists without `force` or cannot be written; nothing half-written stays behind.
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options);
 
-// A report directory, read back for what compares runs: report.json but for clocks, stragglers, matching and
+// A report directory, read back for what compares runs: report.json but for clocks, matching and
 // the replay; rank_steps, collective_steps and rank_statistics from tables/*.csv where they are there, else empty.
 // Calls are left out. Errors: no_input, where it holds no whole report with a report.json.
 Result<JobReport> load_report(const std::string& directory);

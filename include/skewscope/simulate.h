@@ -44,6 +44,11 @@ struct SimulateOptions {
     int64_t gap_ns;
   };  // the host is late by this once a step
   std::vector<HostGap> host_gaps;
+  struct SlowLink {
+    int32_t rank;
+    double factor;
+  };  // bytes between nodes take factor times as long in groups that this rank is in
+  std::vector<SlowLink> slow_links;
   struct LateWindow {
     int32_t rank;
     int32_t steps;

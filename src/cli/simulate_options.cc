@@ -70,6 +70,11 @@ void add_disturbances(CLI::App& command, SimulateOptions& options) {
                   [&options](RankValue v) {
                     options.slow_ranks.push_back({v.rank, v.value});
                   });
+  add_rank_option(command, "--slow-link", "RANK:FACTOR",
+                  "Bytes between nodes take FACTOR times as long in groups with this rank; repeatable",
+                  [&options](RankValue v) {
+                    options.slow_links.push_back({v.rank, v.value});
+                  });
   add_rank_option(command, "--host-gap", "RANK:MS", "This rank's host stalls for MS once a step; repeatable",
                   [&options](RankValue v) {
                     options.host_gaps.push_back({v.rank, std::llround(v.value * 1e6)});

@@ -104,6 +104,13 @@ void read(const Json& json, JobReport::CollectiveRow& c) {
   get(json, "transfer_ns", c.transfer_ns);
 }
 
+void read(const Json& json, JobReport::Straggler& s) {
+  get(json, "rank", s.rank);
+  get(json, "cause", s.cause);
+  get(json, "standing", s.standing);
+  get(json, "wait_originated_ns", s.wait_originated_ns);
+}
+
 void read(const Json& json, JobReport::StepRow& s) {
   get(json, "session", s.session);
   get(json, "step", s.step);
@@ -262,6 +269,7 @@ Result<JobReport> load_report(const std::string& directory) {
     read_rows(json, "communicators", out.communicators);
     read_rows(json, "ranks", out.ranks);
     read_rows(json, "collectives", out.collectives);
+    read_rows(json, "stragglers", out.stragglers);
     read_rows(json, "steps", out.steps);
     read_rows(json, "diagnostics", out.diagnostics);
   } catch (const Json::exception& problem) {

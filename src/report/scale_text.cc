@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "lines.h"
 #include "skewscope/base/human_units.h"
@@ -89,7 +90,7 @@ void add_losses(Lines& lines, const ScaleReport& report) {
         points += loss.points;
         any = true;
       }
-      return any ? fmt::format("{:.1f}", points) : std::string();
+      return any ? fmt::format("{:.1f}", std::fabs(points) < 0.05 ? 0.0 : points) : std::string();
     });
   };
   lines.push_back({});
@@ -103,9 +104,10 @@ void add_losses(Lines& lines, const ScaleReport& report) {
 // "all_reduce in DATA_PARALLEL_GROUP (#3): 1.2 ms to 3.4 ms a step"
 std::string cause_words(const Cause& cause) {
   const auto change = fmt::format("{} to {} a step", duration(cause.before_ns), duration(cause.after_ns));
+  const std::string whom = cause.ranks.size() == 1 ? fmt::format(" for rank {}", cause.ranks[0]) : "";
   if (cause.kind == "communicator") {
     const std::string ids = cause.communicators.size() == 1 ? fmt::format(" #{}", cause.communicators[0]) : "";
-    return fmt::format("{} in {}{}: {}", cause.op, fit(cause.communicator, 28), ids, change);
+    return fmt::format("{} in {}{}{}: {}", cause.op, fit(cause.communicator, 28), ids, whom, change);
   }
   if (cause.kind == "operator") return fmt::format("{}: {}", fit(cause.name, 30), change);
   const bool one = cause.ranks.size() == 1;
@@ -134,7 +136,7 @@ void add_verdict(Lines& lines, const ScaleReport& report, const std::vector<Name
   add_wrapped(lines, "Verdict",
               fmt::format("{} scaling from {} to {} ranks: {:.2f} times the work per second{}, {} of ideal",
                           to_string(report.scaling), first.world_size, last.world_size, last.speedup,
-                          last.speedup_error >= 0 ? fmt::format(" +- {:.2f}", last.speedup_error) : "",
+                          last.speedup_error >= 0 ? fmt::format(" +- {:.2g}", last.speedup_error) : "",
                           percent(last.throughput_per_gpu)),
               2, Style::bold);
   if (!causes.empty()) {
@@ -175,7 +177,9 @@ std::string terminal_summary(const ScaleReport& scale, const std::string& output
   for (size_t i = 0; i < std::min(kMostCauses, causes.size()); ++i) {
     const auto& [loss, cause] = causes[i];
     add_wrapped(lines, i == 0 ? "Lost to" : "",
-                fmt::format("{:.1f} points, {}: {}", cause->points, sizes_of(scale, *loss), cause_words(*cause)), 1);
+                fmt::format("{:.1f} points, {}, {}: {}", cause->points, sizes_of(scale, *loss), words_of(loss->factor),
+                            cause_words(*cause)),
+                2);
   }
   add_projection(lines, scale.projection);
   for (size_t i = 0; i < std::min<size_t>(2, scale.diagnostics.size()); ++i) {

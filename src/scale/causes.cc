@@ -7,9 +7,10 @@
 //                         leaves to a rank                                    asked for; else all ranks
 //   orchestration         idle time of the GPUs                              the ranks that idle most
 // A loss is relative, so the quantity is taken as a share of the step, and the points of the loss are divided among the
-// owners whose share grew, in proportion to the growth. A role (data parallel, tensor parallel) exists at every size;
-// the communicators of a role in the larger run that have half as much again as the median of the role stand out and
-// are named. Cost: linear in the tables.
+// owners whose share grew, in proportion to the growth. Of the communicators of a role the slowest counts: the job
+// waits for it, the others' members elsewhere. A role (data parallel, tensor parallel) exists at every size; the
+// communicators of a role in the larger run that have half as much again as the median of the role stand out and are
+// named. Cost: linear in the tables.
 #include "causes.h"
 
 #include <algorithm>
@@ -26,7 +27,8 @@ using Cause = ScaleReport::Cause;
 constexpr size_t kMostCauses = 3;
 constexpr double kStandsOut = 1.5;     // times the median of the role
 constexpr double kWorthNaming = 0.05;  // of the loss
-constexpr double kNearMost = 0.5;      // ranks with half of the largest excess are named with it
+constexpr double kNearMost = 0.5;      // ranks with half of the largest are named with it
+constexpr double kFewShare = 0.2;      // of all waiting, began with one rank
 
 // Divides the points of the loss among the causes that grew and keeps the largest.
 std::vector<Cause> share_points(std::vector<Cause> causes, const ScaleReport::Loss& loss, const Pair& pair) {
@@ -47,57 +49,74 @@ std::vector<Cause> share_points(std::vector<Cause> causes, const ScaleReport::Lo
 
 using Part = int64_t JobReport::CollectiveRow::*;
 using RoleAndOperation = std::tuple<std::string, std::string, std::string>;  // role, op, dtype
+using Times = std::map<int32_t, double>;                                     // per member and step, by communicator
 
-// Per rank and step.
-std::map<RoleAndOperation, double> by_role(const JobReport& report, Part part, double per) {
+std::map<RoleAndOperation, Times> by_role(const JobReport& report, Part part) {
   const auto communicators = communicators_by_id(report);
-  std::map<RoleAndOperation, double> sums;
+  std::map<RoleAndOperation, Times> times;
   for (const JobReport::CollectiveRow& row : report.collectives) {
     const auto c = communicators.find(row.communicator);
-    if (c == communicators.end()) continue;
-    sums[{role_of(*c->second), row.op, row.dtype}] += static_cast<double>(row.*part) / per;
+    if (c == communicators.end() || c->second->size <= 0) continue;
+    times[{role_of(*c->second), row.op, row.dtype}][row.communicator] +=
+        static_cast<double>(row.*part) / c->second->size / steps_in(report);
   }
-  return sums;
+  return times;
 }
 
-// Ids of communicators with more of it per member than the others of their role.
-std::vector<int32_t> standing_out(const JobReport& report, const RoleAndOperation& key, Part part) {
-  const auto communicators = communicators_by_id(report);
-  std::map<int32_t, double> per_member;
-  for (const JobReport::CollectiveRow& row : report.collectives) {
-    const auto c = communicators.find(row.communicator);
-    if (c == communicators.end() || c->second->size == 0) continue;
-    if (RoleAndOperation(role_of(*c->second), row.op, row.dtype) != key) continue;
-    per_member[row.communicator] += static_cast<double>(row.*part) / c->second->size;
-  }
+double slowest(const Times& times) {
+  double most = 0;
+  for (const auto& [id, ns] : times) most = std::max(most, ns);
+  return most;
+}
+
+// Communicators with more of it than the others of their role; all where none is.
+std::vector<int32_t> standing_out(const Times& times) {
   std::vector<double> sorted;
-  for (const auto& [id, ns] : per_member) sorted.push_back(ns);
+  for (const auto& [id, ns] : times) sorted.push_back(ns);
   std::sort(sorted.begin(), sorted.end());
   std::vector<int32_t> ids, all;
-  for (const auto& [id, ns] : per_member) {
+  for (const auto& [id, ns] : times) {
     all.push_back(id);
     if (ns > kStandsOut * sorted[sorted.size() / 2]) ids.push_back(id);
   }
   return ids.empty() ? all : ids;
 }
 
-double ranks_and_steps(const JobReport& report) {
-  return std::max<double>(1, static_cast<double>(report.ranks.size())) * steps_in(report);
-}
-
 std::vector<Cause> communicators_that(const Pair& pair, Part part) {
-  const auto before = by_role(pair.before, part, ranks_and_steps(pair.before));
+  const auto before = by_role(pair.before, part);
   std::vector<Cause> causes;
-  for (const auto& [key, after_ns] : by_role(pair.after, part, ranks_and_steps(pair.after))) {
+  for (const auto& [key, times] : by_role(pair.after, part)) {
     Cause cause;
     cause.kind = "communicator";
     std::tie(cause.communicator, cause.op, cause.dtype) = key;
-    cause.communicators = standing_out(pair.after, key, part);
+    cause.communicators = standing_out(times);
     const auto was = before.find(key);
-    cause.before_ns = was == before.end() ? 0 : was->second;
-    cause.after_ns = after_ns;
+    cause.before_ns = was == before.end() ? 0 : slowest(was->second);
+    cause.after_ns = slowest(times);
     causes.push_back(std::move(cause));
   }
+  return causes;
+}
+
+// Ranks that most waiting began with, where it began with few.
+std::vector<int32_t> waited_for(const JobReport& report) {
+  double all = 0, most = 0;
+  for (const JobReport::Straggler& s : report.stragglers) {
+    all += static_cast<double>(s.wait_originated_ns);
+    most = std::max(most, static_cast<double>(s.wait_originated_ns));
+  }
+  std::vector<int32_t> ranks;
+  if (most < kFewShare * all) return ranks;
+  for (const JobReport::Straggler& s : report.stragglers) {
+    if (static_cast<double>(s.wait_originated_ns) >= kNearMost * most && most > 0) ranks.push_back(s.rank);
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+std::vector<Cause> waits_that(const Pair& pair) {
+  std::vector<Cause> causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_wait_ns);
+  for (Cause& cause : causes) cause.ranks = waited_for(pair.after);
   return causes;
 }
 
@@ -181,10 +200,10 @@ std::vector<Cause> causes_of(const ScaleReport::Loss& loss, const Pair& pair, Sc
   std::vector<Cause> causes;
   if (loss.factor == "load_balance") causes = ranks_that(pair, &JobReport::RankRow::compute_ns);
   if (loss.factor == "orchestration") causes = ranks_that(pair, &JobReport::RankRow::idle_ns);
-  if (loss.factor == "serialization") causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_wait_ns);
+  if (loss.factor == "serialization") causes = waits_that(pair);
   if (loss.factor == "transfer") causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_transfer_ns);
   if (loss.factor == "communication" || loss.factor == "gpu_communication") {
-    causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_wait_ns);
+    causes = waits_that(pair);
     for (Cause& transfer : communicators_that(pair, &JobReport::CollectiveRow::exposed_transfer_ns)) {
       causes.push_back(std::move(transfer));
     }

@@ -14,6 +14,7 @@ namespace skewscope::simulate {
 struct RankTraits {
   double slow_factor = 1;
   int64_t host_gap_ns = 0;
+  double link_factor = 1;
   int32_t late_steps = 0;  // its recording starts this many steps later
   bool has_file = true;
 };
@@ -24,6 +25,7 @@ struct Job {
   std::vector<Program> programs;  // by stage
   std::vector<RankClock> clocks;  // by rank
   std::vector<RankTraits> traits;
+  bool ideal_network = false;  // no collective takes longer than until its last member has arrived
 
   const Program& program(int32_t rank) const { return programs[static_cast<size_t>(topology.stage(rank))]; }
   const RankTraits& trait(int32_t rank) const { return traits[static_cast<size_t>(rank)]; }

@@ -78,6 +78,10 @@ Result<Done> check_ranks(const SimulateOptions& o) {
     named.emplace_back(gap.rank, "host gap");
     if (gap.gap_ns < 0) return usage("simulate: a host gap must not be negative");
   }
+  for (const auto& link : o.slow_links) {
+    named.emplace_back(link.rank, "slow link");
+    if (!(link.factor >= 1 && link.factor <= 1000)) return usage("simulate: a slow link's factor must be in 1..1000");
+  }
   for (const auto& late : o.late_windows) {
     named.emplace_back(late.rank, "late window");
     if (late.steps < 0) return usage("simulate: a late window must not be negative");
@@ -168,7 +172,9 @@ bool write_job(const Job& job, const std::string& directory, const std::string& 
     }
   }
   TruthWriter truth(job, directory);
-  TimelineEngine engine(job);
+  Job ideal = job;
+  ideal.ideal_network = true;
+  TimelineEngine engine(job), ideal_engine(ideal);
   std::atomic<bool> fine{true};
   const auto for_each_output = [&](const auto& work) {
     tbb::parallel_for(int32_t{0}, job.topology.ranks, [&](int32_t rank) {
@@ -182,6 +188,7 @@ bool write_job(const Job& job, const std::string& directory, const std::string& 
       return output.write_step(step, timeline.ranks[static_cast<size_t>(rank)]);
     });
     if (!truth.write_step(step, timeline)) fine = false;
+    truth.add_ideal_step(ideal_engine.next_step());
   }
   for_each_output([](int32_t, RankOutput& output) { return output.finish(); });
   return fine && truth.finish(outputs);

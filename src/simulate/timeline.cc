@@ -5,8 +5,8 @@
 // arrived; a rank that needs an unresolved end sleeps on that collective. Members issue their collectives in the same
 // order, so somebody can always go on.
 // Why right: every time depends only on earlier operations and on random streams keyed by (step, rank) or (step,
-// instance), so the order in which ranks are visited does not matter. No member leaves before last arrival + transfer.
-// Cost: one visit per operation plus one per sleep.
+// instance), so the order in which ranks are visited does not matter. No member leaves before last arrival + transfer;
+// on an ideal network all leave then. Cost: one visit per operation plus one per sleep.
 #include "timeline.h"
 
 #include <algorithm>
@@ -194,14 +194,16 @@ void TimelineEngine::finish(Instance& instance) {
                        : group.spans_nodes;
   const auto bytes = static_cast<double>(counted_bytes(op));
   const double volume = bytes * traffic_factor(op, static_cast<double>(instance.ranks.size()));
+  double slowest = 1;
+  for (const int32_t rank : instance.ranks) slowest = std::max(slowest, job_.trait(rank).link_factor);
   const double mean = static_cast<double>(far ? kFabricLatencyNs : kNodeLatencyNs) +
-                      volume / (far ? kFabricBytesPerNs : kNodeBytesPerNs);
+                      (far ? volume / kFabricBytesPerNs * slowest : volume / kNodeBytesPerNs);
   const int64_t ready = last_arrival + std::llround(mean * random.lognormal(kTransferCv));
   for (size_t i = 0; i < instance.ranks.size(); ++i) {
     const auto position = static_cast<size_t>(group.position(instance.ranks[i]));
     const int64_t spread = position_bias_[static_cast<size_t>(instance.group)][position] +
                            static_cast<int64_t>(kSpreadNs * random.exponential());
-    own_times(i).end = ready + std::min(spread, kSpreadLimitNs);
+    own_times(i).end = job_.ideal_network ? last_arrival : ready + std::min(spread, kSpreadLimitNs);
   }
   awake_.insert(awake_.end(), instance.sleepers.begin(), instance.sleepers.end());
   instance.sleepers.clear();

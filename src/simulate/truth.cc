@@ -50,7 +50,7 @@ void print_column(Text& text, const std::vector<Value>& values) {
 }  // namespace
 
 TruthWriter::TruthWriter(const Job& job, const std::string& directory)
-    : job_(job), sink_(directory + "/truth.json", "") {
+    : job_(job), real_(job), ideal_(job), sink_(directory + "/truth.json", "") {
   print_head(text_, job);
 }
 
@@ -61,6 +61,7 @@ bool TruthWriter::flush() {
 }
 
 bool TruthWriter::write_step(int32_t step, const StepTimeline& timeline) {
+  real_.add_step(timeline);
   for (const Instance& instance : timeline.instances) print_instance(step, instance, timeline);
   return flush();
 }
@@ -103,14 +104,19 @@ bool TruthWriter::finish(const std::vector<std::unique_ptr<RankOutput>>& outputs
     const RankTraits& traits = job_.traits[row];
     print(text_,
           "{}{{\"rank\": {}, \"host\": \"node{}\", \"device\": {}, \"offset_ns\": {}, \"drift_ppb\": {}, "
-          "\"slow_factor\": {}, \"host_gap_ns\": {}, \"first_recorded_step\": {}, \"file\": {}, \"gpu_rows\": {}, "
+          "\"slow_factor\": {}, \"host_gap_ns\": {}, \"link_factor\": {}, \"compute_ns\": {}, \"first_recorded_step\": "
+          "{}, \"file\": {}, \"gpu_rows\": {}, "
           "\"lost_rows\": {}}}",
           rank == 0 ? "" : ",\n", rank, job_.topology.node(rank), job_.topology.device(rank), clock.offset_ns,
-          clock.drift * 1e9, traits.slow_factor, traits.host_gap_ns, job_.options.first_step + traits.late_steps,
-          traits.has_file ? '"' + outputs[row]->file_name() + '"' : "null", outputs[row]->gpu_rows(),
-          outputs[row]->lost_rows());
+          clock.drift * 1e9, traits.slow_factor, traits.host_gap_ns, traits.link_factor, real_.rank(rank).compute_ns,
+          job_.options.first_step + traits.late_steps, traits.has_file ? '"' + outputs[row]->file_name() + '"' : "null",
+          outputs[row]->gpu_rows(), outputs[row]->lost_rows());
   }
-  print_plain(text_, "\n]\n}\n");
+  const EfficiencyTruth::Ratios r = real_.ratios(ideal_);
+  print(text_,
+        "\n],\n\"efficiency\": {{\"parallel\": {}, \"load_balance\": {}, \"communication\": {}, \"serialization\": "
+        "{}, \"transfer\": {}, \"gpu_communication\": {}, \"orchestration\": {}}}\n}}\n",
+        r.parallel, r.load_balance, r.communication, r.serialization, r.transfer, r.gpu_communication, r.orchestration);
   return flush() && sink_.close();
 }
 

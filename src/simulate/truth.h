@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "efficiency.h"
 #include "event_text.h"
 #include "job.h"
 #include "rank_output.h"
@@ -18,6 +19,8 @@ class TruthWriter {
   TruthWriter(const Job& job, const std::string& directory);
   // Each false when the file cannot be written.
   bool write_step(int32_t step, const StepTimeline& timeline);
+  // The same step of the job on an ideal network.
+  void add_ideal_step(const StepTimeline& timeline) { ideal_.add_step(timeline); }
   bool finish(const std::vector<std::unique_ptr<RankOutput>>& outputs);
 
  private:
@@ -25,6 +28,7 @@ class TruthWriter {
   bool flush();
 
   const Job& job_;
+  EfficiencyTruth real_, ideal_;
   TraceSink sink_;
   Text text_;
   bool first_ = true;

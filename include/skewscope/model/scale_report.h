@@ -43,13 +43,14 @@ struct ScaleReport {
   // Who or what is responsible for a loss, largest first.
   struct Cause {
     std::string kind;                    // rank | communicator | operator
-    std::vector<int32_t> ranks;          // kind rank
+    std::vector<int32_t> ranks;          // kind rank; of a wait: whom it is for, where that is few
     std::string communicator;            // kind communicator: what communicators of this role are called
     std::vector<int32_t> communicators;  // ids in the larger run that stand out; all of that role where none does
     std::string op, dtype;               // kind communicator
     std::string name;                    // kind operator: of the kernel
-    double before_ns = 0, after_ns = 0;  // per rank and step; kind rank: of these ranks, above the mean
-    double points = 0;                   // of the loss, by what each grew as a share of the step
+    double before_ns = 0, after_ns = 0;  // per rank and step: of the slowest communicator; of the ranks, above the
+                                         // mean; computation scaling: `before_ns` is what ideal scaling leaves
+    double points = 0;  // of the loss, by what each grew as a share of the step
   };
 
   // What the global efficiency lost from one size to the next, in percentage points; negative: gained.

@@ -1,0 +1,207 @@
+// Families of one job at several sizes, with known truth: the simulator says what every rank computed, how long it took
+// on its network and on an ideal one; the pipeline sees only the digests.
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "skewscope/correlate.h"
+#include "skewscope/scale.h"
+#include "skewscope/simulate.h"
+#include "tests/temporary_folder.h"
+
+using namespace skewscope;
+using skewscope::test::Folder;
+
+namespace {
+
+constexpr int64_t kWorkNs = 8'000'000;  // per layer and direction, of 8 ranks; shared by more
+constexpr int64_t kSerialNs = 500'000;  // that every rank repeats
+constexpr int32_t kSizes[] = {8, 16, 32, 64};
+
+// Strong scaling by data parallelism over nodes of 8.
+SimulateOptions member(const Folder& folder, int32_t ranks) {
+  SimulateOptions o;
+  o.directory = (folder.path / std::to_string(ranks)).string();
+  o.nodes = ranks / 8;
+  o.gpus_per_node = o.tp = 8;
+  o.layers = 4;
+  o.steps = 10;
+  o.digests = true;
+  o.clock_offset_ms = 5;
+  o.layer_compute_ns = kWorkNs * 8 / ranks + kSerialNs;
+  return o;
+}
+
+struct Truth {
+  std::map<std::string, double> efficiency;
+  double compute_ns = 0;  // all ranks, all steps
+
+  explicit Truth(const std::string& directory) {
+    std::ifstream file(directory + "/truth.json");
+    const nlohmann::json json = nlohmann::json::parse(file);
+    for (const auto& [name, value] : json.at("efficiency").items()) efficiency[name] = value;
+    for (const auto& rank : json.at("ranks")) compute_ns += rank.at("compute_ns").get<double>();
+  }
+};
+
+NamedReport correlated(const std::string& directory) {
+  StageTimer timer;
+  auto report = correlate({directory}, {}, timer);
+  REQUIRE(report.ok());
+  return {directory, std::move(report).value()};
+}
+
+struct Family {
+  std::vector<Truth> truths;
+  ScaleReport report;
+};
+
+Family family(const Folder& folder, const std::vector<SimulateOptions>& members) {
+  Family out;
+  std::vector<NamedReport> runs;
+  std::filesystem::create_directories(folder.path);
+  for (const SimulateOptions& options : members) {
+    REQUIRE(simulate_job(options).ok());
+    out.truths.emplace_back(options.directory);
+    runs.push_back(correlated(options.directory));
+  }
+  auto scaled = scale_runs(runs);
+  REQUIRE(scaled.ok());
+  out.report = std::move(scaled).value();
+  return out;
+}
+
+// What the truth says of a factor of a run; computation scaling is against the first.
+double true_factor(const Family& f, size_t run, const std::string& factor) {
+  if (factor == "computation_scaling") return f.truths[0].compute_ns / f.truths[run].compute_ns;
+  return f.truths[run].efficiency.at(factor);
+}
+
+double true_global(const Family& f, size_t run) {
+  return true_factor(f, run, "parallel") * true_factor(f, run, "computation_scaling");
+}
+
+const ScaleReport::Loss& loss_of(const ScaleReport& report, int32_t to, const std::string& factor) {
+  for (const ScaleReport::Loss& loss : report.losses) {
+    if (report.runs[static_cast<size_t>(loss.to)].world_size == to && loss.factor == factor) return loss;
+  }
+  throw std::logic_error("no loss " + factor);
+}
+
+}  // namespace
+
+TEST_CASE("efficiencies of simulated jobs are the simulator's within half a percent") {
+  std::vector<SimulateOptions> jobs(4);
+  jobs[0].slow_ranks = {{5, 1.1}};
+  jobs[1].nodes = 4;
+  jobs[1].tp = jobs[1].pp = 2;
+  jobs[2].host_gaps = {{3, 5'000'000}};
+  jobs[3].slow_links = {{6, 5}};
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const Folder folder("efficiency" + std::to_string(i));
+    jobs[i].directory = folder.path.string();
+    jobs[i].digests = true;
+    jobs[i].clock_offset_ms = 50;
+    REQUIRE(simulate_job(jobs[i]).ok());
+    const Truth truth(jobs[i].directory);
+    const JobReport report = correlated(jobs[i].directory).report;
+    const JobReport::Efficiency& e = report.efficiency;
+    const std::map<std::string, double> found = {
+        {"parallel", e.parallel},           {"load_balance", e.load_balance},
+        {"communication", e.communication}, {"serialization", e.serialization},
+        {"transfer", e.transfer},           {"gpu_communication", e.gpu_communication},
+        {"orchestration", e.orchestration}};
+    for (const auto& [name, value] : found) {
+      CAPTURE(i, name);
+      CHECK(value == Approx(truth.efficiency.at(name)).epsilon(0.005));
+    }
+    CHECK(std::fabs(e.parallel - e.load_balance * e.serialization * e.transfer) < 1e-9);
+    CHECK(std::fabs(e.parallel - e.load_balance * e.gpu_communication * e.orchestration) < 1e-9);
+  }
+}
+
+TEST_CASE("a family of 8 to 64 ranks with a serial part and a slow link is explained within two points") {
+  const Folder folder("family"), healthy_folder("healthy_family");
+  std::vector<SimulateOptions> members, healthy_members;
+  for (const int32_t ranks : kSizes) {
+    members.push_back(member(folder, ranks));
+    healthy_members.push_back(member(healthy_folder, ranks));
+  }
+  members.back().slow_links = {{59, 4}};  // rank 59 is the fourth of the last node
+  const Family f = family(folder, members), healthy = family(healthy_folder, healthy_members);
+  CHECK(f.report.scaling == Scaling::strong);
+  CHECK_FALSE(f.report.scaling_given);
+
+  // Points of every factor are those of the true factors.
+  for (size_t run = 1; run < f.truths.size(); ++run) {
+    const double before = true_global(f, run - 1), after = true_global(f, run);
+    const double mean = (after - before) / std::log(after / before);
+    double sum = 0;
+    for (const char* factor : {"computation_scaling", "load_balance", "serialization", "transfer"}) {
+      const double truth = -100 * mean * std::log(true_factor(f, run, factor) / true_factor(f, run - 1, factor));
+      const double points = loss_of(f.report, kSizes[run], factor).points;
+      CAPTURE(run, factor);
+      CHECK(points == Approx(truth).margin(2));
+      sum += points;
+    }
+    const auto& runs = f.report.runs;
+    CHECK(std::fabs(sum - 100 * (runs[run - 1].global - runs[run].global)) < 1e-9);
+  }
+
+  // The serial part: of 4 layers in both directions, every rank repeats half a millisecond; all compute it.
+  const ScaleReport::Loss& serial = loss_of(f.report, 64, "computation_scaling");
+  REQUIRE_FALSE(serial.causes.empty());
+  CHECK(serial.causes[0].ranks.size() == 64);
+  const double excess = 0.5 * 8 * kSerialNs;  // half of it would be left of 32 ranks' by ideal scaling
+  CHECK(serial.causes[0].after_ns - serial.causes[0].before_ns == Approx(excess).epsilon(0.1));
+
+  // The slow link: what the job lost by it is charged to the one data-parallel group that crosses it.
+  const double injected = 100 * (true_global(healthy, 3) - true_global(f, 3));
+  double named = 0;
+  const auto charged = [](const Family& one) {
+    double points = 0;
+    for (const ScaleReport::Cause& cause : loss_of(one.report, 64, "transfer").causes) {
+      if (cause.communicator == "DATA_PARALLEL_GROUP") points += cause.points;
+    }
+    return points;
+  };
+  named = charged(f) - charged(healthy);
+  CHECK(injected > 4);
+  CHECK(named == Approx(injected).margin(2));
+  const ScaleReport::Cause& link = loss_of(f.report, 64, "transfer").causes.at(0);
+  CHECK(link.communicator == "DATA_PARALLEL_GROUP");
+  CHECK(link.communicators.size() == 1);
+}
+
+TEST_CASE("a rank that holds up a job of every size is named as what the waits are for") {
+  const Folder folder("serial_rank");
+  std::vector<SimulateOptions> members;
+  for (const int32_t ranks : {8, 16, 32}) {
+    members.push_back(member(folder, ranks));
+    members.back().host_gaps = {{3, 4'000'000}};
+  }
+  const Family f = family(folder, members);
+  const ScaleReport::Loss& loss = loss_of(f.report, 32, "serialization");
+  CHECK(loss.points > 2);
+  REQUIRE_FALSE(loss.causes.empty());
+  CHECK(loss.causes[0].ranks == std::vector<int32_t>{3});
+}
+
+TEST_CASE("equal work per rank is weak scaling, and its speed-up counts the work") {
+  const Folder folder("weak");
+  std::vector<SimulateOptions> members;
+  for (const int32_t ranks : {8, 16}) {
+    members.push_back(member(folder, ranks));
+    members.back().layer_compute_ns = 2'000'000;
+  }
+  const Family f = family(folder, members);
+  CHECK(f.report.scaling == Scaling::weak);
+  const ScaleReport::Run& large = f.report.runs[1];
+  CHECK(large.speedup == Approx(2 * f.report.runs[0].step_ns / large.step_ns));
+  CHECK(large.throughput_per_gpu == Approx(f.report.runs[0].step_ns / large.step_ns));
+  CHECK(large.computation_scaling == Approx(1).epsilon(0.01));
+  CHECK(f.report.projection.points.empty());
+  CHECK(f.report.projection.refusal.find("too few") != std::string::npos);
+}
