@@ -67,6 +67,11 @@ std::string to_json(const ScaleReport& report, const ReportStamp& stamp);
 std::string terminal_summary(const ScaleReport& report, const std::string& output, bool color);
 Result<Done> write_scale(const ScaleReport& report, const ReportStamp& stamp, const WriteOptions& options);
 
+// The same three for two runs; the directory holds compare.json.
+std::string to_json(const CompareReport& report, const ReportStamp& stamp);
+std::string terminal_summary(const CompareReport& report, const std::string& output, bool color);
+Result<Done> write_compare(const CompareReport& report, const ReportStamp& stamp, const WriteOptions& options);
+
 // What `skewscope rank` says of one trace.
 struct RankReport {
   std::string file, host, device_name;
@@ -85,9 +90,11 @@ std::string rank_json(const RankReport& report, const std::string& tool_version)
 // The same directory as write_report's with rank.json in the place of report.json; the same errors.
 Result<Done> write_rank(const RankReport& report, const std::string& tool_version, const WriteOptions& options);
 
-// --fail-on EXPR: METRIC OP NUMBER[%], e.g. "wait_share>20%", "unmatched>0". Error usage for an unknown metric or form.
-// A metric that is not determined for this job fulfils no condition.
+// --fail-on EXPR: METRIC OP NUMBER[%], e.g. "wait_share>20%", "unmatched>0"; METRIC may be the path of any number of
+// the JSON document (src/report/json_path.h), e.g. "ranks[*].idle_ns>1e6", and holds where any number of the path does.
+// Error usage for an unknown metric or form. What is not determined fulfils no condition.
 Result<bool> condition_holds(const JobReport& report, const std::string& expression);
 Result<bool> condition_holds(const ScaleReport& report, const std::string& expression);
+Result<bool> condition_holds(const CompareReport& report, const std::string& expression);
 
 }  // namespace skewscope

@@ -208,14 +208,13 @@ struct Stage {
   }
 
   void label_steps_of(TraceIndex t, const attribute::StepLabels& labels) {
-    for (const StepRange& recorded : job[t].steps) {
+    for (const attribute::OwnStep& own : attribute::own_steps(job[t])) {
       const auto step =
-          std::lower_bound(d.steps.begin(), d.steps.end(), recorded.number, [&](const JobStep& s, int64_t number) {
+          std::lower_bound(d.steps.begin(), d.steps.end(), own.number, [&](const JobStep& s, int64_t number) {
             return std::tie(s.session, s.number) < std::tie(job[t].session, number);
           });
-      const JobNs end = step->start + step->duration_ns;
-      d.step_parts[static_cast<size_t>(step - d.steps.begin()) * job.traces.size() + t.index()] =
-          labels.between(clocks.to_local(t, step->start), clocks.to_local(t, end));
+      const auto row = static_cast<size_t>(step - d.steps.begin()) * job.traces.size() + t.index();
+      d.step_parts[row] = labels.between(own.begin, own.end);
     }
   }
 

@@ -1,8 +1,8 @@
 // Problem: figures of a whole job have no spread, and without one nobody can say whether a difference between two runs
 // means anything. A step is the job's natural repetition.
-// Idea: cut the common clock at the ends of steps (model/decomposition.h: JobStep), the same cuts for every rank, and
-// label each GPU's time between two cuts. Then all ranks' parts sum to the same length, and what a step got longer by
-// is the sum of what its parts did.
+// Idea: the job's step ends when the last rank ends it, on the common clock. A rank's own step ends when that rank ends
+// it: what it does from then on belongs to the next one, though others are not there yet. Both are cut end to end, so
+// that steps that follow one another leave nothing out, and each GPU's time between two cuts is labelled.
 // Labels: computing hides transfer, transfer hides waiting (while bytes move, nobody is only waiting), waiting hides
 // calls whose time is not told apart, these hide copies; what is left is idle. As RankSummary: copies are exposed where
 // neither computation nor communication runs.
@@ -40,13 +40,11 @@ std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks) {
   std::map<std::tuple<int32_t, int64_t>, StepBounds> bounds;
   for (size_t t = 0; t < job.traces.size(); ++t) {
     const TraceIndex trace(static_cast<int64_t>(t));
-    int64_t before = INT64_MIN;
-    for (const StepRange& step : job[trace].steps) {
+    for (const OwnStep& step : own_steps(job[trace])) {
       StepBounds& b = bounds[{job[trace].session.value, step.number}];
-      b.last_begin = std::max(b.last_begin, clocks.to_job(trace, step.start));
-      b.last_end = std::max(b.last_end, clocks.to_job(trace, step.start + step.duration_ns));
-      b.traces += step.number == before ? 0 : 1;
-      before = step.number;
+      b.last_begin = std::max(b.last_begin, clocks.to_job(trace, step.begin));
+      b.last_end = std::max(b.last_end, clocks.to_job(trace, step.end));
+      ++b.traces;
     }
   }
   std::vector<JobStep> steps;
@@ -61,6 +59,23 @@ std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks) {
     step.duration_ns = std::max<int64_t>(0, b.last_end - step.start);
     step.traces = b.traces;
     steps.push_back(step);
+  }
+  return steps;
+}
+
+std::vector<OwnStep> own_steps(const RankTrace& trace) {
+  std::map<int64_t, OwnStep> by_number;
+  for (const StepRange& step : trace.steps) {
+    OwnStep& own = by_number.try_emplace(step.number, OwnStep{step.number, step.start, step.start}).first->second;
+    own.end = std::max(own.end, step.start + step.duration_ns);
+  }
+  std::vector<OwnStep> steps;
+  for (const auto& [number, step] : by_number) {
+    steps.push_back(step);
+    if (steps.size() < 2) continue;
+    const OwnStep& before = steps[steps.size() - 2];
+    if (before.number + 1 == number) steps.back().begin = before.end;
+    steps.back().end = std::max(steps.back().end, steps.back().begin);
   }
   return steps;
 }

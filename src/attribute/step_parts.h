@@ -11,6 +11,13 @@ namespace skewscope::attribute {
 
 std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks);
 
+// One step of a trace, cut at the end of the one before.
+struct OwnStep {
+  int64_t number = 0;
+  LocalNs begin, end;
+};
+std::vector<OwnStep> own_steps(const RankTrace& trace);  // by number
+
 // One communication call of a trace and its parts, in the order wait, transfer.
 struct CallLabels {
   LocalNs start;
@@ -21,7 +28,6 @@ class StepLabels {
  public:
   // `calls`: all of the trace, in any order. `busy` must outlive this.
   StepLabels(const RankTrace& trace, const std::vector<CallLabels>& calls, const BusyIntervals& busy);
-  // On the trace's clock.
   StepParts between(LocalNs begin, LocalNs end) const;
 
  private:

@@ -44,6 +44,8 @@ CommandLine::CommandLine() {
       [this](const std::string&) { return run_rank(rank_); });
   add("scale", "One job at several sizes: speed-up, efficiency, what was lost to whom", scale_, add_scale_options,
       [this](const std::string& typed) { return run_scale(scale_, typed); });
+  add("compare", "Two runs of the same size: what got slower, where", compare_, add_compare_options,
+      [this](const std::string& typed) { return run_compare(compare_, typed); });
   add("inspect", "What the files are: format, rank, steps, problems", inspect_, add_inspect_options,
       [this](const std::string&) { return run_inspect(inspect_); });
   add("merge", "One trace of all ranks, on one clock, for the Perfetto UI", merge_, add_merge_options,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "compare_command.h"
 #include "digest_command.h"
 #include "inspect_command.h"
 #include "merge_command.h"
@@ -41,6 +42,7 @@ class CommandLine {
   RankOptions rank_;
   MergeCommandOptions merge_;
   ScaleOptions scale_;
+  CompareOptions compare_;
   DigestOptions digest_;
   SimulateCommandOptions simulate_;
   std::vector<Command> commands_;

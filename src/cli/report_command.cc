@@ -117,7 +117,11 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       "  skewscope report traces/\n"
       "  skewscope report traces/ -o run1 --steps 10:20 --fail-on 'exposed_wait_share>10%'\n"
       "  skewscope report 'traces/rank*.json.gz' --json | jq .stragglers\n"
-      "--config FILE: TOML whose keys are these flags. A figure that is not determined fulfils no --fail-on.\n"
+      "--fail-on also takes the path of any number of report.json, and holds where any number of the path does:\n"
+      "  efficiency.transfer<80%   ranks[rank=3].idle_ns>1e6   collectives[op=all_reduce,dtype=float].wait_ns.p99>5e5\n"
+      "  [*]: every row, [0]: the first, [KEY=VALUE,...]: rows that are so. A figure that is not determined fulfils no "
+      "--fail-on.\n"
+      "--config FILE: TOML whose keys are these flags.\n"
       "Exit codes: 0 done, 1 --fail-on holds, 2 usage, 3 no usable input, 4 --strict, 5 output, 6 memory, 70 "
       "internal.");
 }

@@ -191,4 +191,8 @@ Result<bool> condition_holds(const ScaleReport& scale, const std::string& expres
   return report::path_holds(scale, expression);
 }
 
+Result<bool> condition_holds(const CompareReport& compared, const std::string& expression) {
+  return report::path_holds(compared, expression);
+}
+
 }  // namespace skewscope

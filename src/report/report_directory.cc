@@ -65,7 +65,8 @@ bool names_a_table(const std::string& name) {
   };
   RankReport detailed;
   detailed.tables.detailed = true;
-  return among(tables_of(JobReport())) || among(tables_of(detailed)) || among(tables_of(ScaleReport()));
+  return among(tables_of(JobReport())) || among(tables_of(detailed)) || among(tables_of(ScaleReport())) ||
+         among(tables_of(CompareReport()));
 }
 
 // The first entry, by name, of a report directory or of its tables that no command writes; "" for none.

@@ -29,6 +29,14 @@ Result<Done> write_scale(const ScaleReport& scale, const ReportStamp& stamp, con
       options);
 }
 
+Result<Done> write_compare(const CompareReport& compared, const ReportStamp& stamp, const WriteOptions& options) {
+  return report::write_directory(
+      {"skewscope.compare/1", "compare.json", report::tables_of(compared), [&] { return to_json(compared, stamp); },
+       [&] { return terminal_summary(compared, options.directory, false); },
+       [&] { return report::diagnostics_json(compared.diagnostics); }},
+      options);
+}
+
 Result<Done> write_rank(const RankReport& report, const std::string& tool_version, const WriteOptions& options) {
   std::string views = embedded::rank_views();
   if (report.tables.detailed) views += embedded::operator_views();

@@ -96,13 +96,6 @@ struct ClockModel {
     const double drift_ns = k.drift_ppb * 1e-9 * static_cast<double>(c.ns - reference_ns) + k.bend.at(c);
     return {c.ns - k.offset_ns - static_cast<int64_t>(drift_ns < 0 ? drift_ns - 0.5 : drift_ns + 0.5)};
   }
-  // The stamp that to_job() gives `t`, to a nanosecond: clocks run equally fast but for parts in a thousand, so each
-  // round leaves a thousandth of the error.
-  LocalNs to_local(TraceIndex trace, JobNs t) const {
-    LocalNs c{t.ns + clocks[trace.index()].offset_ns};
-    for (int round = 0; round < 4; ++round) c = c + (t - to_job(trace, c));
-    return c;
-  }
 };
 
 std::string check_invariants(const ClockModel& model, const JobTrace& job);

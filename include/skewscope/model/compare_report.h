@@ -29,8 +29,10 @@ struct CompareReport {
   };
 
   Change step;
+  // Of the mean step, relative to the base: 0.05 is 5 % slower.
+  double regression() const { return step.change_ns() / step.base_ns; }
 
-  // What the step consists of, mean over ranks: these sum to the step.
+  // What the ranks' own steps consist of, mean over ranks: these sum to their mean length.
   struct Part {
     std::string part;  // compute, exposed_transfer, exposed_wait, exposed_unattributed, exposed_memcpy, idle
     Change change;

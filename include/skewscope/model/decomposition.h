@@ -87,8 +87,8 @@ struct JobStep {
   int32_t traces = 0;  // that recorded it
 };
 
-// A GPU's time in a step of the job, every nanosecond under the first label that applies. They sum to the step's
-// duration, as the trace's own clock shows it.
+// A GPU's time in a step, every nanosecond under the first label that applies. They sum to the rank's own step: from
+// when it ended the step before until it ended this one, since a rank may run ahead of the last one.
 struct StepParts {
   int64_t compute_ns = 0;
   int64_t exposed_transfer_ns = 0;

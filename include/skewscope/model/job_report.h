@@ -61,7 +61,8 @@ struct JobReport {
   };
   std::vector<StepRow> steps;
 
-  // What each rank's GPU did in each step it recorded: tables/rank_steps.csv. The parts sum to the step's duration.
+  // What each rank's GPU did in each step it recorded: tables/rank_steps.csv. The parts sum to the rank's own step
+  // (model/decomposition.h: StepParts).
   struct RankStep {
     int32_t rank = 0, session = 0;
     int64_t step = 0;

@@ -50,7 +50,7 @@ struct ScaleReport {
     std::string name;                    // kind operator: of the kernel
     double before_ns = 0, after_ns = 0;  // per rank and step: of the slowest communicator; of the ranks, above the
                                          // mean; computation scaling: `before_ns` is what ideal scaling leaves
-    double points = 0;  // of the loss, by what each grew as a share of the step
+    double points = 0;                   // of the loss, by what each grew as a share of the step
   };
 
   // What the global efficiency lost from one size to the next, in percentage points; negative: gained.

@@ -1,0 +1,129 @@
+// `skewscope compare` on a terminal, in at most 35 lines of 80 columns: verdict 2, runs 2; what the step consists of 7;
+// ranks, collectives, communicators and kernels that got slower 1 + 3 each; warnings 2, path 1; 5 blank lines.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lines.h"
+#include "skewscope/base/human_units.h"
+#include "skewscope/report.h"
+#include "text_columns.h"
+
+namespace skewscope {
+namespace report {
+namespace {
+
+using Change = CompareReport::Change;
+constexpr size_t kName = 36, kNumber = 10, kTop = 3;
+
+std::string duration(double ns) { return human_duration(std::llround(ns)); }
+
+std::string signed_duration(double ns) { return (ns < 0 ? "-" : "+") + duration(std::fabs(ns)); }
+
+std::string sureness(const Change& c) {
+  if (c.p_value < 0) return "not determined";
+  return c.significant ? "significant" : "chance";
+}
+
+void add_row(Lines& lines, const std::string& name, const Change& c) {
+  lines.push_back({pad(name, kName) + pad_left(duration(c.base_ns), kNumber) + pad_left(duration(c.new_ns), kNumber) +
+                   pad_left(signed_duration(c.change_ns()), kNumber) + "  " + sureness(c)});
+}
+
+void add_head(Lines& lines, const char* title) {
+  lines.push_back({});
+  lines.push_back(
+      {pad(title, kName) + pad_left("base", kNumber) + pad_left("new", kNumber) + pad_left("change", kNumber),
+       Style::bold});
+}
+
+// What got slower most; nothing where nothing did.
+template <class Row, class Words>
+void add_slower(Lines& lines, const char* title, std::vector<const Row*> rows, const Words& words) {
+  rows.erase(std::remove_if(rows.begin(), rows.end(), [](const Row* row) { return row->change.change_ns() <= 0; }),
+             rows.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) {
+    return std::make_pair(a->change.significant, a->change.change_ns()) >
+           std::make_pair(b->change.significant, b->change.change_ns());
+  });
+  if (rows.empty()) return;
+  add_head(lines, title);
+  for (size_t i = 0; i < std::min(kTop, rows.size()); ++i) add_row(lines, "  " + words(*rows[i]), rows[i]->change);
+}
+
+std::string words_of(const std::string& part) {
+  std::string words = part;
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+void add_verdict(Lines& lines, const CompareReport& r) {
+  const double percent = 100 * std::fabs(r.regression());
+  const std::string change = fmt::format("a step takes {} in place of {}: {:.1f} % {}", duration(r.now.step_ns),
+                                         duration(r.base.step_ns), percent, r.regression() > 0 ? "slower" : "faster");
+  const std::string sure = r.step.p_value < 0   ? "not known to be more than chance"
+                           : r.step.significant ? fmt::format("p {:.2g}", std::max(r.step.p_value, 1e-99))
+                                                : fmt::format("may be chance, p {:.2g}", r.step.p_value);
+  const bool alarm = r.step.significant && r.regression() > 0;
+  add_wrapped(lines, "Verdict", fmt::format("{} ({})", change, sure), 2, alarm ? Style::alarm : Style::bold);
+  for (const CompareReport::Run* run : {&r.base, &r.now}) {
+    const std::string error = run->step_error_ns < 0 ? "" : " +- " + duration(run->step_error_ns);
+    add_wrapped(lines, run == &r.base ? "Base" : "New",
+                fmt::format("{}: {} ranks, {} steps, {}{} a step", fit_tail(run->name, 30), run->world_size, run->steps,
+                            duration(run->step_ns), error),
+                1);
+  }
+}
+
+std::string collective_words(const CompareReport::CollectivePart& p) {
+  const std::string what = p.op.empty() ? words_of(p.part) : fmt::format("{} {}", p.op, words_of(p.part));
+  return fmt::format("{} #{} {}", what, p.communicator, p.role);
+}
+
+// Parts that are not of another: exposed parts are within wait and transfer.
+std::vector<const CompareReport::CollectivePart*> whole_parts(const std::vector<CompareReport::CollectivePart>& all) {
+  std::vector<const CompareReport::CollectivePart*> rows;
+  for (const auto& p : all) {
+    if (p.part == "wait" || p.part == "transfer") rows.push_back(&p);
+  }
+  return rows;
+}
+
+// What a rank does itself: its waiting is another's doing.
+std::vector<const CompareReport::RankPart*> own_parts(const std::vector<CompareReport::RankPart>& all) {
+  std::vector<const CompareReport::RankPart*> rows;
+  for (const auto& p : all) {
+    if (p.part == "compute" || p.part == "exposed_memcpy" || p.part == "idle") rows.push_back(&p);
+  }
+  return rows;
+}
+
+}  // namespace
+}  // namespace report
+
+std::string terminal_summary(const CompareReport& r, const std::string& output, bool color) {
+  using namespace report;
+  Lines lines;
+  add_verdict(lines, r);
+  if (!r.parts.empty()) add_head(lines, "A step, mean of the ranks");
+  for (const CompareReport::Part& part : r.parts) add_row(lines, "  " + words_of(part.part), part.change);
+  add_slower<CompareReport::RankPart>(lines, "Ranks", own_parts(r.ranks), [](const auto& p) {
+    return fmt::format("rank {} {}", p.rank, words_of(p.part));
+  });
+  add_slower<CompareReport::CollectivePart>(lines, "Collectives, per member", whole_parts(r.collectives),
+                                            collective_words);
+  add_slower<CompareReport::CollectivePart>(lines, "Communicators, per member", whole_parts(r.communicators),
+                                            collective_words);
+  std::vector<const CompareReport::Kernel*> kernels;
+  for (const CompareReport::Kernel& kernel : r.kernels) kernels.push_back(&kernel);
+  add_slower<CompareReport::Kernel>(lines, "Kernels, median rank", kernels, [](const auto& k) { return k.name; });
+  if (!r.diagnostics.empty() || !output.empty()) lines.push_back({});
+  for (size_t i = 0; i < std::min<size_t>(2, r.diagnostics.size()); ++i) {
+    add_wrapped(lines, "Warning", r.diagnostics[i].message, 1, Style::warning);
+  }
+  if (!output.empty()) lines.push_back({pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)});
+  return text_of(lines, color);
+}
+
+}  // namespace skewscope

@@ -1,0 +1,297 @@
+// Problem: two runs always differ; which differences mean something, and where are they?
+// Idea: everything per step of the job. A figure's steps are a sample in each run; the steps of two runs are no pairs,
+// and one run may be more restless than the other: Welch's t test. Among hundreds of rows some differ by chance, so
+// each table is held against a false discovery rate of 5 % (Benjamini and Hochberg). Below two steps nothing is
+// determined, and nothing is significant.
+// Steps that follow one another are taken as independent; where they are not, p is too small.
+// Cost: linear in the tables of steps, one sort of each table's p.
+// Source: Welch, Biometrika 34 (1947); Benjamini and Hochberg, J. R. Stat. Soc. B 57 (1995).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "run_figures.h"
+#include "student.h"
+
+namespace skewscope {
+namespace {
+
+using namespace scale;
+using Change = CompareReport::Change;
+
+constexpr double kFalseDiscoveries = 0.05;
+
+double welch_p(const Sample& a, const Sample& b) {
+  if (a.count < 2 || b.count < 2) return -1;
+  const double va = a.variance / static_cast<double>(a.count), vb = b.variance / static_cast<double>(b.count);
+  if (va + vb <= 0) return a.mean == b.mean ? 1 : 0;
+  const double freedom =
+      (va + vb) * (va + vb) / (va * va / static_cast<double>(a.count - 1) + vb * vb / static_cast<double>(b.count - 1));
+  return two_sided_p((b.mean - a.mean) / std::sqrt(va + vb), freedom);
+}
+
+// The largest p that, with the k smaller ones of the table, is at most k/n of the rate; what is up to it is
+// significant.
+template <class Row>
+void mark_significant(std::vector<Row>& rows) {
+  std::vector<double> sorted;
+  for (const Row& row : rows) {
+    if (row.change.p_value >= 0) sorted.push_back(row.change.p_value);
+  }
+  std::sort(sorted.begin(), sorted.end());
+  double bound = -1;
+  for (size_t k = 0; k < sorted.size(); ++k) {
+    if (sorted[k] <= kFalseDiscoveries * static_cast<double>(k + 1) / static_cast<double>(sorted.size())) {
+      bound = sorted[k];
+    }
+  }
+  for (Row& row : rows) row.change.significant = row.change.p_value >= 0 && row.change.p_value <= bound;
+}
+
+// Steps of one run, as places in its samples.
+class Steps {
+ public:
+  explicit Steps(const JobReport& report) {
+    for (const JobReport::StepRow* step : whole_steps(report)) places_[{step->session, step->step}] = count_++;
+  }
+  size_t count() const { return count_; }
+  // -1: not a whole step.
+  int64_t place(int32_t session, int64_t step) const {
+    const auto found = places_.find({session, step});
+    return found == places_.end() ? -1 : static_cast<int64_t>(found->second);
+  }
+
+ private:
+  std::map<std::pair<int32_t, int64_t>, size_t> places_;
+  size_t count_ = 0;
+};
+
+// Values per step of what has a key; steps that add nothing have 0.
+template <class Key>
+using Series = std::map<Key, std::vector<double>>;
+
+template <class Key>
+void add(Series<Key>& series, const Steps& steps, const Key& key, int64_t place, double value) {
+  std::vector<double>& values = series[key];
+  values.resize(steps.count());
+  values[static_cast<size_t>(place)] += value;
+}
+
+Change change_of(const std::vector<double>& base, const std::vector<double>& now) {
+  const Sample a = sample_of(base), b = sample_of(now);
+  Change change;
+  change.base_ns = a.mean;
+  change.new_ns = b.mean;
+  change.p_value = welch_p(a, b);
+  return change;
+}
+
+// visit(key, change) for every key of either; a run without the key has zeros.
+template <class Key, class Visit>
+void for_each_change(const Series<Key>& base, const Steps& base_steps, const Series<Key>& now, const Steps& now_steps,
+                     const Visit& visit) {
+  Series<Key> keys = base;
+  keys.insert(now.begin(), now.end());
+  for (const auto& [key, unused] : keys) {
+    const auto a = base.find(key), b = now.find(key);
+    visit(key, change_of(a == base.end() ? std::vector<double>(base_steps.count()) : a->second,
+                         b == now.end() ? std::vector<double>(now_steps.count()) : b->second));
+  }
+}
+
+struct NamedPart {
+  const char* name;
+  int64_t JobReport::RankStep::*member;
+};
+constexpr NamedPart kParts[] = {{"compute", &JobReport::RankStep::compute_ns},
+                                {"exposed_transfer", &JobReport::RankStep::exposed_transfer_ns},
+                                {"exposed_wait", &JobReport::RankStep::exposed_wait_ns},
+                                {"exposed_unattributed", &JobReport::RankStep::exposed_unattributed_ns},
+                                {"exposed_memcpy", &JobReport::RankStep::exposed_memcpy_ns},
+                                {"idle", &JobReport::RankStep::idle_ns}};
+constexpr size_t kPartCount = std::size(kParts);
+
+using RankAndPart = std::pair<int32_t, size_t>;
+
+Series<RankAndPart> rank_series(const JobReport& report, const Steps& steps) {
+  Series<RankAndPart> series;
+  for (const JobReport::RankStep& row : report.rank_steps) {
+    const int64_t place = steps.place(row.session, row.step);
+    if (place < 0) continue;
+    for (size_t p = 0; p < kPartCount; ++p) {
+      add(series, steps, {row.rank, p}, place, static_cast<double>(row.*kParts[p].member));
+    }
+  }
+  return series;
+}
+
+// Mean over ranks.
+Series<size_t> part_series(const Series<RankAndPart>& ranks, const Steps& steps) {
+  Series<size_t> series;
+  const double count = static_cast<double>(ranks.size()) / kPartCount;
+  for (const auto& [key, values] : ranks) {
+    for (size_t place = 0; place < values.size(); ++place) {
+      add(series, steps, key.second, static_cast<int64_t>(place), values[place] / count);
+    }
+  }
+  return series;
+}
+
+struct NamedCallPart {
+  const char* name;
+  int64_t JobReport::CollectiveStep::*member;
+};
+constexpr NamedCallPart kCallParts[] = {{"wait", &JobReport::CollectiveStep::wait_ns},
+                                        {"transfer", &JobReport::CollectiveStep::transfer_ns},
+                                        {"exposed_wait", &JobReport::CollectiveStep::exposed_wait_ns},
+                                        {"exposed_transfer", &JobReport::CollectiveStep::exposed_transfer_ns}};
+
+// The same communicator in both runs: role, members, and which of several that are equal in these.
+struct CommunicatorKey {
+  std::string role;
+  std::vector<int32_t> members;
+  int32_t ordinal = 0;
+  friend auto operator<=>(const CommunicatorKey&, const CommunicatorKey&) = default;
+};
+using CallKey = std::tuple<CommunicatorKey, std::string, std::string, int64_t, size_t>;  // op, dtype, bytes, part
+
+std::map<int32_t, CommunicatorKey> communicator_keys(const JobReport& report) {
+  std::map<CommunicatorKey, int32_t> seen;
+  std::map<int32_t, CommunicatorKey> keys;
+  for (const JobReport::CommunicatorRow& c : report.communicators) {
+    CommunicatorKey key{role_of(c), c.ranks, 0};
+    key.ordinal = seen[key]++;
+    keys[c.id] = std::move(key);
+  }
+  return keys;
+}
+
+// Per member. `by_operation`: else all operations of a communicator together.
+Series<CallKey> call_series(const JobReport& report, const Steps& steps, bool by_operation) {
+  const auto keys = communicator_keys(report);
+  Series<CallKey> series;
+  for (const JobReport::CollectiveStep& row : report.collective_steps) {
+    const int64_t place = steps.place(row.session, row.step);
+    const auto key = keys.find(row.communicator);
+    if (place < 0 || key == keys.end() || key->second.members.empty()) continue;
+    for (size_t p = 0; p < std::size(kCallParts); ++p) {
+      const CallKey full =
+          by_operation ? CallKey(key->second, row.op, row.dtype, row.bytes, p) : CallKey(key->second, "", "", 0, p);
+      const double members = static_cast<double>(key->second.members.size());
+      add(series, steps, full, place, static_cast<double>(row.*kCallParts[p].member) / members);
+    }
+  }
+  return series;
+}
+
+struct BothRuns {
+  const JobReport &base, &now;
+  Steps base_steps, now_steps;
+};
+
+std::vector<CompareReport::CollectivePart> compare_calls(const BothRuns& runs, bool by_operation) {
+  std::map<CommunicatorKey, int32_t> ids;
+  for (const JobReport* report : {&runs.base, &runs.now}) {
+    for (const auto& [id, key] : communicator_keys(*report)) ids[key] = id;
+  }
+  std::vector<CompareReport::CollectivePart> rows;
+  for_each_change(call_series(runs.base, runs.base_steps, by_operation), runs.base_steps,
+                  call_series(runs.now, runs.now_steps, by_operation), runs.now_steps,
+                  [&](const CallKey& key, const Change& change) {
+                    const CommunicatorKey& communicator = std::get<0>(key);
+                    rows.push_back({ids.at(communicator), communicator.role, communicator.members, std::get<1>(key),
+                                    std::get<2>(key), std::get<3>(key), kCallParts[std::get<4>(key)].name, change});
+                  });
+  mark_significant(rows);
+  return rows;
+}
+
+void compare_parts(const BothRuns& runs, CompareReport& out) {
+  const auto base = rank_series(runs.base, runs.base_steps), now = rank_series(runs.now, runs.now_steps);
+  if (base.empty() || now.empty()) return;
+  for_each_change(base, runs.base_steps, now, runs.now_steps, [&](const RankAndPart& key, const Change& change) {
+    out.ranks.push_back({key.first, kParts[key.second].name, change});
+  });
+  for_each_change(part_series(base, runs.base_steps), runs.base_steps, part_series(now, runs.now_steps), runs.now_steps,
+                  [&](size_t part, const Change& change) {
+                    out.parts.push_back({kParts[part].name, change});
+                  });
+  mark_significant(out.ranks);
+  mark_significant(out.parts);
+}
+
+void compare_kernels(const JobReport& base, const JobReport& now, CompareReport& out) {
+  std::map<std::string, Change> changes;
+  const auto read = [&](const JobReport& report, double Change::*side) {
+    for (const JobReport::RankStatistic& s : report.rank_statistics) {
+      if (s.table == "kernels" && s.metric == "total_ns") changes[s.key].*side = s.median / steps_in(report);
+    }
+  };
+  if (base.rank_statistics.empty() || now.rank_statistics.empty()) return;
+  read(base, &Change::base_ns);
+  read(now, &Change::new_ns);
+  for (const auto& [name, change] : changes) out.kernels.push_back({name, change});
+}
+
+CompareReport::Run run_side(const NamedReport& named) {
+  const ScaleReport::Run run = run_of(named);
+  return {run.name, run.world_size, run.steps, run.step_ns, run.step_error_ns};
+}
+
+void find_doubts(const NamedReport& named, const CompareReport::Run& run, CompareReport& out) {
+  const auto doubt = [&](const char* code, const char* message) {
+    Finding finding;
+    finding.code = code;
+    finding.message = named.name + ": " + message;
+    out.diagnostics.push_back(std::move(finding));
+  };
+  const JobReport& report = named.report;
+  if (run.steps == 0) {
+    doubt("no-steps", "no ProfilerStep is recorded, its window counts as one step and nothing has a spread");
+  } else if (run.steps == 1) {
+    doubt("one-step", "one step has no spread, so no difference is significant");
+  }
+  if (run.steps > 0 && report.rank_steps.empty()) {
+    doubt("no-step-tables", "its report has no tables/rank_steps.csv: what steps consist of is not compared");
+  }
+}
+
+}  // namespace
+
+Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& now) {
+  CompareReport out;
+  out.base = run_side(base);
+  out.now = run_side(now);
+  for (const CompareReport::Run* run : {&out.base, &out.now}) {
+    if (run->world_size <= 0 || run->step_ns <= 0) {
+      return Error{ErrorKind::no_input, fmt::format("{}: no rank of it was recorded", run->name)};
+    }
+  }
+  if (out.base.world_size != out.now.world_size) {
+    return Error{ErrorKind::usage, fmt::format("{} has {} ranks, {} has {}: skewscope scale is for different sizes",
+                                               out.base.name, out.base.world_size, out.now.name, out.now.world_size)};
+  }
+  const BothRuns runs{base.report, now.report, Steps(base.report), Steps(now.report)};
+  const auto lengths = [](const JobReport& report) {
+    std::vector<double> values;
+    for (const JobReport::StepRow* step : whole_steps(report)) values.push_back(static_cast<double>(step->duration_ns));
+    return values;
+  };
+  out.step = change_of(lengths(base.report), lengths(now.report));
+  out.step.base_ns = out.base.step_ns;
+  out.step.new_ns = out.now.step_ns;
+  out.step.significant = out.step.p_value >= 0 && out.step.p_value <= kFalseDiscoveries;
+  compare_parts(runs, out);
+  out.collectives = compare_calls(runs, true);
+  out.communicators = compare_calls(runs, false);
+  compare_kernels(base.report, now.report, out);
+  find_doubts(base, out.base, out);
+  find_doubts(now, out.now, out);
+  sort_findings(out.diagnostics);
+  return out;
+}
+
+}  // namespace skewscope

@@ -1,0 +1,98 @@
+// Steps of a job of two ranks, in nanoseconds of one clock.
+#include <catch2/catch.hpp>
+
+#include "src/attribute/step_parts.h"
+
+using namespace skewscope;
+using namespace skewscope::attribute;
+
+namespace {
+
+void add_row(RankTrace& trace, GpuWork work, int64_t start, int64_t end) {
+  trace.gpu.start.push_back(LocalNs{start});
+  trace.gpu.duration_ns.push_back(end - start);
+  trace.gpu.work.push_back(work);
+}
+
+CallLabels call(int64_t start, int64_t wait_ns, int64_t transfer_ns, int64_t unattributed_ns = 0) {
+  CallLabels labels;
+  labels.start = LocalNs{start};
+  labels.parts.wait_ns = wait_ns;
+  labels.parts.transfer_ns = transfer_ns;
+  labels.parts.unattributed_ns = unattributed_ns;
+  return labels;
+}
+
+void check(const StepParts& p, int64_t compute, int64_t transfer, int64_t wait, int64_t unsplit, int64_t copy,
+           int64_t idle) {
+  CHECK(p.compute_ns == compute);
+  CHECK(p.exposed_transfer_ns == transfer);
+  CHECK(p.exposed_wait_ns == wait);
+  CHECK(p.exposed_unattributed_ns == unsplit);
+  CHECK(p.exposed_memcpy_ns == copy);
+  CHECK(p.idle_ns == idle);
+}
+
+JobTrace two_ranks(std::vector<StepRange> first, std::vector<StepRange> second) {
+  JobTrace job;
+  job.traces.resize(2);
+  for (RankTrace& trace : job.traces) trace.session = SessionId(0);
+  job.traces[0].steps = std::move(first);
+  job.traces[1].steps = std::move(second);
+  return job;
+}
+
+ClockModel one_clock() {
+  ClockModel clocks;
+  clocks.clocks.resize(2);
+  return clocks;
+}
+
+}  // namespace
+
+TEST_CASE("computing hides transfer, transfer hides waiting, waiting hides unsplit calls, these hide copies") {
+  RankTrace trace;
+  add_row(trace, GpuWork::compute, 0, 100);
+  add_row(trace, GpuWork::memcpy, 50, 700);
+  const BusyIntervals busy(trace.gpu);
+  // [80,300): waiting 80-200, transfer 200-300. [150,250): transfer. [280,400): unsplit.
+  const StepLabels labels(trace, {call(80, 120, 100), call(150, 0, 100), call(280, 0, 0, 120)}, busy);
+  // 0-100 computing, 100-150 wait, 150-300 transfer, 300-400 unsplit, 400-700 copy, 700-1000 idle.
+  check(labels.between(LocalNs{0}, LocalNs{1000}), 100, 150, 50, 100, 300, 300);
+  check(labels.between(LocalNs{120}, LocalNs{320}), 0, 150, 30, 20, 0, 0);
+  check(labels.between(LocalNs{320}, LocalNs{320}), 0, 0, 0, 0, 0, 0);
+  CHECK(labels.between(LocalNs{7}, LocalNs{905}).sum_ns() == 905 - 7);
+}
+
+TEST_CASE("a step of the job lasts from the last rank's end of the one before to the last rank's end") {
+  const JobTrace job =
+      two_ranks({{7, LocalNs{0}, 100}, {8, LocalNs{110}, 90}}, {{7, LocalNs{10}, 95}, {8, LocalNs{105}, 80}});
+  const auto steps = steps_of(job, one_clock());
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0].number == 7);
+  CHECK(steps[0].start.ns == 10);  // both have begun
+  CHECK(steps[0].duration_ns == 105 - 10);
+  CHECK(steps[1].start.ns == 105);
+  CHECK(steps[1].duration_ns == 200 - 105);
+  CHECK(steps[1].traces == 2);
+}
+
+TEST_CASE("a gap in the numbers of steps belongs to none of them, and a rank that lacks a step is not counted") {
+  const JobTrace job = two_ranks({{1, LocalNs{0}, 100}, {5, LocalNs{500}, 100}}, {{5, LocalNs{480}, 100}});
+  const auto steps = steps_of(job, one_clock());
+  REQUIRE(steps.size() == 2);
+  CHECK(steps[0].traces == 1);
+  CHECK(steps[1].start.ns == 500);
+  CHECK(steps[1].duration_ns == 100);
+}
+
+TEST_CASE("a rank's own steps leave nothing out, whatever order their ranges overlap in") {
+  RankTrace trace;
+  trace.steps = {{3, LocalNs{0}, 100}, {4, LocalNs{90}, 5}, {5, LocalNs{130}, 20}};
+  const auto steps = own_steps(trace);
+  REQUIRE(steps.size() == 3);
+  CHECK(steps[1].begin.ns == 100);
+  CHECK(steps[1].end.ns == 100);
+  CHECK(steps[2].begin.ns == 100);
+  CHECK(steps[2].end.ns == 150);
+}

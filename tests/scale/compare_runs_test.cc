@@ -1,0 +1,115 @@
+#include <catch2/catch.hpp>
+
+#include "small_runs.h"
+
+using namespace skewscope;
+using namespace skewscope::test;
+
+namespace {
+
+CompareReport compared(const NamedReport& base, const NamedReport& now) {
+  auto report = compare_runs(base, now);
+  REQUIRE(report.ok());
+  return std::move(report).value();
+}
+
+const CompareReport::Change& rank_part(const CompareReport& report, int32_t rank, const std::string& part) {
+  for (const CompareReport::RankPart& row : report.ranks) {
+    if (row.rank == rank && row.part == part) return row.change;
+  }
+  throw std::logic_error("no such part");
+}
+
+// Makes `rank` compute `more_ns` longer in every step.
+void slow(NamedReport& named, int32_t rank, int64_t more_ns) {
+  for (JobReport::RankStep& row : named.report.rank_steps) {
+    if (row.rank == rank) row.compute_ns += more_ns + row.step % 2;
+  }
+}
+
+const std::vector<int64_t> kCalm = {1000, 1010, 990, 1000, 1005, 995};
+
+}  // namespace
+
+TEST_CASE("Welch's t of step lengths tells a slower run from chance") {
+  // Means 1000 and 1060, variances 50: t = 60 / sqrt(100 / 6) = 14.7 with 10 degrees of freedom.
+  const CompareReport slower =
+      compared(run("a", 2, kCalm, 500), run("b", 2, {1060, 1070, 1050, 1060, 1065, 1055}, 500));
+  CHECK(slower.regression() == Approx(0.06));
+  CHECK(slower.step.p_value == Approx(4.2e-8).epsilon(0.05));
+  CHECK(slower.step.significant);
+  const CompareReport same = compared(run("a", 2, kCalm, 500), run("b", 2, {1002, 1012, 992, 1002, 1007, 997}, 500));
+  CHECK_FALSE(same.step.significant);
+  CHECK(same.step.p_value > 0.5);
+}
+
+TEST_CASE("with one step nothing is determined, however large the difference") {
+  const CompareReport report = compared(run("a", 2, {1000}, 500), run("b", 2, {2000}, 500));
+  CHECK(report.regression() == 1);
+  CHECK(report.step.p_value == -1);
+  CHECK_FALSE(report.step.significant);
+  for (const auto& row : report.ranks) CHECK_FALSE(row.change.significant);
+  REQUIRE(report.diagnostics.size() == 2);
+  CHECK(report.diagnostics[0].code == "one-step");
+}
+
+TEST_CASE("the rank that computes longer is found among its peers, and parts sum to the step") {
+  NamedReport base = run("a", 4, kCalm, 500), now = run("b", 4, kCalm, 500);
+  slow(base, 2, 0);
+  slow(now, 2, 100);
+  const CompareReport report = compared(base, now);
+  CHECK(rank_part(report, 2, "compute").change_ns() == Approx(100));
+  CHECK(rank_part(report, 2, "compute").significant);
+  CHECK_FALSE(rank_part(report, 1, "compute").significant);
+  double sum = 0;
+  for (const CompareReport::Part& part : report.parts) sum += part.change.change_ns();
+  CHECK(sum == Approx(25));  // of four ranks, one computes 100 more; the steps are as long
+}
+
+TEST_CASE("a collective is the same in both runs by its communicator's role and members, not by its number") {
+  NamedReport base = run("a", 2, kCalm, 500), now = run("b", 2, kCalm, 500);
+  base.report.communicators[0].id = 4;
+  for (int64_t step = 0; step < 6; ++step) {
+    JobReport::CollectiveStep row;
+    row.communicator = 4;
+    row.op = "all_reduce";
+    row.step = step;
+    row.transfer_ns = 200 + step;
+    base.report.collective_steps.push_back(row);
+    row.communicator = 0;
+    row.transfer_ns += 100;
+    now.report.collective_steps.push_back(row);
+  }
+  const CompareReport report = compared(base, now);
+  for (const auto* rows : {&report.collectives, &report.communicators}) {
+    for (const CompareReport::CollectivePart& row : *rows) {
+      CHECK(row.communicator == 0);
+      CHECK(row.change.change_ns() == Approx(row.part == "transfer" ? 50 : 0));  // per member
+      CHECK(row.change.significant == (row.part == "transfer"));
+    }
+    CHECK(rows->size() == 4);
+  }
+}
+
+TEST_CASE("kernels are compared where both runs have their tables, without significance") {
+  NamedReport base = run("a", 2, kCalm, 500), now = run("b", 2, kCalm, 500);
+  JobReport::RankStatistic gemm;
+  gemm.table = "kernels";
+  gemm.key = "gemm";
+  gemm.metric = "total_ns";
+  gemm.median = 600;
+  base.report.rank_statistics = {gemm};
+  CHECK(compared(base, now).kernels.empty());
+  gemm.median = 1200;
+  now.report.rank_statistics = {gemm};
+  const CompareReport report = compared(base, now);
+  REQUIRE(report.kernels.size() == 1);
+  CHECK(report.kernels[0].change.change_ns() == 100);  // over six steps
+  CHECK(report.kernels[0].change.p_value == -1);
+}
+
+TEST_CASE("runs of different sizes are for scale") {
+  const auto report = compare_runs(run("a", 2, kCalm, 500), run("b", 4, kCalm, 500));
+  REQUIRE_FALSE(report.ok());
+  CHECK(report.error().kind == ErrorKind::usage);
+}
