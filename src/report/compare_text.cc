@@ -22,7 +22,7 @@ std::string duration(double ns) { return human_duration(std::llround(ns)); }
 std::string signed_duration(double ns) { return (ns < 0 ? "-" : "+") + duration(std::fabs(ns)); }
 
 std::string sureness(const Change& c) {
-  if (c.p_value < 0) return "not determined";
+  if (c.p_value < 0) return "unknown";
   return c.significant ? "significant" : "chance";
 }
 
@@ -70,8 +70,8 @@ void add_verdict(Lines& lines, const CompareReport& r) {
   for (const CompareReport::Run* run : {&r.base, &r.now}) {
     const std::string error = run->step_error_ns < 0 ? "" : " +- " + duration(run->step_error_ns);
     add_wrapped(lines, run == &r.base ? "Base" : "New",
-                fmt::format("{}: {} ranks, {} steps, {}{} a step", fit_tail(run->name, 30), run->world_size, run->steps,
-                            duration(run->step_ns), error),
+                fmt::format("{}: {} ranks, {}{} a step, steps: {}", fit_tail(run->name, 30), run->world_size,
+                            duration(run->step_ns), error, run->steps),
                 1);
   }
 }
@@ -106,8 +106,11 @@ std::string terminal_summary(const CompareReport& r, const std::string& output, 
   using namespace report;
   Lines lines;
   add_verdict(lines, r);
-  if (!r.parts.empty()) add_head(lines, "A step, mean of the ranks");
-  for (const CompareReport::Part& part : r.parts) add_row(lines, "  " + words_of(part.part), part.change);
+  if (!r.parts.empty()) add_head(lines, "A step of a rank, mean");
+  for (const CompareReport::Part& part : r.parts) {
+    const bool any = part.change.base_ns > 0 || part.change.new_ns > 0;
+    if (any) add_row(lines, "  " + words_of(part.part), part.change);
+  }
   add_slower<CompareReport::RankPart>(lines, "Ranks", own_parts(r.ranks), [](const auto& p) {
     return fmt::format("rank {} {}", p.rank, words_of(p.part));
   });

@@ -90,8 +90,6 @@ void find_doubts(ScaleReport& report) {
 
 }  // namespace
 
-const char* to_string(Scaling scaling) { return scaling == Scaling::weak ? "weak" : "strong"; }
-
 Result<ScaleReport> scale_runs(const std::vector<NamedReport>& runs, std::optional<Scaling> scaling) {
   std::vector<const NamedReport*> by_size;
   for (const NamedReport& run : runs) by_size.push_back(&run);

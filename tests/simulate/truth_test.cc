@@ -138,3 +138,39 @@ TEST_CASE("clock offsets and drifts stay in their bounds and are common to a nod
   for (const auto& [host, values] : drift) CHECK(values[0] == values[1]);
   CHECK(offset["node0"][0] != Approx(offset["node1"][0]).margin(100'000));
 }
+
+TEST_CASE("efficiencies multiply, and an ideal network loses nothing to transfer") {
+  const SimulatedJob job(everything());
+  const Json e = job.truth()["efficiency"];
+  const auto value = [&](const char* name) { return e[name].get<double>(); };
+  CHECK(value("parallel") == Approx(value("load_balance") * value("serialization") * value("transfer")).epsilon(1e-12));
+  CHECK(value("parallel") ==
+        Approx(value("load_balance") * value("gpu_communication") * value("orchestration")).epsilon(1e-12));
+  for (const auto& item : e.items()) {
+    CHECK(item.value() > 0);
+    CHECK(item.value() <= 1);
+  }
+}
+
+TEST_CASE("a slow link lengthens transfer between nodes in the groups of its rank, and nowhere else") {
+  SimulateOptions options = small_job();
+  const SimulatedJob fast(options);
+  options.slow_links = {{2, 4}};
+  const SimulatedJob slow(options);
+  const auto before = true_collectives(fast.truth()), after = true_collectives(slow.truth());
+  REQUIRE(before.size() == after.size());
+  int slower = 0;
+  for (size_t i = 0; i < before.size(); ++i) {
+    const auto& ranks = before[i].ranks;
+    const bool over_link = std::find(ranks.begin(), ranks.end(), 2) != ranks.end() && ranks != std::vector<int>{2, 3};
+    const int64_t most_before = *std::max_element(before[i].transfer.begin(), before[i].transfer.end());
+    const int64_t most_after = *std::max_element(after[i].transfer.begin(), after[i].transfer.end());
+    if (over_link && before[i].bytes > 1'000'000) {
+      CHECK(most_after > 3 * most_before);
+      ++slower;
+    } else {
+      CHECK(most_after == Approx(most_before).margin(100));
+    }
+  }
+  CHECK(slower > 0);
+}
