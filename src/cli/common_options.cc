@@ -119,6 +119,13 @@ void add_align_option(CLI::App& command, AlignMode& align) {
                         "How clocks are tied; default: auto");
 }
 
+void add_rank_tables_option(CLI::App& command, RankTableChoice& choice) {
+  add_choice<RankTableChoice>(
+      command, "--rank-tables", choice,
+      {{"none", RankTableChoice::none}, {"gpu", RankTableChoice::gpu}, {"all", RankTableChoice::all}},
+      "Compare the ranks' own tables: min, median, max, outliers; all: operators, too, which reads more");
+}
+
 Result<IngestedJob> read_input(const InputOptions& options, StageTimer& timer) {
   const auto files = discover_files(options.paths);
   if (!files.ok()) return files.error();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "skewscope/align.h"
+#include "skewscope/correlate.h"
 #include "skewscope/ingest.h"
 #include "terminal.h"
 
@@ -32,6 +33,7 @@ void add_input_filters(CLI::App& command, IngestOptions& ingest);
 // What the paths hold, as the options want it.
 Result<IngestedJob> read_input(const InputOptions& options, StageTimer& timer);
 void add_align_option(CLI::App& command, AlignMode& align);
+void add_rank_tables_option(CLI::App& command, RankTableChoice& choice);
 void add_memory_limit(CLI::App& command, IngestOptions& ingest);
 void add_align_option(CLI::App& command, AlignMode& mode);
 // --cache, --cache-limit; on by default, in the user's cache folder (XDG).

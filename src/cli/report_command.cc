@@ -102,10 +102,7 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
   command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds, such as 'wait_share>20%'; repeatable")
       ->type_name("EXPR");
   command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");
-  add_choice<RankTableChoice>(
-      command, "--rank-tables", options.rank_tables,
-      {{"none", RankTableChoice::none}, {"gpu", RankTableChoice::gpu}, {"all", RankTableChoice::all}},
-      "Compare the ranks' own tables: min, median, max, outliers; all: operators, too, which reads more");
+  add_rank_tables_option(command, options.rank_tables);
   command.add_flag("--force", options.force, "Replace an existing report");
   command.add_flag("--json", options.json, "report.json on standard output in place of the summary");
   add_common_options(command, options.common);

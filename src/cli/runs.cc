@@ -24,14 +24,15 @@ void drop_calls(JobReport& report) {
 
 void add_runs_options(CLI::App& command, RunsOptions& options) {
   command.add_option("-o,--output", options.write.directory, "Write a report directory")->type_name("DIR");
-  command.add_option("-f,--format", options.write.formats, "Only these of json,csv,sqlite; default: all")
+  command.add_option("-f,--format", options.write.formats, "These of json,csv,sqlite,xlsx; default: the first three")
+      ->check(CLI::IsMember({"json", "csv", "sqlite", "xlsx"}))
       ->delimiter(',')
       ->type_name("LIST");
   command.add_flag("--force", options.write.force, "Replace an existing report");
   add_input_filters(command, options.ingest);
   add_cache_options(command, options.ingest.cache);
   add_align_option(command, options.align);
-  command.add_flag("--rank-tables", options.rank_tables, "Also look at every rank's own tables: kernels are named");
+  add_rank_tables_option(command, options.rank_tables);
   command.add_option("--fail-on", options.fail_on, "Exit 1 when this holds; repeatable")->type_name("EXPR");
   command.add_flag("--strict", options.strict, "Exit 4 when input of a run was missing, damaged or left out");
   command.add_flag("--json", options.json, "The document on standard output in place of the summary");

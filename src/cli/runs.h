@@ -23,7 +23,7 @@ struct RunsOptions {
   CommonOptions common;
   IngestOptions ingest;
   AlignMode align = AlignMode::automatic;
-  bool rank_tables = false;
+  RankTableChoice rank_tables = RankTableChoice::none;
   WriteOptions write;  // no directory: nothing is written
   std::vector<std::string> fail_on;
   bool strict = false, json = false;

@@ -11,7 +11,7 @@ using Change = CompareReport::Change;
 using Part = CompareReport::Part;
 using RankPart = CompareReport::RankPart;
 using CollectivePart = CompareReport::CollectivePart;
-using Kernel = CompareReport::Kernel;
+using Work = CompareReport::Work;
 
 Json run_json(const CompareReport::Run& run) {
   return {{"name", run.name},
@@ -92,7 +92,8 @@ std::vector<Table> tables_of(const CompareReport& r) {
           change_table<Row>("communicator_changes", r.communicators,
                             {column<&Row::communicator>("communicator"), column<&Row::role>("role"),
                              column<&Row::members>("ranks"), column<&Row::part>("part")}),
-          change_table<Kernel>("kernel_changes", r.kernels, {column<&Kernel::name>("name")}),
+          change_table<Work>("kernel_changes", r.kernels, {column<&Work::name>("name")}),
+          change_table<Work>("operator_changes", r.operators, {column<&Work::name>("name")}),
           diagnostics_table(r.diagnostics)};
 }
 
@@ -101,10 +102,11 @@ std::vector<Table> tables_of(const CompareReport& r) {
 std::string to_json(const CompareReport& r, const ReportStamp& stamp) {
   using report::Json;
   using report::with_change;
-  Json parts = Json::array(), ranks = Json::array(), kernels = Json::array();
+  Json parts = Json::array(), ranks = Json::array(), kernels = Json::array(), operators = Json::array();
   for (const auto& p : r.parts) parts.push_back(with_change({{"part", p.part}}, p.change));
   for (const auto& p : r.ranks) ranks.push_back(with_change({{"rank", p.rank}, {"part", p.part}}, p.change));
   for (const auto& k : r.kernels) kernels.push_back(with_change({{"name", k.name}}, k.change));
+  for (const auto& o : r.operators) operators.push_back(with_change({{"name", o.name}}, o.change));
   const bool known = r.step.base_ns > 0;
   return report::text_of({{"schema", "skewscope.compare/1"},
                           {"tool_version", stamp.tool_version},
@@ -120,6 +122,7 @@ std::string to_json(const CompareReport& r, const ReportStamp& stamp) {
                           {"collectives", report::collectives_json(r.collectives, true)},
                           {"communicators", report::collectives_json(r.communicators, false)},
                           {"kernels", std::move(kernels)},
+                          {"operators", std::move(operators)},
                           {"diagnostics", report::findings_json(r.diagnostics)}});
 }
 

@@ -1,5 +1,6 @@
 // `skewscope compare` on a terminal, in at most 35 lines of 80 columns: verdict 2, runs 2; what the step consists of 7;
-// ranks, collectives, communicators and kernels that got slower 1 + 3 each; warnings 2, path 1; 5 blank lines.
+// ranks, collectives, communicators and operators (else kernels) that got slower 1 + 3 each; warnings 2, path 1; 5
+// blank lines.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -118,9 +119,10 @@ std::string terminal_summary(const CompareReport& r, const std::string& output, 
                                             collective_words);
   add_slower<CompareReport::CollectivePart>(lines, "Communicators, per member", whole_parts(r.communicators),
                                             collective_words);
-  std::vector<const CompareReport::Kernel*> kernels;
-  for (const CompareReport::Kernel& kernel : r.kernels) kernels.push_back(&kernel);
-  add_slower<CompareReport::Kernel>(lines, "Kernels, median rank", kernels, [](const auto& k) { return k.name; });
+  std::vector<const CompareReport::Work*> work;
+  for (const CompareReport::Work& one : r.operators.empty() ? r.kernels : r.operators) work.push_back(&one);
+  add_slower<CompareReport::Work>(lines, r.operators.empty() ? "Kernels, median rank" : "Operators, median rank", work,
+                                  [](const auto& w) { return w.name; });
   if (!r.diagnostics.empty() || !output.empty()) lines.push_back({});
   for (size_t i = 0; i < std::min<size_t>(2, r.diagnostics.size()); ++i) {
     add_wrapped(lines, "Warning", r.diagnostics[i].message, 1, Style::warning);

@@ -23,17 +23,17 @@ Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, con
 
 Result<Done> write_scale(const ScaleReport& scale, const ReportStamp& stamp, const WriteOptions& options) {
   return report::write_directory(
-      {"skewscope.scale/1", "scale.json", report::tables_of(scale), [&] { return to_json(scale, stamp); },
+      {"skewscope.scale/1", "scale.json", report::tables_of(scale), "", [&] { return to_json(scale, stamp); },
        [&] { return terminal_summary(scale, options.directory, false); },
-       [&] { return report::diagnostics_json(scale.diagnostics); }},
+       [&] { return report::diagnostics_json(scale.diagnostics); }, nullptr, nullptr},
       options);
 }
 
 Result<Done> write_compare(const CompareReport& compared, const ReportStamp& stamp, const WriteOptions& options) {
   return report::write_directory(
-      {"skewscope.compare/1", "compare.json", report::tables_of(compared), [&] { return to_json(compared, stamp); },
+      {"skewscope.compare/1", "compare.json", report::tables_of(compared), "", [&] { return to_json(compared, stamp); },
        [&] { return terminal_summary(compared, options.directory, false); },
-       [&] { return report::diagnostics_json(compared.diagnostics); }},
+       [&] { return report::diagnostics_json(compared.diagnostics); }, nullptr, nullptr},
       options);
 }
 

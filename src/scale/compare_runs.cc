@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <tuple>
 
 #include "run_figures.h"
@@ -223,17 +224,25 @@ void compare_parts(const BothRuns& runs, CompareReport& out) {
   mark_significant(out.parts);
 }
 
-void compare_kernels(const JobReport& base, const JobReport& now, CompareReport& out) {
+// Of a table of the ranks' own: what both runs have of it.
+std::vector<CompareReport::Work> compare_work(const BothRuns& runs, std::string_view table, std::string_view metric) {
   std::map<std::string, Change> changes;
+  size_t tables = 0;
   const auto read = [&](const JobReport& report, double Change::*side) {
+    bool any = false;
     for (const JobReport::RankStatistic& s : report.rank_statistics) {
-      if (s.table == "kernels" && s.metric == "total_ns") changes[s.key].*side = s.median / steps_in(report);
+      if (s.table != table || s.metric != metric) continue;
+      changes[s.key].*side = s.median / steps_in(report);
+      any = true;
     }
+    tables += any ? 1 : 0;
   };
-  if (base.rank_statistics.empty() || now.rank_statistics.empty()) return;
-  read(base, &Change::base_ns);
-  read(now, &Change::new_ns);
-  for (const auto& [name, change] : changes) out.kernels.push_back({name, change});
+  read(runs.base, &Change::base_ns);
+  read(runs.now, &Change::new_ns);
+  std::vector<CompareReport::Work> rows;
+  if (tables < 2) return rows;
+  for (const auto& [name, change] : changes) rows.push_back({name, change});
+  return rows;
 }
 
 CompareReport::Run run_side(const NamedReport& named) {
@@ -287,7 +296,8 @@ Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& n
   compare_parts(runs, out);
   out.collectives = compare_calls(runs, true);
   out.communicators = compare_calls(runs, false);
-  compare_kernels(base.report, now.report, out);
+  out.kernels = compare_work(runs, "kernels", "total_ns");
+  out.operators = compare_work(runs, "operators", "direct_ns");
   find_doubts(base, out.base, out);
   find_doubts(now, out.now, out);
   sort_findings(out.diagnostics);

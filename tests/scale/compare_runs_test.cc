@@ -106,6 +106,7 @@ TEST_CASE("kernels are compared where both runs have their tables, without signi
   REQUIRE(report.kernels.size() == 1);
   CHECK(report.kernels[0].change.change_ns() == 100);  // over six steps
   CHECK(report.kernels[0].change.p_value == -1);
+  CHECK(report.operators.empty());
 }
 
 TEST_CASE("runs of different sizes are for scale") {

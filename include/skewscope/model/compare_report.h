@@ -59,11 +59,12 @@ struct CompareReport {
   std::vector<CollectivePart> collectives, communicators;
 
   // Median over ranks, per step; where both runs have the ranks' tables. Without spread, so never significant.
-  struct Kernel {
+  struct Work {
     std::string name;
     Change change;
   };
-  std::vector<Kernel> kernels;
+  std::vector<Work> kernels;
+  std::vector<Work> operators;  // what they launched themselves
 
   Findings diagnostics;  // sorted
 };
