@@ -110,15 +110,6 @@ void add_cache_options(CLI::App& command, CacheOptions& options) {
       "What was used least recently goes from a larger cache; default: 2G");
 }
 
-void add_align_option(CLI::App& command, AlignMode& align) {
-  add_choice<AlignMode>(command, "--align", align,
-                        {{"auto", AlignMode::automatic},
-                         {"collectives", AlignMode::collectives},
-                         {"wallclock", AlignMode::wallclock},
-                         {"none", AlignMode::none}},
-                        "How clocks are tied; default: auto");
-}
-
 void add_rank_tables_option(CLI::App& command, RankTableChoice& choice) {
   add_choice<RankTableChoice>(
       command, "--rank-tables", choice,

@@ -32,7 +32,6 @@ void add_input_options(CLI::App& command, InputOptions& options);
 void add_input_filters(CLI::App& command, IngestOptions& ingest);
 // What the paths hold, as the options want it.
 Result<IngestedJob> read_input(const InputOptions& options, StageTimer& timer);
-void add_align_option(CLI::App& command, AlignMode& align);
 void add_rank_tables_option(CLI::App& command, RankTableChoice& choice);
 void add_memory_limit(CLI::App& command, IngestOptions& ingest);
 void add_align_option(CLI::App& command, AlignMode& mode);
