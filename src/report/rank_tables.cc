@@ -104,6 +104,18 @@ Table queues_table(const std::vector<QueueDepth>& rows) {
   return make_table<Row>("queues", rows, std::move(columns));
 }
 
+Table queues_over_time_table(const std::vector<QueueBin>& rows) {
+  using Row = QueueBin;
+  return make_table<Row>(
+      "queues_over_time", rows,
+      {column<&Row::device>("device"), column<&Row::stream>("stream"), column<&Row::start_ns>("start_ns"),
+       column<&Row::length_ns>("length_ns"),
+       ColumnOf<Row>{
+           "mean_depth", ColumnType::real,
+           [](const Row& row) { return Cell(static_cast<double>(row.depth_ns) / static_cast<double>(row.length_ns)); }},
+       column<&Row::deepest>("most_depth")});
+}
+
 Table launch_bound_table(const std::vector<LaunchBound>& rows) {
   using Row = LaunchBound;
   return make_table<Row>("launch_bound", rows,
@@ -244,10 +256,15 @@ Table evidence_table(const std::vector<Advice>& advice) {
 }  // namespace
 
 std::vector<Table> tables_of(const RankTables& tables) {
-  std::vector<Table> all = {timeline_table(tables.timeline), together_table(tables.together),
-                            streams_table(tables.streams),   gaps_table(tables.streams),
-                            queues_table(tables.queues),     launch_bound_table(tables.launch_bound),
-                            launches_table(tables.launches), kernels_table(tables.kernels)};
+  std::vector<Table> all = {timeline_table(tables.timeline),
+                            together_table(tables.together),
+                            streams_table(tables.streams),
+                            gaps_table(tables.streams),
+                            queues_table(tables.queues),
+                            queues_over_time_table(tables.queues_over_time),
+                            launch_bound_table(tables.launch_bound),
+                            launches_table(tables.launches),
+                            kernels_table(tables.kernels)};
   if (!tables.detailed) return all;
   all.insert(all.end(), {variants_table(tables.variants), copies_table(tables.copies), calls_table(tables.calls),
                          overheads_table(tables.overheads), utilization_table(tables)});

@@ -7,8 +7,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "distribution.h"
 #include "rank_tables.h"
+#include "spread.h"
 
 namespace skewscope::summarize {
 namespace {

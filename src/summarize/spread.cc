@@ -22,6 +22,14 @@ double deviation_of(const std::vector<Value>& values, double mean) {
   return std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
+// Between the two values next to the place, in proportion.
+double interpolated(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (place - static_cast<double>(below));
+}
+
 }  // namespace
 
 TimeSpread spread_of(std::vector<int64_t>& durations_ns) {
@@ -51,6 +59,25 @@ RateSpread rates_of(const std::vector<int64_t>& durations_ns) {
   spread.min = rates.front();
   spread.max = rates.back();
   return spread;
+}
+
+Distribution distribution_of(std::vector<double>& sample) {
+  Distribution d;
+  if (sample.empty()) return d;
+  std::sort(sample.begin(), sample.end());
+  d.count = static_cast<int64_t>(sample.size());
+  d.mean = std::accumulate(sample.begin(), sample.end(), 0.0) / static_cast<double>(sample.size());
+  d.deviation = deviation_of(sample, d.mean);
+  d.least = sample.front();
+  d.quartile_1 = interpolated(sample, 0.25);
+  d.median = median_of(sample);
+  d.quartile_3 = interpolated(sample, 0.75);
+  d.most = sample.back();
+  return d;
+}
+
+int64_t percentile(const std::vector<int64_t>& sorted, size_t percent) {
+  return sorted[(percent * sorted.size() + 99) / 100 - 1];
 }
 
 }  // namespace skewscope::summarize

@@ -1,10 +1,11 @@
-// Statistics over the instances of one row of a table.
+// Describes samples: the instances of one row of a table, gaps, depths, rates.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "skewscope/model/operator_tables.h"
+#include "skewscope/model/rank_tables.h"
 
 namespace skewscope::summarize {
 
@@ -12,5 +13,9 @@ namespace skewscope::summarize {
 TimeSpread spread_of(std::vector<int64_t>& durations_ns);
 // Of 1 / duration; the input as above.
 RateSpread rates_of(const std::vector<int64_t>& durations_ns);
+// Sorts the sample.
+Distribution distribution_of(std::vector<double>& sample);
+// Nearest rank: the smallest with at least `percent` of the sample at or below it. `sorted` is not empty.
+int64_t percentile(const std::vector<int64_t>& sorted, size_t percent);
 
 }  // namespace skewscope::summarize

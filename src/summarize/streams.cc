@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <map>
 
-#include "distribution.h"
+#include "queues.h"
+#include "spread.h"
 
 namespace skewscope::summarize {
 namespace {
 
-// HTA's thresholds.
+// HTA's threshold.
 constexpr int64_t kKernelWaitNs = 30'000;
-constexpr int32_t kFullQueue = 1024;
 
 using Rows = std::vector<size_t>;
 
@@ -54,40 +54,13 @@ StreamIdle idle_of(const RankTrace& trace, const Rows& rows) {
   return idle;
 }
 
-// At one instant, what leaves the queue goes first.
-QueueDepth queue_of(const RankTrace& trace, const Rows& rows) {
-  struct Change {
-    LocalNs at;
-    int32_t by;
-  };
-  const GpuEvents& gpu = trace.gpu;
-  std::vector<Change> changes;
-  for (const size_t row : rows) {
-    if (gpu.launch[row] < 0) continue;
-    changes.push_back({trace.launches.start[static_cast<size_t>(gpu.launch[row])], 1});
-    changes.push_back({gpu.start[row], -1});
-  }
-  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
-  QueueDepth queue;
-  queue.device = gpu.device[rows.front()];
-  queue.stream = gpu.stream[rows.front()];
-  int32_t depth = 0;
-  std::vector<double> depths;
-  for (size_t i = 0; i < changes.size(); ++i) {
-    depth += changes[i].by;
-    depths.push_back(depth);
-    if (depth >= kFullQueue && i + 1 < changes.size()) queue.full_ns += changes[i + 1].at - changes[i].at;
-  }
-  queue.depth = distribution_of(depths);
-  return queue;
-}
-
-// Rows of one device, in the order of their starts.
+// A run of rows that each waited for their launch.
 struct Stretch {
   LocalNs start;
   int64_t rows = 0, time_ns = 0;
 };
 
+// `rows`: of one device, in the order of their starts.
 LaunchBound launch_bound_of(const RankTrace& trace, const Rows& rows) {
   const GpuEvents& gpu = trace.gpu;
   LaunchBound bound;
@@ -140,7 +113,7 @@ void add_streams(const RankTrace& trace, RankTables& tables) {
   for (size_t i = 0; i < trace.gpu.size(); ++i) streams[{trace.gpu.device[i], trace.gpu.stream[i]}].push_back(i);
   for (const auto& [stream, rows] : streams) {
     tables.streams.push_back(idle_of(trace, rows));
-    tables.queues.push_back(queue_of(trace, rows));
+    add_queue(trace, rows, tables);
   }
 }
 

@@ -157,6 +157,37 @@ TEST_CASE("steps of real traces have the rows and the communication that an inde
   }
 }
 
+TEST_CASE("the depth of a queue over time sums to the time that rows waited in it") {
+  // A window of 1000 ns: two rows launched at 0 and 100, begun at 400 and 900.
+  RankTrace trace;
+  trace.last_event = trace.first_event + 1000;
+  for (const auto& [launched, started] : {std::pair{0, 400}, std::pair{100, 900}}) {
+    trace.gpu.start.push_back(LocalNs{started});
+    trace.gpu.duration_ns.push_back(50);
+    trace.gpu.work.push_back(GpuWork::compute);
+    trace.gpu.name.push_back(StringId());
+    trace.gpu.device.push_back(0);
+    trace.gpu.stream.push_back(7);
+    trace.gpu.launch.push_back(static_cast<int32_t>(trace.launches.size()));
+    trace.launches.start.push_back(LocalNs{launched});
+    trace.launches.duration_ns.push_back(10);
+    trace.launches.thread.push_back(1);
+  }
+  const std::vector<QueueBin> bins = tabulate_trace(trace, StringTable()).queues_over_time;
+  REQUIRE(bins.size() == 100);
+  int64_t length_ns = 0, depth_ns = 0;
+  for (const QueueBin& bin : bins) {
+    length_ns += bin.length_ns;
+    depth_ns += bin.depth_ns;
+  }
+  CHECK(length_ns == 1000);
+  CHECK(depth_ns == 400 + 800);
+  CHECK(bins[5].deepest == 1);   // 50 to 60 ns
+  CHECK(bins[20].deepest == 2);  // 200 to 210 ns
+  CHECK(bins[20].depth_ns == 20);
+  CHECK(bins[95].deepest == 0);
+}
+
 TEST_CASE("rows of one name are counted exactly, with the deviation of a sample") {
   JobBuilder b(1);
   b.gpu_row(0, GpuWork::compute, 0, 10);

@@ -57,6 +57,15 @@ struct QueueDepth {
   int64_t full_ns = 0;  // with 1024 rows or more: the queue of the device is full and the host blocks
 };
 
+// The same in one of at most 100 equal parts of the trace's window.
+struct QueueBin {
+  int32_t device = -1, stream = -1;
+  int64_t start_ns = 0;  // since RankTrace::first_event
+  int64_t length_ns = 0;
+  int64_t depth_ns = 0;  // sum of depth x time: by length_ns, the mean depth
+  int32_t deepest = 0;
+};
+
 // Rows that began as soon as their launch allowed, after the device had idled for it: the launch ended in the gap
 // before the row. A stretch is a run of such rows, one directly after the other.
 struct LaunchBound {
@@ -141,11 +150,12 @@ struct Utilization {
 };
 
 struct RankTables {
-  std::vector<TimelineRow> timeline;      // the trace; its devices where there are several; its steps
-  std::vector<WorkTogether> together;     // most time first
-  std::vector<StreamIdle> streams;        // sorted by (device, stream)
-  std::vector<QueueDepth> queues;         // the same
-  std::vector<LaunchBound> launch_bound;  // by device
+  std::vector<TimelineRow> timeline;       // the trace; its devices where there are several; its steps
+  std::vector<WorkTogether> together;      // most time first
+  std::vector<StreamIdle> streams;         // sorted by (device, stream)
+  std::vector<QueueDepth> queues;          // the same
+  std::vector<QueueBin> queues_over_time;  // by stream, then by time; none for streams without launches
+  std::vector<LaunchBound> launch_bound;   // by device
   LaunchTotals launches;
   std::vector<KernelTotals> kernels;  // longest total first, then by name
   // From details; empty without.
