@@ -22,7 +22,8 @@ void add_compare_options(CLI::App& command, CompareOptions& options) {
 }
 
 ExitCode run_compare(const CompareOptions& options, const std::string& command_line) {
-  if (const auto checked = check_before<CompareReport>(options); !checked.ok()) return fail(checked.error());
+  if (const auto checked = check_before<CompareReport>(options.fail_on, options.write); !checked.ok())
+    return fail(checked.error());
   if (!options.write.directory.empty()) remove_when_interrupted(partial_directory(options.write.directory));
   StageTimer timer;
   const auto runs = read_runs({options.base, options.now}, options, timer);

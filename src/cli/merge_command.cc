@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "interruption.h"
+#include "judgement.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/correlate.h"
@@ -172,8 +173,7 @@ int64_t doubts_of(const CorrelatedJob& job) {
   int64_t doubts = 0;
   for (const Findings* findings :
        {&job.job.findings, &job.instances.findings, &job.clocks.findings, &job.decomposition.findings}) {
-    doubts += std::count_if(findings->begin(), findings->end(),
-                            [](const Finding& f) { return f.severity != Severity::info; });
+    doubts += doubts_in(*findings);
   }
   return doubts;
 }
@@ -322,10 +322,7 @@ ExitCode run_merge(const MergeCommandOptions& options) {
                            : options.common.quiet ? ""
                                                   : text_of(merged.value(), job.value(), work.output, options);
   if (!print(text)) return fail({ErrorKind::output, "cannot write to standard output"});
-  const int64_t doubts = doubts_of(job.value());
-  if (!options.strict || doubts == 0) return kDone;
-  spdlog::error("--strict: done in part, {} findings are more than information", doubts);
-  return kInPart;
+  return judge_input(doubts_of(job.value()), options.strict);
 }
 
 }  // namespace skewscope::cli

@@ -1,12 +1,10 @@
 #include "report_command.h"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
-#include <unistd.h>
 
-#include <algorithm>
 
 #include "interruption.h"
+#include "judgement.h"
 #include "report_stamp.h"
 #include "skewscope/correlate.h"
 #include "skewscope/report.h"
@@ -16,51 +14,11 @@ namespace {
 
 constexpr const char* kDefaultOutput = "skewscope-report";
 
-// What can be refused before the work: output, formats, conditions.
-Result<Done> check_before(const ReportOptions& options, const WriteOptions& write) {
-  for (const std::string& expression : options.fail_on) {
-    if (const auto known = condition_holds(JobReport(), expression); !known.ok()) return known.error();
-  }
-  if (!write.directory.empty()) return check_output(write);
-  return Done{};
-}
-
-// The exit code of a report that was made: what --strict and --fail-on say of it.
-ExitCode judge(const JobReport& report, const ReportOptions& options) {
-  bool failed = false;
-  for (const std::string& expression : options.fail_on) {
-    const auto holds = condition_holds(report, expression);
-    if (!holds.ok()) return fail(holds.error());
-    if (!holds.value()) continue;
-    spdlog::error("--fail-on '{}' holds", expression);
-    failed = true;
-  }
-  const auto doubts = std::count_if(report.diagnostics.begin(), report.diagnostics.end(),
-                                    [](const Finding& f) { return f.severity != Severity::info; });
-  if (options.strict && doubts > 0) {
-    spdlog::error("--strict: done in part, {} findings are more than information", doubts);
-    return kInPart;
-  }
-  return failed ? kConditionHolds : kDone;
-}
-
-Result<Done> print_result(const JobReport& report, const ReportStamp& stamp, const ReportOptions& options,
-                          const std::string& directory) {
-  bool fine = true;
-  if (options.json) {
-    fine = print(to_json(report, stamp));
-  } else if (!options.common.quiet) {
-    fine = print(terminal_summary(report, directory, use_color(options.common.color, STDOUT_FILENO)));
-  }
-  if (!fine) return Error{ErrorKind::output, "cannot write to standard output"};
-  return Done{};
-}
-
 // The part of one process; all meet the same errors. Process 0 writes and prints.
 ExitCode own_part(const ReportOptions& options, const std::string& command_line, Exchange& exchange) {
   WriteOptions write{options.output, options.force, options.formats};
   if (write.directory.empty() && !options.json) write.directory = kDefaultOutput;
-  const auto checked = agree(exchange, exchange.first() ? check_before(options, write) : Done{});
+  const auto checked = agree(exchange, exchange.first() ? check_before<JobReport>(options.fail_on, write) : Done{});
   if (!checked.ok()) return fail(checked.error());
   if (exchange.first() && !write.directory.empty()) remove_when_interrupted(partial_directory(write.directory));
 
@@ -78,10 +36,8 @@ ExitCode own_part(const ReportOptions& options, const std::string& command_line,
     if (const auto written = write_report(report.value(), stamp, write); !written.ok()) return fail(written.error());
   }
   if (options.common.timings) print_timings(timer);
-  if (const auto printed = print_result(report.value(), stamp, options, write.directory); !printed.ok()) {
-    return fail(printed.error());
-  }
-  return judge(report.value(), options);
+  const auto printed = print_report(report.value(), stamp, write.directory, options.json, options.common);
+  return printed.ok() ? judge(report.value(), options.fail_on, options.strict) : fail(printed.error());
 }
 
 }  // namespace

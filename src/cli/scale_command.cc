@@ -24,7 +24,8 @@ void add_scale_options(CLI::App& command, ScaleOptions& options) {
 }
 
 ExitCode run_scale(const ScaleOptions& options, const std::string& command_line) {
-  if (const auto checked = check_before<ScaleReport>(options); !checked.ok()) return fail(checked.error());
+  if (const auto checked = check_before<ScaleReport>(options.fail_on, options.write); !checked.ok())
+    return fail(checked.error());
   if (!options.write.directory.empty()) remove_when_interrupted(partial_directory(options.write.directory));
   StageTimer timer;
   const auto runs = read_runs(options.paths, options, timer);

@@ -17,8 +17,8 @@ struct DirectoryContent {
   std::vector<Table> tables;
   std::string views;                                        // SQL over the tables
   std::function<std::string()> json, summary, diagnostics;  // texts, made side by side
-  std::function<std::string()> prometheus;                  // none where there is no such text
-  std::function<std::string()> page;                        // index.html; none where there is no page
+  std::function<std::string()> prometheus = nullptr;        // none where there is no such text
+  std::function<std::string()> page = nullptr;              // index.html; none where there is no page
 };
 
 // Errors as write_report.

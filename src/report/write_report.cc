@@ -12,37 +12,52 @@ const char* rank_views();
 const char* operator_views();
 }  // namespace embedded
 
+namespace report {
+namespace {
+
+// What every report leaves: document, tables, summary, diagnostics.
+template <class Runs>
+DirectoryContent content_of(const Runs& runs, std::string_view schema, std::string_view document,
+                            const ReportStamp& stamp, const WriteOptions& options) {
+  return {.schema = schema,
+          .document = document,
+          .tables = tables_of(runs),
+          .views = "",
+          .json = [&runs, &stamp] { return to_json(runs, stamp); },
+          .summary = [&runs, &options] { return terminal_summary(runs, options.directory, false); },
+          .diagnostics = [&runs] { return diagnostics_json(runs.diagnostics); }};
+}
+
+}  // namespace
+}  // namespace report
+
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options) {
-  return report::write_directory(
-      {"skewscope.report/1", "report.json", report::tables_of(report), embedded::report_views(),
-       [&] { return to_json(report, stamp); }, [&] { return terminal_summary(report, options.directory, false); },
-       [&] { return report::diagnostics_json(report.diagnostics); }, [&] { return report::prometheus_text(report); },
-       [&] { return report::html_page(report, stamp); }},
-      options);
+  report::DirectoryContent content = report::content_of(report, "skewscope.report/1", "report.json", stamp, options);
+  content.views = embedded::report_views();
+  content.prometheus = [&] { return report::prometheus_text(report); };
+  content.page = [&] { return report::html_page(report, stamp); };
+  return report::write_directory(content, options);
 }
 
 Result<Done> write_scale(const ScaleReport& scale, const ReportStamp& stamp, const WriteOptions& options) {
-  return report::write_directory(
-      {"skewscope.scale/1", "scale.json", report::tables_of(scale), "", [&] { return to_json(scale, stamp); },
-       [&] { return terminal_summary(scale, options.directory, false); },
-       [&] { return report::diagnostics_json(scale.diagnostics); }, nullptr, nullptr},
-      options);
+  return report::write_directory(report::content_of(scale, "skewscope.scale/1", "scale.json", stamp, options), options);
 }
 
 Result<Done> write_compare(const CompareReport& compared, const ReportStamp& stamp, const WriteOptions& options) {
-  return report::write_directory(
-      {"skewscope.compare/1", "compare.json", report::tables_of(compared), "", [&] { return to_json(compared, stamp); },
-       [&] { return terminal_summary(compared, options.directory, false); },
-       [&] { return report::diagnostics_json(compared.diagnostics); }, nullptr, nullptr},
-      options);
+  return report::write_directory(report::content_of(compared, "skewscope.compare/1", "compare.json", stamp, options),
+                                 options);
 }
 
 Result<Done> write_rank(const RankReport& report, const std::string& tool_version, const WriteOptions& options) {
   std::string views = embedded::rank_views();
   if (report.tables.detailed) views += embedded::operator_views();
-  return report::write_directory({"skewscope.rank/1", "rank.json", report::tables_of(report), views,
-                                  [&] { return rank_json(report, tool_version); }, [&] { return rank_text(report); },
-                                  [&] { return report::diagnostics_json(report.findings); }, nullptr, nullptr},
+  return report::write_directory({.schema = "skewscope.rank/1",
+                                  .document = "rank.json",
+                                  .tables = report::tables_of(report),
+                                  .views = std::move(views),
+                                  .json = [&] { return rank_json(report, tool_version); },
+                                  .summary = [&] { return rank_text(report); },
+                                  .diagnostics = [&] { return report::diagnostics_json(report.findings); }},
                                  options);
 }
 
