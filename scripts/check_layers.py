@@ -28,9 +28,12 @@ MAY_INCLUDE = {
     "distribute": {"base"},
     "correlate": ROOMS | {"ingest", "matching", "align", "attribute", "blame", "summarize", "report"},
     "advise": ROOMS,
+    "protocol": {"base"},  # below gather and ship: what both ends say
+    "gather": {"base", "protocol"},  # parses no trace
+    "ship": ROOMS | {"protocol", "ingest"},
     "examine": ROOMS | {"efficiency", "ingest", "summarize", "advise", "report"},
     "cli": ROOMS | {"efficiency", "correlate", "examine", "advise", "distribute", "ingest", "align", "summarize",
-                    "scale", "report", "simulate", "merge"},
+                    "scale", "report", "simulate", "merge", "protocol", "gather", "ship"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.
@@ -38,16 +41,20 @@ STAGES_WITH_TASKS = {"digest", "ingest", "matching", "align", "attribute", "blam
 EVERYWHERE = set(MAY_INCLUDE)
 THIRD_PARTIES = {
     "simdjson": {"ingest"},
-    "isa-l": {"ingest", "simulate", "merge"},
+    "isa-l": {"ingest", "simulate", "merge", "ship"},
     "zstd": {"digest", "ingest", "simulate"},
     "tbb/": STAGES_WITH_TASKS | {"cli"},
     "oneapi/": STAGES_WITH_TASKS | {"cli"},
     "CLI/": {"cli"},
-    "sqlite3": {"report"},
+    "sqlite3": {"report", "gather"},
+    "boost/": {"gather"},
+    "openssl/": {"protocol", "gather"},
+    "prometheus/": {"gather"},
+    "curl/": {"ship"},
     "xlsxwriter": {"report"},
     "protozero/": {"merge"},
     "zip.h": {"merge"},
-    "nlohmann/": {"advise", "efficiency", "report", "simulate", "merge", "cli"},
+    "nlohmann/": {"advise", "efficiency", "report", "simulate", "merge", "gather", "ship", "cli"},
     "fmt/": EVERYWHERE,
     "spdlog/": EVERYWHERE,
     "mpi.h": {"distribute"},
@@ -57,7 +64,7 @@ THIRD_PARTIES = {
 SYSTEM_HEADERS = {
     "iostream": {"cli"},
     "fstream": {"advise", "efficiency", "ingest", "report", "simulate", "cli"},
-    "filesystem": {"ingest", "report", "simulate", "merge", "cli"},
+    "filesystem": {"ingest", "report", "simulate", "merge", "gather", "ship", "cli"},
 }
 
 SOURCE_FOLDERS = ("src", "include", "collectives", "tests", "scripts")

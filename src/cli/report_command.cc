@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-
 #include "interruption.h"
 #include "judgement.h"
 #include "report_stamp.h"

@@ -1,0 +1,92 @@
+// The daemon of `skewscope gather`: receives traces and digests of jobs over HTTP, keeps them so that nothing that was
+// acknowledged is lost, and has each job's report made as soon as its ranks are there. It never reads a trace.
+// Promises P1-P9, endpoints, storage order and limits: src/gather/README.md.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skewscope/base/result.h"
+
+namespace skewscope {
+
+struct GatherLimits {
+  uint64_t largest_file = 16ull << 30;
+  uint64_t largest_job = 4ull << 40;
+  uint64_t largest_user = 8ull << 40;
+  uint64_t reserved_disk = 10ull << 30;  // kept free; never more than 5 % of the file system
+  double soft_disk = 0.85;               // share in use from which no new job is taken
+  double hard_disk = 0.95;               // and from which no new upload is
+  int connections = 4096;
+  int connections_per_address = 64;
+  int unauthenticated_connections = 256;
+  int bodies = 256;  // requests whose body is being read
+  int bodies_per_job = 64;
+  std::chrono::seconds handshake{10}, before_authentication{15}, idle{30}, silence{30};
+  uint64_t least_rate = 64 << 10;  // bytes per second of a body, over 30 s, after 10 s of grace
+  std::chrono::seconds upload_life{24 * 3600}, upload_progress{3600};
+};
+
+struct GatherRetention {
+  std::chrono::seconds age{30 * 24 * 3600};  // of finished jobs
+  uint64_t total_bytes = 0;                  // 0: no bound; else oldest finished jobs go first
+};
+
+struct GatherDeadlines {
+  std::chrono::seconds after_last_byte{15 * 60}, after_end{2 * 60}, debounce{30};
+};
+
+struct GatherOptions {
+  std::string spool;
+  std::string listen = "127.0.0.1:7475";
+  std::string admin = "127.0.0.1:7476";
+  std::string server_name;  // what Host must say besides the listening address; "": anything
+  bool insecure_local = false;
+  std::string certificate, private_key;  // PEM files: TLS when given
+  std::string client_ca;                 // PEM file: client certificates are asked for and must be signed by it
+  std::string token_key_file;            // 0600; current key in the first line, the one before it in the second
+  bool munge = false;                    // POST /v1/tokens takes MUNGE credentials
+  std::string registry_socket;           // Unix socket on which the head node's prolog registers jobs; "": none
+  int report_processes = 1;
+  std::chrono::seconds report_time{30 * 60};
+  uint64_t report_memory = 8ull << 30;
+  GatherLimits limits;
+  GatherRetention retention;
+  GatherDeadlines deadlines;
+};
+
+// Makes a report directory of the traces in a folder; runs in a process of its own. Returns the exit code.
+struct ReportTask {
+  std::string traces;  // folder with one file per rank
+  std::string output;  // report directory to make; does not exist
+  int world_size = 0;
+};
+using MakeReport = std::function<int(const ReportTask&)>;
+
+// Serves until SIGTERM or SIGINT. Prints one line on standard output when it is ready. Call before any thread is
+// started (it forks the process that makes reports) and with SIGTERM, SIGINT and SIGHUP blocked.
+// `reload`: gives the options anew on SIGHUP; an error keeps the old ones.
+Result<Done> gather_traces(const GatherOptions& options, const MakeReport& make_report,
+                           const std::function<Result<GatherOptions>()>& reload);
+
+// What --check says of a spool that no daemon uses.
+struct SpoolCheck {
+  uint64_t jobs = 0, files = 0, uploads = 0;
+  std::vector<std::string> problems;  // one sentence each; empty: clean
+};
+// `repair`: does what the daemon's start does (truncates parts, rolls forward, quarantines); else only looks.
+Result<SpoolCheck> check_spool(const std::string& spool, bool repair);
+
+struct TokenRequest {
+  std::string job;
+  std::vector<std::string> scopes = {"upload", "read"};  // upload, read, admin
+  std::chrono::seconds life{24 * 3600};
+};
+// A job token, signed with the first key of `token_key_file`.
+Result<std::string> mint_token(const GatherOptions& options, const TokenRequest& request);
+
+}  // namespace skewscope

@@ -1,0 +1,16 @@
+// Names that travel in URLs and become folders: of jobs, hosts, accounts.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace skewscope {
+
+inline constexpr size_t kLongestName = 64;
+inline constexpr int kMostRanks = 1 << 20;
+inline constexpr int kMostCaptures = 9999;
+
+// [A-Za-z0-9][A-Za-z0-9._-]{0,63} without ".." anywhere. A name is a legal file name and needs no escaping in a URL.
+bool is_name(std::string_view text);
+
+}  // namespace skewscope

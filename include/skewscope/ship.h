@@ -1,0 +1,46 @@
+// The agent of `skewscope ship`: finds finished traces on a node and sends each to a gatherer until an equal digest
+// comes back. Never disturbs the job: bounded rate, lowest priority, and its failure is nobody else's.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "skewscope/base/result.h"
+
+namespace skewscope {
+
+struct ShipOptions {
+  std::vector<std::string> paths;  // directories to watch, or files
+  std::string url;                 // http(s)://HOST:PORT of the gatherer
+  std::string job;                 // is_name()
+  std::optional<int> world_size;
+  std::string token_file;       // read anew for each connection: it may rotate
+  std::string ca_file;          // PEM; "": the system's
+  std::string state_directory;  // "": .skewscope-ship in the first directory given
+  std::string rank_regex;       // named group `rank`; "": from the file's name and content, as `report` does
+  int capture = 0;
+  bool once = false;           // send what is finished, then return
+  bool digest = false;         // send `skewscope digest`s in place of the traces
+  bool delete_source = false;  // after an equal digest came back
+  bool replace = false;        // other content for a rank that is there already
+  uint64_t rate_bytes_per_s = 100'000'000;
+  int uploads = 2;                 // at a time
+  std::chrono::seconds settle{5};  // size and modification time stand still this long, where no lease can be had
+  std::chrono::seconds rescan{30};
+  std::chrono::seconds give_up{72 * 3600};
+};
+
+struct Shipped {
+  uint64_t files = 0, bytes = 0;  // accepted durably, digest equal
+  std::vector<std::string> bad;   // "FILE: why" of those that will never be finished or were refused for good
+  std::vector<std::string> left;  // "FILE: why" of those that are not there yet
+};
+
+// With `once`: returns when every finished file was accepted or given up. Else runs until `stop` says true.
+Result<Shipped> ship_traces(const ShipOptions& options, const std::function<bool()>& stop);
+
+}  // namespace skewscope

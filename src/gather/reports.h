@@ -1,0 +1,36 @@
+// When a job's report is due, and the process that makes it.
+#pragma once
+
+#include <memory>
+
+#include "skewscope/gather.h"
+#include "store.h"
+
+namespace skewscope::gather {
+
+// Pure: when the next report of a job is due (nullopt: not before its state changes).
+std::optional<Time> report_due(const JobState& job, const GatherDeadlines& deadlines);
+
+// A child, forked before any thread of the daemon runs, that forks a limited process per report (own memory, time and
+// file size limits, no network, no exec, writes only its output). The daemon talks to it over a socket pair.
+class ReportForker {
+ public:
+  // Forks. In the children `make_report` runs and its return value is the exit code.
+  static Result<std::unique_ptr<ReportForker>> start(const GatherOptions& options, const MakeReport& make_report);
+  virtual ~ReportForker() = default;
+  // `done` is called on a thread of the forker with the exit code; 128 + signal for a crash, 124 for too long.
+  virtual void run(const ReportTask& task, std::function<void(int exit_code)> done) = 0;
+};
+
+// Watches the store and keeps every job's report current: at once when its ranks are complete, at the deadline without
+// the missing ones, again after a late arrival. At most `report_processes` at once; a crash is tried once more.
+class ReportScheduler {
+ public:
+  static std::unique_ptr<ReportScheduler> start(Store& store, ReportForker& forker, const GatherOptions& options);
+  virtual ~ReportScheduler() = default;  // waits for what runs to be told to stop
+};
+
+// Deletes finished jobs by age and by total bytes, oldest first; never one with uploads or a report running.
+std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const GatherRetention& retention, Time now);
+
+}  // namespace skewscope::gather

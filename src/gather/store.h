@@ -1,0 +1,183 @@
+// What the daemon keeps, as the rest of it sees it: uploads that grow, files that are complete, jobs, reports.
+//
+// Every call may come from any thread. Questions are answered at once from memory. Changes are made by the store's own
+// threads, in this order of trust: bytes in a part file -> fdatasync -> row committed in gather.sqlite -> callback.
+// What a callback says is therefore true after kill -9 and after power loss. Callbacks run on a thread of the store and
+// must not block; each is called exactly once.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "skewscope/base/result.h"
+#include "skewscope/gather.h"
+#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/upload_metadata.h"
+
+namespace skewscope::gather {
+
+class FileSystem;  // file_system.h: the few calls that write; tests put their own in
+
+using Time = std::chrono::sys_seconds;
+
+// Why the store did not do it; the HTTP side maps each to a status.
+enum class Refusal {
+  none,
+  unknown,        // 404: no such upload, job, file
+  expired,        // 410
+  wrong_offset,   // 409: the offset is not the durable one
+  wrong_digest,   // 460: the bytes are not those that were promised; at the end of an upload it is gone
+  other_content,  // 409: the rank has another file and `replace` was not asked for
+  too_large,      // 413
+  no_space,       // 507: of the disk
+  quota,          // 507: of the job or the user
+  too_many,       // 429: open uploads of the job
+  unavailable,    // 503: the store has failed or is closing; nothing is promised any more
+};
+
+template <class T>
+struct Outcome {
+  Refusal refusal = Refusal::none;
+  T value{};
+};
+template <class T>
+using Reply = std::function<void(Outcome<T>)>;
+
+struct NewUpload {
+  UploadMetadata metadata;
+  std::optional<uint64_t> length;  // absent: told later (tus creation-defer-length)
+  uint32_t uid = 0;                // whose token it was
+  std::string client;              // address, for the record
+};
+
+struct UploadState {
+  std::string id;  // 32 hexadecimal digits
+  UploadMetadata metadata;
+  std::optional<uint64_t> length;
+  uint64_t offset = 0;  // durable: these bytes need never be sent again
+  bool complete = false;
+  Digest digest{};  // of the whole file, when complete
+  Time expires{};
+};
+
+// The right to append to an upload. Only the newest one of an upload writes. Dropping it makes what was written
+// durable, unless it holds a checksum: a checked request counts whole or not at all.
+class Writer {
+ public:
+  virtual ~Writer() = default;
+  // `bytes` must live until `done`, which says whether more may come. One at a time.
+  virtual void write(std::string_view bytes, Reply<Done> done) = 0;
+  // Makes all of it durable; at offset == length it verifies, commits the file and says complete.
+  virtual void finish(Reply<UploadState> done) = 0;
+};
+
+struct JobSettings {
+  std::optional<int> world_size, captures;
+  std::optional<std::chrono::seconds> deadline, retention;
+  std::optional<uint32_t> owner_uid;
+  std::vector<std::string> nodes;
+};
+
+enum class ReportState { none, waiting, running, complete, partial, failed };
+
+struct JobState {
+  std::string name;
+  uint32_t owner_uid = 0;
+  uint32_t epoch = 0;     // tokens of an older one are revoked
+  int expected = 0;       // ranks per capture; 0: not known
+  bool conflict = false;  // sources disagree about the world size; `expected` is the largest
+  int arrived = 0;        // files of the newest generation of each (capture, rank)
+  int captures = 1;
+  bool ended = false;  // no more captures come
+  uint64_t bytes = 0;  // of complete files
+  int open_uploads = 0;
+  std::vector<int> missing_ranks;  // of the newest capture; at most 1000
+  ReportState report = ReportState::none;
+  int report_generation = 0;  // newest that can be read; 0: none
+  int report_exit_code = 0;
+  Time created{}, last_byte{}, ended_at{}, last_arrival{};
+  uint64_t arrivals = 0, reported_arrivals = 0;  // files committed so far; of those, in the newest report begun
+  JobSettings settings;
+};
+
+struct StoredFile {
+  int fd = -1;  // owned by the receiver
+  uint64_t size = 0;
+  Digest digest{};
+  const char* suffix = "";  // .json.gz ...
+};
+
+struct StoreFigures {
+  uint64_t received_bytes = 0, durable_bytes = 0, commits = 0, checksum_failures = 0, quarantined = 0, lost_files = 0,
+           flushes = 0;
+  double flush_seconds = 0, recovery_seconds = 0;
+  uint64_t open_uploads = 0, files = 0, disk_free_bytes = 0;
+};
+
+struct StoreOptions {
+  std::string spool;
+  GatherLimits limits;
+  int file_threads = 4;
+  FileSystem* files = nullptr;                         // null: the real one
+  const char* database_vfs = nullptr;                  // SQLite VFS by name; null: the default
+  std::function<Time()> now;                           // null: the system's clock
+  std::function<void(const std::string& why)> failed;  // fsync or the database failed: stop serving, exit non-zero
+};
+
+class Store {
+ public:
+  // Takes the lock, recovers, and is ready. Errors: another daemon has it, an unknown format, no such folder.
+  static Result<std::unique_ptr<Store>> open(const StoreOptions& options);
+  virtual ~Store() = default;  // flushes what is open; pending replies come first
+
+  // Uploads. A creation whose digest the job already has for that rank is complete at once.
+  virtual void create(const NewUpload& upload, Reply<UploadState> done) = 0;
+  // Ends a running writer first (its next write is refused), so that the offset told is the one the next writer must
+  // use.
+  virtual void state(const std::string& id, Reply<UploadState> done) = 0;
+  // `length`: when it was deferred. `checksum`: of the bytes of this writer alone. `evicted`: another writer takes
+  // over.
+  virtual void append(const std::string& id, uint64_t offset, std::optional<uint64_t> length,
+                      std::optional<Digest> checksum, std::function<void()> evicted,
+                      Reply<std::shared_ptr<Writer>> done) = 0;
+  // The digest of the whole, given with the last bytes. Must agree with one given before.
+  virtual void promise_digest(const std::string& id, const Digest& digest, Reply<Done> done) = 0;
+  virtual void remove(const std::string& id, Reply<Done> done) = 0;
+  virtual std::optional<UploadMetadata> metadata_of(const std::string& id) const = 0;
+
+  // Jobs.
+  virtual void put_job(const std::string& job, const JobSettings& settings, Reply<JobState> done) = 0;
+  virtual void end_job(const std::string& job, Reply<JobState> done) = 0;
+  virtual void raise_epoch(const std::string& job, Reply<JobState> done) = 0;
+  virtual void delete_job(const std::string& job, Reply<Done> done) = 0;
+  virtual std::optional<JobState> job(const std::string& job) const = 0;
+  virtual std::vector<JobState> jobs(const std::string& after, size_t limit) const = 0;  // by name
+  virtual Outcome<StoredFile> read(const std::string& job, int capture, int rank) const = 0;
+
+  // Reports. begin_report gives the folders of a new generation; end_report swaps `current` if the exit code is 0 or 1.
+  struct ReportFolders {
+    int generation = 0;
+    std::string traces, output;
+    int world_size = 0;
+    std::vector<int> missing_ranks;
+  };
+  virtual void begin_report(const std::string& job, Reply<ReportFolders> done) = 0;
+  virtual void end_report(const std::string& job, int generation, int exit_code, Reply<JobState> done) = 0;
+  // File of a report, e.g. "report.json"; generation 0: the newest.
+  virtual Outcome<StoredFile> read_report(const std::string& job, int generation, const std::string& name) const = 0;
+
+  // Called on a thread of the store after each change of a job's state.
+  virtual void on_job_change(std::function<void(const std::string& job)> hook) = 0;
+  virtual StoreFigures figures() const = 0;
+  virtual bool healthy() const = 0;  // last flush good, disk below the hard mark
+  // Stops taking work, makes open uploads durable, then calls `done`.
+  virtual void drain(std::function<void()> done) = 0;
+};
+
+}  // namespace skewscope::gather

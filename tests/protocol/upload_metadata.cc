@@ -1,0 +1,77 @@
+#include <catch2/catch.hpp>
+
+#include "skewscope/protocol/names.h"
+#include "skewscope/protocol/upload_metadata.h"
+
+namespace skewscope {
+namespace {
+
+std::string problem_of(const std::string& text) {
+  const ParsedMetadata parsed = parse_upload_metadata(text);
+  return parsed.problem == nullptr ? "" : parsed.problem;
+}
+
+std::string pair(const std::string& key, const std::string& value) { return key + " " + base64(value); }
+
+TEST_CASE("metadata is read as it was written") {
+  UploadMetadata sent;
+  sent.job = "cluster-123.0.1";
+  sent.capture = 2;
+  sent.rank = 1023;
+  sent.filename = "rank \"1023\", \xc3\xa9.json";
+  sent.sha256 = sha256("abc");
+  sent.world_size = 1024;
+  sent.replace = true;
+  const ParsedMetadata read = parse_upload_metadata(encode(sent));
+  REQUIRE(read.problem == nullptr);
+  CHECK(read.metadata.job == sent.job);
+  CHECK(read.metadata.capture == 2);
+  CHECK(read.metadata.rank == 1023);
+  CHECK(read.metadata.filename == sent.filename);
+  CHECK(read.metadata.sha256 == sent.sha256);
+  CHECK(read.metadata.world_size == 1024);
+  CHECK(read.metadata.replace);
+}
+
+TEST_CASE("keys that skewscope does not know are passed over, with or without a value") {
+  CHECK(problem_of(pair("job", "j") + "," + pair("rank", "0") + ", is_confidential," + pair("mime", "x")) == "");
+}
+
+TEST_CASE("metadata that says nothing usable is refused, without being echoed") {
+  const std::string good = pair("job", "j") + "," + pair("rank", "0");
+  CHECK(problem_of("") == "job and rank are needed");
+  CHECK(problem_of(pair("job", "j")) == "job and rank are needed");
+  CHECK(problem_of(good + "," + pair("rank", "1")) == "a key stands twice");
+  CHECK(problem_of(good + ",sha256 !!") == "a value is not base64");
+  CHECK(problem_of(good + ",,") == "a key is empty");
+  CHECK(problem_of(pair("job", "../x") + "," + pair("rank", "0")) == "job is no valid name");
+  for (const char* rank : {"-1", "", "1.0", "1048576", "99999999999", "0x1", " 1"}) {
+    INFO(rank);
+    CHECK(problem_of(pair("job", "j") + "," + pair("rank", rank)) == "rank is no valid number");
+  }
+  CHECK(problem_of(good + "," + pair("world_size", "0")) == "world_size is no valid number");
+  CHECK(problem_of(good + "," + pair("capture", "10000")) == "capture is no valid number");
+  CHECK(problem_of(good + "," + pair("sha256", "abc")) == "sha256 is not 64 hexadecimal digits");
+  CHECK(problem_of(good + "," + pair("filename", std::string(256, 'x'))) == "filename is too long");
+}
+
+TEST_CASE("a name is a plain file name of at most 64 characters") {
+  for (const char* name : {"a", "7", "job-1_2.3", "A.B"}) CHECK(is_name(name));
+  for (const char* name : {"", ".", "..", ".a", "-a", "_a", "a..b", "a/b", "a b", "a%20", "\xc3\xa9", "a\n"}) {
+    INFO(name);
+    CHECK(!is_name(name));
+  }
+  CHECK(is_name(std::string(64, 'a')));
+  CHECK(!is_name(std::string(65, 'a')));
+}
+
+TEST_CASE("the first bytes of a file say what it is called") {
+  CHECK(std::string(suffix_of_content("\x1f\x8b\x08")) == ".json.gz");
+  CHECK(std::string(suffix_of_content("\x28\xb5\x2f\xfd")) == ".json.zst");
+  CHECK(std::string(suffix_of_content("\x89skew")) == ".digest");
+  CHECK(std::string(suffix_of_content("{\"traceEvents\"")) == ".json");
+  CHECK(std::string(suffix_of_content("")) == ".json");
+}
+
+}  // namespace
+}  // namespace skewscope
