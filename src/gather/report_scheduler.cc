@@ -123,7 +123,7 @@ class Scheduler : public ReportScheduler {
       const std::lock_guard lock(mutex_);
       starting_.insert(job);
     }
-    store_.begin_report(job, [this, job](Outcome<Store::ReportFolders> begun) {
+    store_.begin_report(job, [this, job](const Outcome<Store::ReportFolders>& begun) {
       if (begun.refusal != Refusal::none || stopping()) return ended(job);
       const ReportTask task{begun.value.traces, begun.value.output, threads_for_reports(options_.report_processes),
                             options_.report_memory};

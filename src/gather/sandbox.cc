@@ -124,8 +124,8 @@ bool forbid_calls() {
     if (number != __NR_SCMP_ERROR) added = added && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0) == 0;
   }
   // abort() signals itself; nobody else may be signalled.
-  added = added && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1,
-                                    SCMP_A0(SCMP_CMP_NE, static_cast<scmp_datum_t>(getpid()))) == 0;
+  const scmp_arg_cmp another{0, SCMP_CMP_NE, static_cast<scmp_datum_t>(getpid()), 0};
+  added = added && seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, &another) == 0;
   const bool loaded = added && seccomp_load(filter) == 0;
   seccomp_release(filter);
   return loaded;
