@@ -1,0 +1,36 @@
+// What the daemon counts, in Prometheus' text format. Names begin with skewscope_gather_; no label names a job or rank.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gate.h"
+#include "lobby.h"
+#include "store.h"
+
+namespace skewscope::gather {
+
+class Metrics {
+ public:
+  Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+  ~Metrics();
+
+  void request(Endpoint endpoint, int status, double seconds);
+  void refused(const char* reason);
+  void authentication_failed(const char* kind);
+  // A job whose state has changed; what its reports came to is read from it.
+  void job_changed(const JobState& job);
+
+  std::string text(const StoreFigures& store, const Lobby::Figures& lobby, const std::vector<JobState>& jobs) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+const char* name_of(Endpoint endpoint);
+
+}  // namespace skewscope::gather
