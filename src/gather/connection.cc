@@ -130,7 +130,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   // --- who it is, and what comes next
 
   void authenticate(Call& call) {
-    auto who = service_.identify(call.request, call.peer);
+    auto who = service_.identify(call.request);
     if (auto* refusal = std::get_if<Response>(&who)) {
       refused_ = "credential";
       refusal->close = true;
@@ -252,10 +252,12 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
   void write(const std::shared_ptr<Body>& body, std::function<void()> then) {
     const std::string_view bytes(body->buffer.get(), body->filled);
+    const auto begin = Clock::now();
     body->filled = 0;
-    body->file.writer->write(bytes, [self = shared_from_this(), body, then = std::move(then)](
+    body->file.writer->write(bytes, [self = shared_from_this(), body, begin, then = std::move(then)](
                                         const Outcome<Done>& outcome) {
-      self->wire_->post([self, body, then, refusal = outcome.refusal] {
+      self->wire_->post([self, body, begin, then, refusal = outcome.refusal] {
+        body->floor.held_back(Clock::now() - begin);
         if (body->evicted) return self->let_go(body);
         if (refusal != Refusal::none) return self->conclude(body, {refusal, {}});
         then();

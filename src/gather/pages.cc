@@ -117,7 +117,7 @@ Response jobs_page(const std::vector<JobState>& jobs, bool more) {
     }
     body += "</tbody></table>";
   }
-  if (more) body += fmt::format("<p><a href=\"/?after={}\">More jobs</a></p>", escaped(jobs.back().name));
+  if (more) body += "<p>There are more jobs than these; <code>GET /v1/jobs</code> lists all.</p>";
   return page(200, document("skewscope: jobs", body, true), policy("'none'"));
 }
 

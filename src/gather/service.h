@@ -60,7 +60,7 @@ class Service {
  public:
   virtual ~Service() = default;
   // The credential alone. A Response is the refusal, after which the connection ends.
-  virtual std::variant<Caller, Response> identify(const Request& request, const std::string& peer) = 0;
+  virtual std::variant<Caller, Response> identify(const Request& request) = 0;
   // Scope, quota, then what comes next; `next` is called once, on any thread. No byte of the body was read before.
   virtual void begin(const std::shared_ptr<const Call>& call, std::function<void(Next)> next) = 0;
   virtual void served(const Served& served) = 0;

@@ -1,0 +1,54 @@
+// The daemon's Service: credentials, and the handler of each endpoint.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "handlers.h"
+#include "metrics.h"
+
+namespace skewscope::gather {
+
+// What SIGHUP exchanges as a whole.
+struct Settings {
+  GatherOptions options;
+  std::optional<TokenKeys> keys;
+};
+
+class Endpoints : public Service {
+ public:
+  Endpoints(Store& store, const std::shared_ptr<const Settings>& settings);
+
+  std::variant<Caller, Response> identify(const Request& request) override;
+  void begin(const CallPointer& call, std::function<void(Next)> next) override;
+  void served(const Served& served) override;
+  Lobby& lobby() override { return lobby_; }
+  BufferPool& buffers() override { return buffers_; }
+  const GatherLimits& limits() const override { return limits_; }
+
+  // Limits of connections and bodies are those of the start; keys and all else change.
+  void use(const std::shared_ptr<const Settings>& settings);
+  void drain() { draining_ = true; }
+  bool ready() const { return !draining_ && store_.healthy(); }
+  Metrics& metrics() { return metrics_; }
+
+ private:
+  std::shared_ptr<const Settings> settings() const;
+  std::optional<Caller> caller_of(std::string_view token) const;
+  Response page_of(const Call& call) const;
+  Response admin(const Call& call) const;
+  Next login(const CallPointer& call);
+
+  Store& store_;
+  GatherLimits limits_;
+  Lobby lobby_;
+  BufferPool buffers_;
+  Metrics metrics_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Settings> settings_;
+  std::atomic<bool> draining_{false};
+};
+
+}  // namespace skewscope::gather
