@@ -82,7 +82,7 @@ struct SpoolCheck {
 Result<SpoolCheck> check_spool(const std::string& spool, bool repair);
 
 struct TokenRequest {
-  std::string job;                                       // or "*" with the scope admin: every job
+  std::string job;                                       // or "*", every job, with the scope admin or read
   std::vector<std::string> scopes = {"upload", "read"};  // upload, read, admin
   std::chrono::seconds life{24 * 3600};
   uint32_t epoch = 0;  // of the job, as GET /v1/jobs/{job} says: raised when its tokens were revoked

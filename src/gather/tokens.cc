@@ -50,7 +50,8 @@ unsigned scopes_of(const std::string& text) {
 }
 
 bool is_sound(const TokenPayload& payload) {
-  return payload.scopes != 0 && (is_name(payload.job) || (payload.job == "*" && (payload.scopes & kAdmin) != 0));
+  if (payload.job == "*") return (payload.scopes & kAdmin) != 0 || payload.scopes == kRead;
+  return payload.scopes != 0 && is_name(payload.job);
 }
 
 std::string encode(const TokenPayload& payload, const std::string& key) {
@@ -186,7 +187,7 @@ Result<std::string> mint_token(const GatherOptions& options, const TokenRequest&
   if (!is_sound(payload)) {
     return Error{ErrorKind::usage,
                  "a token needs a scope and a job: letters, digits and ._-, at most 64 of them; "
-                 "\"*\", every job, with the scope admin alone"};
+                 "\"*\", every job, with the scope admin, or read alone"};
   }
   if (request.life <= std::chrono::seconds(0) || request.life > kLongestLife) {
     return Error{ErrorKind::usage, "a token lives for a second at least and 366 days at most"};

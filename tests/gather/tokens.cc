@@ -124,11 +124,15 @@ TEST_CASE("a payload counts in one spelling alone, even well signed") {
   }
 }
 
-TEST_CASE("every job is named by a star, and only an admin's token names it") {
+TEST_CASE("a star is every job, for an admin or for reading alone") {
   const TokenKeys keys = TokenKeys::from({kNewKey});
   TokenPayload every = payload_of("*");
-  every.scopes = kAdmin;
-  CHECK(keys.verify(keys.mint(every), kNow)->job == "*");
+  for (const unsigned scopes : {kAdmin + 0u, kAdmin | kUpload, kRead + 0u}) {
+    every.scopes = scopes;
+    CHECK(keys.verify(keys.mint(every), kNow)->job == "*");
+  }
+  every.scopes = kUpload | kRead;
+  CHECK(!keys.verify(keys.mint(every), kNow));
 }
 
 class KeyFile {
@@ -190,12 +194,12 @@ TEST_CASE("a token that could not be believed is not minted") {
   const KeyFile file(kLine + "\n", 0600);
   GatherOptions options;
   options.token_key_file = file.path();
-  const auto problem = [&](TokenRequest request) {
+  const auto problem = [&](const TokenRequest& request) {
     const Result<std::string> token = mint_token(options, request);
     return token.ok() ? "" : token.error().message;
   };
   CHECK_THAT(problem({"../j", {"read"}, seconds(60)}), Catch::Contains("letters, digits"));
-  CHECK_THAT(problem({"*", {"read"}, seconds(60)}), Catch::Contains("admin"));
+  CHECK_THAT(problem({"*", {"upload", "read"}, seconds(60)}), Catch::Contains("admin"));
   CHECK_THAT(problem({"j", {"root"}, seconds(60)}), Catch::Contains("\"root\""));
   CHECK_THAT(problem({"j", {}, seconds(60)}), Catch::Contains("scope"));
   CHECK_THAT(problem({"j", {"read"}, seconds(0)}), Catch::Contains("366 days"));
