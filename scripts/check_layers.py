@@ -50,6 +50,7 @@ THIRD_PARTIES = {
     "boost/": {"gather"},
     "openssl/": {"protocol", "gather"},
     "prometheus/": {"gather"},
+    "seccomp.h": {"gather"},
     "curl/": {"ship"},
     "xlsxwriter": {"report"},
     "protozero/": {"merge"},

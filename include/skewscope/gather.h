@@ -63,7 +63,8 @@ struct GatherOptions {
 struct ReportTask {
   std::string traces;  // folder with one file per rank
   std::string output;  // report directory to make; does not exist
-  int world_size = 0;
+  int threads = 0;
+  uint64_t memory = 0;  // bytes it may use; more ends it
 };
 using MakeReport = std::function<int(const ReportTask&)>;
 

@@ -20,17 +20,21 @@ class ReportForker {
   virtual ~ReportForker() = default;
   // `done` is called on a thread of the forker with the exit code; 128 + signal for a crash, 124 for too long.
   virtual void run(const ReportTask& task, std::function<void(int exit_code)> done) = 0;
+  // Ends what runs; every `done` has been called when it returns, and what is run later ends at once with 70.
+  virtual void stop() = 0;
 };
 
 // Watches the store and keeps every job's report current: at once when its ranks are complete, at the deadline without
-// the missing ones, again after a late arrival. At most `report_processes` at once; a crash is tried once more.
+// the missing ones, again after a late arrival. At most `report_processes` at once; a crash is tried once more. Deletes
+// what retention lets go.
 class ReportScheduler {
  public:
   static std::unique_ptr<ReportScheduler> start(Store& store, ReportForker& forker, const GatherOptions& options);
-  virtual ~ReportScheduler() = default;  // waits for what runs to be told to stop
+  // Ends the reports that run, by the forker's stop(); the store makes them again after its next start.
+  virtual ~ReportScheduler() = default;
 };
 
-// Deletes finished jobs by age and by total bytes, oldest first; never one with uploads or a report running.
+// Finished jobs to delete, by age and by total bytes, oldest first; never one with uploads or a report running.
 std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const GatherRetention& retention, Time now);
 
 }  // namespace skewscope::gather

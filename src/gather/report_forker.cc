@@ -1,0 +1,240 @@
+// Threads and fork do not mix, and a daemon's memory holds keys: so a small process is forked while the daemon still
+// has one thread and no secret, and forks each report from itself. The daemon and the forker speak JSON over a socket
+// pair that keeps message boundaries: {id, traces, output, threads, memory} one way, {id, exit_code} the other. The
+// forker ends, and ends its reports, when the daemon's end of the socket closes.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "reports.h"
+#include "sandbox.h"
+
+namespace skewscope::gather {
+namespace {
+
+using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kLargestMessage = 64 << 10;
+constexpr int kTooLong = 124, kOutOfMemory = 6, kInternal = 70;
+
+bool send_json(int socket, const Json& message) {
+  const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+  ssize_t sent = -1;
+  do {
+    sent = send(socket, text.data(), text.size(), MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(text.size());
+}
+
+// Null at the end of the conversation.
+Json receive_json(int socket) {
+  std::string text(kLargestMessage, '\0');
+  ssize_t length = -1;
+  do {
+    length = recv(socket, text.data(), text.size(), 0);
+  } while (length < 0 && errno == EINTR);
+  if (length <= 0) return {};
+  text.resize(static_cast<size_t>(length));
+  return Json::parse(text, nullptr, false);
+}
+
+struct Running {
+  int id = 0;
+  Clock::time_point deadline;
+  bool too_long = false;
+};
+
+// The report's own process, from here to its end.
+[[noreturn]] void make_one(const ReportTask& task, const MakeReport& make_report, uint64_t cpu_seconds) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int log = open((task.output + ".log").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0640);
+  if (log >= 0) dup2(log, STDOUT_FILENO), dup2(log, STDERR_FILENO);
+  close_range(3, ~0u, 0);
+  const std::string writable = std::filesystem::path(task.output).parent_path().string();
+  const auto missing = enter_sandbox({task.traces, writable, task.memory, cpu_seconds});
+  int code = kInternal;
+  if (!missing.ok()) {
+    std::fprintf(stderr, "%s\n", missing.error().message.c_str());
+  } else {
+    if (!missing.value().empty()) std::fprintf(stderr, "%s\n", missing.value().c_str());
+    try {
+      code = make_report(task);
+    } catch (const std::bad_alloc&) {
+      code = kOutOfMemory;
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+    }
+  }
+  std::fflush(nullptr);
+  _exit(code);
+}
+
+class ForkerProcess {
+ public:
+  ForkerProcess(int socket, const GatherOptions& options, const MakeReport& make_report)
+      : socket_(socket), limit_(options.report_time), make_report_(make_report) {}
+
+  [[noreturn]] void serve() {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, nullptr);
+    const int ended = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    bool open = ended >= 0;
+    while (open) {
+      pollfd both[2] = {{socket_, POLLIN, 0}, {ended, POLLIN, 0}};
+      poll(both, 2, running_.empty() ? -1 : 1000);
+      if (both[0].revents != 0) open = take_task();
+      if (both[1].revents != 0) {
+        signalfd_siginfo ignored;
+        while (read(ended, &ignored, sizeof ignored) > 0) continue;
+      }
+      end_overdue();
+      reap();
+    }
+    for (const auto& [pid, one] : running_) kill(-pid, SIGKILL);
+    _exit(0);
+  }
+
+ private:
+  bool take_task() {
+    const Json message = receive_json(socket_);
+    if (!message.is_object()) return false;
+    const ReportTask task{message["traces"], message["output"], message["threads"], message["memory"]};
+    const pid_t pid = fork();
+    if (pid == 0) make_one(task, make_report_, static_cast<uint64_t>(limit_.count()) * 64);
+    const int id = message["id"];
+    if (pid < 0) return send_json(socket_, {{"id", id}, {"exit_code", kInternal}});
+    setpgid(pid, pid);
+    running_[pid] = {id, Clock::now() + limit_, false};
+    return true;
+  }
+
+  void end_overdue() {
+    for (auto& [pid, one] : running_) {
+      if (Clock::now() < one.deadline) continue;
+      one.too_long = true;
+      kill(-pid, SIGKILL);
+    }
+  }
+
+  void reap() {
+    int status = 0;
+    for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+      const auto found = running_.find(pid);
+      if (found == running_.end()) continue;
+      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      send_json(socket_, {{"id", found->second.id}, {"exit_code", found->second.too_long ? kTooLong : code}});
+      running_.erase(found);
+    }
+  }
+
+  int socket_;
+  std::chrono::seconds limit_;
+  const MakeReport& make_report_;
+  std::map<pid_t, Running> running_;
+};
+
+// The daemon's end.
+class Forker : public ReportForker {
+ public:
+  Forker(int socket, pid_t child) : socket_(socket), child_(child) {}
+
+  ~Forker() override {
+    Forker::stop();
+    close(socket_);
+    waitpid(child_, nullptr, 0);
+  }
+
+  void stop() override {
+    shutdown(socket_, SHUT_RDWR);
+    if (listener_.joinable()) listener_.join();
+  }
+
+  void run(const ReportTask& task, std::function<void(int)> done) override {
+    int id = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!listener_.joinable()) listener_ = std::thread([this] { listen(); });
+      id = ++last_id_;
+      waiting_[id] = std::move(done);
+    }
+    const Json message = {{"id", id},
+                          {"traces", task.traces},
+                          {"output", task.output},
+                          {"threads", task.threads},
+                          {"memory", task.memory}};
+    if (!send_json(socket_, message)) tell(id, kInternal);
+  }
+
+ private:
+  void listen() {
+    for (Json message = receive_json(socket_); message.is_object(); message = receive_json(socket_)) {
+      tell(message["id"], message["exit_code"]);
+    }
+    std::map<int, std::function<void(int)>> orphans;
+    {
+      const std::lock_guard lock(mutex_);
+      orphans.swap(waiting_);
+    }
+    for (const auto& [id, done] : orphans) done(kInternal);
+  }
+
+  void tell(int id, int exit_code) {
+    std::function<void(int)> done;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = waiting_.find(id);
+      if (found == waiting_.end()) return;
+      done = std::move(found->second);
+      waiting_.erase(found);
+    }
+    done(exit_code);
+  }
+
+  int socket_;
+  pid_t child_;
+  std::mutex mutex_;
+  std::thread listener_;  // started with the first report: the daemon has one thread until it serves
+  int last_id_ = 0;
+  std::map<int, std::function<void(int)>> waiting_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ReportForker>> ReportForker::start(const GatherOptions& options, const MakeReport& make_report) {
+  int ends[2] = {-1, -1};
+  const Error failed{ErrorKind::internal, "cannot start the process that makes reports"};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return failed;
+  const pid_t child = fork();
+  if (child < 0) return failed;
+  if (child == 0) {
+    if (ends[1] != 3) dup2(ends[1], 3);
+    close_range(4, ~0u, 0);
+    ForkerProcess(3, options, make_report).serve();
+  }
+  close(ends[1]);
+  return std::unique_ptr<ReportForker>(std::make_unique<Forker>(ends[0], child));
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,192 @@
+// One thread holds, for every job whose state has changed, when its next report is due (report_due), and starts what is
+// due while fewer than `report_processes` run. A change of a job wakes it, so that a complete job's report starts at
+// once. A report that crashed is made once more with half the threads and the same memory; after that it has failed
+// until another rank arrives. Once a minute the same thread asks what retention lets go.
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "reports.h"
+
+namespace skewscope::gather {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::system_clock;
+
+constexpr seconds kRetentionEvery{60};
+constexpr int kFirstSignalCode = 128, kTooLong = 124;
+
+Time now() { return std::chrono::floor<seconds>(system_clock::now()); }
+
+int threads_for_reports(int processes) {
+  const int cores = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
+  return std::max(1, cores / 2 / std::max(1, processes));
+}
+
+class Scheduler : public ReportScheduler {
+ public:
+  Scheduler(Store& store, ReportForker& forker, const GatherOptions& options)
+      : store_(store), forker_(forker), options_(options) {
+    store_.on_job_change([this](const std::string& job) { look_at(job); });
+    std::string after;
+    for (std::vector<JobState> page = store_.jobs(after, kPage); !page.empty(); page = store_.jobs(after, kPage)) {
+      for (const JobState& job : page) changed_.insert(job.name);
+      after = page.back().name;
+    }
+    thread_ = std::thread([this] { work(); });
+  }
+
+  ~Scheduler() override {
+    store_.on_job_change({});
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+    forker_.stop();
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [this] { return running_ == 0; });
+  }
+
+ private:
+  static constexpr size_t kPage = 1000;
+
+  void look_at(const std::string& job) {
+    {
+      const std::lock_guard lock(mutex_);
+      changed_.insert(job);
+    }
+    wake_.notify_all();
+  }
+
+  void work() {
+    Time sweep = now();
+    std::unique_lock lock(mutex_);
+    while (!ends_) {
+      const std::set<std::string> changed = std::exchange(changed_, {});
+      lock.unlock();
+      for (const std::string& job : changed) plan(job);
+      if (now() >= sweep) {
+        delete_what_is_old();
+        sweep = now() + kRetentionEvery;
+      }
+      start_what_is_due();
+      lock.lock();
+      if (changed_.empty() && !ends_) wake_.wait_for(lock, until_next(sweep));
+    }
+  }
+
+  // Of this thread alone.
+  void plan(const std::string& job) {
+    due_.erase(job);
+    {
+      const std::lock_guard lock(mutex_);
+      if (starting_.count(job)) return;
+    }
+    const std::optional<JobState> state = store_.job(job);
+    if (!state) return;
+    if (const std::optional<Time> due = report_due(*state, options_.deadlines)) due_[job] = *due;
+  }
+
+  std::chrono::milliseconds until_next(Time sweep) const {
+    Time next = sweep;
+    for (const auto& [job, due] : due_) next = std::min(next, due);
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - system_clock::now());
+    const std::chrono::milliseconds most = std::chrono::seconds(5);
+    // The end of a report wakes: until then nothing that is due can start.
+    return running_ >= options_.report_processes ? most : std::clamp(wait, std::chrono::milliseconds(10), most);
+  }
+
+  void start_what_is_due() {
+    for (auto entry = due_.begin(); entry != due_.end();) {
+      if (entry->second > now()) {
+        ++entry;
+        continue;
+      }
+      {
+        const std::lock_guard lock(mutex_);
+        if (running_ >= options_.report_processes) return;
+        ++running_;
+      }
+      start(entry->first);
+      entry = due_.erase(entry);
+    }
+  }
+
+  void start(const std::string& job) {
+    {
+      const std::lock_guard lock(mutex_);
+      starting_.insert(job);
+    }
+    store_.begin_report(job, [this, job](const Outcome<Store::ReportFolders>& begun) {
+      if (begun.refusal != Refusal::none || stopping()) return ended(job);
+      const ReportTask task{begun.value.traces, begun.value.output, threads_for_reports(options_.report_processes),
+                            options_.report_memory};
+      make(job, begun.value.generation, task, true);
+    });
+  }
+
+  void make(const std::string& job, int generation, ReportTask task, bool again) {
+    forker_.run(task, [this, job, generation, task, again](int code) mutable {
+      if (stopping()) return ended(job);  // its end was ours, not its own
+      if (again && (code >= kFirstSignalCode || code == kTooLong)) {
+        task.threads = std::max(1, task.threads / 2);
+        return make(job, generation, task, false);
+      }
+      store_.end_report(job, generation, code, [this, job](const Outcome<JobState>&) { ended(job); });
+    });
+  }
+
+  bool stopping() {
+    const std::lock_guard lock(mutex_);
+    return ends_;
+  }
+
+  void ended(const std::string& job) {
+    {
+      const std::lock_guard lock(mutex_);
+      --running_;
+      starting_.erase(job);
+      changed_.insert(job);
+      wake_.notify_all();  // inside the lock: the destructor may be what waits for it
+    }
+  }
+
+  void delete_what_is_old() {
+    std::vector<JobState> jobs;
+    std::string after;
+    for (std::vector<JobState> page = store_.jobs(after, kPage); !page.empty(); page = store_.jobs(after, kPage)) {
+      after = page.back().name;
+      jobs.insert(jobs.end(), page.begin(), page.end());
+    }
+    for (const std::string& job : jobs_to_delete(jobs, options_.retention, now())) {
+      store_.delete_job(job, [](const Outcome<Done>&) {});
+    }
+  }
+
+  Store& store_;
+  ReportForker& forker_;
+  const GatherOptions options_;
+  std::map<std::string, Time> due_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool ends_ = false;
+  int running_ = 0;
+  std::set<std::string> changed_, starting_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReportScheduler> ReportScheduler::start(Store& store, ReportForker& forker,
+                                                        const GatherOptions& options) {
+  return std::make_unique<Scheduler>(store, forker, options);
+}
+
+}  // namespace skewscope::gather

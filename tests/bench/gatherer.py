@@ -1,0 +1,140 @@
+"""The gatherer under 10,000 ranks from 1,250 agents at once: throughput beside the disk's own, memory, lag of the report.
+
+Each agent is one connection that sends its node's eight digests, one after the other, by PUT with Repr-Digest. The disk's
+own rate is that of threads that write files of the same sizes and fsync each, before and after, in the same run: the
+best of 1, 4 and 16 threads. The generator takes its share of the same cores."""
+import asyncio
+import base64
+import concurrent.futures
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+from harness import MB, SKEWSCOPE, WORK, keep, run, say, table
+
+AGENTS, RANKS_EACH = 1250, 8
+RANKS = AGENTS * RANKS_EACH
+ALLOWED_MB, LEAST_SHARE, LONGEST_LAG_S = 400, 0.6, 2.0
+JOB, ADDRESS, ADMIN = "load", ("127.0.0.1", 17475), "127.0.0.1:17476"
+
+
+def digests():
+    folder = WORK / "sim_10000_ranks"
+    if not folder.exists():
+        say(f"making {folder}")
+        run(SKEWSCOPE, "simulate", "-o", folder, "--nodes", AGENTS, "--gpus", RANKS_EACH, "--tp", 8, "--steps", 40,
+            "--layers", 4, "--digests", "-q")
+    return [next(folder.glob(f"rank{rank}_*.digest")).read_bytes() for rank in range(RANKS)]
+
+
+def disk_rate(files):
+    """MB/s of write + fsync, one file each, by the number of threads that does best."""
+    folder, best = WORK / "disk", 0.0
+
+    def write(numbered):
+        number, content = numbered
+        fd = os.open(folder / str(number), os.O_WRONLY | os.O_CREAT, 0o600)
+        os.write(fd, content)
+        os.fsync(fd)
+        os.close(fd)
+
+    for threads in (1, 4, 16):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        begin = time.perf_counter()
+        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+            list(pool.map(write, enumerate(files)))
+        best = max(best, sum(map(len, files)) / MB / (time.perf_counter() - begin))
+    shutil.rmtree(folder)
+    return best
+
+
+async def agent(node, files, start):
+    """The seconds of its last answer; anything but 204 or 201 ends the run."""
+    await start.wait()
+    reader, writer = await asyncio.open_connection(*ADDRESS, local_addr=(f"127.0.{1 + node // 50}.1", 0))
+    for rank in range(node * RANKS_EACH, (node + 1) * RANKS_EACH):
+        content = files[rank]
+        digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
+        writer.write(f"PUT /v1/jobs/{JOB}/ranks/{rank} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n"
+                     f"Repr-Digest: sha-256=:{digest}:\r\n\r\n".encode() + content)
+        answer = (await reader.readuntil(b"\r\n\r\n")).decode()
+        if answer.split()[1] not in ("201", "204") or f"sha-256=:{digest}:" not in answer:
+            sys.exit(f"rank {rank}: {answer}")
+    writer.close()
+
+
+async def load(files):
+    start = asyncio.Event()
+    agents = [asyncio.create_task(agent(node, files, start)) for node in range(AGENTS)]
+    begin = time.perf_counter()
+    start.set()
+    await asyncio.gather(*agents)
+    return time.perf_counter() - begin
+
+
+def ask(method, path, body=None):
+    request = urllib.request.Request(f"http://{ADDRESS[0]}:{ADDRESS[1]}{path}", method=method, data=body,
+                                     headers={"Content-Type": "application/json"} if body else {})
+    with urllib.request.urlopen(request) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def peak_mb(pid):
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) * 1024 / MB
+
+
+def lag_of_report():
+    """Seconds until the report has been started, as the daemon says; polled every 20 ms."""
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < 30:
+        if ask("GET", f"/v1/jobs/{JOB}")["report_state"] in ("running", "complete", "partial", "failed"):
+            return time.perf_counter() - begin
+        time.sleep(0.02)
+    return float("inf")
+
+
+def main(options):
+    files = digests()
+    total = sum(map(len, files)) / MB
+    spool = WORK / "spool"
+    shutil.rmtree(spool, ignore_errors=True)
+    spool.mkdir(parents=True)
+    before = disk_rate(files[:2000])
+    daemon = subprocess.Popen([SKEWSCOPE, "gather", "--spool", spool, "--listen", ":".join(map(str, ADDRESS)), "--admin", ADMIN,
+                               "--insecure-local"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        daemon.stdout.readline()
+        ask("PUT", f"/v1/jobs/{JOB}", json.dumps({"world_size": RANKS}).encode())
+        seconds = asyncio.run(load(files))
+        lag = lag_of_report()
+        peak = peak_mb(daemon.pid)
+        arrived = ask("GET", f"/v1/jobs/{JOB}")["arrived"]
+    finally:
+        daemon.send_signal(signal.SIGTERM)
+        daemon.wait()
+    disk = max(before, disk_rate(files[:2000]))
+    shutil.rmtree(spool)
+    share = total / seconds / disk
+    text = table(["ranks", "agents", "MB", "seconds", "files/s", "MB/s", "disk MB/s", "share", "peak MB", "report after s"],
+                 [[arrived, AGENTS, f"{total:.0f}", f"{seconds:.1f}", f"{RANKS / seconds:.0f}", f"{total / seconds:.1f}",
+                   f"{disk:.1f}", f"{share:.0%}", f"{peak:.0f}", f"{lag:.2f}"]])
+    keep("gatherer", "Gatherer", "10,000 ranks from 1,250 connections, each file durable before it is acknowledged; beside write + "
+         "fsync of files of the same size, best of 1, 4 and 16 threads. Load and daemon share the cores.\n\n" + text,
+         {"share of the disk's rate": share, "peak_mb": peak, "report lag: s": lag})
+    failed = [problem for problem, holds in ((f"{arrived} of {RANKS} ranks arrived", arrived != RANKS),
+                                             (f"peak {peak:.0f} MB, allowed {ALLOWED_MB}", peak > ALLOWED_MB),
+                                             (f"{share:.0%} of the disk's rate, wanted {LEAST_SHARE:.0%}", share < LEAST_SHARE),
+                                             (f"report after {lag:.1f} s", lag > LONGEST_LAG_S)) if holds]
+    for line in failed:
+        say(line)
+    if failed:
+        sys.exit(1)
