@@ -130,8 +130,9 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   // --- who it is, and what comes next
 
   void authenticate(Call& call) {
-    auto who = service_.identify(call.request);
+    auto who = service_.admit_caller(call);
     if (auto* refusal = std::get_if<Response>(&who)) {
+      if (refusal->status != 401) return send(std::move(*refusal));
       refused_ = "credential";
       refusal->close = true;
       return hold_back(std::move(*refusal));

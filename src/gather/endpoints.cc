@@ -1,40 +1,25 @@
 #include "endpoints.h"
 
-#include <algorithm>
-
 #include "log.h"
 #include "pages.h"
 
 namespace skewscope::gather {
 namespace {
 
-constexpr const char* kCookie = "__Host-skewscope";
-constexpr int kCookieLife = 8 * 3600;  // s
 constexpr size_t kJobsOnPage = 1000;
 
 std::chrono::sys_seconds now() {
   return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-// What a browser is shown is read with a cookie; everything that changes something wants the token itself.
-bool takes_cookie(Endpoint endpoint) {
-  return endpoint == Endpoint::page_jobs || endpoint == Endpoint::page_job || endpoint == Endpoint::report;
+// A probe every few seconds is no event.
+bool is_quiet(Endpoint endpoint) {
+  return endpoint == Endpoint::metrics || endpoint == Endpoint::healthy || endpoint == Endpoint::ready;
 }
 
-bool is_open(Endpoint endpoint) {
-  return endpoint == Endpoint::login || endpoint == Endpoint::metrics || endpoint == Endpoint::healthy ||
-         endpoint == Endpoint::ready || endpoint == Endpoint::upload_options;
-}
-
-std::string_view cookie_in(std::string_view field) {
-  while (!field.empty()) {
-    std::string_view pair = field.substr(0, field.find(';'));
-    field.remove_prefix(std::min(field.size(), pair.size() + 1));
-    while (pair.starts_with(' ')) pair.remove_prefix(1);
-    const size_t equals = pair.find('=');
-    if (equals != std::string_view::npos && pair.substr(0, equals) == kCookie) return pair.substr(equals + 1);
-  }
-  return {};
+bool is_page(const Request& request) {
+  return request.endpoint == Endpoint::page_jobs || request.endpoint == Endpoint::page_job ||
+         (request.endpoint == Endpoint::report && request.suffix == ".html");
 }
 
 Response see_other(const std::string& where) {
@@ -83,28 +68,47 @@ std::shared_ptr<const Settings> Endpoints::settings() const {
 
 // --- credentials
 
-std::optional<Caller> Endpoints::caller_of(std::string_view token) const {
+Caller Endpoints::caller_of(const Call& call) const {
   const auto held = settings();
-  const auto payload = held->keys ? held->keys->verify(token, now()) : std::nullopt;
-  if (!payload) return std::nullopt;
-  const auto job = store_.job(payload->job);
-  if (job && payload->epoch < job->epoch) return std::nullopt;  // revoked
-  return Caller{false, payload->job, payload->scopes, payload->uid, token_trace(token)};
+  Caller caller;
+  if (held->options.insecure_local) {
+    caller.insecure_local = true;
+    return caller;
+  }
+  if (held->keys) caller = gather::identify(call.request, *held->keys, now());
+  caller.node = call.certificate_name;
+  return caller;
 }
 
-std::variant<Caller, Response> Endpoints::identify(const Request& request) {
-  if (!is_named(request.host, settings()->options)) return problem(421, "this is another server");
-  if (settings()->options.insecure_local || is_open(request.endpoint)) return Caller{true, "", 0, 0, ""};
-  const bool by_cookie = request.authorization_scheme.empty() && takes_cookie(request.endpoint);
-  const bool bearer = request.authorization_scheme == "bearer";
-  if (by_cookie || bearer) {
-    if (auto caller = caller_of(by_cookie ? cookie_in(request.cookie) : std::string_view(request.bearer))) {
-      return *std::move(caller);
-    }
+// The job that a request is about. What cannot be read is answered by its handler: only to those who hold a token.
+std::string Endpoints::job_of(const Request& request, const Caller& caller) const {
+  if (request.endpoint == Endpoint::upload_create) {
+    const ParsedMetadata parsed = parse_upload_metadata(request.upload_metadata);
+    return parsed.problem == nullptr ? parsed.metadata.job : caller.token ? caller.token->job : "";
   }
-  metrics_.authentication_failed(bearer ? "token" : by_cookie ? "cookie" : "none");
-  if (by_cookie) return see_other("/login");
-  return unauthorized();
+  if (request.upload_id.empty()) return request.job;
+  const auto metadata = store_.metadata_of(request.upload_id);
+  return metadata ? metadata->job : "";
+}
+
+std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
+  const Request& request = call.request;
+  if (!is_named(request.host, settings()->options)) return problem(421, "this is another server");
+  Caller caller = caller_of(call);
+  const std::string job = job_of(request, caller);
+  const auto known = store_.job(job);
+  const JobFacts facts = known ? facts_of(*known) : JobFacts{};
+  const Decision decision = authorize(request, job, known ? &facts : nullptr, caller);
+  if (decision == Decision::allow) return caller;
+  if (decision == Decision::unauthenticated) {
+    metrics_.authentication_failed(request.authorization_scheme.empty() ? "none" : "token");
+    // A browser whose cookie has expired is shown where to get another.
+    if (request.authorization_scheme.empty() && is_page(request)) return see_other("/login");
+    return unauthorized();
+  }
+  metrics_.refused("scope");
+  if (decision == Decision::forbidden) return problem(403, "the token has not the scope for this");
+  return is_page(request) ? page_not_found() : problem(404, "no such job, upload or file");
 }
 
 // --- endpoints
@@ -159,12 +163,10 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
 
 Response Endpoints::page_of(const Call& call) const {
   if (call.request.endpoint == Endpoint::page_job) {
-    if (refuse_scope(call.caller, call.request.job, kRead)) return page_not_found();
     const auto job = store_.job(call.request.job);
     return job ? job_page(*job) : page_not_found();
   }
-  if (!call.caller.anybody && (call.caller.scopes & (kRead | kAdmin)) == 0) return see_other("/login");
-  const auto jobs = visible_jobs(store_, call.caller, "", kJobsOnPage);
+  const auto jobs = visible_jobs(store_, call, "", kJobsOnPage);
   return jobs_page(jobs, jobs.size() == kJobsOnPage);
 }
 
@@ -177,29 +179,31 @@ Response Endpoints::admin(const Call& call) const {
   return response;
 }
 
-// A token is base64url and dots: in a form it stands as it is.
+// A token is base64url and dots: in a form it stands as it is. The cookie is another token, which can only read.
 Next Endpoints::login(const CallPointer& call) {
   if (call->request.method != Method::post) return login_page(false);
   return TakeDocument{[this, call](const std::string& body, const Respond& respond) {
     constexpr std::string_view kField = "token=";
-    const std::string_view token = std::string_view(body).starts_with(kField)
-                                       ? std::string_view(body).substr(kField.size())
-                                       : std::string_view();
-    const auto verdict = lobby_.verdict(call->peer);
-    const auto caller = caller_of(token);
-    if (!caller || (caller->scopes & (kRead | kAdmin)) == 0) {
-      lobby_.failed(call->peer);
-      metrics_.authentication_failed("login");
-      Response refusal = verdict == FailureThrottle::Verdict::pass
-                             ? login_page(true)
-                             : problem(429, "too many failed authentications");
-      refusal.close = true;
-      return respond(std::move(refusal));
-    }
-    respond(see_other("/").field("Set-Cookie", std::string(kCookie) + "=" + std::string(token) +
-                                                   "; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=" +
-                                                   std::to_string(kCookieLife)));
+    std::string_view token = body;
+    token.remove_prefix(token.starts_with(kField) ? kField.size() : token.size());
+    const auto held = settings();
+    const auto shown = held->keys ? held->keys->verify(token, now()) : std::nullopt;
+    const auto known = shown ? store_.job(shown->job) : std::nullopt;
+    const bool revoked = known && shown->epoch < known->epoch;
+    const auto payload = shown && !revoked ? login_payload(*shown, now()) : std::nullopt;
+    if (!payload) return respond(refuse_login(call->peer));
+    respond(see_other("/").field("Set-Cookie", login_cookie(held->keys->mint(*payload))));
   }};
+}
+
+Response Endpoints::refuse_login(const std::string& peer) {
+  const auto verdict = lobby_.verdict(peer);
+  lobby_.failed(peer);
+  metrics_.authentication_failed("login");
+  Response refusal = verdict == FailureThrottle::Verdict::pass ? login_page(true)
+                                                               : problem(429, "too many failed authentications");
+  refusal.close = true;
+  return refusal;
 }
 
 // --- what is told of each request
@@ -215,10 +219,11 @@ void Endpoints::served(const Served& served) {
                                    {"status", int64_t{status}},
                                    {"err", served.refused}});
   }
-  if (is_open(served.endpoint)) return;  // a probe every few seconds is no event
+  if (is_quiet(served.endpoint)) return;
   const Call& call = *served.call;
   const auto log = status < 500 ? log_info : log_error;
   const bool ranked = served.endpoint == Endpoint::rank_put || served.endpoint == Endpoint::rank_get;
+  const std::string trace = call.request.bearer.empty() ? "" : token_trace(call.request.bearer);
   log("request", {{"request", served.request_id},
                   {"route", name_of(served.endpoint)},
                   {"status", int64_t{status}},
@@ -227,8 +232,8 @@ void Endpoints::served(const Served& served) {
                   {"upload", call.request.upload_id},
                   {"peer", served.peer},
                   {"node", call.certificate_name},
-                  {"uid", int64_t{call.caller.uid}},
-                  {"token", call.caller.token_trace},
+                  {"uid", int64_t{uid_of(call.caller)}},
+                  {"token", trace},
                   {"bytes", static_cast<int64_t>(served.received_bytes)},
                   {"dur_ms", static_cast<int64_t>(seconds * 1000)},
                   {"err", served.refused}});

@@ -8,6 +8,7 @@
 
 #include "handlers.h"
 #include "metrics.h"
+#include "tokens.h"
 
 namespace skewscope::gather {
 
@@ -21,7 +22,7 @@ class Endpoints : public Service {
  public:
   Endpoints(Store& store, const std::shared_ptr<const Settings>& settings);
 
-  std::variant<Caller, Response> identify(const Request& request) override;
+  std::variant<Caller, Response> admit_caller(const Call& call) override;
   void begin(const CallPointer& call, std::function<void(Next)> next) override;
   void served(const Served& served) override;
   Lobby& lobby() override { return lobby_; }
@@ -36,10 +37,12 @@ class Endpoints : public Service {
 
  private:
   std::shared_ptr<const Settings> settings() const;
-  std::optional<Caller> caller_of(std::string_view token) const;
+  Caller caller_of(const Call& call) const;
+  std::string job_of(const Request& request, const Caller& caller) const;
   Response page_of(const Call& call) const;
   Response admin(const Call& call) const;
   Next login(const CallPointer& call);
+  Response refuse_login(const std::string& peer);
 
   Store& store_;
   GatherLimits limits_;

@@ -1,11 +1,10 @@
-// The endpoints, one function each. A handler checks the scope, then the quota and slots, then says what comes next.
+// The endpoints, one function each, for callers that were let in: quota and slots, then what comes next.
 #pragma once
 
 #include <functional>
 #include <memory>
 
 #include "service.h"
-#include "tokens.h"
 
 namespace skewscope::gather {
 
@@ -17,9 +16,6 @@ struct Rooms {
   Lobby& lobby;
 };
 
-// What `caller` may not do with `job`: 404 for a job that is not theirs, there or not; 403 for one that is.
-// nullopt: they may.
-std::optional<Response> refuse_scope(const Caller& caller, const std::string& job, Scope scope);
 Response refused(Refusal refusal);
 
 // upload_handlers.cc
@@ -32,12 +28,15 @@ void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next)
 
 // job_handlers.cc
 void put_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
-Response list_jobs(const Store& store, const Call& call);
+Response list_jobs(const Store& store, const Call& call);  // those that the caller may read
 Response get_job(const Store& store, const Call& call);
 void end_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
 void delete_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
-// The jobs that the caller may see, by name.
-std::vector<JobState> visible_jobs(const Store& store, const Caller& caller, const std::string& after, size_t limit);
+// By name, at most `limit`.
+std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit);
+// What decides who may do what with it.
+JobFacts facts_of(const JobState& job);
+uint32_t uid_of(const Caller& caller);
 
 // file_handlers.cc
 Response get_rank(const Store& store, const Call& call);

@@ -24,6 +24,7 @@ json as_json(const JobState& job) {
           {"conflict", job.conflict},
           {"report_state", name_of(job.report)},
           {"generation", job.report_generation},
+          {"epoch", job.epoch},
           {"report_exit_code", job.report_exit_code}};
 }
 

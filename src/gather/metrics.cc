@@ -7,6 +7,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "job_text.h"
 
@@ -122,7 +123,7 @@ struct Metrics::State {
                                           .Register(registry)
                                           .Add({}, kSeconds);
   std::mutex mutex;
-  std::map<std::string, Moment> running;  // reports, by job
+  std::set<std::string> running;  // jobs whose report runs
 };
 
 Metrics::Metrics() : state_(std::make_unique<State>()) {
@@ -145,20 +146,22 @@ void Metrics::refused(const char* reason) { state_->refusals.Add({{"reason", rea
 
 void Metrics::authentication_failed(const char* kind) { state_->failures.Add({{"kind", kind}}).Increment(); }
 
-void Metrics::job_changed(const JobState& job) {
-  const auto now = std::chrono::steady_clock::now();
+void Metrics::report_begins(const std::vector<JobState>& jobs) {
   const std::lock_guard lock(state_->mutex);
-  const auto running = state_->running.find(job.name);
-  if (job.report == ReportState::running) {
-    if (running != state_->running.end()) return;
-    state_->running.emplace(job.name, now);
+  std::set<std::string> running;
+  for (const JobState& job : jobs) {
+    if (job.report != ReportState::running) continue;
+    running.insert(job.name);
+    if (state_->running.count(job.name) > 0) continue;
     const std::chrono::duration<double> lag = std::chrono::system_clock::now() - job.last_arrival;
     state_->report_lag.Observe(std::max(lag.count(), 0.0));
-  } else if (running != state_->running.end()) {
-    state_->report_seconds.Observe(std::chrono::duration<double>(now - running->second).count());
-    state_->running.erase(running);
-    state_->reports.Add({{"result", name_of(job.report)}}).Increment();
   }
+  state_->running = std::move(running);
+}
+
+void Metrics::report_ended(int exit_code, double seconds) {
+  state_->report_seconds.Observe(seconds);
+  state_->reports.Add({{"result", exit_code <= 1 ? "made" : "failed"}}).Increment();
 }
 
 std::string Metrics::text(const StoreFigures& store, const Lobby::Figures& lobby,

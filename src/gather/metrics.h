@@ -21,8 +21,9 @@ class Metrics {
   void request(Endpoint endpoint, int status, double seconds);
   void refused(const char* reason);
   void authentication_failed(const char* kind);
-  // A job whose state has changed; what its reports came to is read from it.
-  void job_changed(const JobState& job);
+  // A report begins: `jobs` shows of which job, and since when it could have.
+  void report_begins(const std::vector<JobState>& jobs);
+  void report_ended(int exit_code, double seconds);
 
   std::string text(const StoreFigures& store, const Lobby::Figures& lobby, const std::vector<JobState>& jobs) const;
 

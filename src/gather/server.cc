@@ -50,6 +50,28 @@ bool wait_for(Clock::duration time, const Condition& done) {
   return true;
 }
 
+// Counts what a forker makes.
+class CountedForker : public ReportForker {
+ public:
+  CountedForker(ReportForker& forker, const Store& store, Metrics& metrics)
+      : forker_(forker), store_(store), metrics_(metrics) {}
+
+  void run(const ReportTask& task, std::function<void(int)> done) override {
+    metrics_.report_begins(store_.jobs("", SIZE_MAX));
+    forker_.run(task, [this, begin = Clock::now(), done = std::move(done)](int exit_code) {
+      metrics_.report_ended(exit_code, std::chrono::duration<double>(Clock::now() - begin).count());
+      log_info("report", {{"exit_code", int64_t{exit_code}}});
+      done(exit_code);
+    });
+  }
+  void stop() override { forker_.stop(); }
+
+ private:
+  ReportForker& forker_;
+  const Store& store_;
+  Metrics& metrics_;
+};
+
 class Daemon {
  public:
   static Result<Done> serve(const GatherOptions& options, const MakeReport& make_report,
@@ -70,10 +92,12 @@ class Daemon {
     daemon.store_ = std::move(store).value();
     daemon.endpoints_ = std::make_unique<Endpoints>(*daemon.store_, settings.value());
     daemon.network_ = Network::start(kNetworkThreads);
-    daemon.scheduler_ = ReportScheduler::start(*daemon.store_, *forker.value(), options);
-    if (auto listening = daemon.listen(options, tls.value()); !listening.ok()) return listening;
-    daemon.run(reload);
+    CountedForker counted(*forker.value(), *daemon.store_, daemon.endpoints_->metrics());
+    daemon.scheduler_ = ReportScheduler::start(*daemon.store_, counted, options);
+    const auto listening = daemon.listen(options, tls.value());
+    if (listening.ok()) daemon.run(reload);
     daemon.drain();
+    if (!listening.ok()) return listening;
     if (daemon.failed_) return Error{ErrorKind::resource_limit, "the store failed: " + daemon.why_};
     return Done{};
   }

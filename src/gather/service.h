@@ -7,28 +7,20 @@
 #include <string>
 #include <variant>
 
+#include "authorize.h"
 #include "buffer_pool.h"
-#include "gate.h"
 #include "lobby.h"
 #include "response.h"
 #include "store.h"
 
 namespace skewscope::gather {
 
-struct Caller {
-  bool anybody = false;         // nothing is asked of whoever comes: the insecure local daemon, the admin listener
-  std::string job;              // "*": every job
-  unsigned scopes = 0;          // of Scope (tokens.h)
-  uint32_t uid = 0;
-  std::string token_trace;      // for the log
-};
-
 struct Call {
   Request request;
   Caller caller;
-  std::string peer;                // address
-  std::string certificate_name;    // node of the client's certificate
-  std::function<void()> evicted;   // the body is no longer wanted; from any thread
+  std::string peer;               // address
+  std::string certificate_name;   // node of the client's certificate
+  std::function<void()> evicted;  // the body is no longer wanted; from any thread
 };
 
 using Respond = std::function<void(Response)>;
@@ -59,9 +51,9 @@ struct Served {
 class Service {
  public:
   virtual ~Service() = default;
-  // The credential alone. A Response is the refusal, after which the connection ends.
-  virtual std::variant<Caller, Response> identify(const Request& request) = 0;
-  // Scope, quota, then what comes next; `next` is called once, on any thread. No byte of the body was read before.
+  // Credential and scope. A Response is the refusal; after one of 401 the connection ends.
+  virtual std::variant<Caller, Response> admit_caller(const Call& call) = 0;
+  // Quota, slots, then what comes next; `next` is called once, on any thread. No byte of the body was read before.
   virtual void begin(const std::shared_ptr<const Call>& call, std::function<void(Next)> next) = 0;
   virtual void served(const Served& served) = 0;
 

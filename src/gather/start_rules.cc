@@ -1,9 +1,5 @@
 #include "start_rules.h"
 
-#include <algorithm>
-
-#include "skewscope/protocol/names.h"
-
 namespace skewscope::gather {
 namespace {
 
@@ -53,34 +49,3 @@ Result<std::shared_ptr<TlsContext>> tls_of(const GatherOptions& options) {
 }
 
 }  // namespace skewscope::gather
-
-namespace skewscope {
-
-Result<std::string> mint_token(const GatherOptions& options, const TokenRequest& request) {
-  using gather::Scope;
-  if (!is_name(request.job) && request.job != "*") {
-    return Error{ErrorKind::usage, "'" + request.job + "' is no name of a job: A-Z a-z 0-9 . _ -, at most 64"};
-  }
-  if (options.token_key_file.empty()) return Error{ErrorKind::usage, "a token is signed with --token-key-file FILE"};
-  auto keys = gather::TokenKeys::read(options.token_key_file);
-  if (!keys.ok()) return keys.error();
-  gather::TokenPayload payload;
-  payload.job = request.job;
-  for (const std::string& scope : request.scopes) {
-    const unsigned bit = scope == "upload" ? gather::kUpload
-                         : scope == "read" ? gather::kRead
-                         : scope == "admin" ? gather::kAdmin
-                                            : 0U;
-    if (bit == 0) return Error{ErrorKind::usage, "'" + scope + "' is no scope: upload, read, admin"};
-    payload.scopes |= bit;
-  }
-  if (request.job == "*" && (payload.scopes & gather::kAdmin) == 0) {
-    return Error{ErrorKind::usage, "a token for every job needs the scope admin"};
-  }
-  if (request.life <= std::chrono::seconds(0)) return Error{ErrorKind::usage, "a token lives for longer than no time"};
-  payload.expires =
-      std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now()) + request.life;
-  return keys.value().mint(payload);
-}
-
-}  // namespace skewscope

@@ -9,7 +9,6 @@
 namespace skewscope::gather {
 namespace {
 
-constexpr const char* kTusType = "application/offset+octet-stream";
 constexpr const char* kUploads = "/v1/uploads/";
 
 Response tus(int status) {
@@ -88,16 +87,6 @@ Response created(const Outcome<UploadState>& outcome, const std::string& id) {
   return tell(response, outcome.value);
 }
 
-// The upload that a call names, if the caller may write it.
-std::optional<Response> refuse_upload(const Store& store, const Call& call) {
-  const auto metadata = store.metadata_of(call.request.upload_id);
-  const auto no_upload = [] { return tus_problem(404, "no such upload"); };
-  if (!metadata) return no_upload();
-  auto refusal = refuse_scope(call.caller, metadata->job, kUpload);
-  if (refusal && refusal->status == 404) return no_upload();
-  return refusal;
-}
-
 void write_first_bytes(const Rooms& rooms, const CallPointer& call, const Checksum& checksum, const Lobby::Slot& slot,
                        const UploadState& upload, const Continue& next) {
   Append first;
@@ -123,12 +112,10 @@ void create_upload(const Rooms& rooms, const CallPointer& call, const Continue& 
   const Request& request = call->request;
   const ParsedMetadata parsed = parse_upload_metadata(request.upload_metadata);
   if (parsed.problem != nullptr) return next(tus_problem(400, parsed.problem));
-  if (auto refusal = refuse_scope(call->caller, parsed.metadata.job, kUpload)) return next(std::move(*refusal));
   const bool has_body = request.content_length.value_or(0) > 0;
-  if (has_body && request.content_type != kTusType) return next(tus_problem(415, "not application/offset+octet-stream"));
   const Checksum checksum = checksum_of(request);
   if (checksum.problem != nullptr) return next(tus_problem(400, checksum.problem));
-  NewUpload upload{parsed.metadata, {}, call->caller.uid, call->peer};
+  NewUpload upload{parsed.metadata, {}, uid_of(call->caller), call->peer};
   if (const auto digest = promised(request)) {
     if (upload.metadata.sha256 && *upload.metadata.sha256 != *digest) return next(tus_problem(400, "two digests"));
     upload.metadata.sha256 = digest;
@@ -148,7 +135,6 @@ void create_upload(const Rooms& rooms, const CallPointer& call, const Continue& 
 }
 
 void head_upload(const Rooms& rooms, const CallPointer& call, const Continue& next) {
-  if (auto refusal = refuse_upload(rooms.store, *call)) return next(std::move(*refusal));
   rooms.store.state(call->request.upload_id, [next](const Outcome<UploadState>& outcome) {
     if (outcome.refusal != Refusal::none) return next(tus_refused(outcome.refusal));
     Response response = tus(200);
@@ -165,8 +151,6 @@ void head_upload(const Rooms& rooms, const CallPointer& call, const Continue& ne
 
 void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& next) {
   const Request& request = call->request;
-  if (request.content_type != kTusType) return next(tus_problem(415, "not application/offset+octet-stream"));
-  if (auto refusal = refuse_upload(rooms.store, *call)) return next(std::move(*refusal));
   const Checksum checksum = checksum_of(request);
   if (checksum.problem != nullptr) return next(tus_problem(400, checksum.problem));
   Append to;
@@ -197,7 +181,6 @@ void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& n
 }
 
 void delete_upload(const Rooms& rooms, const CallPointer& call, const Continue& next) {
-  if (auto refusal = refuse_upload(rooms.store, *call)) return next(std::move(*refusal));
   rooms.store.remove(call->request.upload_id, [next](const Outcome<Done>& outcome) {
     next(outcome.refusal == Refusal::none ? tus(204) : tus_refused(outcome.refusal));
   });
@@ -206,7 +189,6 @@ void delete_upload(const Rooms& rooms, const CallPointer& call, const Continue& 
 // One request, one file: what did not come whole is forgotten, there is no way to go on with it.
 void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next) {
   const Request& request = call->request;
-  if (auto refusal = refuse_scope(call->caller, request.job, kUpload)) return next(std::move(*refusal));
   NewUpload upload;
   upload.metadata.job = request.job;
   upload.metadata.rank = request.rank;
@@ -218,7 +200,7 @@ void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next)
     if (key == "replace") upload.metadata.replace = value == "1" || value == "true";
   }
   upload.length = request.content_length;
-  upload.uid = call->caller.uid;
+  upload.uid = uid_of(call->caller);
   upload.client = call->peer;
   const Lobby::Slot slot = rooms.lobby.body(request.job);
   if (!slot) return next(problem(503, "too many bodies at once"));
