@@ -61,7 +61,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     size_t filled = 0;
     RateFloor floor;
     int status = 0;  // of the answer to a body that did not come whole; 0: none, nobody listens
-    bool evicted = false;
+    bool evicted = false, finishing = false;
   };
 
   void end_after(milliseconds time) {
@@ -267,6 +267,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   }
 
   void finish(const std::shared_ptr<Body>& body) {
+    body->finishing = true;
     body->file.writer->finish([self = shared_from_this(), body](const Outcome<UploadState>& outcome) {
       self->wire_->post([self, body, outcome] { self->conclude(body, outcome); });
     });
@@ -300,7 +301,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
   void evict(int serial) {
     wire_->post([self = shared_from_this(), serial] {
-      if (self->served_ != serial || !self->body_) return;
+      if (self->served_ != serial || !self->body_ || self->body_->finishing) return;  // its answer comes
       self->body_->evicted = true;
       self->wire_->close();
     });

@@ -117,7 +117,7 @@ class SpoolStore : public Store {
   Refusal tell_length(const UploadPointer& upload, std::optional<uint64_t> length);
   void write(const UploadPointer& upload, uint64_t writer, std::string_view bytes, const Reply<Done>& done);
   Refusal append_bytes(Upload& upload, std::string_view bytes);
-  void finish(const UploadPointer& upload, uint64_t writer, const Reply<UploadState>& done);
+  void finish(const UploadPointer& upload, uint64_t writer, bool vouched, const Reply<UploadState>& done);
   void release(const UploadPointer& upload, uint64_t writer);
   void make_durable(const UploadPointer& upload, const Then& then, bool last = false);
   Refusal sync_part(Upload& upload);

@@ -19,16 +19,18 @@ class SpoolWriter : public Writer {
     if (link_->store == nullptr) return done({Refusal::unavailable, {}});
     link_->store->write(upload_, number_, bytes, done);
   }
+  void vouch() override { vouched_ = true; }
   void finish(Reply<UploadState> done) override {
     const std::lock_guard lock(link_->mutex);
     if (link_->store == nullptr) return done({Refusal::unavailable, {}});
-    link_->store->finish(upload_, number_, done);
+    link_->store->finish(upload_, number_, vouched_, done);
   }
 
  private:
   std::shared_ptr<SpoolStore::Link> link_;
   std::shared_ptr<Upload> upload_;
   uint64_t number_;
+  bool vouched_ = false;
 };
 
 }  // namespace skewscope::gather

@@ -4,6 +4,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include "checked_writer.h"
 #include "handlers.h"
 
 namespace skewscope::gather {
@@ -32,21 +33,26 @@ Response& tell(Response& response, const UploadState& upload) {
   return response.field("Upload-Expires", http_date(upload.expires));
 }
 
-// "sha256 BASE64". A digest of another algorithm is refused.
+// "sha256 BASE64" or "sha1 BASE64". What the store is told of a SHA-1 is a digest that no bytes have: it keeps none of
+// them unless check_sha1 vouches.
 struct Checksum {
   std::optional<Digest> digest;
+  std::string sha1;
   const char* problem = nullptr;
 };
 Checksum checksum_of(const Request& request) {
-  const std::string& text = request.upload_checksum;
+  const std::string_view text = request.upload_checksum;
   if (text.empty()) return {};
   const size_t blank = text.find(' ');
-  if (text.substr(0, blank) != "sha256") return {{}, "unsupported checksum algorithm"};
-  const auto bytes = blank == std::string::npos ? std::nullopt : from_base64(std::string_view(text).substr(blank + 1));
-  if (!bytes || bytes->size() != Digest{}.size()) return {{}, "malformed Upload-Checksum"};
+  const std::string_view algorithm = text.substr(0, blank);
+  if (algorithm != "sha256" && algorithm != "sha1") return {{}, {}, "unsupported checksum algorithm"};
+  const size_t size = algorithm == "sha1" ? kSha1Bytes : Digest{}.size();
+  const auto bytes = blank == std::string::npos ? std::nullopt : from_base64(text.substr(blank + 1));
+  if (!bytes || bytes->size() != size) return {{}, {}, "malformed Upload-Checksum"};
+  if (size == kSha1Bytes) return {Digest{}, *bytes, nullptr};
   Digest digest;
   std::copy(bytes->begin(), bytes->end(), digest.begin());
-  return {digest, nullptr};
+  return {digest, {}, nullptr};
 }
 
 // The whole file's digest; a field that is there but holds no sha-256 is nobody's promise.
@@ -57,17 +63,19 @@ struct Append {
   std::string id;
   uint64_t offset = 0;
   std::optional<uint64_t> length;
-  std::optional<Digest> checksum;
+  Checksum checksum;
   Lobby::Slot slot;
   std::function<Response(const Outcome<UploadState>&)> answer;
   std::function<void()> broken_off;
 };
 
 void append(Store& store, const CallPointer& call, const Append& to, const Continue& next) {
-  store.append(to.id, to.offset, to.length, to.checksum, call->evicted,
+  store.append(to.id, to.offset, to.length, to.checksum.digest, call->evicted,
                [to, next](const Outcome<std::shared_ptr<Writer>>& opened) {
                  if (opened.refusal != Refusal::none) return next(to.answer({opened.refusal, {}}));
-                 next(TakeFile{opened.value, to.slot, to.answer, to.broken_off});
+                 const std::string& sha1 = to.checksum.sha1;
+                 next(TakeFile{sha1.empty() ? opened.value : check_sha1(opened.value, sha1), to.slot, to.answer,
+                               to.broken_off});
                });
 }
 
@@ -91,7 +99,7 @@ void write_first_bytes(const Rooms& rooms, const CallPointer& call, const Checks
                        const UploadState& upload, const Continue& next) {
   Append first;
   first.id = upload.id;
-  first.checksum = checksum.digest;
+  first.checksum = checksum;
   first.slot = slot;
   first.answer = [id = upload.id](const Outcome<UploadState>& outcome) { return created(outcome, id); };
   append(rooms.store, call, first, next);
@@ -105,7 +113,7 @@ Response upload_options(const GatherLimits& limits) {
       .field("Tus-Extension",
              "creation,creation-with-upload,creation-defer-length,expiration,checksum,termination")
       .field("Tus-Max-Size", std::to_string(limits.largest_file))
-      .field("Tus-Checksum-Algorithm", "sha256");
+      .field("Tus-Checksum-Algorithm", "sha1,sha256");
 }
 
 void create_upload(const Rooms& rooms, const CallPointer& call, const Continue& next) {
@@ -157,7 +165,7 @@ void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& n
   to.id = request.upload_id;
   to.offset = std::stoull(request.upload_offset);
   if (!request.upload_length.empty()) to.length = std::stoull(request.upload_length);
-  to.checksum = checksum.digest;
+  to.checksum = checksum;
   to.slot = rooms.lobby.body(rooms.store.metadata_of(to.id).value_or(UploadMetadata{}).job);
   if (!to.slot) return next(tus_problem(503, "too many bodies at once"));
   to.answer = [](const Outcome<UploadState>& outcome) {

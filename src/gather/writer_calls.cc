@@ -46,8 +46,8 @@ Refusal SpoolStore::append_bytes(Upload& upload, std::string_view bytes) {
   return refusal;
 }
 
-void SpoolStore::finish(const UploadPointer& upload, uint64_t writer, const Reply<UploadState>& done) {
-  submit(upload, [this, upload, writer, done] {
+void SpoolStore::finish(const UploadPointer& upload, uint64_t writer, bool vouched, const Reply<UploadState>& done) {
+  submit(upload, [this, upload, writer, vouched, done] {
     const auto reply = [this, upload, done](Refusal refusal) {
       done({refusal, refusal == Refusal::none ? state_of(*upload) : UploadState()});
       next(upload);
@@ -55,7 +55,7 @@ void SpoolStore::finish(const UploadPointer& upload, uint64_t writer, const Repl
     Refusal refusal = failed_ ? Refusal::unavailable : Refusal::none;
     if (refusal == Refusal::none && upload->writer != writer) refusal = Refusal::wrong_offset;
     if (refusal != Refusal::none || upload->row.stage == UploadStage::complete) return reply(refusal);
-    if (upload->checksum && upload->part.segment_digest() != *upload->checksum) {
+    if (!vouched && upload->checksum && upload->part.segment_digest() != *upload->checksum) {
       count(&StoreFigures::checksum_failures);
       return end_writer(upload, [reply](Refusal ended) {
         reply(ended == Refusal::none ? Refusal::wrong_digest : ended);
