@@ -83,9 +83,10 @@ struct SpoolCheck {
 Result<SpoolCheck> check_spool(const std::string& spool, bool repair);
 
 struct TokenRequest {
-  std::string job;
+  std::string job;                                       // or "*", every job, with the scope admin or read
   std::vector<std::string> scopes = {"upload", "read"};  // upload, read, admin
   std::chrono::seconds life{24 * 3600};
+  uint32_t epoch = 0;  // of the job, as GET /v1/jobs/{job} says: raised when its tokens were revoked
 };
 // A job token, signed with the first key of `token_key_file`.
 Result<std::string> mint_token(const GatherOptions& options, const TokenRequest& request);

@@ -54,6 +54,10 @@ CommandLine::CommandLine() {
       [this](const std::string&) { return run_digest(digest_); });
   add("simulate", "Write a synthetic job with known truth", simulate_, add_simulate_command_options,
       [this](const std::string&) { return run_simulate(simulate_); });
+#ifdef SKEWSCOPE_GATHERER
+  add("gather", "Receive traces of jobs over HTTP and report on each: the daemon", gather_, add_gather_command_options,
+      [this](const std::string&) { return run_gather(gather_, arguments_); });
+#endif
   app_.footer("skewscope COMMAND --help tells a command's flags.");
 }
 
@@ -65,7 +69,17 @@ void CommandLine::add(const std::string& name, const std::string& purpose, Optio
   commands_.push_back({command, &options.common, std::move(run)});
 }
 
+bool CommandLine::serves(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--config") ++i;
+    if (!word.starts_with('-')) return word == "gather";
+  }
+  return false;
+}
+
 ExitCode CommandLine::run(int argc, const char* const* argv) {
+  arguments_.assign(argv, argv + argc);
   try {
     app_.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -9,6 +9,9 @@
 
 #include "compare_command.h"
 #include "digest_command.h"
+#ifdef SKEWSCOPE_GATHERER
+#include "gather_command.h"
+#endif
 #include "inspect_command.h"
 #include "merge_command.h"
 #include "rank_command.h"
@@ -24,6 +27,8 @@ class CommandLine {
   CommandLine();
   // Parses and runs the command given. --help and --version print and give 0; what cannot be parsed gives 2.
   ExitCode run(int argc, const char* const* argv);
+  // The command is a daemon: it waits for signals itself, and starts with one thread.
+  static bool serves(int argc, const char* const* argv);
 
  private:
   struct Command {
@@ -45,6 +50,10 @@ class CommandLine {
   CompareOptions compare_;
   DigestOptions digest_;
   SimulateCommandOptions simulate_;
+#ifdef SKEWSCOPE_GATHERER
+  GatherCommandOptions gather_;
+#endif
+  std::vector<std::string> arguments_;
   std::vector<Command> commands_;
 };
 

@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
   using namespace skewscope::cli;
   int code = kInternal;
   try {
-    watch_for_interruption();
+    if (!CommandLine::serves(argc, argv)) watch_for_interruption();
     code = CommandLine().run(argc, argv);
   } catch (const std::bad_alloc&) {
     std::fputs("skewscope: error: out of memory; try --memory-limit, --steps or --ranks\n", stderr);

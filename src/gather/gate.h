@@ -38,7 +38,8 @@ enum class Endpoint {
   ready,  // GET, on the admin listener alone
 };
 
-// The head as the parser gives it: names in any case, values without surrounding blanks.
+// The head as the parser gives it: names in any case, values without surrounding blanks, fields in order, repeated ones
+// as often as they stood.
 struct RawHead {
   std::string_view method, target;
   int version = 11;  // 10, 11
@@ -52,15 +53,24 @@ struct Request {
   int rank = 0, capture = 0;   // ?capture=
   int generation = 0;          // of a report; 0: the newest
   std::string suffix;          // of a report: "", ".json", ".html"
+  // Decoded; only keys that the endpoint knows, each at most once: job_list state, after, limit (1..1000); rank_put
+  // capture, world_size, filename, replace; rank_get capture. Numbers are in range, names are names.
   std::vector<std::pair<std::string, std::string>> query;
-  std::optional<uint64_t> content_length;
+  std::optional<uint64_t> content_length;  // absent: no body follows
   bool expects_continue = false, keep_alive = true;
   // Fields that handlers read; empty when absent. Each stood at most once.
-  std::string host, bearer, authorization_scheme, cookie, content_type, range;
+  std::string host;                  // name or address, with or without port
+  std::string authorization_scheme;  // lower case: "bearer", "munge", ...
+  std::string bearer;                // what follows the scheme: the job token, or the MUNGE credential
+  std::string cookie, content_type, range;
+  // Of upload_create exactly one of upload_length and upload_defer_length ("1") is there; of upload_patch,
+  // upload_offset. Both numbers are decimal and below 2^63.
   std::string upload_metadata, upload_length, upload_offset, upload_checksum, upload_defer_length, repr_digest,
       tus_resumable;
 };
 
+// The answer to a request that is not let through. The connection is closed after it: where the next request begins is
+// not known.
 struct Refused {
   int status = 400;
   const char* reason = "";  // for the problem document and refused_total{reason}; never the client's own text
@@ -69,6 +79,20 @@ struct Refused {
 
 enum class Listener { main, admin };
 
+// Bounds of a head; longer ones are refused with 414 or 431.
+inline constexpr size_t kLongestHead = 8 << 10, kLongestTarget = 2 << 10, kMostFields = 64;
+// The longest body of a request that carries none of a file: JSON, a form.
+inline constexpr uint64_t kLongestDocument = 64 << 10;
+
+// What the parsed head no longer shows. `bytes`: the head as it came, up to and with its empty line. Refuses lines that
+// do not end in CR LF, folded fields (Beast would join them), control characters.
+std::optional<Refused> refuse_bytes(std::string_view bytes);
+
 std::variant<Request, Refused> admit(const RawHead& head, Listener listener);
+
+// Decimal digits alone, without leading zeros, at most `most`.
+std::optional<uint64_t> whole_number(std::string_view text, uint64_t most);
+// ASCII letters alike in either case.
+bool same_ignoring_case(std::string_view a, std::string_view b);
 
 }  // namespace skewscope::gather

@@ -4,11 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
-#include <map>
-#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "skewscope/gather.h"
 
@@ -17,37 +17,46 @@ namespace skewscope::gather {
 using Moment = std::chrono::steady_clock::time_point;
 
 // Failed authentications per address: more than 20 a minute -> an answer is held back 1 s, more than 40 -> 429. Least
-// recently seen of 65,536 addresses are forgotten.
+// recently seen of 65,536 addresses are forgotten. Of the minute before the running one, the share that still lies
+// within the last 60 s is counted, as if its failures had been spread evenly.
 class FailureThrottle {
  public:
   enum class Verdict { pass, delay, refuse };
   Verdict verdict(const std::string& address, Moment now);
   void failed(const std::string& address, Moment now);
+  size_t addresses() const { return entries_.size(); }
 
  private:
   struct Entry {
     std::string address;
-    double tokens = 0;
-    Moment last{};
+    Moment begin{};  // of the running minute
+    int before = 0, within = 0;
   };
-  std::list<Entry> recent_;
+  static void advance(Entry& entry, Moment now);
+
+  std::list<Entry> recent_;  // newest first
   std::unordered_map<std::string, std::list<Entry>::iterator> entries_;
 };
 
-// Is a body arriving fast enough: at least `least_rate` over the last 30 s, after 10 s of grace.
+// Is a body arriving fast enough: at least `least_rate` over the last 30 s (since its start, while it is younger),
+// after 10 s of grace. Memory does not grow with the body.
 class RateFloor {
  public:
   RateFloor(uint64_t bytes_per_s, Moment start) : least_(bytes_per_s), start_(start) {}
   void received(uint64_t bytes, Moment now);
+  // For this long we did not read: our time, not the sender's.
+  void held_back(std::chrono::nanoseconds time);
   bool too_slow(Moment now) const;
 
  private:
   uint64_t least_;
   Moment start_;
-  std::deque<std::pair<Moment, uint64_t>> window_;
+  std::deque<std::pair<Moment, uint64_t>> window_;  // bytes by second
 };
 
-// Connections and bodies in use; acquire says no when a bound would be passed.
+// Connections and bodies in use; acquire says no when a bound would be passed. Only what was acquired is released.
+// Once three quarters of all bodies are in use, a job gets another only while it has fewer than an equal share of them:
+// the last quarter is for jobs that have little.
 class Slots {
  public:
   explicit Slots(const GatherLimits& limits) : limits_(limits) {}
@@ -62,6 +71,30 @@ class Slots {
   GatherLimits limits_;
   int connections_ = 0, bodies_ = 0;
   std::unordered_map<std::string, int> by_address_, by_job_;
+};
+
+// Whose turn it is to write: deficit round robin (Shreedhar and Varghese 1995) over jobs, so that each job that has
+// something waiting gets the same number of bytes, however many senders it has and however large their pieces are.
+class Turns {
+ public:
+  // `start` is handed out by next(), once.
+  void wait(const std::string& job, uint64_t bytes, std::function<void()> start);
+  // Whose turn it is; an empty function when nobody waits.
+  std::function<void()> next();
+  size_t waiting() const { return waiting_; }
+
+ private:
+  struct Piece {
+    uint64_t bytes = 0;
+    std::function<void()> start;
+  };
+  struct Queue {
+    uint64_t credit = 0;
+    std::deque<Piece> pieces;
+  };
+  std::unordered_map<std::string, Queue> queues_;
+  std::deque<std::string> round_;  // jobs with pieces; the first has the turn
+  size_t waiting_ = 0;
 };
 
 }  // namespace skewscope::gather

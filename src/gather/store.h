@@ -73,6 +73,8 @@ class Writer {
   virtual ~Writer() = default;
   // `bytes` must live until `done`, which says whether more may come. One at a time.
   virtual void write(std::string_view bytes, Reply<Done> done) = 0;
+  // The checksum was of another kind, and whoever wrote has seen that it is right: finish() no longer asks for one.
+  virtual void vouch() = 0;
   // Makes all of it durable; at offset == length it verifies, commits the file and says complete.
   virtual void finish(Reply<UploadState> done) = 0;
 };

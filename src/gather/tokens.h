@@ -17,7 +17,7 @@ namespace skewscope::gather {
 enum Scope : unsigned { kUpload = 1, kRead = 2, kAdmin = 4 };
 
 struct TokenPayload {
-  std::string job;      // is_name(), or "*" with kAdmin: every job
+  std::string job;      // is_name(), or "*": every job; with kAdmin, or with kRead alone
   unsigned scopes = 0;  // of Scope
   uint32_t uid = 0;
   std::chrono::sys_seconds expires{};
@@ -26,12 +26,16 @@ struct TokenPayload {
 
 class TokenKeys {
  public:
-  // `file`: 0600, a key of 64 hexadecimal digits a line, at most two; the first signs, both are believed.
+  // `file`: regular, readable by its owner alone (this user or root), a key of 64 hexadecimal digits a line, at most
+  // two; the first signs, both are believed.
   static Result<TokenKeys> read(const std::string& file);
   static TokenKeys from(std::vector<std::string> keys);  // each 32 bytes
 
+  // Payloads must be sound: at least one scope, a job's name or "*" as above.
   std::string mint(const TokenPayload& payload) const;
-  // nullopt for whatever is not a token signed with one of the keys and unexpired at `now`.
+  // nullopt for whatever is not a token signed with one of the keys and unexpired at `now`. How long the comparison
+  // takes tells neither how much of a forged token is right nor which key signed it. Epochs are compared by
+  // authorize().
   std::optional<TokenPayload> verify(std::string_view token, std::chrono::sys_seconds now) const;
 
  private:

@@ -1,0 +1,121 @@
+#include "gather_command.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <tbb/global_control.h>
+
+#include "flat_config.h"
+#include "gather_options.h"
+#include "report_command.h"
+#include "skewscope/base/exchange.h"
+
+namespace skewscope::cli {
+namespace {
+
+constexpr int64_t kMostSeconds = int64_t{366} * 24 * 3600;
+
+// The daemon waits for its signals, and what it writes to may be closed.
+void keep_signals_for_the_daemon() {
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+// The files are named by their ranks, which their senders told.
+int make_report(const ReportTask& task) {
+  ReportOptions options;
+  options.common.quiet = true;
+  options.input.paths = {task.traces};
+  options.output = task.output;
+  const tbb::global_control threads(tbb::global_control::max_allowed_parallelism,
+                                    static_cast<size_t>(std::max(task.threads, 1)));
+  Alone alone;
+  return run_report(options, fmt::format("skewscope report {} -o {}", task.traces, task.output), alone);
+}
+
+// The options as the command line and the file of --config say at present.
+Result<GatherOptions> read_again(const std::vector<std::string>& arguments) {
+  CLI::App app;
+  add_config(app);
+  app.fallthrough();
+  GatherCommandOptions options;
+  add_gather_command_options(*app.add_subcommand("gather"), options);
+  std::vector<const char*> words;
+  for (const std::string& word : arguments) words.push_back(word.c_str());
+  try {
+    app.parse(static_cast<int>(words.size()), words.data());
+  } catch (const CLI::ParseError& error) {
+    return Error{ErrorKind::usage, error.what()};
+  }
+  return options.daemon;
+}
+
+ExitCode check(const GatherCommandOptions& options) {
+  const auto found = check_spool(options.daemon.spool, options.repair);
+  if (!found.ok()) return fail(found.error());
+  const SpoolCheck& spool = found.value();
+  std::string text;
+  for (const std::string& problem : spool.problems) text += problem + "\n";
+  text += fmt::format("{}: {} jobs, {} files, {} open uploads, {}\n", options.daemon.spool, spool.jobs, spool.files,
+                      spool.uploads,
+                      spool.problems.empty() ? "clean" : fmt::format("{} problems", spool.problems.size()));
+  if (!print(text)) return kOutput;
+  return spool.problems.empty() || options.repair ? kDone : kConditionHolds;
+}
+
+ExitCode mint(const GatherCommandOptions& options) {
+  const auto token = mint_token(options.daemon, options.token);
+  if (!token.ok()) return fail(token.error());
+  return print(token.value() + "\n") ? kDone : kOutput;
+}
+
+}  // namespace
+
+void add_gather_command_options(CLI::App& command, GatherCommandOptions& options) {
+  add_gather_options(command, options.daemon);
+  CLI::Option* check = command.add_flag("--check", options.check, "Say what is wrong with the spool; serves nobody");
+  command.add_flag("--repair", options.repair, "With --check: put it right, as a start of the daemon does")
+      ->needs(check);
+  CLI::Option* mint =
+      command.add_option("--mint-token", options.token.job, "Print a token for this job; serves nobody")
+          ->type_name("JOB");
+  command.add_option("--scopes", options.token.scopes, "With --mint-token: of upload,read,admin [upload,read]")
+      ->delimiter(',')
+      ->needs(mint)
+      ->type_name("LIST");
+  command
+      .add_option_function<int64_t>(
+          "--life", [&options](const int64_t& seconds) { options.token.life = std::chrono::seconds(seconds); },
+          "With --mint-token: how long it counts [86400]")
+      ->check(CLI::Range(int64_t{1}, kMostSeconds).description(""))
+      ->needs(mint)
+      ->type_name("SECONDS");
+  command.add_option("--epoch", options.token.epoch, "With --mint-token: the job's epoch, after tokens were revoked [0]")
+      ->needs(mint)
+      ->type_name("N");
+  command.footer(
+      "Examples:\n"
+      "  skewscope gather --spool spool --insecure-local\n"
+      "  curl -T rank0.json.gz http://127.0.0.1:7475/v1/jobs/run1/ranks/0\n"
+      "  skewscope gather --spool spool --listen 0.0.0.0:7475 --certificate c.pem --private-key k.pem \\\n"
+      "    --token-key-file keys\n"
+      "  skewscope gather --token-key-file keys --mint-token run1\n"
+      "  skewscope gather --spool spool --check\n"
+      "SIGTERM ends it without loss; SIGHUP reads --config, certificates and keys again.\n"
+      "Exit codes: 0 done, 1 --check found something, 2 usage, 3 no usable spool, 5 output, 6 the store failed, "
+      "70 internal.");
+}
+
+ExitCode run_gather(const GatherCommandOptions& options, const std::vector<std::string>& arguments) {
+  if (options.check) return check(options);
+  if (!options.token.job.empty()) return mint(options);
+  keep_signals_for_the_daemon();
+  const auto served =
+      gather_traces(options.daemon, make_report, [&arguments] { return read_again(arguments); });
+  return served.ok() ? kDone : fail(served.error());
+}
+
+}  // namespace skewscope::cli

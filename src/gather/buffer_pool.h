@@ -1,0 +1,40 @@
+// The buffers that bodies are read into: a bounded number of large ones, used again and again. From any thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace skewscope::gather {
+
+inline constexpr size_t kBufferBytes = 256 << 10;
+
+class BufferPool {
+ public:
+  explicit BufferPool(size_t most) : left_(most) {}
+  using Buffer = std::shared_ptr<char[]>;
+
+  // Null: all are in use. Goes back by itself; the pool must live longer.
+  Buffer take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) {
+      if (left_ == 0) return nullptr;
+      free_.push_back(std::make_unique<char[]>(kBufferBytes));
+      --left_;
+    }
+    char* bytes = free_.back().release();
+    free_.pop_back();
+    return {bytes, [this](char* back) {
+              const std::lock_guard again(mutex_);
+              free_.emplace_back(back);
+            }};
+  }
+
+ private:
+  std::mutex mutex_;
+  size_t left_;
+  std::vector<std::unique_ptr<char[]>> free_;
+};
+
+}  // namespace skewscope::gather

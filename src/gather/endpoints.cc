@@ -1,0 +1,242 @@
+#include "endpoints.h"
+
+#include "log.h"
+#include "pages.h"
+
+namespace skewscope::gather {
+namespace {
+
+constexpr size_t kJobsOnPage = 1000;
+
+std::chrono::sys_seconds now() {
+  return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+// A probe every few seconds is no event.
+bool is_quiet(Endpoint endpoint) {
+  return endpoint == Endpoint::metrics || endpoint == Endpoint::healthy || endpoint == Endpoint::ready;
+}
+
+bool is_page(const Request& request) {
+  return request.endpoint == Endpoint::page_jobs || request.endpoint == Endpoint::page_job ||
+         (request.endpoint == Endpoint::report && request.suffix == ".html");
+}
+
+Response see_other(const std::string& where) {
+  Response response;
+  response.status = 303;
+  return response.field("Location", where);
+}
+
+Response text(int status, const char* body) {
+  Response response;
+  response.status = status;
+  response.field("Content-Type", "text/plain; charset=utf-8");
+  response.body = body;
+  return response;
+}
+
+// Host must say who we are: a page elsewhere that has its own name resolve to our address gets nothing.
+bool is_named(std::string_view host, const GatherOptions& options) {
+  if (options.server_name.empty() || same_ignoring_case(host, options.listen)) return true;
+  const size_t colon = host.rfind(':');
+  if (colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos) host = host.substr(0, colon);
+  const std::string_view listen = options.listen;
+  return same_ignoring_case(host, options.server_name) || host == listen.substr(0, listen.rfind(':'));
+}
+
+Response unauthorized() { return problem(401, "a valid credential is needed").field("WWW-Authenticate", "Bearer"); }
+
+}  // namespace
+
+Endpoints::Endpoints(Store& store, const std::shared_ptr<const Settings>& settings)
+    : store_(store),
+      limits_(settings->options.limits),
+      lobby_(limits_),
+      buffers_(2 * static_cast<size_t>(limits_.bodies)),  // as many go out as come in
+      settings_(settings) {}
+
+void Endpoints::use(const std::shared_ptr<const Settings>& settings) {
+  const std::lock_guard lock(mutex_);
+  settings_ = settings;
+}
+
+std::shared_ptr<const Settings> Endpoints::settings() const {
+  const std::lock_guard lock(mutex_);
+  return settings_;
+}
+
+// --- credentials
+
+Caller Endpoints::caller_of(const Call& call) const {
+  const auto held = settings();
+  Caller caller;
+  if (held->options.insecure_local) {
+    caller.insecure_local = true;
+    return caller;
+  }
+  if (held->keys) caller = gather::identify(call.request, *held->keys, now());
+  caller.node = call.certificate_name;
+  return caller;
+}
+
+// The job that a request is about. What cannot be read is answered by its handler: only to those who hold a token.
+std::string Endpoints::job_of(const Request& request, const Caller& caller) const {
+  if (request.endpoint == Endpoint::upload_create) {
+    const ParsedMetadata parsed = parse_upload_metadata(request.upload_metadata);
+    return parsed.problem == nullptr ? parsed.metadata.job : caller.token ? caller.token->job : "";
+  }
+  if (request.upload_id.empty()) return request.job;
+  const auto metadata = store_.metadata_of(request.upload_id);
+  return metadata ? metadata->job : "";
+}
+
+std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
+  const Request& request = call.request;
+  if (!is_named(request.host, settings()->options)) return problem(421, "this is another server");
+  Caller caller = caller_of(call);
+  const std::string job = job_of(request, caller);
+  const auto known = store_.job(job);
+  const JobFacts facts = known ? facts_of(*known) : JobFacts{};
+  const Decision decision = authorize(request, job, known ? &facts : nullptr, caller);
+  if (decision == Decision::allow) return caller;
+  if (decision == Decision::unauthenticated) {
+    metrics_.authentication_failed(request.authorization_scheme.empty() ? "none" : "token");
+    // A browser whose cookie has expired is shown where to get another.
+    if (request.authorization_scheme.empty() && is_page(request)) return see_other("/login");
+    return unauthorized();
+  }
+  metrics_.refused("scope");
+  if (decision == Decision::forbidden) return problem(403, "the token has not the scope for this");
+  return is_page(request) ? page_not_found() : problem(404, "no such job, upload or file");
+}
+
+// --- endpoints
+
+void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
+  const Rooms rooms{store_, lobby_};
+  if (draining_) {
+    Response response = problem(503, "the daemon is stopping");
+    response.close = true;
+    return next(std::move(response));
+  }
+  switch (call->request.endpoint) {
+    case Endpoint::upload_options:
+      return next(upload_options(limits_));
+    case Endpoint::upload_create:
+      return create_upload(rooms, call, next);
+    case Endpoint::upload_head:
+      return head_upload(rooms, call, next);
+    case Endpoint::upload_patch:
+      return patch_upload(rooms, call, next);
+    case Endpoint::upload_delete:
+      return delete_upload(rooms, call, next);
+    case Endpoint::rank_put:
+      return put_rank(rooms, call, next);
+    case Endpoint::rank_get:
+      return next(get_rank(store_, *call));
+    case Endpoint::report:
+      return next(get_report(store_, *call));
+    case Endpoint::job_put:
+      return put_job(rooms, call, next);
+    case Endpoint::job_list:
+      return next(list_jobs(store_, *call));
+    case Endpoint::job_get:
+      return next(get_job(store_, *call));
+    case Endpoint::job_end:
+      return end_job(rooms, call, next);
+    case Endpoint::job_delete:
+      return delete_job(rooms, call, next);
+    case Endpoint::tokens:
+      return next(problem(501, "no MUNGE here"));
+    case Endpoint::login:
+      return next(login(call));
+    case Endpoint::page_jobs:
+    case Endpoint::page_job:
+      return next(page_of(*call));
+    case Endpoint::metrics:
+    case Endpoint::healthy:
+    case Endpoint::ready:
+      return next(admin(*call));
+  }
+}
+
+Response Endpoints::page_of(const Call& call) const {
+  if (call.request.endpoint == Endpoint::page_job) {
+    const auto job = store_.job(call.request.job);
+    return job ? job_page(*job) : page_not_found();
+  }
+  const auto jobs = visible_jobs(store_, call, "", kJobsOnPage);
+  return jobs_page(jobs, jobs.size() == kJobsOnPage);
+}
+
+Response Endpoints::admin(const Call& call) const {
+  if (call.request.endpoint == Endpoint::healthy) return text(200, "healthy\n");
+  if (call.request.endpoint == Endpoint::ready) return ready() ? text(200, "ready\n") : text(503, "not ready\n");
+  Response response;
+  response.field("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
+  response.body = metrics_.text(store_.figures(), lobby_.figures(), store_.jobs("", SIZE_MAX));
+  return response;
+}
+
+// A token is base64url and dots: in a form it stands as it is. The cookie is another token, which can only read.
+Next Endpoints::login(const CallPointer& call) {
+  if (call->request.method != Method::post) return login_page(false);
+  return TakeDocument{[this, call](const std::string& body, const Respond& respond) {
+    constexpr std::string_view kField = "token=";
+    std::string_view token = body;
+    token.remove_prefix(token.starts_with(kField) ? kField.size() : token.size());
+    const auto held = settings();
+    const auto shown = held->keys ? held->keys->verify(token, now()) : std::nullopt;
+    const auto known = shown ? store_.job(shown->job) : std::nullopt;
+    const bool revoked = known && shown->epoch < known->epoch;
+    const auto payload = shown && !revoked ? login_payload(*shown, now()) : std::nullopt;
+    if (!payload) return respond(refuse_login(call->peer));
+    respond(see_other("/").field("Set-Cookie", login_cookie(held->keys->mint(*payload))));
+  }};
+}
+
+Response Endpoints::refuse_login(const std::string& peer) {
+  const auto verdict = lobby_.verdict(peer);
+  lobby_.failed(peer);
+  metrics_.authentication_failed("login");
+  Response refusal = verdict == FailureThrottle::Verdict::pass ? login_page(true)
+                                                               : problem(429, "too many failed authentications");
+  refusal.close = true;
+  return refusal;
+}
+
+// --- what is told of each request
+
+void Endpoints::served(const Served& served) {
+  const double seconds = std::chrono::duration<double>(served.duration).count();
+  const int status = served.response->status;
+  if (served.call != nullptr) metrics_.request(served.endpoint, status, seconds);
+  if (*served.refused != '\0') metrics_.refused(served.refused);
+  if (served.call == nullptr) {
+    return log_warning("refused", {{"request", served.request_id},
+                                   {"peer", served.peer},
+                                   {"status", int64_t{status}},
+                                   {"err", served.refused}});
+  }
+  if (is_quiet(served.endpoint)) return;
+  const Call& call = *served.call;
+  const auto log = status < 500 ? log_info : log_error;
+  const bool ranked = served.endpoint == Endpoint::rank_put || served.endpoint == Endpoint::rank_get;
+  const std::string trace = call.request.bearer.empty() ? "" : token_trace(call.request.bearer);
+  log("request", {{"request", served.request_id},
+                  {"route", name_of(served.endpoint)},
+                  {"status", int64_t{status}},
+                  {"job", call.request.job},
+                  {"rank", ranked ? LogValue(int64_t{call.request.rank}) : LogValue(std::string_view())},
+                  {"upload", call.request.upload_id},
+                  {"peer", served.peer},
+                  {"node", call.certificate_name},
+                  {"uid", int64_t{uid_of(call.caller)}},
+                  {"token", trace},
+                  {"bytes", static_cast<int64_t>(served.received_bytes)},
+                  {"dur_ms", static_cast<int64_t>(seconds * 1000)},
+                  {"err", served.refused}});
+}
+
+}  // namespace skewscope::gather

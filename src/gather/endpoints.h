@@ -1,0 +1,57 @@
+// The daemon's Service: credentials, and the handler of each endpoint.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "handlers.h"
+#include "metrics.h"
+#include "tokens.h"
+
+namespace skewscope::gather {
+
+// What SIGHUP exchanges as a whole.
+struct Settings {
+  GatherOptions options;
+  std::optional<TokenKeys> keys;
+};
+
+class Endpoints : public Service {
+ public:
+  Endpoints(Store& store, const std::shared_ptr<const Settings>& settings);
+
+  std::variant<Caller, Response> admit_caller(const Call& call) override;
+  void begin(const CallPointer& call, std::function<void(Next)> next) override;
+  void served(const Served& served) override;
+  Lobby& lobby() override { return lobby_; }
+  BufferPool& buffers() override { return buffers_; }
+  const GatherLimits& limits() const override { return limits_; }
+
+  // Limits of connections and bodies are those of the start; keys and all else change.
+  void use(const std::shared_ptr<const Settings>& settings);
+  void drain() { draining_ = true; }
+  bool ready() const { return !draining_ && store_.healthy(); }
+  Metrics& metrics() { return metrics_; }
+
+ private:
+  std::shared_ptr<const Settings> settings() const;
+  Caller caller_of(const Call& call) const;
+  std::string job_of(const Request& request, const Caller& caller) const;
+  Response page_of(const Call& call) const;
+  Response admin(const Call& call) const;
+  Next login(const CallPointer& call);
+  Response refuse_login(const std::string& peer);
+
+  Store& store_;
+  GatherLimits limits_;
+  Lobby lobby_;
+  BufferPool buffers_;
+  Metrics metrics_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Settings> settings_;
+  std::atomic<bool> draining_{false};
+};
+
+}  // namespace skewscope::gather

@@ -1,0 +1,202 @@
+#include "file_system.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace skewscope::gather {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  ~Descriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return descriptor_; }
+  int release() { return std::exchange(descriptor_, -1); }
+
+ private:
+  int descriptor_;
+};
+
+template <class Call>
+auto again_when_interrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+int error_of(int64_t result) { return result < 0 ? errno : 0; }
+
+// A path's folder and its last part.
+std::pair<std::string, std::string> split(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::pair<std::string, std::string>(".", path)
+                                    : std::pair(path.substr(0, slash), path.substr(slash + 1));
+}
+
+class RealFileSystem : public FileSystem {
+ public:
+  explicit RealFileSystem(int root) : root_(root) {}
+
+  int lock(const std::string& path) override {
+    const int file = beneath(path, O_RDWR | O_CREAT, 0640);
+    if (file < 0) return errno;
+    lock_ = std::make_unique<Descriptor>(file);
+    return error_of(flock(file, LOCK_EX | LOCK_NB));
+  }
+
+  int create(const std::string& path, int& file) override {
+    file = beneath(path, O_RDWR | O_CREAT | O_EXCL, 0640);
+    return error_of(file);
+  }
+  int open(const std::string& path, bool writable, int& file) override {
+    file = beneath(path, writable ? O_RDWR : O_RDONLY);
+    return error_of(file);
+  }
+  void close(int file) override { ::close(file); }
+
+  int write(int file, std::string_view bytes, uint64_t offset) override {
+    while (!bytes.empty()) {
+      const ssize_t wrote = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote < 0) return errno;
+      bytes.remove_prefix(static_cast<size_t>(wrote));
+      offset += static_cast<uint64_t>(wrote);
+    }
+    return 0;
+  }
+  int read(int file, char* buffer, size_t bytes, uint64_t offset, size_t& got) override {
+    got = 0;
+    while (got < bytes) {
+      const ssize_t count = ::pread(file, buffer + got, bytes - got, static_cast<off_t>(offset + got));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return errno;
+      if (count == 0) break;
+      got += static_cast<size_t>(count);
+    }
+    return 0;
+  }
+  int reserve(int file, uint64_t bytes) override {
+    if (bytes == 0) return 0;
+    const int error = error_of(again_when_interrupted(
+        [&] { return ::fallocate(file, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)); }));
+    return error == EOPNOTSUPP ? 0 : error;  // then space may run out while bytes arrive
+  }
+  int truncate(int file, uint64_t bytes) override {
+    return error_of(again_when_interrupted([&] { return ::ftruncate(file, static_cast<off_t>(bytes)); }));
+  }
+  int start_writeback(int file, uint64_t offset, uint64_t bytes) override {
+    return error_of(
+        ::sync_file_range(file, static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE));
+  }
+  int sync_data(int file) override { return error_of(again_when_interrupted([&] { return ::fdatasync(file); })); }
+  int make_immutable(int file) override { return error_of(::fchmod(file, 0440)); }
+
+  int make_folder(const std::string& path) override {
+    const auto [folder, name] = split(path);
+    const Descriptor parent(beneath(folder, O_PATH | O_DIRECTORY));
+    return parent.get() < 0 ? errno : error_of(::mkdirat(parent.get(), name.c_str(), 0750));
+  }
+  int sync_folder(const std::string& path) override {
+    const Descriptor folder(beneath(path, O_RDONLY | O_DIRECTORY));
+    if (folder.get() < 0) return errno;
+    return error_of(again_when_interrupted([&] { return ::fsync(folder.get()); }));
+  }
+  int rename(const std::string& from, const std::string& to, bool replace) override {
+    const auto [from_folder, from_name] = split(from);
+    const auto [to_folder, to_name] = split(to);
+    const Descriptor source(beneath(from_folder, O_PATH | O_DIRECTORY));
+    if (source.get() < 0) return errno;
+    const Descriptor target(beneath(to_folder, O_PATH | O_DIRECTORY));
+    if (target.get() < 0) return errno;
+    return error_of(::renameat2(source.get(), from_name.c_str(), target.get(), to_name.c_str(),
+                                replace ? 0 : RENAME_NOREPLACE));
+  }
+  int remove(const std::string& path) override {
+    const auto [folder, name] = split(path);
+    const Descriptor parent(beneath(folder, O_PATH | O_DIRECTORY));
+    if (parent.get() < 0) return errno;
+    const int error = error_of(::unlinkat(parent.get(), name.c_str(), 0));
+    return error == EISDIR ? error_of(::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR)) : error;
+  }
+  int make_link(const std::string& text, const std::string& path) override {
+    const auto [folder, name] = split(path);
+    const Descriptor parent(beneath(folder, O_PATH | O_DIRECTORY));
+    return parent.get() < 0 ? errno : error_of(::symlinkat(text.c_str(), parent.get(), name.c_str()));
+  }
+
+  int info(const std::string& path, PathInfo& info) override {
+    const Descriptor opened(beneath(path, O_PATH));
+    if (opened.get() < 0) return errno;
+    struct stat status {};
+    if (::fstat(opened.get(), &status) != 0) return errno;
+    info = {S_ISDIR(status.st_mode), static_cast<uint64_t>(status.st_size)};
+    return 0;
+  }
+  int list(const std::string& path, std::vector<FolderEntry>& entries) override {
+    entries.clear();
+    Descriptor folder(beneath(path, O_RDONLY | O_DIRECTORY));
+    if (folder.get() < 0) return errno;
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(folder.get()), ::closedir);
+    if (!stream) return errno;
+    folder.release();
+    errno = 0;
+    for (const dirent* entry = ::readdir(stream.get()); entry != nullptr; entry = ::readdir(stream.get())) {
+      const std::string name = entry->d_name;
+      if (name != "." && name != "..") entries.push_back({name, is_folder(::dirfd(stream.get()), *entry)});
+      errno = 0;
+    }
+    return errno;
+  }
+  int space(DiskSpace& space) override {
+    struct statvfs status {};
+    if (::fstatvfs(root_.get(), &status) != 0) return errno;
+    space = {status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize};
+    return 0;
+  }
+  int open_for_reader(const std::string& path, int& descriptor) override { return open(path, false, descriptor); }
+
+ private:
+  // Not every file system tells in the entry.
+  static bool is_folder(int folder, const dirent& entry) {
+    if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
+    struct stat status {};
+    return ::fstatat(folder, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+  }
+
+  int beneath(const std::string& path, int flags, mode_t mode = 0) const {
+    struct open_how how {};
+    how.flags = static_cast<uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
+    how.mode = mode;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+    return static_cast<int>(again_when_interrupted(
+        [&] { return ::syscall(SYS_openat2, root_.get(), path.empty() ? "." : path.c_str(), &how, sizeof how); }));
+  }
+
+  Descriptor root_;
+  std::unique_ptr<Descriptor> lock_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<FileSystem>> open_file_system(const std::string& folder) {
+  const int root = ::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (root < 0) return Error{ErrorKind::no_input, "cannot open the spool " + folder + ": " + std::strerror(errno)};
+  return std::unique_ptr<FileSystem>(std::make_unique<RealFileSystem>(root));
+}
+
+bool is_full(int error) { return error == ENOSPC || error == EDQUOT; }
+
+}  // namespace skewscope::gather

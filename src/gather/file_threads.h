@@ -1,0 +1,34 @@
+// The threads that write, flush and hash. Work on one thing always goes to the same thread, in order.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace skewscope::gather {
+
+class FileThreads {
+ public:
+  explicit FileThreads(int count);
+  ~FileThreads();  // what was posted is done first
+
+  void post(size_t hash, std::function<void()> task);
+
+ private:
+  struct Lane {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> tasks;
+    bool closing = false;
+    std::thread thread;
+  };
+  static void serve(Lane& lane);
+
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+}  // namespace skewscope::gather

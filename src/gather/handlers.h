@@ -1,0 +1,45 @@
+// The endpoints, one function each, for callers that were let in: quota and slots, then what comes next.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "service.h"
+
+namespace skewscope::gather {
+
+using CallPointer = std::shared_ptr<const Call>;
+using Continue = std::function<void(Next)>;
+
+struct Rooms {
+  Store& store;
+  Lobby& lobby;
+};
+
+Response refused(Refusal refusal);
+
+// upload_handlers.cc
+Response upload_options(const GatherLimits& limits);
+void create_upload(const Rooms& rooms, const CallPointer& call, const Continue& next);
+void head_upload(const Rooms& rooms, const CallPointer& call, const Continue& next);
+void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& next);
+void delete_upload(const Rooms& rooms, const CallPointer& call, const Continue& next);
+void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next);
+
+// job_handlers.cc
+void put_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
+Response list_jobs(const Store& store, const Call& call);  // those that the caller may read
+Response get_job(const Store& store, const Call& call);
+void end_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
+void delete_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
+// By name, at most `limit`.
+std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit);
+// What decides who may do what with it.
+JobFacts facts_of(const JobState& job);
+uint32_t uid_of(const Caller& caller);
+
+// file_handlers.cc
+Response get_rank(const Store& store, const Call& call);
+Response get_report(const Store& store, const Call& call);
+
+}  // namespace skewscope::gather

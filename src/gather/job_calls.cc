@@ -1,0 +1,292 @@
+// Jobs: what is known of them, their settings, their end, their removal.
+#include <algorithm>
+#include <cerrno>
+
+#include "spool_paths.h"
+#include "spool_store.h"
+
+namespace skewscope::gather {
+namespace {
+
+constexpr size_t kMostMissingRanks = 1000;
+
+std::vector<int> missing_ranks(const Job& job, int expected) {
+  std::vector<int> out;
+  const auto newest = job.captures.empty() ? job.files.end() : job.files.find(*job.captures.rbegin());
+  if (newest != job.files.end() && newest->second.size() >= static_cast<size_t>(expected)) return out;
+  for (int rank = 0; rank < expected && out.size() < kMostMissingRanks; ++rank) {
+    if (newest == job.files.end() || newest->second.count(rank) == 0) out.push_back(rank);
+  }
+  return out;
+}
+
+void tell_reports(const Job& job, JobState& state) {
+  if (job.row.arrivals > 0) state.report = ReportState::waiting;
+  for (const auto& [generation, report] : job.reports) {
+    state.report = report.state;
+    state.reported_arrivals = std::max(state.reported_arrivals, report.arrivals);
+    if (report.state != ReportState::running) state.report_exit_code = report.exit_code;
+    const bool readable = report.state == ReportState::complete || report.state == ReportState::partial;
+    if (readable) state.report_generation = generation;
+  }
+}
+
+}  // namespace
+
+// As told by put_job and by uploads, or as many as the ranks that came need: the largest.
+int SpoolStore::expected_of(const Job& job) {
+  const int told = std::max(job.row.settings.world_size.value_or(0), job.row.most_told);
+  return told == 0 ? 0 : std::max(told, job.highest_rank + 1);
+}
+
+JobState SpoolStore::state_held(const Job& job) const {
+  JobState out;
+  out.name = job.row.name;
+  out.owner_uid = job.row.owner_uid;
+  out.epoch = job.row.epoch;
+  out.expected = expected_of(job);
+  const int asked = job.row.settings.world_size.value_or(job.row.most_told);
+  out.conflict = out.expected > 0 && (asked != out.expected || (job.row.least_told > 0 && job.row.least_told != asked));
+  for (const auto& [capture, files] : job.files) out.arrived += static_cast<int>(files.size());
+  out.captures = std::max({1, job.row.settings.captures.value_or(1), static_cast<int>(job.captures.size())});
+  out.ended = job.row.ended;
+  out.bytes = job.bytes;
+  out.open_uploads = job.open_uploads;
+  out.missing_ranks = missing_ranks(job, out.expected);
+  tell_reports(job, out);
+  out.created = job.row.created;
+  out.last_byte = job.row.last_byte;
+  out.ended_at = job.row.ended_at;
+  out.last_arrival = job.row.last_arrival;
+  out.arrivals = job.row.arrivals;
+  out.settings = job.row.settings;
+  return out;
+}
+
+Job& SpoolStore::job_held(const std::string& name, uint32_t owner_uid, bool& made) {
+  const auto [found, inserted] = jobs_.try_emplace(name);
+  made = inserted;
+  if (inserted) {
+    JobRow& row = found->second.row;
+    row.name = name;
+    row.owner_uid = owner_uid;
+    row.created = row.last_byte = now();
+  }
+  return found->second;
+}
+
+JobRow SpoolStore::job_row(const std::string& job) const {
+  const std::lock_guard lock(mutex_);
+  return jobs_.at(job).row;
+}
+
+const FileRow* SpoolStore::file_held(const std::string& job, int capture, int rank) const {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return nullptr;
+  const auto files = found->second.files.find(capture);
+  if (files == found->second.files.end()) return nullptr;
+  const auto file = files->second.find(rank);
+  return file == files->second.end() ? nullptr : &file->second;
+}
+
+// Brings what an upload is charged with from `charged` to `wanted` bytes.
+Refusal SpoolStore::charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted) {
+  uint64_t& of_job = jobs_.at(job).charged;
+  uint64_t& of_user = charged_of_user_[uid];
+  const GatherLimits& limits = options_.limits;
+  const bool over = of_job - charged + wanted > limits.largest_job || of_user - charged + wanted > limits.largest_user;
+  if (wanted > charged && over) return Refusal::quota;
+  of_job = of_job - charged + wanted;
+  of_user = of_user - charged + wanted;
+  charged = wanted;
+  return Refusal::none;
+}
+
+std::optional<JobState> SpoolStore::job(const std::string& job) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(job);
+  const bool there = found != jobs_.end() && !found->second.row.deleting;
+  return there ? std::optional(state_held(found->second)) : std::nullopt;
+}
+
+std::vector<JobState> SpoolStore::jobs(const std::string& after, size_t limit) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<JobState> out;
+  for (auto job = jobs_.upper_bound(after); job != jobs_.end() && out.size() < limit; ++job) {
+    if (!job->second.row.deleting) out.push_back(state_held(job->second));
+  }
+  return out;
+}
+
+Outcome<StoredFile> SpoolStore::read(const std::string& job, int capture, int rank) const {
+  FileRow row;
+  {
+    const std::lock_guard lock(mutex_);
+    const FileRow* file = file_held(job, capture, rank);
+    if (file == nullptr || jobs_.at(job).row.deleting) return {Refusal::unknown, {}};
+    row = *file;
+  }
+  StoredFile out;
+  out.size = row.size;
+  out.digest = row.digest;
+  for (const char* suffix : {".json", ".json.gz", ".json.zst", ".digest"}) {
+    if (row.suffix == suffix) out.suffix = suffix;
+  }
+  const int error = files_.open_for_reader(rank_path(job, capture, rank, row.suffix), out.fd);
+  return error == 0 ? Outcome<StoredFile>{Refusal::none, out} : Outcome<StoredFile>{Refusal::unavailable, {}};
+}
+
+// One change of a job's row per transaction (Change::key), so that none is lost.
+void SpoolStore::change_job(const std::string& name, bool make, std::function<void(JobRow&)> change,
+                            Reply<JobState> done) {
+  const Refusal refusal = closed();
+  if (refusal != Refusal::none) return answer<JobState>(std::move(done), {refusal, {}});
+  const Time at = now();
+  const auto row = std::make_shared<JobRow>();
+  Change of_row;
+  of_row.key = name;
+  of_row.prepare = [this, name, make, at, row, change](std::set<std::string>&) {
+    const std::lock_guard lock(mutex_);
+    const auto job = jobs_.find(name);
+    if (job == jobs_.end() && !make) return Refusal::unknown;
+    if (job == jobs_.end() && share_in_use(space_) >= options_.limits.soft_disk) return Refusal::no_space;
+    if (job != jobs_.end() && job->second.row.deleting) return make ? Refusal::unavailable : Refusal::unknown;
+    if (job != jobs_.end()) {
+      *row = job->second.row;
+    } else {
+      row->name = name;
+      row->created = row->last_byte = at;
+    }
+    change(*row);
+    return Refusal::none;
+  };
+  of_row.rows = [row](Manifest& manifest) { manifest.put(*row); };
+  of_row.done = [this, name, at, row, change, done](Refusal why) {
+    if (why != Refusal::none) return done({why, {}});
+    JobState state;
+    {
+      const std::lock_guard lock(mutex_);
+      bool made = false;
+      Job& job = job_held(name, row->owner_uid, made);
+      if (made) job.row.created = job.row.last_byte = at;
+      job.stands = true;
+      change(job.row);
+      state = state_held(job);
+    }
+    done({Refusal::none, state});
+    changed(name);
+  };
+  post(std::move(of_row));
+}
+
+void SpoolStore::put_job(const std::string& job, const JobSettings& settings, Reply<JobState> done) {
+  const auto merge = [settings](JobRow& row) {
+    JobSettings& kept = row.settings;
+    if (settings.world_size) kept.world_size = settings.world_size;
+    if (settings.captures) kept.captures = settings.captures;
+    if (settings.deadline) kept.deadline = settings.deadline;
+    if (settings.retention) kept.retention = settings.retention;
+    if (settings.owner_uid) kept.owner_uid = row.owner_uid = *settings.owner_uid;
+    if (!settings.nodes.empty()) kept.nodes = settings.nodes;
+  };
+  change_job(job, true, merge, std::move(done));
+}
+
+void SpoolStore::end_job(const std::string& job, Reply<JobState> done) {
+  const Time at = now();
+  const auto end = [at](JobRow& row) {
+    if (!row.ended) row.ended_at = at;
+    row.ended = true;
+  };
+  change_job(job, false, end, std::move(done));
+}
+
+void SpoolStore::raise_epoch(const std::string& job, Reply<JobState> done) {
+  change_job(job, false, [](JobRow& row) { ++row.epoch; }, std::move(done));
+}
+
+// From here on nothing comes into the job; its uploads' last operations end before it goes.
+void SpoolStore::delete_job(const std::string& name, Reply<Done> done) {
+  Refusal refusal = closed();
+  std::vector<UploadPointer> uploads;
+  if (refusal == Refusal::none) {
+    const std::lock_guard lock(mutex_);
+    const auto job = jobs_.find(name);
+    if (job == jobs_.end() || job->second.row.deleting) {
+      refusal = Refusal::unknown;
+    } else {
+      job->second.row.deleting = true;
+      for (const auto& [id, upload] : uploads_) {
+        if (upload->row.asked.metadata.job == name) uploads.push_back(upload);
+      }
+    }
+  }
+  if (refusal != Refusal::none) return answer<Done>(std::move(done), {refusal, {}});
+  const auto last = std::make_shared<int>(0);
+  const std::shared_ptr<void> gate(last.get(), [this, last, name, uploads, done = std::move(done)](void*) {
+    trash_job(name, uploads, done);
+  });
+  for (const UploadPointer& upload : uploads) {
+    submit(upload, [this, upload, gate] {
+      abandon_writer(*upload);
+      next(upload);
+    });
+  }
+}
+
+void SpoolStore::trash_job(const std::string& name, const std::vector<UploadPointer>& uploads,
+                           const Reply<Done>& done) {
+  Change mark;
+  mark.rows = [this, name](Manifest& manifest) { manifest.put(job_row(name)); };
+  mark.key = name;
+  mark.done = [this, name](Refusal refusal) {
+    if (refusal == Refusal::none) return;
+    const std::lock_guard lock(mutex_);
+    jobs_.at(name).row.deleting = false;
+  };
+  post(std::move(mark));
+  Change move;
+  move.key = name;
+  move.prepare = [this, name, uploads](std::set<std::string>& folders) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!jobs_.at(name).row.deleting) return Refusal::no_space;
+    }
+    Refusal refusal = to_trash(job_folder(name), folders);
+    if (refusal == Refusal::none) refusal = to_trash(quarantine_folder(name), folders);
+    for (const UploadPointer& upload : uploads) {
+      if (refusal == Refusal::none) refusal = to_trash(part_path(upload->row.id), folders);
+    }
+    for (const std::string& folder : {job_folder(name), quarantine_folder(name)}) {
+      folders_made_.erase(folders_made_.lower_bound(folder), folders_made_.lower_bound(folder + "0"));
+    }
+    return refusal;
+  };
+  move.rows = [name](Manifest& manifest) { manifest.remove_job(name); };
+  move.done = [this, name, uploads, done](Refusal refusal) {
+    if (refusal == Refusal::none) {
+      for (const UploadPointer& upload : uploads) forget_upload(upload);
+      const std::lock_guard lock(mutex_);
+      const auto job = jobs_.find(name);
+      for (const auto& [capture, files] : job->second.files) {
+        figures_.files -= files.size();
+        for (const auto& [rank, file] : files) charged_of_user_[file.uid] -= file.size;
+      }
+      jobs_.erase(job);
+    }
+    done({refusal, {}});
+    changed(name);
+  };
+  post(std::move(move));
+}
+
+// What is in trash/ is nobody's: the sweeper unlinks it at leisure.
+Refusal SpoolStore::to_trash(const std::string& path, std::set<std::string>& folders) {
+  const int error = files_.rename(path, "trash/" + random_hex(8), false);
+  if (error == ENOENT) return Refusal::none;
+  folders.insert("trash");
+  folders.insert(path.substr(0, path.rfind('/')));
+  return refusal_of(error, "cannot move " + path + " to trash");
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,112 @@
+#include <algorithm>
+
+#include "handlers.h"
+#include "job_text.h"
+
+namespace skewscope::gather {
+namespace {
+
+constexpr size_t kUsualList = 100;
+
+Response json_of(int status, std::string text) {
+  Response response;
+  response.status = status;
+  response.field("Content-Type", "application/json");
+  response.body = std::move(text);
+  return response;
+}
+
+// The job's new state, or why there is none.
+Reply<JobState> told_as(int status, const Continue& next) {
+  return [status, next](const Outcome<JobState>& outcome) {
+    next(outcome.refusal == Refusal::none ? json_of(status, job_json(outcome.value)) : refused(outcome.refusal));
+  };
+}
+
+}  // namespace
+
+JobFacts facts_of(const JobState& job) { return {job.epoch, job.settings.owner_uid, job.settings.nodes}; }
+
+uint32_t uid_of(const Caller& caller) { return caller.token ? caller.token->uid : 0; }
+
+Response refused(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::unknown:
+      return problem(404, "no such job, upload or file");
+    case Refusal::expired:
+      return problem(410, "the upload has expired");
+    case Refusal::wrong_offset:
+      return problem(409, "the upload is at another offset");
+    case Refusal::wrong_digest:
+      return problem(460, "the bytes do not have the promised digest");
+    case Refusal::other_content:
+      return problem(409, "the rank has a file of other content");
+    case Refusal::too_large:
+      return problem(413, "larger than a file may be");
+    case Refusal::no_space:
+      return problem(507, "no space left on the disk");
+    case Refusal::quota:
+      return problem(507, "the job or its owner has used up what it may store");
+    case Refusal::too_many:
+      return problem(429, "too many open uploads");
+    case Refusal::unavailable:
+      return problem(503, "the store takes nothing at present");
+    case Refusal::none:
+      break;
+  }
+  return problem(500, "no reason");
+}
+
+void put_job(const Rooms& rooms, const CallPointer& call, const Continue& next) {
+  next(TakeDocument{[&store = rooms.store, call](const std::string& body, const Respond& respond) {
+    ParsedSettings parsed = parse_job_settings(body);
+    if (parsed.problem != nullptr) return respond(problem(400, parsed.problem));
+    const bool known = store.job(call->request.job).has_value();
+    if (!known) parsed.settings.owner_uid = uid_of(call->caller);
+    store.put_job(call->request.job, parsed.settings,
+                  told_as(known ? 200 : 201, [respond](Next told) { respond(std::get<Response>(std::move(told))); }));
+  }});
+}
+
+std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit) {
+  std::vector<JobState> visible = store.jobs(after, SIZE_MAX);
+  std::erase_if(visible, [&](const JobState& job) {
+    return !may_read(job.name, facts_of(job), call.caller, call.request.endpoint);
+  });
+  if (visible.size() > limit) visible.resize(limit);
+  return visible;
+}
+
+Response list_jobs(const Store& store, const Call& call) {
+  std::string after, state;
+  size_t limit = kUsualList;
+  for (const auto& [key, value] : call.request.query) {
+    if (key == "after") after = value;
+    if (key == "state") state = value;
+    if (key == "limit") limit = std::stoul(value);
+  }
+  std::vector<JobState> page = visible_jobs(store, call, after, limit);
+  const std::string next = page.size() == limit ? page.back().name : "";
+  std::erase_if(page, [&](const JobState& job) { return !state.empty() && state != state_of(job); });
+  return json_of(200, job_list_json(page, next));
+}
+
+Response get_job(const Store& store, const Call& call) {
+  const auto job = store.job(call.request.job);
+  return job ? json_of(200, job_json(*job)) : problem(404, "no such job");
+}
+
+void end_job(const Rooms& rooms, const CallPointer& call, const Continue& next) {
+  rooms.store.end_job(call->request.job, told_as(200, next));
+}
+
+void delete_job(const Rooms& rooms, const CallPointer& call, const Continue& next) {
+  rooms.store.delete_job(call->request.job, [next](const Outcome<Done>& outcome) {
+    if (outcome.refusal != Refusal::none) return next(refused(outcome.refusal));
+    Response response;
+    response.status = 204;
+    next(std::move(response));
+  });
+}
+
+}  // namespace skewscope::gather

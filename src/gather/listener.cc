@@ -1,0 +1,266 @@
+#include "listener.h"
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <openssl/ssl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/post.hpp>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "wire_asio.h"
+
+namespace skewscope::gather {
+
+struct TlsContext {
+  std::shared_ptr<boost::asio::ssl::context> context;
+};
+
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using BoostError = boost::system::error_code;
+
+constexpr int kBacklog = 4096;
+constexpr std::chrono::milliseconds kShortestPause{10}, kLongestPause{1000}, kFullPause{50};
+constexpr int kSilenceMs = 60'000, kProbeAfterS = 15, kProbes = 3;
+
+Result<tcp::endpoint> endpoint_of(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  const Error wrong{ErrorKind::usage, "'" + text + "' is no ADDR:PORT, such as 127.0.0.1:7475 or [::1]:7475"};
+  if (colon == std::string::npos) return wrong;
+  std::string host = text.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  const std::string port = text.substr(colon + 1);
+  if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != std::string::npos) return wrong;
+  const int number = std::stoi(port);
+  BoostError error;
+  const auto address = asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
+  if (error || number > 65535) return wrong;
+  return tcp::endpoint(address, static_cast<uint16_t>(number));
+}
+
+// Dead peers are noticed within a minute, whether something is on its way to them or not.
+void notice_dead_peers(tcp::socket& socket) {
+  const int fd = socket.native_handle(), on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kSilenceMs, sizeof kSilenceMs);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kProbeAfterS, sizeof kProbeAfterS);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &kProbeAfterS, sizeof kProbeAfterS);
+  setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
+}
+
+// One listening socket. Without a descriptor to accept with, the spare one is given up so that the connection can be
+// taken and closed: left in the queue, it would make accept() fail at once for ever.
+class Door : public std::enable_shared_from_this<Door> {
+ public:
+  Door(asio::io_context& io, std::shared_ptr<TlsContext> tls, std::function<bool()> may_accept, Network::Accept accept)
+      : io_(io),
+        strand_(asio::make_strand(io)),
+        acceptor_(strand_),
+        timer_(strand_),
+        tls_(std::move(tls)),
+        may_accept_(std::move(may_accept)),
+        accept_(std::move(accept)),
+        spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+  ~Door() { ::close(spare_); }
+
+  Result<std::string> open_at(const tcp::endpoint& endpoint) {
+    BoostError error;
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor_.bind(endpoint, error);
+    if (!error) acceptor_.listen(kBacklog, error);
+    if (error) return Error{ErrorKind::usage, "cannot listen on " + spelled(endpoint) + ": " + error.message()};
+    return spelled(acceptor_.local_endpoint(error));
+  }
+  Result<std::string> take_over(int descriptor) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    BoostError error;
+    if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
+      acceptor_.assign(address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), descriptor, error);
+      if (!error) return spelled(acceptor_.local_endpoint(error));
+    }
+    return Error{ErrorKind::usage, "the socket that was handed over is no TCP listener"};
+  }
+
+  void start() {
+    asio::post(strand_, [self = shared_from_this()] { self->accept_next(); });
+  }
+  void stop() {
+    asio::post(strand_, [self = shared_from_this()] {
+      self->stopped_ = true;
+      BoostError ignored;
+      self->acceptor_.close(ignored);
+      self->timer_.cancel();
+    });
+  }
+  void use(std::shared_ptr<TlsContext> tls) {
+    asio::post(strand_, [self = shared_from_this(), tls = std::move(tls)] { self->tls_ = tls; });
+  }
+
+ private:
+  static std::string spelled(const tcp::endpoint& endpoint) {
+    const std::string host = endpoint.address().to_string();
+    return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
+  }
+
+  void accept_next() {
+    if (stopped_) return;
+    if (!may_accept_()) return wait(kFullPause);
+    acceptor_.async_accept(asio::make_strand(io_), [self = shared_from_this()](BoostError error, tcp::socket socket) {
+      self->accepted(error, std::move(socket));
+    });
+  }
+
+  void accepted(BoostError error, tcp::socket socket) {
+    if (stopped_) return;
+    if (error == asio::error::no_descriptors || error == BoostError(ENFILE, boost::system::system_category())) {
+      shed();
+      pause_ = std::clamp(2 * pause_, kShortestPause, kLongestPause);
+      return wait(pause_);
+    }
+    pause_ = std::chrono::milliseconds(0);
+    if (!error) {
+      notice_dead_peers(socket);
+      try {
+        accept_(make_wire(std::move(socket), tls_ ? tls_->context : nullptr));
+      } catch (const std::exception&) {
+        return wait(kShortestPause);  // no memory for this one
+      }
+    }
+    accept_next();
+  }
+
+  void wait(std::chrono::milliseconds time) {
+    timer_.expires_after(time);
+    timer_.async_wait([self = shared_from_this()](BoostError error) {
+      if (!error) self->accept_next();
+    });
+  }
+
+  void shed() {
+    ::close(spare_);
+    const int refused = accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (refused >= 0) ::close(refused);
+    spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+
+  asio::io_context& io_;
+  asio::strand<asio::io_context::executor_type> strand_;
+  tcp::acceptor acceptor_;
+  asio::steady_timer timer_;
+  std::shared_ptr<TlsContext> tls_;
+  std::function<bool()> may_accept_;
+  Network::Accept accept_;
+  int spare_;
+  bool stopped_ = false;
+  std::chrono::milliseconds pause_{0};
+};
+
+class AsioNetwork : public Network {
+ public:
+  explicit AsioNetwork(int threads) : io_(threads), work_(asio::make_work_guard(io_)) {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+  }
+  AsioNetwork(const AsioNetwork&) = delete;
+  AsioNetwork& operator=(const AsioNetwork&) = delete;
+  ~AsioNetwork() override {
+    work_.reset();
+    io_.stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  Result<std::string> listen(const std::string& address, int activated, std::shared_ptr<TlsContext> tls,
+                             std::function<bool()> may_accept, Accept accept) override {
+    const auto endpoint = endpoint_of(address);
+    if (activated < 0 && !endpoint.ok()) return endpoint.error();
+    const bool secure = tls != nullptr;
+    auto door = std::make_shared<Door>(io_, std::move(tls), std::move(may_accept), std::move(accept));
+    auto bound = activated >= 0 ? door->take_over(activated) : door->open_at(endpoint.value());
+    if (!bound.ok()) return bound;
+    door->start();
+    doors_.push_back({door, secure});
+    return bound;
+  }
+  void use_tls(std::shared_ptr<TlsContext> tls) override {
+    for (const Entry& entry : doors_) {
+      if (entry.secure) entry.door->use(tls);
+    }
+  }
+  void stop_accepting() override {
+    for (const Entry& entry : doors_) entry.door->stop();
+  }
+  void beat(std::function<void()> done) override { asio::post(io_, std::move(done)); }
+
+ private:
+  struct Entry {
+    std::shared_ptr<Door> door;
+    bool secure;
+  };
+
+  // What a handler lets escape is its connection's end, never the thread's.
+  void run() {
+    for (bool over = false; !over;) {
+      try {
+        io_.run();
+        over = true;
+      } catch (...) {
+        over = false;
+      }
+    }
+  }
+
+  asio::io_context io_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::list<Entry> doors_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Network> Network::start(int threads) { return std::make_unique<AsioNetwork>(threads); }
+
+bool is_loopback(const std::string& address) {
+  const auto endpoint = endpoint_of(address);
+  return endpoint.ok() && endpoint.value().address().is_loopback();
+}
+
+Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files) {
+  try {
+    auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+    SSL_CTX* tls = context->native_handle();
+    SSL_CTX_set_min_proto_version(tls, TLS1_3_VERSION);
+    SSL_CTX_set_options(tls, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION);
+    SSL_CTX_set_num_tickets(tls, 0);
+    SSL_CTX_set_session_cache_mode(tls, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_mode(tls, SSL_MODE_RELEASE_BUFFERS);
+    context->use_certificate_chain_file(files.certificate);
+    context->use_private_key_file(files.private_key, asio::ssl::context::pem);
+    if (SSL_CTX_check_private_key(tls) != 1) {
+      return Error{ErrorKind::usage, "the private key " + files.private_key + " does not belong to " + files.certificate};
+    }
+    if (!files.client_ca.empty()) {
+      context->load_verify_file(files.client_ca);
+      context->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
+    }
+    return std::make_shared<TlsContext>(TlsContext{std::move(context)});
+  } catch (const boost::system::system_error& error) {
+    return Error{ErrorKind::usage, "TLS: " + files.certificate + ", " + files.private_key +
+                                       (files.client_ca.empty() ? "" : ", " + files.client_ca) + ": " + error.what()};
+  }
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,41 @@
+// Accepts connections and runs the threads of the network.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "skewscope/base/result.h"
+#include "wire.h"
+
+namespace skewscope::gather {
+
+// A TLS 1.3 context as the options want it; opaque here.
+struct TlsContext;
+struct TlsFiles {
+  std::string certificate, private_key, client_ca;  // PEM; client_ca "": none is asked for
+};
+Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files);
+
+class Network {
+ public:
+  using Accept = std::function<void(std::shared_ptr<Wire>)>;
+
+  static std::unique_ptr<Network> start(int threads);
+  virtual ~Network() = default;  // ends the threads
+
+  // Listens on ADDR:PORT (port 0: any), or on a descriptor of socket activation (>= 0). `may_accept`: while it says no,
+  // connections wait in the kernel. Gives the address it listens on.
+  virtual Result<std::string> listen(const std::string& address, int activated, std::shared_ptr<TlsContext> tls,
+                                     std::function<bool()> may_accept, Accept accept) = 0;
+  // From here on, accepted connections use this one; those that are open keep theirs.
+  virtual void use_tls(std::shared_ptr<TlsContext> tls) = 0;
+  virtual void stop_accepting() = 0;
+  // When a network thread last did something, as far as a beat that was asked for through it: for the watchdog.
+  virtual void beat(std::function<void()> done) = 0;
+};
+
+// "127.0.0.1:7475", "[::1]:80": whether only this machine can reach it. False for what is no address.
+bool is_loopback(const std::string& address);
+
+}  // namespace skewscope::gather

@@ -1,0 +1,96 @@
+#include "lobby.h"
+
+#include <algorithm>
+
+namespace skewscope::gather {
+
+// Slots refer to the lobby, which outlives all connections: the server ends them before it goes.
+Lobby::Slot Lobby::seat(const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  if (!slots_.acquire_connection(address)) return nullptr;
+  return {this, [address](Lobby* lobby) {
+            const std::lock_guard back(lobby->mutex_);
+            lobby->slots_.release_connection(address);
+          }};
+}
+
+Lobby::Slot Lobby::body(const std::string& job) {
+  const std::lock_guard lock(mutex_);
+  if (!slots_.acquire_body(job)) return nullptr;
+  return {this, [job](Lobby* lobby) {
+            const std::lock_guard back(lobby->mutex_);
+            lobby->slots_.release_body(job);
+          }};
+}
+
+bool Lobby::full() const {
+  const std::lock_guard lock(mutex_);
+  return slots_.connections() >= limits_.connections;
+}
+
+bool Lobby::crowded() const {
+  const std::lock_guard lock(mutex_);
+  return slots_.connections() * 5 > limits_.connections * 4;
+}
+
+void Lobby::enter(const std::shared_ptr<Guest>& guest) {
+  std::shared_ptr<Guest> first;
+  {
+    const std::lock_guard lock(mutex_);
+    unknown_.push_back({guest.get(), guest});
+    if (std::ssize(unknown_) > limits_.unauthenticated_connections) {
+      first = unknown_.front().guest.lock();
+      unknown_.pop_front();
+    }
+  }
+  if (first) first->end();
+}
+
+void Lobby::authenticated(const Guest* guest) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = std::find_if(unknown_.begin(), unknown_.end(), [&](const Entry& e) { return e.key == guest; });
+  if (entry != unknown_.end()) known_.splice(known_.end(), unknown_, entry);
+}
+
+void Lobby::leave(const Guest* guest) {
+  const std::lock_guard lock(mutex_);
+  const auto is_guest = [&](const Entry& entry) { return entry.key == guest; };
+  unknown_.remove_if(is_guest);
+  known_.remove_if(is_guest);
+}
+
+std::list<Lobby::Entry> Lobby::copy_of_guests() const {
+  const std::lock_guard lock(mutex_);
+  std::list<Entry> all = unknown_;
+  all.insert(all.end(), known_.begin(), known_.end());
+  return all;
+}
+
+void Lobby::end_idle() {
+  for (const Entry& entry : copy_of_guests()) {
+    if (const auto guest = entry.guest.lock()) guest->end_idle();
+  }
+}
+
+void Lobby::end_all() {
+  for (const Entry& entry : copy_of_guests()) {
+    if (const auto guest = entry.guest.lock()) guest->end();
+  }
+}
+
+FailureThrottle::Verdict Lobby::verdict(const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  return throttle_.verdict(address, std::chrono::steady_clock::now());
+}
+
+void Lobby::failed(const std::string& address) {
+  const std::lock_guard lock(mutex_);
+  throttle_.failed(address, std::chrono::steady_clock::now());
+}
+
+Lobby::Figures Lobby::figures() const {
+  const std::lock_guard lock(mutex_);
+  return {slots_.connections(), static_cast<int>(unknown_.size()), slots_.bodies()};
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,61 @@
+// Who is connected, and whether there is room for one more. From any thread.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "limits.h"
+
+namespace skewscope::gather {
+
+// A connection, as far as others may act on it; from any thread.
+class Guest {
+ public:
+  virtual ~Guest() = default;
+  virtual void end() = 0;        // at once
+  virtual void end_idle() = 0;   // unless a request is being answered; it is then the last one
+};
+
+class Lobby {
+ public:
+  explicit Lobby(const GatherLimits& limits) : limits_(limits), slots_(limits) {}
+
+  struct Figures {
+    int connections = 0, unauthenticated = 0, bodies = 0;
+  };
+
+  // A seat or a body's slot is given back when the last copy of it goes; null: there is none.
+  using Slot = std::shared_ptr<void>;
+  Slot seat(const std::string& address);
+  Slot body(const std::string& job);
+  bool full() const;
+  bool crowded() const;  // above 80 % of the seats: idle connections have to go sooner
+
+  // The guest has not said who it is. When too many have not, the one that came first is ended.
+  void enter(const std::shared_ptr<Guest>& guest);
+  void authenticated(const Guest* guest);
+  void leave(const Guest* guest);
+  void end_idle();
+  void end_all();
+
+  FailureThrottle::Verdict verdict(const std::string& address);
+  void failed(const std::string& address);
+  Figures figures() const;
+
+ private:
+  struct Entry {
+    const Guest* key;
+    std::weak_ptr<Guest> guest;
+  };
+  std::list<Entry> copy_of_guests() const;
+
+  GatherLimits limits_;
+  mutable std::mutex mutex_;
+  Slots slots_;
+  FailureThrottle throttle_;
+  std::list<Entry> unknown_, known_;
+};
+
+}  // namespace skewscope::gather

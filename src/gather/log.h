@@ -1,0 +1,21 @@
+// The daemon's log: one JSON object a line on standard error. Control characters are escaped, tokens never appear.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace skewscope::gather {
+
+using LogValue = std::variant<std::string_view, int64_t>;
+using LogFields = std::initializer_list<std::pair<const char*, LogValue>>;
+
+// Fields whose text is empty are left out. From any thread.
+void log_info(const char* event, LogFields fields);
+void log_warning(const char* event, LogFields fields);
+void log_error(const char* event, LogFields fields);
+
+}  // namespace skewscope::gather

@@ -1,0 +1,114 @@
+// Opens the manifest, or what can be had in its place. Each step can be cut short and begun again: the copy takes the
+// manifest's name only when it is whole, and a spool with jobs but without a manifest is a damaged one.
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "recovery.h"
+#include "spool_paths.h"
+
+namespace skewscope::gather {
+namespace {
+
+int copy_file(FileSystem& files, const std::string& from, const std::string& to) {
+  int source = -1, target = -1;
+  files.remove(to);
+  int error = files.open(from, false, source);
+  if (error == 0) error = files.create(to, target);
+  std::vector<char> buffer(1 << 20);
+  uint64_t offset = 0;
+  for (size_t got = buffer.size(); error == 0 && got == buffer.size(); offset += got) {
+    error = files.read(source, buffer.data(), buffer.size(), offset, got);
+    if (error == 0) error = files.write(target, {buffer.data(), got}, offset);
+  }
+  if (error == 0) error = files.sync_data(target);
+  if (source >= 0) files.close(source);
+  if (target >= 0) files.close(target);
+  return error;
+}
+
+bool has_entries(FileSystem& files, const std::string& folder) {
+  std::vector<FolderEntry> entries;
+  return files.list(folder, entries) == 0 && !entries.empty();
+}
+
+bool is_missing(FileSystem& files, const std::string& path) {
+  PathInfo info;
+  return files.info(path, info) != 0 || info.size == 0;
+}
+
+void set_manifest_aside(FileSystem& files, Time at) {
+  for (const char* suffix : {"", "-wal", "-journal"}) {
+    files.rename(std::string(kManifestName) + suffix,
+                 fmt::format("damaged-{}.sqlite{}", at.time_since_epoch().count(), suffix), true);
+  }
+}
+
+}  // namespace
+
+std::string backup_path(Time at) { return fmt::format("backup/gather-{:012}.sqlite", at.time_since_epoch().count()); }
+
+std::vector<std::string> backups(FileSystem& files) {
+  std::vector<FolderEntry> entries;
+  std::vector<std::string> out;
+  if (files.list("backup", entries) != 0) return out;
+  for (const FolderEntry& entry : entries) {
+    if (entry.name.ends_with(".sqlite")) out.push_back("backup/" + entry.name);
+  }
+  std::sort(out.rbegin(), out.rend());
+  return out;
+}
+
+Time time_of_newest_backup(FileSystem& files) {
+  const std::vector<std::string> all = backups(files);
+  int64_t seconds = 0;
+  constexpr std::string_view kPrefix = "backup/gather-";
+  if (!all.empty() && all.front().size() > kPrefix.size()) {
+    std::from_chars(all.front().data() + kPrefix.size(), all.front().data() + all.front().size(), seconds);
+  }
+  return Time(std::chrono::seconds(seconds));
+}
+
+OpenedManifest open_or_restore(FileSystem& files, const RecoveryOptions& options) {
+  OpenedManifest out;
+  const std::string path = options.spool + "/" + kManifestName;
+  const bool missing = is_missing(files, kManifestName);
+  const bool used = has_entries(files, "jobs") || has_entries(files, "backup");
+  if (!missing || !used) {
+    Manifest::Opened opened = Manifest::open(path, options.database_vfs, options.repair);
+    out.manifest = std::move(opened.manifest);
+    out.restored = opened.made;
+    if (opened.status == ManifestStatus::foreign) {
+      out.error = {ErrorKind::no_input, path + " is of another format: a newer skewscope may have made it"};
+    } else if (opened.status != ManifestStatus::fine) {
+      out.error = {ErrorKind::no_input, "cannot open " + path + ": " + opened.why};
+    }
+    if (opened.status != ManifestStatus::damaged) return out;
+  }
+  out.problems.push_back(missing ? "the manifest is missing" : "the manifest is damaged: " + out.error.message);
+  out.error = {ErrorKind::no_input, path + " is damaged or missing; a start of the daemon, or --repair, restores it"};
+  if (!options.repair) return out;
+  set_manifest_aside(files, options.now);
+  for (const std::string& backup : backups(files)) {
+    int error = copy_file(files, backup, "restored.tmp");
+    if (error == 0) error = files.rename("restored.tmp", kManifestName, true);
+    if (error == 0) error = files.sync_folder("");
+    if (error != 0) continue;
+    Manifest::Opened opened = Manifest::open(path, options.database_vfs, false);
+    out.manifest = std::move(opened.manifest);
+    if (out.manifest) {
+      out.problems.push_back("the manifest was restored from " + backup);
+      break;
+    }
+    set_manifest_aside(files, options.now);
+  }
+  if (!out.manifest) out.manifest = Manifest::open(path, options.database_vfs, true).manifest;
+  if (!out.manifest) out.error.message = "cannot make " + path;
+  out.restored = true;
+  return out;
+}
+
+}  // namespace skewscope::gather

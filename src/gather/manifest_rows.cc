@@ -1,0 +1,214 @@
+// Rows in and out. What is read back decides which files are touched: every name and number is held to its bounds.
+#include <limits>
+
+#include "manifest_statement.h"
+#include "skewscope/protocol/names.h"
+#include "spool_paths.h"
+
+namespace skewscope::gather {
+namespace {
+
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMostUid = std::numeric_limits<uint32_t>::max();
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += line + "\n";
+  return out;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    out.push_back(text.substr(begin, end - begin));
+  }
+  return out;
+}
+
+std::string job_name(Cells& cells) {
+  std::string name = cells.text();
+  cells.require(is_name(name));
+  return name;
+}
+
+std::optional<int> optional_number(Cells& cells, int least, int most) {
+  return cells.is_null() ? std::nullopt : std::optional(cells.number<int>(least, most));
+}
+
+std::optional<std::chrono::seconds> optional_span(Cells& cells) {
+  return cells.is_null() ? std::nullopt : std::optional(std::chrono::seconds(cells.number<int64_t>(0, kMost)));
+}
+
+JobRow job_row(Cells& cells) {
+  JobRow row;
+  row.name = job_name(cells);
+  row.owner_uid = cells.number<uint32_t>(0, kMostUid);
+  row.epoch = cells.number<uint32_t>(0, kMostUid);
+  row.settings.world_size = optional_number(cells, 1, kMostRanks);
+  row.settings.captures = optional_number(cells, 1, kMostCaptures + 1);
+  row.settings.deadline = optional_span(cells);
+  row.settings.retention = optional_span(cells);
+  row.settings.nodes = lines_of(cells.text());
+  row.settings.owner_uid = row.owner_uid;
+  row.least_told = cells.number<int>(0, kMostRanks);
+  row.most_told = cells.number<int>(0, kMostRanks);
+  row.ended = cells.flag();
+  row.deleting = cells.flag();
+  row.created = cells.time();
+  row.last_byte = cells.time();
+  row.ended_at = cells.time();
+  row.last_arrival = cells.time();
+  row.arrivals = cells.number<uint64_t>(0, kMost);
+  return row;
+}
+
+UploadRow upload_row(Cells& cells) {
+  UploadRow row;
+  row.id = cells.text();
+  cells.require(is_upload_id(row.id));
+  UploadMetadata& metadata = row.asked.metadata;
+  metadata.job = job_name(cells);
+  metadata.capture = cells.number<int>(0, kMostCaptures);
+  metadata.rank = cells.number<int>(0, kMostRanks - 1);
+  metadata.filename = cells.text();
+  if (!cells.is_null()) metadata.sha256 = cells.digest();
+  metadata.world_size = optional_number(cells, 1, kMostRanks);
+  metadata.replace = cells.flag();
+  if (!cells.is_null()) row.asked.length = cells.number<uint64_t>(0, kMost);
+  row.asked.uid = cells.number<uint32_t>(0, kMostUid);
+  row.asked.client = cells.text();
+  row.stage = cells.number<UploadStage>(0, static_cast<int>(UploadStage::expired));
+  row.durable = cells.number<uint64_t>(0, kMost);
+  row.segment_start = cells.number<uint64_t>(0, static_cast<int64_t>(row.durable));
+  row.segment = cells.digest();
+  row.digest = cells.digest();
+  row.created = cells.time();
+  row.progress = cells.time();
+  return row;
+}
+
+FileRow file_row(Cells& cells) {
+  FileRow row;
+  row.job = job_name(cells);
+  row.capture = cells.number<int>(0, kMostCaptures);
+  row.rank = cells.number<int>(0, kMostRanks - 1);
+  row.generation = cells.number<int>(1, std::numeric_limits<int>::max());
+  row.size = cells.number<uint64_t>(0, kMost);
+  row.digest = cells.digest();
+  row.suffix = cells.text();
+  cells.require(rank_of("r00000" + row.suffix).has_value());
+  row.uid = cells.number<uint32_t>(0, kMostUid);
+  row.client = cells.text();
+  row.filename = cells.text();
+  row.committed_at = cells.time();
+  row.recovered = cells.flag();
+  return row;
+}
+
+ReportRow report_row(Cells& cells) {
+  ReportRow row;
+  row.job = job_name(cells);
+  row.generation = cells.number<int>(1, 1 << 30);
+  row.state = cells.number<ReportState>(static_cast<int>(ReportState::none), static_cast<int>(ReportState::failed));
+  row.arrivals = cells.number<uint64_t>(0, kMost);
+  row.started = cells.time();
+  row.ended = cells.time();
+  row.exit_code = cells.number<int>(std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
+  return row;
+}
+
+}  // namespace
+
+sqlite3_stmt* Manifest::prepared(const char* sql) {
+  auto& statement = statements_[sql];
+  if (!statement) {
+    sqlite3_stmt* made = nullptr;
+    const int code = sqlite3_prepare_v3(database_.get(), sql, -1, SQLITE_PREPARE_PERSISTENT, &made, nullptr);
+    if (code != SQLITE_OK && error_ == SQLITE_OK) error_ = code;
+    statement.reset(made);
+  }
+  return statement.get();
+}
+
+// Updated in place where there is one: a row that others refer to must not go, not even to come again.
+void Manifest::put(const JobRow& row) {
+  add_job(row);
+  run("UPDATE job SET owner_uid=?2, epoch=?3, world_size=?4, captures=?5, deadline_s=?6, retention_s=?7, nodes=?8, "
+      "ended=?9, deleting=?10, last_byte=max(last_byte,?11), ended_at=?12 WHERE name=?1",
+      row.name, row.owner_uid, row.epoch, row.settings.world_size, row.settings.captures, row.settings.deadline,
+      row.settings.retention, joined(row.settings.nodes), row.ended, row.deleting, row.last_byte, row.ended_at);
+}
+
+void Manifest::add_job(const JobRow& row) {
+  run("INSERT OR IGNORE INTO job VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", row.name, row.owner_uid, row.epoch,
+      row.settings.world_size, row.settings.captures, row.settings.deadline, row.settings.retention,
+      joined(row.settings.nodes), row.least_told, row.most_told, row.ended, row.deleting, row.created, row.last_byte,
+      row.ended_at, row.last_arrival, row.arrivals);
+}
+
+void Manifest::told(const std::string& job, int world_size) {
+  run("UPDATE job SET least_told = iif(least_told = 0, ?2, min(least_told, ?2)), most_told = max(most_told, ?2) "
+      "WHERE name = ?1",
+      job, world_size);
+}
+
+void Manifest::arrived(const std::string& job, Time at) {
+  run("UPDATE job SET arrivals = arrivals + 1, last_arrival = max(last_arrival, ?2), last_byte = max(last_byte, ?2) "
+      "WHERE name = ?1",
+      job, at);
+}
+
+void Manifest::put_durable(const std::string& id, uint64_t durable, uint64_t segment_start, const Digest& segment,
+                           Time at) {
+  run("UPDATE upload SET durable=?2, segment_start=?3, segment_sha256=?4, progress=?5 WHERE id=?1", id, durable,
+      segment_start, segment, at);
+}
+
+void Manifest::put(const UploadRow& row) {
+  const UploadMetadata& metadata = row.asked.metadata;
+  run("INSERT OR REPLACE INTO upload VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", row.id, metadata.job,
+      metadata.capture, metadata.rank, metadata.filename, metadata.sha256, metadata.world_size, metadata.replace,
+      row.asked.length, row.asked.uid, row.asked.client, row.stage, row.durable, row.segment_start, row.segment,
+      row.digest, row.created, row.progress);
+}
+
+void Manifest::put(const FileRow& row) {
+  remove_file(row.job, row.capture, row.rank);
+  run("INSERT INTO file VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", row.job, row.capture, row.rank, row.generation, row.size,
+      row.digest, row.suffix, row.uid, row.client, row.filename, row.committed_at, row.recovered);
+}
+
+void Manifest::put(const ReportRow& row) {
+  run("INSERT OR REPLACE INTO report VALUES (?,?,?,?,?,?,?)", row.job, row.generation, row.state, row.arrivals,
+      row.started, row.ended, row.exit_code);
+}
+
+void Manifest::remove_upload(const std::string& id) { run("DELETE FROM upload WHERE id = ?", id); }
+
+void Manifest::remove_file(const std::string& job, int capture, int rank) {
+  run("DELETE FROM file WHERE job = ? AND capture = ? AND rank = ?", job, capture, rank);
+}
+
+void Manifest::remove_report(const std::string& job, int generation) {
+  run("DELETE FROM report WHERE job = ? AND generation = ?", job, generation);
+}
+
+void Manifest::remove_job(const std::string& job) {
+  run("DELETE FROM upload WHERE job = ?", job);
+  run("DELETE FROM file WHERE job = ?", job);
+  run("DELETE FROM report WHERE job = ?", job);
+  run("DELETE FROM job WHERE name = ?", job);
+}
+
+void Manifest::audit(Time at, const std::string& who, const std::string& what) {
+  run("INSERT INTO audit VALUES (?,?,?)", at, who, what);
+}
+
+std::vector<JobRow> Manifest::jobs() { return read("SELECT * FROM job ORDER BY name", job_row); }
+std::vector<UploadRow> Manifest::uploads() { return read("SELECT * FROM upload ORDER BY id", upload_row); }
+std::vector<FileRow> Manifest::files() {
+  return read("SELECT * FROM file ORDER BY job, capture, rank, generation", file_row);
+}
+std::vector<ReportRow> Manifest::reports() { return read("SELECT * FROM report ORDER BY job, generation", report_row); }
+
+}  // namespace skewscope::gather

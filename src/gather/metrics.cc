@@ -1,0 +1,187 @@
+#include "metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "job_text.h"
+
+namespace skewscope::gather {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+const prometheus::Histogram::BucketBoundaries kSeconds{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 600};
+
+std::string full(const char* name) { return std::string("skewscope_gather_") + name; }
+
+// Figures that others count: a family of one value per label.
+class Snapshot {
+ public:
+  void counter(const char* name, const char* help, double value) { add(name, help, MetricType::Counter, {}, value); }
+  void gauge(const char* name, const char* help, double value) { add(name, help, MetricType::Gauge, {}, value); }
+  void gauge(const char* name, const char* help, const char* label, const std::string& which, double value) {
+    add(name, help, MetricType::Gauge, {{label, which}}, value);
+  }
+  void counter(const char* name, const char* help, const char* label, const std::string& which, double value) {
+    add(name, help, MetricType::Counter, {{label, which}}, value);
+  }
+  void summary(const char* name, const char* help, double sum, uint64_t count) {
+    ClientMetric& metric = add(name, help, MetricType::Summary, {}, 0);
+    metric.summary.sample_count = count;
+    metric.summary.sample_sum = sum;
+  }
+  std::vector<MetricFamily> take() { return std::move(families_); }
+
+ private:
+  ClientMetric& add(const char* name, const char* help, MetricType type, Labels labels, double value) {
+    if (families_.empty() || families_.back().name != full(name)) {
+      families_.push_back({full(name), help, type, {}});
+    }
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    metric.counter.value = value;
+    metric.gauge.value = value;
+    families_.back().metric.push_back(std::move(metric));
+    return families_.back().metric.back();
+  }
+
+  std::vector<MetricFamily> families_;
+};
+
+void add_store(Snapshot& to, const StoreFigures& store) {
+  to.counter("received_bytes_total", "Bytes of bodies handed to the store", static_cast<double>(store.received_bytes));
+  to.counter("durable_bytes_total", "Bytes that survive a power loss", static_cast<double>(store.durable_bytes));
+  to.gauge("uploads", "Uploads by state", "state", "open", static_cast<double>(store.open_uploads));
+  to.counter("commits_total", "Files committed", "result", "complete", static_cast<double>(store.commits));
+  to.counter("checksum_failures_total", "Bodies or files whose digest was not the promised one",
+             static_cast<double>(store.checksum_failures));
+  to.counter("quarantined_total", "Files moved to quarantine", "reason", "any", static_cast<double>(store.quarantined));
+  to.counter("lost_files_total", "Files with a row and without bytes: always 0, else an alarm",
+             static_cast<double>(store.lost_files));
+  to.summary("fsync_duration_seconds", "Time of flushes to the disk", store.flush_seconds, store.flushes);
+  to.gauge("recovery_duration_seconds", "Time that the last start needed to recover", store.recovery_seconds);
+  to.gauge("disk_free_bytes", "Free bytes of the spool's file system", static_cast<double>(store.disk_free_bytes));
+}
+
+void add_lobby(Snapshot& to, const Lobby::Figures& lobby) {
+  const char* help = "Open connections by state";
+  to.gauge("connections", help, "state", "open", lobby.connections);
+  to.gauge("connections", help, "state", "unauthenticated", lobby.unauthenticated);
+  to.gauge("connections", help, "state", "body", lobby.bodies);
+}
+
+void add_jobs(Snapshot& to, const std::vector<JobState>& jobs) {
+  std::map<std::string, int> by_state{{"receiving", 0}, {"complete", 0}, {"ended", 0}};
+  double expected = 0, arrived = 0;
+  for (const JobState& job : jobs) {
+    ++by_state[state_of(job)];
+    expected += job.expected * job.captures;
+    arrived += job.arrived;
+  }
+  for (const auto& [state, count] : by_state) to.gauge("jobs", "Jobs by state", "state", state, count);
+  to.gauge("ranks_expected", "Ranks that the jobs in the spool expect", expected);
+  to.gauge("ranks_arrived", "Ranks that have arrived", arrived);
+}
+
+}  // namespace
+
+struct Metrics::State {
+  using Counters = prometheus::Family<prometheus::Counter>;
+  prometheus::Registry registry;
+  Counters& requests =
+      prometheus::BuildCounter().Name(full("http_requests_total")).Help("Requests answered").Register(registry);
+  Counters& refusals =
+      prometheus::BuildCounter().Name(full("refused_total")).Help("Requests refused, by reason").Register(registry);
+  Counters& failures = prometheus::BuildCounter()
+                           .Name(full("auth_failures_total"))
+                           .Help("Failed authentications")
+                           .Register(registry);
+  Counters& reports =
+      prometheus::BuildCounter().Name(full("reports_total")).Help("Reports made, by result").Register(registry);
+  prometheus::Histogram& seconds = prometheus::BuildHistogram()
+                                       .Name(full("http_request_duration_seconds"))
+                                       .Help("From the end of a request's head to its answer")
+                                       .Register(registry)
+                                       .Add({}, kSeconds);
+  prometheus::Histogram& report_seconds = prometheus::BuildHistogram()
+                                              .Name(full("report_duration_seconds"))
+                                              .Help("Time that a report took")
+                                              .Register(registry)
+                                              .Add({}, kSeconds);
+  prometheus::Histogram& report_lag = prometheus::BuildHistogram()
+                                          .Name(full("report_lag_seconds"))
+                                          .Help("From a job's last file to the beginning of its report")
+                                          .Register(registry)
+                                          .Add({}, kSeconds);
+  std::mutex mutex;
+  std::set<std::string> running;  // jobs whose report runs
+};
+
+Metrics::Metrics() : state_(std::make_unique<State>()) {
+  prometheus::BuildGauge()
+      .Name(full("build_info"))
+      .Help("1, with the version as label")
+      .Register(state_->registry)
+      .Add({{"version", SKEWSCOPE_VERSION}})
+      .Set(1);
+}
+
+Metrics::~Metrics() = default;
+
+void Metrics::request(Endpoint endpoint, int status, double seconds) {
+  state_->requests.Add({{"route", name_of(endpoint)}, {"code", std::to_string(status)}}).Increment();
+  state_->seconds.Observe(seconds);
+}
+
+void Metrics::refused(const char* reason) { state_->refusals.Add({{"reason", reason}}).Increment(); }
+
+void Metrics::authentication_failed(const char* kind) { state_->failures.Add({{"kind", kind}}).Increment(); }
+
+void Metrics::report_begins(const std::vector<JobState>& jobs) {
+  const std::lock_guard lock(state_->mutex);
+  std::set<std::string> running;
+  for (const JobState& job : jobs) {
+    if (job.report != ReportState::running) continue;
+    running.insert(job.name);
+    if (state_->running.count(job.name) > 0) continue;
+    const std::chrono::duration<double> lag = std::chrono::system_clock::now() - job.last_arrival;
+    state_->report_lag.Observe(std::max(lag.count(), 0.0));
+  }
+  state_->running = std::move(running);
+}
+
+void Metrics::report_ended(int exit_code, double seconds) {
+  state_->report_seconds.Observe(seconds);
+  state_->reports.Add({{"result", exit_code <= 1 ? "made" : "failed"}}).Increment();
+}
+
+std::string Metrics::text(const StoreFigures& store, const Lobby::Figures& lobby,
+                          const std::vector<JobState>& jobs) const {
+  Snapshot snapshot;
+  add_store(snapshot, store);
+  add_lobby(snapshot, lobby);
+  add_jobs(snapshot, jobs);
+  std::vector<MetricFamily> families = state_->registry.Collect();
+  for (MetricFamily& family : snapshot.take()) families.push_back(std::move(family));
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+const char* name_of(Endpoint endpoint) {
+  constexpr const char* kNames[] = {"upload_options", "tokens",       "job_put",       "job_list", "job_get",
+                                    "job_delete",     "job_end",      "upload_create", "upload_head", "upload_patch",
+                                    "upload_delete",  "rank_put",     "rank_get",      "report",   "login",
+                                    "page_jobs",      "page_job",     "metrics",       "healthy",  "ready"};
+  static_assert(std::size(kNames) == static_cast<size_t>(Endpoint::ready) + 1);
+  return kNames[static_cast<size_t>(endpoint)];
+}
+
+}  // namespace skewscope::gather

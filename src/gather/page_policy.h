@@ -1,0 +1,19 @@
+// What a browser is allowed on the pages of the daemon: nothing but what stands in them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "response.h"
+
+namespace skewscope::gather {
+
+// Content-Security-Policy of a report's page: its one script and one style, which the page's own policy names by their
+// hashes; whatever else the page's policy says is not believed. A page without such hashes may run nothing.
+std::string policy_of_report(std::string_view beginning_of_page);
+
+// `policy`: the Content-Security-Policy.
+Response page(int status, std::string html, const std::string& policy);
+void add_page_fields(Response& response, const std::string& policy);
+
+}  // namespace skewscope::gather

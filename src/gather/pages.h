@@ -1,0 +1,20 @@
+// The pages of the daemon: jobs and their progress, one job, signing in. They run no script, and text from outside
+// stands in them escaped.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "response.h"
+#include "store.h"
+
+namespace skewscope::gather {
+
+std::string escaped(std::string_view text);  // for HTML text and quoted attributes
+
+Response jobs_page(const std::vector<JobState>& jobs, bool more);
+Response job_page(const JobState& job);
+Response login_page(bool refused);
+Response page_not_found();
+
+}  // namespace skewscope::gather

@@ -1,0 +1,455 @@
+#include "recovery.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "part_file.h"
+#include "skewscope/protocol/names.h"
+#include "spool_paths.h"
+
+namespace skewscope::gather {
+namespace {
+
+constexpr const char* kStrangers = "quarantine/.strangers";  // no job's name begins with a dot
+
+using RankKey = std::tuple<std::string, int, int>;
+
+class Recovery {
+ public:
+  Recovery(FileSystem& files, const RecoveryOptions& options) : files_(files), options_(options) {}
+  Recovered run();
+
+ private:
+  bool begin();
+  bool read_rows();
+  void bury_deleted_jobs();
+  void settle_replacements();
+  void check_files();
+  void find_strangers();
+  void adopt_or_set_aside(const std::string& job, int capture, const RankName& name, const std::string& path);
+  UploadRow* upload_of(const FileRow& file);
+  void check_uploads();
+  bool part_is_whole(const UploadRow& row);
+  void find_stray_parts();
+  void check_reports();
+  void check_reports_of(const std::string& job);
+  void point_current(const std::string& job);
+  void write();
+
+  void problem(std::string sentence) { out_.problems.push_back(std::move(sentence)); }
+  bool exists(const std::string& path, uint64_t* size = nullptr);
+  std::optional<Digest> digest_of_file(const std::string& path, uint64_t size);
+  void set_aside(const std::string& path, const std::string& folder, const std::string& name);
+  void trash(const std::string& path);
+  void change(std::function<void(Manifest&)> row) { changes_.push_back(std::move(row)); }
+  JobRow& job_of(const std::string& name);
+
+  FileSystem& files_;
+  const RecoveryOptions& options_;
+  Recovered out_;
+  bool restored_ = false;
+  std::map<std::string, JobRow> jobs_;
+  std::map<std::string, UploadRow> uploads_;
+  std::map<RankKey, FileRow> rows_;
+  std::map<std::string, std::map<int, ReportRow>> reports_;
+  std::set<std::string> dirty_;  // folders to flush before the rows are written
+  std::vector<std::function<void(Manifest&)>> changes_;
+};
+
+bool Recovery::begin() {
+  if (!options_.repair && !exists(kManifestName) && !exists("jobs")) {
+    out_.error = {ErrorKind::no_input, options_.spool + " is no spool of skewscope gather"};
+    return false;
+  }
+  if (const int error = files_.lock("LOCK"); error != 0) {
+    out_.error = {ErrorKind::no_input, error == EWOULDBLOCK ? "another daemon uses the spool " + options_.spool
+                                                            : "cannot lock the spool: " + std::string(strerror(error))};
+    return false;
+  }
+  for (const char* folder : kFolders) {
+    const int error = options_.repair ? files_.make_folder(folder) : 0;
+    if (error != 0 && error != EEXIST) {
+      out_.error = {ErrorKind::output, fmt::format("cannot make {}/{}: {}", options_.spool, folder, strerror(error))};
+      return false;
+    }
+  }
+  OpenedManifest opened = open_or_restore(files_, options_);
+  out_.problems = std::move(opened.problems);
+  restored_ = opened.restored;
+  out_.manifest = std::move(opened.manifest);
+  out_.error = opened.error;
+  if (!out_.manifest || !options_.repair) return out_.manifest != nullptr;
+  // What an earlier process made and this one can see may still be in the cache alone.
+  for (const char* folder : {"", "in", "jobs"}) {
+    if (const int error = files_.sync_folder(folder); error != 0) {
+      out_.error = {ErrorKind::output, "cannot flush the spool: " + std::string(strerror(error))};
+      out_.manifest.reset();
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Recovery::read_rows() {
+  Manifest& manifest = *out_.manifest;
+  for (JobRow& row : manifest.jobs()) jobs_[row.name] = row;
+  for (UploadRow& row : manifest.uploads()) uploads_[row.id] = row;
+  for (FileRow& row : manifest.files()) rows_[{row.job, row.capture, row.rank}] = row;
+  for (ReportRow& row : manifest.reports()) reports_[row.job][row.generation] = row;
+  if (manifest.senseless_rows() > 0) {
+    problem(fmt::format("{} rows of the manifest make no sense and are passed over", manifest.senseless_rows()));
+  }
+  if (manifest.status() == ManifestStatus::fine) return true;
+  out_.error = {ErrorKind::no_input, "cannot read the manifest: " + manifest.why()};
+  return false;
+}
+
+bool Recovery::exists(const std::string& path, uint64_t* size) {
+  PathInfo info;
+  const bool there = files_.info(path, info) == 0;
+  if (there && size != nullptr) *size = info.size;
+  return there;
+}
+
+std::optional<Digest> Recovery::digest_of_file(const std::string& path, uint64_t size) {
+  int file = -1;
+  if (files_.open(path, false, file) != 0) return std::nullopt;
+  Sha256 digest;
+  const int error = digest_of(files_, file, 0, size, digest);
+  files_.close(file);
+  return error == 0 ? std::optional(digest.digest()) : std::nullopt;
+}
+
+void Recovery::set_aside(const std::string& path, const std::string& folder, const std::string& name) {
+  ++out_.quarantined;
+  if (!options_.repair) return;
+  files_.make_folder(folder);
+  if (files_.rename(path, folder + "/" + name, true) == 0) return;
+  problem("cannot move " + path + " to " + folder);
+}
+
+void Recovery::trash(const std::string& path) {
+  if (options_.repair) files_.rename(path, "trash/" + random_hex(8), false);
+}
+
+JobRow& Recovery::job_of(const std::string& name) {
+  const auto [found, made] = jobs_.try_emplace(name);
+  if (made) {
+    JobRow& row = found->second;
+    row.name = name;
+    row.created = row.last_byte = options_.now;
+    // Tokens of a job whose epoch is not known are refused: whoever is entitled gets another.
+    row.epoch = static_cast<uint32_t>(options_.now.time_since_epoch().count());
+    change([row](Manifest& manifest) { manifest.add_job(row); });
+  }
+  return found->second;
+}
+
+void Recovery::bury_deleted_jobs() {
+  for (auto job = jobs_.begin(); job != jobs_.end();) {
+    if (!job->second.deleting) {
+      ++job;
+      continue;
+    }
+    const std::string name = job->first;
+    problem("job " + name + " was being deleted");
+    trash(job_folder(name));
+    trash(quarantine_folder(name));
+    for (auto upload = uploads_.begin(); upload != uploads_.end();) {
+      const bool of_job = upload->second.asked.metadata.job == name;
+      if (of_job) trash(part_path(upload->first));
+      upload = of_job ? uploads_.erase(upload) : std::next(upload);
+    }
+    for (auto row = rows_.begin(); row != rows_.end();) {
+      row = std::get<0>(row->first) == name ? rows_.erase(row) : std::next(row);
+    }
+    reports_.erase(name);
+    dirty_.insert({"jobs", "quarantine", "in", "trash"});
+    change([name](Manifest& manifest) { manifest.remove_job(name); });
+    job = jobs_.erase(job);
+  }
+}
+
+// The file of the rank may be the one before, the one after, or, for a moment, none: then the one before is in
+// quarantine under the upload's id.
+void Recovery::settle_replacements() {
+  for (auto& [id, upload] : uploads_) {
+    if (upload.stage != UploadStage::replacing) continue;
+    const UploadMetadata& metadata = upload.asked.metadata;
+    problem("upload " + id + " was replacing a file");
+    upload.stage = UploadStage::open;
+    change([row = upload](Manifest& manifest) { manifest.put(row); });
+    const auto before = rows_.find({metadata.job, metadata.capture, metadata.rank});
+    if (before == rows_.end()) continue;
+    const FileRow& row = before->second;
+    const std::string path = rank_path(row.job, row.capture, row.rank, row.suffix);
+    const std::string aside = quarantine_folder(row.job) + "/" + id + row.suffix;
+    uint64_t size = 0;
+    const bool in_place = exists(path, &size) && size == row.size && digest_of_file(path, size) == row.digest;
+    if (in_place) continue;
+    for (const char* suffix : {".json", ".json.gz", ".json.zst", ".digest"}) {
+      const std::string after = rank_path(row.job, row.capture, row.rank, suffix);
+      if (!exists(after, &size) || digest_of_file(after, size) != upload.digest) continue;
+      rows_.erase(before);  // the file that took its place is then one without a row, and this upload's
+      break;
+    }
+    const bool moved_on = rows_.count({metadata.job, metadata.capture, metadata.rank}) == 0;
+    if (!moved_on && options_.repair) files_.rename(aside, path, false);
+    dirty_.insert(capture_folder(metadata.job, metadata.capture));
+    dirty_.insert(quarantine_folder(metadata.job));
+  }
+}
+
+void Recovery::check_files() {
+  for (auto found = rows_.begin(); found != rows_.end();) {
+    const FileRow row = found->second;
+    const std::string path = rank_path(row.job, row.capture, row.rank, row.suffix);
+    uint64_t size = 0;
+    const bool there = exists(path, &size);
+    const bool sound = there && size == row.size && (!options_.verify || digest_of_file(path, size) == row.digest);
+    job_of(row.job);
+    if (sound) {
+      ++found;
+      continue;
+    }
+    ++out_.lost_files;
+    problem(path + (there ? " is not the file that was received" : " is lost"));
+    if (there) set_aside(path, quarantine_folder(row.job), fmt::format("c{:04}-r{:05}{}.damaged", row.capture, row.rank, row.suffix));
+    const Time now = options_.now;
+    change([row, path, now](Manifest& manifest) {
+      manifest.remove_file(row.job, row.capture, row.rank);
+      manifest.audit(now, "recovery", "lost " + path + ", was " + hex(row.digest));
+    });
+    found = rows_.erase(found);
+  }
+}
+
+void Recovery::find_strangers() {
+  std::vector<FolderEntry> jobs, captures, ranks;
+  files_.list("jobs", jobs);
+  for (const FolderEntry& job : jobs) {
+    if (!is_name(job.name) || files_.list(ranks_folder(job.name), captures) != 0) continue;
+    for (const FolderEntry& capture : captures) {
+      const std::optional<int> number = capture_of(capture.name);
+      if (!number || files_.list(capture_folder(job.name, *number), ranks) != 0) continue;
+      for (const FolderEntry& entry : ranks) {
+        const std::optional<RankName> name = rank_of(entry.name);
+        const std::string path = capture_folder(job.name, *number) + "/" + entry.name;
+        const auto row = name ? rows_.find({job.name, *number, name->rank}) : rows_.end();
+        if (row != rows_.end() && row->second.suffix == name->suffix) continue;
+        if (name && row == rows_.end()) {
+          adopt_or_set_aside(job.name, *number, *name, path);
+        } else {
+          problem(path + " has no row");
+          set_aside(path, quarantine_folder(job.name), capture.name + "-" + entry.name);
+        }
+      }
+    }
+  }
+}
+
+// The upload whose file this is, as far as can be told: it was moved here, so its part is gone from in/, and length and
+// digest were seen to be right before.
+UploadRow* Recovery::upload_of(const FileRow& file) {
+  for (auto& [id, upload] : uploads_) {
+    const UploadMetadata& metadata = upload.asked.metadata;
+    const bool of_rank = metadata.job == file.job && metadata.capture == file.capture && metadata.rank == file.rank;
+    const bool same = upload.asked.length.value_or(file.size) == file.size && upload.durable <= file.size &&
+                      metadata.sha256.value_or(file.digest) == file.digest;
+    uint64_t part = 0;
+    const bool moved = !exists(part_path(id), &part) || part == file.size;
+    if (is_open(upload) && of_rank && same && moved) return &upload;
+  }
+  return nullptr;
+}
+
+void Recovery::adopt_or_set_aside(const std::string& job, int capture, const RankName& name, const std::string& path) {
+  FileRow row{job, capture, name.rank, 1, 0, {}, name.suffix, 0, "", "", options_.now, restored_};
+  const bool there = exists(path, &row.size);
+  const std::optional<Digest> digest = there ? digest_of_file(path, row.size) : std::nullopt;
+  problem(path + " has no row");
+  row.digest = digest.value_or(Digest{});
+  UploadRow* upload = digest ? upload_of(row) : nullptr;
+  if (upload == nullptr && !(restored_ && digest)) {
+    return set_aside(path, quarantine_folder(job), fmt::format("c{:04}-r{:05}{}", capture, name.rank, name.suffix));
+  }
+  job_of(job);
+  if (upload != nullptr) {
+    row.uid = upload->asked.uid;
+    row.client = upload->asked.client;
+    row.filename = upload->asked.metadata.filename;
+    upload->stage = UploadStage::complete;
+    upload->digest = row.digest;
+    upload->durable = row.size;
+    upload->asked.length = row.size;
+    change([done = *upload](Manifest& manifest) { manifest.put(done); });
+  }
+  dirty_.insert({capture_folder(job, capture), ranks_folder(job), job_folder(job)});
+  rows_[{job, capture, name.rank}] = row;
+  JobRow& of_job = jobs_.at(job);
+  ++of_job.arrivals;
+  of_job.last_arrival = of_job.last_byte = options_.now;
+  change([row](Manifest& manifest) {
+    manifest.put(row);
+    manifest.arrived(row.job, row.committed_at);
+  });
+}
+
+bool Recovery::part_is_whole(const UploadRow& row) {
+  uint64_t size = 0;
+  const std::string path = part_path(row.id);
+  if (!exists(path, &size)) return row.durable == 0;
+  int file = -1;
+  if (size < row.durable || files_.open(path, options_.repair, file) != 0) return false;
+  Sha256 digest;
+  const uint64_t bytes = row.durable - row.segment_start;
+  bool whole = row.durable == 0 || (digest_of(files_, file, row.segment_start, bytes, digest) == 0 &&
+                                    digest.digest() == row.segment);
+  if (whole && size > row.durable) {
+    problem(fmt::format("{} ends with {} bytes that nobody was told of", path, size - row.durable));
+    whole = !options_.repair || files_.truncate(file, row.durable) == 0;
+  }
+  files_.close(file);
+  return whole;
+}
+
+void Recovery::check_uploads() {
+  for (auto found = uploads_.begin(); found != uploads_.end();) {
+    const UploadRow& row = found->second;
+    const UploadMetadata& metadata = row.asked.metadata;
+    const auto file = rows_.find({metadata.job, metadata.capture, metadata.rank});
+    const bool stands = file != rows_.end() && file->second.digest == row.digest;
+    const std::string part = part_path(row.id);
+    if (is_open(row) ? part_is_whole(row) : row.stage == UploadStage::expired || stands) {
+      job_of(metadata.job);
+      ++found;
+      continue;
+    }
+    if (is_open(row)) {
+      problem("upload " + row.id + " has lost bytes: it must begin again");
+      if (exists(part)) set_aside(part, quarantine_folder(metadata.job), row.id + ".part");
+    }
+    change([id = row.id](Manifest& manifest) { manifest.remove_upload(id); });
+    found = uploads_.erase(found);
+  }
+}
+
+void Recovery::find_stray_parts() {
+  std::vector<FolderEntry> entries;
+  files_.list("in", entries);
+  for (const FolderEntry& entry : entries) {
+    const std::optional<std::string> id = id_of_part(entry.name);
+    const auto row = id ? uploads_.find(*id) : uploads_.end();
+    if (row != uploads_.end() && is_open(row->second)) continue;
+    const std::string path = "in/" + entry.name;
+    uint64_t size = 0;
+    exists(path, &size);
+    problem(path + " belongs to no upload");
+    if (row != uploads_.end() || size == 0) {  // its bytes are a file by now, or it has none
+      trash(path);
+    } else {
+      set_aside(path, kStrangers, entry.name);
+    }
+  }
+}
+
+void Recovery::check_reports() {
+  std::vector<FolderEntry> jobs;
+  files_.list("jobs", jobs);
+  for (const FolderEntry& job : jobs) {
+    if (is_name(job.name)) check_reports_of(job.name);
+  }
+}
+
+// A report that was being made is made again; a folder that no row knows was never told of.
+void Recovery::check_reports_of(const std::string& job) {
+  std::vector<FolderEntry> entries;
+  if (files_.list(reports_folder(job), entries) != 0) entries.clear();
+  std::map<int, ReportRow>& rows = reports_[job];
+  bool touched = false;
+  for (auto row = rows.begin(); row != rows.end();) {
+    const ReportState state = row->second.state;
+    const std::string folder = report_folder(job, row->first);
+    const bool readable = state == ReportState::complete || state == ReportState::partial;
+    if (state == ReportState::failed || (readable && exists(folder + "/COMPLETE"))) {
+      ++row;
+      continue;
+    }
+    problem(folder + (readable ? " is not whole: it is made again" : " was being made: it is made again"));
+    change([job, generation = row->first](Manifest& manifest) { manifest.remove_report(job, generation); });
+    row = rows.erase(row);
+    touched = true;
+  }
+  for (const FolderEntry& entry : entries) {
+    const std::optional<int> generation = generation_of(entry.name);
+    const auto row = generation ? rows.find(*generation) : rows.end();
+    if (entry.name == "current" || (row != rows.end() && row->second.state != ReportState::failed)) continue;
+    trash(reports_folder(job) + "/" + entry.name);
+    touched = true;
+  }
+  if (touched && options_.repair) point_current(job);
+}
+
+void Recovery::point_current(const std::string& job) {
+  const std::string link = reports_folder(job) + "/current";
+  files_.remove(link);
+  for (auto row = reports_[job].rbegin(); row != reports_[job].rend(); ++row) {
+    if (row->second.state == ReportState::failed) continue;
+    files_.make_link(report_name(row->first), link);
+    break;
+  }
+  dirty_.insert(reports_folder(job));
+}
+
+void Recovery::write() {
+  if (changes_.empty() || !options_.repair) return;
+  for (const std::string& folder : dirty_) {
+    const int error = files_.sync_folder(folder);
+    if (error == 0 || error == ENOENT) continue;
+    out_.error = {ErrorKind::output, "cannot flush " + folder + ": " + strerror(error)};
+    out_.manifest.reset();
+    return;
+  }
+  const ManifestStatus status = out_.manifest->transaction([&] {
+    for (const auto& row : changes_) row(*out_.manifest);
+  });
+  if (status == ManifestStatus::fine) return;
+  out_.error = {ErrorKind::output, "cannot write the manifest: " + out_.manifest->why()};
+  out_.manifest.reset();
+}
+
+Recovered Recovery::run() {
+  const auto start = std::chrono::steady_clock::now();
+  if (begin() && read_rows()) {
+    bury_deleted_jobs();
+    settle_replacements();
+    check_files();
+    find_strangers();
+    check_uploads();
+    find_stray_parts();
+    check_reports();
+    write();
+  } else {
+    out_.manifest.reset();
+  }
+  for (auto& [name, row] : jobs_) out_.jobs.push_back(std::move(row));
+  for (auto& [id, row] : uploads_) out_.uploads.push_back(std::move(row));
+  for (auto& [key, row] : rows_) out_.files.push_back(std::move(row));
+  for (auto& [job, rows] : reports_) {
+    for (auto& [generation, row] : rows) out_.reports.push_back(std::move(row));
+  }
+  out_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return std::move(out_);
+}
+
+}  // namespace
+
+Recovered recover(FileSystem& files, const RecoveryOptions& options) { return Recovery(files, options).run(); }
+
+}  // namespace skewscope::gather

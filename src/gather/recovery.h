@@ -1,0 +1,52 @@
+// What is done with a spool before anything else: the manifest is opened, and what it says and what lies there are made
+// to agree. Everything is idempotent: a crash in here is a crash before it. No contents are read but the last segment of
+// each open upload and files that nobody accounts for. A damaged item is set aside and counted; it never stops the
+// daemon.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "file_system.h"
+#include "manifest.h"
+
+namespace skewscope::gather {
+
+struct Recovered {
+  std::unique_ptr<Manifest> manifest;  // null: see `error`
+  Error error;
+  std::vector<JobRow> jobs;
+  std::vector<UploadRow> uploads;
+  std::vector<FileRow> files;
+  std::vector<ReportRow> reports;
+  uint64_t lost_files = 0, quarantined = 0;
+  std::vector<std::string> problems;  // one sentence each; "" none: the spool was whole
+  double seconds = 0;
+};
+
+struct RecoveryOptions {
+  std::string spool;
+  const char* database_vfs = nullptr;
+  bool repair = true;  // false: only looks
+  bool verify = false;  // reads every file and compares its digest
+  Time now{};
+};
+
+Recovered recover(FileSystem& files, const RecoveryOptions& options);
+
+// Copies of the manifest, newest first (manifest_recovery.cc).
+std::string backup_path(Time at);
+std::vector<std::string> backups(FileSystem& files);
+Time time_of_newest_backup(FileSystem& files);
+
+// The manifest as it is; damaged: moved aside, and the newest copy that can be read in its place, else an empty one.
+struct OpenedManifest {
+  std::unique_ptr<Manifest> manifest;
+  Error error;           // when null
+  bool restored = false;  // files that it does not know are part of the job all the same
+  std::vector<std::string> problems;
+};
+OpenedManifest open_or_restore(FileSystem& files, const RecoveryOptions& options);
+
+}  // namespace skewscope::gather

@@ -1,0 +1,199 @@
+// Reports: each generation is a folder of its own, made by another process; it is flushed, and `current` swapped, before
+// anybody is told of it.
+#include <algorithm>
+#include <cerrno>
+
+#include "spool_paths.h"
+#include "spool_store.h"
+
+namespace skewscope::gather {
+namespace {
+
+constexpr size_t kGenerationsKept = 2;
+constexpr int kDeepestReport = 4;
+constexpr const char* kReadable[] = {"report.json", "index.html", "summary.txt", "report.sqlite", "diagnostics.json"};
+
+bool is_readable(ReportState state) { return state == ReportState::complete || state == ReportState::partial; }
+
+}  // namespace
+
+void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done) {
+  const Refusal refusal = closed();
+  if (refusal != Refusal::none) return answer<ReportFolders>(std::move(done), {refusal, {}});
+  const Time at = now();
+  const auto row = std::make_shared<ReportRow>();
+  const auto folders_of = std::make_shared<ReportFolders>();
+  Change change;
+  change.key = name;
+  change.prepare = [this, name, at, row, folders_of](std::set<std::string>& folders) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = jobs_.find(name);
+      if (found == jobs_.end() || found->second.row.deleting) return Refusal::unknown;
+      const JobState state = state_held(found->second);
+      if (state.report == ReportState::running) return Refusal::too_many;
+      const auto& reports = found->second.reports;
+      *row = {name, reports.empty() ? 1 : reports.rbegin()->first + 1, ReportState::running, state.arrivals, at, {}, 0};
+      *folders_of = {row->generation, options_.spool + "/" + ranks_folder(name),
+                     options_.spool + "/" + report_folder(name, row->generation), state.expected, state.missing_ranks};
+    }
+    int error = 0;
+    for (const std::string& folder : {job_folder(name), ranks_folder(name), reports_folder(name)}) {
+      if (error == 0) error = ensure_folder(folder, folders);
+    }
+    if (error != 0) return refusal_of(error, "cannot make the report folder of " + name);
+    return to_trash(report_folder(name, row->generation), folders);
+  };
+  change.rows = [row](Manifest& manifest) { manifest.put(*row); };
+  change.done = [this, name, row, folders_of, done](Refusal why) {
+    if (why != Refusal::none) return done({why, {}});
+    {
+      const std::lock_guard lock(mutex_);
+      Job& job = jobs_.at(name);
+      job.reports[row->generation] = *row;
+      job.ranks_missing = !folders_of->missing_ranks.empty();
+    }
+    done({Refusal::none, *folders_of});
+    changed(name);
+  };
+  post(std::move(change));
+}
+
+void SpoolStore::end_report(const std::string& name, int generation, int exit_code, Reply<JobState> done) {
+  Refusal refusal = failed_ ? Refusal::unavailable : Refusal::none;
+  ReportRow row;
+  if (refusal == Refusal::none) {
+    const std::lock_guard lock(mutex_);
+    const auto job = jobs_.find(name);
+    const bool there = job != jobs_.end() && !job->second.row.deleting && job->second.reports.count(generation) > 0;
+    if (there) row = job->second.reports.at(generation);
+    if (!there || row.state != ReportState::running) refusal = Refusal::unknown;
+    if (there) row.state = job->second.ranks_missing ? ReportState::partial : ReportState::complete;
+  }
+  if (refusal != Refusal::none) return answer<JobState>(std::move(done), {refusal, {}});
+  row.exit_code = exit_code;
+  row.ended = now();
+  on_file_thread(name, [this, name, row, done = std::move(done)]() mutable {
+    const std::string folder = report_folder(name, row.generation);
+    PathInfo marker;
+    const bool told_so = row.exit_code == 0 || row.exit_code == 1 || row.exit_code == 4;
+    const bool whole = told_so && files_.info(folder + "/COMPLETE", marker) == 0;
+    const Refusal flushed = whole ? flush_report(folder, 0) : Refusal::none;
+    if (flushed != Refusal::none) return done({flushed, {}});
+    if (!whole) row.state = ReportState::failed;
+    post_report(name, row, whole, done);
+  });
+}
+
+Refusal SpoolStore::flush_report(const std::string& folder, int depth) {
+  std::vector<FolderEntry> entries;
+  int error = files_.list(folder, entries);
+  for (const FolderEntry& entry : entries) {
+    if (error != 0) break;
+    const std::string path = folder + "/" + entry.name;
+    if (entry.folder && depth < kDeepestReport) {
+      const Refusal refusal = flush_report(path, depth + 1);
+      if (refusal != Refusal::none) return refusal;
+    } else if (!entry.folder) {
+      int file = -1;
+      error = files_.open(path, false, file);
+      if (error == ELOOP) {  // a link is not followed and not served
+        error = 0;
+        continue;
+      }
+      if (error == 0) error = files_.sync_data(file);
+      if (file >= 0) files_.close(file);
+    }
+  }
+  if (error == 0) error = files_.sync_folder(folder);
+  return refusal_of(error, "cannot flush the report " + folder);
+}
+
+void SpoolStore::post_report(const std::string& name, const ReportRow& row, bool swap, const Reply<JobState>& done) {
+  Change change;
+  change.key = name;
+  change.prepare = [this, name, row, swap](std::set<std::string>& folders) {
+    {
+      const std::lock_guard lock(mutex_);
+      const auto job = jobs_.find(name);
+      if (job == jobs_.end() || job->second.row.deleting) return Refusal::unknown;
+    }
+    if (!swap) return to_trash(report_folder(name, row.generation), folders);
+    const std::string folder = reports_folder(name), swapped = folder + "/current.tmp";
+    files_.remove(swapped);
+    int error = files_.make_link(report_name(row.generation), swapped);
+    if (error == 0) error = files_.rename(swapped, folder + "/current", true);
+    folders.insert(folder);
+    return refusal_of(error, "cannot swap the report of " + name);
+  };
+  change.rows = [row](Manifest& manifest) { manifest.put(row); };
+  change.done = [this, name, row, done](Refusal refusal) {
+    JobState state;
+    if (refusal == Refusal::none) {
+      const std::lock_guard lock(mutex_);
+      Job& job = jobs_.at(name);
+      job.reports[row.generation] = row;
+      state = state_held(job);
+    }
+    done({refusal, state});
+    if (refusal != Refusal::none) return;
+    discard_reports(name);
+    changed(name);
+  };
+  post(std::move(change));
+}
+
+// All but the newest that can be read, and the failed ones before them.
+void SpoolStore::discard_reports(const std::string& name) {
+  std::vector<int> old;
+  {
+    const std::lock_guard lock(mutex_);
+    size_t readable = 0;
+    const auto& reports = jobs_.at(name).reports;
+    for (auto report = reports.rbegin(); report != reports.rend(); ++report) {
+      if (readable >= kGenerationsKept) old.push_back(report->first);
+      if (is_readable(report->second.state)) ++readable;
+    }
+  }
+  if (old.empty()) return;
+  Change change;
+  change.key = name;
+  change.prepare = [this, name, old](std::set<std::string>& folders) {
+    for (const int generation : old) {
+      const Refusal refusal = to_trash(report_folder(name, generation), folders);
+      if (refusal != Refusal::none) return refusal;
+    }
+    return Refusal::none;
+  };
+  change.rows = [name, old](Manifest& manifest) {
+    for (const int generation : old) manifest.remove_report(name, generation);
+  };
+  change.done = [this, name, old](Refusal refusal) {
+    const std::lock_guard lock(mutex_);
+    const auto job = jobs_.find(name);
+    if (refusal != Refusal::none || job == jobs_.end()) return;
+    for (const int generation : old) job->second.reports.erase(generation);
+  };
+  post(std::move(change));
+}
+
+Outcome<StoredFile> SpoolStore::read_report(const std::string& name, int generation, const std::string& file) const {
+  const bool known = std::find(std::begin(kReadable), std::end(kReadable), file) != std::end(kReadable);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(name);
+    if (!known || found == jobs_.end() || found->second.row.deleting) return {Refusal::unknown, {}};
+    const Job& job = found->second;
+    if (generation == 0) generation = state_held(job).report_generation;
+    const auto report = job.reports.find(generation);
+    if (report == job.reports.end() || !is_readable(report->second.state)) return {Refusal::unknown, {}};
+  }
+  const std::string path = report_folder(name, generation) + "/" + file;
+  StoredFile out;
+  PathInfo info;
+  if (files_.info(path, info) != 0 || files_.open_for_reader(path, out.fd) != 0) return {Refusal::unknown, {}};
+  out.size = info.size;
+  return {Refusal::none, out};
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,25 @@
+// What a method and a target ask for.
+#pragma once
+
+#include <string_view>
+#include <variant>
+
+#include "gate.h"
+
+namespace skewscope::gather {
+
+// What may follow the head.
+enum class Body {
+  none,
+  document,         // at most kLongestDocument, or nothing
+  needed_document,  // the same, with a Content-Length
+  form,             // the same, of type application/x-www-form-urlencoded
+  first_bytes,      // of an upload, or nothing
+  bytes,            // of an upload or a file, with a Content-Length
+};
+
+// Fills what method, path and query say. `method` as it counts, after X-HTTP-Method-Override. Paths are decoded once;
+// what is then no plain name is refused.
+std::variant<Body, Refused> route(Request& request, Method method, std::string_view target, Listener listener);
+
+}  // namespace skewscope::gather

@@ -1,0 +1,217 @@
+// The daemon as a whole: what is started in which order, what signals do, and how it ends.
+//
+// The process that makes reports is forked first, while there is one thread. The store recovers before anybody is
+// listened to. At the end connections go before the store, so that what they hold of it is given back.
+#include <signal.h>
+
+#include <atomic>
+#include <cstdio>
+#include <thread>
+
+#include "connection.h"
+#include "endpoints.h"
+#include "listener.h"
+#include "log.h"
+#include "reports.h"
+#include "service_manager.h"
+#include "start_rules.h"
+
+namespace skewscope::gather {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kNetworkThreads = 2;
+constexpr seconds kLastAnswers{2}, kLastFlushes{6}, kLastConnections{1};
+
+sigset_t served_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  return signals;
+}
+
+// 0: none within `time`.
+int next_signal(milliseconds time) {
+  const sigset_t signals = served_signals();
+  const timespec limit{time.count() / 1000, (time.count() % 1000) * 1'000'000};
+  return std::max(sigtimedwait(&signals, nullptr, &limit), 0);
+}
+
+// Until `done` or the time is up.
+template <class Condition>
+bool wait_for(Clock::duration time, const Condition& done) {
+  for (const auto end = Clock::now() + time; !done();) {
+    if (Clock::now() > end) return false;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  return true;
+}
+
+// Counts what a forker makes.
+class CountedForker : public ReportForker {
+ public:
+  CountedForker(ReportForker& forker, const Store& store, Metrics& metrics)
+      : forker_(forker), store_(store), metrics_(metrics) {}
+
+  void run(const ReportTask& task, std::function<void(int)> done) override {
+    metrics_.report_begins(store_.jobs("", SIZE_MAX));
+    forker_.run(task, [this, begin = Clock::now(), done = std::move(done)](int exit_code) {
+      metrics_.report_ended(exit_code, std::chrono::duration<double>(Clock::now() - begin).count());
+      log_info("report", {{"exit_code", int64_t{exit_code}}});
+      done(exit_code);
+    });
+  }
+  void stop() override { forker_.stop(); }
+
+ private:
+  ReportForker& forker_;
+  const Store& store_;
+  Metrics& metrics_;
+};
+
+class Daemon {
+ public:
+  static Result<Done> serve(const GatherOptions& options, const MakeReport& make_report,
+                            const std::function<Result<GatherOptions>()>& reload) {
+    auto settings = settings_of(options);
+    if (!settings.ok()) return settings.error();
+    auto tls = tls_of(options);
+    if (!tls.ok()) return tls.error();
+    auto forker = ReportForker::start(options, make_report);
+    if (!forker.ok()) return forker.error();
+    Daemon daemon;
+    StoreOptions kept;
+    kept.spool = options.spool;
+    kept.limits = options.limits;
+    kept.failed = [&daemon](const std::string& why) { daemon.fail(why); };
+    auto store = Store::open(kept);
+    if (!store.ok()) return store.error();
+    daemon.store_ = std::move(store).value();
+    daemon.endpoints_ = std::make_unique<Endpoints>(*daemon.store_, settings.value());
+    daemon.network_ = Network::start(kNetworkThreads);
+    CountedForker counted(*forker.value(), *daemon.store_, daemon.endpoints_->metrics());
+    daemon.scheduler_ = ReportScheduler::start(*daemon.store_, counted, options);
+    const auto listening = daemon.listen(options, tls.value());
+    if (listening.ok()) daemon.run(reload);
+    daemon.drain();
+    if (!listening.ok()) return listening;
+    if (daemon.failed_) return Error{ErrorKind::resource_limit, "the store failed: " + daemon.why_};
+    return Done{};
+  }
+
+ private:
+  Result<Done> listen(const GatherOptions& options, const std::shared_ptr<TlsContext>& tls) {
+    const auto sockets = activated_sockets();
+    const auto accept_on = [this](Listener listener) {
+      return [this, listener](std::shared_ptr<Wire> wire) {
+        auto seat = endpoints_->lobby().seat(wire->peer());
+        if (!seat) return wire->close();
+        serve_connection(std::move(wire), listener, *endpoints_, std::move(seat));
+      };
+    };
+    const auto may_accept = [this] { return !endpoints_->lobby().full(); };
+    const auto main = network_->listen(options.listen, sockets.empty() ? -1 : sockets[0], tls, may_accept,
+                                       accept_on(Listener::main));
+    if (!main.ok()) return main.error();
+    if (!sockets.empty() && (options.insecure_local || !tls) && !is_loopback(main.value())) {
+      return Error{ErrorKind::usage, "the socket that was handed over is not on loopback: " + main.value()};
+    }
+    const auto admin = network_->listen(options.admin, sockets.size() < 2 ? -1 : sockets[1], nullptr,
+                                        [] { return true; }, accept_on(Listener::admin));
+    if (!admin.ok()) return admin.error();
+    const std::string url = (tls ? "https://" : "http://") + main.value();
+    const size_t jobs = store_->jobs("", SIZE_MAX).size();
+    const uint64_t files = store_->figures().files;
+    log_info("ready", {{"url", url}, {"admin", admin.value()}, {"files", static_cast<int64_t>(files)}});
+    std::printf("skewscope gather: ready on %s (spool %s, %zu jobs, %llu files)\n", url.c_str(), options.spool.c_str(),
+                jobs, static_cast<unsigned long long>(files));
+    std::fflush(stdout);
+    notify_manager("READY=1");
+    return Done{};
+  }
+
+  // The store cannot vouch for anything any more. From any thread.
+  void fail(const std::string& why) {
+    if (failed_.exchange(true)) return;
+    why_ = why;
+    log_error("store_failed", {{"err", why}});
+    failure_told_ = true;
+  }
+
+  void run(const std::function<Result<GatherOptions>()>& reload) {
+    while (!failure_told_) {
+      // The manager hears from us only while the network answers.
+      if (!beat_asked_.exchange(true)) {
+        network_->beat([this] {
+          notify_manager("WATCHDOG=1");
+          beat_asked_ = false;
+        });
+      }
+      const int signal = next_signal(seconds(1));
+      if (signal == SIGHUP) {
+        take_anew(reload);
+      } else if (signal != 0) {
+        log_info("stopping", {{"signal", int64_t{signal}}});
+        return;
+      }
+    }
+  }
+
+  // All of it or nothing: certificates, keys, options.
+  void take_anew(const std::function<Result<GatherOptions>()>& reload) {
+    notify_manager("RELOADING=1");
+    const auto refuse = [](const Error& error) {
+      log_error("reload_refused", {{"err", error.message}});
+      notify_manager("READY=1");
+    };
+    const auto options = reload();
+    if (!options.ok()) return refuse(options.error());
+    const auto settings = settings_of(options.value());
+    if (!settings.ok()) return refuse(settings.error());
+    const auto tls = tls_of(options.value());
+    if (!tls.ok()) return refuse(tls.error());
+    endpoints_->use(settings.value());
+    network_->use_tls(tls.value());
+    log_info("reloaded", {});
+    notify_manager("READY=1");
+  }
+
+  void drain() {
+    notify_manager("STOPPING=1");
+    network_->stop_accepting();
+    endpoints_->drain();
+    Lobby& lobby = endpoints_->lobby();
+    lobby.end_idle();
+    if (!failed_) wait_for(kLastAnswers, [&] { return lobby.figures().connections == 0; });
+    lobby.end_all();
+    scheduler_.reset();
+    auto drained = std::make_shared<std::atomic<bool>>(false);
+    store_->drain([drained] { *drained = true; });
+    const bool flushed = wait_for(kLastFlushes, [&] { return drained->load(); });
+    wait_for(kLastConnections, [&] { return lobby.figures().connections == 0; });
+    network_.reset();
+    log_info("stopped", {{"flushed", flushed ? "yes" : "no"}});
+  }
+
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Endpoints> endpoints_;
+  std::unique_ptr<Network> network_;
+  std::unique_ptr<ReportScheduler> scheduler_;
+  std::atomic<bool> failed_{false}, failure_told_{false}, beat_asked_{false};
+  std::string why_;
+};
+
+}  // namespace
+}  // namespace skewscope::gather
+
+namespace skewscope {
+
+Result<Done> gather_traces(const GatherOptions& options, const MakeReport& make_report,
+                           const std::function<Result<GatherOptions>()>& reload) {
+  return gather::Daemon::serve(options, make_report, reload);
+}
+
+}  // namespace skewscope

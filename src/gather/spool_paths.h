@@ -1,0 +1,39 @@
+// Where things lie in the spool:
+//   gather.sqlite                                the manifest
+//   in/<id>.part                                 uploads; st_size = offset
+//   jobs/<job>/ranks/c0001/r00042.json.gz        complete files, read-only
+//   jobs/<job>/report/g0003/, current -> g0003   reports
+//   quarantine/<job>/, trash/, backup/, damaged/ what is wrong; what is being deleted; copies of the manifest
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace skewscope::gather {
+
+inline constexpr const char* kManifestName = "gather.sqlite";
+inline constexpr const char* kFolders[] = {"in", "jobs", "quarantine", "trash", "backup"};
+
+std::string part_path(const std::string& id);
+std::string job_folder(const std::string& job);
+std::string ranks_folder(const std::string& job);
+std::string capture_folder(const std::string& job, int capture);
+std::string rank_path(const std::string& job, int capture, int rank, const std::string& suffix);
+std::string quarantine_folder(const std::string& job);
+std::string reports_folder(const std::string& job);
+std::string report_name(int generation);  // g0003
+std::string report_folder(const std::string& job, int generation);
+
+std::optional<std::string> id_of_part(std::string_view name);
+std::optional<int> capture_of(std::string_view name);
+struct RankName {
+  int rank = 0;
+  std::string suffix;
+};
+std::optional<RankName> rank_of(std::string_view name);
+std::optional<int> generation_of(std::string_view name);
+
+bool is_upload_id(std::string_view text);  // 32 lower-case hexadecimal digits
+
+}  // namespace skewscope::gather

@@ -1,0 +1,218 @@
+// The Store on a spool. Who does what:
+//   any thread    looks at and changes what is in memory, under `mutex_`, and posts work
+//   file threads  one upload's operations, one after another: pwrite, fdatasync, SHA-256 (Upload::operations)
+//   commit thread renames, flushes of folders, rows: whatever must be true before somebody is told
+//   sweeper       expiry, trash, figures of the disk
+// Memory follows the manifest: a change shows in it when its transaction stands. Only what is being asked for (a job's
+// or an upload's first sight, the disk it is charged for) shows before, so that limits hold.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <unordered_map>
+
+#include "commit_thread.h"
+#include "file_threads.h"
+#include "part_file.h"
+#include "recovery.h"
+#include "store.h"
+
+namespace skewscope::gather {
+
+struct Upload {
+  Upload(FileSystem& files, const std::string& path) : part(files, path) {}
+
+  UploadRow row;
+  uint64_t charged = 0;     // bytes counted against the job and the user
+  std::deque<std::function<void()>> operations;
+  bool busy = false;
+  bool gone = false;        // removed, refused or of a deleted job
+
+  // Of its operations alone.
+  PartFile part;
+  bool entry_durable = false;  // in/ was flushed since the part was made
+  uint64_t writer = 0;         // number of the one that may write; 0: none
+  std::function<void()> evicted;
+  std::optional<Digest> checksum;
+  Segment synced;  // the last flushed one, on its way into the manifest
+  std::chrono::steady_clock::time_point last_sync{};
+};
+
+struct Job {
+  JobRow row;
+  bool stands = false;  // its row is in the manifest
+  std::map<int, std::map<int, FileRow>> files;  // capture -> rank
+  std::map<int, ReportRow> reports;
+  bool ranks_missing = false;  // when the running report began
+  std::set<int> captures;  // seen in files or uploads
+  uint64_t bytes = 0;      // of complete files
+  uint64_t charged = 0;    // and of open uploads, and of what is in quarantine
+  int open_uploads = 0;
+  int uploads = 0;         // with the complete ones that are still remembered
+  int highest_rank = -1;
+};
+
+class SpoolStore : public Store {
+ public:
+  SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, FileSystem& files, Recovered recovered);
+  ~SpoolStore() override;
+
+  void create(const NewUpload& upload, Reply<UploadState> done) override;
+  void state(const std::string& id, Reply<UploadState> done) override;
+  void append(const std::string& id, uint64_t offset, std::optional<uint64_t> length, std::optional<Digest> checksum,
+              std::function<void()> evicted, Reply<std::shared_ptr<Writer>> done) override;
+  void promise_digest(const std::string& id, const Digest& digest, Reply<Done> done) override;
+  void remove(const std::string& id, Reply<Done> done) override;
+  std::optional<UploadMetadata> metadata_of(const std::string& id) const override;
+
+  void put_job(const std::string& job, const JobSettings& settings, Reply<JobState> done) override;
+  void end_job(const std::string& job, Reply<JobState> done) override;
+  void raise_epoch(const std::string& job, Reply<JobState> done) override;
+  void delete_job(const std::string& job, Reply<Done> done) override;
+  std::optional<JobState> job(const std::string& job) const override;
+  std::vector<JobState> jobs(const std::string& after, size_t limit) const override;
+  Outcome<StoredFile> read(const std::string& job, int capture, int rank) const override;
+
+  void begin_report(const std::string& job, Reply<ReportFolders> done) override;
+  void end_report(const std::string& job, int generation, int exit_code, Reply<JobState> done) override;
+  Outcome<StoredFile> read_report(const std::string& job, int generation, const std::string& name) const override;
+
+  void on_job_change(std::function<void(const std::string& job)> hook) override;
+  StoreFigures figures() const override;
+  bool healthy() const override;
+  void drain(std::function<void()> done) override;
+
+ private:
+  friend class SpoolWriter;
+  using UploadPointer = std::shared_ptr<Upload>;
+  using Then = std::function<void(Refusal)>;
+  // Outlives the store in writers that are still held: null once it has gone.
+  struct Link {
+    std::mutex mutex;
+    SpoolStore* store = nullptr;
+  };
+
+  struct Asked {
+    uint64_t offset = 0;
+    std::optional<uint64_t> length;
+    std::optional<Digest> checksum;
+    std::function<void()> evicted;
+  };
+
+  // An upload's operations (upload_calls.cc, writer_calls.cc). Each ends with next().
+  void submit(const UploadPointer& upload, std::function<void()> operation);
+  void next(const UploadPointer& upload);
+  UploadPointer find(const std::string& id) const;
+  Refusal usable(const UploadPointer& upload) const;
+  Refusal still_wanted(const Upload& upload) const;
+  Refusal room_for(const UploadRow& row, bool of_new_job);
+  void begin_part(const UploadPointer& upload, bool of_new_job, const Reply<UploadState>& done);
+  void end_writer(const UploadPointer& upload, const Then& then);
+  Refusal begin_writer(const UploadPointer& upload, const Asked& asked);
+  Refusal tell_length(const UploadPointer& upload, std::optional<uint64_t> length);
+  void write(const UploadPointer& upload, uint64_t writer, std::string_view bytes, const Reply<Done>& done);
+  Refusal append_bytes(Upload& upload, std::string_view bytes);
+  void finish(const UploadPointer& upload, uint64_t writer, bool vouched, const Reply<UploadState>& done);
+  void release(const UploadPointer& upload, uint64_t writer);
+  void make_durable(const UploadPointer& upload, const Then& then, bool last = false);
+  Refusal sync_part(Upload& upload);
+  void abandon_writer(Upload& upload);
+  void forget_upload(const UploadPointer& upload);
+  void drop_upload(const UploadPointer& upload, const Then& then);
+  void quarantine_upload(const UploadPointer& upload, const char* why, const Then& then);
+  Refusal set_aside(const std::string& path, const Upload& upload, const std::string& suffix,
+                    std::set<std::string>& folders);
+  void expire(const UploadPointer& upload);
+  UploadState state_of(const Upload& upload) const;
+  Time expires(const UploadRow& row) const;
+
+  // A whole file (file_commit.cc).
+  struct Arrival;
+  using ArrivalPointer = std::shared_ptr<Arrival>;
+  void commit_file(const UploadPointer& upload, const Reply<UploadState>& done);
+  void announce_replacement(const ArrivalPointer& arrival);
+  void post_arrival(const ArrivalPointer& arrival);
+  Refusal place(Arrival& arrival, std::set<std::string>& folders);
+  Refusal move_in(Arrival& arrival, std::set<std::string>& folders);
+  void displace(Arrival& arrival);
+  void record(const Arrival& arrival, Manifest& manifest) const;
+  void settle(const ArrivalPointer& arrival, Refusal refusal);
+  void enter_file(const Arrival& arrival);
+  void complete_upload(const Arrival& arrival);
+  int ensure_folder(const std::string& path, std::set<std::string>& folders);
+
+  // Jobs and reports. With `mutex_` held where the name ends in _held.
+  Refusal admit_held(const NewUpload& asked, const FileRow*& same) const;
+  Refusal enter_held(const UploadPointer& upload, bool& of_new_job);
+  void close_held(Upload& upload);
+  Job& job_held(const std::string& name, uint32_t owner_uid, bool& made);
+  JobState state_held(const Job& job) const;
+  static int expected_of(const Job& job);
+  Refusal charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted);
+  const FileRow* file_held(const std::string& job, int capture, int rank) const;
+  JobRow job_row(const std::string& job) const;
+  void change_job(const std::string& job, bool make, std::function<void(JobRow&)> change, Reply<JobState> done);
+  void trash_job(const std::string& name, const std::vector<UploadPointer>& uploads, const Reply<Done>& done);
+  Refusal to_trash(const std::string& path, std::set<std::string>& folders);
+  void post_report(const std::string& job, const ReportRow& row, bool swap, const Reply<JobState>& done);
+  Refusal flush_report(const std::string& folder, int depth);
+  void discard_reports(const std::string& job);
+
+  // Failure, time, disk (spool_store.cc, sweep.cc).
+  void fail(const std::string& why);
+  Refusal refusal_of(int error, const std::string& what);  // fails unless it is a full disk
+  Refusal closed() const;
+  Time now() const;
+  void changed(const std::string& job);
+  void count(uint64_t StoreFigures::*figure);
+  void on_file_thread(const std::string& id, std::function<void()> task);
+  void post(Change change);
+  void landed();
+  template <class T>
+  void answer(Reply<T> done, Outcome<T> outcome) {  // on a thread of the store
+    on_file_thread("", [done = std::move(done), outcome = std::move(outcome)] { done(outcome); });
+  }
+  void sweep();
+  void look_at_disk();
+  void refill_ballast();
+  bool free_ballast();
+  void back_up();
+  void empty_trash();
+  void remove_tree(const std::string& path, bool folder, int& left);
+  Time end_of(const UploadRow& row) const;
+  void sweep_uploads();
+  uint64_t reserved_bytes(const DiskSpace& space) const;
+  double share_in_use(const DiskSpace& space) const;
+
+  StoreOptions options_;
+  std::unique_ptr<FileSystem> owned_files_;
+  FileSystem& files_;
+  std::shared_ptr<Link> link_;
+
+  mutable std::mutex mutex_;
+  std::map<std::string, Job> jobs_;
+  std::unordered_map<std::string, UploadPointer> uploads_;
+  std::unordered_map<uint32_t, uint64_t> charged_of_user_;
+  std::function<void(const std::string&)> hook_;
+  StoreFigures figures_;
+  DiskSpace space_;
+  uint64_t writers_ = 0;  // numbers given
+  Time last_backup_{};
+
+  std::set<std::string> folders_made_;  // of the commit thread
+  std::atomic<bool> failed_ = false, draining_ = false, ballast_ = false;
+  std::atomic<int> finishing_ = 0;  // uploads being flushed to be committed next
+  std::atomic<int> in_flight_ = 0;  // tasks and changes posted and not done
+  std::condition_variable sweep_wanted_, all_landed_;
+  bool closing_ = false;
+  std::unique_ptr<CommitThread> commits_;
+  std::unique_ptr<FileThreads> file_threads_;
+  std::thread sweeper_;
+};
+
+}  // namespace skewscope::gather

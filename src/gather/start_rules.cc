@@ -1,0 +1,51 @@
+#include "start_rules.h"
+
+namespace skewscope::gather {
+namespace {
+
+Error wrong(std::string message) { return {ErrorKind::usage, std::move(message)}; }
+
+}  // namespace
+
+Result<Done> check_options(const GatherOptions& options) {
+  const bool tls = !options.certificate.empty();
+  const bool credential = !options.token_key_file.empty() || options.munge;
+  if (options.spool.empty()) return wrong("a spool directory is needed: --spool DIR");
+  if (tls != !options.private_key.empty()) return wrong("TLS needs both --certificate and --private-key");
+  if (!options.client_ca.empty() && !tls) return wrong("--client-ca needs --certificate and --private-key");
+  if (options.insecure_local && credential) return wrong("--insecure-local asks for no credential, yet one is given");
+  if (!options.insecure_local && !credential) {
+    return wrong("no credential is configured: give --token-key-file FILE, or --insecure-local on loopback");
+  }
+  if (options.munge && options.token_key_file.empty()) {
+    return wrong("--munge gives out job tokens: these need --token-key-file FILE");
+  }
+  if (options.insecure_local && !is_loopback(options.listen)) {
+    return wrong("--insecure-local lets anybody in: only on loopback, not on " + options.listen);
+  }
+  if (!tls && !is_loopback(options.listen)) {
+    return wrong("plain HTTP only on loopback, not on " + options.listen +
+                 ": give --certificate and --private-key");
+  }
+  if (!is_loopback(options.admin)) return wrong("--admin is plain HTTP: only on loopback, not on " + options.admin);
+  return Done{};
+}
+
+Result<std::shared_ptr<const Settings>> settings_of(const GatherOptions& options) {
+  if (auto checked = check_options(options); !checked.ok()) return checked.error();
+  auto settings = std::make_shared<Settings>();
+  settings->options = options;
+  if (!options.token_key_file.empty()) {
+    auto keys = TokenKeys::read(options.token_key_file);
+    if (!keys.ok()) return keys.error();
+    settings->keys = std::move(keys).value();
+  }
+  return std::shared_ptr<const Settings>(settings);
+}
+
+Result<std::shared_ptr<TlsContext>> tls_of(const GatherOptions& options) {
+  if (options.certificate.empty()) return std::shared_ptr<TlsContext>();
+  return load_tls({options.certificate, options.private_key, options.client_ca});
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,152 @@
+// What time does: uploads expire, trash goes, the disk's figures are looked at, the manifest is copied once a day.
+#include <algorithm>
+#include <cerrno>
+
+#include "spool_paths.h"
+#include "spool_store.h"
+
+namespace skewscope::gather {
+namespace {
+
+constexpr auto kSweepEvery = std::chrono::milliseconds(250);
+constexpr int kTrashPerSweep = 256;
+constexpr uint64_t kBallast = 16 << 20;
+constexpr const char* kBallastName = "ballast";
+constexpr auto kBackupEvery = std::chrono::hours(24);
+constexpr size_t kBackupsKept = 3;
+
+}  // namespace
+
+void SpoolStore::sweep() {
+  std::unique_lock lock(mutex_);
+  while (!sweep_wanted_.wait_for(lock, kSweepEvery, [&] { return closing_; })) {
+    lock.unlock();
+    if (!failed_ && !draining_) {
+      sweep_uploads();
+      look_at_disk();
+      empty_trash();
+      refill_ballast();
+      back_up();
+    }
+    lock.lock();
+  }
+}
+
+void SpoolStore::sweep_uploads() {
+  const Time at = now();
+  std::vector<UploadPointer> late;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, upload] : uploads_) {
+      if (end_of(upload->row) < at) late.push_back(upload);
+    }
+  }
+  for (const UploadPointer& upload : late) {
+    submit(upload, [this, upload] { expire(upload); });
+  }
+}
+
+Time SpoolStore::end_of(const UploadRow& row) const {
+  return is_open(row) ? expires(row) : row.created + 2 * options_.limits.upload_life;
+}
+
+// An open one is remembered as expired for another life, so that its sender is told so; then its row goes, as those of
+// complete ones do.
+void SpoolStore::expire(const UploadPointer& upload) {
+  const bool open = is_open(upload->row);
+  if (upload->gone || end_of(upload->row) >= now()) return next(upload);
+  if (!open) {
+    return drop_upload(upload, [this, upload](Refusal) { next(upload); });
+  }
+  abandon_writer(*upload);
+  Change change;
+  change.prepare = [this, upload](std::set<std::string>&) { return still_wanted(*upload); };
+  change.rows = [upload](Manifest& manifest) {
+    UploadRow row = upload->row;
+    row.stage = UploadStage::expired;
+    manifest.put(row);
+  };
+  change.done = [this, upload](Refusal refusal) {
+    if (refusal == Refusal::none) {
+      files_.remove(part_path(upload->row.id));
+      {
+        const std::lock_guard lock(mutex_);
+        close_held(*upload);
+        upload->row.stage = UploadStage::expired;
+      }
+      changed(upload->row.asked.metadata.job);
+    }
+    next(upload);
+  };
+  post(std::move(change));
+}
+
+uint64_t SpoolStore::reserved_bytes(const DiskSpace& space) const {
+  return std::min(options_.limits.reserved_disk, space.total / 20);
+}
+
+double SpoolStore::share_in_use(const DiskSpace& space) const {
+  return space.total == 0 ? 0 : 1 - static_cast<double>(space.available) / static_cast<double>(space.total);
+}
+
+void SpoolStore::look_at_disk() {
+  DiskSpace space;
+  if (files_.space(space) != 0) return;
+  const std::lock_guard lock(mutex_);
+  space_ = space;
+}
+
+void SpoolStore::empty_trash() {
+  std::vector<FolderEntry> entries;
+  int left = kTrashPerSweep;
+  if (files_.list("trash", entries) != 0) return;
+  for (const FolderEntry& entry : entries) {
+    if (left > 0) remove_tree("trash/" + entry.name, entry.folder, left);
+  }
+}
+
+void SpoolStore::remove_tree(const std::string& path, bool folder, int& left) {
+  std::vector<FolderEntry> entries;
+  if (folder && files_.list(path, entries) == 0) {
+    for (const FolderEntry& entry : entries) {
+      if (left > 0) remove_tree(path + "/" + entry.name, entry.folder, left);
+    }
+  }
+  if (left-- > 0) files_.remove(path);
+}
+
+// Disk that the manifest can have when there is none left.
+void SpoolStore::refill_ballast() {
+  PathInfo info;
+  if (ballast_ && files_.info(kBallastName, info) == 0) return;
+  int file = -1;
+  if (files_.create(kBallastName, file) != 0) return;
+  ballast_ = files_.reserve(file, kBallast) == 0;
+  files_.close(file);
+  if (!ballast_) files_.remove(kBallastName);
+}
+
+bool SpoolStore::free_ballast() { return ballast_.exchange(false) && files_.remove(kBallastName) == 0; }
+
+void SpoolStore::back_up() {
+  const Time at = now();
+  if (at - last_backup_ < kBackupEvery) return;
+  last_backup_ = at;
+  Change change;
+  change.after = [this, at](Manifest& manifest) {
+    const std::string made = backup_path(at) + ".tmp";
+    files_.remove(made);
+    int file = -1;
+    if (manifest.back_up(options_.spool + "/" + made) != ManifestStatus::fine) return;
+    if (files_.open(made, true, file) != 0) return;
+    const int error = files_.sync_data(file);
+    files_.close(file);
+    if (error != 0 || files_.rename(made, backup_path(at), true) != 0 || files_.sync_folder("backup") != 0) return;
+    const std::vector<std::string> kept = backups(files_);
+    for (size_t i = kBackupsKept; i < kept.size(); ++i) files_.remove(kept[i]);
+  };
+  change.done = [](Refusal) {};
+  post(std::move(change));
+}
+
+}  // namespace skewscope::gather

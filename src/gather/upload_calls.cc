@@ -1,0 +1,373 @@
+// Uploads: made, looked at, taken over, removed. Each call is an operation in its upload's queue.
+#include <algorithm>
+
+#include "spool_paths.h"
+#include "spool_store.h"
+#include "spool_writer.h"
+
+namespace skewscope::gather {
+namespace {
+
+size_t lane_of(const std::string& id) { return std::hash<std::string>()(id); }
+
+}  // namespace
+
+void SpoolStore::on_file_thread(const std::string& id, std::function<void()> task) {
+  ++in_flight_;
+  file_threads_->post(lane_of(id), [this, task = std::move(task)]() mutable {
+    task();
+    task = nullptr;
+    landed();
+  });
+}
+
+void SpoolStore::post(Change change) {
+  ++in_flight_;
+  change.done = [this, done = std::move(change.done)](Refusal refusal) {
+    done(refusal);
+    landed();
+  };
+  commits_->post(std::move(change));
+}
+
+void SpoolStore::landed() {
+  if (--in_flight_ > 0) return;
+  const std::lock_guard lock(mutex_);
+  all_landed_.notify_all();
+}
+
+void SpoolStore::submit(const UploadPointer& upload, std::function<void()> operation) {
+  const std::lock_guard lock(mutex_);
+  upload->operations.push_back(std::move(operation));
+  if (upload->busy) return;
+  upload->busy = true;
+  std::function<void()> first = std::move(upload->operations.front());
+  upload->operations.pop_front();
+  on_file_thread(upload->row.id, std::move(first));
+}
+
+void SpoolStore::next(const UploadPointer& upload) {
+  const std::lock_guard lock(mutex_);
+  if (upload->operations.empty()) {
+    upload->busy = false;
+    return;
+  }
+  std::function<void()> following = std::move(upload->operations.front());
+  upload->operations.pop_front();
+  on_file_thread(upload->row.id, std::move(following));
+}
+
+SpoolStore::UploadPointer SpoolStore::find(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = uploads_.find(id);
+  return found == uploads_.end() ? nullptr : found->second;
+}
+
+Time SpoolStore::expires(const UploadRow& row) const {
+  return std::min(row.created + options_.limits.upload_life, row.progress + options_.limits.upload_progress);
+}
+
+UploadState SpoolStore::state_of(const Upload& upload) const {
+  const std::lock_guard lock(mutex_);
+  const UploadRow& row = upload.row;
+  UploadState out;
+  out.id = row.id;
+  out.metadata = row.asked.metadata;
+  out.length = row.asked.length;
+  out.complete = row.stage == UploadStage::complete;
+  out.offset = row.durable;
+  if (out.complete) out.digest = row.digest;
+  out.expires = expires(row);
+  return out;
+}
+
+Refusal SpoolStore::usable(const UploadPointer& upload) const {
+  if (failed_) return Refusal::unavailable;
+  const Time at = now();
+  const std::lock_guard lock(mutex_);
+  if (upload->gone) return Refusal::unknown;
+  const UploadStage stage = upload->row.stage;
+  const bool late = stage == UploadStage::expired || (stage != UploadStage::complete && expires(upload->row) < at);
+  return late ? Refusal::expired : Refusal::none;
+}
+
+std::optional<UploadMetadata> SpoolStore::metadata_of(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = uploads_.find(id);
+  return found == uploads_.end() ? std::nullopt : std::optional(found->second->row.asked.metadata);
+}
+
+// `same`: the file that makes the upload needless. With `mutex_` held.
+Refusal SpoolStore::admit_held(const NewUpload& asked, const FileRow*& same) const {
+  const UploadMetadata& metadata = asked.metadata;
+  const auto job = jobs_.find(metadata.job);
+  if (job != jobs_.end() && job->second.row.deleting) return Refusal::unavailable;
+  if (asked.length.value_or(0) > options_.limits.largest_file) return Refusal::too_large;
+  const FileRow* file = file_held(metadata.job, metadata.capture, metadata.rank);
+  if (file != nullptr && metadata.sha256) {
+    if (*metadata.sha256 == file->digest) {
+      same = file;
+      return asked.length.value_or(file->size) == file->size ? Refusal::none : Refusal::wrong_digest;
+    }
+    if (!metadata.replace) return Refusal::other_content;
+  }
+  if (job == jobs_.end()) return Refusal::none;
+  const int most = std::max(16, 2 * expected_of(job->second));
+  return job->second.open_uploads < most ? Refusal::none : Refusal::too_many;
+}
+
+void SpoolStore::create(const NewUpload& asked, Reply<UploadState> done) {
+  Refusal refusal = closed();
+  UploadPointer upload;
+  bool of_new_job = false;
+  if (refusal == Refusal::none) {
+    const Time at = now();
+    const std::string id = random_hex(16);
+    const std::lock_guard lock(mutex_);
+    const FileRow* same = nullptr;
+    refusal = admit_held(asked, same);
+    if (refusal == Refusal::none) {
+      upload = std::make_shared<Upload>(files_, part_path(id));
+      upload->row.id = id;
+      upload->row.asked = asked;
+      upload->row.created = upload->row.progress = at;
+      if (same != nullptr) {
+        upload->row.stage = UploadStage::complete;
+        upload->row.digest = same->digest;
+        upload->row.durable = same->size;
+        upload->row.asked.length = same->size;
+      }
+      refusal = enter_held(upload, of_new_job);
+    }
+  }
+  if (refusal != Refusal::none) return answer<UploadState>(std::move(done), {refusal, {}});
+  submit(upload, [this, upload, of_new_job, done = std::move(done)] { begin_part(upload, of_new_job, done); });
+}
+
+// Into memory, charged. With `mutex_` held.
+Refusal SpoolStore::enter_held(const UploadPointer& upload, bool& of_new_job) {
+  const NewUpload& asked = upload->row.asked;
+  const UploadMetadata& metadata = asked.metadata;
+  Job& job = job_held(metadata.job, asked.uid, of_new_job);
+  const bool open = upload->row.stage == UploadStage::open;
+  if (open) {
+    const Refusal refusal = charge_held(metadata.job, asked.uid, upload->charged, asked.length.value_or(0));
+    if (refusal != Refusal::none) {
+      if (of_new_job) jobs_.erase(metadata.job);
+      return refusal;
+    }
+    ++job.open_uploads;
+    ++figures_.open_uploads;
+    job.captures.insert(metadata.capture);
+  }
+  ++job.uploads;
+  if (metadata.world_size) {
+    const int told = *metadata.world_size;
+    job.row.least_told = job.row.least_told == 0 ? told : std::min(job.row.least_told, told);
+    job.row.most_told = std::max(job.row.most_told, told);
+  }
+  uploads_.emplace(upload->row.id, upload);
+  return Refusal::none;
+}
+
+Refusal SpoolStore::room_for(const UploadRow& row, bool of_new_job) {
+  look_at_disk();
+  const std::lock_guard lock(mutex_);
+  const double share = share_in_use(space_);
+  const bool full = share >= options_.limits.hard_disk || (of_new_job && share >= options_.limits.soft_disk) ||
+                    space_.available < row.asked.length.value_or(0) + reserved_bytes(space_);
+  return full ? Refusal::no_space : Refusal::none;
+}
+
+void SpoolStore::begin_part(const UploadPointer& upload, bool of_new_job, const Reply<UploadState>& done) {
+  const bool open = upload->row.stage == UploadStage::open;
+  Refusal refusal = failed_ ? Refusal::unavailable : Refusal::none;
+  if (open && refusal == Refusal::none) refusal = room_for(upload->row, of_new_job);
+  if (open && refusal == Refusal::none) {
+    refusal = refusal_of(upload->part.create(upload->row.asked.length.value_or(0)), "cannot make an upload's file");
+    upload->part.close();
+  }
+  const auto refuse = [this, upload, open, done](Refusal why) {
+    if (open) files_.remove(part_path(upload->row.id));
+    forget_upload(upload);
+    done({why, {}});
+    next(upload);
+  };
+  if (refusal != Refusal::none) return refuse(refusal);
+  Change change;
+  change.prepare = [this, upload](std::set<std::string>&) { return still_wanted(*upload); };
+  change.rows = [this, upload](Manifest& manifest) {
+    const UploadMetadata& metadata = upload->row.asked.metadata;
+    manifest.add_job(job_row(metadata.job));
+    if (metadata.world_size) manifest.told(metadata.job, *metadata.world_size);
+    manifest.put(upload->row);
+  };
+  change.done = [this, upload, done, refuse](Refusal why) {
+    if (why != Refusal::none) return refuse(why);
+    {
+      const std::lock_guard lock(mutex_);
+      jobs_.at(upload->row.asked.metadata.job).stands = true;
+    }
+    done({Refusal::none, state_of(*upload)});
+    changed(upload->row.asked.metadata.job);
+    next(upload);
+  };
+  post(std::move(change));
+}
+
+// What the commit thread asks before it writes anything of an upload: its job may be going.
+Refusal SpoolStore::still_wanted(const Upload& upload) const {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(upload.row.asked.metadata.job);
+  const bool wanted = !upload.gone && job != jobs_.end() && !job->second.row.deleting;
+  return wanted ? Refusal::none : Refusal::unknown;
+}
+
+void SpoolStore::state(const std::string& id, Reply<UploadState> done) {
+  const UploadPointer upload = find(id);
+  if (!upload) return answer<UploadState>(std::move(done), {Refusal::unknown, {}});
+  submit(upload, [this, upload, done = std::move(done)] {
+    end_writer(upload, [this, upload, done](Refusal refusal) {
+      if (refusal == Refusal::none) refusal = usable(upload);
+      done({refusal, refusal == Refusal::none ? state_of(*upload) : UploadState()});
+      next(upload);
+    });
+  });
+}
+
+void SpoolStore::append(const std::string& id, uint64_t offset, std::optional<uint64_t> length,
+                        std::optional<Digest> checksum, std::function<void()> evicted,
+                        Reply<std::shared_ptr<Writer>> done) {
+  const UploadPointer upload = find(id);
+  const Refusal refusal = upload ? closed() : Refusal::unknown;
+  if (refusal != Refusal::none) return answer<std::shared_ptr<Writer>>(std::move(done), {refusal, nullptr});
+  const Asked asked{offset, length, checksum, std::move(evicted)};
+  submit(upload, [this, upload, asked, done = std::move(done)] {
+    end_writer(upload, [this, upload, asked, done](Refusal ended) {
+      if (ended != Refusal::none) {
+        done({ended, nullptr});
+        return next(upload);
+      }
+      on_file_thread(upload->row.id, [this, upload, asked, done] {
+        const Refusal begun = begin_writer(upload, asked);
+        const uint64_t number = upload->writer;
+        done({begun, begun == Refusal::none ? std::make_shared<SpoolWriter>(link_, upload, number) : nullptr});
+        next(upload);
+      });
+    });
+  });
+}
+
+Refusal SpoolStore::begin_writer(const UploadPointer& upload, const Asked& asked) {
+  Refusal refusal = usable(upload);
+  if (refusal == Refusal::none) refusal = closed();
+  upload->synced = {};  // what did not get into the manifest is cut off
+  if (refusal == Refusal::none && asked.offset != upload->row.durable) refusal = Refusal::wrong_offset;
+  if (refusal == Refusal::none) refusal = tell_length(upload, asked.length);
+  if (refusal == Refusal::none && upload->row.stage != UploadStage::complete) {
+    refusal = refusal_of(upload->part.open(upload->row.durable, upload->row.asked.length), "cannot open an upload");
+  }
+  if (refusal != Refusal::none) return refusal;
+  {
+    const std::lock_guard lock(mutex_);
+    upload->writer = ++writers_;
+  }
+  upload->evicted = asked.evicted;
+  upload->checksum = asked.checksum;
+  upload->last_sync = std::chrono::steady_clock::now();
+  return Refusal::none;
+}
+
+// A length that was deferred. Told again it must be the same.
+Refusal SpoolStore::tell_length(const UploadPointer& upload, std::optional<uint64_t> length) {
+  if (!length || upload->row.asked.length == length) return Refusal::none;
+  if (upload->row.asked.length || *length < upload->row.durable) return Refusal::wrong_offset;
+  if (*length > options_.limits.largest_file) return Refusal::too_large;
+  const std::lock_guard lock(mutex_);
+  const Refusal refusal =
+      charge_held(upload->row.asked.metadata.job, upload->row.asked.uid, upload->charged, *length);
+  if (refusal == Refusal::none) upload->row.asked.length = length;
+  return refusal;
+}
+
+// Kept in memory alone: who gives it with the last bytes gives it again when they must be sent again.
+void SpoolStore::promise_digest(const std::string& id, const Digest& digest, Reply<Done> done) {
+  const UploadPointer upload = find(id);
+  if (!upload) return answer<Done>(std::move(done), {Refusal::unknown, {}});
+  submit(upload, [this, upload, digest, done = std::move(done)] {
+    Refusal refusal = usable(upload);
+    if (refusal == Refusal::none) {
+      const std::lock_guard lock(mutex_);
+      std::optional<Digest>& declared = upload->row.asked.metadata.sha256;
+      const bool complete = upload->row.stage == UploadStage::complete;
+      const bool other = complete ? upload->row.digest != digest : declared.value_or(digest) != digest;
+      if (!other) declared = digest;
+      if (other) refusal = Refusal::wrong_digest;
+    }
+    done({refusal, {}});
+    next(upload);
+  });
+}
+
+void SpoolStore::remove(const std::string& id, Reply<Done> done) {
+  const UploadPointer upload = find(id);
+  const Refusal refusal = upload ? closed() : Refusal::unknown;
+  if (refusal != Refusal::none) return answer<Done>(std::move(done), {refusal, {}});
+  submit(upload, [this, upload, done = std::move(done)] {
+    if (usable(upload) == Refusal::unknown) {
+      done({Refusal::unknown, {}});
+      return next(upload);
+    }
+    drop_upload(upload, [this, upload, done](Refusal dropped) {
+      done({dropped, {}});
+      next(upload);
+    });
+  });
+}
+
+// Row first: a part without a row is nobody's, a row without its part would be a loss.
+void SpoolStore::drop_upload(const UploadPointer& upload, const Then& then) {
+  abandon_writer(*upload);
+  Change change;
+  change.rows = [upload](Manifest& manifest) { manifest.remove_upload(upload->row.id); };
+  change.done = [this, upload, then](Refusal refusal) {
+    if (refusal == Refusal::none) {
+      files_.remove(part_path(upload->row.id));
+      forget_upload(upload);
+      changed(upload->row.asked.metadata.job);
+    }
+    then(refusal);
+  };
+  post(std::move(change));
+}
+
+void SpoolStore::abandon_writer(Upload& upload) {
+  upload.writer = 0;
+  if (upload.evicted) std::exchange(upload.evicted, nullptr)();
+  upload.part.close();
+}
+
+void SpoolStore::forget_upload(const UploadPointer& upload) {
+  const std::lock_guard lock(mutex_);
+  if (upload->gone) return;
+  close_held(*upload);
+  upload->gone = true;
+  uploads_.erase(upload->row.id);
+  const auto job = jobs_.find(upload->row.asked.metadata.job);
+  if (job == jobs_.end()) return;
+  --job->second.uploads;
+  if (!job->second.stands && job->second.uploads == 0) jobs_.erase(job);
+}
+
+// No longer open: neither counted nor charged. With `mutex_` held.
+void SpoolStore::close_held(Upload& upload) {
+  const UploadMetadata& metadata = upload.row.asked.metadata;
+  if (!is_open(upload.row)) return;
+  const auto job = jobs_.find(metadata.job);
+  if (job == jobs_.end()) return;
+  charge_held(metadata.job, upload.row.asked.uid, upload.charged, 0);
+  --job->second.open_uploads;
+  --figures_.open_uploads;
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,175 @@
+#include <catch2/catch.hpp>
+
+#include <fstream>
+
+#include "skewscope/gather.h"
+#include "spool.h"
+
+namespace skewscope::gather {
+namespace {
+
+using test::Asking;
+using test::Spool;
+using test::upload_of;
+
+const std::string kTrace = R"({"traceEvents": []})";
+
+JobSettings ranks(int world_size) {
+  JobSettings settings;
+  settings.world_size = world_size;
+  return settings;
+}
+
+void write_report(const Store::ReportFolders& folders) {
+  std::filesystem::create_directories(folders.output);
+  std::ofstream(folders.output + "/report.json") << "{\"generation\": " << folders.generation << "}";
+  std::ofstream(folders.output + "/COMPLETE") << "skewscope.report/1\n";
+}
+
+std::string text_of(const Outcome<StoredFile>& file) {
+  if (file.refusal != Refusal::none) return "";
+  std::string bytes(file.value.size, '\0');
+  const ssize_t got = ::pread(file.value.fd, bytes.data(), bytes.size(), 0);
+  ::close(file.value.fd);
+  return got == static_cast<ssize_t>(bytes.size()) ? bytes : "cannot be read";
+}
+
+TEST_CASE("a job counts the ranks that came and names those that are missing") {
+  Spool spool("arrivals");
+  Asking ask = spool.ask();
+  CHECK(ask.put_job("train", ranks(4)).value.expected == 4);
+  ask.put("train", 0, kTrace);
+  ask.put("train", 2, "{}");
+  const JobState job = *spool.store->job("train");
+  CHECK(job.arrived == 2);
+  CHECK(job.arrivals == 2);
+  CHECK(job.missing_ranks == std::vector<int>{1, 3});
+  CHECK(job.bytes == kTrace.size() + 2);
+  CHECK_FALSE(job.conflict);
+}
+
+TEST_CASE("the first upload makes its job, whose owner and world size it tells") {
+  Spool spool("implicit");
+  NewUpload upload = upload_of("train", 0, 2);
+  upload.metadata.world_size = 8;
+  spool.ask().create(upload);
+  CHECK(spool.store->job("train")->owner_uid == 1000);
+  CHECK(spool.store->job("train")->expected == 8);
+  CHECK(spool.store->job("train")->open_uploads == 1);
+}
+
+TEST_CASE("sources that disagree about the world size are in conflict, and the largest counts") {
+  Spool spool("conflict");
+  Asking ask = spool.ask();
+  ask.put_job("train", ranks(4));
+  NewUpload upload = upload_of("train", 0, 2);
+  upload.metadata.world_size = 8;
+  ask.create(upload);
+  CHECK(spool.store->job("train")->expected == 8);
+  CHECK(spool.store->job("train")->conflict);
+  spool.open();
+  CHECK(spool.store->job("train")->conflict);
+}
+
+TEST_CASE("settings, end and epoch of a job stand after a stop and a start") {
+  Spool spool("settings");
+  Asking ask = spool.ask();
+  JobSettings settings = ranks(4);
+  settings.deadline = std::chrono::seconds(60);
+  settings.nodes = {"node1", "node2"};
+  settings.owner_uid = 7;
+  ask.put_job("train", settings);
+  ask.end_job("train");
+  ask.raise_epoch("train");
+  ask.put_job("train", {});
+  spool.open();
+  const JobState job = *spool.store->job("train");
+  CHECK(job.expected == 4);
+  CHECK(job.settings.deadline == std::chrono::seconds(60));
+  CHECK(job.settings.nodes == std::vector<std::string>{"node1", "node2"});
+  CHECK(job.owner_uid == 7);
+  CHECK(job.ended);
+  CHECK(job.epoch == 1);
+}
+
+TEST_CASE("jobs are listed by name, from one on") {
+  Spool spool("list");
+  for (const char* name : {"c", "a", "b", "d"}) spool.ask().put_job(name, {});
+  const std::vector<JobState> some = spool.store->jobs("a", 2);
+  REQUIRE(some.size() == 2);
+  CHECK(some[0].name == "b");
+  CHECK(some[1].name == "c");
+}
+
+TEST_CASE("a deleted job is gone with its files and uploads, and its name is free") {
+  Spool spool("deleted");
+  Asking ask = spool.ask();
+  ask.put("train", 0, kTrace);
+  const std::string id = ask.create(upload_of("train", 1, 4)).value.id;
+  CHECK(ask.delete_job("train").refusal == Refusal::none);
+  CHECK_FALSE(spool.store->job("train"));
+  CHECK(ask.state(id).refusal == Refusal::unknown);
+  CHECK(ask.content("train", 0).empty());
+  CHECK_FALSE(std::filesystem::exists(spool.path("jobs/train")));
+  CHECK(ask.put("train", 0, "{}").value.complete);
+  CHECK(spool.store->job("train")->arrivals == 1);
+  for (int i = 0; i < 100 && !std::filesystem::is_empty(spool.path("trash")); ++i) usleep(20'000);
+  CHECK(std::filesystem::is_empty(spool.path("trash")));
+}
+
+TEST_CASE("a report becomes current when it is whole, and the last two are kept") {
+  Spool spool("report");
+  Asking ask = spool.ask();
+  ask.put_job("train", ranks(2));
+  ask.put("train", 0, kTrace);
+  for (int generation = 1; generation <= 3; ++generation) {
+    const auto folders = ask.begin_report("train");
+    REQUIRE(folders.refusal == Refusal::none);
+    CHECK(folders.value.generation == generation);
+    CHECK(folders.value.traces == spool.path("jobs/train/ranks"));
+    CHECK(folders.value.world_size == 2);
+    CHECK(folders.value.missing_ranks == std::vector<int>{1});
+    CHECK(spool.store->job("train")->report == ReportState::running);
+    CHECK(spool.store->job("train")->reported_arrivals == 1);
+    write_report(folders.value);
+    CHECK(ask.end_report("train", generation, 1).value.report == ReportState::partial);
+    CHECK(text_of(spool.store->read_report("train", 0, "report.json")) ==
+          "{\"generation\": " + std::to_string(generation) + "}");
+  }
+  CHECK(std::filesystem::read_symlink(spool.path("jobs/train/report/current")) == "g0003");
+  spool.open();
+  CHECK(spool.store->job("train")->report_generation == 3);
+  CHECK(spool.store->read_report("train", 1, "report.json").refusal == Refusal::unknown);
+  CHECK(!text_of(spool.store->read_report("train", 2, "report.json")).empty());
+  CHECK(spool.store->read_report("train", 3, "../../ranks/c0000/r00000.json").refusal == Refusal::unknown);
+}
+
+TEST_CASE("a report that failed or is not whole leaves the one before it current") {
+  Spool spool("failed_report");
+  Asking ask = spool.ask();
+  ask.put("train", 0, kTrace);
+  write_report(ask.begin_report("train").value);
+  CHECK(ask.end_report("train", 1, 0).value.report == ReportState::complete);
+  write_report(ask.begin_report("train").value);
+  CHECK(ask.end_report("train", 2, 139).value.report == ReportState::failed);
+  ask.begin_report("train");
+  const JobState job = ask.end_report("train", 3, 0).value;  // without COMPLETE
+  CHECK(job.report == ReportState::failed);
+  CHECK(job.report_generation == 1);
+  CHECK(std::filesystem::read_symlink(spool.path("jobs/train/report/current")) == "g0001");
+}
+
+TEST_CASE("a report that was being made when the daemon stopped is made again") {
+  Spool spool("cut_report");
+  spool.ask().put("train", 0, kTrace);
+  write_report(spool.ask().begin_report("train").value);
+  CHECK(spool.ask().begin_report("train").refusal == Refusal::too_many);
+  spool.open();
+  const JobState job = *spool.store->job("train");
+  CHECK(job.report == ReportState::waiting);
+  CHECK(job.reported_arrivals == 0);
+  CHECK(spool.ask().begin_report("train").value.generation == 1);
+}
+
+}  // namespace
+}  // namespace skewscope::gather

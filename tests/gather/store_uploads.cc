@@ -1,0 +1,270 @@
+#include <catch2/catch.hpp>
+
+#include "skewscope/gather.h"
+#include "spool.h"
+
+namespace skewscope::gather {
+namespace {
+
+using test::Asking;
+using test::Spool;
+using test::upload_of;
+
+const std::string kTrace = R"({"traceEvents": []})";
+
+std::vector<std::string> problems_of(Spool& spool) {
+  spool.close();
+  const Result<SpoolCheck> check = check_spool(spool.options.spool, false);
+  return check.ok() ? check.value().problems : std::vector<std::string>{check.error().message};
+}
+
+TEST_CASE("a file sent in one request is complete and is read back as it was sent") {
+  Spool spool("one_request");
+  Asking ask = spool.ask();
+  const auto sent = ask.put("train", 3, kTrace);
+  CHECK(sent.refusal == Refusal::none);
+  CHECK(sent.value.complete);
+  CHECK(sent.value.offset == kTrace.size());
+  CHECK(sent.value.digest == sha256(kTrace));
+  CHECK(ask.content("train", 3) == kTrace);
+  CHECK(std::filesystem::exists(spool.path("jobs/train/ranks/c0000/r00003.json")));
+  CHECK(std::filesystem::is_empty(spool.path("in")));
+  CHECK(problems_of(spool).empty());
+}
+
+TEST_CASE("what was told stands after a stop and a start") {
+  Spool spool("stopped");
+  spool.ask().put("train", 0, kTrace);
+  const auto open = spool.ask().create(upload_of("train", 1, 10));
+  CHECK(spool.ask().patch(open.value.id, 0, "0123").value.offset == 4);
+  spool.open();
+  Asking ask = spool.ask();
+  CHECK(ask.content("train", 0) == kTrace);
+  CHECK(ask.state(open.value.id).value.offset == 4);
+  const auto end = ask.patch(open.value.id, 4, "456789");
+  CHECK(end.value.complete);
+  CHECK(end.value.digest == sha256("0123456789"));
+  CHECK(ask.content("train", 1) == "0123456789");
+  CHECK(spool.store->figures().lost_files == 0);
+  CHECK(problems_of(spool).empty());
+}
+
+TEST_CASE("an upload takes bytes only at its durable offset, and no more than its length") {
+  Spool spool("offset");
+  Asking ask = spool.ask();
+  const std::string id = ask.create(upload_of("train", 0, 8)).value.id;
+  CHECK(ask.patch(id, 0, "abcd").value.offset == 4);
+  CHECK(ask.patch(id, 0, "abcd").refusal == Refusal::wrong_offset);
+  CHECK(ask.patch(id, 5, "fgh").refusal == Refusal::wrong_offset);
+  CHECK(ask.patch(id, 4, "efghi").refusal == Refusal::too_large);
+  CHECK(ask.state(id).value.offset == 4);
+  CHECK(ask.patch(id, 4, "efgh").value.complete);
+}
+
+TEST_CASE("the suffix of a kept file is what its first bytes say") {
+  Spool spool("suffix");
+  spool.ask().put("train", 0, std::string("\x1f\x8b\x08", 3));
+  CHECK(std::filesystem::exists(spool.path("jobs/train/ranks/c0000/r00000.json.gz")));
+}
+
+TEST_CASE("a checked request counts whole or not at all") {
+  Spool spool("checked");
+  Asking ask = spool.ask();
+  const std::string id = ask.create(upload_of("train", 0, 8)).value.id;
+  CHECK(ask.patch(id, 0, "abcd", sha256("abcd")).value.offset == 4);
+  CHECK(ask.patch(id, 4, "efXX", sha256("efgh")).refusal == Refusal::wrong_digest);
+  CHECK(ask.state(id).value.offset == 4);
+  {
+    const auto writer = ask.append(id, 4, sha256("efgh")).value;
+    test::answer_of<Done>([&](auto done) { writer->write("ef", done); });
+  }
+  CHECK(ask.state(id).value.offset == 4);
+  const auto end = ask.patch(id, 4, "efgh", sha256("efgh"));
+  CHECK(end.value.digest == sha256("abcdefgh"));
+  CHECK(spool.store->figures().checksum_failures == 1);
+}
+
+TEST_CASE("what a writer wrote before it was dropped is durable") {
+  Spool spool("dropped");
+  Asking ask = spool.ask();
+  const std::string id = ask.create(upload_of("train", 0, 8)).value.id;
+  auto writer = ask.append(id, 0).value;
+  test::answer_of<Done>([&](auto done) { writer->write("abcde", done); });
+  writer.reset();
+  CHECK(ask.state(id).value.offset == 5);
+}
+
+TEST_CASE("asking for the state ends a running writer, whose next write is refused") {
+  Spool spool("evicted");
+  Asking ask = spool.ask();
+  const std::string id = ask.create(upload_of("train", 0, 8)).value.id;
+  int evicted = 0;
+  const auto first = ask.append(id, 0, std::nullopt, std::nullopt, [&] { ++evicted; }).value;
+  test::answer_of<Done>([&](auto done) { first->write("abc", done); });
+  CHECK(ask.state(id).value.offset == 3);
+  CHECK(evicted == 1);
+  CHECK(test::answer_of<Done>([&](auto done) { first->write("d", done); }).refusal == Refusal::wrong_offset);
+  CHECK(ask.patch(id, 3, "defgh").value.digest == sha256("abcdefgh"));
+}
+
+TEST_CASE("bytes that are not those promised go to quarantine, and the upload is gone") {
+  Spool spool("promised");
+  Asking ask = spool.ask();
+  NewUpload upload = upload_of("train", 0, kTrace.size());
+  upload.metadata.sha256 = sha256("something else");
+  const std::string id = ask.create(upload).value.id;
+  CHECK(ask.patch(id, 0, kTrace).refusal == Refusal::wrong_digest);
+  CHECK(ask.state(id).refusal == Refusal::unknown);
+  CHECK(ask.content("train", 0).empty());
+  CHECK(std::filesystem::exists(spool.path("quarantine/train/" + id + ".part")));
+  CHECK(spool.store->figures().quarantined == 1);
+  CHECK(problems_of(spool).empty());
+}
+
+TEST_CASE("a digest promised with the last bytes counts as one promised at creation") {
+  Spool spool("late_promise");
+  Asking ask = spool.ask();
+  const std::string id = ask.create(upload_of("train", 0, 4)).value.id;
+  CHECK(ask.promise(id, sha256("abcd")).refusal == Refusal::none);
+  CHECK(ask.promise(id, sha256("efgh")).refusal == Refusal::wrong_digest);
+  CHECK(ask.patch(id, 0, "efgh").refusal == Refusal::wrong_digest);
+}
+
+TEST_CASE("the same file again is complete and writes nothing") {
+  Spool spool("duplicate");
+  Asking ask = spool.ask();
+  ask.put("train", 0, kTrace);
+  SECTION("when its digest is told at creation, before a byte is sent") {
+    NewUpload again = upload_of("train", 0, kTrace.size());
+    again.metadata.sha256 = sha256(kTrace);
+    const auto made = ask.create(again);
+    CHECK(made.value.complete);
+    CHECK(made.value.digest == sha256(kTrace));
+    CHECK(ask.state(made.value.id).value.complete);
+  }
+  SECTION("when it is seen at the end") { CHECK(ask.put("train", 0, kTrace).value.complete); }
+  CHECK(spool.store->job("train")->arrivals == 1);
+  CHECK(spool.store->job("train")->bytes == kTrace.size());
+  CHECK(problems_of(spool).empty());
+}
+
+TEST_CASE("another content for a rank is refused unless replacing was asked for") {
+  Spool spool("replace");
+  Asking ask = spool.ask();
+  ask.put("train", 0, kTrace);
+  CHECK(ask.put("train", 0, "{}").refusal == Refusal::other_content);
+  CHECK(ask.content("train", 0) == kTrace);
+  NewUpload other = upload_of("train", 0, 2);
+  other.metadata.replace = true;
+  CHECK(ask.put(other, "{}").value.complete);
+  CHECK(ask.content("train", 0) == "{}");
+  CHECK(spool.store->job("train")->arrived == 1);
+  CHECK(spool.store->job("train")->bytes == 2);
+  CHECK(spool.store->figures().quarantined == 1);
+  spool.open();
+  CHECK(spool.ask().content("train", 0) == "{}");
+  CHECK(problems_of(spool).empty());
+}
+
+TEST_CASE("a length that is told late ends the upload like one told at once") {
+  Spool spool("deferred");
+  Asking ask = spool.ask();
+  const std::string id = ask.create(upload_of("train", 0, std::nullopt)).value.id;
+  CHECK(ask.patch(id, 0, "abcd").value.offset == 4);
+  const auto writer = ask.append(id, 4, std::nullopt, 6).value;
+  test::answer_of<Done>([&](auto done) { writer->write("ef", done); });
+  CHECK(test::answer_of<UploadState>([&](auto done) { writer->finish(done); }).value.complete);
+  CHECK(ask.content("train", 0) == "abcdef");
+}
+
+TEST_CASE("the last request, sent again after its answer was lost, is answered as complete") {
+  Spool spool("again");
+  Asking ask = spool.ask();
+  const auto sent = ask.put("train", 0, "abcd");
+  const auto again = ask.patch(sent.value.id, 4, "");
+  CHECK(again.value.complete);
+  CHECK(again.value.digest == sha256("abcd"));
+}
+
+TEST_CASE("a removed upload leaves nothing") {
+  Spool spool("removed");
+  Asking ask = spool.ask();
+  const std::string id = ask.create(upload_of("train", 0, 8)).value.id;
+  ask.patch(id, 0, "abcd");
+  CHECK(ask.remove(id).refusal == Refusal::none);
+  CHECK(ask.state(id).refusal == Refusal::unknown);
+  CHECK(std::filesystem::is_empty(spool.path("in")));
+  CHECK(spool.store->job("train")->open_uploads == 0);
+  CHECK(problems_of(spool).empty());
+}
+
+TEST_CASE("an upload without progress for an hour is expired, and its disk is given back") {
+  Spool spool("expired");
+  Asking ask = spool.ask();
+  const std::string id = ask.create(upload_of("train", 0, 8)).value.id;
+  ask.patch(id, 0, "abcd");
+  spool.clock += 3601;
+  CHECK(ask.state(id).refusal == Refusal::expired);
+  for (int i = 0; i < 100 && !std::filesystem::is_empty(spool.path("in")); ++i) usleep(20'000);
+  CHECK(std::filesystem::is_empty(spool.path("in")));
+  CHECK(ask.state(id).refusal == Refusal::expired);
+  CHECK(spool.store->job("train")->open_uploads == 0);
+  CHECK(problems_of(spool).empty());
+}
+
+TEST_CASE("files, jobs, users and open uploads are held to their bounds") {
+  Spool spool("quotas");
+  spool.options.limits.largest_file = 100;
+  spool.options.limits.largest_job = 150;
+  spool.options.limits.largest_user = 250;
+  spool.open();
+  Asking ask = spool.ask();
+  CHECK(ask.create(upload_of("a", 0, 101)).refusal == Refusal::too_large);
+  CHECK(ask.create(upload_of("a", 0, 100)).refusal == Refusal::none);
+  CHECK(ask.create(upload_of("a", 1, 51)).refusal == Refusal::quota);
+  CHECK(ask.create(upload_of("b", 0, 100)).refusal == Refusal::none);
+  CHECK(ask.create(upload_of("c", 0, 100)).refusal == Refusal::quota);
+  CHECK_FALSE(spool.store->job("c"));
+  for (int rank = 0; rank < 15; ++rank) CHECK(ask.create(upload_of("b", rank, 1)).refusal == Refusal::none);
+  CHECK(ask.create(upload_of("b", 15, 1)).refusal == Refusal::too_many);
+}
+
+TEST_CASE("a full disk takes no uploads, a fairly full one no jobs") {
+  Spool spool("marks");
+  spool.ask().put("there", 0, kTrace);
+  spool.options.limits.soft_disk = 0;
+  spool.open();
+  CHECK(spool.ask().put("there", 1, kTrace).refusal == Refusal::none);
+  CHECK(spool.ask().put("new", 0, kTrace).refusal == Refusal::no_space);
+  CHECK(spool.ask().put_job("new", {}).refusal == Refusal::no_space);
+  CHECK_FALSE(spool.store->job("new"));
+  spool.options.limits.hard_disk = 0;
+  spool.open();
+  CHECK(spool.ask().put("there", 2, kTrace).refusal == Refusal::no_space);
+  CHECK_FALSE(spool.store->healthy());
+}
+
+TEST_CASE("a drained store has made open uploads durable and takes no more") {
+  Spool spool("drained");
+  Asking ask = spool.ask();
+  const std::string id = ask.create(upload_of("train", 0, 8)).value.id;
+  const auto writer = ask.append(id, 0).value;
+  test::answer_of<Done>([&](auto done) { writer->write("abcd", done); });
+  std::promise<void> drained;
+  spool.store->drain([&] { drained.set_value(); });
+  drained.get_future().get();
+  CHECK(ask.put("train", 1, kTrace).refusal == Refusal::unavailable);
+  CHECK(test::answer_of<Done>([&](auto done) { writer->write("e", done); }).refusal == Refusal::unavailable);
+  spool.open();
+  CHECK(spool.ask().state(id).value.offset == 4);
+}
+
+TEST_CASE("a second daemon on the same spool is refused") {
+  Spool spool("second");
+  const auto second = Store::open(spool.options);
+  REQUIRE_FALSE(second.ok());
+  CHECK(second.error().message.find("another daemon") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace skewscope::gather
