@@ -54,6 +54,10 @@ CommandLine::CommandLine() {
       [this](const std::string&) { return run_digest(digest_); });
   add("simulate", "Write a synthetic job with known truth", simulate_, add_simulate_command_options,
       [this](const std::string&) { return run_simulate(simulate_); });
+#ifdef SKEWSCOPE_GATHERER
+  add("ship", "Send finished traces to a gatherer, from the node they are on", ship_, add_ship_options,
+      [this](const std::string&) { return run_ship(ship_); });
+#endif
   app_.footer("skewscope COMMAND --help tells a command's flags.");
 }
 

@@ -14,6 +14,9 @@
 #include "rank_command.h"
 #include "report_command.h"
 #include "scale_command.h"
+#ifdef SKEWSCOPE_GATHERER
+#include "ship_command.h"
+#endif
 #include "simulate_command.h"
 #include "skewscope/distribute.h"
 
@@ -45,6 +48,9 @@ class CommandLine {
   CompareOptions compare_;
   DigestOptions digest_;
   SimulateCommandOptions simulate_;
+#ifdef SKEWSCOPE_GATHERER
+  ShipCommandOptions ship_;
+#endif
   std::vector<Command> commands_;
 };
 
