@@ -80,4 +80,21 @@ struct DigestsMade {
 Result<DigestsMade> make_digests(const std::vector<std::string>& files, const std::string& directory, bool force,
                                  const IngestOptions& options);
 
+// What one file says of itself before anybody reads it as a trace, in bounded memory: for who passes files on.
+struct FileCheck {
+  bool whole = false;
+  std::string problem;      // why not, or why it never will be: "cut inside its compressed stream"
+  bool may_grow = false;    // not whole, and a writer at work would look the same: empty, cut
+  std::string compression;  // "", "gzip", "zstd"
+  Rank rank;                // by this file alone; unknown where only its neighbours could tell
+  std::string rank_source;
+  int32_t world_size = 0;  // 0: not told
+};
+
+// `file` holds the bytes; `named` is the path whose words may tell the rank. Compressed files are inflated to the end,
+// their checksums compared; JSON ends where its first brace closes; digests check themselves. Rank and world size come
+// of the pattern, the keys before the events and the name, in the order in which reports believe them. Errors: usage
+// (bad pattern), no_input (cannot be opened).
+Result<FileCheck> check_file(const std::string& file, const std::string& named, const std::string& rank_regex);
+
 }  // namespace skewscope

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "skewscope/base/finding.h"
 #include "skewscope/base/result.h"
 
 namespace skewscope {
@@ -32,15 +33,24 @@ struct ShipOptions {
   std::chrono::seconds settle{5};  // size and modification time stand still this long, where no lease can be had
   std::chrono::seconds rescan{30};
   std::chrono::seconds give_up{72 * 3600};
+  std::chrono::seconds patience{600};      // for a file that is empty or cut: then it is bad
+  std::chrono::seconds silence{60};        // of the gatherer, before a request counts as failed
+  uint64_t piece_bytes = uint64_t{64} << 20;  // largest body of one request
+  bool compress = true;                    // plain .json goes as gzip
+  // A line of what goes on, one at a time, from any thread; may be empty.
+  std::function<void(Severity, const std::string&)> say;
 };
 
 struct Shipped {
-  uint64_t files = 0, bytes = 0;  // accepted durably, digest equal
+  uint64_t files = 0, bytes = 0;  // accepted durably, digest equal; bytes as they were sent
+  uint64_t before = 0;            // found accepted already, by an earlier run
   std::vector<std::string> bad;   // "FILE: why" of those that will never be finished or were refused for good
   std::vector<std::string> left;  // "FILE: why" of those that are not there yet
 };
 
-// With `once`: returns when every finished file was accepted or given up. Else runs until `stop` says true.
+// With `once`: returns when every finished file was accepted or given up. Else runs until `stop` says true. May be killed
+// at any moment: the state directory tells the next run where to go on. Gives itself the lowest priority: the calling
+// thread stays at it. Errors: usage, no_input (a path that is not there), output (state_directory cannot be made).
 Result<Shipped> ship_traces(const ShipOptions& options, const std::function<bool()>& stop);
 
 }  // namespace skewscope

@@ -57,6 +57,8 @@ CommandLine::CommandLine() {
 #ifdef SKEWSCOPE_GATHERER
   add("gather", "Receive traces of jobs over HTTP and report on each: the daemon", gather_, add_gather_command_options,
       [this](const std::string&) { return run_gather(gather_, arguments_); });
+  add("ship", "Send finished traces to a gatherer, from the node they are on", ship_, add_ship_options,
+      [this](const std::string&) { return run_ship(ship_); });
 #endif
   app_.footer("skewscope COMMAND --help tells a command's flags.");
 }

@@ -17,6 +17,9 @@
 #include "rank_command.h"
 #include "report_command.h"
 #include "scale_command.h"
+#ifdef SKEWSCOPE_GATHERER
+#include "ship_command.h"
+#endif
 #include "simulate_command.h"
 #include "skewscope/distribute.h"
 
@@ -52,6 +55,7 @@ class CommandLine {
   SimulateCommandOptions simulate_;
 #ifdef SKEWSCOPE_GATHERER
   GatherCommandOptions gather_;
+  ShipCommandOptions ship_;
 #endif
   std::vector<std::string> arguments_;
   std::vector<Command> commands_;

@@ -1,0 +1,134 @@
+#include "ship_command.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <nlohmann/json.hpp>
+
+#include "option_values.h"
+#include "skewscope/base/human_units.h"
+#include "skewscope/base/printable.h"
+#include "skewscope/protocol/names.h"
+
+namespace skewscope::cli {
+namespace {
+
+constexpr int64_t kGiveUpOnce_s = 600;
+constexpr int64_t kMostSeconds = int64_t{365} * 24 * 3600;
+
+void add_seconds(CLI::App& command, const std::string& flag, std::chrono::seconds& value, const std::string& help) {
+  command
+      .add_option_function<int64_t>(
+          flag, [&value](const int64_t& seconds) { value = std::chrono::seconds(seconds); },
+          help + fmt::format(" [{}]", value.count()))
+      ->check(CLI::Range(int64_t{0}, kMostSeconds).description(""))
+      ->type_name("SECONDS");
+}
+
+void add_bytes(CLI::App& command, const std::string& flag, uint64_t& value, const std::string& help) {
+  command
+      .add_option_function<std::string>(
+          flag,
+          [&value, flag](const std::string& text) {
+            const auto bytes = parse_size(text);
+            if (!bytes || *bytes < 1) throw CLI::ValidationError(flag, "'" + text + "' is no size, such as 64M");
+            value = static_cast<uint64_t>(*bytes);
+          },
+          help)
+      ->type_name("BYTES");
+}
+
+void add_what(CLI::App& command, ShipOptions& ship) {
+  command.add_option("PATH", ship.paths, "Folders to watch, or files")->required()->type_name("");
+  command.add_option("--to", ship.url, "The gatherer, as http(s)://HOST:PORT")->required()->type_name("URL");
+  command.add_option("--job", ship.job, "The job's name")->required()->type_name("NAME");
+  command.add_option("--world-size", ship.world_size, "Ranks of the job; default: as the traces tell")
+      ->check(CLI::Range(1, kMostRanks).description(""))
+      ->type_name("N");
+  command.add_option("--capture", ship.capture, "Which capture of the job, when it makes several [0]")
+      ->check(CLI::Range(0, kMostCaptures).description(""))
+      ->type_name("N");
+  command.add_option("--rank-regex", ship.rank_regex, "Pattern with a group named rank, searched in the path")
+      ->type_name("RE");
+  command.add_flag("--digest", ship.digest, "Send a digest in place of each trace");
+  command.add_flag("--replace", ship.replace, "Other content for a rank that is there already is wanted");
+  command.add_flag("--delete-source", ship.delete_source, "Remove a trace once the gatherer holds all of it");
+}
+
+void add_how(CLI::App& command, ShipCommandOptions& options) {
+  ShipOptions& ship = options.ship;
+  command.add_flag("--once", ship.once, "Send what is finished and end; default: go on watching");
+  command.add_option("--token-file", ship.token_file, "File with the job's token, readable by its owner alone")
+      ->type_name("FILE");
+  command.add_option("--ca", ship.ca_file, "Certificates to trust, PEM; default: the system's")->type_name("FILE");
+  command.add_option("--state", ship.state_directory, "Folder of the agent's own; default: .skewscope-ship in the first path")
+      ->type_name("DIR");
+  add_bytes(command, "--rate", ship.rate_bytes_per_s, "Bytes a second, of all uploads together [100000000]");
+  add_bytes(command, "--piece", ship.piece_bytes, "Largest body of a request [64M]");
+  command.add_option("--uploads", ship.uploads, "Uploads at a time [2]")
+      ->check(CLI::Range(1, 16).description(""))
+      ->type_name("N");
+  add_seconds(command, "--settle", ship.settle, "A file stands still for so long, where nothing proves it closed");
+  add_seconds(command, "--rescan", ship.rescan, "Look through the folders as often as this");
+  add_seconds(command, "--patience", ship.patience, "A file that is empty or cut for so long is bad");
+  add_seconds(command, "--timeout", ship.silence, "A gatherer silent for so long has failed");
+  command
+      .add_option("--give-up", options.give_up_s, "Give a file up after this time of failures; default: 600 with --once, else 3 days")
+      ->check(CLI::Range(int64_t{1}, kMostSeconds).description(""))
+      ->type_name("SECONDS");
+  command.add_flag("--no-compress", options.no_compress, "Send .json as it is, not as gzip");
+}
+
+std::string text_of(const Shipped& shipped, const ShipOptions& ship) {
+  std::string text = fmt::format("{} files, {} accepted by {} for job {}", shipped.files,
+                                 human_bytes(static_cast<int64_t>(shipped.bytes)), ship.url, ship.job);
+  if (shipped.before > 0) text += fmt::format("; {} were before", shipped.before);
+  text += "\n";
+  for (const std::string& line : shipped.bad) text += "bad   " + printable(line) + "\n";
+  for (const std::string& line : shipped.left) text += "left  " + printable(line) + "\n";
+  return text;
+}
+
+std::string json_of(const Shipped& shipped, const ShipOptions& ship) {
+  using Json = nlohmann::ordered_json;
+  const Json json = {{"schema", "skewscope.ship/1"}, {"gatherer", ship.url},     {"job", ship.job},
+                     {"files", shipped.files},       {"bytes", shipped.bytes},   {"before", shipped.before},
+                     {"bad", shipped.bad},           {"left", shipped.left}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+void add_ship_options(CLI::App& command, ShipCommandOptions& options) {
+  add_what(command, options.ship);
+  add_how(command, options);
+  command.add_flag("--json", options.json, "JSON in place of the text");
+  add_common_options(command, options.common);
+  command.footer(
+      "Example:\n"
+      "  skewscope ship traces/ --to https://head:7475 --job pretrain-7b --token-file token --once\n"
+      "Exit code 0: everything is stored durably; 4: something is left or was refused, named on standard output.");
+}
+
+ExitCode run_ship(ShipCommandOptions options) {
+  ShipOptions& ship = options.ship;
+  if (options.give_up_s > 0 || ship.once) {
+    ship.give_up = std::chrono::seconds(options.give_up_s > 0 ? options.give_up_s : kGiveUpOnce_s);
+  }
+  ship.compress = !options.no_compress;
+  ship.say = [](Severity severity, const std::string& line) {
+    spdlog::log(severity == Severity::info      ? spdlog::level::info
+                : severity == Severity::warning ? spdlog::level::warn
+                                                : spdlog::level::err,
+                "{}", line);
+  };
+  // A signal ends the program at once (interruption.h): the state directory tells the next run where to go on.
+  const auto shipped = ship_traces(ship, [] { return false; });
+  if (!shipped.ok()) return fail(shipped.error());
+  const std::string text = options.json ? json_of(shipped.value(), ship) : text_of(shipped.value(), ship);
+  const bool shown = (options.common.quiet && !options.json) || print(text);
+  if (!shown) return fail({ErrorKind::output, "cannot write to standard output"});
+  return shipped.value().bad.empty() && shipped.value().left.empty() ? kDone : kInPart;
+}
+
+}  // namespace skewscope::cli

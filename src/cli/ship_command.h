@@ -1,0 +1,21 @@
+// skewscope ship: the agent that sends finished traces to a gatherer.
+#pragma once
+
+#include "common_options.h"
+#include "exit_code.h"
+#include "skewscope/ship.h"
+
+namespace skewscope::cli {
+
+struct ShipCommandOptions {
+  ShipOptions ship;
+  int64_t give_up_s = 0;  // 0: not given
+  bool no_compress = false;
+  bool json = false;
+  CommonOptions common;
+};
+
+void add_ship_options(CLI::App& command, ShipCommandOptions& options);
+ExitCode run_ship(ShipCommandOptions options);
+
+}  // namespace skewscope::cli

@@ -1,0 +1,176 @@
+// Problem: an agent must know that a file is whole, and which rank it is, without reading it as a trace: it may be
+// gigabytes and the agent has 64 MiB. Idea: compressed files say themselves where they end; JSON is whole when the brace
+// that it began with is closed, and Kineto closes with a key of its own ("traceName"), which the last bytes show. The
+// rank stands before the events or in the name; what only other files of the job could tell is left open.
+// Cost: one inflation; of plain JSON in Kineto's form, a few kilobytes.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "byte_source.h"
+#include "chunk_cutter.h"
+#include "digest_file.h"
+#include "file_name_rank.h"
+#include "memory_budget.h"
+#include "rank_resolution.h"
+#include "skewscope/ingest.h"
+#include "top_level.h"
+
+namespace skewscope {
+namespace {
+
+using ingest::SourceEnd;
+
+constexpr size_t kBlock = 256 << 10;
+constexpr size_t kTail = 4 << 10;
+constexpr std::string_view kBlank = " \t\r\n";
+
+// Follows strings and brackets; everything else of JSON is of no matter here.
+class BracketDepth {
+ public:
+  void read(std::string_view text) {
+    for (const char c : text) {
+      if (in_string_) {
+        in_string_ = escaped_ || c != '"';
+        escaped_ = !escaped_ && c == '\\';
+      } else if (c == '"') {
+        in_string_ = true;
+      } else if (c == '{' || c == '[') {
+        ++depth_;
+        opened_ = true;
+      } else if (c == '}' || c == ']') {
+        --depth_;
+      }
+    }
+  }
+  bool closed() const { return opened_ && depth_ <= 0 && !in_string_; }
+
+ private:
+  int64_t depth_ = 0;
+  bool opened_ = false, in_string_ = false, escaped_ = false;
+};
+
+bool ends_as_kineto_does(const std::string& file) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  if (descriptor < 0) return false;
+  std::array<char, kTail> bytes{};
+  ssize_t got = 0;
+  if (fstat(descriptor, &status) == 0) {
+    const off_t from = std::max<off_t>(0, status.st_size - static_cast<off_t>(kTail));
+    got = pread(descriptor, bytes.data(), bytes.size(), from);
+  }
+  close(descriptor);
+  const std::string_view tail(bytes.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  const size_t last = tail.find_last_not_of(kBlank);
+  return last != std::string_view::npos && tail[last] == '}' && tail.find("\"traceName\"") != std::string_view::npos;
+}
+
+const char* problem_of(SourceEnd end) {
+  switch (end) {
+    case SourceEnd::whole:
+      return "";
+    case SourceEnd::cut:
+      return "cut inside its compressed stream";
+    case SourceEnd::no_trailer:
+      return "cut before its checksum";
+    case SourceEnd::damaged:
+      return "damaged: its compressed stream or checksum is wrong";
+    case SourceEnd::trailing:
+      return "has bytes behind its compressed stream";
+    case SourceEnd::unreadable:
+      return "cannot be read to its end";
+  }
+  return "";
+}
+
+void check_text(const std::string& file, ingest::ByteSource& source, FileCheck& check) {
+  const bool plain = *source.compression() == '\0';
+  if (plain && ends_as_kineto_does(file)) {
+    check.whole = true;
+    return;
+  }
+  std::vector<char> block(kBlock);
+  BracketDepth brackets;
+  uint64_t bytes = 0;
+  for (size_t got = block.size(); got == block.size();) {
+    got = source.read(block.data(), block.size());
+    bytes += got;
+    if (plain) brackets.read({block.data(), got});
+  }
+  check.problem = problem_of(source.end());
+  if (check.problem.empty() && bytes == 0) check.problem = "empty";
+  if (check.problem.empty() && plain && !brackets.closed()) check.problem = "cut: its JSON is not closed";
+  check.whole = check.problem.empty();
+  // A stream that is damaged may be one of which the middle is not there yet.
+  check.may_grow = !check.whole;
+}
+
+void check_digest(const std::string& file, FileCheck& check, RankEvidence& evidence) {
+  ingest::MemoryBudget budget(0);
+  Result<TraceFile> read = ingest::read_digest_file(file, budget);
+  check.whole = read.ok() && (read.value().kind == ContentKind::rank_trace || read.value().kind == ContentKind::front_end);
+  check.may_grow = !check.whole;
+  if (!check.whole) check.problem = "no whole digest of a rank's trace, or of another version";
+  if (check.whole) evidence = std::move(read.value().evidence);
+}
+
+RankEvidence evidence_before_events(const std::string& file) {
+  RankEvidence evidence;
+  auto source = ingest::open_byte_source(file);
+  if (!source.ok()) return evidence;
+  ingest::ChunkCutter cutter(*source.value(), {});
+  cutter.find_events();
+  ingest::FileContent content;
+  ingest::TopLevel top;
+  ingest::DefectCounts defects;
+  ingest::read_top_level(cutter.head(), false, 0, content, top, defects);
+  return ingest::evidence_of(content);
+}
+
+// A number that neighbours could refute is none.
+bool stands_alone(const ingest::ResolvedRank& rank, const ingest::ResolvedRanks& all) {
+  if (rank.synthetic || rank.source.find("(local)") != std::string::npos) return false;
+  return rank.source != "only file" || (all.world_size == 1 && all.world_size_source != "number of files");
+}
+
+void resolve(const RankEvidence& evidence, const ingest::RankOverrides& overrides, FileCheck& check) {
+  const ingest::ResolvedRanks resolved = ingest::resolve_ranks({evidence}, overrides);
+  if (stands_alone(resolved.files.front(), resolved)) {
+    check.rank = resolved.files.front().rank;
+    check.rank_source = resolved.files.front().source;
+  }
+  const bool told = resolved.world_size_source != "number of files" && resolved.world_size_source != "largest group";
+  if (told) check.world_size = resolved.world_size;
+}
+
+}  // namespace
+
+Result<FileCheck> check_file(const std::string& file, const std::string& named, const std::string& rank_regex) {
+  const Result<ingest::RankOverrides> overrides = ingest::RankOverrides::make("", rank_regex);
+  if (!overrides.ok()) return overrides.error();
+  FileCheck check;
+  RankEvidence evidence;
+  if (ingest::is_digest_file(file)) {
+    check_digest(file, check, evidence);
+  } else {
+    auto source = ingest::open_byte_source(file);
+    if (!source.ok()) return source.error();
+    check.compression = source.value()->compression();
+    check_text(file, *source.value(), check);
+    if (check.whole) evidence = evidence_before_events(file);
+  }
+  if (!check.whole) return check;
+  evidence.file = named;
+  const FileNameFacts name = ingest::read_file_name(named);
+  if (!name.rule.empty() || evidence.name.rule.empty()) evidence.name = name;  // a digest knows its trace's name, too
+  resolve(evidence, overrides.value(), check);
+  return check;
+}
+
+}  // namespace skewscope

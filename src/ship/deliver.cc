@@ -1,0 +1,220 @@
+#include "deliver.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "held_file.h"
+#include "retry.h"
+#include "send.h"
+#include "skewscope/base/human_units.h"
+#include "skewscope/ingest.h"
+
+namespace skewscope::ship {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using End = Delivery::End;
+
+constexpr size_t kLongestFilename = 255;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+Delivery of_state(const HeldFile& held) {
+  switch (held.state()) {
+    case HeldFile::State::absent:
+      return {End::not_now, "changed or went away"};
+    case HeldFile::State::written:
+      return {End::not_now, "is being written"};
+    case HeldFile::State::busy:
+      return {End::not_now, "another agent has it"};
+    default:
+      return {End::bad, held.reason()};
+  }
+}
+
+class Delivering {
+ public:
+  Delivering(const Candidate& candidate, Worker& worker)
+      : candidate_(candidate), w_(worker), began_(Clock::now()), backoff_(worker.random) {}
+
+  Delivery run() {
+    const HeldFile held(candidate_.path, w_.ledger.held_path(candidate_.stamp), candidate_.stamp);
+    if (held.state() != HeldFile::State::held) return of_state(held);
+    if (auto ended = identify(held)) return *ended;
+    // From here on the file is whole and its rank is known.
+    item_ = w_.ledger.load(candidate_.stamp).value_or(Item{});
+    item_.path = candidate_.path;
+    item_.stamp = candidate_.stamp;
+    if (item_.accepted) return {End::accepted, "", 0};
+    const std::optional<std::string> form = w_.options.digest ? make_digest(held) : held.open_path();
+    if (!form) return {End::bad, reason_};
+    const Descriptor file(open(form->c_str(), O_RDONLY | O_CLOEXEC));
+    if (auto ended = prepare(file.number())) return *ended;
+    // From here on size and digest of what is sent are known.
+    return send_until_decided(held);
+  }
+
+ private:
+  std::optional<Delivery> identify(const HeldFile& held) {
+    const Result<FileCheck> checked = check_file(held.open_path(), candidate_.path, w_.options.rank_regex);
+    if (!checked.ok()) return Delivery{End::bad, checked.error().message};
+    const FileCheck& check = checked.value();
+    if (!held.unchanged()) return Delivery{End::not_now, "changed while it was read"};
+    if (!check.whole) return Delivery{check.may_grow ? End::unfinished : End::bad, check.problem};
+    const std::optional<int> world =
+        w_.options.world_size ? w_.options.world_size
+                              : (check.world_size > 0 ? std::optional(int{check.world_size}) : std::nullopt);
+    const int rank = check.rank.known() ? check.rank.value : world == 1 ? 0 : -1;
+    if (rank < 0) return Delivery{End::bad, "nothing in it or its name tells its rank: give --rank-regex"};
+    if (world && rank >= *world) {
+      return Delivery{End::bad, fmt::format("is rank {} ({}) of a world of {}", rank, check.rank_source, *world)};
+    }
+    metadata_.job = w_.options.job;
+    metadata_.capture = w_.options.capture;
+    metadata_.rank = rank;
+    metadata_.world_size = world;
+    metadata_.replace = w_.options.replace;
+    metadata_.filename = fs::path(candidate_.path).filename().string();
+    plain_ = check.compression.empty() && metadata_.filename.size() > 5 &&
+             metadata_.filename.compare(metadata_.filename.size() - 5, 5, ".json") == 0;
+    return std::nullopt;
+  }
+
+  // Path of the digest, made anew: a crash may have left another one.
+  std::optional<std::string> make_digest(const HeldFile& held) {
+    const std::string folder = w_.ledger.digest_folder(candidate_.stamp);
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    // make_digests names digests after their traces: a link gives it the trace's own name.
+    const std::string source = folder + "/source/" + metadata_.filename;
+    fs::create_directories(folder + "/source", ignored);
+    fs::create_symlink(held.open_path(), source, ignored);
+    const auto made = make_digests({source}, folder + "/made", true, {});
+    const std::string digest = folder + "/made/" + metadata_.filename + ".digest";
+    if (!made.ok() || made.value().files != 1 || !fs::exists(digest, ignored)) {
+      reason_ = "no digest can be made of it" + (made.ok() ? "" : ": " + made.error().message);
+      return std::nullopt;
+    }
+    metadata_.filename += ".digest";
+    plain_ = false;
+    return digest;
+  }
+
+  std::optional<Delivery> prepare(int descriptor) {
+    struct stat status {};
+    if (descriptor < 0 || fstat(descriptor, &status) != 0) return Delivery{End::bad, "cannot be read"};
+    const bool compress = plain_ && w_.options.compress;
+    auto payload = Payload::make({descriptor, static_cast<uint64_t>(status.st_size), compress}, w_.options.piece_bytes,
+                                 w_.go_on);
+    if (!payload.ok()) return w_.go_on() ? Delivery{End::not_now, payload.error().message} : Delivery{};
+    payload_.emplace(std::move(payload).value());
+    if (compress) metadata_.filename += ".gz";
+    if (metadata_.filename.size() > kLongestFilename) {
+      metadata_.filename.erase(0, metadata_.filename.size() - kLongestFilename);
+    }
+    metadata_.sha256 = payload_->sha256();
+    if (item_.sha256 != payload_->sha256()) {  // another form of it than before: the old upload is of no use
+      item_.upload.clear();
+      item_.offset = 0;
+    }
+    item_.sha256 = payload_->sha256();
+    save();
+    return std::nullopt;
+  }
+
+  Delivery send_until_decided(const HeldFile& held) {
+    Sending sending{w_.client,
+                    *payload_,
+                    metadata_,
+                    [&] { return held.unchanged() && w_.go_on(); },
+                    [&] { backoff_.progressed(); },
+                    [&] { save(); }};
+    for (;;) {
+      ++item_.tries;
+      const Sent sent = send(sending, item_);
+      if (!w_.go_on()) return {};
+      switch (sent.end) {
+        case Sent::End::accepted:
+          return accepted();
+        case Sent::End::changed:
+          return {End::not_now, "changed while it was sent"};
+        case Sent::End::refused:
+          return {End::bad, sent.why.detail};
+        case Sent::End::wait:
+          if (!pause(sent.why)) return w_.go_on() ? Delivery{End::left, "given up: " + sent.why.detail} : Delivery{};
+      }
+    }
+  }
+
+  Delivery accepted() {
+    item_.accepted = true;
+    item_.accepted_at = std::time(nullptr);
+    save();
+    if (w_.options.delete_source) {
+      struct stat status {};
+      const bool same = lstat(candidate_.path.c_str(), &status) == 0 && stamp_of(status) == candidate_.stamp;
+      if (same) unlink(candidate_.path.c_str());
+    }
+    w_.say(Severity::info, fmt::format("{}: rank {}, {}, accepted", candidate_.path, metadata_.rank,
+                       human_bytes(static_cast<int64_t>(payload_->size()))));
+    return {End::accepted, "", payload_->size()};
+  }
+
+  // False: there is no time left for it.
+  bool pause(const Reply& why) {
+    const auto wait = backoff_.failed(why.status, why.retry_after);
+    const auto until = Clock::now() + wait, last = began_ + w_.options.give_up;
+    if (until >= last) return false;
+    w_.say(Severity::warning, fmt::format("{}: {}; again in {:.1f} s", candidate_.path, why.detail, static_cast<double>(wait.count()) * 1e-3));
+    save();
+    while (Clock::now() < until) {
+      if (!w_.go_on()) return false;
+      std::this_thread::sleep_for(std::min<Clock::duration>(until - Clock::now(), std::chrono::milliseconds(100)));
+    }
+    return true;
+  }
+
+  void save() {
+    if (w_.ledger.save(item_) || warned_) return;
+    warned_ = true;
+    w_.say(Severity::warning, "the state directory takes nothing: a restart will begin anew with " + candidate_.path);
+  }
+
+  const Candidate& candidate_;
+  Worker& w_;
+  Clock::time_point began_;
+  Backoff backoff_;
+  Item item_;
+  UploadMetadata metadata_;
+  std::optional<Payload> payload_;
+  bool plain_ = false, warned_ = false;
+  std::string reason_;
+};
+
+}  // namespace
+
+Delivery deliver(const Candidate& candidate, Worker& worker) { return Delivering(candidate, worker).run(); }
+
+}  // namespace skewscope::ship

@@ -1,0 +1,45 @@
+// One finished file, from the lease to the gatherer's word: hold, check, identify, hash, send, retry.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "client.h"
+#include "ledger.h"
+#include "skewscope/ship.h"
+
+namespace skewscope::ship {
+
+struct Candidate {
+  std::string path;
+  FileStamp stamp;
+};
+
+struct Delivery {
+  enum class End {
+    accepted,
+    unfinished,  // empty, cut: may become whole, but then with another stamp
+    not_now,     // somebody writes to it, another agent has it, it changed
+    bad,         // never
+    left,        // given up
+    stopped,
+  };
+  End end = End::stopped;
+  std::string reason;
+  uint64_t bytes = 0;  // as sent; 0 and accepted: it was before
+};
+
+// Of one worker; several share ledger and pace.
+struct Worker {
+  const ShipOptions& options;
+  const Ledger& ledger;
+  Client& client;
+  std::function<bool()> go_on;
+  std::function<void(Severity, const std::string&)> say;
+  std::function<double()> random;  // uniform in [0, 1)
+};
+
+Delivery deliver(const Candidate& candidate, Worker& worker);
+
+}  // namespace skewscope::ship

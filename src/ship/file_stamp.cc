@@ -1,0 +1,29 @@
+#include "file_stamp.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace skewscope::ship {
+
+std::string FileStamp::key() const { return fmt::format("{:x}-{:x}-{:x}-{:x}", device, inode, size, mtime_ns); }
+
+FileStamp stamp_of(const struct stat& status) {
+  return {static_cast<uint64_t>(status.st_dev), static_cast<uint64_t>(status.st_ino),
+          static_cast<uint64_t>(status.st_size),
+          int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+Writing is_written(int descriptor) {
+  // A writer who opens the file meanwhile has the kernel signal us; SIGURG, which nobody minds, in place of SIGIO, which
+  // would end the program.
+  fcntl(descriptor, F_SETSIG, SIGURG);
+  if (fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN ? Writing::yes : Writing::unknown;
+  fcntl(descriptor, F_SETLEASE, F_UNLCK);
+  return Writing::no;
+}
+
+}  // namespace skewscope::ship

@@ -1,0 +1,45 @@
+// A finished file that the agent holds on to: open, alone with it among agents, and linked under a name of its own where
+// the file system lets it, so that the job may rename or remove it meanwhile.
+#pragma once
+
+#include <string>
+
+#include "file_stamp.h"
+
+namespace skewscope::ship {
+
+class HeldFile {
+ public:
+  enum class State {
+    held,
+    absent,   // neither the file nor its link is there with this content
+    written,  // somebody has it open for writing
+    busy,     // another agent holds it
+    refused,  // the system does not let us: reason()
+  };
+
+  // `link`: where to link it; "": nowhere. Whatever had this stamp before and was linked there is found again.
+  HeldFile(const std::string& path, const std::string& link, const FileStamp& stamp);
+  ~HeldFile();
+  HeldFile(const HeldFile&) = delete;
+  HeldFile& operator=(const HeldFile&) = delete;
+
+  State state() const { return state_; }
+  const std::string& reason() const { return reason_; }
+  int descriptor() const { return descriptor_; }
+  // A path that leads to the content, whatever became of its names.
+  std::string open_path() const;
+  // Still the content it was opened with.
+  bool unchanged() const;
+
+ private:
+  State open_first_of(const std::string& path, const std::string& link);
+  void link_to(const std::string& link) const;
+
+  FileStamp stamp_;
+  int descriptor_ = -1;
+  State state_;
+  std::string reason_;
+};
+
+}  // namespace skewscope::ship

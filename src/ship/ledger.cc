@@ -1,0 +1,145 @@
+#include "ledger.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace skewscope::ship {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "skewscope.ship-item/1";
+constexpr size_t kLargestFile = 64 << 10;
+
+std::optional<std::string> read_small(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return std::nullopt;
+  std::string text(kLargestFile, '\0');
+  const ssize_t got = read(descriptor, text.data(), text.size());
+  close(descriptor);
+  if (got < 0) return std::nullopt;
+  text.resize(static_cast<size_t>(got));
+  return text;
+}
+
+// Under a name of this process first: another agent may write the same item.
+bool write_whole(const std::string& path, const std::string& text) {
+  const std::string partial = fmt::format("{}.{}.tmp", path, gettid());
+  const int descriptor = open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) return false;
+  const bool written = write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool closed = close(descriptor) == 0;
+  if (written && closed && rename(partial.c_str(), path.c_str()) == 0) return true;
+  unlink(partial.c_str());
+  return false;
+}
+
+Json json_of(const Item& item) {
+  return {{"schema", kSchema},
+          {"path", item.path},
+          {"device", item.stamp.device},
+          {"inode", item.stamp.inode},
+          {"size", item.stamp.size},
+          {"mtime_ns", item.stamp.mtime_ns},
+          {"accepted", item.accepted},
+          {"accepted_at", item.accepted_at},
+          {"sha256", item.sha256 ? hex(*item.sha256) : ""},
+          {"upload", item.upload},
+          {"offset", item.offset},
+          {"tries", item.tries}};
+}
+
+std::optional<Item> item_of(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  try {
+    if (json.at("schema") != kSchema) return std::nullopt;
+    Item item;
+    item.path = json.at("path").get<std::string>();
+    item.stamp = {json.at("device").get<uint64_t>(), json.at("inode").get<uint64_t>(), json.at("size").get<uint64_t>(),
+                  json.at("mtime_ns").get<int64_t>()};
+    item.accepted = json.at("accepted").get<bool>();
+    item.accepted_at = json.at("accepted_at").get<int64_t>();
+    item.sha256 = digest_from_hex(json.at("sha256").get<std::string>());
+    item.upload = json.at("upload").get<std::string>();
+    item.offset = json.at("offset").get<uint64_t>();
+    item.tries = json.at("tries").get<int>();
+    return item;
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+bool lies_there(const Item& item) {
+  struct stat status {};
+  return lstat(item.path.c_str(), &status) == 0 && stamp_of(status) == item.stamp;
+}
+
+}  // namespace
+
+Ledger::Ledger(std::string directory, const std::string& target)
+    : directory_(std::move(directory)), target_(hex(sha256(target)).substr(0, 12)) {}
+
+std::string Ledger::key(const FileStamp& stamp) const { return target_ + "-" + stamp.key(); }
+
+std::string Ledger::held_path(const FileStamp& stamp) const {
+  return directory_.empty() ? "" : directory_ + "/held/" + key(stamp);
+}
+
+std::string Ledger::digest_folder(const FileStamp& stamp) const { return directory_ + "/digests/" + key(stamp); }
+
+std::optional<Item> Ledger::load(const FileStamp& stamp) const {
+  if (directory_.empty()) return std::nullopt;
+  const auto text = read_small(directory_ + "/items/" + key(stamp) + ".json");
+  if (!text) return std::nullopt;
+  std::optional<Item> item = item_of(*text);
+  return item && item->stamp == stamp ? item : std::nullopt;
+}
+
+bool Ledger::save(const Item& item) const {
+  if (directory_.empty()) return false;
+  const std::string text = json_of(item).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return write_whole(directory_ + "/items/" + key(item.stamp) + ".json", text);
+}
+
+std::vector<Item> Ledger::items() const {
+  std::vector<Item> found;
+  std::error_code failed;
+  for (fs::directory_iterator entry(directory_ + "/items", failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    if (name.rfind(target_ + "-", 0) != 0 || entry->path().extension() != ".json") continue;
+    const auto text = read_small(entry->path().string());
+    if (auto item = text ? item_of(*text) : std::nullopt) found.push_back(std::move(*item));
+  }
+  return found;
+}
+
+std::vector<Item> Ledger::unfinished() const {
+  std::vector<Item> found;
+  if (directory_.empty()) return found;
+  for (Item& item : items()) {
+    if (!item.accepted) found.push_back(std::move(item));
+  }
+  return found;
+}
+
+void Ledger::sweep(int64_t now_unix_s) const {
+  if (directory_.empty()) return;
+  std::error_code ignored;
+  for (const Item& item : items()) {
+    if (!item.accepted) continue;
+    fs::remove_all(digest_folder(item.stamp), ignored);
+    if (now_unix_s - item.accepted_at < kHeldAfterwards_s) continue;
+    unlink(held_path(item.stamp).c_str());
+    if (!lies_there(item)) unlink((directory_ + "/items/" + key(item.stamp) + ".json").c_str());
+  }
+}
+
+}  // namespace skewscope::ship

@@ -1,0 +1,57 @@
+// What the agent must know after a crash: one small JSON file per item, whole or not there, and a hard link to the
+// item's content until it is no longer needed.
+//
+//   STATE/items/KEY.json   what became of it
+//   STATE/held/KEY         the content, under whatever name the job gave it or took from it since
+//   STATE/digests/KEY/     its digest, where digests are sent
+//
+// KEY names target (gatherer, job, capture, form) and stamp: other content, or another gatherer, is another item.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "file_stamp.h"
+#include "skewscope/protocol/digest.h"
+
+namespace skewscope::ship {
+
+struct Item {
+  std::string path;  // where it was seen
+  FileStamp stamp;
+  bool accepted = false;
+  int64_t accepted_at = 0;        // Unix seconds
+  std::optional<Digest> sha256;   // of what is sent
+  std::string upload;             // path of the upload on the gatherer; "": none
+  uint64_t offset = 0;            // durable there
+  int tries = 0;
+};
+
+inline constexpr int64_t kHeldAfterwards_s = 72 * 3600;
+
+class Ledger {
+ public:
+  // `directory` "": nothing outlives this process. `target`: names where to and in which form.
+  Ledger(std::string directory, const std::string& target);
+
+  std::string key(const FileStamp& stamp) const;
+  // nullopt: not there, or not as we write it.
+  std::optional<Item> load(const FileStamp& stamp) const;
+  // False: the disk did not take it. The item goes on, but not over a crash.
+  bool save(const Item& item) const;
+  // Of this target, not accepted yet.
+  std::vector<Item> unfinished() const;
+  // Where the content is held; "" without a directory.
+  std::string held_path(const FileStamp& stamp) const;
+  std::string digest_folder(const FileStamp& stamp) const;
+  // Lets go of what was accepted over 72 h ago, and forgets it once its file is gone or has changed.
+  void sweep(int64_t now_unix_s) const;
+
+ private:
+  std::vector<Item> items() const;
+
+  std::string directory_, target_;
+};
+
+}  // namespace skewscope::ship

@@ -1,0 +1,53 @@
+// What is sent of a file: its bytes, or, of plain JSON, gzip members of 16 MiB of it each. Members are independent and
+// always come out the same, so that an upload can go on at any offset without anything being kept: the member in which
+// it lies is made again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "skewscope/base/result.h"
+#include "skewscope/protocol/digest.h"
+
+namespace skewscope::ship {
+
+inline constexpr uint64_t kMemberInput = uint64_t{16} << 20;
+
+// The body of one request.
+struct Piece {
+  uint64_t begin = 0, size = 0;  // place in the payload
+  Digest sha256{};
+  std::string bytes;  // of a gzip member; else they are read from the file
+};
+
+class Payload {
+ public:
+  struct Source {
+    int descriptor = -1;  // stays the caller's
+    uint64_t size = 0;
+    bool compress = false;
+  };
+
+  // Reads the file once, for size and digest. `go_on` is asked now and then. Errors: no_input (cannot be read, became
+  // shorter, or stopped).
+  static Result<Payload> make(const Source& source, uint64_t piece_bytes, const std::function<bool()>& go_on);
+
+  uint64_t size() const { return size_; }
+  const Digest& sha256() const { return sha256_; }
+  // From `offset` < size() on; at most piece_bytes, and not past the end of a member.
+  Result<Piece> piece(uint64_t offset) const;
+  // Bytes of the piece from `position` on; fewer than `size` only at its end or when the file cannot be read.
+  size_t read(const Piece& piece, uint64_t position, char* out, size_t size) const;
+  // The kernel need not keep what was sent.
+  void sent(const Piece& piece) const;
+
+ private:
+  Source source_;
+  uint64_t piece_bytes_ = 0, size_ = 0;
+  Digest sha256_{};
+  std::vector<uint64_t> member_ends_;  // in the payload; empty: not compressed
+};
+
+}  // namespace skewscope::ship

@@ -1,0 +1,28 @@
+// Which files there are to send at this moment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "deliver.h"
+#include "skewscope/base/result.h"
+
+namespace skewscope::ship {
+
+struct Refusal {
+  std::string path, reason;
+};
+
+struct Scan {
+  std::vector<Candidate> files;
+  std::vector<Refusal> refused;  // of those named by the user: symbolic links, other users' files
+};
+
+// What discover_files() finds, but symbolic links, what is no regular file, other users' files, and what lies below
+// `state_directory`.
+Scan scan(const std::vector<std::string>& paths, const std::string& state_directory);
+
+// Those of `paths` that are folders, and the folders of the others.
+std::vector<std::string> folders_of(const std::vector<std::string>& paths);
+
+}  // namespace skewscope::ship

@@ -1,0 +1,165 @@
+// Why a file is stored once and never deleted early: nothing but an answer with our own SHA-256 ends as accepted. After
+// every doubt the offset is asked for, never assumed; a gatherer that lost the upload gets the file anew and knows by
+// the digest in the metadata whether it has it already.
+#include "send.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+namespace skewscope::ship {
+namespace {
+
+using End = Sent::End;
+
+constexpr int kMostWrongDigests = 3;
+constexpr int kMostConflicts = 4;
+
+class Dialog {
+ public:
+  Dialog(Sending& sending, Item& item) : s_(sending), item_(item) {}
+
+  Sent run() {
+    for (;;) {
+      if (!s_.unchanged()) return {End::changed, {}};
+      const std::optional<Sent> ended = item_.upload.empty() ? create() : offset_known_ ? append() : ask();
+      if (ended) return *ended;
+    }
+  }
+
+ private:
+  std::optional<Sent> create() {
+    const Reply reply = s_.client.create(s_.payload.size(), s_.metadata);
+    if (advise(reply.status, About::creation) != Advice::go_on) return stop(reply, About::creation);
+    if (is_complete(reply)) return Sent{End::accepted, reply};
+    const auto path = upload_path(reply.location, s_.client.base());
+    if (!path) return wait(reply, "answered without a place for the upload");
+    item_.upload = *path;
+    item_.offset = 0;
+    offset_known_ = true;
+    s_.save();
+    return std::nullopt;
+  }
+
+  std::optional<Sent> ask() {
+    const Reply reply = s_.client.head(item_.upload);
+    const Advice advice = advise(reply.status, About::upload);
+    if (advice == Advice::start_over) return start_over(reply);
+    if (advice != Advice::go_on) return stop(reply, About::upload);
+    if (is_complete(reply)) return Sent{End::accepted, reply};
+    const bool ours = reply.offset && *reply.offset <= s_.payload.size() &&
+                      (!reply.length || *reply.length == s_.payload.size());
+    if (!ours) {
+      forget();
+      return wait(reply, "told an offset that cannot be");
+    }
+    item_.offset = *reply.offset;
+    offset_known_ = true;
+    return std::nullopt;
+  }
+
+  // One piece; at the end an empty one, to be told the digest.
+  std::optional<Sent> append() {
+    const uint64_t from = item_.offset;
+    Piece piece;
+    piece.begin = from;
+    if (from < s_.payload.size()) {
+      Result<Piece> next = s_.payload.piece(from);
+      if (!next.ok()) return Sent{End::changed, {}};
+      piece = std::move(next).value();
+    }
+    const Reply reply = s_.client.patch(item_.upload, s_.payload, piece);
+    offset_known_ = false;
+    switch (advise(reply.status, About::upload)) {
+      case Advice::go_on:
+        return appended(piece, reply);
+      case Advice::resync:
+        return conflict(reply);
+      case Advice::start_over:
+        return start_over(reply);
+      default:
+        return stop(reply, About::upload);
+    }
+  }
+
+  std::optional<Sent> appended(const Piece& piece, const Reply& reply) {
+    const uint64_t size = s_.payload.size();
+    const bool forward = reply.offset && *reply.offset <= size && (*reply.offset > piece.begin || piece.begin == size);
+    if (!forward) return wait(reply, "took the bytes but told no offset beyond them");
+    if (*reply.offset == size) {
+      if (is_complete(reply)) return Sent{End::accepted, reply};
+      if (reply.digest) return wrong_digest(reply);
+      if (piece.begin == size) return wait(reply, "told no digest at the end");
+    }
+    item_.offset = *reply.offset;
+    offset_known_ = true;
+    s_.conflicts = 0;
+    s_.payload.sent(piece);
+    s_.progressed();
+    s_.save();
+    return std::nullopt;
+  }
+
+  // Another offset than we thought, or bytes that changed on their way: ask, go on. When that does not help, the
+  // gatherer means the content.
+  std::optional<Sent> conflict(const Reply& reply) {
+    if (++s_.conflicts == 1) return std::nullopt;
+    if (s_.conflicts < kMostConflicts) return wait(reply, "");
+    s_.conflicts = 0;
+    const bool content = reply.status == 409;
+    forget();
+    return content ? refused(reply, "has other content for this rank (--replace replaces it, --capture keeps both)")
+                   : wrong_digest(reply);
+  }
+
+  std::optional<Sent> wrong_digest(const Reply& reply) {
+    forget();
+    if (++s_.wrong_digests < kMostWrongDigests) return wait(reply, "stored other bytes than were sent");
+    return refused(reply, "stored other bytes than were sent, again and again");
+  }
+
+  std::optional<Sent> start_over(const Reply& reply) {
+    forget();
+    return started_over_++ == 0 ? std::nullopt : std::optional(wait(reply, "loses uploads"));
+  }
+
+  Sent stop(const Reply& reply, About about) {
+    if (advise(reply.status, about) != Advice::refuse) return wait(reply, "");
+    const char* why = reply.status == 409 ? "has other content for this rank (--replace replaces it, --capture keeps both)" : "";
+    return refused(reply, why);
+  }
+
+  static Sent wait(Reply reply, const char* why) { return {End::wait, told(std::move(reply), why)}; }
+  static Sent refused(Reply reply, const char* why) { return {End::refused, told(std::move(reply), why)}; }
+
+  static Reply told(Reply reply, const std::string& why) {
+    std::string text = !why.empty() ? "the gatherer " + why
+                       : reply.status > 0 ? fmt::format("the gatherer answered {}", reply.status)
+                                          : "no answer";
+    if (!reply.detail.empty()) text += ": " + reply.detail;
+    reply.detail = text;
+    return reply;
+  }
+
+  bool is_complete(const Reply& reply) const {
+    return reply.digest && *reply.digest == s_.payload.sha256() && reply.offset == s_.payload.size();
+  }
+
+  void forget() {
+    item_.upload.clear();
+    item_.offset = 0;
+    offset_known_ = false;
+    s_.save();
+  }
+
+  Sending& s_;
+  Item& item_;
+  bool offset_known_ = false;
+  int started_over_ = 0;
+};
+
+}  // namespace
+
+Sent send(Sending& sending, Item& item) { return Dialog(sending, item).run(); }
+
+}  // namespace skewscope::ship

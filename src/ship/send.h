@@ -1,0 +1,33 @@
+// The dialog of one upload: from what the ledger knows of it to the gatherer's word that it has all, with our digest.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "client.h"
+#include "ledger.h"
+#include "retry.h"
+
+namespace skewscope::ship {
+
+struct Sending {
+  Client& client;
+  const Payload& payload;
+  const UploadMetadata& metadata;
+  std::function<bool()> unchanged;  // the file is what the payload was made of
+  std::function<void()> progressed;
+  std::function<void()> save;  // the item
+  int wrong_digests = 0;       // times the gatherer ended with another digest
+  int conflicts = 0;           // 409 and 460 in a row, without progress
+};
+
+struct Sent {
+  enum class End { accepted, wait, refused, changed };
+  End end = End::wait;
+  Reply why;  // the answer that stopped it; `detail` says it in words
+};
+
+// Until it is accepted or something stops it; `item` tells where it is.
+Sent send(Sending& sending, Item& item);
+
+}  // namespace skewscope::ship

@@ -1,0 +1,358 @@
+// The agent's story. One thread looks: it scans, waits for files to be finished, queues them. `uploads` threads send.
+// Files are told apart by stamp (device, inode, size, time of change), so that a renamed file is the same, a changed one
+// is another, and "stands still" means: no other stamp was seen in its place.
+#include "skewscope/ship.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <ctime>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "scan.h"
+#include "skewscope/base/printable.h"
+#include "skewscope/ingest.h"
+#include "skewscope/protocol/names.h"
+#include "watcher.h"
+
+namespace skewscope {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace ship;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kTick{50};
+constexpr milliseconds kLook{500};  // between looks at files that were not finished
+constexpr std::chrono::hours kSweep{1};
+constexpr int kScanShare = 20;  // scanning takes at most one part in 20 of the time
+
+// Lowest priority for processor and disk, of this thread and those it starts.
+void become_gentle() {
+  constexpr int kProcess = 1, kIdleClass = 3, kClassShift = 13, kLowest = 19;
+  setpriority(PRIO_PROCESS, 0, kLowest);
+  syscall(SYS_ioprio_set, kProcess, 0, kIdleClass << kClassShift);
+}
+
+struct Seen {
+  enum class State { watched, queued, unfinished, accepted, bad, left };
+  Candidate file;
+  State state = State::watched;
+  std::string reason;
+  Clock::time_point since;   // this stamp was first seen
+  uint64_t scan = 0;         // that found it last
+  bool spooled = false;      // known of the ledger: its own name may be gone
+  bool at_work = false;
+};
+
+class Agent {
+ public:
+  Agent(const ShipOptions& options, std::string base, std::string state_directory, std::function<bool()> stop)
+      : options_(options),
+        base_(std::move(base)),
+        state_directory_(std::move(state_directory)),
+        ledger_(state_directory_, fmt::format("{} {} {} {}", base_, options.job, options.capture, options.digest)),
+        pace_(options.rate_bytes_per_s),
+        stop_(std::move(stop)) {}
+
+  Shipped run() {
+    become_gentle();
+    std::vector<std::thread> workers;
+    for (int i = 0; i < options_.uploads; ++i) workers.emplace_back([this] { work(); });
+    find_spooled();
+    look_until_done();
+    stopping_ = true;
+    wake_.notify_all();
+    for (std::thread& worker : workers) worker.join();
+    return result();
+  }
+
+ private:
+  void say(Severity severity, const std::string& line) {
+    if (!options_.say) return;
+    const std::lock_guard lock(say_mutex_);
+    options_.say(severity, printable(line));
+  }
+
+  // What an earlier run held and did not get through, whatever became of its name.
+  void find_spooled() {
+    ledger_.sweep(std::time(nullptr));
+    const std::lock_guard lock(mutex_);
+    for (const Item& item : ledger_.unfinished()) {
+      if (access(ledger_.held_path(item.stamp).c_str(), F_OK) != 0) continue;
+      Seen& seen = seen_[item.stamp.key()];
+      seen.file = {item.path, item.stamp};
+      seen.since = Clock::now();
+      seen.spooled = true;
+      enqueue(item.stamp.key(), seen);
+    }
+  }
+
+  void look_until_done() {
+    Clock::time_point next_scan{}, next_look{}, next_sweep = Clock::now() + kSweep;
+    bool happened = true, scanned = false;
+    while (!stop_()) {
+      const auto now = Clock::now();
+      if ((happened && now >= next_scan_allowed_ && !(options_.once && scanned)) ||
+          (!options_.once && now >= next_scan)) {
+        look_around();
+        happened = false;
+        scanned = true;
+        next_scan = now + options_.rescan;
+        next_look = {};
+      }
+      if (now >= next_look) {
+        look_at_watched();
+        next_look = now + kLook;
+      }
+      if (options_.once && scanned && all_decided()) return;
+      if (now >= next_sweep) {
+        ledger_.sweep(std::time(nullptr));
+        next_sweep = now + kSweep;
+      }
+      happened = watcher_.wait(kTick) || happened;
+    }
+  }
+
+  void look_around() {
+    const auto began = Clock::now();
+    if (!options_.once) watcher_.watch(folders_of(options_.paths));
+    const Scan found = scan(options_.paths, state_directory_);
+    const std::lock_guard lock(mutex_);
+    ++scan_;
+    for (const Candidate& file : found.files) meet(file);
+    refused_ = found.refused;
+    for (auto entry = seen_.begin(); entry != seen_.end();) {
+      const Seen& seen = entry->second;
+      const bool gone = seen.scan != scan_ && !seen.spooled && seen.state != Seen::State::queued;
+      entry = gone ? seen_.erase(entry) : std::next(entry);
+    }
+    next_scan_allowed_ = Clock::now() + kScanShare * (Clock::now() - began);
+  }
+
+  void meet(const Candidate& file) {
+    const auto [entry, is_new] = seen_.try_emplace(file.stamp.key());
+    Seen& seen = entry->second;
+    seen.file.path = seen.at_work ? seen.file.path : file.path;
+    seen.scan = scan_;
+    if (!is_new) return;
+    seen.file.stamp = file.stamp;
+    seen.since = Clock::now();
+    const auto item = ledger_.load(file.stamp);
+    if (!item || !item->accepted) return;
+    seen.state = Seen::State::accepted;
+    ++shipped_.before;
+  }
+
+  void look_at_watched() {
+    const std::lock_guard lock(mutex_);
+    for (auto& [key, seen] : seen_) {
+      if (seen.state == Seen::State::unfinished) lose_patience(seen);
+      if (seen.state == Seen::State::watched) look_at(key, seen);
+    }
+  }
+
+  void look_at(const std::string& key, Seen& seen) {
+    const int descriptor = open(seen.file.path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+    if (descriptor < 0) {
+      if (options_.once) leave(seen, "cannot be opened");
+      return;
+    }
+    const Writing writing = is_written(descriptor);
+    close(descriptor);
+    if (writing == Writing::yes) {
+      if (options_.once) leave(seen, "is being written");
+      return;
+    }
+    if (writing == Writing::no || Clock::now() - seen.since >= options_.settle) enqueue(key, seen);
+  }
+
+  static void leave(Seen& seen, std::string reason) {
+    seen.state = Seen::State::left;
+    seen.reason = std::move(reason);
+  }
+
+  void lose_patience(Seen& seen) {
+    if (Clock::now() - seen.since < options_.patience) return;
+    seen.state = Seen::State::bad;
+    say(Severity::error, seen.file.path + ": bad: " + seen.reason);
+  }
+
+  void enqueue(const std::string& key, Seen& seen) {
+    seen.state = Seen::State::queued;
+    queue_.push_back(key);
+    wake_.notify_one();
+  }
+
+  bool all_decided() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, seen] : seen_) {
+      if (seen.state == Seen::State::watched || seen.state == Seen::State::queued) return false;
+    }
+    return true;
+  }
+
+  void work() {
+    Client client({base_, options_.ca_file, options_.token_file, options_.silence, options_.rate_bytes_per_s}, pace_,
+                  [this] { return !stopping_; });
+    std::mt19937_64 engine{std::random_device{}()};
+    Worker worker{options_,
+                  ledger_,
+                  client,
+                  [this] { return !stopping_; },
+                  [this](Severity severity, const std::string& line) { say(severity, line); },
+                  [&] { return std::uniform_real_distribution<double>()(engine); }};
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+      if (queue_.empty()) {
+        wake_.wait_for(lock, kTick);
+        continue;
+      }
+      const std::string key = queue_.front();
+      queue_.pop_front();
+      Seen& seen = seen_.at(key);
+      seen.at_work = true;
+      const Candidate file = seen.file;
+      lock.unlock();
+      const Delivery delivery = deliver(file, worker);
+      lock.lock();
+      settle_down(seen_.at(key), delivery);
+    }
+  }
+
+  void settle_down(Seen& seen, const Delivery& delivery) {
+    using End = Delivery::End;
+    seen.at_work = false;
+    seen.spooled = false;
+    seen.reason = delivery.reason;
+    switch (delivery.end) {
+      case End::accepted:
+        seen.state = Seen::State::accepted;
+        ++(delivery.bytes > 0 ? shipped_.files : shipped_.before);
+        shipped_.bytes += delivery.bytes;
+        return;
+      case End::unfinished:
+        seen.state = options_.once ? Seen::State::left : Seen::State::unfinished;
+        return;
+      case End::not_now:
+        seen.state = Seen::State::watched;
+        if (options_.once) once_more(seen);
+        return;
+      case End::bad:
+        seen.state = Seen::State::bad;
+        break;
+      case End::left:
+        seen.state = Seen::State::left;
+        break;
+      case End::stopped:
+        return;
+    }
+    say(Severity::error, seen.file.path + ": " + delivery.reason);
+  }
+
+  // With --once a file that another agent has is waited for; one that changes is not finished.
+  void once_more(Seen& seen) const {
+    const bool busy = seen.reason == "another agent has it" && Clock::now() - seen.since < options_.give_up;
+    if (!busy) seen.state = Seen::State::left;
+  }
+
+  Shipped result() {
+    const std::lock_guard lock(mutex_);
+    for (const Refusal& refusal : refused_) shipped_.bad.push_back(refusal.path + ": " + refusal.reason);
+    for (const auto& [key, seen] : seen_) {
+      const std::string line = seen.file.path + ": " + (seen.reason.empty() ? "not finished" : seen.reason);
+      if (seen.state == Seen::State::bad) shipped_.bad.push_back(line);
+      if (seen.state != Seen::State::bad && seen.state != Seen::State::accepted) shipped_.left.push_back(line);
+    }
+    std::sort(shipped_.bad.begin(), shipped_.bad.end());
+    std::sort(shipped_.left.begin(), shipped_.left.end());
+    return shipped_;
+  }
+
+  const ShipOptions& options_;
+  const std::string base_, state_directory_;
+  Ledger ledger_;
+  Pace pace_;
+  std::function<bool()> stop_;
+  Watcher watcher_;
+  std::atomic<bool> stopping_{false};
+  Clock::time_point next_scan_allowed_{};
+  uint64_t scan_ = 0;
+  std::mutex say_mutex_, mutex_;  // mutex_: all below
+  std::condition_variable wake_;
+  std::map<std::string, Seen> seen_;  // by stamp
+  std::deque<std::string> queue_;
+  std::vector<Refusal> refused_;
+  Shipped shipped_;
+};
+
+Result<Done> check_options(const ShipOptions& options) {
+  const auto usage = [](std::string message) { return Error{ErrorKind::usage, std::move(message)}; };
+  if (options.paths.empty()) return usage("no path to send from");
+  if (!is_name(options.job)) {
+    return usage(fmt::format("'{}' is no name of a job: letters, digits, '.', '_', '-', at most {}", options.job,
+                             kLongestName));
+  }
+  if (options.world_size && (*options.world_size < 1 || *options.world_size > kMostRanks)) {
+    return usage(fmt::format("--world-size {} is none", *options.world_size));
+  }
+  if (options.capture < 0 || options.capture > kMostCaptures) return usage("--capture is 0 to 9999");
+  if (options.uploads < 1 || options.uploads > 16) return usage("--uploads is 1 to 16");
+  if (options.piece_bytes == 0) return usage("--piece is at least 1");
+  if (options.digest && options.delete_source) return usage("--delete-source would lose traces of which --digest sends less");
+  for (const std::string& path : options.paths) {
+    const auto found = discover_files({path});
+    std::error_code failed;
+    if (!found.ok() && !fs::is_directory(path, failed)) return found.error();
+  }
+  return Done{};
+}
+
+// Where the ledger lives; "": nowhere, where none was asked for and none can be made.
+Result<std::string> make_state_directory(const ShipOptions& options) {
+  const std::string directory = options.state_directory.empty() ? folders_of(options.paths).front() + "/.skewscope-ship"
+                                                                : options.state_directory;
+  std::error_code failed;
+  for (const char* part : {"/items", "/held", "/digests"}) {
+    if (!failed) fs::create_directories(directory + part, failed);
+  }
+  if (!failed) fs::permissions(directory, fs::perms::owner_all, failed);
+  if (!failed && access((directory + "/items").c_str(), W_OK) == 0) return directory;
+  if (options.state_directory.empty() && !options.digest) {
+    if (options.say) {
+      options.say(Severity::warning,
+                  printable(directory + " cannot be made: after a restart files are sent again (--state)"));
+    }
+    return std::string();
+  }
+  return Error{ErrorKind::output, directory + ": cannot be made or written"};
+}
+
+}  // namespace
+
+Result<Shipped> ship_traces(const ShipOptions& options, const std::function<bool()>& stop) {
+  if (auto fine = check_options(options); !fine.ok()) return fine.error();
+  const Result<std::string> base = base_url(options.url, !options.token_file.empty());
+  if (!base.ok()) return base.error();
+  if (!options.token_file.empty()) {
+    if (auto token = read_token(options.token_file); !token.ok()) return token.error();
+  }
+  Result<std::string> state = make_state_directory(options);
+  if (!state.ok()) return state.error();
+  return Agent(options, base.value(), state.value(), stop).run();
+}
+
+}  // namespace skewscope

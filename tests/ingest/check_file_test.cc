@@ -1,0 +1,63 @@
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "skewscope/ingest.h"
+#include "tests/temporary_folder.h"
+
+using namespace skewscope;
+
+namespace {
+
+struct Written : test::Folder {
+  std::string file;
+  Written(const std::string& name, const std::string& bytes) : Folder("check_file") {
+    std::filesystem::create_directories(path);
+    file = (path / name).string();
+    std::ofstream(file, std::ios::binary) << bytes;
+  }
+  FileCheck check(const std::string& named = "", const std::string& regex = "") const {
+    return check_file(file, named.empty() ? file : named, regex).value();
+  }
+};
+
+const std::string kEvents = R"("traceEvents":[{"ph":"X","name":"a","ts":1,"dur":2,"pid":0,"tid":1}])";
+const std::string kWhole = R"({"distributedInfo":{"rank":3,"world_size":8},)" + kEvents + R"(,"traceName":"t"})";
+
+}  // namespace
+
+TEST_CASE("JSON is whole when its first brace is closed, and only then") {
+  CHECK(Written("a.json", kWhole).check().whole);
+  CHECK(Written("a.json", kWhole + "\n").check().whole);
+  CHECK(Written("a.json", "{" + kEvents + "}").check().whole);  // no traceName: read to the end
+  CHECK(Written("a.json", R"([{"ph":"X","name":"}]\"}"}])").check().whole);
+  for (const std::string& cut : {std::string(), std::string(" "), std::string("{"), kWhole.substr(0, kWhole.size() - 1),
+                                 kWhole.substr(0, 60), std::string(R"({"name":"}"})").substr(0, 10)}) {
+    const FileCheck check = Written("a.json", cut).check();
+    CHECK_FALSE(check.whole);
+    CHECK(check.may_grow);
+    CHECK_FALSE(check.problem.empty());
+  }
+}
+
+TEST_CASE("rank and world size come of the keys before the events") {
+  const FileCheck check = Written("rank5.json", kWhole).check();
+  CHECK(check.rank == Rank(3));
+  CHECK(check.rank_source == "distributedInfo");
+  CHECK(check.world_size == 8);
+}
+
+TEST_CASE("the name tells where the content does not, the pattern before both") {
+  const Written file("held", "{" + kEvents + "}");
+  CHECK(file.check("/traces/job_rank5-of-16.json").rank == Rank(5));
+  CHECK(file.check("/traces/job_rank5-of-16.json").world_size == 16);
+  CHECK(file.check("/traces/n7/rank5.json", "n(?<rank>\\d+)/").rank == Rank(7));
+  CHECK_FALSE(check_file(file.file, file.file, "no group").ok());
+}
+
+TEST_CASE("what only other files could confirm is no rank") {
+  const Written file("held", "{" + kEvents + "}");
+  CHECK_FALSE(file.check("/traces/trace.json").rank.known());
+  CHECK_FALSE(file.check("/traces/local_rank3.json").rank.known());
+  CHECK_FALSE(file.check("/traces/node.1694128201545.pt.trace.json").rank.known());
+  CHECK(file.check("/traces/trace.json").world_size == 0);
+}

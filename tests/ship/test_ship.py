@@ -1,0 +1,415 @@
+#!/usr/bin/env python3
+"""skewscope ship as its users run it, against a gatherer that misbehaves. usage: test_ship.py SKEWSCOPE [unittest's]"""
+import gzip
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from fake_gatherer import Answer, Cut, FakeGatherer, Lie, Raw  # noqa: E402
+
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+EVENT = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1.0, "dur": 2.0,
+         "args": {"device": 0, "stream": 7, "correlation": 1}}
+
+
+def trace(rank=0, world=1, events=1, seed=0, padding=0):
+    """Kineto's text; `seed` makes it another one, of letters that do not compress well; `padding` bytes more."""
+    noise = random.Random(seed).randbytes(events * 40).hex()
+    rows = [dict(EVENT, name=noise[i * 80:i * 80 + 80]) for i in range(events)]
+    rows.append(dict(EVENT, name=random.Random(seed).randbytes(padding // 2).hex()))
+    return json.dumps({"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": world},
+                       "traceEvents": rows, "traceName": "trace.json"}).encode()
+
+
+class Shipping(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name) / "traces"
+        self.folder.mkdir()
+        self.gatherer = FakeGatherer()
+        self.addCleanup(lambda: self.gatherer.stop())
+
+    def write(self, name, content):
+        path = self.folder / name
+        partial = path.with_name(path.name + ".tmp")
+        partial.write_bytes(content)
+        os.rename(partial, path)
+        return path
+
+    def write_gzip(self, rank=0, world=1, events=200, seed=0, name=None):
+        return self.write(name or f"rank{rank}.json.gz", gzip.compress(trace(rank, world, events, seed), 1))
+
+    def command(self, *arguments, url=None, job="j"):
+        return [PROGRAM, "ship", str(self.folder), "--to", url or self.gatherer.url, "--job", job, *map(str, arguments)]
+
+    def ship(self, *arguments, code=0, **options):
+        run = subprocess.run(self.command("--once", "--json", "--settle", 0, *arguments, **options), capture_output=True,
+                             text=True, timeout=60)
+        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+        return json.loads(run.stdout) if run.stdout.strip() else run.stderr
+
+    def watch(self, *arguments):
+        agent = subprocess.Popen(self.command("--settle", 1, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True)
+
+        def end():
+            agent.kill()
+            agent.communicate()
+        self.addCleanup(end)
+        return agent
+
+    def until(self, condition, seconds=10):
+        end = time.monotonic() + seconds
+        while not condition() and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertTrue(condition())
+
+
+class WhatIsSent(Shipping):
+    def test_every_finished_file_arrives_as_it_is_with_rank_world_and_digest(self):
+        contents = {rank: self.write_gzip(rank, 4, seed=rank).read_bytes() for rank in range(4)}
+        result = self.ship()
+        self.assertEqual((result["files"], result["bad"], result["left"]), (4, [], []))
+        self.assertEqual(self.gatherer.stored(), {("j", 0, rank): content for rank, content in contents.items()})
+        metadata = self.gatherer.metadata["j", 0, 2]
+        self.assertEqual(metadata["world_size"], "4")
+        self.assertEqual(metadata["filename"], "rank2.json.gz")
+        self.assertEqual(metadata["sha256"], hashlib.sha256(contents[2]).hexdigest())
+
+    def test_plain_json_goes_as_gzip_members_that_are_the_same_every_time(self):
+        text = trace(padding=35_000_000)  # three members
+        self.assertGreater(len(text), 2 * (16 << 20))
+        self.write("rank0.json", text)
+        self.ship(job="a")
+        self.ship("--piece", "3M", job="b")
+        stored = self.gatherer.stored()
+        self.assertEqual(gzip.decompress(stored["a", 0, 0]), text)
+        self.assertEqual(stored["a", 0, 0], stored["b", 0, 0])
+        self.assertEqual(self.gatherer.metadata["a", 0, 0]["filename"], "rank0.json.gz")
+        self.ship("--no-compress", job="c")
+        self.assertEqual(self.gatherer.stored()["c", 0, 0], text)
+
+    def test_digests_are_sent_in_place_of_traces(self):
+        text = self.write_gzip(3, 8)
+        self.ship("--digest")
+        content = self.gatherer.stored()["j", 0, 3]
+        self.assertEqual(content[:4], b"\x89ske")
+        self.assertEqual(self.gatherer.metadata["j", 0, 3]["filename"], "rank3.json.gz.digest")
+        self.assertTrue(text.exists())
+
+    def test_the_rank_is_told_or_the_file_is_refused_never_guessed(self):
+        plain = json.dumps({"traceEvents": [EVENT], "traceName": "t"}).encode()
+        self.write("node-a.17.json", plain)
+        self.assertIn("rank", self.ship(code=4)["bad"][0])
+        self.assertEqual(self.gatherer.files, {})
+        self.ship("--rank-regex", r"\.(?P<rank>\d+)\.json", "--world-size", 32)
+        self.assertEqual(list(self.gatherer.stored()), [("j", 0, 17)])
+        self.assertEqual(self.gatherer.metadata["j", 0, 17]["world_size"], "32")
+
+    def test_hidden_temporary_linked_and_foreign_files_are_not_touched(self):
+        self.write_gzip(0)
+        outside = self.folder.parent / "rank1.json.gz"
+        outside.write_bytes(gzip.compress(trace(1)))
+        os.symlink(outside, self.folder / "rank1.json.gz")
+        (self.folder / ".rank2.json.gz").write_bytes(gzip.compress(trace(2)))
+        (self.folder / "rank3.json.gz.tmp").write_bytes(gzip.compress(trace(3)))
+        os.mkfifo(self.folder / "rank4.json.gz")
+        self.write_gzip(5)
+        if os.getuid() == 0:
+            os.chown(self.folder / "rank5.json.gz", 1234, 1234)
+        self.assertEqual(self.ship()["files"], 1 if os.getuid() == 0 else 2)
+        self.assertIn(("j", 0, 0), self.gatherer.stored())
+
+    def test_two_thousand_small_files_arrive_once_each(self):
+        for rank in range(2000):
+            (self.folder / f"rank{rank}.json.gz").write_bytes(gzip.compress(trace(rank, 2000), 1))
+        result = self.ship("--rate", "1G")
+        self.assertEqual((result["files"], result["left"]), (2000, []))
+        self.assertEqual(len(self.gatherer.stored()), 2000)
+        requests = len(self.gatherer.log)
+        self.assertEqual(self.ship()["before"], 2000)
+        self.assertEqual(len(self.gatherer.log), requests)
+
+
+class Finished(Shipping):
+    def test_empty_cut_and_open_files_are_left_and_said_so(self):
+        whole = gzip.compress(trace(0))
+        (self.folder / "rank0.json.gz").write_bytes(b"")
+        (self.folder / "rank1.json.gz").write_bytes(whole[:-9])
+        (self.folder / "rank2.json").write_bytes(trace(2)[:-1])
+        with open(self.folder / "rank3.json.gz", "wb") as writer:
+            writer.write(whole)
+            writer.flush()
+            result = self.ship(code=4)
+        self.assertEqual(len(result["left"]), 4, result)
+        self.assertEqual(self.gatherer.files, {})
+
+    def test_a_gzip_file_that_grows_in_place_is_sent_when_it_is_whole(self):
+        self.watch("--rescan", 1)
+        time.sleep(0.3)
+        content = gzip.compress(trace(events=2000), 1)
+        path = self.folder / "rank0.json.gz"
+        for size in (0, len(content) // 2, len(content)):  # closed each time: only the content tells
+            path.write_bytes(content[:size])
+            time.sleep(0.7)
+        self.until(lambda: self.gatherer.files)
+        self.assertEqual(self.gatherer.stored(), {("j", 0, 0): content})
+
+    def test_a_renamed_file_is_sent_at_once_even_in_a_new_folder(self):
+        self.watch("--rescan", 1000)
+        time.sleep(0.5)
+        (self.folder / "later").mkdir()
+        self.write("later/rank7.json.gz", gzip.compress(trace(7, 8)))
+        began = time.monotonic()
+        self.until(lambda: self.gatherer.files)
+        self.assertLess(time.monotonic() - began, 3)
+        self.assertIn(("j", 0, 7), self.gatherer.stored())
+
+    def test_a_file_that_stays_cut_is_bad_and_kept(self):
+        agent = self.watch("--patience", 1, "--delete-source")
+        path = self.folder / "rank0.json.gz"
+        path.write_bytes(gzip.compress(trace(0))[:-9])
+        self.assertIn("bad: cut", agent.stderr.readline())
+        self.assertTrue(path.exists())
+
+    def test_an_accepted_file_is_not_sent_again_and_a_changed_one_is(self):
+        path = self.write_gzip(0, seed=1)
+        self.ship()
+        requests = len(self.gatherer.log)
+        path.rename(self.folder / "rank0-renamed.json.gz")
+        result = self.ship()
+        self.assertEqual((result["files"], result["before"], len(self.gatherer.log)), (0, 1, requests))
+        (self.folder / "rank0-renamed.json.gz").unlink()
+        self.write_gzip(0, seed=2)
+        self.assertIn("--replace", self.ship(code=4)["bad"][0])
+        self.assertEqual(self.ship("--replace")["files"], 1)
+
+    def test_a_file_removed_by_the_job_meanwhile_is_sent_from_the_link(self):
+        path = self.write_gzip(0, events=20_000)
+        content = path.read_bytes()
+        agent = self.watch("--rate", "400K", "--piece", "100K")
+        self.until(lambda: len(self.gatherer.log) > 2)
+        path.unlink()
+        agent.kill()
+        agent.wait()
+        self.assertEqual(self.ship()["files"], 1)
+        self.assertEqual(self.gatherer.stored(), {("j", 0, 0): content})
+
+
+class Cuts(Shipping):
+    def test_a_connection_cut_at_any_boundary_costs_nothing_but_time(self):
+        content = self.write_gzip(0, events=2000).read_bytes()
+        piece = len(content) // 3 + 1
+        for where in ("at once", "body", "answer", "in the answer"):
+            for request in range(4):  # creation and three pieces
+                with self.subTest(where=where, request=request):
+                    job = f"{where.replace(' ', '-')}.{request}"
+                    self.gatherer.faults = {len(self.gatherer.log) + request: Cut(where)}
+                    self.assertEqual(self.ship("--piece", piece, job=job)["files"], 1)
+                    self.assertEqual(self.gatherer.stored()[job, 0, 0], content)
+
+    def test_statuses_that_pass_are_tried_again(self):
+        self.write_gzip(0, events=2000)
+        again = {"Retry-After": "1"}
+        cases = [(status, {}, request) for status in (408, 425, 500, 502) for request in (0, 1)]
+        for status, fields, request in cases + [(429, again, 0), (503, again, 1), (507, again, 0)]:
+            with self.subTest(status=status, request=request):
+                at = len(self.gatherer.log) + request
+                self.gatherer.faults = {at: Answer(status, fields)}
+                self.ship(job=f"s{status}.{request}")
+                waited = self.gatherer.log[at + 1][3] - self.gatherer.log[at][3]
+                self.assertGreaterEqual(waited, 1 if fields else 0)
+        self.assertEqual(len(self.gatherer.stored()), 11)
+
+    def test_wrong_offsets_and_checksums_make_it_ask_and_go_on(self):
+        self.write_gzip(0, events=2000)
+        for status in (409, 460):
+            at = len(self.gatherer.log) + 1
+            self.gatherer.faults = {at: Answer(status)}
+            self.ship(job=f"s{status}")
+            self.assertEqual(self.gatherer.log[at + 1][0], "HEAD")
+        self.assertEqual(len(self.gatherer.stored()), 2)
+
+    def test_an_upload_that_the_gatherer_lost_begins_anew(self):
+        self.write_gzip(0, events=2000)
+        for status in (404, 410):
+            self.gatherer.faults = {len(self.gatherer.log) + 1: Answer(status)}
+            self.ship(job=f"s{status}")
+        self.assertEqual(len(self.gatherer.stored()), 2)
+
+    def test_other_refusals_are_final_and_the_file_stays(self):
+        path = self.write_gzip(0)
+        for status in (400, 401, 403, 404, 413, 501, 505):
+            with self.subTest(status):
+                before = len(self.gatherer.log)
+                self.gatherer.always = Answer(status)
+                result = self.ship("--delete-source", code=4)
+                self.assertIn(str(status), result["bad"][0])
+                self.assertEqual(len(self.gatherer.log), before + 1)
+        self.assertTrue(path.exists())
+
+    def test_a_gatherer_that_is_away_leaves_the_file_in_bounded_time(self):
+        path = self.write_gzip(0)
+        began = time.monotonic()
+        result = self.ship("--delete-source", "--give-up", 2, url="http://127.0.0.1:1", code=4)
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertIn("given up", result["left"][0])
+        self.assertTrue(path.exists())
+
+    def test_a_killed_agent_goes_on_where_the_gatherer_is(self):
+        content = self.write_gzip(0, events=20_000).read_bytes()
+        for kill in range(4):
+            agent = self.watch("--rate", "2M", "--piece", "100K")
+            time.sleep(0.15 + 0.1 * random.Random(kill).random())
+            agent.send_signal(signal.SIGKILL)
+            agent.wait()
+        self.ship()
+        self.assertEqual(self.gatherer.stored(), {("j", 0, 0): content})
+        creations = sum(method == "POST" for method, *_ in self.gatherer.log)
+        self.assertEqual(creations, 1)
+
+
+class Proof(Shipping):
+    """A source is never deleted before an equal digest came back."""
+
+    def test_the_source_goes_only_after_the_digest(self):
+        path = self.write_gzip(0)
+        there = []
+        self.gatherer.on_complete = lambda key: there.append(path.exists())
+        self.ship("--delete-source")
+        self.assertEqual(there, [True])
+        self.assertFalse(path.exists())
+
+    def test_a_wrong_or_missing_digest_deletes_nothing_and_is_no_success(self):
+        other = "sha-256=:" + "A" * 43 + "=:"
+        for digest in (other, None, "sha-256=:x:", "sha-512=:AAAA:"):
+            with self.subTest(digest):
+                path = self.write_gzip(0)
+                self.gatherer.always = Lie({"Repr-Digest": digest})
+                result = self.ship("--delete-source", "--give-up", 2, code=4)
+                self.assertTrue(result["left"] or result["bad"])
+                self.assertEqual(result["files"], 0)
+                self.assertTrue(path.exists())
+
+    def test_digest_alone_before_all_bytes_is_not_believed(self):
+        content = self.write_gzip(0).read_bytes()
+        import base64
+        digest = "sha-256=:" + base64.b64encode(hashlib.sha256(content).digest()).decode() + ":"
+        self.gatherer.always = Lie({"Repr-Digest": digest, "Upload-Offset": "0"})
+        self.assertEqual(self.ship("--give-up", 1, code=4)["files"], 0)
+
+
+class Hostile(Shipping):
+    def test_no_answer_crashes_or_hangs_the_agent(self):
+        self.write_gzip(0)
+        head = b"HTTP/1.1 201 x\r\n"
+        answers = {
+            "huge head": Raw(head + b"X: " + b"a" * 1_000_000 + b"\r\n\r\n"),
+            "endless fields": Raw(head + b"A: b\r\n" * 100_000),
+            "huge body": Raw(head + b"Content-Length: 100000000\r\n\r\n" + b"b" * 1_000_000),
+            "no http": Raw(b"\x00\xff" * 1000),
+            "silence": Raw(b"", pause=2),
+            "slow head": Raw(head + b"A: ", pause=2),
+            "foreign place": Answer(201, {"Location": "http://192.0.2.1/v1/uploads/0"}),
+            "place with line break": Answer(201, {"Location": "/v1/%0d%0aX\x01"}),
+            "impossible offset": Lie({"Upload-Offset": "99999999999999999999999"}),
+            "redirect": Answer(307, {"Location": "http://192.0.2.1/"}),
+            "status 0": Raw(b"HTTP/1.1 000 x\r\n\r\n"),
+            "retry in a year": Answer(503, {"Retry-After": "31536000"}),
+        }
+        for name, answer in answers.items():
+            with self.subTest(name):
+                self.gatherer.always = answer
+                began = time.monotonic()
+                result = self.ship("--give-up", 1, "--timeout", 1, code=4)
+                self.assertLess(time.monotonic() - began, 6)
+                self.assertEqual(result["files"], 0)
+
+
+class Credentials(Shipping):
+    def setUp(self):
+        super().setUp()
+        self.token = self.folder.parent / "token"
+        self.token.write_text("ss1.abc.def\n")
+        self.token.chmod(0o600)
+
+    def test_the_token_comes_from_a_file_only_its_owner_reads(self):
+        self.gatherer.token = "ss1.abc.def"
+        self.write_gzip(0)
+        self.ship(code=4)
+        self.assertEqual(self.ship("--token-file", self.token)["files"], 1)
+        self.token.chmod(0o644)
+        self.assertIn("chmod 600", self.ship("--token-file", self.token, code=2))
+
+    def test_a_token_never_travels_in_the_clear(self):
+        self.write_gzip(0)
+        self.assertIn("https", self.ship("--token-file", self.token, url="http://192.0.2.1:7475", code=2))
+
+    def test_the_certificate_is_always_verified(self):
+        pem = self.folder.parent / "server.pem"
+        made = subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                               "-keyout", str(pem) + ".key", "-out", str(pem) + ".crt", "-days", "2", "-subj", "/CN=x",
+                               "-addext", "subjectAltName=IP:127.0.0.1"], capture_output=True, check=False)
+        if made.returncode != 0:
+            self.skipTest("no openssl program")
+        pem.write_text(Path(str(pem) + ".key").read_text() + Path(str(pem) + ".crt").read_text())
+        self.gatherer.stop()
+        self.gatherer = FakeGatherer(certificate=str(pem))
+        self.write_gzip(0)
+        self.assertIn("certificate", self.ship("--give-up", 1, code=4)["left"][0])
+        elsewhere = self.gatherer.url.replace("127.0.0.1", "localhost")
+        self.assertEqual(self.ship("--give-up", 1, "--ca", str(pem) + ".crt", url=elsewhere, code=4)["files"], 0)
+        self.assertEqual(self.gatherer.log, [])
+        self.assertEqual(self.ship("--ca", str(pem) + ".crt")["files"], 1)
+
+
+class Disturbance(Shipping):
+    def test_a_full_disk_of_the_state_folder_stops_nothing(self):
+        content = self.write_gzip(0).read_bytes()
+        run = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *self.command("--once", "--quiet")],
+                             capture_output=True, text=True, timeout=30)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(self.gatherer.stored(), {("j", 0, 0): content})
+
+    def test_the_rate_holds_over_all_uploads(self):
+        for rank in range(2):
+            self.write_gzip(rank, 2, events=6000, seed=rank)
+        total = sum(path.stat().st_size for path in self.folder.glob("*.gz"))
+        began = time.monotonic()
+        self.ship("--rate", total // 2)
+        self.assertGreater(time.monotonic() - began, 1.5)
+
+    def test_it_runs_at_the_lowest_priority_in_little_memory(self):
+        self.write("rank0.json", trace(padding=40_000_000))
+        agent = self.watch("--rate", "1G")
+        self.until(lambda: self.gatherer.files)
+        status = Path(f"/proc/{agent.pid}/status").read_text()
+        peak_kib = int(status.split("VmHWM:")[1].split()[0])
+        nice = {int(Path(f"/proc/{agent.pid}/task/{task}/stat").read_text().rsplit(")", 1)[1].split()[16])
+                for task in os.listdir(f"/proc/{agent.pid}/task")}
+        self.assertLess(peak_kib, 64 << 10)
+        self.assertIn(19, nice)
+
+    def test_two_agents_on_one_folder_send_each_file_once(self):
+        for rank in range(8):
+            self.write_gzip(rank, 8, events=2000, seed=rank)
+        agents = [subprocess.Popen(self.command("--once", "--quiet"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                  for _ in range(3)]
+        for agent in agents:
+            out = agent.communicate(timeout=30)
+            self.assertEqual(agent.returncode, 0, out)
+        self.assertEqual(len(self.gatherer.stored()), 8)
+
+
+if __name__ == "__main__":
+    unittest.main()
