@@ -63,6 +63,7 @@ struct GatherOptions {
 struct ReportTask {
   std::string traces;  // folder with one file per rank
   std::string output;  // report directory to make; does not exist
+  std::string job;
   int threads = 0;
   uint64_t memory = 0;  // bytes it may use; more ends it
 };

@@ -25,10 +25,11 @@ ExitCode own_part(const ReportOptions& options, const std::string& command_line,
     fmt::print(stderr, "skewscope: reading and correlating the traces\n");
   }
   StageTimer timer;
-  const auto report =
+  auto report =
       correlate(options.input.paths, {options.input.ingest, options.align, options.rank_tables}, timer, exchange);
   if (!report.ok()) return fail(report.error());
   if (!exchange.first()) return kDone;
+  if (!options.job.empty()) report.value().job.name = options.job;
   const ReportStamp stamp = stamp_of(command_line);
   if (!write.directory.empty()) {
     const StageTimer::Scope scope(timer, "write");
@@ -48,6 +49,8 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       .add_option("-o,--output", options.output,
                   fmt::format("Report directory; default: {}, none with --json", kDefaultOutput))
       ->type_name("DIR");
+  command.add_option("--job", options.job, "Name of the job; default: as the traces say, else their folder's")
+      ->type_name("NAME");
   command
       .add_option("-f,--format", options.formats,
                   "These of json,csv,sqlite,html,xlsx,prometheus; default: the first four")

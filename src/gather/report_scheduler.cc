@@ -125,7 +125,7 @@ class Scheduler : public ReportScheduler {
     }
     store_.begin_report(job, [this, job](const Outcome<Store::ReportFolders>& begun) {
       if (begun.refusal != Refusal::none || stopping()) return ended(job);
-      const ReportTask task{begun.value.traces, begun.value.output, threads_for_reports(options_.report_processes),
+      const ReportTask task{begun.value.traces, begun.value.output, job, threads_for_reports(options_.report_processes),
                             options_.report_memory};
       make(job, begun.value.generation, task, true);
     });

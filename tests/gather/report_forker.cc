@@ -29,7 +29,7 @@ struct Folders {
     std::ofstream(traces + "/r00000.json") << "{}";
     std::ofstream(root.path / "secret") << "token";
   }
-  ReportTask task() const { return {traces, reports + "/g0001", 2, 0}; }
+  ReportTask task() const { return {traces, reports + "/g0001", "j", 2, 0}; }
 };
 
 int exit_code_of(const Folders& folders, const MakeReport& attempt,
