@@ -121,12 +121,13 @@ std::vector<Run> runs_of(const OperatorView& view) {
     if (view.host().kind[at] == HostKind::op) rows[{static_cast<int32_t>(at), false}];
   }
   for (size_t gpu_row = 0; gpu_row < view.gpu().size(); ++gpu_row) {
-    view.for_each_around(gpu_row, [&](int32_t host_row) {
+    for (int32_t host_row = view.detail.gpu.caller[gpu_row]; host_row >= 0;
+         host_row = view.tree.parent[static_cast<size_t>(host_row)]) {
       const auto at = static_cast<size_t>(host_row);
-      if (view.host().kind[at] != HostKind::op) return;
+      if (view.host().kind[at] != HostKind::op) continue;
       rows[{host_row, false}].insert(static_cast<int32_t>(gpu_row));
       if (forward[at] >= 0) rows[{forward[at], true}].insert(static_cast<int32_t>(gpu_row));
-    });
+    }
   }
   std::vector<Run> runs;
   for (const auto& [key, gpu_rows] : rows) {
