@@ -13,7 +13,9 @@ export const kParts = [
   ["exposed_transfer_ns", "Exposed transfer", "transfer"],
   ["exposed_unsplit_ns", "Exposed, not told apart", "unsplit"],
   ["exposed_memcpy_ns", "Exposed copies", "copy"],
-  ["idle_ns", "Idle", "idle"],
+  ["idle_host_wait_ns", "Idle: host wait", "idle-host"],
+  ["idle_kernel_wait_ns", "Idle: kernel wait", "idle-kernel"],
+  ["idle_other_ns", "Idle: other", "idle"],
 ];
 
 // Calls that overlap on two streams would count twice in the exposed time: then wait and transfer share it.
@@ -27,7 +29,8 @@ export function partsOf(row) {
     rank: row.rank, total_ns: of.total_ns,
     computing_ns: of.compute_ns - overlapped, overlapped_ns: overlapped,
     exposed_wait_ns: wait, exposed_transfer_ns: transfer, exposed_unsplit_ns: Math.max(0, exposed - wait - transfer),
-    exposed_memcpy_ns: of.exposed_memcpy_ns, idle_ns: of.idle_ns,
+    exposed_memcpy_ns: of.exposed_memcpy_ns,
+    idle_host_wait_ns: of.idle_host_wait_ns, idle_kernel_wait_ns: of.idle_kernel_wait_ns, idle_other_ns: of.idle_other_ns,
   };
 }
 
@@ -77,7 +80,9 @@ export function breakdownSection(data) {
       share: (row) => row[name] / row.total_ns,
     }))];
   return section("breakdown", "Time per rank",
-    element("p", { class: "soft" }, "Every nanosecond of a rank's GPU timeline stands in one part."),
+    element("p", { class: "soft" }, "Every nanosecond of a rank's GPU timeline stands in one part. "
+      + "Idle by what ended the gap: a kernel whose launch began after the gap did (host wait); one launched in time that started within 30 µs "
+      + "(kernel wait); else a dependency, or a gap at the end (other)."),
     element("div", { class: "bar" }, ...parts.map(([, label, colorName]) => key(colorName, label))),
     chart("Time per rank", 340, () => option(rows, parts)),
     table({ columns, rows, copied: ["rank", "total_ns", ...parts.map(([name]) => name)] }));
