@@ -1,10 +1,12 @@
 // Where each rank's GPU time went: parts that sum to its timeline.
-import { chart, color, hint, key } from "./chart.js";
+import { chart, color, hint, key, redraw } from "./chart.js";
 import { element, section } from "./dom.js";
 import { axisText, duration, percent } from "./numbers.js";
+import { onPickedRank } from "./picked.js";
 import { records, table } from "./table.js";
 
 const kRoomForGaps = 8;  // pixels
+const kUnpicked = 0.35;  // opacity of ranks beside the picked one
 
 export const kParts = [
   ["computing_ns", "Computing alone", "compute"],
@@ -35,15 +37,15 @@ export function partsOf(row) {
 }
 
 // One rank's part, on whole pixels: bars thinner than a pixel would blend into stripes.
-function drawPart(api, fill) {
+function drawPart(api, fill, opacity) {
   const [at, below, above] = [0, 1, 2].map((dimension) => api.value(dimension));
   const [middle, bottom] = api.coord([at, below]), [, top] = api.coord([at, above]);
   const width = api.size([1, 0])[0], half = width * (width > kRoomForGaps ? 0.4 : 0.5);
   const x = Math.floor(middle - half);
-  return { type: "rect", shape: { x, y: top, width: Math.max(1, Math.floor(middle + half) - x), height: bottom - top }, style: { fill } };
+  return { type: "rect", shape: { x, y: top, width: Math.max(1, Math.floor(middle + half) - x), height: bottom - top }, style: { fill, opacity } };
 }
 
-function option(rows, parts) {
+function option(rows, parts, picked) {
   const many = rows.length > 64;
   const below = rows.map(() => 0);
   const stacks = parts.map(([name]) => rows.map((row, at) => [at, below[at], below[at] += row[name]]));
@@ -63,7 +65,7 @@ function option(rows, parts) {
     dataZoom: many ? [{ type: "slider", bottom: 6, height: 18, showDetail: false, brushSelect: false, showDataShadow: false }] : [],
     series: parts.map(([, label, colorName], at) => ({
       name: label, type: "custom", encode: { x: 0, y: [1, 2] }, clip: true, data: stacks[at],
-      renderItem: (_, api) => drawPart(api, color(colorName)),
+      renderItem: ({ dataIndex }, api) => drawPart(api, color(colorName), picked === undefined || rows[dataIndex].rank === picked ? 1 : kUnpicked),
     })),
   };
 }
@@ -79,11 +81,17 @@ export function breakdownSection(data) {
       name, label, text: (row) => `${duration(row[name])} · ${percent(row[name] / row.total_ns)}`,
       share: (row) => row[name] / row.total_ns,
     }))];
+  let picked;
+  const host = chart("Time per rank", 340, () => option(rows, parts, picked));
+  onPickedRank((rank) => {
+    picked = rank === picked ? undefined : rank;
+    redraw(host);
+  });
   return section("breakdown", "Time per rank",
     element("p", { class: "soft" }, "Every nanosecond of a rank's GPU timeline stands in one part. "
       + "Idle by what ended the gap: a kernel whose launch began after the gap did (host wait); one launched in time that started within 30 µs "
       + "(kernel wait); else a dependency, or a gap at the end (other)."),
     element("div", { class: "bar" }, ...parts.map(([, label, colorName]) => key(colorName, label))),
-    chart("Time per rank", 340, () => option(rows, parts)),
+    host,
     table({ columns, rows, copied: ["rank", "total_ns", ...parts.map(([name]) => name)] }));
 }

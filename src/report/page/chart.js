@@ -48,13 +48,14 @@ function styled(option) {
   };
 }
 
-const drawn = new Map();  // host -> {chart, makeOption}
+const drawn = new Map();  // host -> {chart, makeOption, onclick}
 
 function draw(host) {
   const entry = drawn.get(host);
   if (!entry.chart) {
     entry.chart = init(host, null, { renderer: "canvas" });
     entry.chart.on("finished", () => { host.dataset.state = "drawn"; });
+    if (entry.onclick) entry.chart.on("click", entry.onclick);
     new ResizeObserver(() => { if (host.clientWidth > 0) entry.chart.resize(); }).observe(host);
   }
   entry.chart.setOption(styled(entry.makeOption(host.clientWidth)), { notMerge: true });
@@ -102,17 +103,17 @@ export function guide(name, data, colorName, more = {}) {
     lineStyle: { type: "dashed", width: 1.5, color: color(colorName) }, ...more };
 }
 
-// makeOption(width): an ECharts option, made anew for every drawing. Redraw by redraw(host).
-export function chart(name, height, makeOption) {
+// makeOption(width): an ECharts option, made anew for every drawing. Redraw by redraw(host). onclick: of what is drawn.
+export function chart(name, height, makeOption, onclick) {
   const host = element("div", { class: "chart", role: "img", "aria-label": name, "data-state": "waiting" });
   host.style.height = `${height}px`;
-  drawn.set(host, { makeOption });
+  drawn.set(host, { makeOption, onclick });
   inView.observe(host);
   return host;
 }
 
 export function redraw(host) {
-  if (drawn.get(host).chart) draw(host);
+  if (drawn.get(host).chart) draw(host);  // else its first drawing is to come
 }
 
 export const key = (name, text) => {

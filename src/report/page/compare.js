@@ -1,12 +1,12 @@
 // Two runs of one size: what got slower.
 import { chart, color, hint, key } from "./chart.js";
 import { element, section, tabs } from "./dom.js";
-import { axisText, bytes, duration, percent } from "./numbers.js";
+import { axisText, bytes, duration } from "./numbers.js";
 import { dataTable, records } from "./table.js";
 import { card } from "./verdict.js";
 
 const words = (part) => part.replaceAll("_", " ");
-const signed = (ns) => (ns < 0 ? "−" : "+") + duration(Math.abs(Math.round(ns)));
+const signed = (ns) => (ns < 0 ? "−" : ns > 0 ? "+" : "") + duration(Math.abs(Math.round(ns)));
 const kSure = new Map([[true, "significant"], [false, "may be chance"], [null, "not known"]]);
 const sureness = (row) => kSure.get(row.significant ?? null);
 
@@ -78,7 +78,7 @@ function changesOfRanks(rows) {
 
 const relative = (row) => (row.base_ns > 0 ? row.change_ns / row.base_ns : null);
 const kChange = [["base_ns", "Base"], ["new_ns", "New"], ["change_ns", "Change", { text: (row) => signed(row.change_ns) }],
-  ["relative", "Relative", { text: ({ relative: share }) => (share === null ? "–" : `${share < 0 ? "−" : "+"}${percent(Math.abs(share))}`) }],
+  ["relative", "Relative", { text: ({ relative: share }) => (share === null ? "–" : `${share < 0 ? "−" : "+"}${(100 * Math.abs(share)).toFixed(1)} %`) }],
   ["significant", "Sure", { text: sureness }], ["p_value", "p", { text: (row) => (row.p_value === null ? "–" : row.p_value.toPrecision(2)) }]];
 const kGroup = [["communicator", "Group"], ["role", "Called", { cut: true }]];
 const part = ["part", "Part", { text: (row) => words(row.part) }];
@@ -126,5 +126,6 @@ export function workChangesSection(data) {
   return section("work-changes", "By operator and kernel",
     element("p", { class: "soft" }, "Per step of the rank in the middle. Without spread over steps, so never called significant."),
     tabs([["Operators", () => changes(data, "operator_changes", columns, () => true, nothing)],
-      ["Kernels", () => changes(data, "kernel_changes", columns, () => true, nothing)]]));
+      ["Kernels", () => changes(data, "kernel_changes", columns, () => true, nothing)]],
+    data.tables.operator_changes.rows.length === 0 ? 1 : 0));
 }

@@ -6,8 +6,14 @@ import { dataTable, records } from "./table.js";
 
 const kNoise = 0.05;  // points that are not worth a sign
 
-const factorWords = (factor) => factor.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
+const factorWords = (factor) => factor.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase()).replace(/^Gpu/, "GPU");
 const pointsText = (points) => (Math.abs(points) < kNoise ? "0.0" : `${points > 0 ? "−" : "+"}${Math.abs(points).toFixed(1)}`);
+
+// Beside the bar, or within where it leaves no room.
+function placed(bar, most) {
+  if (bar.to <= 0.75 * most) return { position: "right", color: color("text") };
+  return bar.to - bar.from > 0.2 * most ? { position: "insideRight", color: color("card") } : { position: "left", color: color("text") };
+}
 
 // From the efficiency before to that after; a loss hangs from the left end of what is left so far.
 function waterfall(title, before, after, losses) {
@@ -30,19 +36,20 @@ function waterfall(title, before, after, losses) {
       { type: "bar", stack: "all", silent: true, itemStyle: { color: "transparent" }, data: bars.map((bar) => bar.from) },
       { type: "bar", stack: "all", barWidth: 18, data: bars.map((bar) => ({
         value: bar.to - bar.from, itemStyle: { color: color(bar.colorName) },
-        label: { show: true, color: color("text"), textBorderColor: color("card"), textBorderWidth: 3, formatter: bar.text,
-          position: bar.to > 0.75 * most ? (bar.to - bar.from > 0.2 * most ? "insideRight" : "left") : "right" },
+        label: { show: true, formatter: bar.text, ...placed(bar, most) },
       })) },
     ],
   }));
 }
 
+const rankWords = (ranks) => `rank${String(ranks).includes(" ") ? "s" : ""} ${ranks}`;
+
 function subject(cause) {
   if (cause.kind === "operator") return cause.name ?? "–";
-  if (cause.kind === "rank") return `rank${String(cause.ranks).includes(" ") ? "s" : ""} ${cause.ranks}`;
+  if (cause.kind === "rank") return rankWords(cause.ranks);
   const ids = (cause.communicators ?? "").split(" ").filter(Boolean);
   return `${cause.op} in ${cause.communicator ?? "no name"}${ids.length > 0 && ids.length <= 4 ? " #" + ids.join(" #") : ""}`
-    + (cause.ranks ? `, waiting for rank ${cause.ranks}` : "");
+    + (cause.ranks ? `, waiting for ${rankWords(cause.ranks)}` : "");
 }
 
 const kCauses = [["factor", "Lost to", { text: (row) => factorWords(row.factor) }], ["kind", "Kind"],
@@ -51,9 +58,9 @@ const kCauses = [["factor", "Lost to", { text: (row) => factorWords(row.factor) 
 
 function between(data, from, to) {
   const here = (row) => row.from === from.world_size && row.to === to.world_size;
-  const losses = records(data.tables.losses).filter(here), causes = records(data.tables.loss_causes).filter(here);
+  const drawn = records(data.tables.losses).filter((loss) => here(loss) && loss.tree === "pop");
+  const causes = records(data.tables.loss_causes).filter((cause) => here(cause) && drawn.some((loss) => loss.factor === cause.factor));
   const title = `from ${from.world_size} to ${to.world_size} ranks`;
-  const drawn = losses.filter((loss) => loss.tree === "pop");
   const known = from.global !== null && to.global !== null && drawn.length > 0;
   return element("div", {}, element("h3", {}, `From ${from.world_size} to ${to.world_size} ranks`),
     known ? waterfall(title, from.global, to.global, drawn) : element("p", {}, "The efficiencies of these sizes are not determined."),
@@ -63,13 +70,18 @@ function between(data, from, to) {
 
 export function lossesSection(data) {
   const runs = records(data.tables.runs);
+  const others = new Set(records(data.tables.losses).filter((loss) => loss.tree === "gpu").map((loss) => loss.factor));
+  const gpuCauses = records(data.tables.loss_causes).filter((cause) => others.has(cause.factor));
   const pairs = runs.slice(1).map((to, at) => between(data, runs[at], to));
   return section("losses", "Losses between sizes",
     element("p", { class: "soft" }, "Points of global efficiency, which sum up; who or what took longer than ideal scaling leaves it, per rank and step."),
     element("div", { class: "bar" }, key("wait", "lost"), key("group2", "gained")),
     ...pairs,
-    element("h3", {}, "All factors"),
+    element("h3", {}, "All factors: tree pop, and tree gpu for its serialization and transfer"),
     dataTable(data, "losses", [["from", "From"], ["to", "To"], ["tree", "Tree"], ["factor", "Factor", { text: (row) => factorWords(row.factor) }],
       ["before", "Before", { text: (row) => row.before.toFixed(3) }], ["after", "After", { text: (row) => row.after.toFixed(3) }],
-      ["points", "Points lost", { text: (row) => row.points.toFixed(1) }]]));
+      ["points", "Points lost", { text: (row) => row.points.toFixed(1) }]]),
+    gpuCauses.length === 0 ? undefined : element("h3", {}, "By what the GPUs do"),
+    gpuCauses.length === 0 ? undefined
+      : dataTable(data, "loss_causes", [["from", "From"], ["to", "To"], ...kCauses], { rows: gpuCauses, sortBy: "points" }));
 }

@@ -116,7 +116,7 @@ export function curvesSection(data) {
       + `ranks recorded; none where there is one step.${projected ? " Beyond the measured sizes, orange: projection with its 95 % interval." : ""}`),
     element("div", { class: "pair" }, of("Step time", stepCurve(data, runs)), of("Speed-up", speedupCurve(runs))),
     element("div", { class: "pair" }, of("Throughput per GPU, of the smallest run's", throughputCurve(runs)),
-      of("Efficiencies: global = computation scaling × load balance × communication", efficiencyCurve(runs))));
+      of("Efficiencies", efficiencyCurve(runs))));
 }
 
 const kTree = [["global", "Global efficiency", 0], ["computation_scaling", "Computation scaling", 1], ["parallel", "Parallel efficiency", 1],
@@ -144,6 +144,6 @@ export function treeSection(data) {
     element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows))),
     element("h3", {}, "Runs"),
     dataTable(data, "runs", [["name", "Run", { cut: true }], ["world_size", "Ranks"], ["steps", "Steps"], ["step_ns", "Step"], ["step_error_ns", "±"],
-      ["speedup", "Speed-up"], ["speedup_error", "±"], ["throughput_per_gpu", "Throughput per GPU", { text: (row) => percent(row.throughput_per_gpu) }],
+      ["speedup", "Speed-up", { text: (row) => row.speedup.toFixed(2) }], ["speedup_error", "±"], ["throughput_per_gpu", "Throughput per GPU", { text: (row) => percent(row.throughput_per_gpu) }],
       ["compute_ns", "Computing, rank and step"], ["message_bytes", "Messages, rank and step"]]));
 }
