@@ -183,7 +183,7 @@ def case_links(program, scratch):
         browser.draw_all()
         shown = text_of(browser, "#collectives")
         expect("--network-peak" not in shown and "nccl-tests, out of place" in shown, shown[:400])
-        expect("network of 1 a node" in shown, "the link of the data-parallel groups is not named")
+        expect("network, 1 GPU a node" in shown, "the link of the data-parallel groups is not named")
         expect_quiet(browser, scratch / "told" / "index.html")
 
 

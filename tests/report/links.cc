@@ -59,7 +59,7 @@ TEST_CASE("between nodes the peak is what the user tells of the network, times t
   CHECK(link_of(job, {0, 2}).link_peak_gb_per_s == -1);
   CHECK(link_of(job, {0, 2}, 50).link_peak_gb_per_s == 50);
   CHECK(link_of(job, {0, 1, 2, 3}, 50).link_peak_gb_per_s == 100);
-  CHECK(link_of(job, {0, 1, 2}, 50).link == "network of 1 a node");
+  CHECK(link_of(job, {0, 1, 2}, 50).link == "network, 1 GPU a node");
   CHECK(link_of(job, {0, 1, 2, 3}, 400).link == "NVLink 4");
   CHECK(link_of(job, {0, 1}, 50).link_peak_gb_per_s == 450);
 }

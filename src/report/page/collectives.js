@@ -5,6 +5,8 @@ import { axisText, bytes, duration, percent, significant } from "./numbers.js";
 import { groupNames, legendOf } from "./groups.js";
 import { dataTable, records } from "./table.js";
 
+const kNear = 4;  // lines that are no further apart have their names above and below
+
 // [[name, points], …]
 function seriesOf(rows, names) {
   const { legend, at } = legendOf(rows.map((row) => names.keyOf(row.communicator)));
@@ -16,10 +18,11 @@ function seriesOf(rows, names) {
   return series;
 }
 
-// [[name, GB/s], …]: each link that some of the groups talk over.
+// [[name, GB/s], …], the fastest first: each link that some of the groups talk over.
 function peaksOf(groups) {
   const known = groups.filter((group) => (group.link_peak_gb_per_s ?? null) !== null);
-  return [...new Map(known.map((group) => [`${group.link}: ${significant(group.link_peak_gb_per_s)} GB/s`, group.link_peak_gb_per_s]))];
+  return [...new Map(known.map((group) => [`${group.link}: ${significant(group.link_peak_gb_per_s)} GB/s`, group.link_peak_gb_per_s]))]
+    .sort((a, b) => b[1] - a[1]);
 }
 
 // [[name, [[bytes, GB/s], …]], …]: what nccl-tests measured, by file and operation.
@@ -48,9 +51,9 @@ function option(series, peaks, baselines) {
   const sizes = series.flatMap(([, points]) => points.map((point) => Number(point.row.bytes)));
   const least = Math.min(...sizes) / 2, most = Math.max(...sizes) * 2;
   const short = (name) => (name.length > 40 ? name.slice(0, 39) + "…" : name);
-  const guides = [
-    ...peaks.map(([name, peak]) => guide(name, [[least, peak], { value: [most, peak],
-      label: { show: true, position: "left", offset: [0, -9], color: color("soft"), formatter: () => short(name) } }], "soft")),
+  const guides = [  // to the left, where small messages leave room for the name
+    ...peaks.map(([name, peak], at) => guide(name, [[most, peak], [least, peak]], "soft", { endLabel: { show: true, formatter: short(name),
+      color: color("soft"), align: "left", distance: 0, padding: 4, verticalAlign: at > 0 && peaks[at - 1][1] < kNear * peak ? "top" : "bottom" } })),
     ...baselines.map(([name, line], at) => guide(name, line, `group${(series.length + at) % 8}`, { lineStyle: { type: "dotted", width: 2 } }))];
   return {
     grid: { left: 70, right: 24, top: 44, bottom: 46 },
