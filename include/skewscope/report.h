@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "skewscope/base/result.h"
-#include "skewscope/efficiency/roofline.h"
 #include "skewscope/model/advice.h"
 #include "skewscope/model/blame.h"
 #include "skewscope/model/clock_model.h"
@@ -27,9 +26,9 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
                        const std::vector<RankSummary>& summaries, const std::vector<RankFigures>& figures = {});
 
 // Names the link of each communicator and its peak, where the hosts and devices of all members are known. Within a node
-// it is the device's, where its data sheet says that the GPUs of a node are tied by one; between nodes the network,
+// it is the device's, where configs/devices.json says that the GPUs of a node are tied by one; between nodes the network,
 // where the caller tells its peak per GPU (negative: not told): a node has as much as the GPUs it takes part with.
-void name_links(JobReport& report, const efficiency::DeviceTable& devices, double network_gb_per_s);
+void name_links(JobReport& report, double network_gb_per_s);
 
 // What nccl-tests printed: a row per size, out of place. Errors: usage, when the file cannot be read or holds no row.
 Result<std::vector<JobReport::BaselinePoint>> read_baseline(const std::string& path);

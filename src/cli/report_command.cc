@@ -43,7 +43,7 @@ ExitCode own_part(const ReportOptions& options, const std::string& command_line,
       correlate(options.input.paths, {options.input.ingest, options.align, options.rank_tables}, timer, exchange);
   if (!report.ok()) return fail(report.error());
   if (!exchange.first()) return kDone;
-  name_links(report.value(), efficiency::built_in_devices(), options.network_gb_per_s);
+  name_links(report.value(), options.network_gb_per_s);
   report.value().baseline = baseline.value();
   const ReportStamp stamp = stamp_of(command_line);
   if (!write.directory.empty()) {

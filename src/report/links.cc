@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 
+#include "skewscope/efficiency/roofline.h"
 #include "skewscope/report.h"
 
 namespace skewscope {
@@ -21,12 +22,16 @@ struct Place {
   const efficiency::Device* device = nullptr;
 };
 
-using Places = std::map<int32_t, Place>;  // by rank
+using Places = std::map<int32_t, Place>;  // by rank; of those whose host is known
 
-Places places_of(const JobReport& report, const efficiency::DeviceTable& devices) {
+Places places_of(const JobReport& report) {
   Places places;
+  std::map<std::string, const efficiency::Device*> devices;  // few, by the name that traces record
   for (const JobReport::RankRow& row : report.ranks) {
-    places[row.rank] = {row.host, efficiency::find_device(devices, row.device_name)};
+    if (row.host.empty()) continue;
+    const auto [known, first] = devices.try_emplace(row.device_name);
+    if (first) known->second = efficiency::find_device(efficiency::built_in_devices(), row.device_name);
+    places[row.rank] = {row.host, known->second};
   }
   return places;
 }
@@ -37,7 +42,7 @@ void name_link(JobReport::CommunicatorRow& row, const Places& places, double net
   bool linked = true;
   for (const int32_t rank : row.ranks) {
     const auto place = places.find(rank);
-    if (place == places.end() || place->second.host.empty()) return;
+    if (place == places.end()) return;
     ++members[place->second.host];
     const efficiency::Device* device = place->second.device;
     linked = linked && device != nullptr && device->link_bytes_per_s > 0;
@@ -60,8 +65,8 @@ void name_link(JobReport::CommunicatorRow& row, const Places& places, double net
 }  // namespace
 }  // namespace report
 
-void name_links(JobReport& report, const efficiency::DeviceTable& devices, double network_gb_per_s) {
-  const report::Places places = report::places_of(report, devices);
+void name_links(JobReport& report, double network_gb_per_s) {
+  const report::Places places = report::places_of(report);
   for (JobReport::CommunicatorRow& row : report.communicators) report::name_link(row, places, network_gb_per_s);
 }
 

@@ -26,7 +26,7 @@ JobReport::CommunicatorRow link_of(JobReport report, const std::vector<int32_t>&
   group.ranks = ranks;
   group.size = static_cast<int32_t>(ranks.size());
   report.communicators = {group};
-  name_links(report, efficiency::built_in_devices(), network);
+  name_links(report, network);
   return report.communicators[0];
 }
 
