@@ -1,5 +1,6 @@
 // What nccl-tests prints: comments begin with #, one of which may tell the operation; then a row per size:
-//   #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+//   #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw
+//   #wrong
 //       1048576        262144     float     sum      -1    42.10   24.91   43.59      0    41.85   25.06   43.85      0
 // redop and root are missing for some operations and versions: fields are counted from the end.
 #include <fmt/format.h>
@@ -40,7 +41,8 @@ std::string operation_in(const std::string& line) {
   const size_t end = line.find(kEnd);
   if (end == std::string::npos) return "";
   size_t begin = end;
-  while (begin > 0 && (std::islower(static_cast<unsigned char>(line[begin - 1])) != 0 || line[begin - 1] == '_')) --begin;
+  while (begin > 0 && (std::islower(static_cast<unsigned char>(line[begin - 1])) != 0 || line[begin - 1] == '_'))
+    --begin;
   return line.substr(begin, end - begin);
 }
 

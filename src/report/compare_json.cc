@@ -80,10 +80,10 @@ Table change_table(const char* name, const std::vector<Row>& rows, std::vector<C
 
 Table runs_table(const CompareReport& r) {
   using Row = CompareReport::Run;
-  return make_table<Row>("runs", std::vector<Row>{r.base, r.now},
-                         {column<&Row::name>("name"), column<&Row::world_size>("world_size"),
-                          column<&Row::steps>("steps"), column<&Row::step_ns>("step_ns"),
-                          known_column<&Row::step_error_ns>("step_error_ns")});
+  return make_table<Row>(
+      "runs", std::vector<Row>{r.base, r.now},
+      {column<&Row::name>("name"), column<&Row::world_size>("world_size"), column<&Row::steps>("steps"),
+       column<&Row::step_ns>("step_ns"), known_column<&Row::step_error_ns>("step_error_ns")});
 }
 
 }  // namespace

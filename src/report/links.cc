@@ -57,7 +57,8 @@ void name_link(JobReport::CommunicatorRow& row, const Places& places, double net
     int64_t fewest = row.size;
     for (const auto& [host, count] : members) fewest = std::min(fewest, count);
     const double between = static_cast<double>(fewest) * network_gb_per_s;
-    row.link = linked && within < between ? slowest->link : fmt::format("network, {} GPU{} a node", fewest, fewest == 1 ? "" : "s");
+    row.link = linked && within < between ? slowest->link
+                                          : fmt::format("network, {} GPU{} a node", fewest, fewest == 1 ? "" : "s");
     row.link_peak_gb_per_s = linked ? std::min(within, between) : between;
   }
 }

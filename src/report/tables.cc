@@ -29,19 +29,29 @@ void add_figures(std::vector<ColumnOf<JobReport::CollectiveRow>>& columns, const
 
 Table ranks_table(const JobReport& report) {
   using Row = JobReport::RankRow;
-  return make_table<Row>(
-      "ranks", report.ranks,
-      {column<&Row::rank>("rank"), column<&Row::host>("host"), known_column<&Row::device>("device"),
-       column<&Row::device_name>("device_name"), column<&Row::total_ns>("total_ns"), column<&Row::compute_ns>("compute_ns"),
-       column<&Row::communication_ns>("communication_ns"),
-       column<&Row::exposed_communication_ns>("exposed_communication_ns"),
-       column<&Row::exposed_memcpy_ns>("exposed_memcpy_ns"), column<&Row::busy_ns>("busy_ns"),
-       column<&Row::idle_ns>("idle_ns"), column<&Row::idle_host_wait_ns>("idle_host_wait_ns"),
-       column<&Row::idle_kernel_wait_ns>("idle_kernel_wait_ns"), column<&Row::idle_other_ns>("idle_other_ns"),
-       column<&Row::collectives>("collectives"), column<&Row::wait_ns>("wait_ns"),
-       column<&Row::transfer_ns>("transfer_ns"), column<&Row::unattributed_ns>("unattributed_ns"),
-       column<&Row::exposed_wait_ns>("exposed_wait_ns"), column<&Row::exposed_transfer_ns>("exposed_transfer_ns"),
-       column<&Row::late_count>("late_count"), column<&Row::delay_caused_ns>("delay_caused_ns")});
+  return make_table<Row>("ranks", report.ranks,
+                         {column<&Row::rank>("rank"),
+                          column<&Row::host>("host"),
+                          known_column<&Row::device>("device"),
+                          column<&Row::device_name>("device_name"),
+                          column<&Row::total_ns>("total_ns"),
+                          column<&Row::compute_ns>("compute_ns"),
+                          column<&Row::communication_ns>("communication_ns"),
+                          column<&Row::exposed_communication_ns>("exposed_communication_ns"),
+                          column<&Row::exposed_memcpy_ns>("exposed_memcpy_ns"),
+                          column<&Row::busy_ns>("busy_ns"),
+                          column<&Row::idle_ns>("idle_ns"),
+                          column<&Row::idle_host_wait_ns>("idle_host_wait_ns"),
+                          column<&Row::idle_kernel_wait_ns>("idle_kernel_wait_ns"),
+                          column<&Row::idle_other_ns>("idle_other_ns"),
+                          column<&Row::collectives>("collectives"),
+                          column<&Row::wait_ns>("wait_ns"),
+                          column<&Row::transfer_ns>("transfer_ns"),
+                          column<&Row::unattributed_ns>("unattributed_ns"),
+                          column<&Row::exposed_wait_ns>("exposed_wait_ns"),
+                          column<&Row::exposed_transfer_ns>("exposed_transfer_ns"),
+                          column<&Row::late_count>("late_count"),
+                          column<&Row::delay_caused_ns>("delay_caused_ns")});
 }
 
 Table clocks_table(const JobReport& report) {

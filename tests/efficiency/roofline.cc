@@ -160,7 +160,8 @@ TEST_CASE("a damaged device file is refused with the place and what is wrong") {
   CHECK_THAT(with(R"("matches": ["A"], "memory_TB_per_s": 1, "link": {"name": "L"})"),
              Catch::Contains("\"link\" has no \"name\" or no \"GB_per_s\" above 0"));
   const auto linked = parse_devices(
-      R"({"devices": [{"name": "A", "matches": ["A"], "memory_TB_per_s": 1, "link": {"name": "L", "GB_per_s": 25}}]})", "my.json");
+      R"({"devices": [{"name": "A", "matches": ["A"], "memory_TB_per_s": 1, "link": {"name": "L", "GB_per_s": 25}}]})",
+      "my.json");
   REQUIRE(linked.ok());
   CHECK((find_device(linked.value(), "A")->link == "L" && find_device(linked.value(), "A")->link_bytes_per_s == 25e9));
   CHECK_FALSE(efficiency::load_devices("/nowhere/devices.json").ok());

@@ -76,10 +76,13 @@ TEST_CASE("nccl-tests: size and bus bandwidth out of place, with and without red
   const auto points = baseline_of(
       "# nThread 1 nGpus 8 minBytes 8 maxBytes 134217728\n"
       "# Collective test starting: all_reduce_perf\n"
-      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw "
+      "#wrong\n"
       "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n"
-      "           8             2     float     sum      -1    33.12    0.00    0.00      0    32.87    0.00    0.00      0\n"
-      "     1048576        262144     float     sum      -1    42.10   24.91   43.59      0    41.85   25.06   43.85    N/A\n"
+      "           8             2     float     sum      -1    33.12    0.00    0.00      0    32.87    0.00    0.00   "
+      "   0\n"
+      "     1048576        262144     float     sum      -1    42.10   24.91   43.59      0    41.85   25.06   43.85   "
+      " N/A\n"
       "   134217728      33554432     float    728.4  184.27  322.47      0    727.9  184.40  322.70      0\n"
       "# Avg bus bandwidth    : 41.2\n");
   REQUIRE(points.ok());

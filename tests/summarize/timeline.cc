@@ -53,12 +53,12 @@ TEST_CASE("idle time is told by what ended each gap: a late launch, a slow start
     trace.launches.thread.push_back(1);
   };
   row(0, 10, 100);
-  row(150, 160, 200);                             // 60 us until the host launched it, and it began
-  row(100, 220, 300);                             // launched in time, began 20 us later
-  row(120, 400, 500);                             // launched in time, began 100 us later: not for itself
-  b.gpu_row(0, GpuWork::compute, 510, 600);       // no launch: it started within 30 us
+  row(150, 160, 200);                              // 60 us until the host launched it, and it began
+  row(100, 220, 300);                              // launched in time, began 20 us later
+  row(120, 400, 500);                              // launched in time, began 100 us later: not for itself
+  b.gpu_row(0, GpuWork::compute, 510, 600);        // no launch: it started within 30 us
   b.gpu_row(0, GpuWork::communication, 700, 700);  // no time: the gap goes on
-  row(650, 720, 800);                             // 120 us
+  row(650, 720, 800);                              // 120 us
   const RankSummary s = summarize_trace(trace);
   CHECK(s.idle_ns == 310'000);
   CHECK(s.idle_host_wait_ns == 180'000);

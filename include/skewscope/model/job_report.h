@@ -46,9 +46,9 @@ struct JobReport {
     int32_t id = 0;
     std::string name, desc;
     std::vector<int32_t> ranks;
-    int32_t size = 0, nodes = 0;  // nodes: distinct hosts of the ranks present; 0 where no trace names its host
-    int64_t collectives = 0;      // instances
-    std::string link;             // what its members talk over, and so the peak below; "": not known
+    int32_t size = 0, nodes = 0;     // nodes: distinct hosts of the ranks present; 0 where no trace names its host
+    int64_t collectives = 0;         // instances
+    std::string link;                // what its members talk over, and so the peak below; "": not known
     double link_peak_gb_per_s = -1;  // of one member, one direction: no bus bandwidth of a ring is above it
   };
   std::vector<CommunicatorRow> communicators;
@@ -107,7 +107,7 @@ struct JobReport {
 
   // What nccl-tests measured on these machines, as the user gave it: tables/baseline.csv.
   struct BaselinePoint {
-    std::string op;  // "all_reduce"; "" where the file does not tell
+    std::string op;      // "all_reduce"; "" where the file does not tell
     std::string source;  // name of the file
     int64_t bytes = 0;
     double bus_bandwidth_gb_per_s = 0;

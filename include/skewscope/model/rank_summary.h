@@ -30,7 +30,7 @@ struct RankSummary {
   // Of it, by what ended the gap: a row whose launch began after the gap did; a row that was launched in time and
   // started within kKernelWaitNs. The rest has another cause: a dependency, or the device was taken.
   int64_t idle_host_wait_ns = 0, idle_kernel_wait_ns = 0;
-  int64_t orphan_rows = 0;    // GPU rows without a launch in the trace; kept in all figures
+  int64_t orphan_rows = 0;  // GPU rows without a launch in the trace; kept in all figures
   int64_t orphan_ns = 0;
 };
 
