@@ -42,7 +42,7 @@ RankSummary timeline(const RankTrace& trace, const std::function<bool(size_t)>& 
   for (size_t i = 0; i < trace.gpu.size(); ++i) {
     if (trace.gpu.launch[i] >= 0 && takes(i)) rows.push_back(static_cast<int32_t>(i));
   }
-  return summarize::timeline_of(trace.gpu, rows);
+  return summarize::timeline_of(trace, rows);
 }
 
 void tabulate(const TraceFile& file, TraceLensView& view) {
