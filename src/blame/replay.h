@@ -12,17 +12,12 @@
 
 #include <vector>
 
-#include "rank_line.h"
+#include "line_runner.h"
 #include "wait_rule.h"
 
 namespace skewscope::blame {
 
-// Per trace and fork: the pace of ranks at the same place of the same program: the median of their work and delays.
-struct Pace {
-  double work = 1;       // factor on the work in front of the fork, at most 1
-  int64_t delay_ns = 0;  // at most the fork's own
-};
-using Paces = std::vector<std::vector<Pace>>;
+using Paces = std::vector<std::vector<Pace>>;  // per trace and fork
 
 // Calls of several ranks at the same place of one program: rows of table.members.
 struct Place {
@@ -44,6 +39,8 @@ struct ReplayPlan {
   std::vector<Place> places;
   std::vector<int32_t> place_of_row;  // -1: nobody else is there
   Paces paces;
+  std::vector<bool> begins_late;  // per trace: its recording begins in a later step than its session's
+  bool any_begins_late = false;
   std::vector<WaitRule> rules;         // per instance
   std::vector<Moment> moments;         // as recorded
   std::vector<int64_t> tail_ns;        // per member row: from the arrival it waited for to its end
