@@ -25,6 +25,7 @@ LineRunner::LineRunner(const RankLine& line, const std::vector<Pace>* paces, dou
   start_.assign(line.forks.size(), kNotYet);
   end_.assign(line.forks.size(), kNotYet);
   marks_.assign(line.host.waits.size(), kNotYet);
+  set_factors();
   if (line.first.known()) now_ = arrival_of(line.first);
   first_ns_ = now_;
 }
@@ -54,6 +55,7 @@ void LineRunner::pass_fork() {
   start_[next_fork_] = start;
   if (fork.row < 0) set_end(next_fork_, start + fork.duration_ns);  // nobody is known to wait for it
   ++next_fork_;
+  set_factors();
 }
 
 void LineRunner::advance(int64_t to) {
@@ -63,6 +65,7 @@ void LineRunner::advance(int64_t to) {
 
 void LineRunner::pass(const Stop& stop) {
   work(stop.from_ns);
+  now_ -= scaled(stop.idle_ns, work_factor_);
   const int64_t end = stop.fork < 0 ? kNotYet : end_[static_cast<size_t>(stop.fork)];
   if (end == kNotYet && !stop.launch.known()) return;  // stamps contradict: as if it had not been joined
   now_ = std::max(now_, end);
@@ -72,27 +75,30 @@ void LineRunner::pass(const Stop& stop) {
 }
 
 void LineRunner::work(int64_t to) {
-  const std::vector<HostWait>& waits = line_.host.waits;
-  for (; next_mark_ < waits.size() && waits[next_mark_].line_ns <= to; ++next_mark_) {
-    work_on(waits[next_mark_].line_ns);
-    marks_[next_mark_] = now_;
-  }
+  if (next_mark_ns_ <= to) pass_marks(to);
   work_on(to);
 }
 
 void LineRunner::work_on(int64_t to) {
   if (to <= recorded_) return;
-  const bool before_fork = paces_ != nullptr && next_fork_ < paces_->size();
-  now_ += scaled(to - recorded_, factor_ * (before_fork ? (*paces_)[next_fork_].work : 1));
+  now_ += scaled(to - recorded_, work_factor_);
   recorded_ = to;
 }
 
+void LineRunner::pass_marks(int64_t to) {
+  const std::vector<HostWait>& waits = line_.host.waits;
+  for (; next_mark_ < waits.size() && waits[next_mark_].line_ns <= to; ++next_mark_) {
+    work_on(waits[next_mark_].line_ns);
+    marks_[next_mark_] = now_;
+  }
+  set_factors();
+}
+
 int64_t LineRunner::arrival_of(const Launch& launch) {
-  const std::vector<int32_t>& forks = line_.host.forks;
-  for (; next_launch_ < forks.size(); ++next_launch_) {
-    const int64_t ns = line_.forks[static_cast<size_t>(forks[next_launch_])].launch.ns;
-    if (ns > launch.ns) break;
-    host_advance(ns);
+  while (next_launch_ns_ <= launch.ns) {
+    host_advance(next_launch_ns_);
+    ++next_launch_;
+    set_factors();
   }
   host_advance(launch.ns);
   return host_now_ + (launch.ns - host_recorded_) +
@@ -101,27 +107,35 @@ int64_t LineRunner::arrival_of(const Launch& launch) {
 
 void LineRunner::host_advance(int64_t to) {
   const std::vector<HostWait>& waits = line_.host.waits;
-  for (; next_wait_ < waits.size() && waits[next_wait_].until_ns <= to; ++next_wait_) {
+  while (next_wait_ns_ <= to) {
     const HostWait& wait = waits[next_wait_];
     host_work(wait.from_ns);
     int64_t until = marks_[next_wait_] == kNotYet ? now_ : marks_[next_wait_];
     if (wait.fork >= 0) until = std::max(until, end_[static_cast<size_t>(wait.fork)]);
     host_now_ = std::max(host_now_, until);
     host_recorded_ = std::max(host_recorded_, wait.until_ns);
+    ++next_wait_;
+    set_factors();
   }
   host_work(to);
 }
 
 void LineRunner::host_work(int64_t to) {
   if (to <= host_recorded_) return;
-  host_now_ += scaled(to - host_recorded_, host_factor());
+  host_now_ += scaled(to - host_recorded_, host_factor_);
   host_recorded_ = to;
 }
 
-double LineRunner::host_factor() const {
-  const std::vector<int32_t>& forks = line_.host.forks;
-  if (paces_ == nullptr || next_launch_ >= forks.size()) return factor_;
-  return factor_ * (*paces_)[static_cast<size_t>(forks[next_launch_])].host;
+// And where they end.
+void LineRunner::set_factors() {
+  const std::vector<int32_t>& launched = line_.host.forks;
+  const bool launches = next_launch_ < launched.size(), forks = next_fork_ < line_.forks.size();
+  next_mark_ns_ = next_mark_ < marks_.size() ? line_.host.waits[next_mark_].line_ns : INT64_MAX;
+  next_wait_ns_ = next_wait_ < marks_.size() ? line_.host.waits[next_wait_].until_ns : INT64_MAX;
+  next_launch_ns_ = launches ? line_.forks[static_cast<size_t>(launched[next_launch_])].launch.ns : INT64_MAX;
+  const bool own = paces_ == nullptr;
+  work_factor_ = factor_ * (own || !forks ? 1 : (*paces_)[next_fork_].work);
+  host_factor_ = factor_ * (own || !launches ? 1 : (*paces_)[static_cast<size_t>(launched[next_launch_])].host);
 }
 
 }  // namespace skewscope::blame

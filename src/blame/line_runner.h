@@ -38,16 +38,19 @@ class LineRunner {
   void pass(const Stop& stop);
   void work(int64_t to);
   void work_on(int64_t to);
+  void pass_marks(int64_t to);
   int64_t arrival_of(const Launch& launch);
   void host_advance(int64_t to);
   void host_work(int64_t to);
-  double host_factor() const;
+  void set_factors();
 
   const RankLine& line_;
   const std::vector<Pace>* paces_;
   double factor_;
   int64_t recorded_, now_, first_ns_ = 0;
   int64_t host_recorded_, host_now_;
+  double work_factor_ = 1, host_factor_ = 1;  // of the time up to the next fork, the next launch of a call
+  int64_t next_mark_ns_ = 0, next_launch_ns_ = 0, next_wait_ns_ = 0;  // recorded
   size_t next_fork_ = 0, next_stop_ = 0, next_mark_ = 0, next_launch_ = 0, next_wait_ = 0;
   std::vector<int64_t> end_;    // of the calls, by fork
   std::vector<int64_t> start_;  // of the calls, by fork

@@ -97,6 +97,28 @@ Launch launch_at(int64_t launch_ns, int64_t start_ns, int64_t latency_ns) {
   return launch_ns > start_ns ? Launch() : Launch{launch_ns, std::min(latency_ns, start_ns - launch_ns)};
 }
 
+void merge_launch_stops(const std::vector<int64_t>& bounds, std::vector<Stop>& stops) {
+  const auto for_launch = [](const Stop& stop) {
+    return stop.fork < 0 && stop.launch.known() && stop.until_ns == stop.to_ns;
+  };
+  size_t kept = 0, bound = 0, run = 0;  // run: stops in the one that the last kept stop ends
+  for (const Stop& stop : stops) {
+    bool apart = !for_launch(stop);
+    for (; bound < bounds.size() && bounds[bound] <= stop.from_ns; ++bound) apart = true;
+    run = apart ? 0 : run + 1;
+    if (apart && for_launch(stop)) run = 1;
+    if (run > 2) {
+      const Stop& last = stops[kept - 1];
+      const int64_t idle_ns = last.idle_ns + last.to_ns - last.from_ns;
+      stops[kept - 1] = stop;
+      stops[kept - 1].idle_ns = idle_ns;
+    } else {
+      stops[kept++] = stop;
+    }
+  }
+  stops.resize(kept);
+}
+
 std::vector<Stop> line_stops(const RankTrace& trace, const std::vector<CallEnd>& ends, int64_t latency_ns) {
   return StopFinder(trace, ends, latency_ns).find();
 }

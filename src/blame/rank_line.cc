@@ -51,8 +51,9 @@ class LineBuilder {
     const std::vector<CallEnd> ends = ends_of_calls();
     add_stops(ends);
     set_window();
-    add_work();
     set_host(rows, ends);
+    merge_launch_stops(bounds(), line_.stops);
+    add_work();
     return std::move(line_);
   }
 
@@ -219,6 +220,15 @@ class LineBuilder {
     return launch_at(trace_.launches.start[static_cast<size_t>(gpu.launch[row])].ns, gpu.start[row].ns, INT64_MAX);
   }
 
+  std::vector<int64_t> bounds() const {
+    std::vector<int64_t> bounds;
+    for (const Fork& fork : line_.forks) bounds.push_back(fork.at_ns);
+    const auto forks = static_cast<ptrdiff_t>(bounds.size());
+    for (const HostWait& wait : line_.host.waits) bounds.push_back(wait.line_ns);
+    std::inplace_merge(bounds.begin(), bounds.begin() + forks, bounds.end());
+    return bounds;
+  }
+
   // Time on the line between neighbouring forks without what is explained of the idling there.
   void add_work() {
     size_t next = 0;
@@ -227,7 +237,8 @@ class LineBuilder {
       fork.at_ns = std::max(fork.at_ns, at);
       fork.work_ns = fork.at_ns - at;
       for (; next < line_.stops.size() && line_.stops[next].from_ns < fork.at_ns; ++next) {
-        fork.work_ns -= std::min(line_.stops[next].until_ns, fork.at_ns) - std::max(line_.stops[next].from_ns, at);
+        const Stop& stop = line_.stops[next];
+        fork.work_ns -= std::min(stop.until_ns, fork.at_ns) - std::max(stop.from_ns, at) + stop.idle_ns;
       }
       fork.work_ns = std::max<int64_t>(0, fork.work_ns);
       at = fork.at_ns;

@@ -42,6 +42,7 @@ struct Stop {
   int64_t to_ns = 0;     // when the row behind it began; `until_ns` where its launch is not known
   int32_t fork = -1;     // of the call that is joined; -1: none
   Launch launch;         // of the row behind it
+  int64_t idle_ns = 0;   // of stops in front that are left out: idling for launches alone
 };
 
 struct RankLine {
