@@ -55,7 +55,7 @@ void LineRunner::pass_fork() {
   start_[next_fork_] = start;
   if (fork.row < 0) set_end(next_fork_, start + fork.duration_ns);  // nobody is known to wait for it
   ++next_fork_;
-  set_factors();
+  if (paces_ != nullptr) set_factors();
 }
 
 void LineRunner::advance(int64_t to) {
@@ -126,16 +126,19 @@ void LineRunner::host_work(int64_t to) {
   host_recorded_ = to;
 }
 
-// And where they end.
+// And where they end: without paces, never.
 void LineRunner::set_factors() {
-  const std::vector<int32_t>& launched = line_.host.forks;
-  const bool launches = next_launch_ < launched.size(), forks = next_fork_ < line_.forks.size();
-  next_mark_ns_ = next_mark_ < marks_.size() ? line_.host.waits[next_mark_].line_ns : INT64_MAX;
-  next_wait_ns_ = next_wait_ < marks_.size() ? line_.host.waits[next_wait_].until_ns : INT64_MAX;
-  next_launch_ns_ = launches ? line_.forks[static_cast<size_t>(launched[next_launch_])].launch.ns : INT64_MAX;
-  const bool own = paces_ == nullptr;
-  work_factor_ = factor_ * (own || !forks ? 1 : (*paces_)[next_fork_].work);
-  host_factor_ = factor_ * (own || !launches ? 1 : (*paces_)[static_cast<size_t>(launched[next_launch_])].host);
+  const std::vector<HostWait>& waits = line_.host.waits;
+  next_mark_ns_ = next_mark_ < waits.size() ? waits[next_mark_].line_ns : INT64_MAX;
+  next_wait_ns_ = next_wait_ < waits.size() ? waits[next_wait_].until_ns : INT64_MAX;
+  next_launch_ns_ = INT64_MAX;
+  work_factor_ = host_factor_ = factor_;
+  if (paces_ == nullptr) return;
+  if (next_fork_ < line_.forks.size()) work_factor_ *= (*paces_)[next_fork_].work;
+  if (next_launch_ == line_.host.forks.size()) return;
+  const auto fork = static_cast<size_t>(line_.host.forks[next_launch_]);
+  next_launch_ns_ = line_.forks[fork].launch.ns;
+  host_factor_ *= (*paces_)[fork].host;
 }
 
 }  // namespace skewscope::blame
