@@ -3,11 +3,13 @@
 //
 // Idea: the starts and ends of all calls in recorded order. At a start the rank's line runs to the call's fork; at an
 // end the call waits for whom it has to wait for (collectives/synchronization.h) and ends as long after that arrival as
-// it did. Lines stand still at their joins until the joined call has ended. Why in that order: whatever a start or an
-// end depends on was recorded before it. Unchanged, the replay gives the recorded length; how nearly is reported beside
-// it, and where it does not nothing is concluded. Sessions are jobs of their own: their lengths add up. A line begins
-// when it was recorded to begin. Cost: O(forks + joins) per run, one sort. Source: the what-if analysis of Wu et al.
-// 2025 (OSDI, "stragglers in LLM training"), on streams instead of operations.
+// it did. Lines stand still until what they join has ended and what they run next is launched (line_runner.h). Why in
+// that order: whatever a start or an end depends on was recorded before it. Unchanged, the replay gives the recorded
+// length; how nearly is reported beside it, and where it does not nothing is concluded. Sessions are jobs of their own:
+// their lengths add up. A line begins when it was recorded to begin, or as its host's pace from its first step on makes
+// it begin; one whose recording begins in a later step than others' begins as much earlier as the job is by then. Cost:
+// O(forks + stops) per run, one sort. Source: the what-if analysis of Wu et al. 2025 (OSDI, "stragglers in LLM
+// training"), on streams instead of operations.
 #pragma once
 
 #include <vector>
