@@ -89,6 +89,9 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
   std::map<std::string, RankFigures> figures_by_file;
   IngestOptions ingest = options.ingest;
   if (options.rank_tables == RankTableChoice::all) {
+    ingest.bytes_to_visit = [](const LinkedTrace& linked) {
+      return bytes_to_tabulate(linked.trace, *linked.detail, linked.strings);
+    };
     ingest.visit = [&](const TraceFile& file) {
       if (!file.linked.detail) return;
       RankFigures figures = detailed_figures(file.linked);

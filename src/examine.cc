@@ -67,6 +67,9 @@ Result<RankReport> examine(const std::vector<std::string>& paths, const ExamineO
   RankReport tables;
   IngestOptions detailed = options.ingest;
   if (known) detailed.ranks.clear();
+  detailed.bytes_to_visit = [](const LinkedTrace& linked) {
+    return bytes_to_tabulate(linked.trace, *linked.detail, linked.strings);
+  };
   detailed.visit = [&](const TraceFile& file) { tabulate(file.linked, options, tables); };
   const auto job = ingest_job(only, detailed, timer);
   if (!job.ok()) return job.error();

@@ -32,6 +32,8 @@ struct IngestOptions {
   // rows are there (TraceFile::linked, detail); without it they are not read. Digests have none, so the cache is left
   // alone.
   std::function<void(const TraceFile&)> visit;
+  // What `visit` takes beside the trace: held against the limit while it runs. Empty: nothing.
+  std::function<int64_t(const LinkedTrace&)> bytes_to_visit;
   CacheOptions cache;
   int64_t memory_limit_bytes = 0;  // --memory-limit: reduced columns plus chunks in flight; 0: no limit
 };

@@ -25,6 +25,15 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
                        const Decomposition& decomposition, const Blame& blame,
                        const std::vector<RankSummary>& summaries, const std::vector<RankFigures>& figures = {});
 
+// Names the link of each communicator and its peak, where the hosts and devices of all members are known. Within a node
+// it is the device's, where configs/devices.json says that the GPUs of a node are tied by one; between nodes the
+// network, where the caller tells its peak per GPU (negative: not told): a node has as much as the GPUs it takes part
+// with.
+void name_links(JobReport& report, double network_gb_per_s);
+
+// What nccl-tests printed: a row per size, out of place. Errors: usage, when the file cannot be read or holds no row.
+Result<std::vector<JobReport::BaselinePoint>> read_baseline(const std::string& path);
+
 struct ReportStamp {
   std::string tool_version, command, created_utc;  // the only parts of report.json that differ between equal runs
 };

@@ -32,6 +32,7 @@ struct SimulateOptions {
   int32_t steps = 10, layers = 8;        // pp divides layers
   int32_t first_step = 100;              // number of the first ProfilerStep
   int64_t layer_compute_ns = 1'000'000;  // mean per layer and direction; lognormal, cv 2 %
+  double launch_factor = 1;              // hosts take so many times as long to launch; short kernels wait for them
   double clock_offset_ms = 0;            // node clocks uniform in +- this
   double clock_drift_ppm = 0;            // node clocks uniform in +- this
   struct SlowRank {

@@ -7,6 +7,7 @@
 #include <map>
 #include <queue>
 
+#include "line_stops.h"
 #include "skewscope/base/sort_runs.h"
 
 namespace skewscope::blame {
@@ -34,39 +35,35 @@ std::vector<Interval> busy_of(const GpuEvents& gpu) {
   return busy;
 }
 
-// Ends of rows by when they were launched.
-struct Launched {
-  int64_t launch, end;
-};
-
-std::vector<Launched> launched_of(const RankTrace& trace) {
-  std::vector<Launched> rows;
-  const GpuEvents& gpu = trace.gpu;
-  for (size_t i = 0; i < gpu.size(); ++i) {
-    if (gpu.work[i] == GpuWork::communication || gpu.launch[i] < 0) continue;
-    const auto launch = static_cast<size_t>(gpu.launch[i]);
-    rows.push_back({trace.launches.start[launch].ns, gpu.start[i].ns + gpu.duration_ns[i]});
-  }
-  sort_runs(rows, [](const Launched& a, const Launched& b) { return a.launch < b.launch; });
-  return rows;
-}
-
 class LineBuilder {
  public:
   LineBuilder(const JobView& view, TraceIndex trace)
-      : view_(view), index_(trace), trace_(view.job[trace]), busy_(busy_of(trace_.gpu)) {}
+      : view_(view),
+        index_(trace),
+        trace_(view.job[trace]),
+        busy_(busy_of(trace_.gpu)),
+        latency_ns_(launch_latency_ns(trace_.gpu, trace_.launches)) {}
 
   RankLine build() {
     line_.blind = trace_.gpu.size() == 0;
-    add_forks();
-    add_joins();
+    const std::vector<LaunchedRow> rows = launched_rows(trace_);
+    add_forks(rows);
+    const std::vector<CallEnd> ends = ends_of_calls();
+    add_stops(ends);
     set_window();
+    set_host(rows, ends);
+    merge_launch_stops(bounds(), line_.stops);
     add_work();
     return std::move(line_);
   }
 
  private:
   int64_t common(int64_t local_ns) const { return view_.clocks.to_job(index_, LocalNs{local_ns}).ns; }
+  Launch common(const Launch& local) const {
+    if (!local.known()) return local;
+    const int64_t ns = common(local.ns);
+    return {ns, std::max<int64_t>(0, common(local.ns + local.delay_ns) - ns)};
+  }
 
   // When each call was launched; one whose launch the trace lacks: with the call in front of it on its stream.
   std::vector<LocalNs> launches() const {
@@ -88,14 +85,13 @@ class LineBuilder {
     return after == busy_.begin() ? start.ns : std::min(std::prev(after)->end, start.ns);
   }
 
-  void add_forks() {
+  void add_forks(const std::vector<LaunchedRow>& rows) {
     const std::vector<CollectiveCall>& calls = trace_.calls;
     const std::vector<LocalNs> launch = launches();
     std::vector<int32_t> order(calls.size());
     for (size_t c = 0; c < order.size(); ++c) order[c] = static_cast<int32_t>(c);
     sort_runs(order,
               [&](int32_t a, int32_t b) { return launch[static_cast<size_t>(a)] < launch[static_cast<size_t>(b)]; });
-    const std::vector<Launched> rows = launched_of(trace_);
     std::map<int32_t, int32_t> last_on_stream;
     size_t next = 0;
     int64_t work_end = INT64_MIN;  // of the rows launched so far that had ended when the call began
@@ -103,8 +99,8 @@ class LineBuilder {
     for (const int32_t c : order) {
       const CollectiveCall& call = calls[static_cast<size_t>(c)];
       // Rows of one graph share its launch with the calls in it.
-      for (; next < rows.size() && rows[next].launch <= launch[static_cast<size_t>(c)].ns; ++next) {
-        running.push(rows[next].end);
+      for (; next < rows.size() && rows[next].launch_ns <= launch[static_cast<size_t>(c)].ns; ++next) {
+        if (rows[next].work != GpuWork::communication) running.push(rows[next].end_ns);
       }
       for (; !running.empty() && running.top() <= call.start.ns; running.pop()) work_end = running.top();
       Fork fork;
@@ -116,10 +112,21 @@ class LineBuilder {
       fork.before = waited_for(call, fork.at.ns, last_on_stream);
       const int64_t ready = fork.before < 0 ? fork.at.ns : std::max(fork.at.ns, end_of(fork.before));
       last_on_stream[call.stream] = static_cast<int32_t>(line_.forks.size());
-      fork.delay_ns = std::max<int64_t>(0, call.start.ns - ready);
+      set_launch(call, ready, fork);
       line_.forks.push_back(fork);
     }
     sort_forks();
+  }
+
+  // `ready`: when line and stream allow the call to start.
+  void set_launch(const CollectiveCall& call, int64_t ready, Fork& fork) const {
+    Launch launch = call.launched ? launch_at(call.launch_start.ns, call.start.ns, latency_ns_) : Launch();
+    if (launch.known() && launch.ns + launch.delay_ns >= ready) {
+      launch.delay_ns = call.start.ns - launch.ns;
+    } else {
+      fork.delay_ns = std::max<int64_t>(0, call.start.ns - ready);
+    }
+    fork.launch = common(launch);
   }
 
   // In the order in which the line comes to them.
@@ -156,70 +163,121 @@ class LineBuilder {
     return best;
   }
 
-  struct End {
-    int64_t ns;
-    int32_t fork;
-  };
-
-  std::vector<End> ends_of_calls() const {
-    std::vector<End> ends;
+  std::vector<CallEnd> ends_of_calls() const {
+    std::vector<CallEnd> ends;
     for (size_t k = 0; k < line_.forks.size(); ++k) {
       const CollectiveCall& call = trace_.calls[static_cast<size_t>(line_.forks[k].call)];
       ends.push_back({call.end().ns, static_cast<int32_t>(k)});
     }
-    sort_runs(ends, [](const End& a, const End& b) { return a.ns < b.ns; });
+    sort_runs(ends, [](const CallEnd& a, const CallEnd& b) { return a.ns < b.ns; });
     return ends;
   }
 
-  void add_joins() {
-    const std::vector<End> ends = ends_of_calls();
+  void add_stops(const std::vector<CallEnd>& ends) {
     if (line_.blind) {
-      for (const End& end : ends) {
+      for (const CallEnd& end : ends) {
         const CollectiveCall& call = trace_.calls[static_cast<size_t>(line_.forks[static_cast<size_t>(end.fork)].call)];
-        line_.joins.push_back({common(call.start.ns), common(end.ns), end.fork});
+        line_.stops.push_back({common(call.start.ns), common(end.ns), common(end.ns), end.fork, {}});
       }
       return;
     }
-    size_t next = 0;
-    for (size_t i = 0; i + 1 < busy_.size(); ++i) {
-      const Interval gap = {busy_[i].end, busy_[i + 1].begin};
-      const End* joined = nullptr;
-      for (; next < ends.size() && ends[next].ns <= gap.end; ++next) {
-        if (ends[next].ns > gap.begin) joined = &ends[next];
-      }
-      if (joined == nullptr) continue;
-      const int64_t fork_ns = line_.forks[static_cast<size_t>(joined->fork)].at_ns;
-      line_.joins.push_back({std::max(common(gap.begin), fork_ns), common(joined->ns), joined->fork});
+    line_.stops = line_stops(trace_, ends, latency_ns_);
+    for (Stop& stop : line_.stops) {
+      stop.from_ns = common(stop.from_ns);
+      if (stop.fork >= 0) stop.from_ns = std::max(stop.from_ns, line_.forks[static_cast<size_t>(stop.fork)].at_ns);
+      stop.until_ns = common(stop.until_ns);
+      stop.to_ns = common(stop.to_ns);
+      stop.launch = common(stop.launch);
     }
   }
 
   void set_window() {
     int64_t first = INT64_MAX, last = INT64_MIN;
+    Launch launch;
     if (!busy_.empty()) {
       first = busy_.front().begin;
       last = busy_.back().end;
+      launch = launch_of_first_row();
     }
     for (const CollectiveCall& call : trace_.calls) {
-      first = std::min(first, call.start.ns);
+      if (call.start.ns < first) {
+        first = call.start.ns;
+        launch = call.launched ? launch_at(call.launch_start.ns, first, INT64_MAX) : Launch();
+      }
       if (line_.blind) last = std::max(last, call.end().ns);
     }
     if (first == INT64_MAX) return;
     line_.first_ns = common(first);
     line_.last_ns = std::max(line_.first_ns, common(std::max(first, last)));
+    line_.first = common(launch);
   }
 
-  // Time on the line between neighbouring forks without the joins there.
+  Launch launch_of_first_row() const {
+    const GpuEvents& gpu = trace_.gpu;
+    size_t row = 0;
+    while (gpu.work[row] == GpuWork::communication || gpu.duration_ns[row] == 0) ++row;
+    if (gpu.launch[row] < 0) return {};
+    return launch_at(trace_.launches.start[static_cast<size_t>(gpu.launch[row])].ns, gpu.start[row].ns, INT64_MAX);
+  }
+
+  std::vector<int64_t> bounds() const {
+    std::vector<int64_t> bounds;
+    for (const Fork& fork : line_.forks) bounds.push_back(fork.at_ns);
+    const auto forks = static_cast<ptrdiff_t>(bounds.size());
+    for (const HostWait& wait : line_.host.waits) bounds.push_back(wait.line_ns);
+    std::inplace_merge(bounds.begin(), bounds.begin() + forks, bounds.end());
+    return bounds;
+  }
+
+  // Time on the line between neighbouring forks without what is explained of the idling there.
   void add_work() {
     size_t next = 0;
     int64_t at = line_.first_ns;
     for (Fork& fork : line_.forks) {
       fork.at_ns = std::max(fork.at_ns, at);
       fork.work_ns = fork.at_ns - at;
-      for (; next < line_.joins.size() && line_.joins[next].from_ns < fork.at_ns; ++next) {
-        fork.work_ns -= std::min(line_.joins[next].end_ns, fork.at_ns) - std::max(line_.joins[next].from_ns, at);
+      for (; next < line_.stops.size() && line_.stops[next].from_ns < fork.at_ns; ++next) {
+        const Stop& stop = line_.stops[next];
+        fork.work_ns -= std::min(stop.until_ns, fork.at_ns) - std::max(stop.from_ns, at) + stop.idle_ns;
       }
       fork.work_ns = std::max<int64_t>(0, fork.work_ns);
       at = fork.at_ns;
+    }
+  }
+
+  void set_host(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& ends) {
+    HostLine& host = line_.host;
+    for (HostWait& wait : host_waits(rows, ends)) {
+      host.waits.push_back({common(wait.from_ns), common(wait.until_ns), common(wait.line_ns), wait.fork});
+    }
+    int64_t first = rows.empty() ? INT64_MAX : rows.front().launch_ns;
+    for (size_t k = 0; k < line_.forks.size(); ++k) {
+      if (!line_.forks[k].launch.known()) continue;
+      first = std::min(first, trace_.calls[static_cast<size_t>(line_.forks[k].call)].launch_start.ns);
+      host.forks.push_back(static_cast<int32_t>(k));
+    }
+    sort_runs(host.forks, [&](int32_t a, int32_t b) {
+      return line_.forks[static_cast<size_t>(a)].launch.ns < line_.forks[static_cast<size_t>(b)].launch.ns;
+    });
+    if (first == INT64_MAX) return;
+    if (!trace_.steps.empty()) first = std::min(first, trace_.steps.front().start.ns);
+    host.first_ns = common(first);
+    add_host_time();
+  }
+
+  // The host's own time between neighbouring launches of calls.
+  void add_host_time() {
+    size_t next = 0;
+    int64_t at = line_.host.first_ns;
+    const std::vector<HostWait>& waits = line_.host.waits;
+    for (const int32_t k : line_.host.forks) {
+      Fork& fork = line_.forks[static_cast<size_t>(k)];
+      fork.host_ns = fork.launch.ns - at;
+      for (; next < waits.size() && waits[next].until_ns <= fork.launch.ns; ++next) {
+        fork.host_ns -= waits[next].until_ns - std::max(waits[next].from_ns, at);
+      }
+      fork.host_ns = std::max<int64_t>(0, fork.host_ns);
+      at = fork.launch.ns;
     }
   }
 
@@ -227,12 +285,17 @@ class LineBuilder {
   TraceIndex index_;
   const RankTrace& trace_;
   std::vector<Interval> busy_;
+  int64_t latency_ns_;
   RankLine line_;
 };
 
 void put(ByteWriter& writer, const RankLine& line) {
   writer.put(line.forks);
-  writer.put(line.joins);
+  writer.put(line.stops);
+  writer.put(line.host.first_ns);
+  writer.put(line.host.forks);
+  writer.put(line.host.waits);
+  writer.put(line.first);
   writer.put(line.first_ns);
   writer.put(line.last_ns);
   writer.put(line.blind);
@@ -240,7 +303,11 @@ void put(ByteWriter& writer, const RankLine& line) {
 
 void get(ByteReader& reader, RankLine& line) {
   reader.get(line.forks);
-  reader.get(line.joins);
+  reader.get(line.stops);
+  reader.get(line.host.first_ns);
+  reader.get(line.host.forks);
+  reader.get(line.host.waits);
+  reader.get(line.first);
   reader.get(line.first_ns);
   reader.get(line.last_ns);
   reader.get(line.blind);

@@ -3,26 +3,23 @@
 //
 // Idea: the starts and ends of all calls in recorded order. At a start the rank's line runs to the call's fork; at an
 // end the call waits for whom it has to wait for (collectives/synchronization.h) and ends as long after that arrival as
-// it did. Lines stand still at their joins until the joined call has ended. Why in that order: whatever a start or an
-// end depends on was recorded before it. Unchanged, the replay gives the recorded length; how nearly is reported beside
-// it, and where it does not nothing is concluded. Sessions are jobs of their own: their lengths add up. A line begins
-// when it was recorded to begin. Cost: O(forks + joins) per run, one sort. Source: the what-if analysis of Wu et al.
-// 2025 (OSDI, "stragglers in LLM training"), on streams instead of operations.
+// it did. Lines stand still until what they join has ended and what they run next is launched (line_runner.h). Why in
+// that order: whatever a start or an end depends on was recorded before it. Unchanged, the replay gives the recorded
+// length; how nearly is reported beside it, and where it does not nothing is concluded. Sessions are jobs of their own:
+// their lengths add up. A line begins when it was recorded to begin, or as its host's pace from its first step on makes
+// it begin; one whose recording begins in a later step than others' begins as much earlier as the job is by then. Cost:
+// O(forks + stops) per run, one sort. Source: the what-if analysis of Wu et al. 2025 (OSDI, "stragglers in LLM
+// training"), on streams instead of operations.
 #pragma once
 
 #include <vector>
 
-#include "rank_line.h"
+#include "line_runner.h"
 #include "wait_rule.h"
 
 namespace skewscope::blame {
 
-// Per trace and fork: the pace of ranks at the same place of the same program: the median of their work and delays.
-struct Pace {
-  double work = 1;       // factor on the work in front of the fork, at most 1
-  int64_t delay_ns = 0;  // at most the fork's own
-};
-using Paces = std::vector<std::vector<Pace>>;
+using Paces = std::vector<std::vector<Pace>>;  // per trace and fork
 
 // Calls of several ranks at the same place of one program: rows of table.members.
 struct Place {
@@ -44,6 +41,8 @@ struct ReplayPlan {
   std::vector<Place> places;
   std::vector<int32_t> place_of_row;  // -1: nobody else is there
   Paces paces;
+  std::vector<bool> begins_late;  // per trace: its recording begins in a later step than its session's
+  bool any_begins_late = false;
   std::vector<WaitRule> rules;         // per instance
   std::vector<Moment> moments;         // as recorded
   std::vector<int64_t> tail_ns;        // per member row: from the arrival it waited for to its end

@@ -1,6 +1,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <map>
 
 #include "programs.h"
 #include "replay.h"
@@ -19,19 +20,26 @@ const Fork& fork_of(const ReplayPlan& plan, int32_t row) {
   return plan.lines[plan.view.ref(r).trace.index()].forks[static_cast<size_t>(plan.fork_of_row[r])];
 }
 
+// The factor that makes `own` no more than what is usual.
+double at_most(int64_t own, int64_t usual) {
+  return own > usual ? static_cast<double>(usual) / static_cast<double>(own) : 1;
+}
+
 // The paces of the forks at one place.
 void set_pace(ReplayPlan& plan, const Place& place) {
-  std::vector<int64_t> work, delay;
+  std::vector<int64_t> work, host, delay;
   for (const int32_t row : place.rows) {
     work.push_back(fork_of(plan, row).work_ns);
+    host.push_back(fork_of(plan, row).host_ns);
     delay.push_back(fork_of(plan, row).delay_ns);
   }
-  const int64_t usual_work = median(work), usual_delay = median(delay);
+  const int64_t usual_work = median(work), usual_host = median(host), usual_delay = median(delay);
   for (const int32_t row : place.rows) {
     const Fork& fork = fork_of(plan, row);
     const auto r = static_cast<size_t>(row);
     Pace& pace = plan.paces[plan.view.ref(r).trace.index()][static_cast<size_t>(plan.fork_of_row[r])];
-    if (fork.work_ns > usual_work) pace.work = static_cast<double>(usual_work) / static_cast<double>(fork.work_ns);
+    pace.work = at_most(fork.work_ns, usual_work);
+    pace.host = at_most(fork.host_ns, usual_host);
     pace.delay_ns = std::min(fork.delay_ns, usual_delay);
   }
 }
@@ -74,13 +82,33 @@ void set_moments(const JobView& view, ReplayPlan& plan) {
   });
 }
 
+// By the steps that calls were launched in.
+void find_late_beginnings(ReplayPlan& plan) {
+  std::vector<int64_t> first_step(plan.lines.size(), INT64_MAX);
+  std::map<SessionId, int64_t> first_of_session;
+  for (size_t t = 0; t < plan.lines.size(); ++t) {
+    const RankTrace& trace = plan.view.job.traces[t];
+    for (const CollectiveCall& call : trace.calls) {
+      if (call.step >= 0) first_step[t] = std::min(first_step[t], call.step);
+    }
+    int64_t& first = first_of_session.emplace(trace.session, INT64_MAX).first->second;
+    first = std::min(first, first_step[t]);
+  }
+  for (size_t t = 0; t < plan.lines.size(); ++t) {
+    const bool known = first_step[t] < INT64_MAX;
+    plan.begins_late.push_back(known && first_step[t] > first_of_session[plan.view.job.traces[t].session]);
+    plan.any_begins_late = plan.any_begins_late || plan.begins_late.back();
+  }
+}
+
 }  // namespace
 
 std::vector<bool> blocking_instances(const ReplayPlan& plan) {
   std::vector<uint32_t> joined(plan.view.table.instances.size(), 0);
   for (const RankLine& line : plan.lines) {
-    for (const Join& join : line.joins) {
-      const int32_t row = line.forks[static_cast<size_t>(join.fork)].row;
+    for (const Stop& stop : line.stops) {
+      if (stop.fork < 0) continue;
+      const int32_t row = line.forks[static_cast<size_t>(stop.fork)].row;
       if (row >= 0) ++joined[static_cast<size_t>(plan.view.instance_of_row[static_cast<size_t>(row)])];
     }
   }
@@ -90,7 +118,7 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan) {
 }
 
 ReplayPlan plan_replay(const JobView& view, Exchange& exchange) {
-  ReplayPlan plan{view, rank_lines(view, exchange), {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  ReplayPlan plan{view, rank_lines(view, exchange), {}, {}, {}, {}, {}, {}, false, {}, {}, {}, {}};
   plan.fork_of_row.assign(view.table.members.size(), -1);
   for (const RankLine& line : plan.lines) {
     for (size_t k = 0; k < line.forks.size(); ++k) {
@@ -100,6 +128,7 @@ ReplayPlan plan_replay(const JobView& view, Exchange& exchange) {
   if (!exchange.first()) return plan;
   find_places(plan);
   set_paces(plan);
+  find_late_beginnings(plan);
   set_moments(view, plan);
   return plan;
 }

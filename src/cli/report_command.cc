@@ -13,12 +13,26 @@ namespace {
 
 constexpr const char* kDefaultOutput = "skewscope-report";
 
+// Read before the traces: a wrong file name is told at once.
+Result<std::vector<JobReport::BaselinePoint>> read_baselines(const std::vector<std::string>& files) {
+  std::vector<JobReport::BaselinePoint> points;
+  for (const std::string& file : files) {
+    const auto read = read_baseline(file);
+    if (!read.ok()) return read.error();
+    points.insert(points.end(), read.value().begin(), read.value().end());
+  }
+  return points;
+}
+
 // The part of one process; all meet the same errors. Process 0 writes and prints.
 ExitCode own_part(const ReportOptions& options, const std::string& command_line, Exchange& exchange) {
   WriteOptions write{options.output, options.force, options.formats};
   if (write.directory.empty() && !options.json) write.directory = kDefaultOutput;
   const auto checked = agree(exchange, exchange.first() ? check_before<JobReport>(options.fail_on, write) : Done{});
   if (!checked.ok()) return fail(checked.error());
+  const auto baseline = read_baselines(options.baselines);
+  const auto read = agree(exchange, baseline.ok() ? Result<Done>(Done{}) : baseline.error());
+  if (!read.ok()) return fail(read.error());
   if (exchange.first() && !write.directory.empty()) remove_when_interrupted(partial_directory(write.directory));
 
   if (exchange.first() && use_progress(options.common.progress) && !options.common.quiet) {
@@ -30,6 +44,8 @@ ExitCode own_part(const ReportOptions& options, const std::string& command_line,
   if (!report.ok()) return fail(report.error());
   if (!exchange.first()) return kDone;
   if (!options.job.empty()) report.value().job.name = options.job;
+  name_links(report.value(), options.network_gb_per_s);
+  report.value().baseline = baseline.value();
   const ReportStamp stamp = stamp_of(command_line);
   if (!write.directory.empty()) {
     const StageTimer::Scope scope(timer, "write");
@@ -61,10 +77,17 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       ->type_name("EXPR");
   command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");
   add_rank_tables_option(command, options.rank_tables);
+  command
+      .add_option("--network-peak", options.network_gb_per_s,
+                  "Network of one GPU, one direction, in GB/s: a line beside the bandwidths between nodes")
+      ->check(CLI::PositiveNumber)
+      ->type_name("GB/S");
+  command.add_option("--baseline", options.baselines, "Output of nccl-tests: a line beside the bandwidths; repeatable")
+      ->type_name("FILE");
   command.add_flag("--force", options.force, "Replace an existing report");
   command.add_flag("--json", options.json, "report.json on standard output in place of the summary");
   add_common_options(command, options.common);
-  for (const char* once : {"--fail-on", "--format"}) {
+  for (const char* once : {"--fail-on", "--format", "--baseline"}) {
     command.get_option(once)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
   command.footer(
@@ -72,6 +95,7 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       "  skewscope report traces/\n"
       "  skewscope report traces/ -o run1 --steps 10:20 --fail-on 'exposed_wait_share>10%'\n"
       "  skewscope report 'traces/rank*.json.gz' --json | jq .stragglers\n"
+      "  skewscope report traces/ --network-peak 50 --baseline all_reduce_perf.txt\n"
       "--fail-on also takes the path of any number of report.json, and holds where any number of the path does:\n"
       "  efficiency.transfer<80%   ranks[rank=3].idle_ns>1e6   collectives[op=all_reduce,dtype=float].wait_ns.p99>5e5\n"
       "  [*]: every row, [0]: the first, [KEY=VALUE,...]: rows that are so. A figure that is not determined fulfils no "

@@ -22,6 +22,8 @@ struct ReportOptions {
   std::vector<std::string> fail_on;
   bool force = false, strict = false, json = false;
   RankTableChoice rank_tables = RankTableChoice::none;
+  double network_gb_per_s = -1;  // peak per GPU; -1: not told
+  std::vector<std::string> baselines;
 };
 
 void add_report_options(CLI::App& command, ReportOptions& options);

@@ -24,8 +24,9 @@ void drop_calls(JobReport& report) {
 
 void add_runs_options(CLI::App& command, RunsOptions& options) {
   command.add_option("-o,--output", options.write.directory, "Write a report directory")->type_name("DIR");
-  command.add_option("-f,--format", options.write.formats, "These of json,csv,sqlite,xlsx; default: the first three")
-      ->check(CLI::IsMember({"json", "csv", "sqlite", "xlsx"}))
+  command
+      .add_option("-f,--format", options.write.formats, "These of json,csv,sqlite,html,xlsx; default: the first four")
+      ->check(CLI::IsMember({"json", "csv", "sqlite", "html", "xlsx"}))
       ->delimiter(',')
       ->type_name("LIST");
   command.add_flag("--force", options.write.force, "Replace an existing report");

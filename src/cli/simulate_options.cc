@@ -61,6 +61,11 @@ void add_sizes(CLI::App& command, SimulateOptions& options) {
   command.add_option("--layers", options.layers, "Layers of the model; pp must divide them")->capture_default_str();
   command.add_option("--layer-compute-ns", options.layer_compute_ns, "Mean compute time per layer and direction")
       ->capture_default_str();
+  command
+      .add_option("--launch-factor", options.launch_factor,
+                  "Hosts take FACTOR times as long to launch: with short kernels the job is launch-bound")
+      ->type_name("FACTOR")
+      ->capture_default_str();
 }
 
 void add_disturbances(CLI::App& command, SimulateOptions& options) {

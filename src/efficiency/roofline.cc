@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kTera = 1e12;
+constexpr double kTera = 1e12, kGiga = 1e9;
 
 std::optional<Precision> precision_of_name(std::string_view name) {
   for (int at = 1; at <= static_cast<int>(Precision::integer); ++at) {
@@ -65,6 +65,14 @@ std::string read_device(const json& entry, Device& device) {
   if (!entry.contains("memory_TB_per_s") || positive(entry["memory_TB_per_s"]) == 0)
     return "has no \"memory_TB_per_s\" above 0";
   device.bytes_per_s = positive(entry["memory_TB_per_s"]) * kTera;
+  if (entry.contains("link")) {
+    const json& link = entry["link"];
+    const bool named = link.is_object() && link.contains("name") && link["name"].is_string() && link["name"] != "";
+    if (!named || !link.contains("GB_per_s") || positive(link["GB_per_s"]) == 0)
+      return "\"link\" has no \"name\" or no \"GB_per_s\" above 0";
+    device.link = link["name"].get<std::string>();
+    device.link_bytes_per_s = positive(link["GB_per_s"]) * kGiga;
+  }
   const std::string wrong = add_peaks(entry, "matrix_TFLOPS", ComputeKind::matrix, device);
   return wrong.empty() ? add_peaks(entry, "vector_TFLOPS", ComputeKind::vector, device) : wrong;
 }

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "call_metadata.h"
+#include "join_launches.h"
 #include "link_details.h"
 #include "repair_gpu_rows.h"
 #include "skewscope/base/sort_runs.h"
@@ -25,7 +26,7 @@ std::vector<StepRange> steps_of(const std::vector<StepRow>& rows) {
   return steps;
 }
 
-// By correlation; where a runtime and a driver row share one, the first comes first. Mostly they are in order.
+// By correlation and start; mostly they are in order.
 void sort_launches(FileContent& content) {
   const std::vector<LaunchRow>& rows = content.launches;
   const auto before = [](const LaunchRow& a, const LaunchRow& b) {
@@ -38,26 +39,6 @@ void sort_launches(FileContent& content) {
             [&](int32_t a, int32_t b) { return before(rows[static_cast<size_t>(a)], rows[static_cast<size_t>(b)]); });
   content.launches = gathered(content.launches, order);
   content.details->launches = gathered(content.details->launches, order);
-}
-
-// Row of content.launches, which are sorted, per GPU row; -1 for orphans.
-std::vector<int32_t> join_launches(const FileContent& content) {
-  const std::vector<LaunchRow>& launches = content.launches;
-  std::vector<int32_t> launch_of(content.gpu.size(), -1);
-  auto at = launches.cbegin();
-  for (size_t i = 0; i < content.gpu.size(); ++i) {
-    const int64_t correlation = content.gpu[i].correlation;
-    // GPU rows mostly run in the order of their launches.
-    const bool is_next = at != launches.cend() && at->correlation < correlation &&
-                         (std::next(at) == launches.cend() || std::next(at)->correlation >= correlation);
-    at = is_next ? std::next(at)
-                 : std::lower_bound(launches.cbegin(), launches.cend(), correlation,
-                                    [](const LaunchRow& row, int64_t wanted) { return row.correlation < wanted; });
-    if (correlation >= 0 && at != launches.cend() && at->correlation == correlation) {
-      launch_of[i] = static_cast<int32_t>(at - launches.cbegin());
-    }
-  }
-  return launch_of;
 }
 
 struct Window {
@@ -93,9 +74,15 @@ void give_back(std::vector<Row>& rows) {
 
 class Linker {
  public:
-  // `launch_of`: row of content.launches per GPU row, -1 for orphans. Takes the rows of `content`.
-  Linker(FileContent& content, std::vector<int32_t> launch_of) : content_(content), launch_of_(std::move(launch_of)) {
+  // Takes the rows of `content`.
+  Linker(FileContent& content, JoinedLaunches joined) : content_(content), launch_of_(std::move(joined.launch_of)) {
     linked_.trace.steps = steps_of(content.steps);
+    if (joined.ambiguous > 0) {
+      add_finding(linked_.findings,
+                  {Severity::warning, "reused-correlation", content.file, Rank(), -1, joined.ambiguous,
+                   "GPU rows whose correlation id several launches before them share; each is taken to be of the "
+                   "latest"});
+    }
   }
 
   // What is no longer asked is given back before more is made: these rows are most of the memory of a large trace.

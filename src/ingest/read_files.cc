@@ -63,17 +63,24 @@ void forget_details(LinkedTrace& linked) {
 }
 
 // Details are charged until they were visited, as they were read: rows that `steps` leaves out still have their memory.
-void keep_and_visit(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
+// The error where what is made of them would not fit.
+std::optional<Error> keep_and_visit(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
   LinkedTrace& linked = file.linked;
   const int64_t details = linked.detail ? ingest::bytes_of(*linked.detail) : 0;
   if (options.steps) keep_steps(file, *options.steps);
-  if (!options.visit) return;
+  if (!options.visit) return std::nullopt;
   assert(!linked.detail || check_invariants(*linked.detail, linked.trace).empty());
-  options.visit(file);
-  if (!linked.detail) return;
+  const bool counts = budget.limit_bytes() > 0 && options.bytes_to_visit && linked.detail;
+  const int64_t visiting = counts ? options.bytes_to_visit(linked) : 0;
+  const bool fits = budget.take(visiting);
+  if (fits) options.visit(file);
+  budget.give_back(visiting);
+  if (!fits) return budget.exceeded_by(file.path);
+  if (!linked.detail) return std::nullopt;
   const int64_t strings = bytes_of(linked.strings);
   forget_details(linked);
   budget.give_back(details + strings - bytes_of(linked.strings));
+  return std::nullopt;
 }
 
 // The reader leaves the rows of `content` on the budget. They and the linked trace exist side by side for a moment, but
@@ -167,7 +174,7 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
       }
       read[i] = std::move(file).value();
       read[i].path = files[i];
-      keep_and_visit(read[i], options, budget);
+      errors[i] = keep_and_visit(read[i], options, budget);
     });
   };
   tbb::parallel_for(size_t{0}, files.size(), read_one, tbb::simple_partitioner());

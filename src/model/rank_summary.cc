@@ -14,6 +14,10 @@ std::string check_invariants(const RankSummary& s) {
   }
   if (s.busy_ns + s.idle_ns != s.total_ns) return "busy and idle do not sum to the window";
   if (s.micro_idle_ns < 0 || s.micro_idle_ns > s.idle_ns) return "more idle in short gaps than there is";
+  if (std::min(s.idle_host_wait_ns, s.idle_kernel_wait_ns) < 0 ||
+      s.idle_host_wait_ns + s.idle_kernel_wait_ns > s.idle_ns) {
+    return "more idle by cause than there is";
+  }
   if (s.exposed_communication_ns > s.communication_ns) return "more communication exposed than there is";
   return "";
 }

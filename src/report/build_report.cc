@@ -95,6 +95,9 @@ void add_timeline(JobReport::RankRow& row, const RankSummary& summary) {
   row.exposed_memcpy_ns += summary.exposed_memcpy_ns;
   row.busy_ns += summary.busy_ns;
   row.idle_ns += summary.idle_ns;
+  row.idle_host_wait_ns += summary.idle_host_wait_ns;
+  row.idle_kernel_wait_ns += summary.idle_kernel_wait_ns;
+  row.idle_other_ns += summary.idle_ns - summary.idle_host_wait_ns - summary.idle_kernel_wait_ns;
 }
 
 void add_totals(JobReport::RankRow& row, const TraceTotals& totals) {
@@ -117,6 +120,7 @@ std::vector<JobReport::RankRow> rank_rows(const Rooms& rooms) {
     row.rank = trace.rank.value;
     if (row.host.empty()) row.host = trace.host;
     if (row.device < 0) row.device = trace.device;
+    if (row.device_name.empty()) row.device_name = trace.device_name;
     add_timeline(row, rooms.summaries[t]);
     add_totals(row, rooms.decomposition.traces[t]);
   }

@@ -78,11 +78,20 @@ Table change_table(const char* name, const std::vector<Row>& rows, std::vector<C
   return make_table<Row>(name, rows, std::move(columns));
 }
 
+Table runs_table(const CompareReport& r) {
+  using Row = CompareReport::Run;
+  return make_table<Row>(
+      "runs", std::vector<Row>{r.base, r.now},
+      {column<&Row::name>("name"), column<&Row::world_size>("world_size"), column<&Row::steps>("steps"),
+       column<&Row::step_ns>("step_ns"), known_column<&Row::step_error_ns>("step_error_ns")});
+}
+
 }  // namespace
 
 std::vector<Table> tables_of(const CompareReport& r) {
   using Row = CollectivePart;
-  return {change_table<Part>("step_changes", r.parts, {column<&Part::part>("part")}),
+  return {runs_table(r),
+          change_table<Part>("step_changes", r.parts, {column<&Part::part>("part")}),
           change_table<RankPart>("rank_changes", r.ranks,
                                  {column<&RankPart::rank>("rank"), column<&RankPart::part>("part")}),
           change_table<Row>("collective_changes", r.collectives,

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "lines.h"
+#include "run_words.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/report.h"
 #include "text_columns.h"
@@ -60,14 +61,8 @@ std::string words_of(const std::string& part) {
 }
 
 void add_verdict(Lines& lines, const CompareReport& r) {
-  const double percent = 100 * std::fabs(r.regression());
-  const std::string change = fmt::format("a step takes {} in place of {}: {:.1f} % {}", duration(r.now.step_ns),
-                                         duration(r.base.step_ns), percent, r.regression() > 0 ? "slower" : "faster");
-  const std::string sure = r.step.p_value < 0   ? "not known to be more than chance"
-                           : r.step.significant ? fmt::format("p {:.2g}", std::max(r.step.p_value, 1e-99))
-                                                : fmt::format("may be chance, p {:.2g}", r.step.p_value);
   const bool alarm = r.step.significant && r.regression() > 0;
-  add_wrapped(lines, "Verdict", fmt::format("{} ({})", change, sure), 2, alarm ? Style::alarm : Style::bold);
+  add_wrapped(lines, "Verdict", verdict_words(r), 2, alarm ? Style::alarm : Style::bold);
   for (const CompareReport::Run* run : {&r.base, &r.now}) {
     const std::string error = run->step_error_ns < 0 ? "" : " +- " + duration(run->step_error_ns);
     add_wrapped(lines, run == &r.base ? "Base" : "New",
@@ -101,6 +96,17 @@ std::vector<const CompareReport::RankPart*> own_parts(const std::vector<CompareR
 }
 
 }  // namespace
+
+std::string verdict_words(const CompareReport& r) {
+  const double percent = 100 * std::fabs(r.regression());
+  const std::string change = fmt::format("a step takes {} in place of {}: {:.1f} % {}", duration(r.now.step_ns),
+                                         duration(r.base.step_ns), percent, r.regression() > 0 ? "slower" : "faster");
+  const std::string sure = r.step.p_value < 0   ? "not known to be more than chance"
+                           : r.step.significant ? fmt::format("p {:.2g}", std::max(r.step.p_value, 1e-99))
+                                                : fmt::format("may be chance, p {:.2g}", r.step.p_value);
+  return fmt::format("{} ({})", change, sure);
+}
+
 }  // namespace report
 
 std::string terminal_summary(const CompareReport& r, const std::string& output, bool color) {

@@ -6,8 +6,6 @@
 
 #include <string_view>
 
-#include "page_data.h"
-
 namespace skewscope {
 namespace embedded {
 const char* page_shell();
@@ -41,10 +39,10 @@ std::string escape_for_script(const std::string& json) {
   return out;
 }
 
-std::string html_page(const JobReport& report, const ReportStamp& stamp) {
+std::string html_page(const std::string& json) {
   const std::string_view shell = embedded::page_shell();
   const size_t place = shell.find(kDataGoesHere);
-  const std::string data = escape_for_script(page_data(report, stamp));
+  const std::string data = escape_for_script(json);
   std::string page;
   page.reserve(shell.size() + data.size());
   page += shell.substr(0, place);

@@ -57,13 +57,16 @@ Json row_json(const JobReport::CommunicatorRow& c) {
           {"ranks", c.ranks},
           {"size", c.size},
           {"nodes", c.nodes == 0 ? Json() : Json(c.nodes)},
-          {"collectives", c.collectives}};
+          {"collectives", c.collectives},
+          {"link", text_or_null(c.link)},
+          {"link_peak_gb_per_s", ratio_or_null(c.link_peak_gb_per_s)}};
 }
 
 Json row_json(const JobReport::RankRow& r) {
   return {{"rank", r.rank},
           {"host", text_or_null(r.host)},
           {"device", r.device < 0 ? Json() : Json(r.device)},
+          {"device_name", text_or_null(r.device_name)},
           {"total_ns", r.total_ns},
           {"compute_ns", r.compute_ns},
           {"communication_ns", r.communication_ns},
@@ -71,6 +74,9 @@ Json row_json(const JobReport::RankRow& r) {
           {"exposed_memcpy_ns", r.exposed_memcpy_ns},
           {"busy_ns", r.busy_ns},
           {"idle_ns", r.idle_ns},
+          {"idle_host_wait_ns", r.idle_host_wait_ns},
+          {"idle_kernel_wait_ns", r.idle_kernel_wait_ns},
+          {"idle_other_ns", r.idle_other_ns},
           {"collectives", r.collectives},
           {"wait_ns", r.wait_ns},
           {"transfer_ns", r.transfer_ns},

@@ -145,7 +145,7 @@ std::string page_data(const JobReport& report, const ReportStamp& stamp) {
                      {"map", map_json(lateness_map(report.ranks, instances))},
                      {"chain", chain_json(straggler_chain(report.stragglers, instances))},
                      {"residuals", residuals_json(clock_residuals(instances), report)},
-                     {"tables", page_tables(report)}};
+                     {"tables", page_tables(tables_of(report))}};
   return data.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -1,4 +1,5 @@
-// What index.html shows, as JSON (schema "skewscope.page/1", read by src/report/page only).
+// What index.html shows, as JSON (schema "skewscope.page/1", of several runs "skewscope.scale-page/1" and
+// "skewscope.compare-page/1"; read by src/report/page only).
 #pragma once
 
 #include <string>
@@ -10,8 +11,10 @@ namespace skewscope::report {
 constexpr size_t kMostPageRows = 2000;      // of a table
 constexpr size_t kMostPageTextBytes = 300;  // of a cell; longer text ends in "…"
 
-// Bounded whatever the job holds, but for one row per rank. Integers beyond 2^53, which JavaScript would round, are
+// Bounded whatever the job holds, but for a few rows per rank. Integers beyond 2^53, which JavaScript would round, are
 // strings of digits.
 std::string page_data(const JobReport& report, const ReportStamp& stamp);
+std::string page_data(const ScaleReport& report, const ReportStamp& stamp);
+std::string page_data(const CompareReport& report, const ReportStamp& stamp);
 
 }  // namespace skewscope::report

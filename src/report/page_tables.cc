@@ -1,6 +1,8 @@
 #include "page_tables.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <numeric>
 
 #include "page_data.h"
@@ -18,15 +20,21 @@ constexpr int64_t kMostExact = int64_t{1} << 53;
 struct Weight {
   std::string_view table, column;
 };
-constexpr Weight kWeights[] = {{"communicators", "collectives"},
-                               {"collectives", "wait_sum_ns"},
-                               {"causes", "wait_originated_ns"},
-                               {"blame_flows", "moved_ns"},
-                               {"rank_statistics", "max"}};
+constexpr Weight kWeights[] = {{"communicators", "collectives"},    {"collectives", "wait_sum_ns"},
+                               {"causes", "wait_originated_ns"},    {"blame_flows", "moved_ns"},
+                               {"rank_statistics", "max"},          {"loss_causes", "points"},
+                               {"collective_changes", "change_ns"}, {"communicator_changes", "change_ns"},
+                               {"kernel_changes", "change_ns"},     {"operator_changes", "change_ns"}};
 
-bool one_row_per_rank(const Table& table) { return table.name == "ranks" || table.name == "stragglers"; }
+bool for_every_rank(const Table& table) {
+  return table.name == "ranks" || table.name == "stragglers" || table.name == "rank_changes";
+}
 
-bool stays_in_its_file(const Table& table) { return table.name == "collective_ranks" || table.name == "unmatched"; }
+bool stays_in_its_file(const Table& table) {
+  constexpr std::array<std::string_view, 4> kFiles = {"collective_ranks", "unmatched", "rank_steps",
+                                                      "collective_steps"};
+  return std::find(kFiles.begin(), kFiles.end(), table.name) != kFiles.end();
+}
 
 Json to_json(const Cell& cell) {
   struct Visitor {
@@ -44,21 +52,22 @@ const char* name_of(ColumnType type) {
   return kNames[static_cast<size_t>(type)];
 }
 
-int64_t weight_of(const Cell& cell) {
-  const int64_t* value = std::get_if<int64_t>(&cell);
-  return value == nullptr ? 0 : *value;
+double weight_of(const Cell& cell) {
+  if (const int64_t* whole = std::get_if<int64_t>(&cell)) return std::fabs(static_cast<double>(*whole));
+  const double* value = std::get_if<double>(&cell);
+  return value == nullptr ? 0 : std::fabs(*value);
 }
 
 std::vector<size_t> shown_rows(const Table& table) {
   std::vector<size_t> rows(table.rows);
   std::iota(rows.begin(), rows.end(), size_t{0});
-  if (table.rows <= kMostPageRows || one_row_per_rank(table)) return rows;
+  if (table.rows <= kMostPageRows || for_every_rank(table)) return rows;
   const auto* weight = std::find_if(std::begin(kWeights), std::end(kWeights),
                                     [&](const Weight& known) { return known.table == table.name; });
   if (weight != std::end(kWeights)) {
     const auto column = std::find_if(table.columns.begin(), table.columns.end(),
                                      [&](const Column& c) { return c.name == weight->column; });
-    std::vector<int64_t> weights(table.rows);
+    std::vector<double> weights(table.rows);
     std::vector<Cell> cells;
     for (const size_t row : rows) {
       table.fill(row, cells);
@@ -102,12 +111,12 @@ Json exact(int64_t value) {
   return std::to_string(value);
 }
 
-Json page_tables(const JobReport& report) {
-  Json tables = Json::object();
-  for (const Table& table : tables_of(report)) {
-    if (!stays_in_its_file(table)) tables[table.name] = page_table(table);
+Json page_tables(const std::vector<Table>& tables) {
+  Json shown = Json::object();
+  for (const Table& table : tables) {
+    if (!stays_in_its_file(table)) shown[table.name] = page_table(table);
   }
-  return tables;
+  return shown;
 }
 
 }  // namespace skewscope::report

@@ -3,8 +3,9 @@
 
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
-#include "skewscope/model/job_report.h"
+#include "table.h"
 
 namespace skewscope::report {
 
@@ -15,8 +16,8 @@ std::string page_text(std::string_view text);
 nlohmann::ordered_json exact(int64_t value);
 
 // name -> {columns: [name], types: [name], rows: [[cell]], left_out}: the columns of tables/*.csv, and at most
-// kMostPageRows rows of each but for those with one row per rank: of the others those that weigh most, in their order.
-// Calls and unmatched calls stay in their files.
-nlohmann::ordered_json page_tables(const JobReport& report);
+// kMostPageRows rows of each but for those with rows for every rank: of the others those that weigh most, in their
+// order. Calls, unmatched calls and what the ranks did in each step stay in their files.
+nlohmann::ordered_json page_tables(const std::vector<Table>& tables);
 
 }  // namespace skewscope::report

@@ -76,6 +76,7 @@ void read(const Json& json, JobReport::RankRow& r) {
   get(json, "rank", r.rank);
   get(json, "host", r.host);
   get(json, "device", r.device);
+  get(json, "device_name", r.device_name);
   get(json, "total_ns", r.total_ns);
   get(json, "compute_ns", r.compute_ns);
   get(json, "communication_ns", r.communication_ns);
@@ -83,6 +84,9 @@ void read(const Json& json, JobReport::RankRow& r) {
   get(json, "exposed_memcpy_ns", r.exposed_memcpy_ns);
   get(json, "busy_ns", r.busy_ns);
   get(json, "idle_ns", r.idle_ns);
+  get(json, "idle_host_wait_ns", r.idle_host_wait_ns);
+  get(json, "idle_kernel_wait_ns", r.idle_kernel_wait_ns);
+  get(json, "idle_other_ns", r.idle_other_ns);
   get(json, "collectives", r.collectives);
   get(json, "wait_ns", r.wait_ns);
   get(json, "transfer_ns", r.transfer_ns);

@@ -163,10 +163,18 @@ Table loss_causes_table(const ScaleReport& report) {
                           ColumnOf<Row>{"points", ColumnType::real, &cause_cell<&Cause::points>}});
 }
 
+Table projection_table(const ScaleReport& report) {
+  using Row = ScaleReport::Projection::Point;
+  return make_table<Row>("projection", report.projection.points,
+                         {column<&Row::world_size>("world_size"), column<&Row::step_ns>("step_ns"),
+                          column<&Row::low_ns>("low_ns"), column<&Row::high_ns>("high_ns")});
+}
+
 }  // namespace
 
 std::vector<Table> tables_of(const ScaleReport& report) {
-  return {runs_table(report), losses_table(report), loss_causes_table(report), diagnostics_table(report.diagnostics)};
+  return {runs_table(report), losses_table(report), loss_causes_table(report), projection_table(report),
+          diagnostics_table(report.diagnostics)};
 }
 
 }  // namespace report

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lines.h"
+#include "run_words.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/report.h"
 #include "text_columns.h"
@@ -131,45 +132,53 @@ std::vector<NamedCause> worst_causes(const ScaleReport& report) {
   return causes;
 }
 
-void add_verdict(Lines& lines, const ScaleReport& report, const std::vector<NamedCause>& causes) {
-  const Run &first = report.runs.front(), &last = report.runs.back();
-  add_wrapped(lines, "Verdict",
-              fmt::format("{} scaling from {} to {} ranks: {:.2f} times the work per second{}, {} of ideal",
-                          to_string(report.scaling), first.world_size, last.world_size, last.speedup,
-                          last.speedup_error >= 0 ? fmt::format(" +- {:.2g}", last.speedup_error) : "",
-                          percent(last.throughput_per_gpu)),
-              2, Style::bold);
-  if (!causes.empty()) {
-    const NamedCause& worst = causes.front();
-    add_wrapped(lines, "Why",
-                fmt::format("most is lost from {} ranks, to {} ({:.1f} points): {}", sizes_of(report, *worst.loss),
-                            words_of(worst.loss->factor), worst.loss->points, cause_words(*worst.cause)),
-                2);
-  }
-  add_wrapped(lines, "Scaling",
-              fmt::format("{} ({}): {}", to_string(report.scaling), report.scaling_given ? "as given" : "detected",
-                          report.evidence),
-              2);
+void add_verdict(Lines& lines, const ScaleReport& report) {
+  add_wrapped(lines, "Verdict", verdict_words(report), 2, Style::bold);
+  if (const std::string why = why_words(report); !why.empty()) add_wrapped(lines, "Why", why, 2);
+  add_wrapped(lines, "Scaling", scaling_words(report), 2);
 }
 
-void add_projection(Lines& lines, const ScaleReport::Projection& p) {
+}  // namespace
+
+std::string verdict_words(const ScaleReport& report) {
+  const Run &first = report.runs.front(), &last = report.runs.back();
+  return fmt::format("{} scaling from {} to {} ranks: {:.2f} times the work per second{}, {} of ideal",
+                     to_string(report.scaling), first.world_size, last.world_size, last.speedup,
+                     last.speedup_error >= 0 ? fmt::format(" +- {:.2g}", last.speedup_error) : "",
+                     percent(last.throughput_per_gpu));
+}
+
+std::string why_words(const ScaleReport& report) {
+  const auto causes = worst_causes(report);
+  if (causes.empty()) return "";
+  const NamedCause& worst = causes.front();
+  return fmt::format("most is lost from {} ranks, to {} ({:.1f} points): {}", sizes_of(report, *worst.loss),
+                     words_of(worst.loss->factor), worst.loss->points, cause_words(*worst.cause));
+}
+
+std::string scaling_words(const ScaleReport& report) {
+  return fmt::format("{} ({}): {}", to_string(report.scaling), report.scaling_given ? "as given" : "detected",
+                     report.evidence);
+}
+
+std::string projection_words(const ScaleReport& report) {
+  const ScaleReport::Projection& p = report.projection;
+  if (!p.refusal.empty()) return "none: " + p.refusal;
   std::string text = p.model + ": ";
-  if (!p.refusal.empty()) text = "none: " + p.refusal;
   for (const ScaleReport::Projection::Point& point : p.points) {
     text += fmt::format("{}{} at {} ranks (95 %: {} to {})", &point == &p.points.front() ? "" : ", ",
                         duration(point.step_ns), point.world_size, duration(point.low_ns), duration(point.high_ns));
   }
-  add_wrapped(lines, "Beyond", text, 2);
+  return text;
 }
 
-}  // namespace
 }  // namespace report
 
 std::string terminal_summary(const ScaleReport& scale, const std::string& output, bool color) {
   using namespace report;
   const auto causes = worst_causes(scale);
   Lines lines;
-  add_verdict(lines, scale, causes);
+  add_verdict(lines, scale);
   lines.push_back({});
   add_runs(lines, scale);
   add_losses(lines, scale);
@@ -181,7 +190,7 @@ std::string terminal_summary(const ScaleReport& scale, const std::string& output
                             cause_words(*cause)),
                 2);
   }
-  add_projection(lines, scale.projection);
+  add_wrapped(lines, "Beyond", projection_words(scale), 2);
   for (size_t i = 0; i < std::min<size_t>(2, scale.diagnostics.size()); ++i) {
     add_wrapped(lines, "Warning", scale.diagnostics[i].message, 1, Style::warning);
   }

@@ -29,17 +29,29 @@ void add_figures(std::vector<ColumnOf<JobReport::CollectiveRow>>& columns, const
 
 Table ranks_table(const JobReport& report) {
   using Row = JobReport::RankRow;
-  return make_table<Row>(
-      "ranks", report.ranks,
-      {column<&Row::rank>("rank"), column<&Row::host>("host"), known_column<&Row::device>("device"),
-       column<&Row::total_ns>("total_ns"), column<&Row::compute_ns>("compute_ns"),
-       column<&Row::communication_ns>("communication_ns"),
-       column<&Row::exposed_communication_ns>("exposed_communication_ns"),
-       column<&Row::exposed_memcpy_ns>("exposed_memcpy_ns"), column<&Row::busy_ns>("busy_ns"),
-       column<&Row::idle_ns>("idle_ns"), column<&Row::collectives>("collectives"), column<&Row::wait_ns>("wait_ns"),
-       column<&Row::transfer_ns>("transfer_ns"), column<&Row::unattributed_ns>("unattributed_ns"),
-       column<&Row::exposed_wait_ns>("exposed_wait_ns"), column<&Row::exposed_transfer_ns>("exposed_transfer_ns"),
-       column<&Row::late_count>("late_count"), column<&Row::delay_caused_ns>("delay_caused_ns")});
+  return make_table<Row>("ranks", report.ranks,
+                         {column<&Row::rank>("rank"),
+                          column<&Row::host>("host"),
+                          known_column<&Row::device>("device"),
+                          column<&Row::device_name>("device_name"),
+                          column<&Row::total_ns>("total_ns"),
+                          column<&Row::compute_ns>("compute_ns"),
+                          column<&Row::communication_ns>("communication_ns"),
+                          column<&Row::exposed_communication_ns>("exposed_communication_ns"),
+                          column<&Row::exposed_memcpy_ns>("exposed_memcpy_ns"),
+                          column<&Row::busy_ns>("busy_ns"),
+                          column<&Row::idle_ns>("idle_ns"),
+                          column<&Row::idle_host_wait_ns>("idle_host_wait_ns"),
+                          column<&Row::idle_kernel_wait_ns>("idle_kernel_wait_ns"),
+                          column<&Row::idle_other_ns>("idle_other_ns"),
+                          column<&Row::collectives>("collectives"),
+                          column<&Row::wait_ns>("wait_ns"),
+                          column<&Row::transfer_ns>("transfer_ns"),
+                          column<&Row::unattributed_ns>("unattributed_ns"),
+                          column<&Row::exposed_wait_ns>("exposed_wait_ns"),
+                          column<&Row::exposed_transfer_ns>("exposed_transfer_ns"),
+                          column<&Row::late_count>("late_count"),
+                          column<&Row::delay_caused_ns>("delay_caused_ns")});
 }
 
 Table clocks_table(const JobReport& report) {
@@ -57,7 +69,15 @@ Table communicators_table(const JobReport& report) {
   return make_table<Row>(
       "communicators", report.communicators,
       {column<&Row::id>("id"), column<&Row::name>("name"), column<&Row::desc>("desc"), column<&Row::ranks>("ranks"),
-       column<&Row::size>("size"), column<&Row::nodes>("nodes"), column<&Row::collectives>("collectives")});
+       column<&Row::size>("size"), column<&Row::nodes>("nodes"), column<&Row::collectives>("collectives"),
+       column<&Row::link>("link"), known_column<&Row::link_peak_gb_per_s>("link_peak_gb_per_s")});
+}
+
+Table baseline_table(const JobReport& report) {
+  using Row = JobReport::BaselinePoint;
+  return make_table<Row>("baseline", report.baseline,
+                         {column<&Row::op>("op"), column<&Row::source>("source"), column<&Row::bytes>("bytes"),
+                          column<&Row::bus_bandwidth_gb_per_s>("bus_bandwidth_gb_per_s")});
 }
 
 Table collectives_table(const JobReport& report) {
@@ -186,7 +206,8 @@ std::vector<Table> tables_of(const JobReport& report) {
           blame_flows_table(report),     collective_ranks_table(report),
           unmatched_table(report),       diagnostics_table(report.diagnostics),
           rank_statistics_table(report), steps_table(report),
-          rank_steps_table(report),      collective_steps_table(report)};
+          rank_steps_table(report),      collective_steps_table(report),
+          baseline_table(report)};
 }
 
 }  // namespace skewscope::report

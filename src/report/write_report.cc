@@ -1,6 +1,7 @@
 // What the commands leave behind.
 #include "html_page.h"
 #include "json_text.h"
+#include "page_data.h"
 #include "prometheus_text.h"
 #include "report_directory.h"
 #include "run_tables.h"
@@ -15,7 +16,7 @@ const char* operator_views();
 namespace report {
 namespace {
 
-// What every report leaves: document, tables, summary, diagnostics.
+// What every report leaves: document, tables, page, summary, diagnostics.
 template <class Runs>
 DirectoryContent content_of(const Runs& runs, std::string_view schema, std::string_view document,
                             const ReportStamp& stamp, const WriteOptions& options) {
@@ -25,7 +26,8 @@ DirectoryContent content_of(const Runs& runs, std::string_view schema, std::stri
           .views = "",
           .json = [&runs, &stamp] { return to_json(runs, stamp); },
           .summary = [&runs, &options] { return terminal_summary(runs, options.directory, false); },
-          .diagnostics = [&runs] { return diagnostics_json(runs.diagnostics); }};
+          .diagnostics = [&runs] { return diagnostics_json(runs.diagnostics); },
+          .page = [&runs, &stamp] { return html_page(page_data(runs, stamp)); }};
 }
 
 }  // namespace
@@ -35,7 +37,6 @@ Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, con
   report::DirectoryContent content = report::content_of(report, "skewscope.report/1", "report.json", stamp, options);
   content.views = embedded::report_views();
   content.prometheus = [&] { return report::prometheus_text(report); };
-  content.page = [&] { return report::html_page(report, stamp); };
   return report::write_directory(content, options);
 }
 

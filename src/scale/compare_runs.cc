@@ -1,21 +1,18 @@
 // Problem: two runs always differ; which differences mean something, and where are they?
 // Idea: everything per step of the job. A figure's steps are a sample in each run; the steps of two runs are no pairs,
-// and one run may be more restless than the other: Welch's t test. Among hundreds of rows some differ by chance, so
-// each table is held against a false discovery rate of 5 % (Benjamini and Hochberg). Below two steps nothing is
-// determined, and nothing is significant.
-// Steps that follow one another are taken as independent; where they are not, p is too small.
+// and one run may be more restless than the other: Welch's t test, over as many steps as are independent (sample.cc).
+// Among hundreds of rows some differ by chance, so each table is held against a false discovery rate of 5 % (Benjamini
+// and Hochberg). Below two steps nothing is determined, and nothing is significant.
 // Cost: linear in the tables of steps, one sort of each table's p.
-// Source: Welch, Biometrika 34 (1947); Benjamini and Hochberg, J. R. Stat. Soc. B 57 (1995).
+// Source: Benjamini and Hochberg, J. R. Stat. Soc. B 57 (1995).
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <string_view>
 #include <tuple>
 
 #include "run_figures.h"
-#include "student.h"
 
 namespace skewscope {
 namespace {
@@ -24,15 +21,6 @@ using namespace scale;
 using Change = CompareReport::Change;
 
 constexpr double kFalseDiscoveries = 0.05;
-
-double welch_p(const Sample& a, const Sample& b) {
-  if (a.count < 2 || b.count < 2) return -1;
-  const double va = a.variance / static_cast<double>(a.count), vb = b.variance / static_cast<double>(b.count);
-  if (va + vb <= 0) return a.mean == b.mean ? 1 : 0;
-  const double freedom =
-      (va + vb) * (va + vb) / (va * va / static_cast<double>(a.count - 1) + vb * vb / static_cast<double>(b.count - 1));
-  return two_sided_p((b.mean - a.mean) / std::sqrt(va + vb), freedom);
-}
 
 // The largest p that, with the k smaller ones of the table, is at most k/n of the rate; what is up to it is
 // significant.

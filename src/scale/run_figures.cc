@@ -1,23 +1,8 @@
 #include "run_figures.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace skewscope::scale {
-
-double Sample::error() const { return count < 2 ? -1 : std::sqrt(variance / static_cast<double>(count)); }
-
-Sample sample_of(const std::vector<double>& values) {
-  Sample s;
-  s.count = std::ssize(values);
-  if (values.empty()) return s;
-  for (const double v : values) s.mean += v;
-  s.mean /= static_cast<double>(s.count);
-  if (s.count < 2) return s;
-  for (const double v : values) s.variance += (v - s.mean) * (v - s.mean);
-  s.variance /= static_cast<double>(s.count - 1);
-  return s;
-}
 
 std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report) {
   int32_t most = 0;

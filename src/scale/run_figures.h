@@ -5,18 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "sample.h"
 #include "skewscope/scale.h"
 
 namespace skewscope::scale {
-
-// Of numbers that repeat; a deviation needs two.
-struct Sample {
-  int64_t count = 0;
-  double mean = 0;
-  double variance = 0;   // with count - 1 in the denominator; 0 below two
-  double error() const;  // standard error of the mean; -1 below two
-};
-Sample sample_of(const std::vector<double>& values);
 
 // Steps that every rank present recorded, by (session, number); all of them where no step is so.
 std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report);

@@ -24,7 +24,8 @@ using namespace simulate;
 
 constexpr int64_t kMostLayerNs = 10'000'000'000;
 constexpr double kMostLayersInStep = 1e6, kMostRows = 1e12;
-constexpr double kMostJobNs = 1e17;  // three years; Unix time in ns has room for 230 more
+constexpr double kLayerLaunchNs = 200'000;  // of the host, about
+constexpr double kMostJobNs = 1e17;         // three years; Unix time in ns has room for 230 more
 
 Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
 Error output(std::string message) { return {ErrorKind::output, std::move(message)}; }
@@ -52,6 +53,9 @@ Result<Done> check_sizes(const SimulateOptions& o) {
   if (!(o.lost_kernels >= 0 && o.lost_kernels <= 1)) return usage("simulate: the share of lost kernels must be 0..1");
   if (o.layer_compute_ns < 1000 || o.layer_compute_ns > kMostLayerNs) {
     return usage(fmt::format("simulate: a layer must compute for 1000..{} ns", kMostLayerNs));
+  }
+  if (!(o.launch_factor > 0 && o.launch_factor <= 1000)) {
+    return usage("simulate: the launch factor must be in (0, 1000]");
   }
   for (const auto& [value, name, limit] : {std::tuple{o.first_step, "first step", 1'000'000'000},
                                            std::tuple{o.cpu_rows_per_kernel, "CPU rows per kernel", 1000},
@@ -110,7 +114,8 @@ Result<Done> check_products(const SimulateOptions& o) {
   double factor = 1, gap_ns = 0;
   for (const auto& slow : o.slow_ranks) factor = std::max(factor, slow.factor);
   for (const auto& gap : o.host_gaps) gap_ns = std::max(gap_ns, static_cast<double>(gap.gap_ns));
-  const double step_ns = 2.0 * o.layers * static_cast<double>(o.layer_compute_ns) * factor + gap_ns;
+  const double layer_ns = static_cast<double>(o.layer_compute_ns) * factor + kLayerLaunchNs * o.launch_factor;
+  const double step_ns = 2.0 * o.layers * layer_ns + gap_ns;
   if (step_ns * o.steps > kMostJobNs) {
     return usage(fmt::format("simulate: the job would run for {:.2g} s, must be {:.2g} s at most",
                              step_ns * o.steps * 1e-9, kMostJobNs * 1e-9));

@@ -119,7 +119,7 @@ void TimelineEngine::schedule_host(int32_t rank) {
   for (size_t row = 0; row < program.ops.size(); ++row) {
     OpTimes& times = step.ops[row];
     const bool communication = program.ops[row].what == OpClass::communication;
-    const double pace = 1 + 0.3 * random.exponential();
+    const double pace = job_.options.launch_factor * (1 + 0.3 * random.exponential());
     times.begin = now;
     times.launch = now + static_cast<int64_t>((communication ? 22'000 : 2'400) * pace);
     times.launched = times.launch + static_cast<int64_t>((communication ? 7'000 : 3'200) * pace);

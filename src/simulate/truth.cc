@@ -27,11 +27,12 @@ void print_head(Text& text, const Job& job) {
   print(text,
         "{{\n\"schema\": \"skewscope.truth/1\",\n\"options\": {{\"seed\": {}, \"style\": \"{}\", \"vendor\": \"{}\", "
         "\"nodes\": {}, \"gpus_per_node\": {}, \"tp\": {}, \"dp\": {}, \"pp\": {}, \"steps\": {}, \"layers\": {}, "
-        "\"first_step\": {}, \"layer_compute_ns\": {}, \"clock_offset_ms\": {}, \"clock_drift_ppm\": {}, "
+        "\"first_step\": {}, \"layer_compute_ns\": {}, \"launch_factor\": {}, \"clock_offset_ms\": {}, "
+        "\"clock_drift_ppm\": {}, "
         "\"lost_kernels\": {}}},\n\"reference_ns\": {},\n\"communicators\": [\n",
         o.seed, style_name(o.style), vendor_name(o.vendor), o.nodes, o.gpus_per_node, o.tp, job.topology.dp, o.pp,
-        o.steps, o.layers, o.first_step, o.layer_compute_ns, o.clock_offset_ms, o.clock_drift_ppm, o.lost_kernels,
-        job.clocks[0].reference_ns);
+        o.steps, o.layers, o.first_step, o.layer_compute_ns, o.launch_factor, o.clock_offset_ms, o.clock_drift_ppm,
+        o.lost_kernels, job.clocks[0].reference_ns);
   for (size_t row = 0; row < job.topology.groups.size(); ++row) {
     const Group& group = job.topology.groups[row];
     print(text, "{}{{\"id\": {}, \"name\": \"{}\", \"desc\": \"{}\", \"ranks\": [{}]}}", row == 0 ? "" : ",\n", row,

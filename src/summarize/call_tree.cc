@@ -85,13 +85,10 @@ bool takes_time(HostKind kind) { return kind != HostKind::python && kind != Host
 
 std::vector<int64_t> self_times(const HostEvents& host, const CallTree& tree) {
   std::vector<int64_t> self = host.duration_ns;
+  const std::vector<int32_t> around = next_around(tree, [&](size_t row) { return takes_time(host.kind[row]); });
   for (size_t row = 0; row < host.size(); ++row) {
-    if (!takes_time(host.kind[row])) continue;
-    int32_t above = tree.parent[row];
-    while (above >= 0 && !takes_time(host.kind[static_cast<size_t>(above)]))
-      above = tree.parent[static_cast<size_t>(above)];
-    if (above < 0) continue;
-    const auto parent = static_cast<size_t>(above);
+    if (!takes_time(host.kind[row]) || around[row] < 0) continue;
+    const auto parent = static_cast<size_t>(around[row]);
     const int64_t within_ns = std::min(host.end(row), host.end(parent)) - host.start[row];
     self[parent] = std::max<int64_t>(0, self[parent] - std::max<int64_t>(0, within_ns));
   }
@@ -101,15 +98,15 @@ std::vector<int64_t> self_times(const HostEvents& host, const CallTree& tree) {
 std::vector<int32_t> launchers_of(const RankDetail& detail, const CallTree& tree, const StringTable& strings) {
   const StringId passes_on = strings.find("execute");
   const HostEvents& host = detail.host;
+  const auto launches = [&](size_t row) {
+    return host.kind[row] == HostKind::op && !(passes_on.known() && host.name[row] == passes_on);
+  };
+  const std::vector<int32_t> around = next_around(tree, launches);
   std::vector<int32_t> launchers = detail.gpu.caller;
   for (int32_t& launcher : launchers) {
-    int32_t row = launcher;
-    while (row >= 0) {
-      const auto at = static_cast<size_t>(row);
-      if (host.kind[at] == HostKind::op && !(passes_on.known() && host.name[at] == passes_on)) break;
-      row = tree.parent[at];
-    }
-    if (row >= 0) launcher = row;
+    if (launcher < 0 || launches(static_cast<size_t>(launcher))) continue;
+    const int32_t above = around[static_cast<size_t>(launcher)];
+    if (above >= 0) launcher = above;
   }
   return launchers;
 }

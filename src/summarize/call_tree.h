@@ -18,6 +18,18 @@ struct CallTree {
 
 CallTree call_tree(const HostEvents& host);
 
+// Rows that hold wanted(row), chained: per row of the tree the next one around it; -1: none. Linear, so that looking
+// for such a row never walks the whole stack.
+template <class Wanted>
+std::vector<int32_t> next_around(const CallTree& tree, const Wanted& wanted) {
+  std::vector<int32_t> next(tree.size(), -1);
+  for (size_t row = 0; row < next.size(); ++row) {
+    const int32_t parent = tree.parent[row];
+    if (parent >= 0) next[row] = wanted(static_cast<size_t>(parent)) ? parent : next[static_cast<size_t>(parent)];
+  }
+  return next;
+}
+
 // Per row of HostEvents: what of its time no operator, call or annotation directly below it took; python frames and the
 // profiler's own rows stand between and take nothing, as in the profiler's own table.
 std::vector<int64_t> self_times(const HostEvents& host, const CallTree& tree);

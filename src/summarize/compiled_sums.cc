@@ -14,6 +14,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "slot_times.h"
+
 namespace skewscope::summarize {
 namespace {
 
@@ -65,12 +67,10 @@ std::vector<NameKind> kinds_of(const OperatorView& view) {
 struct RegionSums {
   CompiledRegionRow row;
   std::set<StringId> outer;
-  BusyTime gpu;
 };
 
 struct EventSums {
-  int64_t count = 0, host_ns = 0;
-  BusyTime gpu;
+  int64_t count = 0, host_ns = 0, gpu_ns = 0;
 };
 
 struct CompiledSums {
@@ -84,6 +84,8 @@ bool is_range(const HostEvents& host, size_t row) {
 
 void count_ranges(const OperatorView& view, const std::vector<NameKind>& kinds, CompiledSums& sums) {
   const HostEvents& host = view.host();
+  const auto is_region = [&](size_t row) { return is_range(host, row) && kinds[host.name[row].index()].region; };
+  std::vector<int32_t> around;  // made where there is a region
   for (size_t i = 0; i < host.size(); ++i) {
     if (!is_range(host, i)) continue;
     const NameKind& kind = kinds[host.name[i].index()];
@@ -96,26 +98,27 @@ void count_ranges(const OperatorView& view, const std::vector<NameKind>& kinds, 
     RegionSums& region = sums.regions[host.name[i]];
     ++region.row.calls;
     region.row.host_ns += host.duration_ns[i];
-    for (int32_t above = view.tree.parent[i]; above >= 0; above = view.tree.parent[static_cast<size_t>(above)]) {
-      const auto outer = static_cast<size_t>(above);
-      if (!is_range(host, outer) || !kinds[host.name[outer].index()].region) continue;
-      ++region.row.nested;
-      region.outer.insert(host.name[outer]);
-      break;
-    }
+    if (around.empty()) around = next_around(view.tree, is_region);
+    if (around[i] < 0) continue;
+    ++region.row.nested;
+    region.outer.insert(host.name[static_cast<size_t>(around[i])]);
   }
 }
 
 void add_gpu_rows(const OperatorView& view, const std::vector<NameKind>& kinds, CompiledSums& sums) {
   const GpuEvents& gpu = view.gpu();
+  NameSlots names = name_slots(view, [&](size_t row) {
+    const NameKind& kind = kinds[view.host().name[row].index()];
+    return is_range(view.host(), row) && (kind.region || kind.event);
+  });
+  SlotTimes busy(view.tree, std::move(names.slot), names.names.size());
   for (size_t row = 0; row < gpu.size(); ++row) {
-    view.for_each_around(row, [&](int32_t host_row) {
-      const auto at = static_cast<size_t>(host_row);
-      if (!is_range(view.host(), at)) return;
-      const StringId name = view.host().name[at];
-      if (kinds[name.index()].region) sums.regions[name].gpu.add(gpu.start[row], gpu.duration_ns[row]);
-      if (kinds[name.index()].event) sums.events[name].gpu.add(gpu.start[row], gpu.duration_ns[row]);
-    });
+    busy.add(view.detail.gpu.caller[row], gpu.start[row], gpu.duration_ns[row]);
+  }
+  for (size_t slot = 0; slot < names.names.size(); ++slot) {
+    const StringId name = names.names[slot];
+    if (kinds[name.index()].region) sums.regions[name].row.gpu_ns = busy.ns(slot);
+    if (kinds[name.index()].event) sums.events[name].gpu_ns = busy.ns(slot);
   }
 }
 
@@ -125,7 +128,6 @@ void finish_regions(const OperatorView& view, CompiledSums& sums, OperatorTables
     CompiledRegionRow& row = region.row;
     row.name = std::string(view.strings.view(name));
     read_ids(row.name, row);
-    row.gpu_ns = region.gpu.ns();
     for (const StringId outer : region.outer) row.outer.emplace_back(view.strings.view(outer));
     std::sort(row.outer.begin(), row.outer.end());
     if (row.frame >= 0) compiles[row.frame].insert(row.compile);
@@ -216,7 +218,7 @@ void add_compiled(const OperatorView& view, OperatorTables& tables) {
   finish_regions(view, sums, tables);
   for (const auto& [name, event] : sums.events) {
     tables.compile_events.push_back(
-        {*kinds[name.index()].event, std::string(view.strings.view(name)), event.count, event.host_ns, event.gpu.ns()});
+        {*kinds[name.index()].event, std::string(view.strings.view(name)), event.count, event.host_ns, event.gpu_ns});
   }
   std::sort(tables.compile_events.begin(), tables.compile_events.end(),
             [](const CompileEventRow& a, const CompileEventRow& b) {

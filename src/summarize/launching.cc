@@ -5,11 +5,13 @@
 //
 // Why it is right: a union of intervals that come in the order of their starts needs only its last end.
 //
-// Cost: GPU rows times depth of the call stack, and 4 bytes per host row.
+// Cost: GPU rows times the launchers around each, and 8 bytes per host row.
 #include "launching.h"
 
 #include <algorithm>
 #include <unordered_map>
+
+#include "slot_times.h"
 
 namespace skewscope::summarize {
 namespace {
@@ -31,13 +33,11 @@ std::vector<int32_t> take_slots(const OperatorView& view, LaunchingInstances& in
 }
 
 void add_times(const OperatorView& view, const std::vector<int32_t>& slot, LaunchingInstances& instances) {
-  std::vector<BusyTime> direct(instances.items.size()), subtree(instances.items.size());
+  std::vector<BusyTime> direct(instances.items.size());
+  SlotTimes subtree(view.tree, slot, instances.items.size());
   const GpuEvents& gpu = view.gpu();
   for (size_t row = 0; row < gpu.size(); ++row) {
-    view.for_each_around(row, [&](int32_t host_row) {
-      const int32_t at = slot[static_cast<size_t>(host_row)];
-      if (at >= 0) subtree[static_cast<size_t>(at)].add(gpu.start[row], gpu.duration_ns[row]);
-    });
+    subtree.add(view.detail.gpu.caller[row], gpu.start[row], gpu.duration_ns[row]);
     if (!stands_for_launcher(view, row) || view.launcher[row] < 0) continue;
     const auto at = static_cast<size_t>(slot[static_cast<size_t>(view.launcher[row])]);
     direct[at].add(gpu.start[row], gpu.duration_ns[row]);
@@ -45,7 +45,7 @@ void add_times(const OperatorView& view, const std::vector<int32_t>& slot, Launc
   }
   for (size_t i = 0; i < instances.items.size(); ++i) {
     instances.items[i].direct_ns = direct[i].ns();
-    instances.items[i].subtree_ns = subtree[i].ns();
+    instances.items[i].subtree_ns = subtree.ns(i);
   }
 }
 

@@ -35,13 +35,13 @@ namespace {
 // Per host row: the GPU time of what has this row as innermost operator (call, where none is above).
 std::vector<int64_t> device_self_times(const OperatorView& view) {
   std::vector<int64_t> self(view.host().size(), 0);
+  const auto is_op = [&](size_t host_row) { return view.host().kind[host_row] == HostKind::op; };
+  const std::vector<int32_t> around = next_around(view.tree, is_op);
   for (size_t row = 0; row < view.gpu().size(); ++row) {
-    int32_t holder = view.detail.gpu.caller[row];
-    while (holder >= 0 && view.host().kind[static_cast<size_t>(holder)] != HostKind::op) {
-      holder = view.tree.parent[static_cast<size_t>(holder)];
-    }
-    if (holder < 0) holder = view.detail.gpu.caller[row];
-    if (holder >= 0) self[static_cast<size_t>(holder)] += view.gpu().duration_ns[row];
+    if (view.detail.gpu.caller[row] < 0) continue;
+    const auto caller = static_cast<size_t>(view.detail.gpu.caller[row]);
+    const bool itself = is_op(caller) || around[caller] < 0;
+    self[itself ? caller : static_cast<size_t>(around[caller])] += view.gpu().duration_ns[row];
   }
   return self;
 }

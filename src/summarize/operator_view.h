@@ -36,12 +36,6 @@ struct OperatorView {
   const HostThread& thread(int32_t host_row) const {
     return detail.threads[static_cast<size_t>(host().thread[static_cast<size_t>(host_row)])];
   }
-
-  // Calls visit(host row) for the call that launched the GPU row and all rows around it, innermost first.
-  template <class Visit>
-  void for_each_around(size_t gpu_row, const Visit& visit) const {
-    for (int32_t row = detail.gpu.caller[gpu_row]; row >= 0; row = tree.parent[static_cast<size_t>(row)]) visit(row);
-  }
 };
 
 }  // namespace skewscope::summarize

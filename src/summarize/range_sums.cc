@@ -7,78 +7,62 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include "forward_links.h"
+#include "slot_times.h"
 
 namespace skewscope::summarize {
 namespace {
 
 constexpr std::string_view kModule = "nn.Module: ";
 
-struct ModuleSums {
-  ModuleRow row;
-  BusyTime gpu, backward;
-};
+// One slot per module.
+NameSlots module_slots(const OperatorView& view) {
+  std::vector<int8_t> is_module(view.strings.size(), -1);  // by name; asked once
+  return name_slots(view, [&](size_t row) {
+    if (view.host().kind[row] != HostKind::python) return false;
+    const StringId name = view.host().name[row];
+    int8_t& known = is_module[name.index()];
+    if (known < 0) known = view.strings.view(name).substr(0, kModule.size()) == kModule ? 1 : 0;
+    return known == 1;
+  });
+}
 
-class Modules {
- public:
-  explicit Modules(const OperatorView& view) : view_(view), slots_(view.strings.size(), kUnseen) {}
-
-  // The module whose call a host row is; null: none.
-  ModuleSums* of(int32_t host_row) {
-    const auto row = static_cast<size_t>(host_row);
-    const StringId name = view_.host().name[row];
-    if (view_.host().kind[row] != HostKind::python || !name.known()) return nullptr;
-    int32_t& slot = slots_[name.index()];
-    if (slot == kUnseen) {
-      slot = kNone;
-      if (view_.strings.view(name).substr(0, kModule.size()) == kModule) {
-        slot = static_cast<int32_t>(sums_.size());
-        sums_.emplace_back().row.name = std::string(view_.strings.view(name).substr(kModule.size()));
-      }
-    }
-    return slot < 0 ? nullptr : &sums_[static_cast<size_t>(slot)];
-  }
-  std::vector<ModuleSums>& all() { return sums_; }
-
- private:
-  static constexpr int32_t kUnseen = -2, kNone = -1;
-  const OperatorView& view_;
-  std::vector<int32_t> slots_;  // of each distinct name
-  std::vector<ModuleSums> sums_;
-};
-
-void add_calls(const OperatorView& view, Modules& modules) {
+void add_calls(const OperatorView& view, const NameSlots& modules, std::vector<ModuleRow>& rows) {
   const HostEvents& host = view.host();
+  const std::vector<int32_t> around = next_around(view.tree, [&](size_t row) { return modules.slot[row] >= 0; });
   for (size_t i = 0; i < host.size(); ++i) {
-    ModuleSums* module = modules.of(static_cast<int32_t>(i));
-    if (module == nullptr) continue;
-    ++module->row.calls;
-    module->row.host_self_ns += host.duration_ns[i];
-    module->row.host_total_ns += host.duration_ns[i];
-    for (int32_t above = view.tree.parent[i]; above >= 0; above = view.tree.parent[static_cast<size_t>(above)]) {
-      ModuleSums* outer = modules.of(above);
-      if (outer == nullptr) continue;
-      outer->row.host_self_ns -= host.duration_ns[i];
-      break;
-    }
+    if (modules.slot[i] < 0) continue;
+    ModuleRow& row = rows[static_cast<size_t>(modules.slot[i])];
+    ++row.calls;
+    row.host_self_ns += host.duration_ns[i];
+    row.host_total_ns += host.duration_ns[i];
+    if (around[i] < 0) continue;
+    const int32_t outer = modules.slot[static_cast<size_t>(around[i])];
+    rows[static_cast<size_t>(outer)].host_self_ns -= host.duration_ns[i];
   }
 }
 
-void add_gpu_rows(const OperatorView& view, Modules& modules) {
+void add_gpu_rows(const OperatorView& view, const NameSlots& modules, std::vector<ModuleRow>& rows) {
   const std::vector<int32_t> forward = forward_rows(view.host());
+  const auto has_forward = [&](size_t row) {
+    return forward[row] >= 0 && !view.is_recompute(static_cast<int32_t>(row));
+  };
+  const std::vector<int32_t> backward = next_around(view.tree, has_forward);
+  SlotTimes within(view.tree, modules.slot, rows.size()), of_backward(view.tree, modules.slot, rows.size());
   const GpuEvents& gpu = view.gpu();
   for (size_t row = 0; row < gpu.size(); ++row) {
-    int32_t forward_row = -1;
-    view.for_each_around(row, [&](int32_t host_row) {
-      if (ModuleSums* module = modules.of(host_row)) module->gpu.add(gpu.start[row], gpu.duration_ns[row]);
-      if (forward_row < 0 && !view.is_recompute(host_row)) forward_row = forward[static_cast<size_t>(host_row)];
-    });
-    if (view.is_recompute(view.launcher[row])) continue;
-    for (; forward_row >= 0; forward_row = view.tree.parent[static_cast<size_t>(forward_row)]) {
-      if (ModuleSums* module = modules.of(forward_row)) module->backward.add(gpu.start[row], gpu.duration_ns[row]);
-    }
+    const int32_t caller = view.detail.gpu.caller[row];
+    if (caller < 0) continue;
+    within.add(caller, gpu.start[row], gpu.duration_ns[row]);
+    const auto at = static_cast<size_t>(caller);
+    const int32_t node = has_forward(at) ? caller : backward[at];
+    if (node < 0 || view.is_recompute(view.launcher[row])) continue;
+    of_backward.add(forward[static_cast<size_t>(node)], gpu.start[row], gpu.duration_ns[row]);
+  }
+  for (size_t slot = 0; slot < rows.size(); ++slot) {
+    rows[slot].gpu_ns = within.ns(slot);
+    rows[slot].backward_gpu_ns = of_backward.ns(slot);
   }
 }
 
@@ -86,54 +70,66 @@ void add_gpu_rows(const OperatorView& view, Modules& modules) {
 
 void add_modules(const OperatorView& view, OperatorTables& tables) {
   if (!view.detail.has_python) return;
-  Modules modules(view);
-  add_calls(view, modules);
-  add_gpu_rows(view, modules);
-  for (ModuleSums& sums : modules.all()) {
-    sums.row.gpu_ns = sums.gpu.ns();
-    sums.row.backward_gpu_ns = sums.backward.ns();
-    tables.modules.push_back(std::move(sums.row));
+  const NameSlots modules = module_slots(view);
+  std::vector<ModuleRow> rows(modules.names.size());
+  for (size_t slot = 0; slot < rows.size(); ++slot) {
+    rows[slot].name = std::string(view.strings.view(modules.names[slot]).substr(kModule.size()));
   }
+  add_calls(view, modules, rows);
+  add_gpu_rows(view, modules, rows);
+  tables.modules = std::move(rows);
   std::sort(tables.modules.begin(), tables.modules.end(), [](const ModuleRow& a, const ModuleRow& b) {
     return std::tie(b.gpu_ns, b.host_total_ns, a.name) < std::tie(a.gpu_ns, a.host_total_ns, b.name);
   });
 }
 
-void add_annotations(const OperatorView& view, OperatorTables& tables) {
+namespace {
+
+void add_host_annotations(const OperatorView& view, std::vector<AnnotationRow>& rows) {
+  const HostEvents& host = view.host();
+  NameSlots names = name_slots(view, [&](size_t row) { return host.kind[row] == HostKind::annotation; });
+  rows.resize(names.names.size());
+  for (size_t slot = 0; slot < rows.size(); ++slot) rows[slot].name = std::string(view.strings.view(names.names[slot]));
+  for (size_t i = 0; i < host.size(); ++i) {
+    if (names.slot[i] < 0) continue;
+    AnnotationRow& row = rows[static_cast<size_t>(names.slot[i])];
+    ++row.count;
+    row.total_ns += host.duration_ns[i];
+  }
+  if (rows.empty()) return;
+  SlotTimes busy(view.tree, std::move(names.slot), rows.size());
+  for (size_t row = 0; row < view.gpu().size(); ++row) {
+    busy.add(view.detail.gpu.caller[row], view.gpu().start[row], view.gpu().duration_ns[row]);
+  }
+  for (size_t slot = 0; slot < rows.size(); ++slot) rows[slot].gpu_ns = busy.ns(slot);
+}
+
+void add_gpu_annotations(const OperatorView& view, std::vector<AnnotationRow>& rows) {
   struct Sums {
     AnnotationRow row;
     BusyTime busy;
   };
-  std::map<std::pair<bool, StringId>, Sums> sums;
-  const auto count = [&](bool on_gpu, StringId name, int64_t duration_ns) -> Sums& {
-    Sums& of_name = sums[{on_gpu, name}];
-    ++of_name.row.count;
-    of_name.row.total_ns += duration_ns;
-    return of_name;
-  };
-  const HostEvents& host = view.host();
-  for (size_t i = 0; i < host.size(); ++i) {
-    if (host.kind[i] == HostKind::annotation) count(false, host.name[i], host.duration_ns[i]);
-  }
-  if (!sums.empty()) {
-    for (size_t row = 0; row < view.gpu().size(); ++row) {
-      view.for_each_around(row, [&](int32_t host_row) {
-        const auto at = static_cast<size_t>(host_row);
-        if (host.kind[at] != HostKind::annotation) return;
-        sums[{false, host.name[at]}].busy.add(view.gpu().start[row], view.gpu().duration_ns[row]);
-      });
-    }
-  }
+  std::map<StringId, Sums> sums;
   const GpuAnnotations& ranges = view.detail.gpu_annotations;
   for (size_t i = 0; i < ranges.size(); ++i) {
-    count(true, ranges.name[i], ranges.duration_ns[i]).busy.add(ranges.start[i], ranges.duration_ns[i]);
+    Sums& of_name = sums[ranges.name[i]];
+    ++of_name.row.count;
+    of_name.row.total_ns += ranges.duration_ns[i];
+    of_name.busy.add(ranges.start[i], ranges.duration_ns[i]);
   }
-  for (auto& [key, of_name] : sums) {
-    of_name.row.on_gpu = key.first;
-    of_name.row.name = std::string(view.strings.view(key.second));
+  for (auto& [name, of_name] : sums) {
+    of_name.row.on_gpu = true;
+    of_name.row.name = std::string(view.strings.view(name));
     of_name.row.gpu_ns = of_name.busy.ns();
-    tables.annotations.push_back(std::move(of_name.row));
+    rows.push_back(std::move(of_name.row));
   }
+}
+
+}  // namespace
+
+void add_annotations(const OperatorView& view, OperatorTables& tables) {
+  add_host_annotations(view, tables.annotations);
+  add_gpu_annotations(view, tables.annotations);
   std::sort(tables.annotations.begin(), tables.annotations.end(), [](const AnnotationRow& a, const AnnotationRow& b) {
     return std::tie(a.on_gpu, b.total_ns, a.name) < std::tie(b.on_gpu, a.total_ns, b.name);
   });

@@ -26,11 +26,12 @@ std::map<Key, Rows> deal_out(size_t rows, const KeyOf& key_of) {
 
 }  // namespace
 
-void add_devices(const GpuEvents& gpu, std::vector<TimelineRow>& timeline) {
+void add_devices(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
+  const GpuEvents& gpu = trace.gpu;
   const auto rows = deal_out<int32_t>(gpu.size(), [&](size_t i) { return gpu.device[i]; });
   if (rows.size() < 2) return;
   for (const auto& [device, own] : rows) {
-    timeline.push_back({device, -1, -1, static_cast<int64_t>(own.size()), timeline_of(gpu, own)});
+    timeline.push_back({device, -1, -1, static_cast<int64_t>(own.size()), timeline_of(trace, own)});
   }
 }
 
@@ -55,7 +56,7 @@ void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
   for (size_t s = 0; s < rows.size(); ++s) {
     const StepRange& step = trace.steps[s];
     timeline.push_back(
-        {-1, step.number, step.duration_ns, static_cast<int64_t>(rows[s].size()), timeline_of(trace.gpu, rows[s])});
+        {-1, step.number, step.duration_ns, static_cast<int64_t>(rows[s].size()), timeline_of(trace, rows[s])});
   }
 }
 

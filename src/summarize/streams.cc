@@ -12,9 +12,6 @@
 namespace skewscope::summarize {
 namespace {
 
-// HTA's threshold.
-constexpr int64_t kKernelWaitNs = 30'000;
-
 using Rows = std::vector<size_t>;
 
 LocalNs end_of(const GpuEvents& gpu, size_t row) { return gpu.start[row] + gpu.duration_ns[row]; }

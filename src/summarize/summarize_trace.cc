@@ -10,7 +10,7 @@
 
 namespace skewscope {
 
-RankSummary summarize_trace(const RankTrace& trace) { return summarize::timeline_of(trace.gpu); }
+RankSummary summarize_trace(const RankTrace& trace) { return summarize::timeline_of(trace); }
 
 std::vector<RankSummary> summarize_job(const JobTrace& job, Exchange& exchange) {
   std::vector<RankSummary> summaries(job.traces.size());
@@ -24,8 +24,8 @@ std::vector<RankSummary> summarize_job(const JobTrace& job, Exchange& exchange) 
 
 RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, const RankDetail* detail) {
   RankTables tables;
-  tables.timeline = {{-1, -1, -1, static_cast<int64_t>(trace.gpu.size()), summarize::timeline_of(trace.gpu)}};
-  summarize::add_devices(trace.gpu, tables.timeline);
+  tables.timeline = {{-1, -1, -1, static_cast<int64_t>(trace.gpu.size()), summarize::timeline_of(trace)}};
+  summarize::add_devices(trace, tables.timeline);
   summarize::add_steps(trace, tables.timeline);
   tables.together = summarize::work_together(trace.gpu);
   summarize::add_streams(trace, tables);

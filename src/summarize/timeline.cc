@@ -87,16 +87,32 @@ int64_t time_with(const TimeBySet& time, size_t some, size_t none = 0) {
   return ns;
 }
 
+// Who let the device stand still before this row; what is left has another cause.
+void charge_gap(const RankTrace& trace, size_t row, int64_t busy_until, RankSummary& s) {
+  const int64_t gap_ns = trace.gpu.start[row].ns - busy_until;
+  const int32_t launch = trace.gpu.launch[row];
+  if (launch >= 0 && trace.launches.start[static_cast<size_t>(launch)].ns > busy_until) {
+    s.idle_host_wait_ns += gap_ns;
+  } else if (gap_ns < kKernelWaitNs) {
+    s.idle_kernel_wait_ns += gap_ns;
+  }
+}
+
 template <class Rows>
-RankSummary summary_of(const GpuEvents& gpu, const Rows& rows) {
+RankSummary summary_of(const RankTrace& trace, const Rows& rows) {
+  const GpuEvents& gpu = trace.gpu;
   constexpr size_t kCompute = set_of(GpuWork::compute) | set_of(GpuWork::memset);
   constexpr size_t kCommunication = set_of(GpuWork::communication), kCopy = set_of(GpuWork::memcpy);
   RankSummary s;
   if (rows.size() == 0) return s;
-  int64_t last = INT64_MIN;
+  int64_t last = INT64_MIN, busy_until = gpu.start[rows[0]].ns;
   for (size_t k = 0; k < rows.size(); ++k) {
     const size_t i = rows[k];
     last = std::max(last, gpu.start[i].ns + gpu.duration_ns[i]);
+    if (gpu.duration_ns[i] > 0) {
+      if (gpu.start[i].ns > busy_until) charge_gap(trace, i, busy_until, s);
+      busy_until = last;
+    }
     if (gpu.launch[i] >= 0) continue;
     ++s.orphan_rows;
     s.orphan_ns += gpu.duration_ns[i];
@@ -118,10 +134,10 @@ RankSummary summary_of(const GpuEvents& gpu, const Rows& rows) {
 
 TimeBySet time_by_set(const GpuEvents& gpu) { return sweep(gpu, AllRows{gpu.size()}); }
 
-RankSummary timeline_of(const GpuEvents& gpu) { return summary_of(gpu, AllRows{gpu.size()}); }
+RankSummary timeline_of(const RankTrace& trace) { return summary_of(trace, AllRows{trace.gpu.size()}); }
 
-RankSummary timeline_of(const GpuEvents& gpu, const std::vector<int32_t>& rows) {
-  return summary_of(gpu, SomeRows{rows});
+RankSummary timeline_of(const RankTrace& trace, const std::vector<int32_t>& rows) {
+  return summary_of(trace, SomeRows{rows});
 }
 
 }  // namespace skewscope::summarize

@@ -21,8 +21,8 @@ struct TimeBySet {
 
 // All rows, from the first start to the last end.
 TimeBySet time_by_set(const GpuEvents& gpu);
-RankSummary timeline_of(const GpuEvents& gpu);
+RankSummary timeline_of(const RankTrace& trace);
 // `rows`: ascending, hence sorted by start.
-RankSummary timeline_of(const GpuEvents& gpu, const std::vector<int32_t>& rows);
+RankSummary timeline_of(const RankTrace& trace, const std::vector<int32_t>& rows);
 
 }  // namespace skewscope::summarize

@@ -8,7 +8,7 @@
 //
 // Why it is right: parents stand before their children, so one pass hands down who stands for a row.
 //
-// Cost: linear in host rows, GPU rows times depth of the stack for the unions; the models run once per argument set.
+// Cost: linear in host rows, sorting of GPU rows; the models run once per argument set.
 #include "work_sums.h"
 
 #include <algorithm>

@@ -65,3 +65,37 @@ TEST_CASE("transfer that runs beside computation costs nothing, and a chain woul
   CHECK(replay.replayed_ns == 330'000);
   CHECK(replay.no_transfer_ns == 330'000);
 }
+
+TEST_CASE("a kernel that waited for its launch comes no sooner when the call in front of it takes no time") {
+  SmallJob job(2);
+  const CommunicatorId all = job.group({0, 1});
+  for (int step = 0; step < 3; ++step) {
+    for (int32_t r = 0; r < 2; ++r) {
+      for (int kernel = 0; kernel < 4; ++kernel) job.work(r, 5, "gemm", 20);
+    }
+    job.meet(all, 15);
+  }
+  for (int32_t r = 0; r < 2; ++r) job.work(r, 5, "gemm", 20);
+  const Replay replay = job.done().blame.replay;
+  // From the first kernel at 20 us: 3 x (4 x 25 + 15) + 25 - 20.
+  CHECK(replay.recorded_ns == 350'000);
+  CHECK(replay.replayed_ns == 350'000);
+  CHECK(replay.no_transfer_ns == 350'000);
+}
+
+TEST_CASE("a host that takes longer for every launch is given its peers' pace, kernel by kernel") {
+  SmallJob job(4);
+  const CommunicatorId all = job.group({0, 1, 2, 3});
+  for (int step = 0; step < 5; ++step) {
+    for (int32_t r = 0; r < 4; ++r) {
+      for (int kernel = 0; kernel < 6; ++kernel) job.work(r, 5, "gemm", r == 2 ? 60 : 0);
+    }
+    job.meet(all, 10);
+  }
+  const Blame blame = job.done().blame;
+  // 5 steps of 6 x 65 + 10 us; at the others' pace of 6 x 5 + 10, but for the first launch, where rank 2 begins.
+  CHECK(blame.replay.recorded_ns == 2'000'000);
+  CHECK(static_cast<double>(blame.replay.balanced_ns) == Approx(260'000).margin(1'000));
+  CHECK(static_cast<double>(blame.traces[2].what_if.saved_ns) == Approx(1'740'000).margin(1'000));
+  CHECK(blame.traces[2].what_if.stands_out);
+}

@@ -85,6 +85,16 @@ TEST_CASE("rank -o leaves a whole directory: document, tables, summary, diagnost
   fs::remove_all(place() / "product");
 }
 
+TEST_CASE(
+    "a memory limit that holds the trace and not the tables made of it ends the program with 6, before they are") {
+  write("product.json", kOneProduct);
+  CHECK(place().run("rank product.json --memory-limit 1M").code == 0);
+  const Outcome r = place().run("rank product.json --memory-limit 100K");
+  CHECK(r.code == 6);
+  CHECK(says(r.err, "product.json: more than the memory limit of 102400 bytes would be held; raise --memory-limit"));
+  CHECK(place().run("report product.json -o limited --memory-limit 100K").code == 0);
+}
+
 TEST_CASE("the operator of a trace comes with its kernel, its work and its launch") {
   write("product.json", kOneProduct);
   const auto json = nlohmann::json::parse(place().run("rank product.json --json").out);

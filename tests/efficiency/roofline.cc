@@ -68,7 +68,8 @@ TEST_CASE("a peak that a device has not falls back to what its units really do")
                       .bytes_per_s = 1e12,
                       .peaks = {{ComputeKind::matrix, Precision::tf32, 100e12},
                                 {ComputeKind::vector, Precision::fp32, 20e12},
-                                {ComputeKind::vector, Precision::fp64, 10e12}}};
+                                {ComputeKind::vector, Precision::fp64, 10e12}},
+                      .link = ""};
   CHECK(peak_of(device, ComputeKind::matrix, Precision::fp32) == 100e12);
   CHECK(peak_of(device, ComputeKind::matrix, Precision::fp64) == 10e12);
   CHECK(peak_of(device, ComputeKind::matrix, Precision::fp8) == 0);
@@ -91,7 +92,8 @@ TEST_CASE("the roofline is the longer of calculating and moving, and says which"
                       .source = "",
                       .sms = 1,
                       .bytes_per_s = 2e12,
-                      .peaks = {{ComputeKind::matrix, Precision::bf16, 100e12}}};
+                      .peaks = {{ComputeKind::matrix, Precision::bf16, 100e12}},
+                      .link = ""};
   const auto compute = roofline_of(matrix_work(1'000'000'000, 2'000'000), device);  // 10 us, 1 us
   REQUIRE(compute);
   CHECK(compute->bound == Bound::compute);
@@ -105,7 +107,7 @@ TEST_CASE("the roofline is the longer of calculating and moving, and says which"
 }
 
 TEST_CASE("work or a peak that is not known has no roofline, integers on vector units one of their bytes") {
-  const Device device{.name = "x", .matches = {}, .source = "", .sms = 1, .bytes_per_s = 2e12, .peaks = {}};
+  const Device device{.name = "x", .matches = {}, .source = "", .sms = 1, .bytes_per_s = 2e12, .peaks = {}, .link = ""};
   CHECK_FALSE(roofline_of(matrix_work(1, 1), device));
   Work copy{.flops = 1000,
             .bytes = 8000,
@@ -155,6 +157,13 @@ TEST_CASE("a damaged device file is refused with the place and what is wrong") {
              Catch::Contains("unknown precision \"bf17\""));
   CHECK_THAT(with(R"("matches": ["A"], "memory_TB_per_s": 1, "vector_TFLOPS": {"fp32": "fast"})"),
              Catch::Contains("\"fp32\" is no number above 0"));
+  CHECK_THAT(with(R"("matches": ["A"], "memory_TB_per_s": 1, "link": {"name": "L"})"),
+             Catch::Contains("\"link\" has no \"name\" or no \"GB_per_s\" above 0"));
+  const auto linked = parse_devices(
+      R"({"devices": [{"name": "A", "matches": ["A"], "memory_TB_per_s": 1, "link": {"name": "L", "GB_per_s": 25}}]})",
+      "my.json");
+  REQUIRE(linked.ok());
+  CHECK((find_device(linked.value(), "A")->link == "L" && find_device(linked.value(), "A")->link_bytes_per_s == 25e9));
   CHECK_FALSE(efficiency::load_devices("/nowhere/devices.json").ok());
 }
 

@@ -126,6 +126,20 @@ TEST_CASE("a100_rank0of2_nccl_args: 21 calls with metadata on the kernel, root a
   CHECK(ingested->job.communicators.communicators[0].source == MembersSource::process_group_config);
 }
 
+TEST_CASE("no real trace gives one correlation to several launches") {
+  if (!fs::exists(traces_folder())) return;
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(traces_folder())) {
+    const std::string path = fs::relative(entry.path(), traces_folder()).string();
+    if (entry.path().extension() != ".gz") continue;
+    INFO(path);
+    const auto ingested = ingest_real(path);
+    CHECK(find(ingested->job.findings, "reused-correlation") == nullptr);
+    ++files;
+  }
+  CHECK(files == 24);
+}
+
 TEST_CASE("a100_rank0of16_no_args: 80 calls, 872 orphans, nothing dropped") {
   const auto ingested = ingest_real("single/hta/a100_rank0of16_no_args.json.gz");
   if (!ingested) return;

@@ -66,6 +66,48 @@ TEST_CASE("rows launched before recording began stay, without a launch, and are 
   CHECK(linked.findings[0].count == 2);
 }
 
+TEST_CASE("a driver call within a runtime call shares its correlation and is no launch of its own") {
+  ContentBuilder b;
+  b.launch(5, 7);  // 5 us long
+  b.launch(7, 7);
+  b.kernel("a", 30, 1, 7);
+  const LinkedTrace linked = link(std::move(b));
+  REQUIRE(linked.trace.launches.size() == 1);
+  CHECK(linked.trace.launches.start[0] == at_us(5));
+  CHECK(linked.findings.empty());
+}
+
+TEST_CASE("of launches that share a correlation each GPU row gets the latest before it, and is counted") {
+  ContentBuilder b;
+  b.launch(0, 7);
+  b.launch(100, 7);
+  b.launch(102, 7);  // within the second
+  b.launch(200, 7, 2);
+  b.kernel("before any", -5, 1, 7);
+  b.kernel("of the first", 50, 1, 7);
+  b.kernel("of the second", 150, 1, 7);
+  b.kernel("of the third", 250, 1, 7);
+  b.kernel("another", 260, 1, 8);
+  b.launch(255, 8);
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.launches.start == std::vector<LocalNs>{at_us(0), at_us(100), at_us(200), at_us(255)});
+  CHECK(linked.trace.gpu.launch == std::vector<int32_t>{0, 0, 1, 2, 3});
+  REQUIRE(linked.findings.size() == 1);
+  CHECK(linked.findings[0].code == "reused-correlation");
+  CHECK(linked.findings[0].count == 2);
+}
+
+TEST_CASE("a thousand launches of one correlation with a thousand rows are joined one by one") {
+  ContentBuilder b;
+  for (int64_t i = 0; i < 1000; ++i) {
+    b.launch(10 * i, 7);
+    b.kernel("k", 10 * i + 6, 1, 7);
+  }
+  const LinkedTrace linked = link(std::move(b));
+  REQUIRE(linked.trace.launches.size() == 1000);
+  for (int32_t i = 0; i < 1000; ++i) CHECK(linked.trace.gpu.launch[static_cast<size_t>(i)] == i);
+}
+
 TEST_CASE("a call belongs to the step in which its launch starts, not in which it runs") {
   ContentBuilder b;
   b.step(7, 0, 100);

@@ -137,6 +137,31 @@ TEST_CASE("a visit reads the trace, not its digest in the cache, and adds none")
   CHECK(cached() == 2);
 }
 
+TEST_CASE("what a visit takes counts while it runs: where it does not fit there is none") {
+  const Job job;
+  StageTimer timer;
+  int visits = 0;
+  const auto read = [&](int64_t limit, int64_t bytes) {
+    IngestOptions options;
+    options.memory_limit_bytes = limit;
+    options.visit = [&](const TraceFile&) { ++visits; };
+    options.bytes_to_visit = [=](const LinkedTrace& linked) {
+      CHECK(linked.detail.has_value());
+      return bytes;
+    };
+    const tbb::global_control control(tbb::global_control::max_allowed_parallelism, 1);
+    return ingest_job(job.files, options, timer);
+  };
+  CHECK(read(4'000'000, 3'000'000).ok());  // one after the other: what the first took is free again
+  CHECK(visits == 3);
+  const auto small = read(4'000'000, 4'000'000);
+  REQUIRE_FALSE(small.ok());
+  CHECK(small.error().kind == ErrorKind::resource_limit);
+  CHECK(visits == 3);
+  CHECK(read(0, int64_t{1} << 60).ok());  // no limit
+  CHECK(visits == 6);
+}
+
 TEST_CASE("the memory limit counts details while they are held") {
   const Job job;
   const tbb::global_control control(tbb::global_control::max_allowed_parallelism, 1);

@@ -1,18 +1,12 @@
-// Families of one job at several sizes, with known truth: the simulator says what every rank computed, how long it took
-// on its network and on an ideal one; the pipeline sees only the digests.
+// Families of one job at several sizes, against the simulator's own truth.
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
 
-#include "skewscope/correlate.h"
-#include "skewscope/scale.h"
-#include "skewscope/simulate.h"
+#include "job_truth.h"
 #include "tests/temporary_folder.h"
 
 using namespace skewscope;
-using skewscope::test::Folder;
+using namespace skewscope::test;
 
 namespace {
 
@@ -34,27 +28,8 @@ SimulateOptions member(const Folder& folder, int32_t ranks) {
   return o;
 }
 
-struct Truth {
-  std::map<std::string, double> efficiency;
-  double compute_ns = 0;  // all ranks, all steps
-
-  explicit Truth(const std::string& directory) {
-    std::ifstream file(directory + "/truth.json");
-    const nlohmann::json json = nlohmann::json::parse(file);
-    for (const auto& [name, value] : json.at("efficiency").items()) efficiency[name] = value;
-    for (const auto& rank : json.at("ranks")) compute_ns += rank.at("compute_ns").get<double>();
-  }
-};
-
-NamedReport correlated(const std::string& directory) {
-  StageTimer timer;
-  auto report = correlate({directory}, {}, timer);
-  REQUIRE(report.ok());
-  return {directory, std::move(report).value()};
-}
-
 struct Family {
-  std::vector<Truth> truths;
+  std::vector<JobTruth> truths;
   ScaleReport report;
 };
 
@@ -90,37 +65,42 @@ const ScaleReport::Loss& loss_of(const ScaleReport& report, int32_t to, const st
   throw std::logic_error("no loss " + factor);
 }
 
-}  // namespace
+// Of a factor, from the run in front of `run` to it.
+double true_points(const Family& f, size_t run, const std::string& factor) {
+  const double before = true_global(f, run - 1), after = true_global(f, run);
+  const double mean = (after - before) / std::log(after / before);
+  return -100 * mean * std::log(true_factor(f, run, factor) / true_factor(f, run - 1, factor));
+}
 
-TEST_CASE("efficiencies of simulated jobs are the simulator's within half a percent") {
-  std::vector<SimulateOptions> jobs(4);
-  jobs[0].slow_ranks = {{5, 1.1}};
-  jobs[1].nodes = 4;
-  jobs[1].tp = jobs[1].pp = 2;
-  jobs[2].host_gaps = {{3, 5'000'000}};
-  jobs[3].slow_links = {{6, 5}};
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const Folder folder("efficiency" + std::to_string(i));
-    jobs[i].directory = folder.path.string();
-    jobs[i].digests = true;
-    jobs[i].clock_offset_ms = 50;
-    REQUIRE(simulate_job(jobs[i]).ok());
-    const Truth truth(jobs[i].directory);
-    const JobReport report = correlated(jobs[i].directory).report;
-    const JobReport::Efficiency& e = report.efficiency;
-    const std::map<std::string, double> found = {
-        {"parallel", e.parallel},           {"load_balance", e.load_balance},
-        {"communication", e.communication}, {"serialization", e.serialization},
-        {"transfer", e.transfer},           {"gpu_communication", e.gpu_communication},
-        {"orchestration", e.orchestration}};
-    for (const auto& [name, value] : found) {
-      CAPTURE(i, name);
-      CHECK(value == Approx(truth.efficiency.at(name)).epsilon(0.005));
+// Points of every factor, between all neighbours, are those of the true factors; they sum to the change.
+void check_points(const Family& f) {
+  for (size_t run = 1; run < f.truths.size(); ++run) {
+    double sum = 0;
+    for (const char* factor : {"computation_scaling", "load_balance", "serialization", "transfer"}) {
+      const double points = loss_of(f.report, kSizes[run], factor).points;
+      CAPTURE(run, factor);
+      CHECK(points == Approx(true_points(f, run, factor)).margin(2));
+      sum += points;
     }
-    CHECK(std::fabs(e.parallel - e.load_balance * e.serialization * e.transfer) < 1e-9);
-    CHECK(std::fabs(e.parallel - e.load_balance * e.gpu_communication * e.orchestration) < 1e-9);
+    for (const char* factor : {"gpu_communication", "orchestration"}) {
+      CAPTURE(run, factor);
+      CHECK(loss_of(f.report, kSizes[run], factor).points == Approx(true_points(f, run, factor)).margin(2));
+    }
+    const auto& runs = f.report.runs;
+    CHECK(std::fabs(sum - 100 * (runs[run - 1].global - runs[run].global)) < 1e-9);
   }
 }
+
+// Points that loss of transfer at 64 ranks is charged to data-parallel groups with.
+double charged_to_data_parallel(const Family& f) {
+  double points = 0;
+  for (const ScaleReport::Cause& cause : loss_of(f.report, 64, "transfer").causes) {
+    if (cause.communicator == "DATA_PARALLEL_GROUP") points += cause.points;
+  }
+  return points;
+}
+
+}  // namespace
 
 TEST_CASE("a family of 8 to 64 ranks with a serial part and a slow link is explained within two points") {
   const Folder folder("family"), healthy_folder("healthy_family");
@@ -134,21 +114,7 @@ TEST_CASE("a family of 8 to 64 ranks with a serial part and a slow link is expla
   CHECK(f.report.scaling == Scaling::strong);
   CHECK_FALSE(f.report.scaling_given);
 
-  // Points of every factor are those of the true factors.
-  for (size_t run = 1; run < f.truths.size(); ++run) {
-    const double before = true_global(f, run - 1), after = true_global(f, run);
-    const double mean = (after - before) / std::log(after / before);
-    double sum = 0;
-    for (const char* factor : {"computation_scaling", "load_balance", "serialization", "transfer"}) {
-      const double truth = -100 * mean * std::log(true_factor(f, run, factor) / true_factor(f, run - 1, factor));
-      const double points = loss_of(f.report, kSizes[run], factor).points;
-      CAPTURE(run, factor);
-      CHECK(points == Approx(truth).margin(2));
-      sum += points;
-    }
-    const auto& runs = f.report.runs;
-    CHECK(std::fabs(sum - 100 * (runs[run - 1].global - runs[run].global)) < 1e-9);
-  }
+  check_points(f);
 
   // The serial part: of 4 layers in both directions, every rank repeats half a millisecond; all compute it.
   const ScaleReport::Loss& serial = loss_of(f.report, 64, "computation_scaling");
@@ -159,20 +125,35 @@ TEST_CASE("a family of 8 to 64 ranks with a serial part and a slow link is expla
 
   // The slow link: what the job lost by it is charged to the one data-parallel group that crosses it.
   const double injected = 100 * (true_global(healthy, 3) - true_global(f, 3));
-  double named = 0;
-  const auto charged = [](const Family& one) {
-    double points = 0;
-    for (const ScaleReport::Cause& cause : loss_of(one.report, 64, "transfer").causes) {
-      if (cause.communicator == "DATA_PARALLEL_GROUP") points += cause.points;
-    }
-    return points;
-  };
-  named = charged(f) - charged(healthy);
+  const double named = charged_to_data_parallel(f) - charged_to_data_parallel(healthy);
   CHECK(injected > 4);
   CHECK(named == Approx(injected).margin(2));
   const ScaleReport::Cause& link = loss_of(f.report, 64, "transfer").causes.at(0);
   CHECK(link.communicator == "DATA_PARALLEL_GROUP");
   CHECK(link.communicators.size() == 1);
+}
+
+TEST_CASE("a family that becomes launch-bound as it grows loses to its hosts, not to the network") {
+  const Folder folder("launch_bound_family"), healthy_folder("launch_bound_healthy");
+  std::vector<SimulateOptions> members, healthy_members;
+  for (const int32_t ranks : kSizes) {
+    members.push_back(member(folder, ranks));
+    members.back().layer_compute_ns = 2'000'000 * 8 / ranks + 20'000;
+    members.back().launch_factor = 6;
+    healthy_members.push_back(members.back());
+    healthy_members.back().directory = (healthy_folder.path / std::to_string(ranks)).string();
+  }
+  members.back().slow_links = {{59, 8}};
+  const Family f = family(folder, members), healthy = family(healthy_folder, healthy_members);
+  check_points(f);
+  check_points(healthy);
+  CHECK(loss_of(healthy.report, 64, "serialization").points > 5);
+  CHECK(std::fabs(loss_of(healthy.report, 64, "transfer").points) < 5);
+  // Where much is lost, what the link takes counts more than its removal alone would give: its true points are those of
+  // the change of the true factor.
+  const double injected = true_points(f, 3, "transfer") - true_points(healthy, 3, "transfer");
+  CHECK(injected > 4);
+  CHECK(charged_to_data_parallel(f) - charged_to_data_parallel(healthy) == Approx(injected).margin(2));
 }
 
 TEST_CASE("a rank that holds up a job of every size is named as what the waits are for") {

@@ -53,14 +53,14 @@ def expect_quiet(browser, page):
     expect([urllib.parse.unquote(url) for url in browser.requests] == [f"file://{page}"], f"the page asked for {browser.requests}")
 
 
-def expect_all_drawn(browser, page):
+def expect_all_drawn(browser, page, fewest=8):
     """Every chart, in light and dark, wide and narrow, without a complaint or a request."""
     for width, dark in ((1280, False), (1280, True), (420, False)):
         browser.look(width, 900, dark)
         browser.requests.clear()
         browser.open(page)
         charts = browser.draw_all()
-        expect(charts >= 8, f"{charts} charts")
+        expect(charts >= fewest, f"{charts} charts")
         waiting = browser.value("[...document.querySelectorAll('.chart')].filter((c) => c.dataset.state !== 'drawn').map((c) => c.ariaLabel)")
         expect(not waiting, f"not drawn: {waiting}")
         # A picture of one colour is no chart.
@@ -71,6 +71,138 @@ def expect_all_drawn(browser, page):
           }).map((chart) => chart.ariaLabel)""")
         expect(not blank, f"empty: {blank}")
         expect(browser.value("document.documentElement.scrollWidth") <= width, f"wider than {width} pixels")
+        expect_quiet(browser, page)
+        slips = browser.value("document.body.innerText.match(/NaN|undefined|null|Infinity/g)")
+        expect(not slips, f"on the page: {slips}")
+
+
+def scaled(program, scratch):
+    """One job on 8, 16, 32 and 64 GPUs, whose link gets slower with the size."""
+    runs = [scratch / f"run{8 * nodes}" for nodes in (1, 2, 4, 8)]
+    for nodes, run_ in zip((1, 2, 4, 8), runs):
+        simulate(program, run_, "--digests", "--nodes", nodes, "--gpus", 8, "--tp", 4, "--steps", 6, "--slow-link", f"3:{nodes}")
+    run(program, "scale", *runs, "-o", scratch / "scaling", "-q", "--cache", "off")
+    return scratch / "scaling"
+
+
+def compared(program, scratch):
+    """Two runs on 32 GPUs; in the second rank 13 computes longer and the link of rank 17 is slow."""
+    common = ("--digests", "--nodes", 4, "--gpus", 8, "--tp", 8, "--steps", 8)
+    simulate(program, scratch / "yesterday", *common)
+    simulate(program, scratch / "today", *common, "--slow-rank", "13:1.3", "--slow-link", "17:2", "--seed", 2)
+    run(program, "compare", scratch / "yesterday", scratch / "today", "-o", scratch / "changes", "-q", "--cache", "off", "--rank-tables", "gpu")
+    return scratch / "changes"
+
+
+def text_of(browser, selector):
+    return browser.value(f"document.querySelector({json.dumps(selector)}).textContent")
+
+
+def case_scale(program, scratch):
+    folder = scaled(program, scratch)
+    document = json.loads((folder / "scale.json").read_text())
+    with chromium.Chromium() as browser:
+        expect_all_drawn(browser, folder / "index.html", 7)
+        says = text_of(browser, ".says")
+        expect(says.replace("±", "+-") in " ".join((folder / "summary.txt").read_text().split()), says)
+        expect("weak (detected)" in text_of(browser, "#verdict"), "it does not say what was detected")
+        shown = text_of(browser, "#tree")
+        for run_ in document["runs"]:
+            for value in (run_["global"], run_["efficiency"]["transfer"], run_["efficiency"]["orchestration"]):
+                expect(f"{value:.3f}" in shown, f"{value:.3f} is not in the tree of efficiencies")
+        named = text_of(browser, "#losses")
+        worst = max((cause for loss in document["losses"] for cause in loss["causes"]), key=lambda cause: cause["points"])
+        expect(f"{worst['op']} in {worst['communicator']}" in named, "the worst cause is not named")
+        expect(len(document["projection"]["points"]) > 0 and "95 %" in text_of(browser, "#verdict"), "no projection with its interval")
+
+
+def case_compare(program, scratch):
+    folder = compared(program, scratch)
+    with chromium.Chromium() as browser:
+        expect_all_drawn(browser, folder / "index.html", 2)
+        expect("rank 13, compute" in text_of(browser, "#verdict"), "the rank that got slower is not named")
+        expect(text_of(browser, "#rank-changes tbody td") == "13", "the rank that got slower does not stand first")
+        links = text_of(browser, "#collective-changes tbody tr")
+        document = json.loads((folder / "compare.json").read_text())
+        slowest = max((row for row in document["communicators"] if row["part"] == "transfer"), key=lambda row: row["change_ns"])
+        expect(17 in slowest["ranks"] and links.startswith(str(slowest["communicator"])), f"the slow link does not stand first: {links}")
+        expect("significant" in links, links)
+        browser.value("[...document.querySelectorAll('[role=tab]')].forEach((tab) => tab.click())")
+        expect("ncclDevKernel" in text_of(browser, "#work-changes"), "no kernels")
+        expect_quiet(browser, folder / "index.html")
+
+
+def case_few(program, scratch):
+    """Two sizes of one step each: no errors, no projection; two runs of one step: no significance."""
+    for gpus in (2, 4):
+        simulate(program, scratch / f"run{gpus}", "--digests", "--nodes", 1, "--gpus", gpus, "--tp", 2, "--steps", 1)
+    run(program, "scale", scratch / "run2", scratch / "run4", "-o", scratch / "scaling", "-q", "--cache", "off")
+    run(program, "compare", scratch / "run4", scratch / "run4", "-o", scratch / "changes", "-q", "--cache", "off")
+    with chromium.Chromium() as browser:
+        expect_all_drawn(browser, scratch / "scaling" / "index.html", 4)
+        expect("none:" in text_of(browser, "#verdict"), "why there is no projection is not said")
+        expect_all_drawn(browser, scratch / "changes" / "index.html", 0)
+
+
+def case_hostile_runs(program, scratch):
+    job = scratch / "job"
+    simulate(program, job, "--nodes", 2, "--gpus", 2, "--tp", 2, "--steps", 4, "--compression", "none")
+    rename(job, {"TENSOR_MODEL_PARALLEL_GROUP": HOSTILE_END, "DATA_PARALLEL_GROUP": HOSTILE + "\"quoted\" \u2028 {a|b}"})
+    simulate(program, scratch / "small", "--nodes", 1, "--gpus", 2, "--tp", 2, "--steps", 4, "--compression", "none")
+    rename(scratch / "small", {"TENSOR_MODEL_PARALLEL_GROUP": HOSTILE_END})
+    run(program, "report", job, "-o", scratch / HOSTILE, "-q", "--cache", "off")
+    run(program, "scale", scratch / "small", scratch / HOSTILE, "-o", scratch / "scaling", "-q", "--cache", "off")
+    run(program, "compare", scratch / HOSTILE, job, "-o", scratch / "changes", "-q", "--cache", "off")
+    with chromium.Chromium() as browser:
+        for page, says in ((scratch / "scaling" / "index.html", HOSTILE), (scratch / "changes" / "index.html", HOSTILE_END)):
+            browser.requests.clear()
+            browser.open(page)
+            browser.draw_all()
+            browser.value("[...document.querySelectorAll('[role=tab]')].forEach((tab) => tab.click())")
+            browser.hints()
+            browser.value("[...document.querySelectorAll('[role=tab]')].reverse().forEach((tab) => tab.click())")
+            expect(says in browser.value("document.body.textContent"), f"{says} is not shown as it is")
+            expect(browser.value("document.querySelectorAll('img, iframe, object, main script').length") == 0, "a name became an element")
+            expect_quiet(browser, page)
+
+
+def case_links(program, scratch):
+    """Peaks only where they are known; a baseline as its own line."""
+    simulate(program, scratch / "job", "--digests", "--nodes", 2, "--gpus", 4, "--tp", 4, "--steps", 4)
+    baseline = scratch / f"{HOSTILE.replace('/', '')}.txt"
+    baseline.write_text("# Collective test starting: all_reduce_perf\n" + "".join(
+        f"{2**n} {2**n // 4} float sum -1 42.10 {n:.2f} {1.5 * n:.2f} 0 41.85 {n:.2f} {1.5 * n:.2f} 0\n" for n in range(10, 30)))
+    run(program, "report", scratch / "job", "-o", scratch / "plain", "-q", "--cache", "off")
+    run(program, "report", scratch / "job", "-o", scratch / "told", "-q", "--cache", "off", "--network-peak", 50, "--baseline", baseline)
+    with chromium.Chromium() as browser:
+        browser.open(scratch / "plain" / "index.html")
+        expect("--network-peak tells it" in text_of(browser, "#collectives"), "it does not say that the network is not known")
+        browser.open(scratch / "told" / "index.html")
+        browser.requests.clear()
+        browser.open(scratch / "told" / "index.html")
+        browser.draw_all()
+        shown = text_of(browser, "#collectives")
+        expect("--network-peak" not in shown and "nccl-tests, out of place" in shown, shown[:400])
+        expect("network, 1 GPU a node" in shown, "the link of the data-parallel groups is not named")
+        expect_quiet(browser, scratch / "told" / "index.html")
+
+
+def case_picked(program, scratch):
+    page = simulated(program, scratch)
+    with chromium.Chromium() as browser:
+        browser.open(page)
+        browser.draw_all()
+        box = browser.value("""(() => {
+          const chart = document.querySelector("#lateness .chart");
+          chart.scrollIntoView({block: "center"});
+          const box = chart.getBoundingClientRect();
+          return [box.x + box.width / 2, box.y + box.height / 2];
+        })()""")
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            browser.ask("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
+        picked = text_of(browser, "#lateness p:last-child")
+        rank = browser.value("document.querySelector('#ranks select').value")
+        expect(picked.startswith(f"Picked: rank {rank},"), f"{picked}; One rank shows {rank}")
         expect_quiet(browser, page)
 
 

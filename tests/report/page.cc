@@ -18,6 +18,7 @@ JobReport small_report() {
   return built.report();
 }
 
+std::string page_of(const JobReport& report) { return report::html_page(report::page_data(report, kStamp)); }
 json data_of(const JobReport& report) { return json::parse(report::page_data(report, kStamp)); }
 
 // What stands in the page's data element.
@@ -58,7 +59,7 @@ TEST_CASE("a page is the same but for its data, whatever a trace calls things") 
   hostile.collectives[0].op = name;
   hostile.rank_statistics.push_back({"kernels", name, "count", 3, 1, 1, 1, 0, 0, {}});
   hostile.diagnostics.push_back({Severity::warning, "odd", name, Rank(1), -1, 1, name});
-  std::string first = report::html_page(plain, kStamp), second = report::html_page(hostile, kStamp);
+  std::string first = page_of(plain), second = page_of(hostile);
   const std::string data = element_of(second);
   first.replace(first.find(element_of(first)), element_of(first).size(), "");
   second.replace(second.find(data), data.size(), "");
@@ -67,7 +68,7 @@ TEST_CASE("a page is the same but for its data, whatever a trace calls things") 
 }
 
 TEST_CASE("a page names its script and its style by hash and allows nothing else") {
-  const std::string page = report::html_page(small_report(), kStamp);
+  const std::string page = page_of(small_report());
   CHECK(page.find("content=\"default-src 'none'; script-src 'sha256-") != std::string::npos);
   CHECK(page.find("unsafe") == std::string::npos);
   CHECK(count_of(page, "<script") == 2);

@@ -135,10 +135,12 @@ TEST_CASE("reports over runs are directories as whole as a report's, and are rep
   CHECK(read_file(scratch / "out/scale.json") == to_json(scale_report(), kStamp));
   CHECK(read_file(scratch / "out/tables/losses.csv") ==
         "from,to,tree,factor,before,after,points\n8,16,pop,transfer,1,0.7,30\n");
+  CHECK(read_file(scratch / "out/index.html").find("\"schema\":\"skewscope.scale-page/1\"") != std::string::npos);
   CHECK_FALSE(write_compare(compare_report(), kStamp, once).ok());
   REQUIRE(write_compare(compare_report(), kStamp, again).ok());
   CHECK(std::filesystem::exists(scratch / "out/compare.json"));
   CHECK_FALSE(std::filesystem::exists(scratch / "out/scale.json"));
+  CHECK(read_file(scratch / "out/index.html").find("\"schema\":\"skewscope.compare-page/1\"") != std::string::npos);
   CHECK(write_report(job_of(2).report(), kStamp, again).ok());
 }
 

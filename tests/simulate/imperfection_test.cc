@@ -121,6 +121,7 @@ TEST_CASE("sizes that do not divide and ranks that do not exist are usage errors
   refused([](SimulateOptions& o) { o.slow_ranks = {{0, -1}}; });
   refused([](SimulateOptions& o) { o.missing_ranks = {-1}; });
   refused([](SimulateOptions& o) { o.lost_kernels = 1.5; });
+  refused([](SimulateOptions& o) { o.launch_factor = 0; });
   refused([](SimulateOptions& o) { o.compression = "xz"; });
 }
 

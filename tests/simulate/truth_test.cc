@@ -152,6 +152,22 @@ TEST_CASE("efficiencies multiply, and an ideal network loses nothing to transfer
   }
 }
 
+TEST_CASE("a launch-bound job takes as long as its hosts do, and gains less by an ideal network") {
+  SimulateOptions options = small_job();
+  options.layer_compute_ns = 20'000;
+  const SimulatedJob usual(options);
+  options.launch_factor = 10;
+  const SimulatedJob slow(options);
+  const auto elapsed = [](const Json& truth) {
+    return truth["ranks"][0]["compute_ns"].get<double>() / truth["efficiency"]["communication"].get<double>();
+  };
+  const Json before = usual.truth(), after = slow.truth();
+  CHECK(elapsed(after) > 3 * elapsed(before));
+  CHECK(after["options"]["launch_factor"] == 10);
+  CHECK(before["efficiency"]["transfer"].get<double>() < 0.9);
+  CHECK(after["efficiency"]["transfer"].get<double>() > 0.95);
+}
+
 TEST_CASE("a slow link lengthens transfer between nodes in the groups of its rank, and nowhere else") {
   SimulateOptions options = small_job();
   const SimulatedJob fast(options);

@@ -41,3 +41,27 @@ TEST_CASE("rows without a launch are kept and counted") {
 }
 
 TEST_CASE("a trace without GPU rows has an empty timeline") { REQUIRE(summarize_trace(RankTrace{}).total_ns == 0); }
+
+TEST_CASE("idle time is told by what ended each gap: a late launch, a slow start, or something else") {
+  JobBuilder b(1);
+  RankTrace& trace = b.trace(0);
+  const auto row = [&](double launched_us, double start_us, double end_us) {
+    b.gpu_row(0, GpuWork::compute, start_us, end_us);
+    trace.gpu.launch.back() = static_cast<int32_t>(trace.launches.size());
+    trace.launches.start.push_back(LocalNs{static_cast<int64_t>(launched_us * 1000)});
+    trace.launches.duration_ns.push_back(1000);
+    trace.launches.thread.push_back(1);
+  };
+  row(0, 10, 100);
+  row(150, 160, 200);                              // 60 us until the host launched it, and it began
+  row(100, 220, 300);                              // launched in time, began 20 us later
+  row(120, 400, 500);                              // launched in time, began 100 us later: not for itself
+  b.gpu_row(0, GpuWork::compute, 510, 600);        // no launch: it started within 30 us
+  b.gpu_row(0, GpuWork::communication, 700, 700);  // no time: the gap goes on
+  row(650, 720, 800);                              // 120 us
+  const RankSummary s = summarize_trace(trace);
+  CHECK(s.idle_ns == 310'000);
+  CHECK(s.idle_host_wait_ns == 180'000);
+  CHECK(s.idle_kernel_wait_ns == 30'000);
+  CHECK(check_invariants(s).empty());
+}

@@ -1,5 +1,6 @@
 #include "tracelens.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -41,13 +42,14 @@ RankSummary timeline(const RankTrace& trace, const std::function<bool(size_t)>& 
   for (size_t i = 0; i < trace.gpu.size(); ++i) {
     if (trace.gpu.launch[i] >= 0 && takes(i)) rows.push_back(static_cast<int32_t>(i));
   }
-  return summarize::timeline_of(trace.gpu, rows);
+  return summarize::timeline_of(trace, rows);
 }
 
 void tabulate(const TraceFile& file, TraceLensView& view) {
   RankTrace trace = file.linked.trace;
   RankDetail detail = *file.linked.detail;
   const StringTable& strings = file.linked.strings;
+  view.rank = static_cast<int32_t>(file.evidence.distributed.rank);
   view.unlinked_fills = unlink_fills(trace, detail, strings);
   view.custom_communication = declassify(trace, strings);
   OperatorOptions options;
@@ -57,6 +59,7 @@ void tabulate(const TraceFile& file, TraceLensView& view) {
   view.linked = tabulate_operators(trace, detail, strings, options);
   const summarize::OperatorView seen(trace, detail, strings, options);
   const auto again = [&](size_t row) { return seen.is_recompute(seen.launcher[row]); };
+  view.modelled = modelled_rows(seen);
   view.timeline = timeline(trace, [](size_t) { return true; });
   view.timeline_once = timeline(trace, [&](size_t row) { return !again(row); });
   view.timeline_again = timeline(trace, again);
@@ -73,6 +76,11 @@ TraceLensView tracelens_view(const std::string& file) {
 }
 
 Comparison::~Comparison() {
+  check_exceptions();
+  check_columns();
+}
+
+void Comparison::check_exceptions() const {
   for (size_t i = 0; i < exceptions_.size(); ++i) {
     const Exception& e = exceptions_[i];
     INFO(e.table << " / " << e.column << " / " << e.row << ": " << e.reason);
@@ -81,9 +89,36 @@ Comparison::~Comparison() {
   }
 }
 
+void Comparison::check_columns() const {
+  for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+    const std::string table = file.path().stem().string();
+    INFO(file.path().filename().string() << " is not compared");
+    CHECK(header_.count(table) == 1);
+  }
+  for (const auto& [table, columns] : header_) {
+    const auto compared = compared_.find(table);
+    for (const std::string& column : columns) {
+      INFO(table << ": nothing compares " << column);
+      // A list within a cell is compared item by item: "kernel_details_summary name".
+      CHECK((compared != compared_.end() &&
+             std::any_of(compared->second.begin(), compared->second.end(),
+                         [&](const std::string& name) { return name == column || begins_with(name, column + " "); })));
+    }
+  }
+}
+
 std::vector<CsvRow> Comparison::expected(const std::string& table) {
   const std::string path = folder_ + "/" + table + ".csv";
-  return std::filesystem::exists(path) ? read_csv(path) : std::vector<CsvRow>();
+  if (!std::filesystem::exists(path)) return {};
+  std::vector<CsvRow> rows = read_csv(path);
+  for (const CsvRow& row : rows) {
+    for (const auto& [column, cell] : row) header_[table].insert(column);
+  }
+  return rows;
+}
+
+void Comparison::matched_by(const std::string& table, const std::vector<std::string>& columns) {
+  compared_[table].insert(columns.begin(), columns.end());
 }
 
 void Comparison::row(const std::string& table, const CsvRow& expected, const std::string& name) {
@@ -110,6 +145,7 @@ void Comparison::differs(const std::string& column, const std::string& expected,
 
 void Comparison::number(const std::string& column, std::optional<double> actual, double tolerance) {
   const std::string& cell = expected_->at(column);
+  compared_[table_].insert(column);
   ++cells_;
   if (cell.empty() || !actual.has_value()) {
     if (cell.empty() != !actual.has_value()) differs(column, cell, actual ? std::to_string(*actual) : "nothing");
@@ -119,6 +155,7 @@ void Comparison::number(const std::string& column, std::optional<double> actual,
 }
 
 void Comparison::same(const std::string& column, const std::string& expected, const std::string& actual) {
+  compared_[table_].insert(column);
   ++cells_;
   if (expected != actual) differs(column, expected, actual);
 }

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "python_csv.h"
 #include "skewscope/model/rank_tables.h"
 #include "skewscope/summarize.h"
+#include "tracelens_parameters.h"
 
 namespace skewscope::test {
 
@@ -16,7 +19,9 @@ namespace skewscope::test {
 struct TraceLensView {
   int64_t unlinked_fills = 0;        // GPU rows that hipMemsetAsync launched: TraceLens links by flow, which these lack
   int64_t custom_communication = 0;  // collectives without "nccl" in their kernel's name: computation to TraceLens
+  int32_t rank = -1;                 // of the trace
   OperatorTables linked;             // without orphans
+  std::vector<ModelledRow> modelled;
   OperatorTables all;
   RankSummary timeline;        // of the linked rows
   RankSummary timeline_once;   // of those that checkpointing does not run again
@@ -35,11 +40,13 @@ class Comparison {
  public:
   Comparison(std::string folder, std::vector<Exception> exceptions)
       : folder_(std::move(folder)), exceptions_(std::move(exceptions)), used_(exceptions_.size()) {}
-  // Every exception must have been needed.
+  // Every exception must have been needed, every file of the folder asked for, and every column of it compared.
   ~Comparison();
 
   // The table NAME.csv; empty where TraceLens wrote none.
   std::vector<CsvRow> expected(const std::string& table);
+  // Columns by which rows of ours and theirs find each other: a difference in them is a missing row.
+  void matched_by(const std::string& table, const std::vector<std::string>& columns);
 
   // Begins a row; what follows are its cells. Rows are begun in the order of the file.
   void row(const std::string& table, const CsvRow& expected, const std::string& name);
@@ -54,11 +61,15 @@ class Comparison {
 
  private:
   bool excepted(const std::string& column);
+  void check_exceptions() const;
+  void check_columns() const;
   void differs(const std::string& column, const std::string& expected, const std::string& actual);
 
   std::string folder_, table_, row_;
   const CsvRow* expected_ = nullptr;
   int64_t cells_ = 0;
+  std::map<std::string, std::set<std::string>> header_;    // columns, by table
+  std::map<std::string, std::set<std::string>> compared_;  // of these, by table
   std::vector<Exception> exceptions_;
   std::vector<bool> used_;
 };

@@ -46,6 +46,7 @@ void compare_kernels(Comparison& comparison, const TraceLensView& view) {
   const std::vector<KernelSum> sums = kernel_sums(view);
   double whole_ns = 0;
   for (const KernelSum& sum : sums) whole_ns += static_cast<double>(sum.sum_ns);
+  comparison.matched_by("kernel_summary", {"Parent cpu_op", "Kernel name", "Kernel stream"});
   compare_rows(
       comparison, "kernel_summary", sums,
       [](const KernelSum& row) { return row.launcher + "|" + row.name + "|" + std::to_string(row.stream); },
@@ -75,6 +76,8 @@ void compare_short_kernels(Comparison& comparison, const TraceLensView& view) {
     comparison.number("bin_end", own.to_ns * kUs, 1e-9);
     comparison.number("count", static_cast<double>(own.count), 0);
   }
+  comparison.matched_by("short_kernels_summary",
+                        {"Parent cpu_op", "Input dims", "Input strides", "Concrete Inputs", "Kernel name"});
   compare_rows(
       comparison, "short_kernels_summary", view.linked.short_kernels,
       [](const ShortKernelRow& row) {
@@ -103,6 +106,7 @@ std::string whole_number(const std::string& cell) { return cell.substr(0, cell.f
 
 void compare_collectives(Comparison& comparison, const TraceLensView& view) {
   constexpr double kMiB = 1 << 20;
+  comparison.matched_by("coll_analysis", {"Collective name", "dtype", "In msg nelems", "stream"});
   compare_rows(
       comparison, "coll_analysis", view.linked.collectives,
       [](const OwnCollectiveRow& row) {
@@ -113,6 +117,7 @@ void compare_collectives(Comparison& comparison, const TraceLensView& view) {
                row.at("stream");
       },
       [&](const CsvRow& row, const OwnCollectiveRow& own) {
+        comparison.text("rank", std::to_string(view.rank));
         comparison.text("Process Group Name", own.group_name);
         comparison.same("Process Group Ranks", canonical(row.at("Process Group Ranks")), canonical(own.group_ranks));
         comparison.number("Group size", static_cast<double>(own.group_size), 0);

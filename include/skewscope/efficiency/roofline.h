@@ -26,6 +26,8 @@ struct Device {
   int32_t sms = 0;                   // compute units on AMD
   double bytes_per_s = 0;            // memory bandwidth
   std::vector<Peak> peaks;
+  std::string link;             // to the other GPUs of its node: "NVLink 4"; "" where the data sheet leaves that open
+  double link_bytes_per_s = 0;  // of all its ports together, one direction
 };
 
 // Operations per second, 0 where the data sheet names none. Where a device has no figure of its own for it: matrix fp32

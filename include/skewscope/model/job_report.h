@@ -46,8 +46,10 @@ struct JobReport {
     int32_t id = 0;
     std::string name, desc;
     std::vector<int32_t> ranks;
-    int32_t size = 0, nodes = 0;  // nodes: distinct hosts of the ranks present; 0 where no trace names its host
-    int64_t collectives = 0;      // instances
+    int32_t size = 0, nodes = 0;     // nodes: distinct hosts of the ranks present; 0 where no trace names its host
+    int64_t collectives = 0;         // instances
+    std::string link;                // what its members talk over, and so the peak below; "": not known
+    double link_peak_gb_per_s = -1;  // of one member, one direction: no bus bandwidth of a ring is above it
   };
   std::vector<CommunicatorRow> communicators;
 
@@ -84,10 +86,11 @@ struct JobReport {
 
   struct RankRow {
     int32_t rank = 0;
-    std::string host;
+    std::string host, device_name;
     int32_t device = -1;
     int64_t total_ns = 0, compute_ns = 0, communication_ns = 0, exposed_communication_ns = 0, exposed_memcpy_ns = 0,
             busy_ns = 0, idle_ns = 0;
+    int64_t idle_host_wait_ns = 0, idle_kernel_wait_ns = 0, idle_other_ns = 0;  // sum to idle_ns (RankSummary)
     int64_t collectives = 0, wait_ns = 0, transfer_ns = 0, unattributed_ns = 0, exposed_wait_ns = 0,
             exposed_transfer_ns = 0, late_count = 0, delay_caused_ns = 0;
   };
@@ -101,6 +104,15 @@ struct JobReport {
     Statistics wait_ns, transfer_ns, start_skew_ns, end_skew_ns, algo_bandwidth_gb_per_s, bus_bandwidth_gb_per_s;
   };
   std::vector<CollectiveRow> collectives;
+
+  // What nccl-tests measured on these machines, as the user gave it: tables/baseline.csv.
+  struct BaselinePoint {
+    std::string op;      // "all_reduce"; "" where the file does not tell
+    std::string source;  // name of the file
+    int64_t bytes = 0;
+    double bus_bandwidth_gb_per_s = 0;
+  };
+  std::vector<BaselinePoint> baseline;
 
   struct Straggler {
     int32_t rank = 0;

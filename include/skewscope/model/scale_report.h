@@ -27,7 +27,7 @@ struct ScaleReport {
     int32_t world_size = 0;
     int64_t steps = 0;          // that all ranks recorded; 0: none, the window is taken as one
     double step_ns = 0;         // mean length
-    double step_error_ns = -1;  // standard error of that mean: s / sqrt(steps); -1: fewer than two steps
+    double step_error_ns = -1;  // standard error of that mean, by the steps' autocorrelation; -1: below two
     double speedup = 0;         // work per second against the smallest run: ideal is world_size / smallest world_size
     double speedup_error = -1;  // by the errors of both steps; -1: not known
     double throughput_per_gpu = 0;  // work per second and GPU against the smallest run: the scaling efficiency

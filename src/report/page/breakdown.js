@@ -1,10 +1,12 @@
 // Where each rank's GPU time went: parts that sum to its timeline.
-import { chart, color, hint, key } from "./chart.js";
+import { chart, color, hint, key, redraw } from "./chart.js";
 import { element, section } from "./dom.js";
 import { axisText, duration, percent } from "./numbers.js";
+import { onPickedRank } from "./picked.js";
 import { records, table } from "./table.js";
 
 const kRoomForGaps = 8;  // pixels
+const kUnpicked = 0.35;  // opacity of ranks beside the picked one
 
 export const kParts = [
   ["computing_ns", "Computing alone", "compute"],
@@ -13,7 +15,9 @@ export const kParts = [
   ["exposed_transfer_ns", "Exposed transfer", "transfer"],
   ["exposed_unsplit_ns", "Exposed, not told apart", "unsplit"],
   ["exposed_memcpy_ns", "Exposed copies", "copy"],
-  ["idle_ns", "Idle", "idle"],
+  ["idle_host_wait_ns", "Idle: host wait", "idle-host"],
+  ["idle_kernel_wait_ns", "Idle: kernel wait", "idle-kernel"],
+  ["idle_other_ns", "Idle: other", "idle"],
 ];
 
 // Calls that overlap on two streams would count twice in the exposed time: then wait and transfer share it.
@@ -27,20 +31,21 @@ export function partsOf(row) {
     rank: row.rank, total_ns: of.total_ns,
     computing_ns: of.compute_ns - overlapped, overlapped_ns: overlapped,
     exposed_wait_ns: wait, exposed_transfer_ns: transfer, exposed_unsplit_ns: Math.max(0, exposed - wait - transfer),
-    exposed_memcpy_ns: of.exposed_memcpy_ns, idle_ns: of.idle_ns,
+    exposed_memcpy_ns: of.exposed_memcpy_ns,
+    idle_host_wait_ns: of.idle_host_wait_ns, idle_kernel_wait_ns: of.idle_kernel_wait_ns, idle_other_ns: of.idle_other_ns,
   };
 }
 
 // One rank's part, on whole pixels: bars thinner than a pixel would blend into stripes.
-function drawPart(api, fill) {
+function drawPart(api, fill, opacity) {
   const [at, below, above] = [0, 1, 2].map((dimension) => api.value(dimension));
   const [middle, bottom] = api.coord([at, below]), [, top] = api.coord([at, above]);
   const width = api.size([1, 0])[0], half = width * (width > kRoomForGaps ? 0.4 : 0.5);
   const x = Math.floor(middle - half);
-  return { type: "rect", shape: { x, y: top, width: Math.max(1, Math.floor(middle + half) - x), height: bottom - top }, style: { fill } };
+  return { type: "rect", shape: { x, y: top, width: Math.max(1, Math.floor(middle + half) - x), height: bottom - top }, style: { fill, opacity } };
 }
 
-function option(rows, parts) {
+function option(rows, parts, picked) {
   const many = rows.length > 64;
   const below = rows.map(() => 0);
   const stacks = parts.map(([name]) => rows.map((row, at) => [at, below[at], below[at] += row[name]]));
@@ -60,7 +65,7 @@ function option(rows, parts) {
     dataZoom: many ? [{ type: "slider", bottom: 6, height: 18, showDetail: false, brushSelect: false, showDataShadow: false }] : [],
     series: parts.map(([, label, colorName], at) => ({
       name: label, type: "custom", encode: { x: 0, y: [1, 2] }, clip: true, data: stacks[at],
-      renderItem: (_, api) => drawPart(api, color(colorName)),
+      renderItem: ({ dataIndex }, api) => drawPart(api, color(colorName), picked === undefined || rows[dataIndex].rank === picked ? 1 : kUnpicked),
     })),
   };
 }
@@ -76,9 +81,17 @@ export function breakdownSection(data) {
       name, label, text: (row) => `${duration(row[name])} · ${percent(row[name] / row.total_ns)}`,
       share: (row) => row[name] / row.total_ns,
     }))];
+  let picked;
+  const host = chart("Time per rank", 340, () => option(rows, parts, picked));
+  onPickedRank((rank) => {
+    picked = rank === picked ? undefined : rank;
+    redraw(host);
+  });
   return section("breakdown", "Time per rank",
-    element("p", { class: "soft" }, "Every nanosecond of a rank's GPU timeline stands in one part."),
+    element("p", { class: "soft" }, "Every nanosecond of a rank's GPU timeline stands in one part. "
+      + "Idle by what ended the gap: a kernel whose launch began after the gap did (host wait); one launched in time that started within 30 µs "
+      + "(kernel wait); else a dependency, or a gap at the end (other)."),
     element("div", { class: "bar" }, ...parts.map(([, label, colorName]) => key(colorName, label))),
-    chart("Time per rank", 340, () => option(rows, parts)),
+    host,
     table({ columns, rows, copied: ["rank", "total_ns", ...parts.map(([name]) => name)] }));
 }

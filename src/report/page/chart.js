@@ -1,5 +1,5 @@
 // Charts: drawn when they come into view, again when the colours change.
-import { BarChart, CustomChart, HeatmapChart, ScatterChart } from "echarts/charts";
+import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
 import {
   AriaComponent, DataZoomComponent, GridComponent, LegendComponent, TooltipComponent, VisualMapComponent,
 } from "echarts/components";
@@ -8,7 +8,7 @@ import { CanvasRenderer } from "echarts/renderers";
 import { element } from "./dom.js";
 
 use([AriaComponent, BarChart, CanvasRenderer, CustomChart, DataZoomComponent, GridComponent, HeatmapChart,
-  LegendComponent, ScatterChart, TooltipComponent, VisualMapComponent]);
+  LegendComponent, LineChart, ScatterChart, TooltipComponent, VisualMapComponent]);
 
 export const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const groupColor = (at) => color(`group${at % 8}`);
@@ -48,13 +48,14 @@ function styled(option) {
   };
 }
 
-const drawn = new Map();  // host -> {chart, makeOption}
+const drawn = new Map();  // host -> {chart, makeOption, onclick}
 
 function draw(host) {
   const entry = drawn.get(host);
   if (!entry.chart) {
     entry.chart = init(host, null, { renderer: "canvas" });
     entry.chart.on("finished", () => { host.dataset.state = "drawn"; });
+    if (entry.onclick) entry.chart.on("click", entry.onclick);
     new ResizeObserver(() => { if (host.clientWidth > 0) entry.chart.resize(); }).observe(host);
   }
   entry.chart.setOption(styled(entry.makeOption(host.clientWidth)), { notMerge: true });
@@ -74,17 +75,45 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 });
 addEventListener("beforeprint", () => { for (const host of drawn.keys()) draw(host); });
 
-// makeOption(width): an ECharts option, made anew for every drawing. Redraw by redraw(host).
-export function chart(name, height, makeOption) {
+const kWhisker = 4;  // half width, pixels
+
+// A point with a bar from low to high, where those are known.
+function drawInterval(api, stroke) {
+  const [at, middle, low, high] = [0, 1, 2, 3].map((dimension) => api.value(dimension));
+  const [x, y] = api.coord([at, middle]);
+  const children = [{ type: "circle", shape: { cx: x, cy: y, r: 3.5 }, style: { fill: stroke } }];
+  if (Number.isFinite(low) && Number.isFinite(high)) {
+    const [, bottom] = api.coord([at, low]), [, top] = api.coord([at, high]);
+    for (const [x1, y1, x2, y2] of [[x, bottom, x, top], [x - kWhisker, bottom, x + kWhisker, bottom], [x - kWhisker, top, x + kWhisker, top]]) {
+      children.push({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth: 1.5 } });
+    }
+  }
+  return { type: "group", children };
+}
+
+// A series of points with their intervals: [[x, middle, low, high], …]; NaN: not known.
+export function intervals(data, colorName) {
+  return { type: "custom", encode: { x: 0, y: [1, 2, 3] }, clip: true, data, z: 3,
+    renderItem: (_, api) => drawInterval(api, color(colorName)) };
+}
+
+// A line that is no measurement: what is ideal, what a link can do.
+export function guide(name, data, colorName, more = {}) {
+  return { name, type: "line", data, symbol: "none", silent: true, z: 1, color: color(colorName),
+    lineStyle: { type: "dashed", width: 1.5, color: color(colorName) }, ...more };
+}
+
+// makeOption(width): an ECharts option, made anew for every drawing. Redraw by redraw(host). onclick: of what is drawn.
+export function chart(name, height, makeOption, onclick) {
   const host = element("div", { class: "chart", role: "img", "aria-label": name, "data-state": "waiting" });
   host.style.height = `${height}px`;
-  drawn.set(host, { makeOption });
+  drawn.set(host, { makeOption, onclick });
   inView.observe(host);
   return host;
 }
 
 export function redraw(host) {
-  if (drawn.get(host).chart) draw(host);
+  if (drawn.get(host).chart) draw(host);  // else its first drawing is to come
 }
 
 export const key = (name, text) => {

@@ -1,26 +1,10 @@
 // How the ranks' clocks were tied, and what is left.
-import { chart, color, hint } from "./chart.js";
+import { chart, color, hint, intervals } from "./chart.js";
 import { element, section } from "./dom.js";
 import { axisText, duration, plural } from "./numbers.js";
 import { dataTable, records } from "./table.js";
 
-const kWhisker = 4;  // half width, pixels
 const kMostWhiskers = 128;  // shown at first
-
-// A point with a bar from low to high.
-function drawPoint(api, name) {
-  const [at, middle, low, high] = [0, 1, 2, 3].map((dimension) => api.value(dimension));
-  const [x, y] = api.coord([at, middle]);
-  const stroke = color(name);
-  const children = [{ type: "circle", shape: { cx: x, cy: y, r: 3.5 }, style: { fill: stroke } }];
-  if (Number.isFinite(low) && Number.isFinite(high)) {
-    const [, bottom] = api.coord([at, low]), [, top] = api.coord([at, high]);
-    for (const [x1, y1, x2, y2] of [[x, bottom, x, top], [x - kWhisker, bottom, x + kWhisker, bottom], [x - kWhisker, top, x + kWhisker, top]]) {
-      children.push({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke, lineWidth: 1.5 } });
-    }
-  }
-  return { type: "group", children };
-}
 
 function pointsChart(name, points, colorName, lines) {
   const many = points.length > 64;
@@ -33,8 +17,7 @@ function pointsChart(name, points, colorName, lines) {
     yAxis: { type: "value", min: -extent * 1.1, max: extent * 1.1, splitNumber: 4,
       axisLabel: { formatter: axisText((ns) => duration(Math.round(ns))), showMinLabel: false, showMaxLabel: false } },
     dataZoom: many ? [{ type: "slider", endValue: Math.min(points.length, kMostWhiskers) - 1, bottom: 6, height: 18, showDetail: false, brushSelect: false }] : [],
-    series: [{ type: "custom", encode: { x: 0, y: [1, 2, 3] }, clip: true, renderItem: (_, api) => drawPoint(api, colorName),
-      data: points.map((point, at) => [at, point.value, point.low ?? NaN, point.high ?? NaN]) }],
+    series: [intervals(points.map((point, at) => [at, point.value, point.low ?? NaN, point.high ?? NaN]), colorName)],
   }));
 }
 

@@ -1,39 +1,78 @@
 // Bandwidth against size, and the table of collectives.
-import { chart, groupColor, hint } from "./chart.js";
+import { chart, color, groupColor, guide, hint } from "./chart.js";
 import { element, section } from "./dom.js";
-import { axisText, bytes, duration, significant } from "./numbers.js";
+import { axisText, bytes, duration, percent, significant } from "./numbers.js";
 import { groupNames, legendOf } from "./groups.js";
 import { dataTable, records } from "./table.js";
+
+const kNear = 4;  // lines that are no further apart have their names above and below
 
 // [[name, points], …]
 function seriesOf(rows, names) {
   const { legend, at } = legendOf(rows.map((row) => names.keyOf(row.communicator)));
   const series = legend.map((name) => [name, []]);
   for (const row of rows) {
-    const nodes = Number(names.rows.get(row.communicator)?.nodes ?? 0);
-    series[at.get(names.keyOf(row.communicator))][1].push({ row, within: nodes === 1, known: nodes > 0 });
+    const group = names.rows.get(row.communicator), nodes = Number(group?.nodes ?? 0);
+    series[at.get(names.keyOf(row.communicator))][1].push({ row, within: nodes === 1, known: nodes > 0, peak: group?.link_peak_gb_per_s ?? null });
   }
   return series;
 }
 
-function option(series) {
+// [[name, GB/s], …], the fastest first: each link that some of the groups talk over.
+function peaksOf(groups) {
+  const known = groups.filter((group) => (group.link_peak_gb_per_s ?? null) !== null);
+  return [...new Map(known.map((group) => [`${group.link}: ${significant(group.link_peak_gb_per_s)} GB/s`, group.link_peak_gb_per_s]))]
+    .sort((a, b) => b[1] - a[1]);
+}
+
+// [[name, [[bytes, GB/s], …]], …]: what nccl-tests measured, by file and operation.
+function baselinesOf(data) {
+  const lines = new Map();
+  for (const row of records(data.tables.baseline)) {
+    const name = `${row.source}${row.op ? " " + row.op : ""}`;
+    if (!lines.has(name)) lines.set(name, []);
+    lines.get(name).push([Number(row.bytes), row.bus_bandwidth_gb_per_s]);
+  }
+  return [...lines].map(([name, line]) => [name, line.sort((a, b) => a[0] - b[0])]);
+}
+
+function linkNote(groups, baselines) {
+  const without = groups.filter((group) => (group.link_peak_gb_per_s ?? null) === null);
+  const notes = [];
+  if (without.length < groups.length) notes.push("Dashed: what the link can do, all ports in one direction; no ring exceeds it, reductions in the network may.");
+  if (without.some((group) => group.nodes > 1)) notes.push("Between nodes no peak is drawn: --network-peak tells it.");
+  if (without.some((group) => group.nodes === 1)) notes.push("Within nodes no peak is drawn where the link of a device is not known.");
+  if (without.some((group) => !(group.nodes > 0))) notes.push("No peak is drawn where hosts are not known.");
+  if (baselines.length > 0) notes.push("Dotted: nccl-tests, out of place.");
+  return notes.join(" ");
+}
+
+function option(series, peaks, baselines) {
+  const sizes = series.flatMap(([, points]) => points.map((point) => Number(point.row.bytes)));
+  const least = Math.min(...sizes) / 2, most = Math.max(...sizes) * 2;
+  const short = (name) => (name.length > 40 ? name.slice(0, 39) + "…" : name);
+  const guides = [  // to the left, where small messages leave room for the name
+    ...peaks.map(([name, peak], at) => guide(name, [[most, peak], [least, peak]], "soft", { endLabel: { show: true, formatter: short(name),
+      color: color("soft"), align: "left", distance: 0, padding: 4, verticalAlign: at > 0 && peaks[at - 1][1] < kNear * peak ? "top" : "bottom" } })),
+    ...baselines.map(([name, line], at) => guide(name, line, `group${(series.length + at) % 8}`, { lineStyle: { type: "dotted", width: 2 } }))];
   return {
     grid: { left: 70, right: 24, top: 44, bottom: 46 },
-    legend: { data: series.map(([name]) => name), formatter: (name) => (name.length > 40 ? name.slice(0, 39) + "…" : name) },
+    legend: { data: [...series, ...baselines].map(([name]) => name), formatter: short },
     tooltip: {
-      formatter: ({ data: { row, within, known } }) => hint(`${row.op} ${row.dtype ?? ""} of ${bytes(row.bytes)}`,
+      formatter: ({ data: { row, within, known, peak } }) => hint(`${row.op} ${row.dtype ?? ""} of ${bytes(row.bytes)}`,
         `communicator #${row.communicator}, ${known ? (within ? "within one node" : "between nodes") : "nodes unknown"}`,
-        `bus bandwidth ${significant(row.bus_bandwidth_median_gb_per_s)} GB/s, median of ${row.count}`,
+        `bus bandwidth ${significant(row.bus_bandwidth_median_gb_per_s)} GB/s, median of ${row.count}`
+          + (peak === null ? "" : `, ${percent(row.bus_bandwidth_median_gb_per_s / peak)} of its link's peak`),
         `transfer ${duration(row.transfer_median_ns)}, wait ${duration(row.wait_median_ns)}`),
     },
-    xAxis: { type: "log", name: "message size", nameLocation: "middle", nameGap: 28, axisLabel: { formatter: axisText(bytes), hideOverlap: true } },
+    xAxis: { type: "log", min: least, max: most, name: "message size", nameLocation: "middle", nameGap: 28, axisLabel: { formatter: axisText(bytes), hideOverlap: true, showMinLabel: false, showMaxLabel: false } },
     yAxis: { type: "log", name: "bus GB/s", nameLocation: "middle", nameGap: 46, axisLabel: { formatter: (value) => String(Number(value.toPrecision(3))) } },
-    series: series.map(([name, points], at) => ({
+    series: [...guides, ...series.map(([name, points], at) => ({
       name, type: "scatter", itemStyle: { color: groupColor(at), opacity: 0.85 },
       data: points.map((point) => ({ ...point, value: [Number(point.row.bytes), point.row.bus_bandwidth_median_gb_per_s],
         symbol: !point.known ? "diamond" : point.within ? "circle" : "triangle",
         symbolSize: 8 + Math.min(12, Math.log10(Math.max(1, point.row.count)) * 4) })),
-    })),
+    }))],
   };
 }
 
@@ -52,11 +91,14 @@ export function collectivesSection(data) {
   if (rows.length === 0) return section("collectives", "Collectives", element("p", {}, "No collectives were recorded."));
   const measured = rows.filter((row) => Number(row.bytes) > 0 && row.bus_bandwidth_median_gb_per_s > 0);
   const names = groupNames(data, measured.map((row) => row.communicator));
+  const groupsShown = [...new Set(measured.map((row) => row.communicator))].map((id) => names.rows.get(id)).filter(Boolean);
+  const baselines = baselinesOf(data);
   const bandwidth = measured.length === 0 ? [element("p", {}, "No bandwidth: sizes or transfers are not known.")] : [
     element("p", { class: "soft" }, "Bus bandwidth as nccl-tests counts it (total buffer, transfer without waiting; 1 GB = 1e9 bytes). "
-      + "● within one node, ▲ between nodes, ◆ nodes not known; larger marks: more calls."),
-    chart("Bus bandwidth against message size", 380, () => option(seriesOf(measured, names)))];
+      + "● within one node, ▲ between nodes, ◆ nodes not known; larger marks: more calls. " + linkNote(groupsShown, baselines)),
+    chart("Bus bandwidth against message size", 380, () => option(seriesOf(measured, names), peaksOf(groupsShown), baselines))];
   const groups = [["id", "Id"], ["desc", "Description"], ["name", "Name"], ["size", "Ranks"], ["nodes", "Nodes", { text: (row) => (row.nodes > 0 ? String(row.nodes) : "–") }],
+    ["link", "Link"], ["link_peak_gb_per_s", "Peak GB/s"],
     ["collectives", "Collectives"], ["ranks", "Members", { text: (row) => shortened(row.ranks ?? "–") }]];
   return section("collectives", "Collectives", ...bandwidth,
     element("h3", {}, "By group, operation and size"), dataTable(data, "collectives", kColumns, { sortBy: "wait_sum_ns" }),

@@ -1,6 +1,7 @@
 // Rank x time: who came late, when.
 import { chart, color, hint, redraw } from "./chart.js";
 import { chooser, element, section } from "./dom.js";
+import { pickRank } from "./picked.js";
 import { duration, plural } from "./numbers.js";
 
 const kMostNumbers = 320;  // cells that still have room for their number
@@ -70,7 +71,13 @@ export function latenessSection(data) {
   const byMean = [...byRank].sort((a, b) => mean(map.mean_ns[b]) - mean(map.mean_ns[a]));
   let order = byRank;
   const host = chart("Lateness by rank and time", Math.min(660, 100 + Math.max(6, byRank.length) * 24),
-    (width) => option(map, order, scale, width));
+    (width) => option(map, order, scale, width), ({ value: [x, y, value] }) => {
+      const rank = map.ranks[order[y]];
+      pickRank(rank);
+      picked.replaceChildren(`Picked: rank ${rank}, ${duration(Math.abs(value))} ${value < 0 ? "early" : "late"} in ${columnName(map, map.columns[x])}. `,
+        element("a", { href: "#ranks" }, `All that is known of rank ${rank}`));
+    });
+  const picked = element("p", { class: "soft", "aria-live": "polite" }, "Click a cell to pick its rank here and below.");
   const grouped = map.columns.some(([first, last]) => first !== last);
   return section("lateness", `Lateness: rank × ${map.by_step ? "step" : "collective"}`,
     element("p", { class: "soft" }, "Mean arrival of a rank against the member in the middle of each collective. "
@@ -78,5 +85,5 @@ export function latenessSection(data) {
     element("div", { class: "bar" }, chooser("Sort", [["rank", "by rank"], ["mean", "by mean lateness"]], (by) => {
       order = by === "mean" ? byMean : byRank;
       redraw(host);
-    })), host);
+    })), host, picked);
 }

@@ -1,22 +1,33 @@
-// The page: its data, its sections in order, its table of contents.
+// The page: its data, whose schema tells the document, its sections in order, its table of contents.
 import { breakdownSection } from "./breakdown.js";
 import { chainSection } from "./chain.js";
 import { clocksSection } from "./clocks.js";
 import { collectivesSection } from "./collectives.js";
+import {
+  collectiveChangesSection, compareHeading, compareVerdict, rankChangesSection, stepSection, workChangesSection,
+} from "./compare.js";
 import { element } from "./dom.js";
 import { efficiencySection } from "./efficiency.js";
 import { latenessSection } from "./lateness.js";
-import { methodSection } from "./method.js";
+import { lossesSection } from "./losses.js";
+import { compareMethod, methodSection, scaleMethod } from "./method.js";
 import { comparedSection, findingsSection, ranksSection } from "./ranks.js";
+import { curvesSection, scaleHeading, scaleVerdict, treeSection } from "./scale.js";
 import { stragglersSection } from "./stragglers.js";
 import { heading, verdictSection } from "./verdict.js";
 
-const kSections = [verdictSection, efficiencySection, stragglersSection, latenessSection, chainSection, breakdownSection,
-  collectivesSection, clocksSection, ranksSection, comparedSection, findingsSection, methodSection];
+const kDocuments = {
+  "skewscope.page/1": [heading, verdictSection, efficiencySection, stragglersSection, latenessSection, chainSection,
+    breakdownSection, collectivesSection, clocksSection, ranksSection, comparedSection, findingsSection, methodSection],
+  "skewscope.scale-page/1": [scaleHeading, scaleVerdict, curvesSection, treeSection, lossesSection, findingsSection, scaleMethod],
+  "skewscope.compare-page/1": [compareHeading, compareVerdict, stepSection, rankChangesSection, collectiveChangesSection,
+    workChangesSection, findingsSection, compareMethod],
+};
 
 const data = JSON.parse(document.getElementById("data").textContent);
-document.getElementById("top").append(...heading(data));
+const [makeHeading, ...makeSections] = kDocuments[data.schema];
+document.getElementById("top").append(...makeHeading(data));
 const main = document.getElementById("sections");
-for (const make of kSections) main.append(...[make(data)].filter(Boolean));
+for (const make of makeSections) main.append(...[make(data)].filter(Boolean));
 document.getElementById("contents").append(element("ul", {}, ...[...main.children].map((section) =>
   element("li", {}, element("a", { href: `#${section.id}` }, section.dataset.title.split(":")[0])))));

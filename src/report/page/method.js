@@ -13,8 +13,26 @@ const kNotes = [
   ["This page", "A bounded extract. tables/*.csv and report.sqlite hold every row; report.json is the contract for scripts."],
 ];
 
-export function methodSection(data) {
-  return section("method", "Method", points(kNotes), element("h3", {}, "Made by"),
-    points([["skewscope", data.tool_version], ["Command", element("code", {}, data.command)], ["Created", data.created_utc],
-      ["Window", `from ${data.job.window_start_ns} ns (Unix time) on the common clock`]]));
+const kScaleNotes = [
+  ["Scaling", "Strong: the job's work stays, ideal step time falls with the GPUs. Weak: the work per rank stays, ideal step time stays. Not told, it is seen from the work per rank."],
+  ["Step", "Mean over the steps that all ranks recorded; its standard error is their deviation by the root of their number. Speed-up and throughput carry the errors of both runs."],
+  ["Computation scaling", "Computing of the smallest run over that of this one: of the job (strong), of a rank (weak)."],
+  ["Losses", "Logarithmic shares of the factors of the POP tree, so that they sum to the change of the global efficiency."],
+  ["Projection", "Least squares on at least four sizes: Amdahl's law, or for equal work per rank a logarithmic law; the interval is a 95 % prediction interval."],
+];
+
+const kCompareNotes = [
+  ["Step", "Mean over the steps that all ranks recorded; a rank's step is cut into parts that sum to it."],
+  ["Significance", "Welch's t over steps; of what a table calls significant, 5 % are expected to be chance (Benjamini and Hochberg). One step: not known."],
+  ["Transfer and wait", "wait = last arrival − own arrival; transfer = end − last arrival; per member and step."],
+];
+
+function made(data, notes, ...more) {
+  return section("method", "Method", points(notes), element("h3", {}, "Made by"),
+    points([["skewscope", data.tool_version], ["Command", element("code", {}, data.command)], ["Created", data.created_utc], ...more]));
 }
+
+export const methodSection = (data) =>
+  made(data, kNotes, ["Window", `from ${data.job.window_start_ns} ns (Unix time) on the common clock`]);
+export const scaleMethod = (data) => made(data, kScaleNotes);
+export const compareMethod = (data) => made(data, kCompareNotes);

@@ -2,6 +2,7 @@
 import { chooser, element, points, section, tabs } from "./dom.js";
 import { kParts, partsOf } from "./breakdown.js";
 import { cellText, duration, percent } from "./numbers.js";
+import { onPickedRank } from "./picked.js";
 import { causeWords } from "./stragglers.js";
 import { dataTable, records } from "./table.js";
 
@@ -69,8 +70,12 @@ export function ranksSection(data) {
     ["Findings", () => findingsOf(data, rank)],
   ]));
   const choose = chooser("Rank", rows.map((row) => [String(row.rank), String(row.rank)]), (value) => open(Number(value)));
-  choose.querySelector("select").value = String(first.rank);
-  open(first.rank);
+  const show = (rank) => {
+    choose.querySelector("select").value = String(rank);
+    open(rank);
+  };
+  show(first.rank);
+  onPickedRank(show);
   return section("ranks", "One rank", element("div", { class: "bar" }, choose), panel);
 }
 

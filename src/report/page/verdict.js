@@ -24,17 +24,19 @@ function strip(quality) {
     element("span", { class: `trust ${point.trust}`, title: point.trust }, kTrust[point.trust] + " "), asWritten(point.value))));
 }
 
+// The first thing to read: a sentence, and what it rests on.
+export function card(severeness, says, pairs, ...more) {
+  return element("section", { id: "verdict", class: `verdict ${severeness}`, "data-title": "Verdict" },
+    element("p", { class: "says" }, asWritten(says)), points(pairs), ...more);
+}
+
 export function verdictSection(data) {
   const { verdict, why, next, severeness, confidence } = data.verdict;
   const trust = { high: "good", medium: "doubtful", low: "bad" }[confidence];
-  const card = element("section", { id: "verdict", class: `verdict ${severeness}`, "data-title": "Verdict" },
-    element("p", { class: "says" }, asWritten(verdict)),
-    points([
-      ["Why", asWritten(why)],
-      ["Next", asWritten(next)],
-      ["Loss by waiting", severeness],
-      ["Confidence", element("span", { class: `trust ${trust}` }, `${kTrust[trust]} ${confidence}`)],
-    ]),
-    strip(data.quality));
-  return card;
+  return card(severeness, verdict, [
+    ["Why", asWritten(why)],
+    ["Next", asWritten(next)],
+    ["Loss by waiting", severeness],
+    ["Confidence", element("span", { class: `trust ${trust}` }, `${kTrust[trust]} ${confidence}`)],
+  ], strip(data.quality));
 }

@@ -1,0 +1,60 @@
+// The line of a rank's host: when it launches what the GPU runs, and when it stands still for the GPU.
+//
+// Problem: a job whose kernels are short is as fast as its hosts, and a network that takes no time makes it no faster;
+// but hosts wait for their GPUs as well (a loss is read, a step ends, a queue is full), and come sooner when these do.
+// A trace's columns hold the launches and not the waits. Idea: the host launches at its own pace, and between two
+// launches it waited for the GPU where the columns leave no better reading:
+//   the GPU had nothing left    a copy was launched last and had ended when the next launch came (a result is read), or
+//                               the pause stands out from the host's pace (a synchronization): until all had ended, of
+//                               the calls the one that ended last;
+//   only calls were left        the same, until the line had come to the end of its work;
+//   the GPU had work            the launch call itself stands out (the queue was full): until it returned.
+// All other time is the host's own. Where a host that stalled by itself is taken for one that waited, the error is at
+// most what the GPU still had to do. Cost: one pass over the launches in order.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "job_view.h"
+
+namespace skewscope::blame {
+
+// When a row or a call was launched, on the common clock.
+struct Launch {
+  int64_t ns = 0;
+  int64_t delay_ns = -1;  // from there to the start at the earliest; -1: the launch is not known
+  bool known() const { return delay_ns >= 0; }
+};
+
+// A row and its launch; local clock.
+struct LaunchedRow {
+  int64_t launch_ns, returned_ns;  // the host's call
+  int64_t end_ns;
+  GpuWork work;
+};
+// By launch; without orphans and rows that take no time.
+std::vector<LaunchedRow> launched_rows(const RankTrace& trace);
+
+struct CallEnd {
+  int64_t ns;
+  int32_t fork;
+};
+
+// The host stood still from `from_ns` until the line had come to `line_ns` and the call of a fork had ended.
+struct HostWait {
+  int64_t from_ns = 0, until_ns = 0;
+  int64_t line_ns = 0;  // never before that of the wait in front
+  int32_t fork = -1;    // -1: no call
+};
+
+struct HostLine {
+  int64_t first_ns = 0;         // where its own time begins: its first step, else its first launch
+  std::vector<int32_t> forks;   // of calls with a known launch, in launch order
+  std::vector<HostWait> waits;  // by time
+};
+
+// `ends`: of the calls, by time. On the rank's own clock.
+std::vector<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& ends);
+
+}  // namespace skewscope::blame
