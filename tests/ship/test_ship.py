@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""skewscope ship as its users run it, against a gatherer that misbehaves. usage: test_ship.py SKEWSCOPE [unittest's]"""
+"""skewscope ship as its users run it, against a gatherer that misbehaves.
+
+usage: test_ship.py SKEWSCOPE             all, each class in a process of its own: most of the time is waiting
+       test_ship.py SKEWSCOPE Cuts ...    as unittest has it
+"""
 import gzip
 import hashlib
 import json
@@ -411,5 +415,14 @@ class Disturbance(Shipping):
         self.assertEqual(len(self.gatherer.stored()), 8)
 
 
+def main():
+    if len(sys.argv) > 1:
+        unittest.main()
+    classes = [name for name, kind in globals().items()
+               if isinstance(kind, type) and issubclass(kind, Shipping) and kind is not Shipping]
+    runs = [subprocess.Popen([sys.executable, __file__, PROGRAM, name]) for name in classes]
+    sys.exit(max(run.wait() for run in runs))
+
+
 if __name__ == "__main__":
-    unittest.main()
+    main()
