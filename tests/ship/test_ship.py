@@ -109,6 +109,7 @@ class WhatIsSent(Shipping):
         content = self.gatherer.stored()["j", 0, 3]
         self.assertEqual(content[:4], b"\x89ske")
         self.assertEqual(self.gatherer.metadata["j", 0, 3]["filename"], "rank3.json.gz.digest")
+        self.assertEqual(os.listdir(self.folder / ".skewscope-ship" / "digests"), [])
         self.assertTrue(text.exists())
 
     def test_the_rank_is_told_or_the_file_is_refused_never_guessed(self):
@@ -157,6 +158,7 @@ class Finished(Shipping):
             result = self.ship(code=4)
         self.assertEqual(len(result["left"]), 4, result)
         self.assertEqual(self.gatherer.files, {})
+        self.assertEqual(os.listdir(self.folder / ".skewscope-ship" / "held"), [])  # no link keeps the disk full
 
     def test_a_gzip_file_that_grows_in_place_is_sent_when_it_is_whole(self):
         self.watch("--rescan", 1)
@@ -407,12 +409,13 @@ class Disturbance(Shipping):
     def test_two_agents_on_one_folder_send_each_file_once(self):
         for rank in range(8):
             self.write_gzip(rank, 8, events=2000, seed=rank)
-        agents = [subprocess.Popen(self.command("--once", "--quiet"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        agents = [subprocess.Popen(self.command("--once", "--quiet", "--rate", "4M"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                   for _ in range(3)]
         for agent in agents:
             out = agent.communicate(timeout=30)
             self.assertEqual(agent.returncode, 0, out)
         self.assertEqual(len(self.gatherer.stored()), 8)
+        self.assertEqual(sum(method == "PATCH" for method, *_ in self.gatherer.log), 8)
 
 
 def main():
