@@ -324,8 +324,8 @@ class Hostile(Shipping):
             "endless fields": Raw(head + b"A: b\r\n" * 100_000),
             "huge body": Raw(head + b"Content-Length: 100000000\r\n\r\n" + b"b" * 1_000_000),
             "no http": Raw(b"\x00\xff" * 1000),
-            "silence": Raw(b"", pause=2),
-            "slow head": Raw(head + b"A: ", pause=2),
+            "silence": Raw(b"", pause=20),
+            "slow head": Raw(head + b"A: ", pause=20),
             "foreign place": Answer(201, {"Location": "http://192.0.2.1/v1/uploads/0"}),
             "place with line break": Answer(201, {"Location": "/v1/%0d%0aX\x01"}),
             "impossible offset": Lie({"Upload-Offset": "99999999999999999999999"}),
@@ -340,6 +340,14 @@ class Hostile(Shipping):
                 result = self.ship("--give-up", 1, "--timeout", 1, code=4)
                 self.assertLess(time.monotonic() - began, 6)
                 self.assertEqual(result["files"], 0)
+
+    def test_a_gatherer_that_falls_silent_after_a_body_is_left_and_asked_again(self):
+        self.write_gzip(0)
+        self.gatherer.faults = {1: Raw(b"", pause=20)}
+        began = time.monotonic()
+        self.assertEqual(self.ship("--timeout", 1)["files"], 1)
+        self.assertLess(time.monotonic() - began, 8)
+        self.assertEqual([method for method, *_ in self.gatherer.log], ["POST", "PATCH", "HEAD", "PATCH"])
 
 
 class Credentials(Shipping):
