@@ -12,9 +12,11 @@ only when it is whole: it is written under a hidden name in the same folder and 
 torch.distributed where it runs, else of torchrun, Slurm or MPI. Copy this file beside the training script; it needs
 nothing but PyTorch.
 """
+import itertools
 import os
 import re
 import subprocess
+import warnings
 
 # Environment variables of a process that tell rank and world size, by who started it.
 LAUNCHERS = (
@@ -51,6 +53,15 @@ def job_name():
     return "job"
 
 
+def ship(path, url, job, world, capture):
+    """Hands a file to `skewscope ship` in the background. Training goes on without it, too."""
+    try:
+        subprocess.Popen(["skewscope", "ship", path, "--to", url, "--job", job, "--world-size", str(world),
+                          "--capture", str(capture), "--once", "--quiet"])
+    except OSError as error:
+        warnings.warn(f"{path} is not sent to {url}: {error}")
+
+
 def trace_handler(directory, job=None, ranks=None, ship_to=None):
     """A function to pass as on_trace_ready.
 
@@ -60,6 +71,7 @@ def trace_handler(directory, job=None, ranks=None, ship_to=None):
     ship_to    URL of a `skewscope gather`: each whole file is handed to `skewscope ship`, which sends it in the background
     """
     job = re.sub(r"[^A-Za-z0-9._-]+", "-", job or job_name()).strip(".-") or "job"
+    captures = itertools.count()  # the schedule is the same on all ranks
 
     def handle(profile):
         rank, world = rank_and_world()
@@ -76,6 +88,6 @@ def trace_handler(directory, job=None, ranks=None, ship_to=None):
             if os.path.exists(partial):
                 os.remove(partial)
         if ship_to is not None:
-            subprocess.Popen(["skewscope", "ship", path, "--to", ship_to, "--job", job, "--world-size", str(world), "--once"])
+            ship(path, ship_to, job, world, next(captures))
 
     return handle

@@ -33,10 +33,10 @@ struct ShipOptions {
   std::chrono::seconds settle{5};  // size and modification time stand still this long, where no lease can be had
   std::chrono::seconds rescan{30};
   std::chrono::seconds give_up{72 * 3600};
-  std::chrono::seconds patience{600};      // for a file that is empty or cut: then it is bad
-  std::chrono::seconds silence{60};        // of the gatherer, before a request counts as failed
+  std::chrono::seconds patience{600};         // for a file that is empty or cut: then it is bad
+  std::chrono::seconds silence{60};           // of the gatherer, before a request counts as failed
   uint64_t piece_bytes = uint64_t{64} << 20;  // largest body of one request
-  bool compress = true;                    // plain .json goes as gzip
+  bool compress = true;                       // plain .json goes as gzip
   // A line of what goes on, one at a time, from any thread; may be empty.
   std::function<void(Severity, const std::string&)> say;
 };
@@ -48,9 +48,10 @@ struct Shipped {
   std::vector<std::string> left;  // "FILE: why" of those that are not there yet
 };
 
-// With `once`: returns when every finished file was accepted or given up. Else runs until `stop` says true. May be killed
-// at any moment: the state directory tells the next run where to go on. Gives itself the lowest priority: the calling
-// thread stays at it. Errors: usage, no_input (a path that is not there), output (state_directory cannot be made).
+// With `once`: returns when every finished file was accepted or given up. Else runs until `stop` says true. May be
+// killed at any moment: the state directory tells the next run where to go on. Gives itself the lowest priority: the
+// calling thread stays at it. Errors: usage, no_input (a path that is not there), output (state_directory cannot be
+// made).
 Result<Shipped> ship_traces(const ShipOptions& options, const std::function<bool()>& stop);
 
 }  // namespace skewscope

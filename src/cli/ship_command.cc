@@ -61,7 +61,9 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
   command.add_option("--token-file", ship.token_file, "File with the job's token, readable by its owner alone")
       ->type_name("FILE");
   command.add_option("--ca", ship.ca_file, "Certificates to trust, PEM; default: the system's")->type_name("FILE");
-  command.add_option("--state", ship.state_directory, "Folder of the agent's own; default: .skewscope-ship in the first path")
+  command
+      .add_option("--state", ship.state_directory,
+                  "Folder of the agent's own; default: .skewscope-ship in the first path")
       ->type_name("DIR");
   add_bytes(command, "--rate", ship.rate_bytes_per_s, "Bytes a second, of all uploads together [100000000]");
   add_bytes(command, "--piece", ship.piece_bytes, "Largest body of a request [64M]");
@@ -73,7 +75,8 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
   add_seconds(command, "--patience", ship.patience, "A file that is empty or cut for so long is bad");
   add_seconds(command, "--timeout", ship.silence, "A gatherer silent for so long has failed");
   command
-      .add_option("--give-up", options.give_up_s, "Give a file up after this time of failures; default: 600 with --once, else 3 days")
+      .add_option("--give-up", options.give_up_s,
+                  "Give a file up after this time of failures; default: 600 with --once, else 3 days")
       ->check(CLI::Range(int64_t{1}, kMostSeconds).description(""))
       ->type_name("SECONDS");
   command.add_flag("--no-compress", options.no_compress, "Send .json as it is, not as gzip");
@@ -91,8 +94,8 @@ std::string text_of(const Shipped& shipped, const ShipOptions& ship) {
 
 std::string json_of(const Shipped& shipped, const ShipOptions& ship) {
   using Json = nlohmann::ordered_json;
-  const Json json = {{"schema", "skewscope.ship/1"}, {"gatherer", ship.url},     {"job", ship.job},
-                     {"files", shipped.files},       {"bytes", shipped.bytes},   {"before", shipped.before},
+  const Json json = {{"schema", "skewscope.ship/1"}, {"gatherer", ship.url},   {"job", ship.job},
+                     {"files", shipped.files},       {"bytes", shipped.bytes}, {"before", shipped.before},
                      {"bad", shipped.bad},           {"left", shipped.left}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,8 +1,8 @@
 // Problem: an agent must know that a file is whole, and which rank it is, without reading it as a trace: it may be
-// gigabytes and the agent has 64 MiB. Idea: compressed files say themselves where they end; JSON is whole when the brace
-// that it began with is closed, and Kineto closes with a key of its own ("traceName"), which the last bytes show. The
-// rank stands before the events or in the name; what only other files of the job could tell is left open.
-// Cost: one inflation; of plain JSON in Kineto's form, a few kilobytes.
+// gigabytes and the agent has 64 MiB. Idea: compressed files say themselves where they end; JSON is whole when the
+// brace that it began with is closed, and Kineto closes with a key of its own ("traceName"), which the last bytes show.
+// The rank stands before the events or in the name; what only other files of the job could tell is left open. Cost: one
+// inflation; of plain JSON in Kineto's form, a few kilobytes.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -114,7 +114,8 @@ void check_text(const std::string& file, ingest::ByteSource& source, FileCheck& 
 void check_digest(const std::string& file, FileCheck& check, RankEvidence& evidence) {
   ingest::MemoryBudget budget(0);
   Result<TraceFile> read = ingest::read_digest_file(file, budget);
-  check.whole = read.ok() && (read.value().kind == ContentKind::rank_trace || read.value().kind == ContentKind::front_end);
+  check.whole =
+      read.ok() && (read.value().kind == ContentKind::rank_trace || read.value().kind == ContentKind::front_end);
   check.may_grow = !check.whole;
   if (!check.whole) check.problem = "no whole digest of a rank's trace, or of another version";
   if (check.whole) evidence = std::move(read.value().evidence);

@@ -62,6 +62,13 @@ class Delivering {
   Delivery run() {
     const HeldFile held(candidate_.path, w_.ledger.held_path(candidate_.stamp), candidate_.stamp);
     if (held.state() != HeldFile::State::held) return of_state(held);
+    Delivery delivery = deliver(held);
+    release(held, delivery.end);
+    return delivery;
+  }
+
+ private:
+  Delivery deliver(const HeldFile& held) {
     if (auto ended = identify(held)) return *ended;
     // From here on the file is whole and its rank is known.
     item_ = w_.ledger.load(candidate_.stamp).value_or(Item{});
@@ -71,21 +78,36 @@ class Delivering {
     const std::optional<std::string> form = w_.options.digest ? make_digest(held) : held.open_path();
     if (!form) return {End::bad, reason_};
     const Descriptor file(open(form->c_str(), O_RDONLY | O_CLOEXEC));
-    if (auto ended = prepare(file.number())) return *ended;
+    if (auto ended = prepare(held, file.number())) return *ended;
     // From here on size and digest of what is sent are known.
     return send_until_decided(held);
   }
 
- private:
+  // The link of what is not sent goes, unless it is all that is left of a whole file.
+  void release(const HeldFile& held, End end) const {
+    if (w_.options.digest && end != End::stopped) {
+      std::error_code ignored;
+      fs::remove_all(w_.ledger.digest_folder(candidate_.stamp), ignored);
+    }
+    const bool never_whole = !w_.ledger.load(candidate_.stamp);
+    const bool useless = (end == End::unfinished || end == End::not_now) && (never_whole || !held.unchanged());
+    if (useless || ((end == End::bad || end == End::left) && lies_there())) held.let_go();
+  }
+
+  bool lies_there() const {
+    struct stat status {};
+    return lstat(candidate_.path.c_str(), &status) == 0 && stamp_of(status) == candidate_.stamp;
+  }
+
   std::optional<Delivery> identify(const HeldFile& held) {
     const Result<FileCheck> checked = check_file(held.open_path(), candidate_.path, w_.options.rank_regex);
     if (!checked.ok()) return Delivery{End::bad, checked.error().message};
     const FileCheck& check = checked.value();
     if (!held.unchanged()) return Delivery{End::not_now, "changed while it was read"};
     if (!check.whole) return Delivery{check.may_grow ? End::unfinished : End::bad, check.problem};
-    const std::optional<int> world =
-        w_.options.world_size ? w_.options.world_size
-                              : (check.world_size > 0 ? std::optional(int{check.world_size}) : std::nullopt);
+    const std::optional<int> world = w_.options.world_size
+                                         ? w_.options.world_size
+                                         : (check.world_size > 0 ? std::optional(int{check.world_size}) : std::nullopt);
     const int rank = check.rank.known() ? check.rank.value : world == 1 ? 0 : -1;
     if (rank < 0) return Delivery{End::bad, "nothing in it or its name tells its rank: give --rank-regex"};
     if (world && rank >= *world) {
@@ -122,13 +144,13 @@ class Delivering {
     return digest;
   }
 
-  std::optional<Delivery> prepare(int descriptor) {
+  std::optional<Delivery> prepare(const HeldFile& held, int descriptor) {
     struct stat status {};
     if (descriptor < 0 || fstat(descriptor, &status) != 0) return Delivery{End::bad, "cannot be read"};
     const bool compress = plain_ && w_.options.compress;
-    auto payload = Payload::make({descriptor, static_cast<uint64_t>(status.st_size), compress}, w_.options.piece_bytes,
-                                 w_.go_on);
-    if (!payload.ok()) return w_.go_on() ? Delivery{End::not_now, payload.error().message} : Delivery{};
+    auto payload =
+        Payload::make({descriptor, static_cast<uint64_t>(status.st_size), compress}, w_.options.piece_bytes, w_.go_on);
+    if (!payload.ok()) return w_.go_on() ? unreadable(held) : Delivery{};
     payload_.emplace(std::move(payload).value());
     if (compress) metadata_.filename += ".gz";
     if (metadata_.filename.size() > kLongestFilename) {
@@ -159,7 +181,7 @@ class Delivering {
         case Sent::End::accepted:
           return accepted();
         case Sent::End::changed:
-          return {End::not_now, "changed while it was sent"};
+          return unreadable(held);
         case Sent::End::refused:
           return {End::bad, sent.why.detail};
         case Sent::End::wait:
@@ -168,17 +190,18 @@ class Delivering {
     }
   }
 
+  static Delivery unreadable(const HeldFile& held) {
+    return held.unchanged() ? Delivery{End::left, "cannot be read to its end"}
+                            : Delivery{End::not_now, "changed while it was sent"};
+  }
+
   Delivery accepted() {
     item_.accepted = true;
     item_.accepted_at = std::time(nullptr);
     save();
-    if (w_.options.delete_source) {
-      struct stat status {};
-      const bool same = lstat(candidate_.path.c_str(), &status) == 0 && stamp_of(status) == candidate_.stamp;
-      if (same) unlink(candidate_.path.c_str());
-    }
+    if (w_.options.delete_source && lies_there()) unlink(candidate_.path.c_str());
     w_.say(Severity::info, fmt::format("{}: rank {}, {}, accepted", candidate_.path, metadata_.rank,
-                       human_bytes(static_cast<int64_t>(payload_->size()))));
+                                       human_bytes(static_cast<int64_t>(payload_->size()))));
     return {End::accepted, "", payload_->size()};
   }
 
@@ -187,7 +210,8 @@ class Delivering {
     const auto wait = backoff_.failed(why.status, why.retry_after);
     const auto until = Clock::now() + wait, last = began_ + w_.options.give_up;
     if (until >= last) return false;
-    w_.say(Severity::warning, fmt::format("{}: {}; again in {:.1f} s", candidate_.path, why.detail, static_cast<double>(wait.count()) * 1e-3));
+    w_.say(Severity::warning, fmt::format("{}: {}; again in {:.1f} s", candidate_.path, why.detail,
+                                          static_cast<double>(wait.count()) * 1e-3));
     save();
     while (Clock::now() < until) {
       if (!w_.go_on()) return false;

@@ -18,8 +18,8 @@ FileStamp stamp_of(const struct stat& status) {
 }
 
 Writing is_written(int descriptor) {
-  // A writer who opens the file meanwhile has the kernel signal us; SIGURG, which nobody minds, in place of SIGIO, which
-  // would end the program.
+  // A writer who opens the file meanwhile has the kernel signal us; SIGURG, which nobody minds, in place of SIGIO,
+  // which would end the program.
   fcntl(descriptor, F_SETSIG, SIGURG);
   if (fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN ? Writing::yes : Writing::unknown;
   fcntl(descriptor, F_SETLEASE, F_UNLCK);

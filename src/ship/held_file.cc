@@ -11,7 +11,7 @@
 namespace skewscope::ship {
 
 HeldFile::HeldFile(const std::string& path, const std::string& link, const FileStamp& stamp)
-    : stamp_(stamp), state_(open_first_of(path, link)) {
+    : stamp_(stamp), link_(link), state_(open_first_of(path)) {
   if (state_ != State::held) return;
   posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
   // Network file systems that know no such lock refuse it with another error: then nobody else can be told of.
@@ -20,8 +20,10 @@ HeldFile::HeldFile(const std::string& path, const std::string& link, const FileS
   } else if (is_written(descriptor_) == Writing::yes) {
     state_ = State::written;
   } else {
-    link_to(link);
-    if (!unchanged()) state_ = State::absent;
+    make_link();
+    if (unchanged()) return;
+    state_ = State::absent;
+    let_go();
   }
 }
 
@@ -29,8 +31,8 @@ HeldFile::~HeldFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-HeldFile::State HeldFile::open_first_of(const std::string& path, const std::string& link) {
-  for (const std::string& name : {path, link}) {
+HeldFile::State HeldFile::open_first_of(const std::string& path) {
+  for (const std::string& name : {path, link_}) {
     if (name.empty()) continue;
     descriptor_ = open(name.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor_ >= 0 && unchanged()) return State::held;
@@ -40,22 +42,24 @@ HeldFile::State HeldFile::open_first_of(const std::string& path, const std::stri
     }
     if (descriptor_ >= 0) close(descriptor_);
     descriptor_ = -1;
-    if (name == link) unlink(link.c_str());  // its content has changed: it holds nothing that anybody wants
+    if (name == link_) let_go();  // its content has changed: it holds nothing that anybody wants
   }
   return State::absent;
 }
 
 // Other file systems, and users whom protected_hardlinks stops, get none; the descriptor holds it as long as we live.
-void HeldFile::link_to(const std::string& link) const {
-  if (link.empty()) return;
-  if (linkat(AT_FDCWD, open_path().c_str(), AT_FDCWD, link.c_str(), AT_SYMLINK_FOLLOW) == 0 || errno != EEXIST) return;
-  struct stat there {}, here {};
-  const bool same = lstat(link.c_str(), &there) == 0 && fstat(descriptor_, &here) == 0 &&
-                    there.st_ino == here.st_ino && there.st_dev == here.st_dev;
-  if (same) return;
-  unlink(link.c_str());
-  const int again = linkat(AT_FDCWD, open_path().c_str(), AT_FDCWD, link.c_str(), AT_SYMLINK_FOLLOW);
-  static_cast<void>(again);  // as above
+void HeldFile::make_link() const {
+  if (link_.empty()) return;
+  const auto make = [&] { return linkat(AT_FDCWD, open_path().c_str(), AT_FDCWD, link_.c_str(), AT_SYMLINK_FOLLOW); };
+  if (make() == 0 || errno != EEXIST) return;
+  struct stat there {};
+  if (lstat(link_.c_str(), &there) == 0 && stamp_of(there) == stamp_) return;
+  let_go();
+  make();
+}
+
+void HeldFile::let_go() const {
+  if (!link_.empty()) unlink(link_.c_str());
 }
 
 std::string HeldFile::open_path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }

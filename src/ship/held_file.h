@@ -1,5 +1,5 @@
-// A finished file that the agent holds on to: open, alone with it among agents, and linked under a name of its own where
-// the file system lets it, so that the job may rename or remove it meanwhile.
+// A finished file that the agent holds on to: open, alone with it among agents, and linked under a name of its own
+// where the file system lets it, so that the job may rename or remove it meanwhile.
 #pragma once
 
 #include <string>
@@ -31,12 +31,15 @@ class HeldFile {
   std::string open_path() const;
   // Still the content it was opened with.
   bool unchanged() const;
+  // Removes the link, for what will not be sent: it would keep the disk full after the job has removed the file.
+  void let_go() const;
 
  private:
-  State open_first_of(const std::string& path, const std::string& link);
-  void link_to(const std::string& link) const;
+  State open_first_of(const std::string& path);
+  void make_link() const;
 
   FileStamp stamp_;
+  std::string link_;
   int descriptor_ = -1;
   State state_;
   std::string reason_;

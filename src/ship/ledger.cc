@@ -132,11 +132,8 @@ std::vector<Item> Ledger::unfinished() const {
 
 void Ledger::sweep(int64_t now_unix_s) const {
   if (directory_.empty()) return;
-  std::error_code ignored;
   for (const Item& item : items()) {
-    if (!item.accepted) continue;
-    fs::remove_all(digest_folder(item.stamp), ignored);
-    if (now_unix_s - item.accepted_at < kHeldAfterwards_s) continue;
+    if (!item.accepted || now_unix_s - item.accepted_at < kHeldAfterwards_s) continue;
     unlink(held_path(item.stamp).c_str());
     if (!lies_there(item)) unlink((directory_ + "/items/" + key(item.stamp) + ".json").c_str());
   }

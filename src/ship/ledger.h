@@ -21,10 +21,10 @@ struct Item {
   std::string path;  // where it was seen
   FileStamp stamp;
   bool accepted = false;
-  int64_t accepted_at = 0;        // Unix seconds
-  std::optional<Digest> sha256;   // of what is sent
-  std::string upload;             // path of the upload on the gatherer; "": none
-  uint64_t offset = 0;            // durable there
+  int64_t accepted_at = 0;       // Unix seconds
+  std::optional<Digest> sha256;  // of what is sent
+  std::string upload;            // path of the upload on the gatherer; "": none
+  uint64_t offset = 0;           // durable there
   int tries = 0;
 };
 

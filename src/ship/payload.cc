@@ -13,6 +13,7 @@ namespace skewscope::ship {
 namespace {
 
 constexpr size_t kBlock = 256 << 10;
+constexpr uint64_t kMostHeld = uint64_t{8} << 20;  // of a member, in memory; a larger one is made once per piece
 
 using Sink = std::function<void(std::string_view)>;
 
@@ -111,7 +112,8 @@ Result<Piece> Payload::piece(uint64_t offset) const {
     const auto end = std::upper_bound(member_ends_.begin(), member_ends_.end(), offset);
     const auto member = static_cast<uint64_t>(end - member_ends_.begin());
     const uint64_t member_begin = member == 0 ? 0 : member_ends_[member - 1];
-    piece.size = std::min(piece_bytes_, *end - offset);
+    piece.size = std::min({piece_bytes_, kMostHeld, *end - offset});
+    piece.bytes.reserve(piece.size);
     uint64_t at = member_begin;  // what lies outside the piece is made and dropped
     const bool read = deflate_range(source_.descriptor, member * kMemberInput,
                                     std::min(source_.size, (member + 1) * kMemberInput), [&](std::string_view bytes) {

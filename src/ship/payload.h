@@ -36,7 +36,7 @@ class Payload {
 
   uint64_t size() const { return size_; }
   const Digest& sha256() const { return sha256_; }
-  // From `offset` < size() on; at most piece_bytes, and not past the end of a member.
+  // From `offset` < size() on; at most piece_bytes, and of a member at most 8 MiB and not past its end.
   Result<Piece> piece(uint64_t offset) const;
   // Bytes of the piece from `position` on; fewer than `size` only at its end or when the file cannot be read.
   size_t read(const Piece& piece, uint64_t position, char* out, size_t size) const;

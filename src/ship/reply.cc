@@ -94,7 +94,8 @@ std::optional<std::string> upload_path(std::string_view location, std::string_vi
   if (location.substr(0, base.size()) == base) location.remove_prefix(base.size());
   const bool path = location.size() > 1 && location.size() <= kLongestPath && location[0] == '/' && location[1] != '/';
   const bool plain = std::all_of(location.begin(), location.end(), [](unsigned char c) {
-    return std::isalnum(c) || (c != 0 && std::string_view("/._-~%?=&").find(static_cast<char>(c)) != std::string_view::npos);
+    return std::isalnum(c) ||
+           (c != 0 && std::string_view("/._-~%?=&").find(static_cast<char>(c)) != std::string_view::npos);
   });
   if (!path || !plain || location.find("..") != std::string_view::npos) return std::nullopt;
   return std::string(location);

@@ -14,6 +14,7 @@ using End = Sent::End;
 
 constexpr int kMostWrongDigests = 3;
 constexpr int kMostConflicts = 4;
+constexpr const char* kOtherContent = "has other content for this rank (--replace replaces it, --capture keeps both)";
 
 class Dialog {
  public:
@@ -47,8 +48,8 @@ class Dialog {
     if (advice == Advice::start_over) return start_over(reply);
     if (advice != Advice::go_on) return stop(reply, About::upload);
     if (is_complete(reply)) return Sent{End::accepted, reply};
-    const bool ours = reply.offset && *reply.offset <= s_.payload.size() &&
-                      (!reply.length || *reply.length == s_.payload.size());
+    const bool ours =
+        reply.offset && *reply.offset <= s_.payload.size() && (!reply.length || *reply.length == s_.payload.size());
     if (!ours) {
       forget();
       return wait(reply, "told an offset that cannot be");
@@ -108,8 +109,7 @@ class Dialog {
     s_.conflicts = 0;
     const bool content = reply.status == 409;
     forget();
-    return content ? refused(reply, "has other content for this rank (--replace replaces it, --capture keeps both)")
-                   : wrong_digest(reply);
+    return content ? refused(reply, kOtherContent) : wrong_digest(reply);
   }
 
   std::optional<Sent> wrong_digest(const Reply& reply) {
@@ -125,15 +125,14 @@ class Dialog {
 
   Sent stop(const Reply& reply, About about) {
     if (advise(reply.status, about) != Advice::refuse) return wait(reply, "");
-    const char* why = reply.status == 409 ? "has other content for this rank (--replace replaces it, --capture keeps both)" : "";
-    return refused(reply, why);
+    return refused(reply, reply.status == 409 ? kOtherContent : "");
   }
 
   static Sent wait(Reply reply, const char* why) { return {End::wait, told(std::move(reply), why)}; }
   static Sent refused(Reply reply, const char* why) { return {End::refused, told(std::move(reply), why)}; }
 
   static Reply told(Reply reply, const std::string& why) {
-    std::string text = !why.empty() ? "the gatherer " + why
+    std::string text = !why.empty()       ? "the gatherer " + why
                        : reply.status > 0 ? fmt::format("the gatherer answered {}", reply.status)
                                           : "no answer";
     if (!reply.detail.empty()) text += ": " + reply.detail;

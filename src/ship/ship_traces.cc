@@ -1,6 +1,6 @@
 // The agent's story. One thread looks: it scans, waits for files to be finished, queues them. `uploads` threads send.
-// Files are told apart by stamp (device, inode, size, time of change), so that a renamed file is the same, a changed one
-// is another, and "stands still" means: no other stamp was seen in its place.
+// Files are told apart by stamp (device, inode, size, time of change), so that a renamed file is the same, a changed
+// one is another, and "stands still" means: no other stamp was seen in its place.
 #include "skewscope/ship.h"
 
 #include <fcntl.h>
@@ -52,9 +52,9 @@ struct Seen {
   Candidate file;
   State state = State::watched;
   std::string reason;
-  Clock::time_point since;   // this stamp was first seen
-  uint64_t scan = 0;         // that found it last
-  bool spooled = false;      // known of the ledger: its own name may be gone
+  Clock::time_point since;  // this stamp was first seen
+  uint64_t scan = 0;        // that found it last
+  bool spooled = false;     // known of the ledger: its own name may be gone
   bool at_work = false;
 };
 
@@ -303,8 +303,8 @@ Result<Done> check_options(const ShipOptions& options) {
   const auto usage = [](std::string message) { return Error{ErrorKind::usage, std::move(message)}; };
   if (options.paths.empty()) return usage("no path to send from");
   if (!is_name(options.job)) {
-    return usage(fmt::format("'{}' is no name of a job: letters, digits, '.', '_', '-', at most {}", options.job,
-                             kLongestName));
+    return usage(
+        fmt::format("'{}' is no name of a job: letters, digits, '.', '_', '-', at most {}", options.job, kLongestName));
   }
   if (options.world_size && (*options.world_size < 1 || *options.world_size > kMostRanks)) {
     return usage(fmt::format("--world-size {} is none", *options.world_size));
@@ -312,7 +312,8 @@ Result<Done> check_options(const ShipOptions& options) {
   if (options.capture < 0 || options.capture > kMostCaptures) return usage("--capture is 0 to 9999");
   if (options.uploads < 1 || options.uploads > 16) return usage("--uploads is 1 to 16");
   if (options.piece_bytes == 0) return usage("--piece is at least 1");
-  if (options.digest && options.delete_source) return usage("--delete-source would lose traces of which --digest sends less");
+  if (options.digest && options.delete_source)
+    return usage("--delete-source would lose traces of which --digest sends less");
   for (const std::string& path : options.paths) {
     const auto found = discover_files({path});
     std::error_code failed;

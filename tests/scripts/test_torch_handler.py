@@ -73,7 +73,19 @@ class Handler(unittest.TestCase):
         command = popen.call_args.args[0]
         self.assertEqual(command[:2], ["skewscope", "ship"])
         self.assertTrue(Path(command[2]).exists())
-        self.assertEqual(command[3:], ["--to", "https://head:7475", "--job", "j", "--world-size", "2", "--once"])
+        self.assertEqual(command[3:], ["--to", "https://head:7475", "--job", "j", "--world-size", "2", "--capture", "0", "--once",
+                                       "--quiet"])
+
+    def test_captures_are_counted_and_training_goes_on_without_ship(self):
+        handle = torch_handler.trace_handler(self.folder, job="j", ship_to="https://head:7475")
+        with mock.patch.object(torch_handler.subprocess, "Popen") as popen:
+            for _ in range(3):
+                handle(Profile())
+        captures = [call.args[0][call.args[0].index("--capture") + 1] for call in popen.call_args_list]
+        self.assertEqual(captures, ["0", "1", "2"])
+        with mock.patch.object(torch_handler.subprocess, "Popen", side_effect=FileNotFoundError("skewscope")):
+            with self.assertWarns(UserWarning):
+                handle(Profile())
 
     @unittest.skipIf(PROGRAM is None, "no skewscope given")
     def test_skewscope_reads_rank_and_world_from_the_names(self):

@@ -73,6 +73,17 @@ TEST_CASE("a held file outlives its name, and its link ends with its content") {
   CHECK_FALSE(fs::exists(link));
 }
 
+TEST_CASE("a link of other content gives way") {
+  const Place place("other");
+  const std::string file = place.write("a.json", "{}"), link = place.state() + "/held/a";
+  std::ofstream(link) << "older";
+  const HeldFile held(file, link, stamp_at(file));
+  CHECK(fs::equivalent(file, link));
+  held.let_go();
+  CHECK_FALSE(fs::exists(link));
+  CHECK(held.unchanged());
+}
+
 TEST_CASE("a change is seen by who holds the file") {
   const Place place("change");
   const std::string file = place.write("a.json", "{}");

@@ -69,10 +69,10 @@ TEST_CASE("an upload lies on the gatherer that was asked, nowhere else") {
   CHECK(upload_path("/v1/uploads/1f", base) == "/v1/uploads/1f");
   CHECK(upload_path("https://head:7475/v1/uploads/1f", base) == "/v1/uploads/1f");
   for (const std::string& place :
-       {std::string(""), std::string("/"), std::string("1f"), std::string("//other/x"), std::string("https://head:74751/x"),
-        std::string("https://other/v1/uploads/1f"), std::string("http://head:7475/x"), std::string("https://head:7475@other/x"),
-        std::string("/a b"), std::string("/a\r\nX: y"), std::string("/../x"), std::string("/a\0b", 4),
-        "/" + std::string(600, 'a')}) {
+       {std::string(""), std::string("/"), std::string("1f"), std::string("//other/x"),
+        std::string("https://head:74751/x"), std::string("https://other/v1/uploads/1f"),
+        std::string("http://head:7475/x"), std::string("https://head:7475@other/x"), std::string("/a b"),
+        std::string("/a\r\nX: y"), std::string("/../x"), std::string("/a\0b", 4), "/" + std::string(600, 'a')}) {
     INFO(place);
     CHECK_FALSE(upload_path(place, base));
   }
@@ -80,8 +80,9 @@ TEST_CASE("an upload lies on the gatherer that was asked, nowhere else") {
 
 TEST_CASE("no bytes break the reading of an answer") {
   std::mt19937 random(1);
-  const std::vector<std::string> words = {"HTTP/1.1 ", "204", ": ", "Upload-Offset", "Repr-Digest", "sha-256=:", "\r\n",
-                                          "\xff", "Location", "-", std::string(1, '\0'), "Retry-After", "{\"detail\":"};
+  const std::vector<std::string> words = {
+      "HTTP/1.1 ", "204",      ": ", "Upload-Offset",      "Repr-Digest", "sha-256=:",   "\r\n",
+      "\xff",      "Location", "-",  std::string(1, '\0'), "Retry-After", "{\"detail\":"};
   for (int round = 0; round < 20'000; ++round) {
     ReplyReader reader;
     for (int line = 0; line < 4; ++line) {
