@@ -285,11 +285,11 @@ std::optional<Refused> refuse_bytes(std::string_view bytes) {
     if (end == std::string_view::npos) return Refused{400, "a line does not end in CR LF", {}};
     const std::string_view line = bytes.substr(0, end);
     bytes.remove_prefix(end + 2);
-    if (!first && (line.starts_with(' ') || line.starts_with('\t'))) return Refused{400, "a field is folded", {}};
+    if (line.empty() && !first && bytes.empty()) return std::nullopt;
+    if (line.empty()) return Refused{400, "an empty line in the head", {}};
+    if (line.front() == ' ' || line.front() == '\t') return Refused{400, "a field is folded", {}};
     if (has_control_character(line)) return Refused{400, "the head has a control character", {}};
-    if (line.empty()) {
-      return first || !bytes.empty() ? std::optional(Refused{400, "an empty line in the head", {}}) : std::nullopt;
-    }
+    if (!first && line.find(':') == std::string_view::npos) return Refused{400, "a line is no field", {}};
     first = false;
   }
   return Refused{400, "the head has no end", {}};
