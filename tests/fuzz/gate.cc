@@ -40,6 +40,7 @@ void check(const Request& request) {
 }  // namespace
 }  // namespace skewscope::gather
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace skewscope::gather;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);

@@ -24,6 +24,7 @@ std::string signed_token(std::string_view payload) {
 }  // namespace
 }  // namespace skewscope::gather
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace skewscope::gather;
   static const TokenKeys keys = TokenKeys::from({kKey, kKeyBefore});

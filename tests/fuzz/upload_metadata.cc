@@ -38,6 +38,7 @@ void check_digests(std::string_view text) {
 }  // namespace
 }  // namespace skewscope
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace skewscope;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
