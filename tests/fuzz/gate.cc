@@ -98,6 +98,7 @@ std::string with_lines_moved(std::string_view text, unsigned seed) {
 }  // namespace
 }  // namespace skewscope::gather
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's own
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
