@@ -59,9 +59,9 @@ ExitCode check(const GatherCommandOptions& options) {
   const SpoolCheck& spool = found.value();
   std::string text;
   for (const std::string& problem : spool.problems) text += problem + "\n";
-  text += fmt::format("{}: {} jobs, {} files, {} open uploads, {}\n", options.daemon.spool, spool.jobs, spool.files,
-                      spool.uploads,
-                      spool.problems.empty() ? "clean" : fmt::format("{} problems", spool.problems.size()));
+  text +=
+      fmt::format("{}: {} jobs, {} files, {} open uploads, {}\n", options.daemon.spool, spool.jobs, spool.files,
+                  spool.uploads, spool.problems.empty() ? "clean" : fmt::format("{} problems", spool.problems.size()));
   if (!print(text)) return kOutput;
   return spool.problems.empty() || options.repair ? kDone : kConditionHolds;
 }
@@ -93,7 +93,8 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       ->check(CLI::Range(int64_t{1}, kMostSeconds).description(""))
       ->needs(mint)
       ->type_name("SECONDS");
-  command.add_option("--epoch", options.token.epoch, "With --mint-token: the job's epoch, after tokens were revoked [0]")
+  command
+      .add_option("--epoch", options.token.epoch, "With --mint-token: the job's epoch, after tokens were revoked [0]")
       ->needs(mint)
       ->type_name("N");
   command.footer(
@@ -113,8 +114,7 @@ ExitCode run_gather(const GatherCommandOptions& options, const std::vector<std::
   if (options.check) return check(options);
   if (!options.token.job.empty()) return mint(options);
   keep_signals_for_the_daemon();
-  const auto served =
-      gather_traces(options.daemon, make_report, [&arguments] { return read_again(arguments); });
+  const auto served = gather_traces(options.daemon, make_report, [&arguments] { return read_again(arguments); });
   return served.ok() ? kDone : fail(served.error());
 }
 

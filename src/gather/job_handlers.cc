@@ -59,10 +59,9 @@ Response refused(Refusal refusal) {
 
 void put_job(const Rooms& rooms, const CallPointer& call, const Continue& next) {
   next(TakeDocument{[&store = rooms.store, call](const std::string& body, const Respond& respond) {
-    ParsedSettings parsed = parse_job_settings(body);
+    const ParsedSettings parsed = parse_job_settings(body, call->registry);
     if (parsed.problem != nullptr) return respond(problem(400, parsed.problem));
     const bool known = store.job(call->request.job).has_value();
-    if (!known) parsed.settings.owner_uid = uid_of(call->caller);
     store.put_job(call->request.job, parsed.settings,
                   told_as(known ? 200 : 201, [respond](Next told) { respond(std::get<Response>(std::move(told))); }));
   }});

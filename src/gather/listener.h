@@ -28,6 +28,8 @@ class Network {
   // connections wait in the kernel. Gives the address it listens on.
   virtual Result<std::string> listen(const std::string& address, int activated, std::shared_ptr<TlsContext> tls,
                                      std::function<bool()> may_accept, Accept accept) = 0;
+  // Listens on a Unix socket, where only root and the daemon's own user are let in.
+  virtual Result<Done> listen_locally(const std::string& path, Accept accept) = 0;
   // From here on, accepted connections use this one; those that are open keep theirs.
   virtual void use_tls(std::shared_ptr<TlsContext> tls) = 0;
   virtual void stop_accepting() = 0;

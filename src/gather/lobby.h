@@ -14,8 +14,8 @@ namespace skewscope::gather {
 class Guest {
  public:
   virtual ~Guest() = default;
-  virtual void end() = 0;        // at once
-  virtual void end_idle() = 0;   // unless a request is being answered; it is then the last one
+  virtual void end() = 0;       // at once
+  virtual void end_idle() = 0;  // unless a request is being answered; it is then the last one
 };
 
 class Lobby {

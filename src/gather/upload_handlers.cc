@@ -70,13 +70,13 @@ struct Append {
 };
 
 void append(Store& store, const CallPointer& call, const Append& to, const Continue& next) {
-  store.append(to.id, to.offset, to.length, to.checksum.digest, call->evicted,
-               [to, next](const Outcome<std::shared_ptr<Writer>>& opened) {
-                 if (opened.refusal != Refusal::none) return next(to.answer({opened.refusal, {}}));
-                 const std::string& sha1 = to.checksum.sha1;
-                 next(TakeFile{sha1.empty() ? opened.value : check_sha1(opened.value, sha1), to.slot, to.answer,
-                               to.broken_off});
-               });
+  store.append(
+      to.id, to.offset, to.length, to.checksum.digest, call->evicted,
+      [to, next](const Outcome<std::shared_ptr<Writer>>& opened) {
+        if (opened.refusal != Refusal::none) return next(to.answer({opened.refusal, {}}));
+        const std::string& sha1 = to.checksum.sha1;
+        next(TakeFile{sha1.empty() ? opened.value : check_sha1(opened.value, sha1), to.slot, to.answer, to.broken_off});
+      });
 }
 
 // 409 tells the offset that would have been right.
@@ -110,8 +110,7 @@ void write_first_bytes(const Rooms& rooms, const CallPointer& call, const Checks
 Response upload_options(const GatherLimits& limits) {
   return tus(204)
       .field("Tus-Version", "1.0.0")
-      .field("Tus-Extension",
-             "creation,creation-with-upload,creation-defer-length,expiration,checksum,termination")
+      .field("Tus-Extension", "creation,creation-with-upload,creation-defer-length,expiration,checksum,termination")
       .field("Tus-Max-Size", std::to_string(limits.largest_file))
       .field("Tus-Checksum-Algorithm", "sha1,sha256");
 }
