@@ -101,7 +101,7 @@ def project_include_error(path, target):
     layer, is_public = layer_of(path)
     target_layer, target_is_public = layer_of(target)
     if layer.startswith("tests/"):
-        own = layer == "tests/bench" or target_layer in (layer, layer.removeprefix("tests/"), "tests/")
+        own = layer in ("tests/bench", "tests/fuzz") or target_layer in (layer, layer.removeprefix("tests/"), "tests/")
         return None if target_is_public or own else f"a test of another folder includes {target}"
     if target_layer.startswith("tests/"):
         return f"{target} is a test's"

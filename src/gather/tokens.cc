@@ -5,8 +5,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -97,6 +99,28 @@ Error refused(const std::string& file, const std::string& what) {
   return Error{ErrorKind::usage, "the token keys in " + file + ": " + what};
 }
 
+// systemd's LoadCredential gives a service its file by an access control list, whose mask then stands in the mode where
+// the group's bits would (acl(5)). Layout of the attribute: linux/posix_acl_xattr.h.
+bool others_may_use(int fd, const struct stat& status) {
+  struct Entry {
+    uint16_t tag, permissions;
+    uint32_t id;
+  };
+  struct List {
+    uint32_t version;
+    std::array<Entry, 16> entries;
+  } list{};
+  constexpr uint16_t kOwner = 1, kUser = 2, kMask = 16;
+  const ssize_t size = ::fgetxattr(fd, "system.posix_acl_access", &list, sizeof list);
+  if (size < 0 && errno == ERANGE) return true;  // a long list
+  if (size < 4) return (status.st_mode & 077) != 0;
+  const size_t entries = (static_cast<size_t>(size) - sizeof list.version) / sizeof(Entry);
+  return std::any_of(list.entries.begin(), list.entries.begin() + entries, [](const Entry& entry) {
+    const bool own = entry.tag == kOwner || entry.tag == kMask || (entry.tag == kUser && entry.id == ::geteuid());
+    return !own && entry.permissions != 0;
+  });
+}
+
 // A file that others can read is no secret; a FIFO would hang the start.
 Result<std::string> read_key_file(const std::string& file) {
   const KeyFile opened{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
@@ -106,7 +130,7 @@ Result<std::string> read_key_file(const std::string& file) {
         file, std::string(std::strerror(errno)) + "; make it with: (umask 077; openssl rand -hex 32 > " + file + ")");
   }
   if (!S_ISREG(status.st_mode)) return refused(file, "not a regular file");
-  if ((status.st_mode & 077) != 0) return refused(file, "others can read or write it; chmod 600 " + file);
+  if (others_may_use(opened.fd, status)) return refused(file, "others can read or write it; chmod 600 " + file);
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
     return refused(file, "it belongs to another user; chown it to the one that runs skewscope");
   }

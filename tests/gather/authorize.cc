@@ -225,6 +225,14 @@ TEST_CASE("a job's own token may create the job, an identity alone may not") {
   CHECK(decisions(munge("", 1000, "A", "n1", ""), nullptr) == "+++ - aaaaaaaa aaaa aaa");
 }
 
+TEST_CASE("root's credential alone gets no token, not even for a job that root owns") {
+  const JobFacts of_root{0, 0, {"n1"}}, of_nobody{0, {}, {"n1"}};
+  CHECK(decisions(munge("", 0, "A", "", ""), &of_root).substr(4, 1) == "-");
+  CHECK(decisions(munge("", 0, "A", "n1", ""), &of_root).substr(4, 1) == "+");
+  CHECK(decisions(munge("", 0, "A", "", ""), &of_nobody).substr(4, 1) == "-");
+  CHECK(decisions(munge("", 1000, "A", "", ""), &of_nobody).substr(4, 1) == "-");
+}
+
 TEST_CASE("an upload that nobody knows is there for nobody but who may see every job") {
   const Question head = {"HEAD /v1/uploads/0123456789abcdef0123456789abcdef", "", kTus};
   const auto decision = [&](const std::string& text) {

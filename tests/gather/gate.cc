@@ -138,6 +138,17 @@ TEST_CASE("the admin listener knows three addresses, the main one none of them")
   CHECK(refused({"GET /v1/jobs HTTP/1.1"}, Listener::admin).status == 404);
 }
 
+TEST_CASE("a control character that a parser let through is refused in fields that nobody reads, too") {
+  for (const std::string value : {"a\nb", "a\rb", "a\tb", "a\x7f", "\x01"}) {
+    RawHead head = head_of({"GET / HTTP/1.1", "Host: h"});
+    head.fields.emplace_back("X-Unknown", value);
+    CHECK(std::get<Refused>(admit(head, Listener::main)).status == 400);
+  }
+  RawHead head = head_of({"GET / HTTP/1.1", "Host: h"});
+  head.fields.emplace_back("X-Unknown", "caf\xc3\xa9");
+  CHECK(std::holds_alternative<Request>(admit(head, Listener::main)));
+}
+
 TEST_CASE("a folded field is refused before a parser joins it") {
   CHECK(!refuse_bytes("GET / HTTP/1.1\r\nHost: a\r\n\r\n"));
   CHECK(refuse_bytes("GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n")->reason == std::string("a field is folded"));

@@ -75,6 +75,10 @@ TEST_CASE("time in which the daemon itself did not read is not held against a se
   floor.held_back(seconds(300));
   CHECK(!floor.too_slow(at(330)));
   CHECK(floor.too_slow(at(340)));
+  RateFloor fresh(1000, at(0));
+  fresh.held_back(seconds(8));
+  CHECK(!fresh.too_slow(at(17)));
+  CHECK(fresh.too_slow(at(18)));
 }
 
 GatherLimits limits_of(int connections, int per_address, int bodies, int per_job) {
@@ -117,6 +121,15 @@ TEST_CASE("the last quarter of all bodies is for jobs that have less than an equ
   CHECK(slots.acquire_body("third"));
   CHECK(slots.bodies() == 16);
   CHECK(!slots.acquire_body("fourth"));
+}
+
+TEST_CASE("a job that has ended takes no share") {
+  Slots slots(limits_of(0, 0, 16, 16));
+  for (int i = 0; i < 100; ++i) {
+    CHECK(slots.acquire_body(std::to_string(i)));
+    slots.release_body(std::to_string(i));
+  }
+  for (int i = 0; i < 16; ++i) CHECK(slots.acquire_body("a"));
 }
 
 TEST_CASE("a job that is alone may use every body up to its own bound") {

@@ -197,7 +197,7 @@ const std::vector<Malformed> kMalformed = {
     {501, "G\xc3\x8bT /", kEnd},
     {501, "G(T /", kEnd},
     {501, "\"GET\" /", kEnd},
-    {501, " /", kEnd},
+    {400, " /", kEnd},
     {400, " GET /", kEnd},
     {400, "\tGET /", kEnd},
     {400, "|GET /", kEnd},

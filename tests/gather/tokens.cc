@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <fstream>
 
@@ -163,6 +165,45 @@ TEST_CASE("a key file has one or two keys, and its owner alone can read it") {
   CHECK_THAT(KeyFile("secret\n", 0600).problem(), Catch::Contains("line 1 is not 64 hexadecimal digits"));
   CHECK_THAT(KeyFile(kLine + "\n\n", 0600).problem(), Catch::Contains("line 2"));
   CHECK_THAT(KeyFile(kLine + "\n" + kLine + "\n" + kLine, 0600).problem(), Catch::Contains("one or two lines"));
+}
+
+// Gives a file an access control list of (tag, permissions, id), as setfacl does; false where the file system has none.
+bool set_list(const std::string& file, const std::vector<std::array<uint32_t, 3>>& entries) {
+  std::vector<uint32_t> list = {2};
+  for (const auto& [tag, permissions, id] : entries) {
+    list.push_back(tag | permissions << 16);
+    list.push_back(id);
+  }
+  return ::setxattr(file.c_str(), "system.posix_acl_access", list.data(), list.size() * sizeof list[0], 0) == 0;
+}
+
+TEST_CASE(
+    "a key file that an access control list opens to its reader alone is taken, as systemd's LoadCredential makes it") {
+  constexpr uint32_t kOwner = 1, kUser = 2, kOwnerGroup = 4, kGroup = 8, kMask = 16, kOther = 32, kNobody = ~0u;
+  const uint32_t me = ::geteuid();
+  const KeyFile file(kLine + "\n", 0400);
+  if (!set_list(file.path(), {{kOwner, 4, kNobody},
+                              {kUser, 4, me},
+                              {kOwnerGroup, 0, kNobody},
+                              {kMask, 4, kNobody},
+                              {kOther, 0, kNobody}})) {
+    WARN("skipped: this file system has no access control lists");
+    return;
+  }
+  struct stat status {};
+  REQUIRE(::stat(file.path().c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0440);
+  CHECK(file.problem() == "");
+  REQUIRE(set_list(file.path(), {{kOwner, 4, kNobody},
+                                 {kUser, 4, me + 1},
+                                 {kOwnerGroup, 0, kNobody},
+                                 {kMask, 4, kNobody},
+                                 {kOther, 0, kNobody}}));
+  CHECK_THAT(file.problem(), Catch::Contains("others can read"));
+  REQUIRE(set_list(
+      file.path(),
+      {{kOwner, 4, kNobody}, {kOwnerGroup, 0, kNobody}, {kGroup, 4, 7}, {kMask, 4, kNobody}, {kOther, 0, kNobody}}));
+  CHECK_THAT(file.problem(), Catch::Contains("others can read"));
 }
 
 TEST_CASE("what is no regular file holds no keys, and nobody waits for it") {
