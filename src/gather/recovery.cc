@@ -323,8 +323,7 @@ void Recovery::check_uploads() {
   for (auto found = uploads_.begin(); found != uploads_.end();) {
     const UploadRow& row = found->second;
     const UploadMetadata& metadata = row.asked.metadata;
-    const auto file = rows_.find({metadata.job, metadata.capture, metadata.rank});
-    const bool stands = file != rows_.end() && file->second.digest == row.digest;
+    const bool stands = rows_.count({metadata.job, metadata.capture, metadata.rank}) > 0;  // or what replaced it
     const std::string part = part_path(row.id);
     if (is_open(row) ? part_is_whole(row) : row.stage == UploadStage::expired || stands) {
       job_of(metadata.job);
@@ -409,10 +408,11 @@ void Recovery::point_current(const std::string& job) {
 
 void Recovery::write() {
   if (changes_.empty() || !options_.repair) return;
-  for (const std::string& folder : dirty_) {
-    const int error = files_.sync_folder(folder);
+  // Backwards by name: where things go before where they come from.
+  for (auto folder = dirty_.rbegin(); folder != dirty_.rend(); ++folder) {
+    const int error = files_.sync_folder(*folder);
     if (error == 0 || error == ENOENT) continue;
-    out_.error = {ErrorKind::output, "cannot flush " + folder + ": " + strerror(error)};
+    out_.error = {ErrorKind::output, "cannot flush " + *folder + ": " + strerror(error)};
     out_.manifest.reset();
     return;
   }
