@@ -40,13 +40,15 @@ std::string backup_path(Time at);
 std::vector<std::string> backups(FileSystem& files);
 Time time_of_newest_backup(FileSystem& files);
 
-// The manifest as it is; damaged: moved aside, and the newest copy that can be read in its place, else an empty one.
+// The manifest as it is, or, when it is damaged or missing, what restore_manifest() finds.
 struct OpenedManifest {
   std::unique_ptr<Manifest> manifest;
-  Error error;           // when null
-  bool restored = false;  // files that it does not know are part of the job all the same
+  Error error;            // when null
+  bool restored = false;  // files that it does not know are part of their jobs all the same
   std::vector<std::string> problems;
 };
 OpenedManifest open_or_restore(FileSystem& files, const RecoveryOptions& options);
+// Moves it aside; the newest copy that can be read takes its place, else an empty one.
+OpenedManifest restore_manifest(FileSystem& files, const RecoveryOptions& options);
 
 }  // namespace skewscope::gather
