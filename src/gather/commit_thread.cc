@@ -87,10 +87,10 @@ void CommitThread::commit(std::deque<Change> batch) {
 
 Refusal CommitThread::flush(const std::set<std::string>& folders) {
   const auto start = std::chrono::steady_clock::now();
-  for (const std::string& folder : folders) {
-    if (failed_) return Refusal::unavailable;
-    const int error = files_.sync_folder(folder);
-    if (error != 0) fail("cannot flush the folder " + folder + ": " + std::strerror(error));
+  // Backwards by name: where things go (trash, quarantine, jobs) before where they come from (jobs, in).
+  for (auto folder = folders.rbegin(); folder != folders.rend() && !failed_; ++folder) {
+    const int error = files_.sync_folder(*folder);
+    if (error != 0) fail("cannot flush the folder " + *folder + ": " + std::strerror(error));
   }
   hooks_.flushed(folders.size(), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return failed_ ? Refusal::unavailable : Refusal::none;

@@ -121,6 +121,7 @@ Caller Endpoints::caller_of(const Call& call) const {
     return caller;
   }
   if (held->keys) caller = gather::identify(call.request, *held->keys, now());
+  if (call.request.authorization_scheme == "munge" && !held->munge) caller.failed = true;
   caller.node = call.certificate_name;
   return caller;
 }

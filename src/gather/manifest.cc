@@ -26,7 +26,6 @@ CREATE TABLE report (job TEXT NOT NULL REFERENCES job(name), generation INTEGER 
   arrivals INTEGER NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL, exit_code INTEGER NOT NULL,
   PRIMARY KEY (job, generation)) STRICT, WITHOUT ROWID;
 CREATE TABLE audit (at INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL) STRICT;
-CREATE INDEX upload_of_job ON upload (job);
 )";
 
 ManifestStatus status_of(int code) {

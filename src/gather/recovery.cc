@@ -27,7 +27,9 @@ class Recovery {
 
  private:
   bool begin();
+  void take(OpenedManifest opened);
   bool read_rows();
+  bool read_all();
   void bury_deleted_jobs();
   void settle_replacements();
   void check_files();
@@ -58,7 +60,8 @@ class Recovery {
   std::map<std::string, UploadRow> uploads_;
   std::map<RankKey, FileRow> rows_;
   std::map<std::string, std::map<int, ReportRow>> reports_;
-  std::set<std::string> dirty_;  // folders to flush before the rows are written
+  std::set<std::string> settled_;  // paths that were set aside
+  std::set<std::string> dirty_;    // folders to flush before the rows are written
   std::vector<std::function<void(Manifest&)>> changes_;
 };
 
@@ -79,11 +82,7 @@ bool Recovery::begin() {
       return false;
     }
   }
-  OpenedManifest opened = open_or_restore(files_, options_);
-  out_.problems = std::move(opened.problems);
-  restored_ = opened.restored;
-  out_.manifest = std::move(opened.manifest);
-  out_.error = opened.error;
+  take(open_or_restore(files_, options_));
   if (!out_.manifest || !options_.repair) return out_.manifest != nullptr;
   // What an earlier process made and this one can see may still be in the cache alone.
   for (const char* folder : {"", "in", "jobs"}) {
@@ -96,18 +95,45 @@ bool Recovery::begin() {
   return true;
 }
 
+void Recovery::take(OpenedManifest opened) {
+  for (std::string& sentence : opened.problems) problem(std::move(sentence));
+  restored_ = opened.restored;
+  out_.manifest = std::move(opened.manifest);
+  out_.error = std::move(opened.error);
+}
+
+// Damage that the check at opening does not see may show only now.
 bool Recovery::read_rows() {
+  if (read_all()) return true;
+  out_.error = {ErrorKind::no_input, "cannot read the manifest: " + out_.manifest->why()};
+  if (!options_.repair || out_.manifest->status() != ManifestStatus::damaged) return false;
+  problem("the manifest is damaged: " + out_.manifest->why());
+  out_.manifest.reset();
+  take(restore_manifest(files_, options_));
+  return out_.manifest && read_all();
+}
+
+bool Recovery::read_all() {
+  jobs_.clear();
+  uploads_.clear();
+  rows_.clear();
+  reports_.clear();
+  changes_.clear();
   Manifest& manifest = *out_.manifest;
   for (JobRow& row : manifest.jobs()) jobs_[row.name] = row;
   for (UploadRow& row : manifest.uploads()) uploads_[row.id] = row;
   for (FileRow& row : manifest.files()) rows_[{row.job, row.capture, row.rank}] = row;
   for (ReportRow& row : manifest.reports()) reports_[row.job][row.generation] = row;
+  if (restored_) {  // nobody knows which tokens the copy has missed the end of
+    for (auto& [name, row] : jobs_) {
+      ++row.epoch;
+      change([row = row](Manifest& to) { to.put(row); });
+    }
+  }
   if (manifest.senseless_rows() > 0) {
     problem(fmt::format("{} rows of the manifest make no sense and are passed over", manifest.senseless_rows()));
   }
-  if (manifest.status() == ManifestStatus::fine) return true;
-  out_.error = {ErrorKind::no_input, "cannot read the manifest: " + manifest.why()};
-  return false;
+  return manifest.status() == ManifestStatus::fine;
 }
 
 bool Recovery::exists(const std::string& path, uint64_t* size) {
@@ -128,6 +154,7 @@ std::optional<Digest> Recovery::digest_of_file(const std::string& path, uint64_t
 
 void Recovery::set_aside(const std::string& path, const std::string& folder, const std::string& name) {
   ++out_.quarantined;
+  settled_.insert(path);
   if (!options_.repair) return;
   files_.make_folder(folder);
   if (files_.rename(path, folder + "/" + name, true) == 0) return;
@@ -244,7 +271,7 @@ void Recovery::find_strangers() {
         const std::optional<RankName> name = rank_of(entry.name);
         const std::string path = capture_folder(job.name, *number) + "/" + entry.name;
         const auto row = name ? rows_.find({job.name, *number, name->rank}) : rows_.end();
-        if (row != rows_.end() && row->second.suffix == name->suffix) continue;
+        if (settled_.count(path) > 0 || (row != rows_.end() && row->second.suffix == name->suffix)) continue;
         if (name && row == rows_.end()) {
           adopt_or_set_aside(job.name, *number, *name, path);
         } else {
@@ -325,8 +352,7 @@ void Recovery::check_uploads() {
   for (auto found = uploads_.begin(); found != uploads_.end();) {
     const UploadRow& row = found->second;
     const UploadMetadata& metadata = row.asked.metadata;
-    const auto file = rows_.find({metadata.job, metadata.capture, metadata.rank});
-    const bool stands = file != rows_.end() && file->second.digest == row.digest;
+    const bool stands = rows_.count({metadata.job, metadata.capture, metadata.rank}) > 0;  // or what replaced it
     const std::string part = part_path(row.id);
     if (is_open(row) ? part_is_whole(row) : row.stage == UploadStage::expired || stands) {
       job_of(metadata.job);
@@ -411,10 +437,11 @@ void Recovery::point_current(const std::string& job) {
 
 void Recovery::write() {
   if (changes_.empty() || !options_.repair) return;
-  for (const std::string& folder : dirty_) {
-    const int error = files_.sync_folder(folder);
+  // Backwards by name: where things go before where they come from.
+  for (auto folder = dirty_.rbegin(); folder != dirty_.rend(); ++folder) {
+    const int error = files_.sync_folder(*folder);
     if (error == 0 || error == ENOENT) continue;
-    out_.error = {ErrorKind::output, "cannot flush " + folder + ": " + strerror(error)};
+    out_.error = {ErrorKind::output, "cannot flush " + *folder + ": " + strerror(error)};
     out_.manifest.reset();
     return;
   }

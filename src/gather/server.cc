@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kNetworkThreads = 2;
-constexpr seconds kLastAnswers{2}, kLastFlushes{6}, kLastConnections{1};
+constexpr seconds kLastAnswers{2}, kLastFlushes{5}, kLastConnections{1};
 
 sigset_t served_signals() {
   sigset_t signals;
@@ -192,6 +192,8 @@ class Daemon {
     lobby.end_idle();
     if (!failed_) wait_for(kLastAnswers, [&] { return lobby.figures().connections == 0; });
     lobby.end_all();
+    // What they have received and not yet handed over comes before the store closes.
+    wait_for(kLastConnections, [&] { return lobby.figures().connections == 0; });
     scheduler_.reset();
     auto drained = std::make_shared<std::atomic<bool>>(false);
     store_->drain([drained] { *drained = true; });

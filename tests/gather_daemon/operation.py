@@ -133,6 +133,21 @@ class Signals(unittest.TestCase):
         self.assertEqual(daemon.ask("HEAD", path)["Upload-Offset"], "700000")
         self.assertEqual(daemon.stop(), 0)
 
+    def test_sighup_does_not_open_what_was_closed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = Path(folder) / "config.toml"
+            config.write_text('largest-file = "1M"\n')
+            daemon = Daemon("--config", config).start()
+            self.assertEqual(daemon.create(2 << 20).status, 413)
+            config.write_text('registry-socket = "/nowhere"\n')
+            daemon.process.send_signal(signal.SIGHUP)
+            for _ in range(100):
+                if "reload_refused" in daemon.log_text():
+                    break
+                time.sleep(0.05)
+            self.assertIn("restart", daemon.log_text())
+            self.assertEqual(daemon.stop(), 0)
+
     def test_two_daemons_do_not_share_a_spool(self):
         daemon = Daemon().start()
         second = subprocess.run(daemon.command(), capture_output=True, text=True, timeout=20)
