@@ -247,9 +247,7 @@ void Recovery::check_files() {
     }
     ++out_.lost_files;
     problem(path + (there ? " is not the file that was received" : " is lost"));
-    if (there)
-      set_aside(path, quarantine_folder(row.job),
-                fmt::format("c{:04}-r{:05}{}.damaged", row.capture, row.rank, row.suffix));
+    if (there) set_aside(path, quarantine_folder(row.job), fmt::format("c{:04}-r{:05}{}.damaged", row.capture, row.rank, row.suffix));
     const Time now = options_.now;
     change([row, path, now](Manifest& manifest) {
       manifest.remove_file(row.job, row.capture, row.rank);
@@ -338,8 +336,8 @@ bool Recovery::part_is_whole(const UploadRow& row) {
   if (size < row.durable || files_.open(path, options_.repair, file) != 0) return false;
   Sha256 digest;
   const uint64_t bytes = row.durable - row.segment_start;
-  bool whole = row.durable == 0 ||
-               (digest_of(files_, file, row.segment_start, bytes, digest) == 0 && digest.digest() == row.segment);
+  bool whole = row.durable == 0 || (digest_of(files_, file, row.segment_start, bytes, digest) == 0 &&
+                                    digest.digest() == row.segment);
   if (whole && size > row.durable) {
     problem(fmt::format("{} ends with {} bytes that nobody was told of", path, size - row.durable));
     whole = !options_.repair || files_.truncate(file, row.durable) == 0;
