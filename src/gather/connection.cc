@@ -255,17 +255,20 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
   void write(const std::shared_ptr<Body>& body, std::function<void()> then) {
     const std::string_view bytes(body->buffer.get(), body->filled);
-    const auto begin = Clock::now();
     body->filled = 0;
-    body->file.writer->write(
-        bytes, [self = shared_from_this(), body, begin, then = std::move(then)](const Outcome<Done>& outcome) {
-          self->wire_->post([self, body, begin, then, refusal = outcome.refusal] {
-            body->floor.held_back(Clock::now() - begin);
-            if (body->evicted) return self->let_go(body);
-            if (refusal != Refusal::none) return self->conclude(body, {refusal, {}});
-            then();
-          });
-        });
+    const auto written = [self = shared_from_this(), body, begin = Clock::now(),
+                          then = std::move(then)](const Outcome<Done>& outcome) {
+      self->service_.lobby().end_turn();
+      self->wire_->post([self, body, begin, then, refusal = outcome.refusal] {
+        body->floor.held_back(Clock::now() - begin);
+        if (body->evicted) return self->let_go(body);
+        if (refusal != Refusal::none) return self->conclude(body, {refusal, {}});
+        then();
+      });
+    };
+    service_.lobby().take_turn(body->file.job, bytes.size(), [self = shared_from_this(), body, bytes, written] {
+      self->wire_->post([body, bytes, written] { body->file.writer->write(bytes, written); });
+    });
   }
 
   void finish(const std::shared_ptr<Body>& body) {

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace skewscope::gather {
+namespace {
+
+constexpr int kMostWriting = 8;  // twice the store's threads
+
+}  // namespace
 
 // Slots refer to the lobby, which outlives all connections: the server ends them before it goes.
 Lobby::Slot Lobby::seat(const std::string& address) {
@@ -21,6 +26,25 @@ Lobby::Slot Lobby::body(const std::string& job) {
             const std::lock_guard back(lobby->mutex_);
             lobby->slots_.release_body(job);
           }};
+}
+
+void Lobby::take_turn(const std::string& job, uint64_t bytes, std::function<void()> start) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (writing_ == kMostWriting) return turns_.wait(job, bytes, std::move(start));
+    ++writing_;
+  }
+  start();
+}
+
+void Lobby::end_turn() {
+  std::function<void()> start;
+  {
+    const std::lock_guard lock(mutex_);
+    start = turns_.next();
+    if (!start) --writing_;
+  }
+  if (start) start();
 }
 
 bool Lobby::full() const {

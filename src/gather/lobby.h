@@ -1,6 +1,7 @@
 // Who is connected, and whether there is room for one more. From any thread.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,11 @@ class Lobby {
   bool full() const;
   bool crowded() const;  // above 80 % of the seats: idle connections have to go sooner
 
+  // Few bodies write at a time, and jobs take turns by bytes. `start` begins the write, here or on a thread that ends
+  // its turn; whoever has written says so.
+  void take_turn(const std::string& job, uint64_t bytes, std::function<void()> start);
+  void end_turn();
+
   // The guest has not said who it is. When too many have not, the one that came first is ended.
   void enter(const std::shared_ptr<Guest>& guest);
   void authenticated(const Guest* guest);
@@ -55,6 +61,8 @@ class Lobby {
   mutable std::mutex mutex_;
   Slots slots_;
   FailureThrottle throttle_;
+  Turns turns_;
+  int writing_ = 0;
   std::list<Entry> unknown_, known_;
 };
 

@@ -64,19 +64,20 @@ struct Append {
   uint64_t offset = 0;
   std::optional<uint64_t> length;
   Checksum checksum;
+  std::string job;
   Lobby::Slot slot;
   std::function<Response(const Outcome<UploadState>&)> answer;
   std::function<void()> broken_off;
 };
 
 void append(Store& store, const CallPointer& call, const Append& to, const Continue& next) {
-  store.append(
-      to.id, to.offset, to.length, to.checksum.digest, call->evicted,
-      [to, next](const Outcome<std::shared_ptr<Writer>>& opened) {
-        if (opened.refusal != Refusal::none) return next(to.answer({opened.refusal, {}}));
-        const std::string& sha1 = to.checksum.sha1;
-        next(TakeFile{sha1.empty() ? opened.value : check_sha1(opened.value, sha1), to.slot, to.answer, to.broken_off});
-      });
+  store.append(to.id, to.offset, to.length, to.checksum.digest, call->evicted,
+               [to, next](const Outcome<std::shared_ptr<Writer>>& opened) {
+                 if (opened.refusal != Refusal::none) return next(to.answer({opened.refusal, {}}));
+                 const std::string& sha1 = to.checksum.sha1;
+                 next(TakeFile{sha1.empty() ? opened.value : check_sha1(opened.value, sha1), to.job, to.slot, to.answer,
+                               to.broken_off});
+               });
 }
 
 // 409 tells the offset that would have been right.
@@ -100,6 +101,7 @@ void write_first_bytes(const Rooms& rooms, const CallPointer& call, const Checks
   Append first;
   first.id = upload.id;
   first.checksum = checksum;
+  first.job = upload.metadata.job;
   first.slot = slot;
   first.answer = [id = upload.id](const Outcome<UploadState>& outcome) { return created(outcome, id); };
   append(rooms.store, call, first, next);
@@ -165,7 +167,8 @@ void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& n
   to.offset = std::stoull(request.upload_offset);
   if (!request.upload_length.empty()) to.length = std::stoull(request.upload_length);
   to.checksum = checksum;
-  to.slot = rooms.lobby.body(rooms.store.metadata_of(to.id).value_or(UploadMetadata{}).job);
+  to.job = rooms.store.metadata_of(to.id).value_or(UploadMetadata{}).job;
+  to.slot = rooms.lobby.body(to.job);
   if (!to.slot) return next(tus_problem(503, "too many bodies at once"));
   to.answer = [](const Outcome<UploadState>& outcome) {
     if (outcome.refusal != Refusal::none) return tus_refused(outcome.refusal);
@@ -221,10 +224,14 @@ void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next)
     if (outcome.value.complete) return next(stored(204, outcome.value));
     Append whole;
     whole.id = outcome.value.id;
+    whole.job = outcome.value.metadata.job;
     whole.slot = slot;
-    whole.broken_off = [&store = rooms.store, id = whole.id] { store.remove(id, [](const Outcome<Done>&) {}); };
-    whole.answer = [stored](const Outcome<UploadState>& end) {
-      return end.refusal == Refusal::none ? stored(201, end.value) : refused(end.refusal);
+    const auto forget = [&store = rooms.store, id = whole.id] { store.remove(id, [](const Outcome<Done>&) {}); };
+    whole.broken_off = forget;
+    whole.answer = [stored, forget](const Outcome<UploadState>& end) {
+      if (end.refusal == Refusal::none) return stored(201, end.value);
+      forget();
+      return refused(end.refusal);
     };
     append(rooms.store, call, whole, next);
   });

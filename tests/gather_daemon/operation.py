@@ -3,6 +3,7 @@
 usage: operation.py SKEWSCOPE"""
 import os
 import re
+import resource
 import select
 import shutil
 import signal
@@ -234,6 +235,23 @@ class Limits(unittest.TestCase):
         for sock in held:
             sock.close()
         time.sleep(0.2)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
+
+    def test_without_a_free_descriptor_it_waits_and_does_not_spin(self):
+        daemon = self.daemon()
+        pid = daemon.process.pid
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{pid}/fd")) + 4,) * 2)
+        held = [daemon.connect() for _ in range(20)]
+
+        def cpu_ticks():
+            return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+
+        begin = cpu_ticks()
+        time.sleep(1)
+        self.assertLess(cpu_ticks() - begin, 0.2 * os.sysconf("SC_CLK_TCK"))
+        for sock in held:
+            sock.close()
+        time.sleep(1.5)
         self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
 
     def test_the_oldest_stranger_makes_room(self):
