@@ -31,7 +31,7 @@ using asio::ip::tcp;
 using BoostError = boost::system::error_code;
 
 constexpr int kBacklog = 4096;
-constexpr std::chrono::milliseconds kShortestPause{10}, kLongestPause{1000}, kFullPause{50};
+constexpr std::chrono::milliseconds kShortestPause{10}, kLongestPause{1000}, kFullPause{10};
 constexpr int kSilenceMs = 60'000, kProbeAfterS = 15, kProbes = 3;
 
 Result<tcp::endpoint> endpoint_of(const std::string& text) {

@@ -6,6 +6,7 @@ namespace skewscope::gather {
 namespace {
 
 constexpr int kMostWriting = 8;  // twice the store's threads
+constexpr std::chrono::seconds kTimeToSpeak{1};
 
 }  // namespace
 
@@ -47,9 +48,11 @@ void Lobby::end_turn() {
   if (start) start();
 }
 
-bool Lobby::full() const {
+bool Lobby::may_accept() const {
   const std::lock_guard lock(mutex_);
-  return slots_.connections() >= limits_.connections;
+  if (slots_.connections() >= limits_.connections) return false;
+  if (std::ssize(unknown_) < limits_.unauthenticated_connections) return true;
+  return std::chrono::steady_clock::now() - unknown_.front().since > kTimeToSpeak;
 }
 
 bool Lobby::crowded() const {
@@ -61,7 +64,7 @@ void Lobby::enter(const std::shared_ptr<Guest>& guest) {
   std::shared_ptr<Guest> first;
   {
     const std::lock_guard lock(mutex_);
-    unknown_.push_back({guest.get(), guest});
+    unknown_.push_back({guest.get(), guest, std::chrono::steady_clock::now()});
     if (std::ssize(unknown_) > limits_.unauthenticated_connections) {
       first = unknown_.front().guest.lock();
       unknown_.pop_front();

@@ -31,7 +31,8 @@ class Lobby {
   using Slot = std::shared_ptr<void>;
   Slot seat(const std::string& address);
   Slot body(const std::string& job);
-  bool full() const;
+  // No while all seats are taken, and while too many strangers came just now: they may be about to say who they are.
+  bool may_accept() const;
   bool crowded() const;  // above 80 % of the seats: idle connections have to go sooner
 
   // Few bodies write at a time, and jobs take turns by bytes. `start` begins the write, here or on a thread that ends
@@ -54,6 +55,7 @@ class Lobby {
   struct Entry {
     const Guest* key;
     std::weak_ptr<Guest> guest;
+    Moment since;
   };
   std::list<Entry> copy_of_guests() const;
 

@@ -112,7 +112,7 @@ class Daemon {
         serve_connection(std::move(wire), way, *endpoints_, std::move(seat));
       };
     };
-    const auto may_accept = [this] { return !endpoints_->lobby().full(); };
+    const auto may_accept = [this] { return endpoints_->lobby().may_accept(); };
     const auto main =
         network_->listen(options.listen, sockets.empty() ? -1 : sockets[0], tls, may_accept, accept_by(Way::main));
     if (!main.ok()) return main.error();
