@@ -100,9 +100,7 @@ void SpoolStore::drain(std::function<void()> done) {
     post(std::move(nothing));
   });
   for (const UploadPointer& upload : all) {
-    submit(upload, [this, upload, gate] {
-      end_writer(upload, [this, upload, gate](Refusal) { next(upload); });
-    });
+    submit(upload, [this, upload, gate] { end_writer(upload, [this, upload, gate](Refusal) { next(upload); }); });
   }
 }
 
@@ -170,8 +168,7 @@ Result<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
                              : std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
   Recovered recovered = recover(files, recovery);
   if (!recovered.manifest) return recovered.error;
-  return std::unique_ptr<Store>(
-      std::make_unique<SpoolStore>(options, std::move(owned), files, std::move(recovered)));
+  return std::unique_ptr<Store>(std::make_unique<SpoolStore>(options, std::move(owned), files, std::move(recovered)));
 }
 
 }  // namespace skewscope::gather

@@ -57,9 +57,8 @@ void SpoolStore::finish(const UploadPointer& upload, uint64_t writer, const Repl
     if (refusal != Refusal::none || upload->row.stage == UploadStage::complete) return reply(refusal);
     if (upload->checksum && upload->part.segment_digest() != *upload->checksum) {
       count(&StoreFigures::checksum_failures);
-      return end_writer(upload, [reply](Refusal ended) {
-        reply(ended == Refusal::none ? Refusal::wrong_digest : ended);
-      });
+      return end_writer(upload,
+                        [reply](Refusal ended) { reply(ended == Refusal::none ? Refusal::wrong_digest : ended); });
     }
     upload->checksum.reset();
     upload->evicted = nullptr;

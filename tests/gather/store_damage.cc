@@ -1,6 +1,6 @@
 // Failing disks, full disks, damaged spools.
-#include <catch2/catch.hpp>
 #include <sqlite3.h>
+#include <catch2/catch.hpp>
 
 #include <fstream>
 
@@ -249,7 +249,8 @@ TEST_CASE("ten thousand files are back within seconds of a start") {
         char name[32];
         std::snprintf(name, sizeof name, "r%05d.json", rank);
         std::ofstream(spool.path("jobs/train/ranks/c0000") / name) << kTrace;
-        opened.manifest->put(FileRow{"train", 0, rank, 1, kTrace.size(), sha256(kTrace), ".json", 0, "", "", {}, false});
+        opened.manifest->put(
+            FileRow{"train", 0, rank, 1, kTrace.size(), sha256(kTrace), ".json", 0, "", "", {}, false});
       }
     };
     REQUIRE(opened.manifest->transaction(fill) == ManifestStatus::fine);
