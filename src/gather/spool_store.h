@@ -178,6 +178,7 @@ class SpoolStore : public Store {
     on_file_thread("", [done = std::move(done), outcome = std::move(outcome)] { done(outcome); });
   }
   void sweep();
+  void charge_quarantine(const std::string& name, Job& job);
   void look_at_disk();
   void refill_ballast();
   bool free_ballast();

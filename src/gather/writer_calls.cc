@@ -53,7 +53,9 @@ void SpoolStore::finish(const UploadPointer& upload, uint64_t writer, const Repl
       next(upload);
     };
     Refusal refusal = failed_ ? Refusal::unavailable : Refusal::none;
-    if (refusal == Refusal::none && upload->writer != writer) refusal = Refusal::wrong_offset;
+    if (refusal == Refusal::none && upload->writer != writer) {
+      refusal = draining_ ? Refusal::unavailable : Refusal::wrong_offset;
+    }
     if (refusal != Refusal::none || upload->row.stage == UploadStage::complete) return reply(refusal);
     if (upload->checksum && upload->part.segment_digest() != *upload->checksum) {
       count(&StoreFigures::checksum_failures);

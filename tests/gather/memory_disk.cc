@@ -228,7 +228,7 @@ int MemoryDisk::list(const std::string& path, std::vector<FolderEntry>& entries)
 
 int MemoryDisk::space(DiskSpace& space) {
   const std::lock_guard lock(mutex_);
-  const uint64_t total = limit_ > 0 ? limit_ : 1ull << 40;
+  const uint64_t total = limit_ > 0 ? limit_.load() : 1ull << 40;
   const uint64_t taken = std::min(used(), total);
   space = {total, total - taken};
   return 0;
