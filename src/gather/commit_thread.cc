@@ -40,9 +40,8 @@ void CommitThread::serve() {
     const bool idle = !changed_.wait_for(lock, kIdle, [&] { return closing_ || !pending_.empty(); });
     if (pending_.empty() && closing_) break;
     // One flush serves all: a moment's wait for those that are nearly here costs less than a flush of their own.
-    changed_.wait_for(lock, kGather, [&] {
-      return idle || closing_ || pending_.size() >= kLargestBatch || !hooks_.more_coming();
-    });
+    changed_.wait_for(lock, kGather,
+                      [&] { return idle || closing_ || pending_.size() >= kLargestBatch || !hooks_.more_coming(); });
     std::deque<Change> batch = take();
     lock.unlock();
     if (!batch.empty()) commit(std::move(batch));

@@ -146,7 +146,8 @@ void SpoolStore::record(const Arrival& arrival, Manifest& manifest) const {
   manifest.put(row);
   manifest.arrived(row.job, row.committed_at);
   if (arrival.replaced) {
-    manifest.audit(row.committed_at, row.client, "replaced " + arrival.path() + ", was " + hex(arrival.replaced->digest));
+    manifest.audit(row.committed_at, row.client,
+                   "replaced " + arrival.path() + ", was " + hex(arrival.replaced->digest));
   }
 }
 

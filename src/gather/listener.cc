@@ -233,14 +233,18 @@ class AsioNetwork : public Network {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  Result<std::string> listen(const std::string& address, int activated, std::shared_ptr<TlsContext> tls,
-                             std::function<bool()> may_accept, Accept accept) override {
-    const auto endpoint = endpoint_of(address);
-    if (activated < 0 && !endpoint.ok()) return endpoint.error();
+  Result<std::string> listen(const Place& place, std::shared_ptr<TlsContext> tls, std::function<bool()> may_accept,
+                             Accept accept) override {
+    const bool given = place.activated >= 0;
+    const auto endpoint = endpoint_of(place.address);
+    if (!given && !endpoint.ok()) return endpoint.error();
     const bool secure = tls != nullptr;
     auto door = std::make_shared<Door>(io_, std::move(tls), std::move(may_accept), std::move(accept));
-    auto bound = activated >= 0 ? door->take_over(activated) : door->open_at(endpoint.value());
+    auto bound = given ? door->take_over(place.activated) : door->open_at(endpoint.value());
     if (!bound.ok()) return bound;
+    if (place.on_loopback && !is_loopback(bound.value())) {
+      return Error{ErrorKind::usage, "only on loopback, not on " + bound.value()};
+    }
     door->start();
     doors_.push_back({door, secure});
     return bound;

@@ -89,8 +89,8 @@ ManifestStatus Manifest::check() {
 Manifest::Opened Manifest::open(const std::string& path, const char* vfs, bool make) {
   Opened out;
   sqlite3* database = nullptr;
-  const int flags = SQLITE_OPEN_READWRITE | (make ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX |
-                    SQLITE_OPEN_EXRESCODE;
+  const int flags =
+      SQLITE_OPEN_READWRITE | (make ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &database, flags, vfs);
   out.manifest.reset(new Manifest(database));
   out.status = code == SQLITE_OK ? out.manifest->settle(make, out.made) : status_of(code);

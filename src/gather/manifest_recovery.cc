@@ -115,7 +115,8 @@ OpenedManifest open_or_restore(FileSystem& files, const RecoveryOptions& options
     if (opened.status != ManifestStatus::damaged) return out;
   }
   if (!options.repair) {
-    out.error = {ErrorKind::no_input, path + " is damaged (" + why + "): a start of the daemon, or --repair, restores it"};
+    out.error = {ErrorKind::no_input,
+                 path + " is damaged (" + why + "): a start of the daemon, or --repair, restores it"};
     return out;
   }
   out = restore_manifest(files, options);

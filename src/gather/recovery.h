@@ -1,6 +1,6 @@
 // What is done with a spool before anything else: the manifest is opened, and what it says and what lies there are made
-// to agree. Everything is idempotent: a crash in here is a crash before it. No contents are read but the last segment of
-// each open upload and files that nobody accounts for. A damaged item is set aside and counted; it never stops the
+// to agree. Everything is idempotent: a crash in here is a crash before it. No contents are read but the last segment
+// of each open upload and files that nobody accounts for. A damaged item is set aside and counted; it never stops the
 // daemon.
 #pragma once
 
@@ -28,7 +28,7 @@ struct Recovered {
 struct RecoveryOptions {
   std::string spool;
   const char* database_vfs = nullptr;
-  bool repair = true;  // false: only looks
+  bool repair = true;   // false: only looks
   bool verify = false;  // reads every file and compares its digest
   Time now{};
 };

@@ -76,12 +76,13 @@ class Daemon {
  public:
   static Result<Done> serve(const GatherOptions& options, const MakeReport& make_report,
                             const std::function<Result<GatherOptions>()>& reload) {
+    if (auto checked = check_options(options); !checked.ok()) return checked;
+    auto forker = ReportForker::start(options, make_report);  // before a key is in memory
+    if (!forker.ok()) return forker.error();
     auto settings = settings_of(options);
     if (!settings.ok()) return settings.error();
     auto tls = tls_of(options);
     if (!tls.ok()) return tls.error();
-    auto forker = ReportForker::start(options, make_report);
-    if (!forker.ok()) return forker.error();
     Daemon daemon;
     StoreOptions kept;
     kept.spool = options.spool;
@@ -94,7 +95,7 @@ class Daemon {
     daemon.network_ = Network::start(kNetworkThreads);
     CountedForker counted(*forker.value(), *daemon.store_, daemon.endpoints_->metrics());
     daemon.scheduler_ = ReportScheduler::start(*daemon.store_, counted, options);
-    const auto listening = daemon.listen(options, tls.value());
+    auto listening = daemon.listen(options, tls.value());
     if (listening.ok()) daemon.run(options, reload);
     daemon.drain();
     if (!listening.ok()) return listening;
@@ -113,17 +114,16 @@ class Daemon {
       };
     };
     const auto may_accept = [this] { return endpoints_->lobby().may_accept(); };
-    const auto main =
-        network_->listen(options.listen, sockets.empty() ? -1 : sockets[0], tls, may_accept, accept_by(Way::main));
+    const bool on_loopback = options.insecure_local || !tls;
+    const auto main = network_->listen({options.listen, sockets.empty() ? -1 : sockets[0], on_loopback}, tls,
+                                       may_accept, accept_by(Way::main));
     if (!main.ok()) return main.error();
-    if (!sockets.empty() && (options.insecure_local || !tls) && !is_loopback(main.value())) {
-      return Error{ErrorKind::usage, "the socket that was handed over is not on loopback: " + main.value()};
-    }
     const auto admin = network_->listen(
-        options.admin, sockets.size() < 2 ? -1 : sockets[1], nullptr, [] { return true; }, accept_by(Way::admin));
+        {options.admin, sockets.size() < 2 ? -1 : sockets[1], true}, nullptr, [] { return true; },
+        accept_by(Way::admin));
     if (!admin.ok()) return admin.error();
     if (!options.registry_socket.empty()) {
-      const auto local = network_->listen_locally(options.registry_socket, accept_by(Way::registry));
+      auto local = network_->listen_locally(options.registry_socket, accept_by(Way::registry));
       if (!local.ok()) return local;
     }
     const std::string url = (tls ? "https://" : "http://") + main.value();

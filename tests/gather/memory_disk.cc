@@ -228,7 +228,7 @@ int MemoryDisk::list(const std::string& path, std::vector<FolderEntry>& entries)
 
 int MemoryDisk::space(DiskSpace& space) {
   const std::lock_guard lock(mutex_);
-  const uint64_t total = limit_ > 0 ? limit_ : 1ull << 40;
+  const uint64_t total = limit_ > 0 ? limit_.load() : 1ull << 40;
   const uint64_t taken = std::min(used(), total);
   space = {total, total - taken};
   return 0;
@@ -266,8 +266,7 @@ bool MemoryDisk::ignores_folder(const std::string& path) const {
                       (path.starts_with("jobs/") && path.find('/', 5) == std::string::npos);
   return (ignored_ == Flush::in_folder && path == "in") ||
          (ignored_ == Flush::rank_folder && path.find("/ranks/c") != std::string::npos) ||
-         (ignored_ == Flush::job_folders && of_job) ||
-         (ignored_ == Flush::report_folder && path.ends_with("/report"));
+         (ignored_ == Flush::job_folders && of_job) || (ignored_ == Flush::report_folder && path.ends_with("/report"));
 }
 
 void MemoryDisk::apply(const Change& change, std::string& bytes, Survives survives, std::mt19937& random) {

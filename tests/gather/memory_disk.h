@@ -6,6 +6,7 @@
 //           renamed keeps one of its names. Flushing only the folder that it left loses it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -100,9 +101,9 @@ class MemoryDisk : public FileSystem {
   NodePointer root_;
   std::map<int, NodePointer> files_;
   int next_file_ = 1;
-  uint64_t steps_ = 0, power_ends_ = 0, limit_ = 0;
-  Flush ignored_ = Flush::none;
-  bool sync_fails_ = false;
+  std::atomic<uint64_t> steps_ = 0, power_ends_ = 0, limit_ = 0;
+  std::atomic<Flush> ignored_ = Flush::none;
+  std::atomic<bool> sync_fails_ = false;
   std::string vfs_name_;
   struct Vfs;
   std::unique_ptr<Vfs> vfs_;

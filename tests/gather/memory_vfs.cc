@@ -74,9 +74,9 @@ int no_control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
 int sector(sqlite3_file*) { return 4096; }
 int traits(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }  // as the system's own VFS says
 
-const sqlite3_io_methods kMethods = {
-    1,       close_file, read_file,    write_file, truncate_file, sync_file, file_size, no_lock, no_lock, not_reserved,
-    no_control, sector,  traits,       nullptr,    nullptr,       nullptr,   nullptr,   nullptr, nullptr};
+const sqlite3_io_methods kMethods = {1,       close_file, read_file,    write_file, truncate_file, sync_file, file_size,
+                                     no_lock, no_lock,    not_reserved, no_control, sector,        traits,    nullptr,
+                                     nullptr, nullptr,    nullptr,      nullptr,    nullptr};
 
 int open_file(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int flags, int* out_flags) {
   static std::atomic<int> temporary{0};

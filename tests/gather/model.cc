@@ -58,7 +58,8 @@ std::string Model::content_for(const Key& key, size_t bytes) {
   std::string out;
   ++sent_;
   for (int line = 0; out.size() < bytes; ++line) {
-    out += key.first + "/" + std::to_string(key.second) + "#" + std::to_string(sent_) + ":" + std::to_string(line) + "\n";
+    out +=
+        key.first + "/" + std::to_string(key.second) + "#" + std::to_string(sent_) + ":" + std::to_string(line) + "\n";
   }
   out.resize(bytes);
   return out;

@@ -14,7 +14,19 @@ namespace skewscope::gather::test {
 
 // One line of a script.
 struct Step {
-  enum Kind { put, put_again, replace, create, append, append_checked, append_broken, remove, settings, delete_job, report };
+  enum Kind {
+    put,
+    put_again,
+    replace,
+    create,
+    append,
+    append_checked,
+    append_broken,
+    remove,
+    settings,
+    delete_job,
+    report
+  };
   Kind kind = put;
   std::string job = "train";
   int rank = 0;      // of the file or of the upload
@@ -38,7 +50,7 @@ class Model {
     bool complete = false;  // told so
   };
   struct Kept {
-    std::string told;            // complete; "" with told_any false
+    std::string told;  // complete; "" with told_any false
     bool told_any = false;
     std::set<std::string> sent;  // what may be there
   };

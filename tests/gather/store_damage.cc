@@ -1,6 +1,7 @@
 // Failing disks, full disks, damaged spools.
-#include <catch2/catch.hpp>
 #include <sqlite3.h>
+#include <sys/mount.h>
+#include <catch2/catch.hpp>
 
 #include <fstream>
 
@@ -92,6 +93,29 @@ TEST_CASE("a full disk in the middle of a commit puts the file back, and the las
   const uint64_t offset = ask.state(id).value.offset;
   CHECK(ask.patch(id, offset, std::string("abcd").substr(offset)).value.complete);
   CHECK(ask.content("train", 0) == "abcd");
+}
+
+TEST_CASE("a real file system that is full refuses and goes on") {
+  test::Spool probe("tmpfs");
+  probe.close();
+  if (::mount("tmpfs", probe.options.spool.c_str(), "tmpfs", 0, "size=8m") != 0) {
+    WARN("skipped: this user may not mount a tmpfs");
+    return;
+  }
+  probe.open();
+  const std::string content(1 << 20, 'x');
+  Refusal refusal = Refusal::none;
+  for (int rank = 0; rank < 16 && refusal == Refusal::none; ++rank) {
+    refusal = probe.ask().put("full", rank, content + std::to_string(rank)).refusal;
+  }
+  CHECK(refusal == Refusal::no_space);
+  CHECK(probe.ask().content("full", 0) == content + "0");
+  CHECK(probe.ask().delete_job("full").refusal == Refusal::none);
+  for (int i = 0; i < 200 && !std::filesystem::is_empty(probe.path("trash")); ++i) usleep(20'000);
+  CHECK(probe.ask().put("next", 0, content).value.complete);
+  CHECK(probe.failures == 0);
+  CHECK(problems_of(probe).empty());
+  CHECK(::umount(probe.options.spool.c_str()) == 0);
 }
 
 TEST_CASE("a damaged manifest is moved aside, and what the folders hold is taken up") {
@@ -249,7 +273,8 @@ TEST_CASE("ten thousand files are back within seconds of a start") {
         char name[32];
         std::snprintf(name, sizeof name, "r%05d.json", rank);
         std::ofstream(spool.path("jobs/train/ranks/c0000") / name) << kTrace;
-        opened.manifest->put(FileRow{"train", 0, rank, 1, kTrace.size(), sha256(kTrace), ".json", 0, "", "", {}, false});
+        opened.manifest->put(
+            FileRow{"train", 0, rank, 1, kTrace.size(), sha256(kTrace), ".json", 0, "", "", {}, false});
       }
     };
     REQUIRE(opened.manifest->transaction(fill) == ManifestStatus::fine);

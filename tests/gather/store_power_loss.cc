@@ -34,14 +34,21 @@ const std::vector<Script> kScripts = {
     {"put", {{Step::put, "train", 0, kFile}, {Step::put, "train", 1, kFile}, {Step::put, "other", 0, 10}}},
     {"replace", {{Step::put, "train", 0, kFile}, {Step::replace, "train", 0, 700}, {Step::replace, "train", 0, 900}}},
     {"duplicate",
-     {{Step::put, "train", 0, kFile}, {Step::put_again, "train", 0, 0}, {Step::create, "train", 0, 800},
+     {{Step::put, "train", 0, kFile},
+      {Step::put_again, "train", 0, 0},
+      {Step::create, "train", 0, 800},
       {Step::append, "train", 0, 800}}},
     {"remove", {{Step::create, "train", 0, kFile}, {Step::append, "train", 0, 600}, {Step::remove, "train", 0, 0}}},
     {"delete job",
-     {{Step::put, "train", 0, kFile}, {Step::create, "train", 1, kFile}, {Step::append, "train", 1, 600},
-      {Step::delete_job, "train", 0, 0}, {Step::put, "train", 0, 500}}},
+     {{Step::put, "train", 0, kFile},
+      {Step::create, "train", 1, kFile},
+      {Step::append, "train", 1, 600},
+      {Step::delete_job, "train", 0, 0},
+      {Step::put, "train", 0, 500}}},
     {"report",
-     {{Step::put, "train", 0, kFile}, {Step::report, "train", 0, 0}, {Step::report, "train", 0, 0},
+     {{Step::put, "train", 0, kFile},
+      {Step::report, "train", 0, 0},
+      {Step::report, "train", 0, 0},
       {Step::report, "train", 0, 0}}},
     {"settings", {{Step::settings, "train", 8, 0}, {Step::put, "train", 0, 10}, {Step::settings, "train", 16, 0}}},
 };
@@ -49,8 +56,8 @@ const std::vector<Script> kScripts = {
 std::vector<Step> random_script(uint32_t seed) {
   std::mt19937 random(seed);
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<uint32_t>(n)); };
-  const Step::Kind kinds[] = {Step::put,    Step::put,    Step::replace,        Step::create,        Step::create,
-                              Step::append, Step::append, Step::append_checked, Step::append_broken, Step::remove,
+  const Step::Kind kinds[] = {Step::put,      Step::put,        Step::replace,        Step::create,        Step::create,
+                              Step::append,   Step::append,     Step::append_checked, Step::append_broken, Step::remove,
                               Step::settings, Step::delete_job, Step::report};
   std::vector<Step> out;
   for (int i = 0; i < 14; ++i) {
