@@ -95,7 +95,8 @@ void add_limits(CLI::App& command, GatherLimits& limits) {
   add_count(command, "--bodies", limits.bodies, "Bodies received at a time");
   add_count(command, "--bodies-per-job", limits.bodies_per_job, "Of these, for one job");
   add_seconds(command, "--handshake-time", limits.handshake, "Longest TLS handshake");
-  add_seconds(command, "--head-time", limits.before_authentication, "From connecting to a whole request with a credential");
+  add_seconds(command, "--head-time", limits.before_authentication,
+              "From connecting to a whole request with a credential");
   add_seconds(command, "--idle-time", limits.idle, "A connection without a request is closed after so long");
   add_seconds(command, "--silence-time", limits.silence, "Longest pause within a body or an answer");
   add_bytes(command, "--least-rate", limits.least_rate, "Least bytes a second of a body, over 30 s", "64K");
@@ -109,7 +110,8 @@ void add_gather_options(CLI::App& command, GatherOptions& options) {
   command.add_option("--spool", options.spool, "Directory for all that is kept")->type_name("DIR");
   command.add_option("--listen", options.listen, with_default("Address of the server", options.listen))
       ->type_name("ADDR:PORT");
-  command.add_option("--admin", options.admin, with_default("Address of metrics and health, on loopback", options.admin))
+  command
+      .add_option("--admin", options.admin, with_default("Address of metrics and health, on loopback", options.admin))
       ->type_name("ADDR:PORT");
   add_access(command, options);
   add_reports(command, options);

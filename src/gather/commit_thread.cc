@@ -40,9 +40,8 @@ void CommitThread::serve() {
     const bool idle = !changed_.wait_for(lock, kIdle, [&] { return closing_ || !pending_.empty(); });
     if (pending_.empty() && closing_) break;
     // One flush serves all: a moment's wait for those that are nearly here costs less than a flush of their own.
-    changed_.wait_for(lock, kGather, [&] {
-      return idle || closing_ || pending_.size() >= kLargestBatch || !hooks_.more_coming();
-    });
+    changed_.wait_for(lock, kGather,
+                      [&] { return idle || closing_ || pending_.size() >= kLargestBatch || !hooks_.more_coming(); });
     std::deque<Change> batch = take();
     lock.unlock();
     if (!batch.empty()) commit(std::move(batch));
@@ -88,10 +87,10 @@ void CommitThread::commit(std::deque<Change> batch) {
 
 Refusal CommitThread::flush(const std::set<std::string>& folders) {
   const auto start = std::chrono::steady_clock::now();
-  for (const std::string& folder : folders) {
-    if (failed_) return Refusal::unavailable;
-    const int error = files_.sync_folder(folder);
-    if (error != 0) fail("cannot flush the folder " + folder + ": " + std::strerror(error));
+  // Backwards by name: where things go (trash, quarantine, jobs) before where they come from (jobs, in).
+  for (auto folder = folders.rbegin(); folder != folders.rend() && !failed_; ++folder) {
+    const int error = files_.sync_folder(*folder);
+    if (error != 0) fail("cannot flush the folder " + *folder + ": " + std::strerror(error));
   }
   hooks_.flushed(folders.size(), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return failed_ ? Refusal::unavailable : Refusal::none;

@@ -1,5 +1,5 @@
-// The one thread that makes changes stand: it takes all that are pending, renames, flushes each folder once, commits one
-// transaction, and then tells everybody. While it flushes, the next batch gathers.
+// The one thread that makes changes stand: it takes all that are pending, renames, flushes each folder once, commits
+// one transaction, and then tells everybody. While it flushes, the next batch gathers.
 #pragma once
 
 #include <condition_variable>
@@ -20,10 +20,10 @@ struct Change {
   std::string key;  // of two with the same, the second waits for the next batch; "": with none
   // Before the flush of the folders that it adds. Not none: nothing of this change is done.
   std::function<Refusal(std::set<std::string>& folders)> prepare;
-  std::function<void(Manifest&)> rows;  // inside the transaction
+  std::function<void(Manifest&)> rows;   // inside the transaction
   std::function<void(Manifest&)> after;  // its transaction stands
-  std::function<void()> undo;           // of prepare, when the disk was too full for the transaction
-  std::function<void(Refusal)> done;    // when all of it is durable, or nothing is
+  std::function<void()> undo;            // of prepare, when the disk was too full for the transaction
+  std::function<void(Refusal)> done;     // when all of it is durable, or nothing is
 };
 
 class CommitThread {

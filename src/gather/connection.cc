@@ -27,8 +27,8 @@ constexpr size_t kMostDiscarded = 1 << 20;
 
 class Connection : public Guest, public std::enable_shared_from_this<Connection> {
  public:
-  Connection(std::shared_ptr<Wire> wire, Listener listener, Service& service, Lobby::Slot seat)
-      : wire_(std::move(wire)), listener_(listener), service_(service), seat_(std::move(seat)) {}
+  Connection(std::shared_ptr<Wire> wire, Way way, Service& service, Lobby::Slot seat)
+      : wire_(std::move(wire)), way_(way), service_(service), seat_(std::move(seat)) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection() override { service_.lobby().leave(this); }
@@ -103,7 +103,8 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     received_ = 0;
     ++served_;
     request_id_ = random_hex(8);
-    auto read = read_head(std::string_view(inbox_).substr(0, end), listener_);
+    auto read =
+        read_head(std::string_view(inbox_).substr(0, end), way_ == Way::admin ? Listener::admin : Listener::main);
     inbox_.erase(0, end);
     if (auto* refused = std::get_if<Refused>(&read)) return refuse(*refused);
     auto& request = std::get<Request>(read);
@@ -111,6 +112,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     auto call = std::make_shared<Call>();
     call->request = std::move(request);
     call->peer = wire_->peer();
+    call->registry = way_ == Way::registry;
     call->certificate_name = wire_->certificate_name();
     call->evicted = [weak = weak_from_this(), serial = served_] {
       if (const auto self = weak.lock()) self->evict(serial);
@@ -253,16 +255,19 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
   void write(const std::shared_ptr<Body>& body, std::function<void()> then) {
     const std::string_view bytes(body->buffer.get(), body->filled);
-    const auto begin = Clock::now();
     body->filled = 0;
-    body->file.writer->write(bytes, [self = shared_from_this(), body, begin, then = std::move(then)](
-                                        const Outcome<Done>& outcome) {
+    const auto written = [self = shared_from_this(), body, begin = Clock::now(),
+                          then = std::move(then)](const Outcome<Done>& outcome) {
+      self->service_.lobby().end_turn();
       self->wire_->post([self, body, begin, then, refusal = outcome.refusal] {
         body->floor.held_back(Clock::now() - begin);
         if (body->evicted) return self->let_go(body);
         if (refusal != Refusal::none) return self->conclude(body, {refusal, {}});
         then();
       });
+    };
+    service_.lobby().take_turn(body->file.job, bytes.size(), [self = shared_from_this(), body, bytes, written] {
+      self->wire_->post([body, bytes, written] { body->file.writer->write(bytes, written); });
     });
   }
 
@@ -349,8 +354,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   void send_part(const BufferPool::Buffer& buffer, const std::shared_ptr<RateFloor>& floor) {
     if (response_.file_size == 0) return answered();
     const size_t wanted = static_cast<size_t>(std::min<uint64_t>(kBufferBytes, response_.file_size));
-    const ssize_t got =
-        pread(response_.file->fd(), buffer.get(), wanted, static_cast<off_t>(response_.file_offset));
+    const ssize_t got = pread(response_.file->fd(), buffer.get(), wanted, static_cast<off_t>(response_.file_offset));
     if (got <= 0) return wire_->close();  // shorter than promised: only a broken connection says so
     response_.file_offset += static_cast<uint64_t>(got);
     response_.file_size -= static_cast<uint64_t>(got);
@@ -387,7 +391,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   }
 
   std::shared_ptr<Wire> wire_;
-  Listener listener_;
+  Way way_;
   Service& service_;
   Lobby::Slot seat_;
   std::array<char, 4096> arrivals_{};
@@ -396,7 +400,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   int served_ = 0;
   bool ending_ = false, keep_ = false;
   std::string request_id_, outbox_;
-  std::shared_ptr<Call> call_;  // being answered
+  std::shared_ptr<Call> call_;        // being answered
   uint64_t left_ = 0, received_ = 0;  // of its body
   std::shared_ptr<Body> body_;
   Response response_;
@@ -406,8 +410,8 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
 }  // namespace
 
-void serve_connection(std::shared_ptr<Wire> wire, Listener listener, Service& service, Lobby::Slot seat) {
-  std::make_shared<Connection>(std::move(wire), listener, service, std::move(seat))->start();
+void serve_connection(std::shared_ptr<Wire> wire, Way way, Service& service, Lobby::Slot seat) {
+  std::make_shared<Connection>(std::move(wire), way, service, std::move(seat))->start();
 }
 
 }  // namespace skewscope::gather

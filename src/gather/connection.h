@@ -9,7 +9,9 @@
 
 namespace skewscope::gather {
 
+enum class Way { main, admin, registry };  // by which it came
+
 // The connection keeps itself alive until it has ended. `seat`: what it takes of the lobby.
-void serve_connection(std::shared_ptr<Wire> wire, Listener listener, Service& service, Lobby::Slot seat);
+void serve_connection(std::shared_ptr<Wire> wire, Way way, Service& service, Lobby::Slot seat);
 
 }  // namespace skewscope::gather

@@ -1,5 +1,7 @@
 #include "endpoints.h"
 
+#include <unistd.h>
+
 #include "log.h"
 #include "pages.h"
 
@@ -45,6 +47,48 @@ bool is_named(std::string_view host, const GatherOptions& options) {
   return same_ignoring_case(host, options.server_name) || host == listen.substr(0, listen.rfind(':'));
 }
 
+// Root of this machine speaks on the registry's socket, of jobs alone.
+std::variant<Caller, Response> registry_caller(const Request& request) {
+  if (request.endpoint != Endpoint::job_put && request.endpoint != Endpoint::job_end &&
+      request.endpoint != Endpoint::job_get) {
+    return problem(403, "jobs alone are registered here");
+  }
+  Caller caller;
+  caller.insecure_local = true;
+  return caller;
+}
+
+std::string name_of_this_server(const GatherOptions& options) {
+  if (!options.server_name.empty()) return options.server_name;
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// Why an answer is a refusal, where its request was understood.
+const char* reason_of(int status) {
+  switch (status) {
+    case 408:
+      return "slow";
+    case 409:
+      return "conflict";
+    case 410:
+      return "expired";
+    case 413:
+      return "too_large";
+    case 429:
+      return "too_many";
+    case 460:
+      return "checksum";
+    case 503:
+      return "unavailable";
+    case 507:
+      return "no_space";
+    default:
+      return "request";
+  }
+}
+
 Response unauthorized() { return problem(401, "a valid credential is needed").field("WWW-Authenticate", "Bearer"); }
 
 }  // namespace
@@ -54,6 +98,7 @@ Endpoints::Endpoints(Store& store, const std::shared_ptr<const Settings>& settin
       limits_(settings->options.limits),
       lobby_(limits_),
       buffers_(2 * static_cast<size_t>(limits_.bodies)),  // as many go out as come in
+      desk_(store),
       settings_(settings) {}
 
 void Endpoints::use(const std::shared_ptr<const Settings>& settings) {
@@ -76,6 +121,7 @@ Caller Endpoints::caller_of(const Call& call) const {
     return caller;
   }
   if (held->keys) caller = gather::identify(call.request, *held->keys, now());
+  if (call.request.authorization_scheme == "munge" && !held->munge) caller.failed = true;
   caller.node = call.certificate_name;
   return caller;
 }
@@ -91,10 +137,21 @@ std::string Endpoints::job_of(const Request& request, const Caller& caller) cons
   return metadata ? metadata->job : "";
 }
 
+bool Endpoints::proves_something(const Call& call, const Caller& caller) const {
+  const auto held = settings();
+  if (!held->keys || caller.failed) return false;
+  const bool munge = call.request.authorization_scheme == "munge";
+  return munge ? held->munge != nullptr : caller.token.has_value() || !caller.node.empty();
+}
+
 std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   const Request& request = call.request;
-  if (!is_named(request.host, settings()->options)) return problem(421, "this is another server");
+  if (call.registry) return registry_caller(request);
+  if (!is_quiet(request.endpoint) && !is_named(request.host, settings()->options)) {
+    return problem(421, "this is another server");
+  }
   Caller caller = caller_of(call);
+  if (request.endpoint == Endpoint::tokens && proves_something(call, caller)) return caller;  // of what: see token()
   const std::string job = job_of(request, caller);
   const auto known = store_.job(job);
   const JobFacts facts = known ? facts_of(*known) : JobFacts{};
@@ -106,7 +163,6 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
     if (request.authorization_scheme.empty() && is_page(request)) return see_other("/login");
     return unauthorized();
   }
-  metrics_.refused("scope");
   if (decision == Decision::forbidden) return problem(403, "the token has not the scope for this");
   return is_page(request) ? page_not_found() : problem(404, "no such job, upload or file");
 }
@@ -148,7 +204,7 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
     case Endpoint::job_delete:
       return delete_job(rooms, call, next);
     case Endpoint::tokens:
-      return next(problem(501, "no MUNGE here"));
+      return next(token(call));
     case Endpoint::login:
       return next(login(call));
     case Endpoint::page_jobs:
@@ -196,12 +252,27 @@ Next Endpoints::login(const CallPointer& call) {
   }};
 }
 
+Next Endpoints::token(const CallPointer& call) {
+  const auto held = settings();
+  if (!held->keys) return problem(404, "this daemon gives out no tokens");
+  TokenDesk::Means means{held->munge, *held->keys, name_of_this_server(held->options)};
+  return TakeDocument{[this, call, means = std::move(means)](const std::string& body, const Respond& respond) {
+    desk_.issue(call, means, body, [this, call, respond](Response response) {
+      if (response.status == 401) {
+        lobby_.failed(call->peer);
+        metrics_.authentication_failed("munge");
+      }
+      respond(std::move(response));
+    });
+  }};
+}
+
 Response Endpoints::refuse_login(const std::string& peer) {
   const auto verdict = lobby_.verdict(peer);
   lobby_.failed(peer);
   metrics_.authentication_failed("login");
-  Response refusal = verdict == FailureThrottle::Verdict::pass ? login_page(true)
-                                                               : problem(429, "too many failed authentications");
+  Response refusal =
+      verdict == FailureThrottle::Verdict::pass ? login_page(true) : problem(429, "too many failed authentications");
   refusal.close = true;
   return refusal;
 }
@@ -212,12 +283,15 @@ void Endpoints::served(const Served& served) {
   const double seconds = std::chrono::duration<double>(served.duration).count();
   const int status = served.response->status;
   if (served.call != nullptr) metrics_.request(served.endpoint, status, seconds);
-  if (*served.refused != '\0') metrics_.refused(served.refused);
+  if (*served.refused != '\0') {
+    metrics_.refused(served.refused);
+  } else if (status >= 400) {
+    metrics_.refused(reason_of(status));
+  }
   if (served.call == nullptr) {
-    return log_warning("refused", {{"request", served.request_id},
-                                   {"peer", served.peer},
-                                   {"status", int64_t{status}},
-                                   {"err", served.refused}});
+    return log_warning(
+        "refused",
+        {{"request", served.request_id}, {"peer", served.peer}, {"status", int64_t{status}}, {"err", served.refused}});
   }
   if (is_quiet(served.endpoint)) return;
   const Call& call = *served.call;

@@ -8,6 +8,7 @@
 
 #include "handlers.h"
 #include "metrics.h"
+#include "token_desk.h"
 #include "tokens.h"
 
 namespace skewscope::gather {
@@ -16,6 +17,7 @@ namespace skewscope::gather {
 struct Settings {
   GatherOptions options;
   std::optional<TokenKeys> keys;
+  std::shared_ptr<const Munge> munge;
 };
 
 class Endpoints : public Service {
@@ -39,9 +41,11 @@ class Endpoints : public Service {
   std::shared_ptr<const Settings> settings() const;
   Caller caller_of(const Call& call) const;
   std::string job_of(const Request& request, const Caller& caller) const;
+  bool proves_something(const Call& call, const Caller& caller) const;
   Response page_of(const Call& call) const;
   Response admin(const Call& call) const;
   Next login(const CallPointer& call);
+  Next token(const CallPointer& call);
   Response refuse_login(const std::string& peer);
 
   Store& store_;
@@ -49,6 +53,7 @@ class Endpoints : public Service {
   Lobby lobby_;
   BufferPool buffers_;
   Metrics metrics_;
+  TokenDesk desk_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Settings> settings_;
   std::atomic<bool> draining_{false};

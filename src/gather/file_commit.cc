@@ -55,14 +55,10 @@ void SpoolStore::commit_file(const UploadPointer& upload, const Reply<UploadStat
   if (refusal == Refusal::none) refusal = refusal_of(upload->part.make_immutable(), "cannot protect an upload");
   if (refusal == Refusal::none) refusal = sync_part(*upload);
   upload->part.close();
-  if (refusal == Refusal::none) {
-    post_arrival(arrival);
-    --finishing_;
-  } else {
-    --finishing_;
-    done({refusal, {}});
-    next(upload);
-  }
+  --finishing_;
+  if (refusal == Refusal::none) return post_arrival(arrival);
+  done({refusal, {}});
+  next(upload);
 }
 
 void SpoolStore::post_arrival(const ArrivalPointer& arrival) {
@@ -150,7 +146,8 @@ void SpoolStore::record(const Arrival& arrival, Manifest& manifest) const {
   manifest.put(row);
   manifest.arrived(row.job, row.committed_at);
   if (arrival.replaced) {
-    manifest.audit(row.committed_at, row.client, "replaced " + arrival.path() + ", was " + hex(arrival.replaced->digest));
+    manifest.audit(row.committed_at, row.client,
+                   "replaced " + arrival.path() + ", was " + hex(arrival.replaced->digest));
   }
 }
 

@@ -58,8 +58,7 @@ Response get_rank(const Store& store, const Call& call) {
                    fmt::format("bytes {}-{}/{}", range->first, range->first + range->size - 1, stored.value.size));
   }
   return response.field("Content-Type", "application/octet-stream")
-      .field("Content-Disposition",
-             fmt::format("attachment; filename=\"r{:05}{}\"", request.rank, stored.value.suffix))
+      .field("Content-Disposition", fmt::format("attachment; filename=\"r{:05}{}\"", request.rank, stored.value.suffix))
       .field("Accept-Ranges", "bytes")
       .field("Repr-Digest", repr_digest(stored.value.digest));
 }

@@ -90,8 +90,8 @@ class RealFileSystem : public FileSystem {
   }
   int reserve(int file, uint64_t bytes) override {
     if (bytes == 0) return 0;
-    const int error = error_of(again_when_interrupted(
-        [&] { return ::fallocate(file, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)); }));
+    const int error = error_of(
+        again_when_interrupted([&] { return ::fallocate(file, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)); }));
     return error == EOPNOTSUPP ? 0 : error;  // then space may run out while bytes arrive
   }
   int truncate(int file, uint64_t bytes) override {
@@ -101,7 +101,9 @@ class RealFileSystem : public FileSystem {
     return error_of(
         ::sync_file_range(file, static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE));
   }
-  int sync_data(int file) override { return error_of(again_when_interrupted([&] { return ::fdatasync(file); })); }
+  int sync_data(int file) override {
+    return error_of(again_when_interrupted([&] { return ::fdatasync(file); }));
+  }
   int make_immutable(int file) override { return error_of(::fchmod(file, 0440)); }
 
   int make_folder(const std::string& path) override {
@@ -121,8 +123,8 @@ class RealFileSystem : public FileSystem {
     if (source.get() < 0) return errno;
     const Descriptor target(beneath(to_folder, O_PATH | O_DIRECTORY));
     if (target.get() < 0) return errno;
-    return error_of(::renameat2(source.get(), from_name.c_str(), target.get(), to_name.c_str(),
-                                replace ? 0 : RENAME_NOREPLACE));
+    return error_of(
+        ::renameat2(source.get(), from_name.c_str(), target.get(), to_name.c_str(), replace ? 0 : RENAME_NOREPLACE));
   }
   int remove(const std::string& path) override {
     const auto [folder, name] = split(path);

@@ -51,7 +51,7 @@ class FileSystem {
   virtual int sync_folder(const std::string& path) = 0;  // the names in it, to stable storage
   // Atomic: at every moment, crashes included, the file has at least one of the two names.
   virtual int rename(const std::string& from, const std::string& to, bool replace) = 0;
-  virtual int remove(const std::string& path) = 0;  // a file, a link, an empty folder
+  virtual int remove(const std::string& path) = 0;                              // a file, a link, an empty folder
   virtual int make_link(const std::string& text, const std::string& path) = 0;  // symbolic
 
   virtual int info(const std::string& path, PathInfo& info) = 0;  // ENOENT, ...

@@ -202,7 +202,8 @@ void SpoolStore::end_job(const std::string& job, Reply<JobState> done) {
 }
 
 void SpoolStore::raise_epoch(const std::string& job, Reply<JobState> done) {
-  change_job(job, false, [](JobRow& row) { ++row.epoch; }, std::move(done));
+  change_job(
+      job, false, [](JobRow& row) { ++row.epoch; }, std::move(done));
 }
 
 // From here on nothing comes into the job; its uploads' last operations end before it goes.
@@ -223,9 +224,8 @@ void SpoolStore::delete_job(const std::string& name, Reply<Done> done) {
   }
   if (refusal != Refusal::none) return answer<Done>(std::move(done), {refusal, {}});
   const auto last = std::make_shared<int>(0);
-  const std::shared_ptr<void> gate(last.get(), [this, last, name, uploads, done = std::move(done)](void*) {
-    trash_job(name, uploads, done);
-  });
+  const std::shared_ptr<void> gate(
+      last.get(), [this, last, name, uploads, done = std::move(done)](void*) { trash_job(name, uploads, done); });
   for (const UploadPointer& upload : uploads) {
     submit(upload, [this, upload, gate] {
       abandon_writer(*upload);

@@ -6,7 +6,7 @@
 namespace skewscope::gather {
 namespace {
 
-constexpr size_t kUsualList = 100;
+constexpr size_t kUsualList = 100, kAtATime = 256;
 
 Response json_of(int status, std::string text) {
   Response response;
@@ -59,21 +59,26 @@ Response refused(Refusal refusal) {
 
 void put_job(const Rooms& rooms, const CallPointer& call, const Continue& next) {
   next(TakeDocument{[&store = rooms.store, call](const std::string& body, const Respond& respond) {
-    ParsedSettings parsed = parse_job_settings(body);
+    const ParsedSettings parsed = parse_job_settings(body, call->registry);
     if (parsed.problem != nullptr) return respond(problem(400, parsed.problem));
     const bool known = store.job(call->request.job).has_value();
-    if (!known) parsed.settings.owner_uid = uid_of(call->caller);
     store.put_job(call->request.job, parsed.settings,
                   told_as(known ? 200 : 201, [respond](Next told) { respond(std::get<Response>(std::move(told))); }));
   }});
 }
 
 std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit) {
-  std::vector<JobState> visible = store.jobs(after, SIZE_MAX);
-  std::erase_if(visible, [&](const JobState& job) {
-    return !may_read(job.name, facts_of(job), call.caller, call.request.endpoint);
-  });
-  if (visible.size() > limit) visible.resize(limit);
+  std::vector<JobState> visible;
+  std::string last = after;
+  for (size_t looked_at = kAtATime; looked_at == kAtATime && visible.size() < limit;) {
+    std::vector<JobState> jobs = store.jobs(last, kAtATime);
+    looked_at = jobs.size();
+    if (!jobs.empty()) last = jobs.back().name;
+    for (JobState& job : jobs) {
+      const bool may = may_read(job.name, facts_of(job), call.caller, call.request.endpoint);
+      if (may && visible.size() < limit) visible.push_back(std::move(job));
+    }
+  }
   return visible;
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr size_t kMostNodes = 1 << 16;
 constexpr int64_t kLongestTime = int64_t{10} * 365 * 24 * 3600;  // s
 
 json as_json(const JobState& job) {
@@ -32,6 +33,41 @@ json as_json(const JobState& job) {
 std::optional<int64_t> number_in(const json& value, int64_t most) {
   if (!value.is_number_unsigned() || value > static_cast<uint64_t>(most) || value == 0) return std::nullopt;
   return value.get<int64_t>();
+}
+
+// What is wrong with it; null: nothing.
+const char* read_setting(const std::string& key, const json& value, JobSettings& settings) {
+  if (key == "world_size") {
+    const auto ranks = number_in(value, kMostRanks);
+    if (!ranks) return "world_size is no number of ranks";
+    settings.world_size = static_cast<int>(*ranks);
+  } else if (key == "captures") {
+    const auto captures = number_in(value, kMostCaptures);
+    if (!captures) return "captures is no number of captures";
+    settings.captures = static_cast<int>(*captures);
+  } else if (key == "deadline_s" || key == "retention_s") {
+    const auto time = number_in(value, kLongestTime);
+    if (!time) return "deadline_s or retention_s is no number of seconds";
+    (key == "deadline_s" ? settings.deadline : settings.retention) = std::chrono::seconds(*time);
+  } else {
+    return "a key other than world_size, captures, deadline_s, retention_s";
+  }
+  return nullptr;
+}
+
+const char* read_registered(const std::string& key, const json& value, JobSettings& settings) {
+  if (key == "owner_uid") {
+    if (!value.is_number_unsigned() || value > UINT32_MAX) return "owner_uid is no uid";
+    settings.owner_uid = value.get<uint32_t>();
+    return nullptr;
+  }
+  if (key != "nodes") return read_setting(key, value, settings);
+  if (!value.is_array() || value.size() > kMostNodes) return "nodes is no list of names";
+  for (const json& node : value) {
+    if (!node.is_string() || !is_name(node.get<std::string>())) return "nodes is no list of names";
+    settings.nodes.push_back(node.get<std::string>());
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -68,29 +104,15 @@ std::string job_list_json(const std::vector<JobState>& jobs, const std::string& 
   return list.dump() + "\n";
 }
 
-ParsedSettings parse_job_settings(const std::string& text) {
+ParsedSettings parse_job_settings(const std::string& text, bool registry) {
   const json document = text.empty() ? json::object() : json::parse(text, nullptr, false);
   if (!document.is_object()) return {{}, "the body is no JSON object"};
   ParsedSettings parsed;
-  JobSettings& settings = parsed.settings;
   for (const auto& [key, value] : document.items()) {
-    const bool counts_ranks = key == "world_size", counts_captures = key == "captures";
-    const auto number = number_in(value, counts_ranks ? kMostRanks : counts_captures ? kMostCaptures : kLongestTime);
-    if (counts_ranks) {
-      if (!number) return {{}, "world_size is no number of ranks"};
-      settings.world_size = static_cast<int>(*number);
-    } else if (counts_captures) {
-      if (!number) return {{}, "captures is no number of captures"};
-      settings.captures = static_cast<int>(*number);
-    } else if (key == "deadline_s") {
-      if (!number) return {{}, "deadline_s is no number of seconds"};
-      settings.deadline = std::chrono::seconds(*number);
-    } else if (key == "retention_s") {
-      if (!number) return {{}, "retention_s is no number of seconds"};
-      settings.retention = std::chrono::seconds(*number);
-    } else {
-      return {{}, "a key other than world_size, captures, deadline_s, retention_s"};
-    }
+    if (value.is_null()) continue;
+    parsed.problem =
+        registry ? read_registered(key, value, parsed.settings) : read_setting(key, value, parsed.settings);
+    if (parsed.problem != nullptr) return parsed;
   }
   return parsed;
 }

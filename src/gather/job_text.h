@@ -18,11 +18,12 @@ std::string job_json(const JobState& job);
 // {"jobs": [...], "next": name to go on after, absent at the end}
 std::string job_list_json(const std::vector<JobState>& jobs, const std::string& next);
 
-// What PUT of a job may say: world_size, captures, deadline_s, retention_s.
+// What PUT of a job may say: world_size, captures, deadline_s, retention_s; null is as good as nothing. The registry's
+// socket takes owner_uid and nodes, too.
 struct ParsedSettings {
   JobSettings settings;
   const char* problem = nullptr;
 };
-ParsedSettings parse_job_settings(const std::string& json);
+ParsedSettings parse_job_settings(const std::string& json, bool registry);
 
 }  // namespace skewscope::gather

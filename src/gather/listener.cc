@@ -3,15 +3,16 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <openssl/ssl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/post.hpp>
+#include <cstring>
 #include <list>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -30,7 +31,7 @@ using asio::ip::tcp;
 using BoostError = boost::system::error_code;
 
 constexpr int kBacklog = 4096;
-constexpr std::chrono::milliseconds kShortestPause{10}, kLongestPause{1000}, kFullPause{50};
+constexpr std::chrono::milliseconds kShortestPause{10}, kLongestPause{1000}, kFullPause{10};
 constexpr int kSilenceMs = 60'000, kProbeAfterS = 15, kProbes = 3;
 
 Result<tcp::endpoint> endpoint_of(const std::string& text) {
@@ -170,6 +171,55 @@ class Door : public std::enable_shared_from_this<Door> {
   std::chrono::milliseconds pause_{0};
 };
 
+// The registry's: few connections, from this machine.
+class LocalDoor : public std::enable_shared_from_this<LocalDoor> {
+ public:
+  LocalDoor(asio::io_context& io, Network::Accept accept)
+      : io_(io), acceptor_(asio::make_strand(io)), accept_(std::move(accept)) {}
+
+  Result<Done> open_at(const std::string& path) {
+    struct stat there {};
+    if (lstat(path.c_str(), &there) == 0 && S_ISSOCK(there.st_mode))
+      unlink(path.c_str());  // of a daemon that was killed
+    BoostError error;
+    acceptor_.open(local::endpoint().protocol(), error);
+    if (!error) acceptor_.bind(local::endpoint(path), error);
+    if (!error) acceptor_.listen(kBacklog, error);
+    if (!error && chmod(path.c_str(), 0600) == 0) return Done{};
+    return Error{ErrorKind::usage,
+                 "cannot listen on " + path + ": " + (error ? error.message() : std::strerror(errno))};
+  }
+  void start() {
+    acceptor_.async_accept(asio::make_strand(io_), [self = shared_from_this()](BoostError error, local::socket socket) {
+      if (error == asio::error::operation_aborted) return;
+      if (!error) self->let_in(std::move(socket));
+      self->start();
+    });
+  }
+  void stop() {
+    asio::post(acceptor_.get_executor(), [self = shared_from_this()] {
+      BoostError ignored;
+      self->acceptor_.close(ignored);
+    });
+  }
+
+ private:
+  using local = asio::local::stream_protocol;
+
+  void let_in(local::socket socket) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    const bool told = getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    if (told && (peer.uid == 0 || peer.uid == geteuid())) {
+      accept_(make_wire(std::move(socket), "uid " + std::to_string(peer.uid)));
+    }
+  }
+
+  asio::io_context& io_;
+  local::acceptor acceptor_;
+  Network::Accept accept_;
+};
+
 class AsioNetwork : public Network {
  public:
   explicit AsioNetwork(int threads) : io_(threads), work_(asio::make_work_guard(io_)) {
@@ -183,17 +233,28 @@ class AsioNetwork : public Network {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  Result<std::string> listen(const std::string& address, int activated, std::shared_ptr<TlsContext> tls,
-                             std::function<bool()> may_accept, Accept accept) override {
-    const auto endpoint = endpoint_of(address);
-    if (activated < 0 && !endpoint.ok()) return endpoint.error();
+  Result<std::string> listen(const Place& place, std::shared_ptr<TlsContext> tls, std::function<bool()> may_accept,
+                             Accept accept) override {
+    const bool given = place.activated >= 0;
+    const auto endpoint = endpoint_of(place.address);
+    if (!given && !endpoint.ok()) return endpoint.error();
     const bool secure = tls != nullptr;
     auto door = std::make_shared<Door>(io_, std::move(tls), std::move(may_accept), std::move(accept));
-    auto bound = activated >= 0 ? door->take_over(activated) : door->open_at(endpoint.value());
+    auto bound = given ? door->take_over(place.activated) : door->open_at(endpoint.value());
     if (!bound.ok()) return bound;
+    if (place.on_loopback && !is_loopback(bound.value())) {
+      return Error{ErrorKind::usage, "only on loopback, not on " + bound.value()};
+    }
     door->start();
     doors_.push_back({door, secure});
     return bound;
+  }
+  Result<Done> listen_locally(const std::string& path, Accept accept) override {
+    auto door = std::make_shared<LocalDoor>(io_, std::move(accept));
+    if (auto open = door->open_at(path); !open.ok()) return open;
+    door->start();
+    local_doors_.push_back(std::move(door));
+    return Done{};
   }
   void use_tls(std::shared_ptr<TlsContext> tls) override {
     for (const Entry& entry : doors_) {
@@ -202,6 +263,7 @@ class AsioNetwork : public Network {
   }
   void stop_accepting() override {
     for (const Entry& entry : doors_) entry.door->stop();
+    for (const auto& door : local_doors_) door->stop();
   }
   void beat(std::function<void()> done) override { asio::post(io_, std::move(done)); }
 
@@ -226,6 +288,7 @@ class AsioNetwork : public Network {
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::list<Entry> doors_;
+  std::list<std::shared_ptr<LocalDoor>> local_doors_;
   std::vector<std::thread> threads_;
 };
 
@@ -250,7 +313,8 @@ Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files) {
     context->use_certificate_chain_file(files.certificate);
     context->use_private_key_file(files.private_key, asio::ssl::context::pem);
     if (SSL_CTX_check_private_key(tls) != 1) {
-      return Error{ErrorKind::usage, "the private key " + files.private_key + " does not belong to " + files.certificate};
+      return Error{ErrorKind::usage,
+                   "the private key " + files.private_key + " does not belong to " + files.certificate};
     }
     if (!files.client_ca.empty()) {
       context->load_verify_file(files.client_ca);

@@ -24,10 +24,16 @@ class Network {
   static std::unique_ptr<Network> start(int threads);
   virtual ~Network() = default;  // ends the threads
 
-  // Listens on ADDR:PORT (port 0: any), or on a descriptor of socket activation (>= 0). `may_accept`: while it says no,
-  // connections wait in the kernel. Gives the address it listens on.
-  virtual Result<std::string> listen(const std::string& address, int activated, std::shared_ptr<TlsContext> tls,
+  struct Place {
+    std::string address;       // ADDR:PORT; port 0: any
+    int activated = -1;        // a descriptor that listens already (socket activation), in place of the address
+    bool on_loopback = false;  // anything else is refused
+  };
+  // `may_accept`: while it says no, connections wait in the kernel. Gives the address it listens on.
+  virtual Result<std::string> listen(const Place& place, std::shared_ptr<TlsContext> tls,
                                      std::function<bool()> may_accept, Accept accept) = 0;
+  // Listens on a Unix socket, where only root and the daemon's own user are let in.
+  virtual Result<Done> listen_locally(const std::string& path, Accept accept) = 0;
   // From here on, accepted connections use this one; those that are open keep theirs.
   virtual void use_tls(std::shared_ptr<TlsContext> tls) = 0;
   virtual void stop_accepting() = 0;

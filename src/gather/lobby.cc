@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace skewscope::gather {
+namespace {
+
+constexpr int kMostWriting = 8;  // twice the store's threads
+constexpr std::chrono::seconds kTimeToSpeak{1};
+
+}  // namespace
 
 // Slots refer to the lobby, which outlives all connections: the server ends them before it goes.
 Lobby::Slot Lobby::seat(const std::string& address) {
@@ -23,9 +29,30 @@ Lobby::Slot Lobby::body(const std::string& job) {
           }};
 }
 
-bool Lobby::full() const {
+void Lobby::take_turn(const std::string& job, uint64_t bytes, std::function<void()> start) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (writing_ == kMostWriting) return turns_.wait(job, bytes, std::move(start));
+    ++writing_;
+  }
+  start();
+}
+
+void Lobby::end_turn() {
+  std::function<void()> start;
+  {
+    const std::lock_guard lock(mutex_);
+    start = turns_.next();
+    if (!start) --writing_;
+  }
+  if (start) start();
+}
+
+bool Lobby::may_accept() const {
   const std::lock_guard lock(mutex_);
-  return slots_.connections() >= limits_.connections;
+  if (slots_.connections() >= limits_.connections) return false;
+  if (std::ssize(unknown_) < limits_.unauthenticated_connections) return true;
+  return std::chrono::steady_clock::now() - unknown_.front().since > kTimeToSpeak;
 }
 
 bool Lobby::crowded() const {
@@ -37,7 +64,7 @@ void Lobby::enter(const std::shared_ptr<Guest>& guest) {
   std::shared_ptr<Guest> first;
   {
     const std::lock_guard lock(mutex_);
-    unknown_.push_back({guest.get(), guest});
+    unknown_.push_back({guest.get(), guest, std::chrono::steady_clock::now()});
     if (std::ssize(unknown_) > limits_.unauthenticated_connections) {
       first = unknown_.front().guest.lock();
       unknown_.pop_front();

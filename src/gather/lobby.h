@@ -1,6 +1,7 @@
 // Who is connected, and whether there is room for one more. From any thread.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -14,8 +15,8 @@ namespace skewscope::gather {
 class Guest {
  public:
   virtual ~Guest() = default;
-  virtual void end() = 0;        // at once
-  virtual void end_idle() = 0;   // unless a request is being answered; it is then the last one
+  virtual void end() = 0;       // at once
+  virtual void end_idle() = 0;  // unless a request is being answered; it is then the last one
 };
 
 class Lobby {
@@ -30,8 +31,14 @@ class Lobby {
   using Slot = std::shared_ptr<void>;
   Slot seat(const std::string& address);
   Slot body(const std::string& job);
-  bool full() const;
+  // No while all seats are taken, and while too many strangers came just now: they may be about to say who they are.
+  bool may_accept() const;
   bool crowded() const;  // above 80 % of the seats: idle connections have to go sooner
+
+  // Few bodies write at a time, and jobs take turns by bytes. `start` begins the write, here or on a thread that ends
+  // its turn; whoever has written says so.
+  void take_turn(const std::string& job, uint64_t bytes, std::function<void()> start);
+  void end_turn();
 
   // The guest has not said who it is. When too many have not, the one that came first is ended.
   void enter(const std::shared_ptr<Guest>& guest);
@@ -48,6 +55,7 @@ class Lobby {
   struct Entry {
     const Guest* key;
     std::weak_ptr<Guest> guest;
+    Moment since;
   };
   std::list<Entry> copy_of_guests() const;
 
@@ -55,6 +63,8 @@ class Lobby {
   mutable std::mutex mutex_;
   Slots slots_;
   FailureThrottle throttle_;
+  Turns turns_;
+  int writing_ = 0;
   std::list<Entry> unknown_, known_;
 };
 

@@ -26,7 +26,6 @@ CREATE TABLE report (job TEXT NOT NULL REFERENCES job(name), generation INTEGER 
   arrivals INTEGER NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL, exit_code INTEGER NOT NULL,
   PRIMARY KEY (job, generation)) STRICT, WITHOUT ROWID;
 CREATE TABLE audit (at INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL) STRICT;
-CREATE INDEX upload_of_job ON upload (job);
 )";
 
 ManifestStatus status_of(int code) {
@@ -90,8 +89,8 @@ ManifestStatus Manifest::check() {
 Manifest::Opened Manifest::open(const std::string& path, const char* vfs, bool make) {
   Opened out;
   sqlite3* database = nullptr;
-  const int flags = SQLITE_OPEN_READWRITE | (make ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX |
-                    SQLITE_OPEN_EXRESCODE;
+  const int flags =
+      SQLITE_OPEN_READWRITE | (make ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &database, flags, vfs);
   out.manifest.reset(new Manifest(database));
   out.status = code == SQLITE_OK ? out.manifest->settle(make, out.made) : status_of(code);

@@ -149,7 +149,7 @@ class Manifest {
 
 struct Manifest::Opened {
   ManifestStatus status = ManifestStatus::broken;
-  std::string why;   // when not fine
+  std::string why;    // when not fine
   bool made = false;  // there was none
   std::unique_ptr<Manifest> manifest;
 };

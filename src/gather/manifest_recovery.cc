@@ -72,42 +72,55 @@ Time time_of_newest_backup(FileSystem& files) {
   return Time(std::chrono::seconds(seconds));
 }
 
-OpenedManifest open_or_restore(FileSystem& files, const RecoveryOptions& options) {
+OpenedManifest restore_manifest(FileSystem& files, const RecoveryOptions& options) {
   OpenedManifest out;
+  out.restored = true;
   const std::string path = options.spool + "/" + kManifestName;
-  const bool missing = is_missing(files, kManifestName);
-  const bool used = has_entries(files, "jobs") || has_entries(files, "backup");
-  if (!missing || !used) {
-    Manifest::Opened opened = Manifest::open(path, options.database_vfs, options.repair);
-    out.manifest = std::move(opened.manifest);
-    out.restored = opened.made;
-    if (opened.status == ManifestStatus::foreign) {
-      out.error = {ErrorKind::no_input, path + " is of another format: a newer skewscope may have made it"};
-    } else if (opened.status != ManifestStatus::fine) {
-      out.error = {ErrorKind::no_input, "cannot open " + path + ": " + opened.why};
-    }
-    if (opened.status != ManifestStatus::damaged) return out;
-  }
-  out.problems.push_back(missing ? "the manifest is missing" : "the manifest is damaged: " + out.error.message);
-  out.error = {ErrorKind::no_input, path + " is damaged or missing; a start of the daemon, or --repair, restores it"};
-  if (!options.repair) return out;
   set_manifest_aside(files, options.now);
   for (const std::string& backup : backups(files)) {
     int error = copy_file(files, backup, "restored.tmp");
     if (error == 0) error = files.rename("restored.tmp", kManifestName, true);
     if (error == 0) error = files.sync_folder("");
     if (error != 0) continue;
-    Manifest::Opened opened = Manifest::open(path, options.database_vfs, false);
-    out.manifest = std::move(opened.manifest);
+    out.manifest = Manifest::open(path, options.database_vfs, false).manifest;
     if (out.manifest) {
       out.problems.push_back("the manifest was restored from " + backup);
-      break;
+      return out;
     }
     set_manifest_aside(files, options.now);
   }
-  if (!out.manifest) out.manifest = Manifest::open(path, options.database_vfs, true).manifest;
-  if (!out.manifest) out.error.message = "cannot make " + path;
-  out.restored = true;
+  Manifest::Opened made = Manifest::open(path, options.database_vfs, true);
+  out.manifest = std::move(made.manifest);
+  if (!out.manifest) out.error = {ErrorKind::output, "cannot make " + path + ": " + made.why};
+  out.problems.push_back("the manifest was made anew from what lies in jobs/");
+  return out;
+}
+
+OpenedManifest open_or_restore(FileSystem& files, const RecoveryOptions& options) {
+  OpenedManifest out;
+  const std::string path = options.spool + "/" + kManifestName;
+  const bool missing = is_missing(files, kManifestName);
+  const bool used = has_entries(files, "jobs") || has_entries(files, "backup");
+  std::string why = "it is missing";
+  if (!missing || !used) {
+    Manifest::Opened opened = Manifest::open(path, options.database_vfs, options.repair);
+    out.manifest = std::move(opened.manifest);
+    out.restored = opened.made;
+    why = opened.why;
+    if (opened.status == ManifestStatus::foreign) {
+      out.error = {ErrorKind::no_input, path + " is of another format: a newer skewscope may have made it"};
+    } else if (opened.status != ManifestStatus::fine) {
+      out.error = {ErrorKind::no_input, "cannot open " + path + ": " + why};
+    }
+    if (opened.status != ManifestStatus::damaged) return out;
+  }
+  if (!options.repair) {
+    out.error = {ErrorKind::no_input,
+                 path + " is damaged (" + why + "): a start of the daemon, or --repair, restores it"};
+    return out;
+  }
+  out = restore_manifest(files, options);
+  out.problems.insert(out.problems.begin(), "the manifest is damaged: " + why);
   return out;
 }
 

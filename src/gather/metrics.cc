@@ -101,10 +101,8 @@ struct Metrics::State {
       prometheus::BuildCounter().Name(full("http_requests_total")).Help("Requests answered").Register(registry);
   Counters& refusals =
       prometheus::BuildCounter().Name(full("refused_total")).Help("Requests refused, by reason").Register(registry);
-  Counters& failures = prometheus::BuildCounter()
-                           .Name(full("auth_failures_total"))
-                           .Help("Failed authentications")
-                           .Register(registry);
+  Counters& failures =
+      prometheus::BuildCounter().Name(full("auth_failures_total")).Help("Failed authentications").Register(registry);
   Counters& reports =
       prometheus::BuildCounter().Name(full("reports_total")).Help("Reports made, by result").Register(registry);
   prometheus::Histogram& seconds = prometheus::BuildHistogram()
@@ -176,10 +174,10 @@ std::string Metrics::text(const StoreFigures& store, const Lobby::Figures& lobby
 }
 
 const char* name_of(Endpoint endpoint) {
-  constexpr const char* kNames[] = {"upload_options", "tokens",       "job_put",       "job_list", "job_get",
-                                    "job_delete",     "job_end",      "upload_create", "upload_head", "upload_patch",
-                                    "upload_delete",  "rank_put",     "rank_get",      "report",   "login",
-                                    "page_jobs",      "page_job",     "metrics",       "healthy",  "ready"};
+  constexpr const char* kNames[] = {"upload_options", "tokens",   "job_put",       "job_list",    "job_get",
+                                    "job_delete",     "job_end",  "upload_create", "upload_head", "upload_patch",
+                                    "upload_delete",  "rank_put", "rank_get",      "report",      "login",
+                                    "page_jobs",      "page_job", "metrics",       "healthy",     "ready"};
   static_assert(std::size(kNames) == static_cast<size_t>(Endpoint::ready) + 1);
   return kNames[static_cast<size_t>(endpoint)];
 }

@@ -24,8 +24,7 @@ std::string policy_of_report(std::string_view beginning) {
     const std::string hash = hash_after(beginning, directive);
     policy += std::string(directive) + " " + (hash.empty() ? "'none'" : hash) + "; ";
   }
-  return policy +
-         "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts";
+  return policy + "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts";
 }
 
 void add_page_fields(Response& response, const std::string& policy) {

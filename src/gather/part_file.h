@@ -54,8 +54,8 @@ class PartFile {
   std::string path_;
   int file_ = -1;
   uint64_t reserved_ = 0, written_ = 0, hashed_ = 0, segment_start_ = 0, handed_over_ = 0;
-  Sha256 whole_, whole_before_;      // of all bytes; of those before the segment
-  std::optional<Sha256> segment_;    // absent: the segment is all there is, or nothing has come since it began
+  Sha256 whole_, whole_before_;    // of all bytes; of those before the segment
+  std::optional<Sha256> segment_;  // absent: the segment is all there is, or nothing has come since it began
 };
 
 // SHA-256 of a file's first `bytes`, from `start` on. EIO when there are fewer.

@@ -1,66 +1,15 @@
 #include "recovery.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <map>
-#include <set>
-#include <tuple>
-
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "part_file.h"
+#include "recovery_steps.h"
 #include "skewscope/protocol/names.h"
-#include "spool_paths.h"
 
 namespace skewscope::gather {
-namespace {
-
-constexpr const char* kStrangers = "quarantine/.strangers";  // no job's name begins with a dot
-
-using RankKey = std::tuple<std::string, int, int>;
-
-class Recovery {
- public:
-  Recovery(FileSystem& files, const RecoveryOptions& options) : files_(files), options_(options) {}
-  Recovered run();
-
- private:
-  bool begin();
-  bool read_rows();
-  void bury_deleted_jobs();
-  void settle_replacements();
-  void check_files();
-  void find_strangers();
-  void adopt_or_set_aside(const std::string& job, int capture, const RankName& name, const std::string& path);
-  UploadRow* upload_of(const FileRow& file);
-  void check_uploads();
-  bool part_is_whole(const UploadRow& row);
-  void find_stray_parts();
-  void check_reports();
-  void check_reports_of(const std::string& job);
-  void point_current(const std::string& job);
-  void write();
-
-  void problem(std::string sentence) { out_.problems.push_back(std::move(sentence)); }
-  bool exists(const std::string& path, uint64_t* size = nullptr);
-  std::optional<Digest> digest_of_file(const std::string& path, uint64_t size);
-  void set_aside(const std::string& path, const std::string& folder, const std::string& name);
-  void trash(const std::string& path);
-  void change(std::function<void(Manifest&)> row) { changes_.push_back(std::move(row)); }
-  JobRow& job_of(const std::string& name);
-
-  FileSystem& files_;
-  const RecoveryOptions& options_;
-  Recovered out_;
-  bool restored_ = false;
-  std::map<std::string, JobRow> jobs_;
-  std::map<std::string, UploadRow> uploads_;
-  std::map<RankKey, FileRow> rows_;
-  std::map<std::string, std::map<int, ReportRow>> reports_;
-  std::set<std::string> dirty_;  // folders to flush before the rows are written
-  std::vector<std::function<void(Manifest&)>> changes_;
-};
 
 bool Recovery::begin() {
   if (!options_.repair && !exists(kManifestName) && !exists("jobs")) {
@@ -79,11 +28,7 @@ bool Recovery::begin() {
       return false;
     }
   }
-  OpenedManifest opened = open_or_restore(files_, options_);
-  out_.problems = std::move(opened.problems);
-  restored_ = opened.restored;
-  out_.manifest = std::move(opened.manifest);
-  out_.error = opened.error;
+  take(open_or_restore(files_, options_));
   if (!out_.manifest || !options_.repair) return out_.manifest != nullptr;
   // What an earlier process made and this one can see may still be in the cache alone.
   for (const char* folder : {"", "in", "jobs"}) {
@@ -96,18 +41,45 @@ bool Recovery::begin() {
   return true;
 }
 
+void Recovery::take(OpenedManifest opened) {
+  for (std::string& sentence : opened.problems) problem(std::move(sentence));
+  restored_ = opened.restored;
+  out_.manifest = std::move(opened.manifest);
+  out_.error = std::move(opened.error);
+}
+
+// Damage that the check at opening does not see may show only now.
 bool Recovery::read_rows() {
+  if (read_all()) return true;
+  out_.error = {ErrorKind::no_input, "cannot read the manifest: " + out_.manifest->why()};
+  if (!options_.repair || out_.manifest->status() != ManifestStatus::damaged) return false;
+  problem("the manifest is damaged: " + out_.manifest->why());
+  out_.manifest.reset();
+  take(restore_manifest(files_, options_));
+  return out_.manifest && read_all();
+}
+
+bool Recovery::read_all() {
+  jobs_.clear();
+  uploads_.clear();
+  rows_.clear();
+  reports_.clear();
+  changes_.clear();
   Manifest& manifest = *out_.manifest;
   for (JobRow& row : manifest.jobs()) jobs_[row.name] = row;
   for (UploadRow& row : manifest.uploads()) uploads_[row.id] = row;
   for (FileRow& row : manifest.files()) rows_[{row.job, row.capture, row.rank}] = row;
   for (ReportRow& row : manifest.reports()) reports_[row.job][row.generation] = row;
+  if (restored_) {  // nobody knows which tokens the copy has missed the end of
+    for (auto& [name, row] : jobs_) {
+      ++row.epoch;
+      change([row = row](Manifest& to) { to.put(row); });
+    }
+  }
   if (manifest.senseless_rows() > 0) {
     problem(fmt::format("{} rows of the manifest make no sense and are passed over", manifest.senseless_rows()));
   }
-  if (manifest.status() == ManifestStatus::fine) return true;
-  out_.error = {ErrorKind::no_input, "cannot read the manifest: " + manifest.why()};
-  return false;
+  return manifest.status() == ManifestStatus::fine;
 }
 
 bool Recovery::exists(const std::string& path, uint64_t* size) {
@@ -128,6 +100,7 @@ std::optional<Digest> Recovery::digest_of_file(const std::string& path, uint64_t
 
 void Recovery::set_aside(const std::string& path, const std::string& folder, const std::string& name) {
   ++out_.quarantined;
+  settled_.insert(path);
   if (!options_.repair) return;
   files_.make_folder(folder);
   if (files_.rename(path, folder + "/" + name, true) == 0) return;
@@ -220,7 +193,9 @@ void Recovery::check_files() {
     }
     ++out_.lost_files;
     problem(path + (there ? " is not the file that was received" : " is lost"));
-    if (there) set_aside(path, quarantine_folder(row.job), fmt::format("c{:04}-r{:05}{}.damaged", row.capture, row.rank, row.suffix));
+    if (there)
+      set_aside(path, quarantine_folder(row.job),
+                fmt::format("c{:04}-r{:05}{}.damaged", row.capture, row.rank, row.suffix));
     const Time now = options_.now;
     change([row, path, now](Manifest& manifest) {
       manifest.remove_file(row.job, row.capture, row.rank);
@@ -242,7 +217,7 @@ void Recovery::find_strangers() {
         const std::optional<RankName> name = rank_of(entry.name);
         const std::string path = capture_folder(job.name, *number) + "/" + entry.name;
         const auto row = name ? rows_.find({job.name, *number, name->rank}) : rows_.end();
-        if (row != rows_.end() && row->second.suffix == name->suffix) continue;
+        if (settled_.count(path) > 0 || (row != rows_.end() && row->second.suffix == name->suffix)) continue;
         if (name && row == rows_.end()) {
           adopt_or_set_aside(job.name, *number, *name, path);
         } else {
@@ -301,118 +276,13 @@ void Recovery::adopt_or_set_aside(const std::string& job, int capture, const Ran
   });
 }
 
-bool Recovery::part_is_whole(const UploadRow& row) {
-  uint64_t size = 0;
-  const std::string path = part_path(row.id);
-  if (!exists(path, &size)) return row.durable == 0;
-  int file = -1;
-  if (size < row.durable || files_.open(path, options_.repair, file) != 0) return false;
-  Sha256 digest;
-  const uint64_t bytes = row.durable - row.segment_start;
-  bool whole = row.durable == 0 || (digest_of(files_, file, row.segment_start, bytes, digest) == 0 &&
-                                    digest.digest() == row.segment);
-  if (whole && size > row.durable) {
-    problem(fmt::format("{} ends with {} bytes that nobody was told of", path, size - row.durable));
-    whole = !options_.repair || files_.truncate(file, row.durable) == 0;
-  }
-  files_.close(file);
-  return whole;
-}
-
-void Recovery::check_uploads() {
-  for (auto found = uploads_.begin(); found != uploads_.end();) {
-    const UploadRow& row = found->second;
-    const UploadMetadata& metadata = row.asked.metadata;
-    const auto file = rows_.find({metadata.job, metadata.capture, metadata.rank});
-    const bool stands = file != rows_.end() && file->second.digest == row.digest;
-    const std::string part = part_path(row.id);
-    if (is_open(row) ? part_is_whole(row) : row.stage == UploadStage::expired || stands) {
-      job_of(metadata.job);
-      ++found;
-      continue;
-    }
-    if (is_open(row)) {
-      problem("upload " + row.id + " has lost bytes: it must begin again");
-      if (exists(part)) set_aside(part, quarantine_folder(metadata.job), row.id + ".part");
-    }
-    change([id = row.id](Manifest& manifest) { manifest.remove_upload(id); });
-    found = uploads_.erase(found);
-  }
-}
-
-void Recovery::find_stray_parts() {
-  std::vector<FolderEntry> entries;
-  files_.list("in", entries);
-  for (const FolderEntry& entry : entries) {
-    const std::optional<std::string> id = id_of_part(entry.name);
-    const auto row = id ? uploads_.find(*id) : uploads_.end();
-    if (row != uploads_.end() && is_open(row->second)) continue;
-    const std::string path = "in/" + entry.name;
-    uint64_t size = 0;
-    exists(path, &size);
-    problem(path + " belongs to no upload");
-    if (row != uploads_.end() || size == 0) {  // its bytes are a file by now, or it has none
-      trash(path);
-    } else {
-      set_aside(path, kStrangers, entry.name);
-    }
-  }
-}
-
-void Recovery::check_reports() {
-  std::vector<FolderEntry> jobs;
-  files_.list("jobs", jobs);
-  for (const FolderEntry& job : jobs) {
-    if (is_name(job.name)) check_reports_of(job.name);
-  }
-}
-
-// A report that was being made is made again; a folder that no row knows was never told of.
-void Recovery::check_reports_of(const std::string& job) {
-  std::vector<FolderEntry> entries;
-  if (files_.list(reports_folder(job), entries) != 0) entries.clear();
-  std::map<int, ReportRow>& rows = reports_[job];
-  bool touched = false;
-  for (auto row = rows.begin(); row != rows.end();) {
-    const ReportState state = row->second.state;
-    const std::string folder = report_folder(job, row->first);
-    const bool readable = state == ReportState::complete || state == ReportState::partial;
-    if (state == ReportState::failed || (readable && exists(folder + "/COMPLETE"))) {
-      ++row;
-      continue;
-    }
-    problem(folder + (readable ? " is not whole: it is made again" : " was being made: it is made again"));
-    change([job, generation = row->first](Manifest& manifest) { manifest.remove_report(job, generation); });
-    row = rows.erase(row);
-    touched = true;
-  }
-  for (const FolderEntry& entry : entries) {
-    const std::optional<int> generation = generation_of(entry.name);
-    const auto row = generation ? rows.find(*generation) : rows.end();
-    if (entry.name == "current" || (row != rows.end() && row->second.state != ReportState::failed)) continue;
-    trash(reports_folder(job) + "/" + entry.name);
-    touched = true;
-  }
-  if (touched && options_.repair) point_current(job);
-}
-
-void Recovery::point_current(const std::string& job) {
-  const std::string link = reports_folder(job) + "/current";
-  files_.remove(link);
-  for (auto row = reports_[job].rbegin(); row != reports_[job].rend(); ++row) {
-    if (row->second.state == ReportState::failed) continue;
-    files_.make_link(report_name(row->first), link);
-    break;
-  }
-  dirty_.insert(reports_folder(job));
-}
-
 void Recovery::write() {
   if (changes_.empty() || !options_.repair) return;
-  for (const std::string& folder : dirty_) {
-    const int error = files_.sync_folder(folder);
+  // Backwards by name: where things go before where they come from.
+  for (auto folder = dirty_.rbegin(); folder != dirty_.rend(); ++folder) {
+    const int error = files_.sync_folder(*folder);
     if (error == 0 || error == ENOENT) continue;
-    out_.error = {ErrorKind::output, "cannot flush " + folder + ": " + strerror(error)};
+    out_.error = {ErrorKind::output, "cannot flush " + *folder + ": " + strerror(error)};
     out_.manifest.reset();
     return;
   }
@@ -447,8 +317,6 @@ Recovered Recovery::run() {
   out_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return std::move(out_);
 }
-
-}  // namespace
 
 Recovered recover(FileSystem& files, const RecoveryOptions& options) { return Recovery(files, options).run(); }
 

@@ -1,6 +1,6 @@
 // What is done with a spool before anything else: the manifest is opened, and what it says and what lies there are made
-// to agree. Everything is idempotent: a crash in here is a crash before it. No contents are read but the last segment of
-// each open upload and files that nobody accounts for. A damaged item is set aside and counted; it never stops the
+// to agree. Everything is idempotent: a crash in here is a crash before it. No contents are read but the last segment
+// of each open upload and files that nobody accounts for. A damaged item is set aside and counted; it never stops the
 // daemon.
 #pragma once
 
@@ -28,7 +28,7 @@ struct Recovered {
 struct RecoveryOptions {
   std::string spool;
   const char* database_vfs = nullptr;
-  bool repair = true;  // false: only looks
+  bool repair = true;   // false: only looks
   bool verify = false;  // reads every file and compares its digest
   Time now{};
 };
@@ -40,13 +40,15 @@ std::string backup_path(Time at);
 std::vector<std::string> backups(FileSystem& files);
 Time time_of_newest_backup(FileSystem& files);
 
-// The manifest as it is; damaged: moved aside, and the newest copy that can be read in its place, else an empty one.
+// The manifest as it is, or, when it is damaged or missing, what restore_manifest() finds.
 struct OpenedManifest {
   std::unique_ptr<Manifest> manifest;
-  Error error;           // when null
-  bool restored = false;  // files that it does not know are part of the job all the same
+  Error error;            // when null
+  bool restored = false;  // files that it does not know are part of their jobs all the same
   std::vector<std::string> problems;
 };
 OpenedManifest open_or_restore(FileSystem& files, const RecoveryOptions& options);
+// Moves it aside; the newest copy that can be read takes its place, else an empty one.
+OpenedManifest restore_manifest(FileSystem& files, const RecoveryOptions& options);
 
 }  // namespace skewscope::gather

@@ -1,5 +1,5 @@
-// Reports: each generation is a folder of its own, made by another process; it is flushed, and `current` swapped, before
-// anybody is told of it.
+// Reports: each generation is a folder of its own, made by another process; it is flushed, and `current` swapped,
+// before anybody is told of it.
 #include <algorithm>
 #include <cerrno>
 

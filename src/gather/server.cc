@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kNetworkThreads = 2;
-constexpr seconds kLastAnswers{2}, kLastFlushes{6}, kLastConnections{1};
+constexpr seconds kLastAnswers{2}, kLastFlushes{5}, kLastConnections{1};
 
 sigset_t served_signals() {
   sigset_t signals;
@@ -76,12 +76,13 @@ class Daemon {
  public:
   static Result<Done> serve(const GatherOptions& options, const MakeReport& make_report,
                             const std::function<Result<GatherOptions>()>& reload) {
+    if (auto checked = check_options(options); !checked.ok()) return checked;
+    auto forker = ReportForker::start(options, make_report);  // before a key is in memory
+    if (!forker.ok()) return forker.error();
     auto settings = settings_of(options);
     if (!settings.ok()) return settings.error();
     auto tls = tls_of(options);
     if (!tls.ok()) return tls.error();
-    auto forker = ReportForker::start(options, make_report);
-    if (!forker.ok()) return forker.error();
     Daemon daemon;
     StoreOptions kept;
     kept.spool = options.spool;
@@ -94,8 +95,8 @@ class Daemon {
     daemon.network_ = Network::start(kNetworkThreads);
     CountedForker counted(*forker.value(), *daemon.store_, daemon.endpoints_->metrics());
     daemon.scheduler_ = ReportScheduler::start(*daemon.store_, counted, options);
-    const auto listening = daemon.listen(options, tls.value());
-    if (listening.ok()) daemon.run(reload);
+    auto listening = daemon.listen(options, tls.value());
+    if (listening.ok()) daemon.run(options, reload);
     daemon.drain();
     if (!listening.ok()) return listening;
     if (daemon.failed_) return Error{ErrorKind::resource_limit, "the store failed: " + daemon.why_};
@@ -105,23 +106,26 @@ class Daemon {
  private:
   Result<Done> listen(const GatherOptions& options, const std::shared_ptr<TlsContext>& tls) {
     const auto sockets = activated_sockets();
-    const auto accept_on = [this](Listener listener) {
-      return [this, listener](std::shared_ptr<Wire> wire) {
+    const auto accept_by = [this](Way way) {
+      return [this, way](std::shared_ptr<Wire> wire) {
         auto seat = endpoints_->lobby().seat(wire->peer());
         if (!seat) return wire->close();
-        serve_connection(std::move(wire), listener, *endpoints_, std::move(seat));
+        serve_connection(std::move(wire), way, *endpoints_, std::move(seat));
       };
     };
-    const auto may_accept = [this] { return !endpoints_->lobby().full(); };
-    const auto main = network_->listen(options.listen, sockets.empty() ? -1 : sockets[0], tls, may_accept,
-                                       accept_on(Listener::main));
+    const auto may_accept = [this] { return endpoints_->lobby().may_accept(); };
+    const bool on_loopback = options.insecure_local || !tls;
+    const auto main = network_->listen({options.listen, sockets.empty() ? -1 : sockets[0], on_loopback}, tls,
+                                       may_accept, accept_by(Way::main));
     if (!main.ok()) return main.error();
-    if (!sockets.empty() && (options.insecure_local || !tls) && !is_loopback(main.value())) {
-      return Error{ErrorKind::usage, "the socket that was handed over is not on loopback: " + main.value()};
-    }
-    const auto admin = network_->listen(options.admin, sockets.size() < 2 ? -1 : sockets[1], nullptr,
-                                        [] { return true; }, accept_on(Listener::admin));
+    const auto admin = network_->listen(
+        {options.admin, sockets.size() < 2 ? -1 : sockets[1], true}, nullptr, [] { return true; },
+        accept_by(Way::admin));
     if (!admin.ok()) return admin.error();
+    if (!options.registry_socket.empty()) {
+      auto local = network_->listen_locally(options.registry_socket, accept_by(Way::registry));
+      if (!local.ok()) return local;
+    }
     const std::string url = (tls ? "https://" : "http://") + main.value();
     const size_t jobs = store_->jobs("", SIZE_MAX).size();
     const uint64_t files = store_->figures().files;
@@ -141,7 +145,7 @@ class Daemon {
     failure_told_ = true;
   }
 
-  void run(const std::function<Result<GatherOptions>()>& reload) {
+  void run(const GatherOptions& options, const std::function<Result<GatherOptions>()>& reload) {
     while (!failure_told_) {
       // The manager hears from us only while the network answers.
       if (!beat_asked_.exchange(true)) {
@@ -152,7 +156,7 @@ class Daemon {
       }
       const int signal = next_signal(seconds(1));
       if (signal == SIGHUP) {
-        take_anew(reload);
+        take_anew(options, reload);
       } else if (signal != 0) {
         log_info("stopping", {{"signal", int64_t{signal}}});
         return;
@@ -161,7 +165,7 @@ class Daemon {
   }
 
   // All of it or nothing: certificates, keys, options.
-  void take_anew(const std::function<Result<GatherOptions>()>& reload) {
+  void take_anew(const GatherOptions& before, const std::function<Result<GatherOptions>()>& reload) {
     notify_manager("RELOADING=1");
     const auto refuse = [](const Error& error) {
       log_error("reload_refused", {{"err", error.message}});
@@ -169,6 +173,7 @@ class Daemon {
     };
     const auto options = reload();
     if (!options.ok()) return refuse(options.error());
+    if (const auto possible = check_reload(before, options.value()); !possible.ok()) return refuse(possible.error());
     const auto settings = settings_of(options.value());
     if (!settings.ok()) return refuse(settings.error());
     const auto tls = tls_of(options.value());
@@ -187,6 +192,8 @@ class Daemon {
     lobby.end_idle();
     if (!failed_) wait_for(kLastAnswers, [&] { return lobby.figures().connections == 0; });
     lobby.end_all();
+    // What they have received and not yet handed over comes before the store closes.
+    wait_for(kLastConnections, [&] { return lobby.figures().connections == 0; });
     scheduler_.reset();
     auto drained = std::make_shared<std::atomic<bool>>(false);
     store_->drain([drained] { *drained = true; });

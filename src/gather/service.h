@@ -19,6 +19,7 @@ struct Call {
   Request request;
   Caller caller;
   std::string peer;               // address
+  bool registry = false;          // came over the registry's socket: root of this machine
   std::string certificate_name;   // node of the client's certificate
   std::function<void()> evicted;  // the body is no longer wanted; from any thread
 };
@@ -32,6 +33,7 @@ struct TakeDocument {
 // The body is (a part of) a file.
 struct TakeFile {
   std::shared_ptr<Writer> writer;
+  std::string job;  // whose turn it takes to write
   Lobby::Slot slot;
   std::function<Response(const Outcome<UploadState>&)> answer;  // to what the writer says
   std::function<void()> broken_off;                             // when the body did not come whole; may be empty

@@ -46,6 +46,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
     uploads_.emplace(row.id, upload);
   }
   for (ReportRow& row : recovered.reports) jobs_[row.job].reports.emplace(row.generation, row);
+  for (auto& [name, job] : jobs_) charge_quarantine(name, job);
   look_at_disk();
   refill_ballast();
   last_backup_ = time_of_newest_backup(files_);
@@ -61,6 +62,15 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
   commits_ = std::make_unique<CommitThread>(files_, std::move(recovered.manifest), std::move(hooks));
   file_threads_ = std::make_unique<FileThreads>(options_.file_threads);
   sweeper_ = std::thread([this] { sweep(); });
+}
+
+void SpoolStore::charge_quarantine(const std::string& name, Job& job) {
+  std::vector<FolderEntry> entries;
+  if (files_.list(quarantine_folder(name), entries) != 0) return;
+  for (const FolderEntry& entry : entries) {
+    PathInfo info;
+    if (files_.info(quarantine_folder(name) + "/" + entry.name, info) == 0) job.charged += info.size;
+  }
 }
 
 // Operations hop between the file threads and the commit thread: both go only when no upload has one left.
@@ -100,9 +110,7 @@ void SpoolStore::drain(std::function<void()> done) {
     post(std::move(nothing));
   });
   for (const UploadPointer& upload : all) {
-    submit(upload, [this, upload, gate] {
-      end_writer(upload, [this, upload, gate](Refusal) { next(upload); });
-    });
+    submit(upload, [this, upload, gate] { end_writer(upload, [this, upload, gate](Refusal) { next(upload); }); });
   }
 }
 
@@ -170,8 +178,7 @@ Result<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
                              : std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
   Recovered recovered = recover(files, recovery);
   if (!recovered.manifest) return recovered.error;
-  return std::unique_ptr<Store>(
-      std::make_unique<SpoolStore>(options, std::move(owned), files, std::move(recovered)));
+  return std::unique_ptr<Store>(std::make_unique<SpoolStore>(options, std::move(owned), files, std::move(recovered)));
 }
 
 }  // namespace skewscope::gather

@@ -28,10 +28,10 @@ struct Upload {
   Upload(FileSystem& files, const std::string& path) : part(files, path) {}
 
   UploadRow row;
-  uint64_t charged = 0;     // bytes counted against the job and the user
+  uint64_t charged = 0;  // bytes counted against the job and the user
   std::deque<std::function<void()>> operations;
   bool busy = false;
-  bool gone = false;        // removed, refused or of a deleted job
+  bool gone = false;  // removed, refused or of a deleted job
 
   // Of its operations alone.
   PartFile part;
@@ -45,15 +45,15 @@ struct Upload {
 
 struct Job {
   JobRow row;
-  bool stands = false;  // its row is in the manifest
+  bool stands = false;                          // its row is in the manifest
   std::map<int, std::map<int, FileRow>> files;  // capture -> rank
   std::map<int, ReportRow> reports;
   bool ranks_missing = false;  // when the running report began
-  std::set<int> captures;  // seen in files or uploads
-  uint64_t bytes = 0;      // of complete files
-  uint64_t charged = 0;    // and of open uploads, and of what is in quarantine
+  std::set<int> captures;      // seen in files or uploads
+  uint64_t bytes = 0;          // of complete files
+  uint64_t charged = 0;        // and of open uploads, and of what is in quarantine
   int open_uploads = 0;
-  int uploads = 0;         // with the complete ones that are still remembered
+  int uploads = 0;  // with the complete ones that are still remembered
   int highest_rank = -1;
 };
 
@@ -178,6 +178,7 @@ class SpoolStore : public Store {
     on_file_thread("", [done = std::move(done), outcome = std::move(outcome)] { done(outcome); });
   }
   void sweep();
+  void charge_quarantine(const std::string& name, Job& job);
   void look_at_disk();
   void refill_ballast();
   bool free_ballast();

@@ -1,5 +1,7 @@
 #include "start_rules.h"
 
+#include <tuple>
+
 namespace skewscope::gather {
 namespace {
 
@@ -24,10 +26,19 @@ Result<Done> check_options(const GatherOptions& options) {
     return wrong("--insecure-local lets anybody in: only on loopback, not on " + options.listen);
   }
   if (!tls && !is_loopback(options.listen)) {
-    return wrong("plain HTTP only on loopback, not on " + options.listen +
-                 ": give --certificate and --private-key");
+    return wrong("plain HTTP only on loopback, not on " + options.listen + ": give --certificate and --private-key");
   }
   if (!is_loopback(options.admin)) return wrong("--admin is plain HTTP: only on loopback, not on " + options.admin);
+  return Done{};
+}
+
+Result<Done> check_reload(const GatherOptions& before, const GatherOptions& after) {
+  const auto fixed = [](const GatherOptions& o) {
+    return std::tie(o.spool, o.listen, o.admin, o.insecure_local, o.registry_socket);
+  };
+  if (fixed(before) != fixed(after) || before.certificate.empty() != after.certificate.empty()) {
+    return wrong("spool, addresses, --insecure-local and whether TLS is spoken change with a restart alone");
+  }
   return Done{};
 }
 
@@ -39,6 +50,11 @@ Result<std::shared_ptr<const Settings>> settings_of(const GatherOptions& options
     auto keys = TokenKeys::read(options.token_key_file);
     if (!keys.ok()) return keys.error();
     settings->keys = std::move(keys).value();
+  }
+  if (options.munge) {
+    auto munge = Munge::load();
+    if (!munge.ok()) return munge.error();
+    settings->munge = std::move(munge).value();
   }
   return std::shared_ptr<const Settings>(settings);
 }

@@ -11,6 +11,9 @@ namespace skewscope::gather {
 // Refuses what would leave the daemon open: no credential, or plain HTTP, anywhere but on loopback.
 Result<Done> check_options(const GatherOptions& options);
 
+// Refuses what the running daemon cannot take over: where it listens was judged together with whom it lets in.
+Result<Done> check_reload(const GatherOptions& before, const GatherOptions& after);
+
 // Checked options and the keys they name.
 Result<std::shared_ptr<const Settings>> settings_of(const GatherOptions& options);
 // Null: plain HTTP.

@@ -118,8 +118,11 @@ void SpoolStore::remove_tree(const std::string& path, bool folder, int& left) {
 // Disk that the manifest can have when there is none left.
 void SpoolStore::refill_ballast() {
   PathInfo info;
-  if (ballast_ && files_.info(kBallastName, info) == 0) return;
   int file = -1;
+  if (files_.info(kBallastName, info) == 0) {
+    ballast_ = true;
+    return;
+  }
   if (files_.create(kBallastName, file) != 0) return;
   ballast_ = files_.reserve(file, kBallast) == 0;
   files_.close(file);

@@ -284,8 +284,7 @@ Refusal SpoolStore::tell_length(const UploadPointer& upload, std::optional<uint6
   if (upload->row.asked.length || *length < upload->row.durable) return Refusal::wrong_offset;
   if (*length > options_.limits.largest_file) return Refusal::too_large;
   const std::lock_guard lock(mutex_);
-  const Refusal refusal =
-      charge_held(upload->row.asked.metadata.job, upload->row.asked.uid, upload->charged, *length);
+  const Refusal refusal = charge_held(upload->row.asked.metadata.job, upload->row.asked.uid, upload->charged, *length);
   if (refusal == Refusal::none) upload->row.asked.length = length;
   return refusal;
 }

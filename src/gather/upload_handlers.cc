@@ -64,6 +64,7 @@ struct Append {
   uint64_t offset = 0;
   std::optional<uint64_t> length;
   Checksum checksum;
+  std::string job;
   Lobby::Slot slot;
   std::function<Response(const Outcome<UploadState>&)> answer;
   std::function<void()> broken_off;
@@ -74,7 +75,7 @@ void append(Store& store, const CallPointer& call, const Append& to, const Conti
                [to, next](const Outcome<std::shared_ptr<Writer>>& opened) {
                  if (opened.refusal != Refusal::none) return next(to.answer({opened.refusal, {}}));
                  const std::string& sha1 = to.checksum.sha1;
-                 next(TakeFile{sha1.empty() ? opened.value : check_sha1(opened.value, sha1), to.slot, to.answer,
+                 next(TakeFile{sha1.empty() ? opened.value : check_sha1(opened.value, sha1), to.job, to.slot, to.answer,
                                to.broken_off});
                });
 }
@@ -100,6 +101,7 @@ void write_first_bytes(const Rooms& rooms, const CallPointer& call, const Checks
   Append first;
   first.id = upload.id;
   first.checksum = checksum;
+  first.job = upload.metadata.job;
   first.slot = slot;
   first.answer = [id = upload.id](const Outcome<UploadState>& outcome) { return created(outcome, id); };
   append(rooms.store, call, first, next);
@@ -110,8 +112,7 @@ void write_first_bytes(const Rooms& rooms, const CallPointer& call, const Checks
 Response upload_options(const GatherLimits& limits) {
   return tus(204)
       .field("Tus-Version", "1.0.0")
-      .field("Tus-Extension",
-             "creation,creation-with-upload,creation-defer-length,expiration,checksum,termination")
+      .field("Tus-Extension", "creation,creation-with-upload,creation-defer-length,expiration,checksum,termination")
       .field("Tus-Max-Size", std::to_string(limits.largest_file))
       .field("Tus-Checksum-Algorithm", "sha1,sha256");
 }
@@ -166,7 +167,8 @@ void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& n
   to.offset = std::stoull(request.upload_offset);
   if (!request.upload_length.empty()) to.length = std::stoull(request.upload_length);
   to.checksum = checksum;
-  to.slot = rooms.lobby.body(rooms.store.metadata_of(to.id).value_or(UploadMetadata{}).job);
+  to.job = rooms.store.metadata_of(to.id).value_or(UploadMetadata{}).job;
+  to.slot = rooms.lobby.body(to.job);
   if (!to.slot) return next(tus_problem(503, "too many bodies at once"));
   to.answer = [](const Outcome<UploadState>& outcome) {
     if (outcome.refusal != Refusal::none) return tus_refused(outcome.refusal);
@@ -222,10 +224,14 @@ void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next)
     if (outcome.value.complete) return next(stored(204, outcome.value));
     Append whole;
     whole.id = outcome.value.id;
+    whole.job = outcome.value.metadata.job;
     whole.slot = slot;
-    whole.broken_off = [&store = rooms.store, id = whole.id] { store.remove(id, [](const Outcome<Done>&) {}); };
-    whole.answer = [stored](const Outcome<UploadState>& end) {
-      return end.refusal == Refusal::none ? stored(201, end.value) : refused(end.refusal);
+    const auto forget = [&store = rooms.store, id = whole.id] { store.remove(id, [](const Outcome<Done>&) {}); };
+    whole.broken_off = forget;
+    whole.answer = [stored, forget](const Outcome<UploadState>& end) {
+      if (end.refusal == Refusal::none) return stored(201, end.value);
+      forget();
+      return refused(end.refusal);
     };
     append(rooms.store, call, whole, next);
   });

@@ -27,13 +27,11 @@ void contained(Wire& wire, const Work& work) {
 }
 
 // Common to both kinds. Pending operations keep the wire alive; the timer does not.
-class SocketWire : public Wire, public std::enable_shared_from_this<SocketWire> {
+template <class Socket>
+class SocketWire : public Wire, public std::enable_shared_from_this<SocketWire<Socket>> {
  public:
-  explicit SocketWire(tcp::socket& socket) : socket_(socket), timer_(socket.get_executor()) {
-    Error error;
-    const tcp::endpoint peer = socket.remote_endpoint(error);
-    if (!error) peer_ = peer.address().to_string();
-  }
+  SocketWire(Socket& socket, std::string peer)
+      : socket_(socket), timer_(socket.get_executor()), peer_(std::move(peer)) {}
 
   void close() override {
     stop_timer();
@@ -45,15 +43,17 @@ class SocketWire : public Wire, public std::enable_shared_from_this<SocketWire> 
     socket_.cancel(ignored);
   }
   void post(Step step) override {
-    asio::post(socket_.get_executor(), [self = shared_from_this(), step = std::move(step)] { contained(*self, step); });
+    asio::post(socket_.get_executor(),
+               [self = this->shared_from_this(), step = std::move(step)] { contained(*self, step); });
   }
   // A wait that has ended can no longer be cancelled, only be known as not the last one.
   void set_timer(std::chrono::milliseconds time, Step expired) override {
     timer_.expires_after(time);
-    timer_.async_wait([weak = weak_from_this(), wait = ++waits_, expired = std::move(expired)](const Error& error) {
-      const auto self = weak.lock();
-      if (!error && self && wait == self->waits_) contained(*self, expired);
-    });
+    timer_.async_wait(
+        [weak = this->weak_from_this(), wait = ++waits_, expired = std::move(expired)](const Error& error) {
+          const auto self = weak.lock();
+          if (!error && self && wait == self->waits_) contained(*self, expired);
+        });
   }
   void stop_timer() override {
     ++waits_;
@@ -65,7 +65,7 @@ class SocketWire : public Wire, public std::enable_shared_from_this<SocketWire> 
   // What Asio calls when an operation ends, as the callbacks of wire.h.
   template <class Then>
   auto told(Then then) {
-    return [self = shared_from_this(), then = std::move(then)](const Error& error, size_t bytes) {
+    return [self = this->shared_from_this(), then = std::move(then)](const Error& error, size_t bytes) {
       contained(*self, [&] { then(error, bytes); });
     };
   }
@@ -77,34 +77,44 @@ class SocketWire : public Wire, public std::enable_shared_from_this<SocketWire> 
   }
 
  private:
-  tcp::socket& socket_;
+  Socket& socket_;
   asio::steady_timer timer_;
   uint64_t waits_ = 0;
   std::string peer_;
 };
 
+std::string address_of(const tcp::socket& socket) {
+  Error error;
+  const tcp::endpoint peer = socket.remote_endpoint(error);
+  return error ? "" : peer.address().to_string();
+}
+
+template <class Socket>
 struct PlainSocket {
-  explicit PlainSocket(tcp::socket&& accepted) : socket(std::move(accepted)) {}
-  tcp::socket socket;
+  explicit PlainSocket(Socket&& accepted) : socket(std::move(accepted)) {}
+  Socket socket;
 };
 
-class PlainWire : private PlainSocket, public SocketWire {
+template <class Socket>
+class PlainWire : private PlainSocket<Socket>, public SocketWire<Socket> {
  public:
-  explicit PlainWire(tcp::socket&& accepted) : PlainSocket(std::move(accepted)), SocketWire(socket) {}
+  PlainWire(Socket&& accepted, std::string peer)
+      : PlainSocket<Socket>(std::move(accepted)), SocketWire<Socket>(this->socket, std::move(peer)) {}
 
   void handshake(std::function<void(bool)> then) override {
-    post([then = std::move(then)] { then(true); });
+    this->post([then = std::move(then)] { then(true); });
   }
   void read(char* into, size_t room, std::function<void(size_t)> then) override {
-    socket.async_read_some(asio::buffer(into, room), told(counted(std::move(then))));
+    this->socket.async_read_some(asio::buffer(into, room), this->told(this->counted(std::move(then))));
   }
   void write(std::string_view bytes, std::function<void(bool)> then) override {
-    asio::async_write(socket, asio::buffer(bytes.data(), bytes.size()), told(judged(std::move(then))));
+    asio::async_write(this->socket, asio::buffer(bytes.data(), bytes.size()),
+                      this->told(this->judged(std::move(then))));
   }
-  void end_writing(Step then) override {
+  void end_writing(Wire::Step then) override {
     Error ignored;
-    socket.shutdown(tcp::socket::shutdown_send, ignored);
-    post(std::move(then));
+    this->socket.shutdown(Socket::shutdown_send, ignored);
+    this->post(std::move(then));
   }
   bool secure() const override { return false; }
   std::string certificate_name() const override { return ""; }
@@ -122,7 +132,8 @@ std::string name_in(SSL* ssl) {
   if (SSL_get_verify_result(ssl) != X509_V_OK) return "";
   const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(ssl), X509_free);
   if (!certificate) return "";
-  auto* names = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr));
+  auto* names =
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr));
   std::string found;
   for (int i = 0; found.empty() && i < sk_GENERAL_NAME_num(names); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(names, i);
@@ -134,10 +145,11 @@ std::string name_in(SSL* ssl) {
   return found;
 }
 
-class TlsWire : private TlsSocket, public SocketWire {
+class TlsWire : private TlsSocket, public SocketWire<tcp::socket> {
  public:
   TlsWire(tcp::socket&& accepted, std::shared_ptr<asio::ssl::context> tls)
-      : TlsSocket(std::move(accepted), std::move(tls)), SocketWire(stream.next_layer()) {}
+      : TlsSocket(std::move(accepted), std::move(tls)),
+        SocketWire<tcp::socket>(stream.next_layer(), address_of(stream.next_layer())) {}
 
   void handshake(std::function<void(bool)> then) override {
     stream.async_handshake(asio::ssl::stream_base::server,
@@ -150,21 +162,25 @@ class TlsWire : private TlsSocket, public SocketWire {
     asio::async_write(stream, asio::buffer(bytes.data(), bytes.size()), told(judged(std::move(then))));
   }
   void end_writing(Step then) override {
-    stream.async_shutdown([finish = told(judged([then = std::move(then)](bool) { then(); }))](const Error& error) {
-      finish(error, 0);
-    });
+    stream.async_shutdown(
+        [finish = told(judged([then = std::move(then)](bool) { then(); }))](const Error& error) { finish(error, 0); });
   }
   bool secure() const override { return true; }
-  std::string certificate_name() const override {
-    return name_in(const_cast<TlsWire*>(this)->stream.native_handle());
-  }
+  std::string certificate_name() const override { return name_in(const_cast<TlsWire*>(this)->stream.native_handle()); }
 };
 
 }  // namespace
 
 std::shared_ptr<Wire> make_wire(tcp::socket socket, std::shared_ptr<asio::ssl::context> tls) {
-  if (!tls) return std::make_shared<PlainWire>(std::move(socket));
+  if (!tls) {
+    std::string peer = address_of(socket);
+    return std::make_shared<PlainWire<tcp::socket>>(std::move(socket), std::move(peer));
+  }
   return std::make_shared<TlsWire>(std::move(socket), std::move(tls));
+}
+
+std::shared_ptr<Wire> make_wire(asio::local::stream_protocol::socket socket, const std::string& peer) {
+  return std::make_shared<PlainWire<asio::local::stream_protocol::socket>>(std::move(socket), peer);
 }
 
 }  // namespace skewscope::gather

@@ -1,5 +1,6 @@
-// One accepted connection as bytes: plain TCP or TLS, and its one timer. All callbacks of a wire run one after the other
-// (its strand), never inside the call that was given them; an exception out of one ends this connection and no other.
+// One accepted connection as bytes: plain TCP or TLS, and its one timer. All callbacks of a wire run one after the
+// other (its strand), never inside the call that was given them; an exception out of one ends this connection and no
+// other.
 #pragma once
 
 #include <chrono>

@@ -53,13 +53,14 @@ void SpoolStore::finish(const UploadPointer& upload, uint64_t writer, bool vouch
       next(upload);
     };
     Refusal refusal = failed_ ? Refusal::unavailable : Refusal::none;
-    if (refusal == Refusal::none && upload->writer != writer) refusal = Refusal::wrong_offset;
+    if (refusal == Refusal::none && upload->writer != writer) {
+      refusal = draining_ ? Refusal::unavailable : Refusal::wrong_offset;
+    }
     if (refusal != Refusal::none || upload->row.stage == UploadStage::complete) return reply(refusal);
     if (!vouched && upload->checksum && upload->part.segment_digest() != *upload->checksum) {
       count(&StoreFigures::checksum_failures);
-      return end_writer(upload, [reply](Refusal ended) {
-        reply(ended == Refusal::none ? Refusal::wrong_digest : ended);
-      });
+      return end_writer(upload,
+                        [reply](Refusal ended) { reply(ended == Refusal::none ? Refusal::wrong_digest : ended); });
     }
     upload->checksum.reset();
     upload->evicted = nullptr;

@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
 
+#include <thread>
+
 #include "skewscope/gather.h"
 #include "spool.h"
 
@@ -242,6 +244,34 @@ TEST_CASE("a full disk takes no uploads, a fairly full one no jobs") {
   spool.open();
   CHECK(spool.ask().put("there", 2, kTrace).refusal == Refusal::no_space);
   CHECK_FALSE(spool.store->healthy());
+}
+
+TEST_CASE("many senders at once end with one file per rank") {
+  Spool spool("many_senders");
+  constexpr int kRanks = 24;
+  std::atomic<int> complete{0};
+  std::vector<std::thread> senders;
+  for (int sender = 0; sender < 4; ++sender) {
+    senders.emplace_back([&spool, &complete, sender] {
+      Asking ask = spool.ask();
+      for (int i = 0; i < kRanks; ++i) {
+        const int rank = (i + 6 * sender) % kRanks;
+        const std::string content = kTrace + std::to_string(rank);
+        const auto sent = ask.put("train", rank, content);
+        complete += sent.refusal == Refusal::none && sent.value.complete ? 1 : 0;
+        spool.store->job("train");
+        ask.state(sent.value.id);
+      }
+    });
+  }
+  for (std::thread& sender : senders) sender.join();
+  CHECK(complete == 4 * kRanks);
+  CHECK(spool.store->job("train")->arrivals == kRanks);
+  CHECK(spool.store->job("train")->open_uploads == 0);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    CHECK(spool.ask().content("train", rank) == kTrace + std::to_string(rank));
+  }
+  CHECK(problems_of(spool).empty());
 }
 
 TEST_CASE("a drained store has made open uploads durable and takes no more") {

@@ -3,13 +3,10 @@
 import importlib.util
 import os
 import re
-import subprocess
-import threading
 import time
 import unittest
-from pathlib import Path
 
-from daemon import Daemon, DaemonTest, checksum_of, digest_of, metadata, received
+from daemon import DaemonTest, checksum_of, digest_of, metadata, received
 
 CONTENT = os.urandom(300_000)
 

@@ -1,0 +1,117 @@
+// What recovery does with uploads and reports.
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "part_file.h"
+#include "recovery_steps.h"
+#include "skewscope/protocol/names.h"
+
+namespace skewscope::gather {
+
+bool Recovery::part_is_whole(const UploadRow& row) {
+  uint64_t size = 0;
+  const std::string path = part_path(row.id);
+  if (!exists(path, &size)) return row.durable == 0;
+  int file = -1;
+  if (size < row.durable || files_.open(path, options_.repair, file) != 0) return false;
+  Sha256 digest;
+  const uint64_t bytes = row.durable - row.segment_start;
+  bool whole = row.durable == 0 ||
+               (digest_of(files_, file, row.segment_start, bytes, digest) == 0 && digest.digest() == row.segment);
+  if (whole && size > row.durable) {
+    problem(fmt::format("{} ends with {} bytes that nobody was told of", path, size - row.durable));
+    whole = !options_.repair || files_.truncate(file, row.durable) == 0;
+  }
+  files_.close(file);
+  return whole;
+}
+
+void Recovery::check_uploads() {
+  for (auto found = uploads_.begin(); found != uploads_.end();) {
+    const UploadRow& row = found->second;
+    const UploadMetadata& metadata = row.asked.metadata;
+    const bool stands = rows_.count({metadata.job, metadata.capture, metadata.rank}) > 0;  // or what replaced it
+    const std::string part = part_path(row.id);
+    if (is_open(row) ? part_is_whole(row) : row.stage == UploadStage::expired || stands) {
+      job_of(metadata.job);
+      ++found;
+      continue;
+    }
+    if (is_open(row)) {
+      problem("upload " + row.id + " has lost bytes: it must begin again");
+      if (exists(part)) set_aside(part, quarantine_folder(metadata.job), row.id + ".part");
+    }
+    change([id = row.id](Manifest& manifest) { manifest.remove_upload(id); });
+    found = uploads_.erase(found);
+  }
+}
+
+void Recovery::find_stray_parts() {
+  std::vector<FolderEntry> entries;
+  files_.list("in", entries);
+  for (const FolderEntry& entry : entries) {
+    const std::optional<std::string> id = id_of_part(entry.name);
+    const auto row = id ? uploads_.find(*id) : uploads_.end();
+    if (row != uploads_.end() && is_open(row->second)) continue;
+    const std::string path = "in/" + entry.name;
+    uint64_t size = 0;
+    exists(path, &size);
+    problem(path + " belongs to no upload");
+    if (row != uploads_.end() || size == 0) {  // its bytes are a file by now, or it has none
+      trash(path);
+    } else {
+      set_aside(path, kStrangers, entry.name);
+    }
+  }
+}
+
+void Recovery::check_reports() {
+  std::vector<FolderEntry> jobs;
+  files_.list("jobs", jobs);
+  for (const FolderEntry& job : jobs) {
+    if (is_name(job.name)) check_reports_of(job.name);
+  }
+}
+
+// A report that was being made is made again; a folder that no row knows was never told of.
+void Recovery::check_reports_of(const std::string& job) {
+  std::vector<FolderEntry> entries;
+  if (files_.list(reports_folder(job), entries) != 0) entries.clear();
+  std::map<int, ReportRow>& rows = reports_[job];
+  bool touched = false;
+  for (auto row = rows.begin(); row != rows.end();) {
+    const ReportState state = row->second.state;
+    const std::string folder = report_folder(job, row->first);
+    const bool readable = state == ReportState::complete || state == ReportState::partial;
+    if (state == ReportState::failed || (readable && exists(folder + "/COMPLETE"))) {
+      ++row;
+      continue;
+    }
+    problem(folder + (readable ? " is not whole: it is made again" : " was being made: it is made again"));
+    change([job, generation = row->first](Manifest& manifest) { manifest.remove_report(job, generation); });
+    row = rows.erase(row);
+    touched = true;
+  }
+  for (const FolderEntry& entry : entries) {
+    const std::optional<int> generation = generation_of(entry.name);
+    const auto row = generation ? rows.find(*generation) : rows.end();
+    if (entry.name == "current" || (row != rows.end() && row->second.state != ReportState::failed)) continue;
+    trash(reports_folder(job) + "/" + entry.name);
+    touched = true;
+  }
+  if (touched && options_.repair) point_current(job);
+}
+
+void Recovery::point_current(const std::string& job) {
+  const std::string link = reports_folder(job) + "/current";
+  files_.remove(link);
+  for (auto row = reports_[job].rbegin(); row != reports_[job].rend(); ++row) {
+    if (row->second.state == ReportState::failed) continue;
+    files_.make_link(report_name(row->first), link);
+    break;
+  }
+  dirty_.insert(reports_folder(job));
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,289 @@
+// Failing disks, full disks, damaged spools.
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <catch2/catch.hpp>
+
+#include <fstream>
+
+#include "memory_disk.h"
+#include "model.h"
+#include "skewscope/gather.h"
+#include "spool.h"
+#include "src/gather/recovery.h"
+
+namespace skewscope::gather {
+namespace {
+
+using test::Asking;
+using test::MemoryDisk;
+using test::Spool;
+using test::Survives;
+using test::upload_of;
+
+const std::string kTrace = R"({"traceEvents": []})";
+
+void overwrite(const std::filesystem::path& path, std::streamoff offset, const std::string& bytes) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(offset);
+  file << bytes;
+}
+
+std::vector<std::string> problems_of(Spool& spool, bool repair = false) {
+  spool.close();
+  const Result<SpoolCheck> check = check_spool(spool.options.spool, repair);
+  return check.ok() ? check.value().problems : std::vector<std::string>{check.error().message};
+}
+
+bool has_file_in(const std::filesystem::path& folder) {
+  std::error_code missing;
+  const std::filesystem::directory_iterator entries(folder, missing);
+  return !missing && entries != std::filesystem::directory_iterator();
+}
+
+TEST_CASE("after a failed flush nothing is promised any more, and the daemon is told once") {
+  MemoryDisk disk;
+  StoreOptions options = test::memory_options(disk);
+  int failures = 0;
+  options.failed = [&](const std::string&) { ++failures; };
+  const auto store = std::move(Store::open(options)).value();
+  Asking ask(*store);
+  const std::string id = ask.create(upload_of("train", 0, 8)).value.id;
+  disk.fail_sync(true);
+  CHECK(ask.patch(id, 0, "abcd").refusal == Refusal::unavailable);
+  disk.fail_sync(false);  // a second flush that succeeds says nothing about the first one's bytes
+  CHECK(ask.patch(id, 0, "abcd").refusal == Refusal::unavailable);
+  CHECK(ask.put("train", 1, kTrace).refusal == Refusal::unavailable);
+  CHECK(ask.put_job("train", {}).refusal == Refusal::unavailable);
+  CHECK(failures == 1);
+  CHECK_FALSE(store->healthy());
+}
+
+TEST_CASE("a full disk refuses and goes on: what was reserved is finished, the rest when there is room again") {
+  MemoryDisk disk;
+  StoreOptions options = test::memory_options(disk);
+  options.limits.hard_disk = options.limits.soft_disk = 1.01;
+  int failures = 0;
+  options.failed = [&](const std::string&) { ++failures; };
+  const auto store = std::move(Store::open(options)).value();
+  Asking ask(*store);
+  const std::string content(100'000, 'x');
+  const std::string reserved = ask.create(upload_of("train", 0, content.size())).value.id;
+  const std::string deferred = ask.create(upload_of("train", 1, std::nullopt)).value.id;
+  disk.limit(1);
+  CHECK(ask.create(upload_of("train", 2, content.size())).refusal == Refusal::no_space);
+  CHECK(ask.patch(deferred, 0, content).refusal == Refusal::no_space);
+  disk.limit(64 << 20);
+  CHECK(ask.patch(reserved, 0, content).value.complete);
+  CHECK(ask.state(deferred).value.offset == 0);
+  CHECK(ask.patch(deferred, 0, content).value.offset == content.size());
+  CHECK(failures == 0);
+}
+
+TEST_CASE("a full disk in the middle of a commit puts the file back, and the last request can be sent again") {
+  MemoryDisk disk;
+  StoreOptions options = test::memory_options(disk);
+  options.limits.hard_disk = options.limits.soft_disk = 1.01;
+  const auto store = std::move(Store::open(options)).value();
+  Asking ask(*store);
+  const std::string id = ask.create(upload_of("train", 0, 4)).value.id;
+  disk.limit(1);
+  REQUIRE(disk.remove("ballast") == 0);
+  CHECK(ask.patch(id, 0, "abcd").refusal == Refusal::no_space);
+  disk.limit(0);
+  const uint64_t offset = ask.state(id).value.offset;
+  CHECK(ask.patch(id, offset, std::string("abcd").substr(offset)).value.complete);
+  CHECK(ask.content("train", 0) == "abcd");
+}
+
+TEST_CASE("a real file system that is full refuses and goes on") {
+  test::Spool probe("tmpfs");
+  probe.close();
+  if (::mount("tmpfs", probe.options.spool.c_str(), "tmpfs", 0, "size=8m") != 0) {
+    WARN("skipped: this user may not mount a tmpfs");
+    return;
+  }
+  probe.open();
+  const std::string content(1 << 20, 'x');
+  Refusal refusal = Refusal::none;
+  for (int rank = 0; rank < 16 && refusal == Refusal::none; ++rank) {
+    refusal = probe.ask().put("full", rank, content + std::to_string(rank)).refusal;
+  }
+  CHECK(refusal == Refusal::no_space);
+  CHECK(probe.ask().content("full", 0) == content + "0");
+  CHECK(probe.ask().delete_job("full").refusal == Refusal::none);
+  for (int i = 0; i < 200 && !std::filesystem::is_empty(probe.path("trash")); ++i) usleep(20'000);
+  CHECK(probe.ask().put("next", 0, content).value.complete);
+  CHECK(probe.failures == 0);
+  CHECK(problems_of(probe).empty());
+  CHECK(::umount(probe.options.spool.c_str()) == 0);
+}
+
+TEST_CASE("a damaged manifest is moved aside, and what the folders hold is taken up") {
+  Spool spool("damaged");
+  spool.ask().put("train", 0, kTrace);
+  spool.ask().put("train", 1, "{}");
+  spool.close();
+  std::filesystem::remove_all(spool.path("backup"));
+  SECTION("bytes in its middle are others") { overwrite(spool.path("gather.sqlite"), 16, std::string(20000, 'x')); }
+  SECTION("it is empty") { std::filesystem::resize_file(spool.path("gather.sqlite"), 0); }
+  SECTION("it is not there") { std::filesystem::remove(spool.path("gather.sqlite")); }
+  spool.open();
+  REQUIRE(spool.error.empty());
+  CHECK(spool.ask().content("train", 0) == kTrace);
+  CHECK(spool.ask().content("train", 1) == "{}");
+  CHECK(spool.store->job("train")->arrived == 2);
+  CHECK(spool.store->job("train")->epoch > 0);  // tokens of before are refused
+  CHECK(spool.ask().put("train", 2, kTrace).value.complete);
+  CHECK(problems_of(spool).empty());
+}
+
+TEST_CASE("a damaged manifest comes back from its newest copy, with the files that came after") {
+  Spool spool("backup");
+  Asking ask = spool.ask();
+  ask.put("train", 0, kTrace);
+  ask.raise_epoch("train");
+  for (int i = 0; i < 200 && !has_file_in(spool.path("backup")); ++i) usleep(20'000);
+  REQUIRE(has_file_in(spool.path("backup")));
+  spool.clock += 25 * 3600;
+  for (int i = 0; i < 200 && !std::filesystem::exists(spool.path("backup/gather-001700090000.sqlite")); ++i) {
+    usleep(20'000);
+  }
+  ask.put("train", 1, "{}");
+  spool.close();
+  overwrite(spool.path("gather.sqlite"), 0, std::string(4096, 'x'));
+  spool.open();
+  REQUIRE(spool.error.empty());
+  CHECK(spool.store->job("train")->epoch == 2);  // one more than it was: nobody knows what the copy has missed
+  CHECK(spool.store->job("train")->owner_uid == 1000);
+  CHECK(spool.ask().content("train", 0) == kTrace);
+  CHECK(spool.ask().content("train", 1) == "{}");
+  CHECK(problems_of(spool).empty());
+}
+
+TEST_CASE("whatever bit of the manifest is flipped, the daemon starts and takes uploads") {
+  MemoryDisk made;
+  {
+    const auto store = std::move(Store::open(test::memory_options(made))).value();
+    for (int rank = 0; rank < 20; ++rank) Asking(*store).put("train", rank, kTrace + std::to_string(rank));
+    Asking(*store).create(upload_of("train", 20, 8));
+  }
+  PathInfo manifest;
+  REQUIRE(made.info("gather.sqlite", manifest) == 0);
+  for (uint64_t byte = 0; byte < manifest.size; byte += byte < 200 ? 7 : 397) {
+    const auto disk = made.after_power_loss(Survives::everything, 0);
+    disk->flip_bit("gather.sqlite", byte);
+    auto opened = Store::open(test::memory_options(*disk));
+    INFO("byte " << byte << (opened.ok() ? "" : ": " + opened.error().message));
+    const bool foreign = (byte >= 60 && byte < 64) || (byte >= 68 && byte < 72);  // user_version, application_id
+    CHECK(opened.ok() != foreign);
+    if (!opened.ok()) continue;
+    const auto store = std::move(opened).value();
+    CHECK(Asking(*store).put("train", 21, kTrace).value.complete);
+  }
+}
+
+TEST_CASE("a manifest of an unknown format is refused and left as it is") {
+  Spool spool("format");
+  spool.close();
+  sqlite3* database = nullptr;
+  sqlite3_open(spool.path("gather.sqlite").c_str(), &database);
+  sqlite3_exec(database, "PRAGMA user_version=99", nullptr, nullptr, nullptr);
+  sqlite3_close(database);
+  spool.open();
+  CHECK(spool.error.find("another format") != std::string::npos);
+  CHECK(std::filesystem::exists(spool.path("gather.sqlite")));
+}
+
+TEST_CASE("a file that is lost is counted, told, and can be sent again") {
+  Spool spool("lost");
+  spool.ask().put("train", 0, kTrace);
+  spool.close();
+  std::filesystem::remove(spool.path("jobs/train/ranks/c0000/r00000.json"));
+  CHECK(problems_of(spool) == std::vector<std::string>{"jobs/train/ranks/c0000/r00000.json is lost"});
+  spool.open();
+  CHECK(spool.store->figures().lost_files == 1);
+  CHECK(spool.ask().put("train", 0, kTrace).value.complete);
+  CHECK(problems_of(spool).empty());
+}
+
+TEST_CASE("a flipped bit in a kept file is found by the check, and repaired by quarantine") {
+  Spool spool("rot");
+  spool.ask().put("train", 0, kTrace);
+  spool.close();
+  const auto path = spool.path("jobs/train/ranks/c0000/r00000.json");
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  overwrite(path, 3, "T");
+  CHECK(problems_of(spool).size() == 1);
+  CHECK(problems_of(spool, true).size() == 1);
+  CHECK(problems_of(spool).empty());
+  CHECK(has_file_in(spool.path("quarantine/train")));
+}
+
+TEST_CASE("a flipped bit in the last segment of an open upload ends the upload") {
+  Spool spool("part_rot");
+  const std::string id = spool.ask().create(upload_of("train", 0, 8)).value.id;
+  spool.ask().patch(id, 0, "abcd");
+  spool.close();
+  overwrite(spool.path("in/" + id + ".part"), 1, "B");
+  spool.open();
+  CHECK(spool.ask().state(id).refusal == Refusal::unknown);
+  CHECK(has_file_in(spool.path("quarantine/train")));
+}
+
+TEST_CASE("what is in the spool and nobody knows is set aside; the daemon starts") {
+  Spool spool("strangers");
+  spool.ask().put("train", 0, kTrace);
+  spool.close();
+  std::ofstream(spool.path("in/0123456789abcdef0123456789abcdef.part")) << "bytes";
+  std::ofstream(spool.path("in/odd")) << "bytes";
+  std::ofstream(spool.path("jobs/train/ranks/c0000/r00001.json")) << "bytes";
+  std::ofstream(spool.path("jobs/train/ranks/c0000/odd")) << "bytes";
+  std::ofstream(spool.path("jobs/odd")) << "bytes";
+  spool.open();
+  REQUIRE(spool.error.empty());
+  CHECK(spool.store->job("train")->arrived == 1);
+  CHECK(spool.store->figures().quarantined == 4);
+  CHECK(std::filesystem::is_empty(spool.path("in")));
+}
+
+TEST_CASE("symbolic links in the spool are not followed") {
+  Spool spool("links");
+  spool.ask().put("train", 0, kTrace);
+  spool.close();
+  const auto path = spool.path("jobs/train/ranks/c0000/r00000.json");
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink("/etc/passwd", path);
+  spool.open();
+  REQUIRE(spool.error.empty());
+  CHECK(spool.ask().content("train", 0).empty());
+}
+
+TEST_CASE("ten thousand files are back within seconds of a start") {
+  Spool spool("many");
+  spool.close();
+  {
+    auto opened = Manifest::open(spool.options.spool + "/gather.sqlite", nullptr, true);
+    REQUIRE(opened.manifest);
+    std::filesystem::create_directories(spool.path("jobs/train/ranks/c0000"));
+    const auto fill = [&] {
+      JobRow job;
+      job.name = "train";
+      opened.manifest->put(job);
+      for (int rank = 0; rank < 10'000; ++rank) {
+        char name[32];
+        std::snprintf(name, sizeof name, "r%05d.json", rank);
+        std::ofstream(spool.path("jobs/train/ranks/c0000") / name) << kTrace;
+        opened.manifest->put(
+            FileRow{"train", 0, rank, 1, kTrace.size(), sha256(kTrace), ".json", 0, "", "", {}, false});
+      }
+    };
+    REQUIRE(opened.manifest->transaction(fill) == ManifestStatus::fine);
+  }
+  spool.open();
+  REQUIRE(spool.error.empty());
+  CHECK(spool.store->job("train")->arrived == 10'000);
+  CHECK(spool.store->figures().recovery_seconds < 5);
+}
+
+}  // namespace
+}  // namespace skewscope::gather

@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""Who gets in: tokens, TLS, client certificates, logins, and a daemon that refuses to start open.
+usage: access.py SKEWSCOPE"""
+import concurrent.futures
+import os
+import signal
+import ssl
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from daemon import PROGRAM, Daemon, DaemonTest, key_file, metadata, minted, received, self_made_ca, trusting
+
+FOLDER = tempfile.TemporaryDirectory(prefix="skewscope_keys_")
+KEYS = key_file(FOLDER.name)
+
+
+class Tokens(DaemonTest):
+    flags, insecure = ("--token-key-file", KEYS), False
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.a, cls.b = minted(KEYS, "a"), minted(KEYS, "b")
+        cls.reader, cls.admin = minted(KEYS, "a", "--scopes", "read"), minted(KEYS, "*", "--scopes", "admin")
+        assert cls.daemon.put(b"of a", "a", 0, cls.a).status == 201
+        cls.upload = cls.daemon.create(100, "a", 1, token=cls.a)["Location"]
+
+    def every_request(self):
+        tus = {"Upload_Offset": 0, "Content_Type": "application/offset+octet-stream"}
+        return [("GET", "/v1/jobs", None, {}), ("GET", "/v1/jobs/a", None, {}), ("PUT", "/v1/jobs/a", b"{}", {}),
+                ("DELETE", "/v1/jobs/a", None, {}), ("POST", "/v1/jobs/a/end", None, {}),
+                ("PUT", "/v1/jobs/a/ranks/5", b"stranger", {}), ("GET", "/v1/jobs/a/ranks/0", None, {}),
+                ("GET", "/v1/jobs/a/report", None, {}), ("GET", "/v1/jobs/a/report.json", None, {}),
+                ("POST", "/v1/uploads", b"", {"Upload_Length": 3, "Upload_Metadata": metadata("a", 7)}),
+                ("HEAD", self.upload, None, {}), ("PATCH", self.upload, b"stranger", tus), ("DELETE", self.upload, None, {})]
+
+    def test_without_a_valid_token_no_endpoint_does_anything_and_no_byte_is_kept(self):
+        flipped = self.a[:-1] + ("A" if self.a[-1] != "A" else "B")
+        foreign = minted(key_file(tempfile.mkdtemp()), "a")
+        expired = minted(KEYS, "a", "--life", 1)
+        time.sleep(2.1)
+        before = self.daemon.stored()
+        for token in (None, "", "x", "ss1..", flipped, foreign, expired, self.a + "A", self.a[:40]):
+            for method, path, body, fields in self.every_request():
+                answer = self.daemon.ask(method, path, body=body, token=token, **fields)
+                self.assertIn(answer.status, (401, 429), f"{method} {path} with {token}")
+            self.daemon.stop()  # the address has failed often enough to be held back
+            self.daemon.start()
+        self.assertEqual(self.daemon.stored(), before)
+        parts = [part.stat().st_size for part in (self.daemon.spool / "in").iterdir()]
+        self.assertEqual(sum(parts), 0)
+
+    def test_the_answer_to_a_wrong_credential_is_the_same_for_every_job(self):
+        bodies = {self.daemon.ask("GET", f"/v1/jobs/{job}", token="x").body for job in ("a", "none", "b")}
+        self.assertEqual(len(bodies), 1)
+
+    def test_a_token_of_one_job_finds_nothing_of_another(self):
+        for method, path, body, fields in self.every_request()[1:]:
+            there = self.daemon.ask(method, path, body=body, token=self.b, **fields)
+            self.assertEqual(there.status, 404, f"{method} {path}")
+        self.assertEqual(self.daemon.ask("GET", "/v1/jobs/a", token=self.b).body,
+                         self.daemon.ask("GET", "/v1/jobs/none", token=self.b).body)
+        self.assertNotIn("a", [job["job"] for job in self.daemon.ask("GET", "/v1/jobs", token=self.b).json()["jobs"]])
+
+    def test_a_token_that_may_read_may_not_write(self):
+        self.assertEqual(self.daemon.put(b"x", "a", 6, self.reader).status, 403)
+        self.assertEqual(self.daemon.ask("GET", "/v1/jobs/a/ranks/0", token=self.reader).body, b"of a")
+
+    def test_a_token_for_every_job_sees_all(self):
+        self.daemon.put(b"of b", "b", 0, self.b)
+        jobs = [job["job"] for job in self.daemon.ask("GET", "/v1/jobs", token=self.admin).json()["jobs"]]
+        self.assertEqual(jobs, ["a", "b"])
+
+    def test_logs_name_a_token_by_its_trace_alone(self):
+        self.daemon.put(b"of a", "a", 0, self.a)
+        log = self.daemon.log_text()
+        self.assertNotIn(self.a, log)
+        self.assertNotIn(self.a.split(".")[1], log)
+        self.assertTrue(any(len(line.get("token", "")) == 8 for line in self.daemon.log_lines()))
+
+    def test_a_refused_sender_is_answered_before_it_sends(self):
+        with self.daemon.connect() as sock:
+            sock.sendall(b"PUT /v1/jobs/a/ranks/9 HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n")
+            got = received(sock, 3)
+        self.assertTrue(got.startswith(b"HTTP/1.1 401 "), got)
+        self.assertNotIn(b"100 Continue", got)
+
+    def test_many_wrong_credentials_are_slowed_and_then_refused(self):
+        daemon = Daemon("--token-key-file", KEYS, insecure=False).start()
+        try:
+            def wrong(_):
+                begin = time.monotonic()
+                return daemon.ask("GET", "/v1/jobs", token="x").status, time.monotonic() - begin
+
+            first = [wrong(0) for _ in range(20)]
+            self.assertEqual([status for status, _ in first], [401] * 20)
+            self.assertLess(max(seconds for _, seconds in first), 0.9)
+            with concurrent.futures.ThreadPoolExecutor(25) as pool:
+                rest = list(pool.map(wrong, range(25)))
+            self.assertEqual({status for status, _ in rest}, {401, 429})
+            self.assertGreater(sorted(seconds for _, seconds in rest)[1], 0.9)
+            self.assertEqual(daemon.ask("GET", "/v1/jobs", token=self.a).status, 200)
+        finally:
+            daemon.stop()
+
+    def test_a_browser_signs_in_with_a_token_and_sees_its_job(self):
+        self.assertEqual(self.daemon.ask("GET", "/")["Location"], "/login")
+        self.assertIn(b"<form", self.daemon.ask("GET", "/login").body)
+        form = {"Content_Type": "application/x-www-form-urlencoded"}
+        self.assertEqual(self.daemon.ask("POST", "/login", body="token=x", **form).status, 401)
+        answer = self.daemon.ask("POST", "/login", body=f"token={self.reader}", **form)
+        cookie = answer["Set-Cookie"]
+        self.assertEqual(answer.status, 303)
+        for part in ("__Host-skewscope=", "Secure", "HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=28800"):
+            self.assertIn(part, cookie)
+        cookie = cookie.split(";")[0]
+        page = self.daemon.ask("GET", "/", Cookie=cookie)
+        self.assertIn(b'href="/jobs/a"', page.body)
+        self.assertNotIn(b'href="/jobs/b"', page.body)
+        self.assertEqual(self.daemon.ask("GET", "/jobs/a", Cookie=cookie).status, 200)
+        self.assertEqual(self.daemon.ask("GET", "/v1/jobs/a", Cookie=cookie).status, 401)
+        self.assertEqual(self.daemon.ask("PUT", "/v1/jobs/a/ranks/1", body=b"x", Cookie=cookie).status, 401)
+
+
+class Tls(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self_made_ca(self.folder)
+        self.flags = ["--token-key-file", KEYS, "--certificate", self.folder / "head.pem", "--private-key", self.folder / "head.key"]
+        self.token = minted(KEYS, "a")
+
+    def start(self, *flags, node=False):
+        daemon = Daemon(*self.flags, *flags, insecure=False).start()
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        daemon.context, daemon.token = trusting(self.folder, node), self.token
+        return daemon
+
+    def test_files_arrive_over_tls_1_3_and_over_nothing_older(self):
+        daemon = self.start()
+        self.assertTrue(daemon.url.startswith("https://"))
+        content = os.urandom(3_000_000)
+        self.assertEqual(daemon.put(content, "a").status, 201)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs/a/ranks/0").body, content)
+        with daemon.connect() as sock:
+            self.assertEqual(sock.version(), "TLSv1.3")
+        old = trusting(self.folder)
+        old.maximum_version = ssl.TLSVersion.TLSv1_2
+        daemon.context = old
+        with self.assertRaises((ssl.SSLError, ConnectionError)):
+            daemon.connect()
+
+    def test_curl_uploads_over_tls(self):
+        daemon = self.start()
+        file = self.folder / "trace"
+        file.write_bytes(b"bytes")
+        code, text = daemon.curl("--cacert", self.folder / "ca.pem", "-H", f"Authorization: Bearer {self.token}", "-T", file,
+                                 daemon.url + "/v1/jobs/a/ranks/0")
+        self.assertEqual((code, text.splitlines()[-1]), (0, "201"))
+
+    def test_a_client_without_a_certificate_stays_outside_where_one_is_asked_for(self):
+        daemon = self.start("--client-ca", self.folder / "ca.pem")
+        with self.assertRaises((ssl.SSLError, ConnectionError, OSError)):
+            daemon.ask("GET", "/v1/jobs")
+        daemon.context = trusting(self.folder, node=True)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs", token="x").status, 401)  # the certificate carries, the token allows
+
+    def test_sighup_takes_another_certificate_and_other_keys_and_open_connections_stay(self):
+        daemon = self.start()
+        with daemon.connect() as before:
+            serial = before.getpeercert()["serialNumber"]
+            self_made_ca(self.folder)
+            KEYS.write_text(os.urandom(32).hex() + "\n" + KEYS.read_text().splitlines()[0] + "\n")
+            daemon.process.send_signal(signal.SIGHUP)
+            self.wait_for_event(daemon, "reloaded")
+            before.sendall(f"GET /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode())
+            self.assertIn(b" 200 ", before.recv(4096))
+        daemon.context = trusting(self.folder)
+        with daemon.connect() as after:
+            self.assertNotEqual(after.getpeercert()["serialNumber"], serial)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs", token=minted(KEYS, "a")).status, 200)
+
+    def test_a_reload_that_makes_no_sense_keeps_what_was(self):
+        daemon = self.start()
+        (self.folder / "head.pem").write_text("nonsense")
+        daemon.process.send_signal(signal.SIGHUP)
+        self.wait_for_event(daemon, "reload_refused")
+        self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
+
+    def wait_for_event(self, daemon, event):
+        for _ in range(100):
+            if any(line.get("event") == event for line in daemon.log_lines()):
+                return
+            time.sleep(0.05)
+        self.fail(f"no {event}: {daemon.log_text()}")
+
+
+class Registry(unittest.TestCase):
+    """Tokens for those who can prove something, and the socket on which root says whose job it is."""
+
+    def test_root_registers_a_job_and_a_node_of_it_gets_its_token(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self_made_ca(folder)
+            path = folder + "/registry"
+            daemon = Daemon("--token-key-file", KEYS, "--certificate", folder + "/head.pem", "--private-key", folder + "/head.key",
+                            "--client-ca", folder + "/ca.pem", "--registry-socket", path, insecure=False).start()
+            try:
+                daemon.context = trusting(folder, node=True)
+
+                def registry(*arguments):
+                    return daemon.curl("--unix-socket", path, *arguments)[1].splitlines()[-1]
+
+                self.assertEqual(registry("-X", "PUT", "--data", '{"owner_uid": 1000, "world_size": null, "nodes": ["node17"]}',
+                                          "http://localhost/v1/jobs/mine"), "201")
+                self.assertEqual(registry("-X", "PUT", "--data", '{"nodes": ["node18"]}', "http://localhost/v1/jobs/theirs"), "201")
+                self.assertEqual(registry("http://localhost/v1/jobs"), "403")
+                given = daemon.ask("POST", "/v1/tokens", body='{"job": "mine", "life_s": 60}')
+                self.assertEqual(given.status, 201)
+                token = given.json()["token"]
+                self.assertEqual(daemon.put(b"x", "mine", 0, token).status, 201)
+                self.assertEqual(daemon.put(b"x", "theirs", 0, token).status, 404)
+                self.assertEqual(daemon.ask("POST", "/v1/tokens", body='{"job": "theirs"}').status, 404)
+                self.assertEqual(daemon.ask("POST", "/v1/tokens", body='{"job": "none"}').status, 404)
+                self.assertEqual(daemon.ask("PUT", "/v1/jobs/mine", body='{"owner_uid": 0}', token=token).status, 400)
+                self.assertEqual(daemon.ask("POST", "/v1/tokens", body='{"job": "mine"}', Authorization="Munge x").status, 401)
+                self.assertEqual(registry("-X", "POST", "http://localhost/v1/jobs/mine/end"), "200")
+            finally:
+                self.assertEqual(daemon.stop(), 0)
+
+
+class Open(unittest.TestCase):
+    def refused(self, *flags):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        admin = [] if "--admin" in flags else ["--admin", "127.0.0.1:0"]
+        done = subprocess.run([PROGRAM, "gather", "--spool", folder.name, *admin, *map(str, flags)],
+                              capture_output=True, text=True, timeout=20)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(os.listdir(folder.name), [])
+        return done.stderr
+
+    def test_a_daemon_that_would_be_open_does_not_start(self):
+        self.assertIn("no credential", self.refused("--listen", "127.0.0.1:0"))
+        self.assertIn("loopback", self.refused("--listen", "0.0.0.0:0", "--insecure-local"))
+        self.assertIn("loopback", self.refused("--listen", "[::]:0", "--insecure-local"))
+        self.assertIn("loopback", self.refused("--listen", "0.0.0.0:0", "--token-key-file", KEYS))
+        self.assertIn("loopback", self.refused("--listen", "127.0.0.1:0", "--insecure-local", "--admin", "0.0.0.0:0"))
+        self.assertIn("--insecure-local", self.refused("--listen", "127.0.0.1:0", "--insecure-local", "--token-key-file", KEYS))
+        self.assertIn("--private-key", self.refused("--listen", "127.0.0.1:0", "--token-key-file", KEYS, "--certificate", KEYS))
+
+
+if __name__ == "__main__":
+    unittest.main()

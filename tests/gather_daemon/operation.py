@@ -1,0 +1,342 @@
+#!/usr/bin/env python3
+"""The daemon as its operator sees it: metrics, health, signals, service manager, slow clients, limits, pages, reports.
+usage: operation.py SKEWSCOPE"""
+import os
+import re
+import resource
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from daemon import PROGRAM, Daemon, DaemonTest, digest_of, received
+
+
+class Outside(DaemonTest):
+    def test_metrics_have_the_promised_names_and_no_label_names_a_job(self):
+        self.daemon.put(b"x" * 1000, "counted", 0)
+        text = self.daemon.ask("GET", "/metrics", admin=True).body.decode()
+        for name in ("build_info", "connections", "http_requests_total", "http_request_duration_seconds_count",
+                     "received_bytes_total", "durable_bytes_total", "uploads", "commits_total", "checksum_failures_total",
+                     "quarantined_total", "lost_files_total", "fsync_duration_seconds_count", "recovery_duration_seconds", "jobs",
+                     "ranks_expected", "ranks_arrived", "report_duration_seconds_count", "report_lag_seconds_count",
+                     "disk_free_bytes"):
+            self.assertRegex(text, f"(?m)^skewscope_gather_{name}[ {{]")
+        for family in ("refused_total", "reports_total", "auth_failures_total"):
+            self.daemon.ask("GET", "/v1/jobs", Host="x")
+            self.assertNotIn("counted", text)
+        self.assertIn("skewscope_gather_lost_files_total 0", text)
+        if shutil.which("promtool"):
+            subprocess.run(["promtool", "check", "metrics"], input=text.encode(), check=True)
+
+    def test_health_and_readiness_are_told_on_the_admin_listener_alone(self):
+        for path in ("/-/healthy", "/-/ready", "/metrics"):
+            self.assertEqual(self.daemon.ask("GET", path, admin=True).status, 200)
+            self.assertEqual(self.daemon.ask("GET", path).status, 404)
+        self.assertEqual(self.daemon.ask("GET", "/v1/jobs", admin=True).status, 404)
+
+    def test_pages_show_jobs_escaped_and_forbid_scripts(self):
+        self.daemon.ask("PUT", "/v1/jobs/shown", body=b'{"world_size": 5}')
+        self.daemon.put(b"x", "shown", 1)
+        for path, text in (("/", b'href="/jobs/shown"'), ("/jobs/shown", b"<dd>0, 2-4</dd>")):
+            page = self.daemon.ask("GET", path)
+            self.assertEqual(page.status, 200)
+            self.assertIn(text, page.body)
+            self.assertNotIn(b"<script", page.body)
+            self.assertIn("default-src 'none'", page["Content-Security-Policy"])
+            self.assertEqual(page["X-Content-Type-Options"], "nosniff")
+            self.assertEqual(page["Referrer-Policy"], "no-referrer")
+        self.assertEqual(self.daemon.ask("GET", "/jobs/none").status, 404)
+
+    def test_the_log_is_json_lines(self):
+        self.daemon.put(b"x", "logged", 2)
+        text = self.daemon.log_text()
+        self.assertEqual(len(text.splitlines()), len(self.daemon.log_lines()))
+        line = [line for line in self.daemon.log_lines() if line.get("job") == "logged"][0]
+        self.assertEqual((line["route"], line["rank"], line["status"], line["bytes"], line["peer"]), ("rank_put", 2, 201, 1, "127.0.0.1"))
+
+
+class Reports(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.traces = Path(folder.name) / "job"
+        subprocess.run([PROGRAM, "simulate", "-q", "-o", self.traces, "--nodes", "1", "--gpus", "4", "--steps", "4"], check=True)
+        self.files = {int(re.match(r"rank(\d+)_", path.name).group(1)): path.read_bytes() for path in self.traces.glob("rank*")}
+
+    def daemon(self, *flags):
+        daemon = Daemon(*flags).start()
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        return daemon
+
+    def test_a_job_whose_ranks_are_all_there_has_its_report_within_seconds(self):
+        daemon = self.daemon()
+        daemon.ask("PUT", "/v1/jobs/sim", body=b'{"world_size": 4}')
+        for rank, content in self.files.items():
+            self.assertEqual(daemon.put(content, "sim", rank, Repr_Digest=digest_of(content)).status, 201)
+        state = daemon.wait_for_job(lambda job: job["report_state"] in ("complete", "failed"), "sim")
+        self.assertEqual((state["report_state"], state["generation"]), ("complete", 1), daemon.log_text())
+        report = daemon.ask("GET", "/v1/jobs/sim/report.json").json()
+        self.assertEqual(report["job"]["ranks_present"], [0, 1, 2, 3])
+        page = daemon.ask("GET", "/v1/jobs/sim/report.html")
+        self.assertEqual(page.status, 200)
+        policy = page["Content-Security-Policy"]
+        for hash_ in re.findall(r"'sha256-[^']+'", page.body[:3000].decode()):
+            self.assertIn(hash_, policy)
+        self.assertIn("sandbox allow-scripts", policy)
+        self.assertIn("default-src 'none'", policy)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs/sim/report/1.json").json(), report)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs/sim/report/2.json").status, 404)
+        self.assertIn(b'href="/v1/jobs/sim/report.html"', daemon.ask("GET", "/jobs/sim").body)
+        metrics = daemon.ask("GET", "/metrics", admin=True).body.decode()
+        self.assertIn('skewscope_gather_reports_total{result="made"} 1', metrics)
+
+    def test_an_ended_job_has_a_report_without_its_missing_rank_and_another_when_that_arrives(self):
+        daemon = self.daemon("--deadline-after-end", 1, "--debounce", 1)
+        daemon.ask("PUT", "/v1/jobs/part", body=b'{"world_size": 4}')
+        for rank in (0, 1, 3):
+            daemon.put(self.files[rank], "part", rank)
+        daemon.ask("POST", "/v1/jobs/part/end")
+        state = daemon.wait_for_job(lambda job: job["report_state"] in ("partial", "failed"), "part")
+        self.assertEqual((state["report_state"], state["missing_ranks"]), ("partial", [2]))
+        daemon.put(self.files[2], "part", 2)
+        state = daemon.wait_for_job(lambda job: job["report_state"] == "complete", "part")
+        self.assertEqual((state["report_state"], state["generation"]), ("complete", 2))
+
+    def test_rubbish_fails_its_report_and_nothing_else(self):
+        daemon = self.daemon()
+        daemon.ask("PUT", "/v1/jobs/rubbish", body=b'{"world_size": 1}')
+        daemon.put(os.urandom(5000), "rubbish", 0)
+        state = daemon.wait_for_job(lambda job: job["report_state"] == "failed", "rubbish")
+        self.assertEqual(state["report_state"], "failed")
+        self.assertEqual(daemon.ask("GET", "/v1/jobs/rubbish/report.json").status, 404)
+        self.assertEqual(daemon.ask("GET", "/-/ready", admin=True).status, 200)
+
+
+class Signals(unittest.TestCase):
+    def test_sigterm_ends_it_within_seconds_and_what_was_sent_is_kept(self):
+        daemon = Daemon().start()
+        path = daemon.create(1_000_000)["Location"]
+        with daemon.connect() as running:
+            running.sendall(f"PATCH {path} HTTP/1.1\r\nHost: x\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
+                            "Content-Type: application/offset+octet-stream\r\nContent-Length: 1000000\r\n\r\n".encode() + b"a" * 700_000)
+            time.sleep(0.5)
+            begin = time.monotonic()
+            self.assertEqual(daemon.stop(within=10), 0)
+            self.assertLess(time.monotonic() - begin, 10)
+        self.assertEqual(daemon.check()[0], 0)
+        daemon.start()
+        self.assertEqual(daemon.ask("HEAD", path)["Upload-Offset"], "700000")
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_sighup_does_not_open_what_was_closed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = Path(folder) / "config.toml"
+            config.write_text('largest-file = "1M"\n')
+            daemon = Daemon("--config", config).start()
+            self.assertEqual(daemon.create(2 << 20).status, 413)
+            config.write_text('registry-socket = "/nowhere"\n')
+            daemon.process.send_signal(signal.SIGHUP)
+            for _ in range(100):
+                if "reload_refused" in daemon.log_text():
+                    break
+                time.sleep(0.05)
+            self.assertIn("restart", daemon.log_text())
+            self.assertEqual(daemon.stop(), 0)
+
+    def test_two_daemons_do_not_share_a_spool(self):
+        daemon = Daemon().start()
+        second = subprocess.run(daemon.command(), capture_output=True, text=True, timeout=20)
+        self.assertNotEqual(second.returncode, 0)
+        self.assertEqual(daemon.stop(), 0)
+
+    def test_the_service_manager_hears_ready_alive_reloading_and_stopping(self):
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+            manager.bind(folder + "/notify")
+            manager.settimeout(5)
+            os.environ["NOTIFY_SOCKET"] = folder + "/notify"
+            try:
+                daemon = Daemon().start()
+                heard = {manager.recv(100), manager.recv(100)}
+                self.assertEqual(heard, {b"READY=1", b"WATCHDOG=1"})
+                daemon.process.send_signal(signal.SIGHUP)
+                rest = [manager.recv(100) for _ in range(3)]
+                self.assertIn(b"RELOADING=1", [line.split(b"\n")[0] for line in rest])
+                daemon.stop()
+                heard = [manager.recv(100)]
+                while heard[-1] != b"STOPPING=1":
+                    heard.append(manager.recv(100))
+            finally:
+                del os.environ["NOTIFY_SOCKET"]
+
+    def test_it_takes_over_a_listening_socket(self):
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            port = listening.getsockname()[1]
+            daemon = Daemon()
+            hand_over = "import os, sys; os.dup2(int(sys.argv[1]), 3, inheritable=True); os.environ.update(LISTEN_FDS='1', " \
+                        "LISTEN_PID=str(os.getpid())); os.execv(sys.argv[2], sys.argv[2:])"
+            command = ["/usr/bin/env", "python3", "-c", hand_over, str(listening.fileno()), *daemon.command()]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, pass_fds=[listening.fileno()])
+            self.assertIn(f"ready on http://127.0.0.1:{port}", process.stdout.readline())
+            process.terminate()
+            self.assertEqual(process.wait(10), 0)
+            process.stdout.close()
+
+
+class Limits(unittest.TestCase):
+    def daemon(self, *flags):
+        daemon = Daemon(*flags).start()
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        return daemon
+
+    def closed_after(self, daemon, text=b""):
+        """Seconds until the daemon ends a connection on which this was sent."""
+        with daemon.connect() as sock:
+            sock.sendall(text)
+            begin = time.monotonic()
+            received(sock, 10)
+            return time.monotonic() - begin
+
+    def test_silent_connections_heads_and_bodies_are_ended(self):
+        daemon = self.daemon("--head-time", 1, "--idle-time", 2, "--silence-time", 2)
+        self.assertLess(self.closed_after(daemon), 1.8)
+        self.assertLess(self.closed_after(daemon, b"GET / HTTP/1.1\r\nHost: "), 1.8)
+        idle = self.closed_after(daemon, b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertTrue(1.5 < idle < 4, idle)
+        with daemon.connect() as sock:
+            sock.sendall(b"PUT /v1/jobs/slow/ranks/0 HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx")
+            self.assertIn(b" 408 ", received(sock))
+
+    def test_a_body_that_trickles_is_ended_and_what_came_counts(self):
+        daemon = self.daemon("--silence-time", 5)
+        path = daemon.create(1_000_000, "trickle")["Location"]
+        with daemon.connect() as sock:
+            sock.sendall(f"PATCH {path} HTTP/1.1\r\nHost: x\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
+                         "Content-Type: application/offset+octet-stream\r\nContent-Length: 1000000\r\n\r\n".encode())
+            sent, begin = 0, time.monotonic()
+            while time.monotonic() - begin < 20 and not select.select([sock], [], [], 0.1)[0]:
+                sock.sendall(b"x" * 10)
+                sent += 10
+            self.assertTrue(9 < time.monotonic() - begin < 19)
+            self.assertIn(b" 408 ", received(sock))
+        self.assertTrue(0 < int(daemon.ask("HEAD", path)["Upload-Offset"]) <= sent)
+
+    def test_connections_of_one_address_are_counted(self):
+        daemon = self.daemon("--connections-per-address", 5)
+        held = [daemon.connect() for _ in range(5)]
+        time.sleep(0.2)
+        with daemon.connect() as sixth:
+            self.assertEqual(received(sixth, 3), b"")
+        for sock in held:
+            sock.close()
+        time.sleep(0.2)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
+
+    def test_without_a_free_descriptor_it_waits_and_does_not_spin(self):
+        daemon = self.daemon()
+        pid = daemon.process.pid
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{pid}/fd")) + 4,) * 2)
+        held = [daemon.connect() for _ in range(20)]
+
+        def cpu_ticks():
+            return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+
+        begin = cpu_ticks()
+        time.sleep(1)
+        self.assertLess(cpu_ticks() - begin, 0.2 * os.sysconf("SC_CLK_TCK"))
+        for sock in held:
+            sock.close()
+        time.sleep(1.5)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
+
+    def test_the_oldest_stranger_makes_room(self):
+        daemon = self.daemon("--unauthenticated-connections", 3)
+        held = [daemon.connect() for _ in range(3)]
+        time.sleep(0.2)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
+        self.assertEqual(received(held[0], 3), b"")
+        held[2].sendall(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertIn(b" 200 ", held[2].recv(4096))
+        for sock in held:
+            sock.close()
+
+    def test_too_many_bodies_at_once_are_told_to_come_back(self):
+        daemon = self.daemon("--bodies", 8, "--bodies-per-job", 2)
+        held = []
+        for rank in range(2):
+            sock = daemon.connect()
+            sock.sendall(f"PUT /v1/jobs/many/ranks/{rank} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx".encode())
+            held.append(sock)
+        time.sleep(0.3)
+        answer = daemon.put(b"x", "many", 2)
+        self.assertEqual(answer.status, 503)
+        self.assertTrue(1 <= int(answer["Retry-After"]) <= 30)
+        self.assertEqual(daemon.put(b"x", "other", 2).status, 201)
+        for sock in held:
+            sock.close()
+
+    def test_a_connection_ends_after_a_thousand_requests(self):
+        daemon = self.daemon()
+        with daemon.connect() as sock:
+            sock.sendall(b"GET /-/x HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertIn(b"close", received(sock, 2))
+        with daemon.connect() as sock:
+            sock.sendall(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n" * 1001)
+            got = received(sock, 3)
+        self.assertEqual(got.count(b"HTTP/1.1 200"), 1000)
+        self.assertEqual(got.count(b"Connection: close"), 1)
+
+    def test_slow_clients_beside_honest_ones_cost_little(self):
+        daemon = self.daemon("--connections-per-address", 200)
+        content = os.urandom(4 << 20)
+        daemon.put(content, "slow", 9999)
+
+        def honest(job):
+            begin = time.monotonic()
+            for rank in range(24):
+                self.assertEqual(daemon.put(content, job, rank).status, 201)
+            return time.monotonic() - begin
+
+        honest("warm")
+        alone = min(honest(f"alone{i}") for i in range(3))
+        slow = os.fork()
+        if slow == 0:
+            slow_clients(daemon)
+        time.sleep(1)
+        try:
+            beside = min(honest(f"beside{i}") for i in range(3))
+        finally:
+            os.kill(slow, signal.SIGKILL)
+            os.waitpid(slow, 0)
+        self.assertGreater(alone / beside, 0.75, f"alone {alone:.2f} s, beside slow clients {beside:.2f} s")
+
+
+def slow_clients(daemon):
+    """50 connections: heads, bodies and readers of an answer that move by a byte now and then. Until it is killed."""
+    socks = []
+    for i in range(50):
+        sock = daemon.connect()
+        if i % 3 == 0:
+            sock.sendall(b"GET /v1/jobs HTTP/1.1\r\nX-Slow: ")
+        elif i % 3 == 1:
+            sock.sendall(f"PUT /v1/jobs/slow/ranks/{i} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n".encode())
+        else:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+            sock.sendall(b"GET /v1/jobs/slow/ranks/9999 HTTP/1.1\r\nHost: x\r\n\r\n")
+        socks.append(sock)
+    while True:
+        time.sleep(0.2)
+        for i, sock in enumerate(socks):
+            try:
+                sock.recv(64, socket.MSG_DONTWAIT) if i % 3 == 2 else sock.send(b"x")
+            except OSError:
+                pass
+
+
+if __name__ == "__main__":
+    unittest.main()
