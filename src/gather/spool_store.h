@@ -156,7 +156,7 @@ class SpoolStore : public Store {
   Refusal charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted);
   const FileRow* file_held(const std::string& job, int capture, int rank) const;
   JobRow job_row(const std::string& job) const;
-  void change_job(const std::string& job, bool make, std::function<void(JobRow&)> change, Reply<JobState> done);
+  void change_job(const std::string& job, bool make, const std::function<void(JobRow&)>& change, Reply<JobState> done);
   void trash_job(const std::string& name, const std::vector<UploadPointer>& uploads, const Reply<Done>& done);
   Refusal to_trash(const std::string& path, std::set<std::string>& folders);
   void post_report(const std::string& job, const ReportRow& row, bool swap, const Reply<JobState>& done);

@@ -111,6 +111,24 @@ TEST_CASE("nothing that was told is lost at random steps of random scripts, nor 
   }
 }
 
+TEST_CASE("a start that is cut short at any of its steps is done by the next one") {
+  for (const Script& script : kScripts) {
+    const uint64_t steps = test::crash(script.steps, {}).steps;
+    for (uint64_t step = 5; step <= steps; step += 11) {
+      for (uint64_t in_recovery = 1 + step % 3; in_recovery <= 30; in_recovery += 3) {
+        Crash crash;
+        crash.step = step;
+        crash.seed = static_cast<uint32_t>(step);
+        crash.survives = kSurvives[(step + in_recovery) % 3];
+        crash.in_recovery = in_recovery;
+        const std::vector<std::string> broken = test::crash(script.steps, crash).broken;
+        INFO(script.name << ", step " << step << " of " << steps << ", then step " << in_recovery << " of the start");
+        CHECK(broken == std::vector<std::string>());
+      }
+    }
+  }
+}
+
 TEST_CASE("a store without one of its flushes is found out") {
   const auto found_out = [](Flush flush) {
     for (const Script& script : kScripts) {
