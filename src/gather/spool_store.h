@@ -31,7 +31,8 @@ struct Upload {
   uint64_t charged = 0;  // bytes counted against the job and the user
   std::deque<std::function<void()>> operations;
   bool busy = false;
-  bool gone = false;  // removed, refused or of a deleted job
+  std::atomic<bool> unsynced = false;  // a writer has written since the last flush
+  bool gone = false;                   // removed, refused or of a deleted job
 
   // Of its operations alone.
   PartFile part;
@@ -187,6 +188,7 @@ class SpoolStore : public Store {
   void remove_tree(const std::string& path, bool folder, int& left);
   Time end_of(const UploadRow& row) const;
   void sweep_uploads();
+  void make_old_bytes_durable(const UploadPointer& upload);
   uint64_t reserved_bytes(const DiskSpace& space) const;
   double share_in_use(const DiskSpace& space) const;
 

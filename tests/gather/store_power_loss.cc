@@ -65,7 +65,7 @@ std::vector<Step> random_script(uint32_t seed) {
     step.kind = kinds[below(std::size(kinds))];
     step.job = below(3) == 0 ? "other" : "train";
     step.rank = step.kind == Step::settings ? 1 + below(8) : below(3);
-    step.bytes = static_cast<size_t>(1 + below(2000));
+    step.bytes = 1 + static_cast<size_t>(below(2000));
     out.push_back(step);
   }
   return out;
