@@ -216,7 +216,7 @@ TEST_CASE("what is no regular file holds no keys, and nobody waits for it") {
   CHECK_THAT(TokenKeys::read(none).error().message, Catch::Contains("openssl rand -hex 32"));
 }
 
-TEST_CASE("--mint-token signs with the first key of the file") {
+TEST_CASE("a token is minted with the first key of the file") {
   const KeyFile file(kLine + "\n", 0600);
   GatherOptions options;
   options.token_key_file = file.path();
