@@ -68,6 +68,7 @@ void CommitThread::commit(std::deque<Change> batch) {
   std::set<std::string> folders;
   std::deque<Change*> prepared;
   for (Change& change : batch) {
+    failed_ = failed_ || hooks_.stopped();
     Refusal refusal = failed_ ? Refusal::unavailable : Refusal::none;
     if (refusal == Refusal::none && change.prepare) refusal = change.prepare(folders);
     if (refusal == Refusal::none) {
@@ -86,6 +87,7 @@ void CommitThread::commit(std::deque<Change> batch) {
 }
 
 Refusal CommitThread::flush(const std::set<std::string>& folders) {
+  failed_ = failed_ || hooks_.stopped();
   const auto start = std::chrono::steady_clock::now();
   // Backwards by name: where things go (trash, quarantine, jobs) before where they come from (jobs, in).
   for (auto folder = folders.rbegin(); folder != folders.rend() && !failed_; ++folder) {

@@ -30,6 +30,7 @@ class CommitThread {
  public:
   struct Hooks {
     std::function<void(const std::string& why)> failed;  // nothing more is committed afterwards
+    std::function<bool()> stopped;                       // the disk failed elsewhere: nothing more is committed either
     std::function<bool()> more_coming;                   // something is being flushed that will be posted within ms
     std::function<bool()> free_ballast;                  // the disk is full: anything given back?
     std::function<void(uint64_t flushes, double seconds)> flushed;

@@ -137,7 +137,7 @@ Outcome<StoredFile> SpoolStore::read(const std::string& job, int capture, int ra
 }
 
 // One change of a job's row per transaction (Change::key), so that none is lost.
-void SpoolStore::change_job(const std::string& name, bool make, std::function<void(JobRow&)> change,
+void SpoolStore::change_job(const std::string& name, bool make, const std::function<void(JobRow&)>& change,
                             Reply<JobState> done) {
   const Refusal refusal = closed();
   if (refusal != Refusal::none) return answer<JobState>(std::move(done), {refusal, {}});

@@ -52,6 +52,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
   last_backup_ = time_of_newest_backup(files_);
   CommitThread::Hooks hooks;
   hooks.failed = [this](const std::string& why) { fail(why); };
+  hooks.stopped = [this] { return failed_.load(); };
   hooks.more_coming = [this] { return finishing_ > 0; };
   hooks.free_ballast = [this] { return free_ballast(); };
   hooks.flushed = [this](uint64_t flushes, double seconds) {

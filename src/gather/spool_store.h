@@ -31,7 +31,8 @@ struct Upload {
   uint64_t charged = 0;  // bytes counted against the job and the user
   std::deque<std::function<void()>> operations;
   bool busy = false;
-  bool gone = false;  // removed, refused or of a deleted job
+  std::atomic<bool> unsynced = false;  // a writer has written since the last flush
+  bool gone = false;                   // removed, refused or of a deleted job
 
   // Of its operations alone.
   PartFile part;
@@ -156,7 +157,7 @@ class SpoolStore : public Store {
   Refusal charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted);
   const FileRow* file_held(const std::string& job, int capture, int rank) const;
   JobRow job_row(const std::string& job) const;
-  void change_job(const std::string& job, bool make, std::function<void(JobRow&)> change, Reply<JobState> done);
+  void change_job(const std::string& job, bool make, const std::function<void(JobRow&)>& change, Reply<JobState> done);
   void trash_job(const std::string& name, const std::vector<UploadPointer>& uploads, const Reply<Done>& done);
   Refusal to_trash(const std::string& path, std::set<std::string>& folders);
   void post_report(const std::string& job, const ReportRow& row, bool swap, const Reply<JobState>& done);
@@ -187,6 +188,7 @@ class SpoolStore : public Store {
   void remove_tree(const std::string& path, bool folder, int& left);
   Time end_of(const UploadRow& row) const;
   void sweep_uploads();
+  void make_old_bytes_durable(const UploadPointer& upload);
   uint64_t reserved_bytes(const DiskSpace& space) const;
   double share_in_use(const DiskSpace& space) const;
 

@@ -66,8 +66,9 @@ struct UploadState {
   Time expires{};
 };
 
-// The right to append to an upload. Only the newest one of an upload writes. Dropping it makes what was written
-// durable, unless it holds a checksum: a checked request counts whole or not at all.
+// The right to append to an upload. Only the newest one of an upload writes; the calls of one that was evicted are
+// refused (wrong_offset). Dropping it makes what was written durable, unless it holds a checksum: a checked request
+// counts whole or not at all. May outlive the store: then every call is refused.
 class Writer {
  public:
   virtual ~Writer() = default;
@@ -75,7 +76,9 @@ class Writer {
   virtual void write(std::string_view bytes, Reply<Done> done) = 0;
   // The checksum was of another kind, and whoever wrote has seen that it is right: finish() no longer asks for one.
   virtual void vouch() = 0;
-  // Makes all of it durable; at offset == length it verifies, commits the file and says complete.
+  // Makes all of it durable; at offset == length it verifies, commits the file and says complete. Ends the writer.
+  // wrong_digest of a checked request: the offset is what it was. wrong_digest of the whole, other_content: the upload
+  // is gone. no_space: what state() tells is durable, the rest is to be sent again.
   virtual void finish(Reply<UploadState> done) = 0;
 };
 
@@ -126,10 +129,12 @@ struct StoreOptions {
   std::string spool;
   GatherLimits limits;
   int file_threads = 4;
-  FileSystem* files = nullptr;                         // null: the real one
-  const char* database_vfs = nullptr;                  // SQLite VFS by name; null: the default
-  std::function<Time()> now;                           // null: the system's clock
-  std::function<void(const std::string& why)> failed;  // fsync or the database failed: stop serving, exit non-zero
+  FileSystem* files = nullptr;         // null: the real one
+  const char* database_vfs = nullptr;  // SQLite VFS by name; null: the default
+  std::function<Time()> now;           // null: the system's clock
+  // fsync or the database failed: stop serving, exit non-zero. Called once, on a thread of the store, which must not be
+  // closed from within.
+  std::function<void(const std::string& why)> failed;
 };
 
 class Store {
@@ -153,7 +158,7 @@ class Store {
   virtual void remove(const std::string& id, Reply<Done> done) = 0;
   virtual std::optional<UploadMetadata> metadata_of(const std::string& id) const = 0;
 
-  // Jobs.
+  // Jobs. While one is being deleted, put_job and create are refused as unavailable and it is unknown to all else.
   virtual void put_job(const std::string& job, const JobSettings& settings, Reply<JobState> done) = 0;
   virtual void end_job(const std::string& job, Reply<JobState> done) = 0;
   virtual void raise_epoch(const std::string& job, Reply<JobState> done) = 0;
@@ -162,7 +167,9 @@ class Store {
   virtual std::vector<JobState> jobs(const std::string& after, size_t limit) const = 0;  // by name
   virtual Outcome<StoredFile> read(const std::string& job, int capture, int rank) const = 0;
 
-  // Reports. begin_report gives the folders of a new generation; end_report swaps `current` if the exit code is 0 or 1.
+  // Reports. begin_report gives the folders of a new generation (too_many: one is running); its `output` does not
+  // exist. end_report makes it current when the exit code is 0, 1 or 4 and it holds COMPLETE; else it is failed, and
+  // the one before it stays. The two newest that can be read are kept.
   struct ReportFolders {
     int generation = 0;
     std::string traces, output;
@@ -171,7 +178,7 @@ class Store {
   };
   virtual void begin_report(const std::string& job, Reply<ReportFolders> done) = 0;
   virtual void end_report(const std::string& job, int generation, int exit_code, Reply<JobState> done) = 0;
-  // File of a report, e.g. "report.json"; generation 0: the newest.
+  // report.json, index.html, summary.txt, report.sqlite or diagnostics.json of a report; generation 0: the newest.
   virtual Outcome<StoredFile> read_report(const std::string& job, int generation, const std::string& name) const = 0;
 
   // Called on a thread of the store after each change of a job's state.

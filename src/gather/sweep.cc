@@ -34,15 +34,22 @@ void SpoolStore::sweep() {
 
 void SpoolStore::sweep_uploads() {
   const Time at = now();
-  std::vector<UploadPointer> late;
+  std::vector<UploadPointer> late, unsynced;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [id, upload] : uploads_) {
       if (end_of(upload->row) < at) late.push_back(upload);
+      if (upload->unsynced) unsynced.push_back(upload);
     }
   }
   for (const UploadPointer& upload : late) {
     submit(upload, [this, upload] { expire(upload); });
+  }
+  for (const UploadPointer& upload : unsynced) {
+    submit(upload, [this, upload] {
+      make_old_bytes_durable(upload);
+      next(upload);
+    });
   }
 }
 

@@ -19,11 +19,17 @@ void SpoolStore::write(const UploadPointer& upload, uint64_t writer, std::string
     if (refusal == Refusal::none && upload->writer != writer) refusal = Refusal::wrong_offset;
     if (refusal == Refusal::none) refusal = append_bytes(*upload, bytes);
     done({refusal, {}});
-    const bool long_ago = std::chrono::steady_clock::now() - upload->last_sync >= kLongestUnsynced;
-    const bool due = upload->part.unsynced() >= kLongestSegment || (long_ago && upload->part.unsynced() > 0);
-    if (refusal == Refusal::none && due && !upload->checksum) make_durable(upload, [](Refusal) {});
+    if (refusal == Refusal::none) make_old_bytes_durable(upload);
     next(upload);
   });
+}
+
+// Nobody waits for it. Also asked by the sweeper, for writers that have fallen silent.
+void SpoolStore::make_old_bytes_durable(const UploadPointer& upload) {
+  const bool long_ago = std::chrono::steady_clock::now() - upload->last_sync >= kLongestUnsynced;
+  const uint64_t bytes = upload->part.unsynced();
+  const bool due = bytes >= kLongestSegment || (long_ago && bytes > 0);
+  if (upload->writer != 0 && due && !upload->checksum) make_durable(upload, [](Refusal) {});
 }
 
 Refusal SpoolStore::append_bytes(Upload& upload, std::string_view bytes) {
@@ -40,6 +46,7 @@ Refusal SpoolStore::append_bytes(Upload& upload, std::string_view bytes) {
   }
   const Refusal refusal = refusal_of(upload.part.append(bytes), "cannot write an upload");
   if (refusal == Refusal::none) {
+    upload.unsynced = !upload.checksum;
     const std::lock_guard lock(mutex_);
     figures_.received_bytes += bytes.size();
   }
@@ -141,6 +148,7 @@ Refusal SpoolStore::sync_part(Upload& upload) {
   Segment segment;
   const Refusal refusal = refusal_of(upload.part.sync(segment), "cannot flush an upload");
   upload.last_sync = std::chrono::steady_clock::now();
+  upload.unsynced = false;
   if (refusal == Refusal::none) upload.synced = segment;
   const std::lock_guard lock(mutex_);
   ++figures_.flushes;

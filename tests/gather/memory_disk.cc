@@ -290,7 +290,7 @@ MemoryDisk::NodePointer MemoryDisk::survivor(const NodePointer& node, Survives s
                                              std::map<Node*, NodePointer>& made) {
   NodePointer& out = made[node.get()];
   if (out) return out;
-  const NodePointer copy = out = std::make_shared<Node>();
+  NodePointer copy = out = std::make_shared<Node>();
   copy->folder = node->folder;
   copy->path = node->path;
   copy->bytes = node->durable;

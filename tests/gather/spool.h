@@ -88,7 +88,7 @@ class Asking {
   // A whole file at once.
   Outcome<UploadState> put(NewUpload upload, std::string_view bytes) {
     upload.length = bytes.size();
-    const Outcome<UploadState> made = create(upload);
+    Outcome<UploadState> made = create(upload);
     if (made.refusal != Refusal::none || made.value.complete) return made;
     return patch(made.value.id, 0, bytes);
   }

@@ -65,7 +65,7 @@ std::vector<Step> random_script(uint32_t seed) {
     step.kind = kinds[below(std::size(kinds))];
     step.job = below(3) == 0 ? "other" : "train";
     step.rank = step.kind == Step::settings ? 1 + below(8) : below(3);
-    step.bytes = static_cast<size_t>(1 + below(2000));
+    step.bytes = 1 + static_cast<size_t>(below(2000));
     out.push_back(step);
   }
   return out;
@@ -108,6 +108,24 @@ TEST_CASE("nothing that was told is lost at random steps of random scripts, nor 
     const std::vector<std::string> broken = test::crash(script, crash).broken;
     INFO("seed " << seed << ", step " << crash.step);
     CHECK(broken == std::vector<std::string>());
+  }
+}
+
+TEST_CASE("a start that is cut short at any of its steps is done by the next one") {
+  for (const Script& script : kScripts) {
+    const uint64_t steps = test::crash(script.steps, {}).steps;
+    for (uint64_t step = 5; step <= steps; step += 11) {
+      for (uint64_t in_recovery = 1 + step % 3; in_recovery <= 30; in_recovery += 3) {
+        Crash crash;
+        crash.step = step;
+        crash.seed = static_cast<uint32_t>(step);
+        crash.survives = kSurvives[(step + in_recovery) % 3];
+        crash.in_recovery = in_recovery;
+        const std::vector<std::string> broken = test::crash(script.steps, crash).broken;
+        INFO(script.name << ", step " << step << " of " << steps << ", then step " << in_recovery << " of the start");
+        CHECK(broken == std::vector<std::string>());
+      }
+    }
   }
 }
 

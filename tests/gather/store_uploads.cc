@@ -96,6 +96,18 @@ TEST_CASE("what a writer wrote before it was dropped is durable") {
   CHECK(ask.state(id).value.offset == 5);
 }
 
+TEST_CASE("what a silent writer wrote is durable within seconds, and the writer goes on") {
+  Spool spool("silent");
+  Asking ask = spool.ask();
+  const std::string id = ask.create(upload_of("train", 0, 8)).value.id;
+  const auto writer = ask.append(id, 0).value;
+  test::answer_of<Done>([&](auto done) { writer->write("abcde", done); });
+  for (int i = 0; i < 500 && spool.store->figures().durable_bytes < 5; ++i) usleep(20'000);
+  CHECK(spool.store->figures().durable_bytes == 5);
+  test::answer_of<Done>([&](auto done) { writer->write("fgh", done); });
+  CHECK(test::answer_of<UploadState>([&](auto done) { writer->finish(done); }).value.digest == sha256("abcdefgh"));
+}
+
 TEST_CASE("asking for the state ends a running writer, whose next write is refused") {
   Spool spool("evicted");
   Asking ask = spool.ask();
