@@ -109,7 +109,7 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       "    --token-key-file keys\n"
       "  skewscope gather --token-key-file keys --mint-token run1\n"
       "  skewscope gather --spool spool --check\n"
-      "SIGTERM ends it without loss; SIGHUP reads --config, certificates and keys again.\n"
+      "SIGTERM ends it without loss; SIGHUP reads certificates, keys and --server-name again, limits only a restart.\n"
       "Exit codes: 0 done, 1 --check found something, 2 usage, 3 no usable spool, 5 output, 6 the store failed, "
       "70 internal.");
 }

@@ -1,10 +1,12 @@
 """A real `skewscope gather` on free ports with a spool of its own, and requests to it with nothing between."""
+import atexit
 import base64
 import hashlib
 import http.client
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import ssl
@@ -48,6 +50,7 @@ class Daemon:
 
     def __init__(self, *flags, folder=None, insecure=True):
         self.folder = Path(folder or tempfile.mkdtemp(prefix="skewscope_gather_"))
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self.spool = self.folder / "spool"
         self.spool.mkdir(exist_ok=True)
         self.flags = [str(flag) for flag in flags] + (["--insecure-local"] if insecure else [])

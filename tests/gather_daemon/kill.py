@@ -205,6 +205,8 @@ def main(kills, seed):
     daemon = Daemon("--token-key-file", keys, folder=folder, insecure=False)
     daemon.listen = f"127.0.0.1:{port}"
     daemon.start()
+    # A job may have twice as many open uploads as ranks, and a kill leaves those behind whose answer was lost.
+    daemon.ask("PUT", "/v1/jobs/load", body=b'{"world_size": 100000}', token=token)
     history, choose = History(seed), random.Random(seed + 1)
     threads = [Agent(daemon, history, token) for _ in range(AGENTS)]
     threads.append(threading.Thread(target=intrude, args=(daemon, history, token), daemon=True))

@@ -232,6 +232,7 @@ class Limits(unittest.TestCase):
         time.sleep(0.2)
         with daemon.connect() as sixth:
             self.assertEqual(received(sixth, 3), b"")
+        self.assertEqual(daemon.ask("GET", "/-/healthy", admin=True).status, 200)
         for sock in held:
             sock.close()
         time.sleep(0.2)
@@ -303,16 +304,17 @@ class Limits(unittest.TestCase):
             return time.monotonic() - begin
 
         honest("warm")
-        alone = min(honest(f"alone{i}") for i in range(3))
+        alone = min(honest(f"alone{i}") for i in range(2))
         slow = os.fork()
         if slow == 0:
             slow_clients(daemon)
         time.sleep(1)
         try:
-            beside = min(honest(f"beside{i}") for i in range(3))
+            beside = min(honest(f"beside{i}") for i in range(2))
         finally:
             os.kill(slow, signal.SIGKILL)
             os.waitpid(slow, 0)
+        print(f"24 files of 4 MiB: alone {alone:.2f} s, beside 50 slow clients {beside:.2f} s")
         self.assertGreater(alone / beside, 0.75, f"alone {alone:.2f} s, beside slow clients {beside:.2f} s")
 
 
