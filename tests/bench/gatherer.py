@@ -9,6 +9,7 @@ import concurrent.futures
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -56,19 +57,34 @@ def disk_rate(files):
     return best
 
 
-async def agent(node, files, start):
-    """The seconds of its last answer; anything but 204 or 201 ends the run."""
-    await start.wait()
-    reader, writer = await asyncio.open_connection(*ADDRESS, local_addr=(f"127.0.{1 + node // 50}.1", 0))
-    for rank in range(node * RANKS_EACH, (node + 1) * RANKS_EACH):
-        content = files[rank]
-        digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
+async def put(node, rank, content, connection):
+    """Until it is accepted; a daemon that is busy says when to come again, as an agent is told."""
+    digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
+    while True:
+        if connection[0] is None or connection[0].at_eof():
+            connection[:] = await asyncio.open_connection(*ADDRESS, local_addr=(f"127.0.{1 + node // 50}.1", 0))
+        reader, writer = connection
         writer.write(f"PUT /v1/jobs/{JOB}/ranks/{rank} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n"
-                     f"Repr-Digest: sha-256=:{digest}:\r\n\r\n".encode() + content)
+                     f"Expect: 100-continue\r\nRepr-Digest: sha-256=:{digest}:\r\n\r\n".encode())
         answer = (await reader.readuntil(b"\r\n\r\n")).decode()
-        if answer.split()[1] not in ("201", "204") or f"sha-256=:{digest}:" not in answer:
+        if answer.split()[1] == "100":
+            writer.write(content)
+            answer = (await reader.readuntil(b"\r\n\r\n")).decode()
+        if answer.split()[1] in ("201", "204") and f"sha-256=:{digest}:" in answer:
+            return
+        again = re.search(r"Retry-After: (\d+)", answer)
+        if not again:
             sys.exit(f"rank {rank}: {answer}")
-    writer.close()
+        writer.close()
+        connection[0] = None
+        await asyncio.sleep(int(again.group(1)))
+
+
+async def agent(node, files, start):
+    await start.wait()
+    connection = [None, None]
+    for rank in range(node * RANKS_EACH, (node + 1) * RANKS_EACH):
+        await put(node, rank, files[rank], connection)
 
 
 async def load(files):
