@@ -141,7 +141,9 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     }
     call.caller = std::move(std::get<Caller>(who));
     service_.lobby().authenticated(this);
-    wire_->stop_timer();
+    // It may have to wait for its body's slot, and wakes all who have waited too long.
+    wire_->set_timer(Lobby::kLongestWait,
+                     [self = shared_from_this()] { self->service_.lobby().end_waits(Clock::now()); });
     service_.begin(call_, [self = shared_from_this()](Next next) {
       self->wire_->post([self, next = std::move(next)]() mutable { self->go_on(std::move(next)); });
     });
@@ -161,6 +163,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   }
 
   void go_on(Next next) {
+    wire_->stop_timer();
     if (auto* response = std::get_if<Response>(&next)) return send(std::move(*response));
     if (auto* document = std::get_if<TakeDocument>(&next)) {
       return ask_for_body([self = shared_from_this(), document = std::move(*document)] {

@@ -1,6 +1,8 @@
 #include "lobby.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 namespace skewscope::gather {
 namespace {
@@ -20,13 +22,47 @@ Lobby::Slot Lobby::seat(const std::string& address) {
           }};
 }
 
-Lobby::Slot Lobby::body(const std::string& job) {
-  const std::lock_guard lock(mutex_);
-  if (!slots_.acquire_body(job)) return nullptr;
-  return {this, [job](Lobby* lobby) {
-            const std::lock_guard back(lobby->mutex_);
-            lobby->slots_.release_body(job);
-          }};
+void Lobby::body(const std::string& job, std::function<void(Slot)> then) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!slots_.acquire_body(job)) {
+      waits_.push_back({job, std::chrono::steady_clock::now() + kLongestWait, std::move(then)});
+      return;
+    }
+  }
+  then(slot_of(job));
+}
+
+Lobby::Slot Lobby::slot_of(const std::string& job) {
+  return {this, [job](Lobby* lobby) { lobby->give_back(job); }};
+}
+
+// To the first who may have it: of its own job, or of another that waited for any.
+void Lobby::give_back(const std::string& job) {
+  std::list<Wait> next;
+  {
+    const std::lock_guard lock(mutex_);
+    slots_.release_body(job);
+    std::set<std::string_view> full;  // asked before in vain
+    for (auto wait = waits_.begin(); wait != waits_.end(); ++wait) {
+      if (full.count(wait->job) > 0) continue;
+      if (slots_.acquire_body(wait->job)) {
+        next.splice(next.end(), waits_, wait);
+        break;
+      }
+      full.insert(wait->job);
+    }
+  }
+  for (const Wait& wait : next) wait.then(slot_of(wait.job));
+}
+
+void Lobby::end_waits(Moment now) {
+  std::list<Wait> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    while (!waits_.empty() && waits_.front().until <= now) ended.splice(ended.end(), waits_, waits_.begin());
+  }
+  for (const Wait& wait : ended) wait.then(nullptr);
 }
 
 void Lobby::take_turn(const std::string& job, uint64_t bytes, std::function<void()> start) {
@@ -100,6 +136,7 @@ void Lobby::end_idle() {
 }
 
 void Lobby::end_all() {
+  end_waits(Moment::max());
   for (const Entry& entry : copy_of_guests()) {
     if (const auto guest = entry.guest.lock()) guest->end();
   }

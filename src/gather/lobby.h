@@ -30,7 +30,11 @@ class Lobby {
   // A seat or a body's slot is given back when the last copy of it goes; null: there is none.
   using Slot = std::shared_ptr<void>;
   Slot seat(const std::string& address);
-  Slot body(const std::string& job);
+  // `then` gets the slot: at once, or on the thread that gives one back, first come first served within a job; null
+  // after kLongestWait, by end_waits().
+  static constexpr std::chrono::seconds kLongestWait{10};
+  void body(const std::string& job, std::function<void(Slot)> then);
+  void end_waits(Moment now);
   // No while all seats are taken, and while too many strangers came just now: they may be about to say who they are.
   bool may_accept() const;
   bool crowded() const;  // above 80 % of the seats: idle connections have to go sooner
@@ -57,7 +61,14 @@ class Lobby {
     std::weak_ptr<Guest> guest;
     Moment since;
   };
+  struct Wait {
+    std::string job;
+    Moment until;
+    std::function<void(Slot)> then;
+  };
   std::list<Entry> copy_of_guests() const;
+  Slot slot_of(const std::string& job);  // acquired before
+  void give_back(const std::string& job);
 
   GatherLimits limits_;
   mutable std::mutex mutex_;
@@ -66,6 +77,7 @@ class Lobby {
   Turns turns_;
   int writing_ = 0;
   std::list<Entry> unknown_, known_;
+  std::list<Wait> waits_;  // first come first
 };
 
 }  // namespace skewscope::gather

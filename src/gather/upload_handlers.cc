@@ -133,13 +133,17 @@ void create_upload(const Rooms& rooms, const CallPointer& call, const Continue& 
   if (has_body && upload.length && *request.content_length > *upload.length) {
     return next(tus_problem(400, "more bytes than Upload-Length"));
   }
-  const Lobby::Slot slot = has_body ? rooms.lobby.body(upload.metadata.job) : nullptr;
-  if (has_body && !slot) return next(tus_problem(503, "too many bodies at once"));
-  rooms.store.create(upload, [=](const Outcome<UploadState>& outcome) {
-    if (outcome.refusal != Refusal::none || !has_body || outcome.value.complete) {
-      return next(created(outcome, outcome.value.id));
-    }
-    write_first_bytes(rooms, call, checksum, slot, outcome.value, next);
+  const auto create = [=](const Lobby::Slot& slot) {
+    rooms.store.create(upload, [=](const Outcome<UploadState>& outcome) {
+      if (outcome.refusal != Refusal::none || !has_body || outcome.value.complete) {
+        return next(created(outcome, outcome.value.id));
+      }
+      write_first_bytes(rooms, call, checksum, slot, outcome.value, next);
+    });
+  };
+  if (!has_body) return create(nullptr);
+  rooms.lobby.body(upload.metadata.job, [=](const Lobby::Slot& slot) {
+    slot ? create(slot) : next(tus_problem(503, "too many bodies at once"));
   });
 }
 
@@ -158,6 +162,26 @@ void head_upload(const Rooms& rooms, const CallPointer& call, const Continue& ne
   });
 }
 
+namespace {
+
+void promise_and_append(Store& store, const CallPointer& call, const Append& to, const Continue& next) {
+  const auto open = [=, &store] {
+    append(store, call, to, [=, &store](Next then) {
+      const auto* response = std::get_if<Response>(&then);
+      if (response == nullptr || response->status != 409) return next(std::move(then));
+      answer_wrong_offset(store, to.id, next);
+    });
+  };
+  const auto digest = promised(call->request);
+  if (!digest) return open();
+  store.promise_digest(to.id, *digest, [=](const Outcome<Done>& outcome) {
+    if (outcome.refusal != Refusal::none) return next(tus_refused(outcome.refusal));
+    open();
+  });
+}
+
+}  // namespace
+
 void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& next) {
   const Request& request = call->request;
   const Checksum checksum = checksum_of(request);
@@ -168,25 +192,16 @@ void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& n
   if (!request.upload_length.empty()) to.length = std::stoull(request.upload_length);
   to.checksum = checksum;
   to.job = rooms.store.metadata_of(to.id).value_or(UploadMetadata{}).job;
-  to.slot = rooms.lobby.body(to.job);
-  if (!to.slot) return next(tus_problem(503, "too many bodies at once"));
   to.answer = [](const Outcome<UploadState>& outcome) {
     if (outcome.refusal != Refusal::none) return tus_refused(outcome.refusal);
     Response response = tus(204);
     return tell(response, outcome.value);
   };
-  const auto open = [=, &store = rooms.store] {
-    append(store, call, to, [=, &store](Next then) {
-      const auto* response = std::get_if<Response>(&then);
-      if (response == nullptr || response->status != 409) return next(std::move(then));
-      answer_wrong_offset(store, to.id, next);
-    });
-  };
-  const auto digest = promised(request);
-  if (!digest) return open();
-  rooms.store.promise_digest(to.id, *digest, [=](const Outcome<Done>& outcome) {
-    if (outcome.refusal != Refusal::none) return next(tus_refused(outcome.refusal));
-    open();
+  rooms.lobby.body(to.job, [=](const Lobby::Slot& slot) {
+    if (!slot) return next(tus_problem(503, "too many bodies at once"));
+    Append with_slot = to;
+    with_slot.slot = slot;
+    promise_and_append(rooms.store, call, with_slot, next);
   });
 }
 
@@ -195,6 +210,35 @@ void delete_upload(const Rooms& rooms, const CallPointer& call, const Continue& 
     next(outcome.refusal == Refusal::none ? tus(204) : tus_refused(outcome.refusal));
   });
 }
+
+namespace {
+
+void put_file(Store& store, const CallPointer& call, const NewUpload& upload, const Lobby::Slot& slot,
+              const Continue& next) {
+  store.create(upload, [=, &store](const Outcome<UploadState>& outcome) {
+    if (outcome.refusal != Refusal::none) return next(refused(outcome.refusal));
+    const auto stored = [](int status, const UploadState& file) {
+      Response response;
+      response.status = status;
+      return response.field("Repr-Digest", repr_digest(file.digest));
+    };
+    if (outcome.value.complete) return next(stored(204, outcome.value));
+    Append whole;
+    whole.id = outcome.value.id;
+    whole.job = outcome.value.metadata.job;
+    whole.slot = slot;
+    const auto forget = [&store, id = whole.id] { store.remove(id, [](const Outcome<Done>&) {}); };
+    whole.broken_off = forget;
+    whole.answer = [stored, forget](const Outcome<UploadState>& end) {
+      if (end.refusal == Refusal::none) return stored(201, end.value);
+      forget();
+      return refused(end.refusal);
+    };
+    append(store, call, whole, next);
+  });
+}
+
+}  // namespace
 
 // One request, one file: what did not come whole is forgotten, there is no way to go on with it.
 void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next) {
@@ -212,28 +256,8 @@ void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next)
   upload.length = request.content_length;
   upload.uid = uid_of(call->caller);
   upload.client = call->peer;
-  const Lobby::Slot slot = rooms.lobby.body(request.job);
-  if (!slot) return next(problem(503, "too many bodies at once"));
-  rooms.store.create(upload, [=](const Outcome<UploadState>& outcome) {
-    if (outcome.refusal != Refusal::none) return next(refused(outcome.refusal));
-    const auto stored = [](int status, const UploadState& file) {
-      Response response;
-      response.status = status;
-      return response.field("Repr-Digest", repr_digest(file.digest));
-    };
-    if (outcome.value.complete) return next(stored(204, outcome.value));
-    Append whole;
-    whole.id = outcome.value.id;
-    whole.job = outcome.value.metadata.job;
-    whole.slot = slot;
-    const auto forget = [&store = rooms.store, id = whole.id] { store.remove(id, [](const Outcome<Done>&) {}); };
-    whole.broken_off = forget;
-    whole.answer = [stored, forget](const Outcome<UploadState>& end) {
-      if (end.refusal == Refusal::none) return stored(201, end.value);
-      forget();
-      return refused(end.refusal);
-    };
-    append(rooms.store, call, whole, next);
+  rooms.lobby.body(request.job, [=](const Lobby::Slot& slot) {
+    slot ? put_file(rooms.store, call, upload, slot, next) : next(problem(503, "too many bodies at once"));
   });
 }
 

@@ -34,6 +34,46 @@ TEST_CASE("a seat that is left can be taken again") {
   CHECK(lobby.seat("c") != nullptr);
 }
 
+TEST_CASE("a body that finds no slot waits for one, first come first served, and holds up no other job") {
+  GatherLimits limits;
+  limits.bodies_per_job = 1;
+  Lobby lobby(limits);
+  std::vector<std::string> order;
+  std::vector<Lobby::Slot> held;
+  const auto take = [&](const std::string& name) {
+    return [&, name](Lobby::Slot slot) {
+      order.push_back(name);
+      held.push_back(std::move(slot));
+    };
+  };
+  lobby.body("a", take("a1"));
+  lobby.body("a", take("a2"));
+  lobby.body("a", take("a3"));
+  lobby.body("b", take("b1"));
+  CHECK(order == std::vector<std::string>{"a1", "b1"});
+  held[0].reset();
+  CHECK(order == std::vector<std::string>{"a1", "b1", "a2"});
+  held[2].reset();
+  CHECK(order.back() == "a3");
+}
+
+TEST_CASE("who has waited ten seconds for a slot is told that there is none") {
+  GatherLimits limits;
+  limits.bodies_per_job = 1;
+  Lobby lobby(limits);
+  Lobby::Slot first;
+  lobby.body("a", [&](Lobby::Slot slot) { first = std::move(slot); });
+  int told = 0;
+  lobby.body("a", [&](const Lobby::Slot& slot) { told += slot == nullptr; });
+  const auto now = std::chrono::steady_clock::now();
+  lobby.end_waits(now + std::chrono::seconds(9));
+  CHECK(told == 0);
+  lobby.end_waits(now + std::chrono::seconds(11));
+  CHECK(told == 1);
+  first.reset();
+  CHECK(told == 1);
+}
+
 TEST_CASE("the stranger who came first goes when there are too many, and no guest who is known") {
   Lobby lobby(limits_of(10, 2));
   const auto known = std::make_shared<Visitor>(), first = std::make_shared<Visitor>(),
