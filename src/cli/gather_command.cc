@@ -64,8 +64,8 @@ ExitCode check(const GatherCommandOptions& options) {
   std::string text;
   for (const std::string& problem : spool.problems) text += problem + "\n";
   text +=
-      fmt::format("{}: {} jobs, {} files, {} open uploads, {}\n", options.daemon.spool, spool.jobs, spool.files,
-                  spool.uploads, spool.problems.empty() ? "clean" : fmt::format("{} problems", spool.problems.size()));
+      fmt::format("{}: jobs: {}, files: {}, open uploads: {}; {}\n", options.daemon.spool, spool.jobs, spool.files,
+                  spool.uploads, spool.problems.empty() ? "clean" : fmt::format("problems: {}", spool.problems.size()));
   if (!print(text)) return kOutput;
   return spool.problems.empty() || options.repair ? kDone : kConditionHolds;
 }
