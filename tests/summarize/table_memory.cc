@@ -16,13 +16,19 @@ namespace {
 
 std::atomic<int64_t> held{0}, most_held{0};
 
-void* counted(size_t bytes) {
+void* counted_or_null(size_t bytes) {
   void* const memory = std::malloc(bytes);
-  if (memory == nullptr) throw std::bad_alloc();
+  if (memory == nullptr) return nullptr;
   const int64_t now = held += static_cast<int64_t>(malloc_usable_size(memory));
   int64_t most = most_held;
   while (now > most && !most_held.compare_exchange_weak(most, now)) {
   }
+  return memory;
+}
+
+void* counted(size_t bytes) {
+  void* const memory = counted_or_null(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
 
@@ -35,6 +41,8 @@ void uncounted(void* memory) {
 
 void* operator new(size_t bytes) { return counted(bytes); }
 void* operator new[](size_t bytes) { return counted(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return counted_or_null(bytes); }
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return counted_or_null(bytes); }
 void operator delete(void* memory) noexcept { uncounted(memory); }
 void operator delete[](void* memory) noexcept { uncounted(memory); }
 void operator delete(void* memory, size_t) noexcept { uncounted(memory); }
