@@ -131,8 +131,8 @@ class Daemon {
     const size_t jobs = store_->jobs("", SIZE_MAX).size();
     const uint64_t files = store_->figures().files;
     log_info("ready", {{"url", url}, {"admin", admin.value()}, {"files", static_cast<int64_t>(files)}});
-    std::printf("skewscope gather: ready on %s (spool %s; jobs: %zu, files: %llu)\n", url.c_str(), options.spool.c_str(),
-                jobs, static_cast<unsigned long long>(files));
+    std::printf("skewscope gather: ready on %s (spool %s; jobs: %zu, files: %llu)\n", url.c_str(),
+                options.spool.c_str(), jobs, static_cast<unsigned long long>(files));
     std::fflush(stdout);
     notify_manager("READY=1");
     return Done{};
