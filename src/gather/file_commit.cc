@@ -137,11 +137,16 @@ void SpoolStore::record(const Arrival& arrival, Manifest& manifest) const {
   const FileRow& row = arrival.row;
   UploadRow upload = arrival.upload->row;
   if (arrival.verdict == Verdict::must_announce) return;
-  if (arrival.verdict == Verdict::other_content) return manifest.remove_upload(upload.id);
-  upload.stage = UploadStage::complete;
-  upload.durable = row.size;
-  upload.digest = row.digest;
-  manifest.put(upload);
+  // Of one request nobody asks afterwards; one that replaces has a row from its announcement.
+  if (arrival.verdict == Verdict::other_content || upload.asked.one_request) {
+    manifest.remove_upload(upload.id);
+  } else {
+    upload.stage = UploadStage::complete;
+    upload.durable = row.size;
+    upload.digest = row.digest;
+    manifest.put(upload);
+  }
+  if (arrival.verdict == Verdict::other_content) return;
   if (arrival.verdict == Verdict::duplicate) return;
   manifest.put(row);
   manifest.arrived(row.job, row.committed_at);
@@ -166,6 +171,7 @@ void SpoolStore::settle(const ArrivalPointer& arrival, Refusal refusal) {
     changed(arrival->row.job);
   }
   arrival->done({refusal, refusal == Refusal::none ? state_of(*upload) : UploadState()});
+  if (refusal == Refusal::none && upload->row.asked.one_request) forget_upload(upload);
   next(upload);
 }
 

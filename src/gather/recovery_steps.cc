@@ -58,7 +58,8 @@ void Recovery::find_stray_parts() {
     uint64_t size = 0;
     exists(path, &size);
     problem(path + " belongs to no upload");
-    if (row != uploads_.end() || size == 0) {  // its bytes are a file by now, or it has none
+    // Its bytes are a file by now, or it has none, or nobody was told of them: the row comes before the answer.
+    if (row != uploads_.end() || size == 0 || (id && !restored_)) {
       trash(path);
     } else {
       set_aside(path, kStrangers, entry.name);

@@ -111,6 +111,7 @@ class SpoolStore : public Store {
   UploadPointer find(const std::string& id) const;
   Refusal usable(const UploadPointer& upload) const;
   Refusal still_wanted(const Upload& upload) const;
+  bool is_known(const UploadMetadata& metadata) const;
   Refusal room_for(const UploadRow& row, bool of_new_job);
   void begin_part(const UploadPointer& upload, bool of_new_job, const Reply<UploadState>& done);
   void end_writer(const UploadPointer& upload, const Then& then);

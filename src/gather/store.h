@@ -54,6 +54,7 @@ struct NewUpload {
   std::optional<uint64_t> length;  // absent: told later (tus creation-defer-length)
   uint32_t uid = 0;                // whose token it was
   std::string client;              // address, for the record
+  bool one_request = false;        // nobody can go on with it: nothing of it is recorded before it is a file
 };
 
 struct UploadState {

@@ -194,25 +194,37 @@ void SpoolStore::begin_part(const UploadPointer& upload, bool of_new_job, const 
     next(upload);
   };
   if (refusal != Refusal::none) return refuse(refusal);
+  const auto begun = [this, upload, done] {
+    done({Refusal::none, state_of(*upload)});
+    changed(upload->row.asked.metadata.job);
+    if (upload->row.asked.one_request && !is_open(upload->row)) forget_upload(upload);
+    next(upload);
+  };
+  if (upload->row.asked.one_request && is_known(upload->row.asked.metadata)) return begun();
   Change change;
   change.prepare = [this, upload](std::set<std::string>&) { return still_wanted(*upload); };
   change.rows = [this, upload](Manifest& manifest) {
     const UploadMetadata& metadata = upload->row.asked.metadata;
     manifest.add_job(job_row(metadata.job));
     if (metadata.world_size) manifest.told(metadata.job, *metadata.world_size);
-    manifest.put(upload->row);
+    if (!upload->row.asked.one_request) manifest.put(upload->row);
   };
-  change.done = [this, upload, done, refuse](Refusal why) {
+  change.done = [this, upload, begun, refuse](Refusal why) {
     if (why != Refusal::none) return refuse(why);
     {
       const std::lock_guard lock(mutex_);
       jobs_.at(upload->row.asked.metadata.job).stands = true;
     }
-    done({Refusal::none, state_of(*upload)});
-    changed(upload->row.asked.metadata.job);
-    next(upload);
+    begun();
   };
   post(std::move(change));
+}
+
+// Has the manifest all that such an upload says of its job.
+bool SpoolStore::is_known(const UploadMetadata& metadata) const {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(metadata.job);
+  return job != jobs_.end() && job->second.stands && !metadata.world_size;
 }
 
 // What the commit thread asks before it writes anything of an upload: its job may be going.
@@ -328,7 +340,9 @@ void SpoolStore::remove(const std::string& id, Reply<Done> done) {
 void SpoolStore::drop_upload(const UploadPointer& upload, const Then& then) {
   abandon_writer(*upload);
   Change change;
-  change.rows = [upload](Manifest& manifest) { manifest.remove_upload(upload->row.id); };
+  if (!upload->row.asked.one_request) {
+    change.rows = [upload](Manifest& manifest) { manifest.remove_upload(upload->row.id); };
+  }
   change.done = [this, upload, then](Refusal refusal) {
     if (refusal == Refusal::none) {
       files_.remove(part_path(upload->row.id));

@@ -256,6 +256,7 @@ void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next)
   upload.length = request.content_length;
   upload.uid = uid_of(call->caller);
   upload.client = call->peer;
+  upload.one_request = true;
   rooms.lobby.body(request.job, [=](const Lobby::Slot& slot) {
     slot ? put_file(rooms.store, call, upload, slot, next) : next(problem(503, "too many bodies at once"));
   });

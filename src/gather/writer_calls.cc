@@ -113,7 +113,9 @@ void SpoolStore::make_durable(const UploadPointer& upload, const Then& then, boo
   bool segment_needed = true;
   {
     const std::lock_guard lock(mutex_);
-    if (upload->row.durable >= segment.end) segment_needed = false;
+    const bool one_request = upload->row.asked.one_request;  // nobody is told of an offset
+    if (one_request) upload->row.progress = now();
+    if (one_request || upload->row.durable >= segment.end) segment_needed = false;
   }
   if (!segment_needed) return then(Refusal::none);
   Change change;

@@ -79,6 +79,7 @@ void Model::put(Asking& ask, const Step& step, bool replace, bool same) {
   NewUpload upload = upload_of(step.job, step.rank, content.size());
   upload.metadata.replace = replace;
   upload.metadata.sha256 = sha256(content);
+  upload.one_request = step.one_request;
   kept_[key].sent.insert(content);
   const auto sent = ask.put(upload, content);
   if (sent.refusal == Refusal::none && sent.value.complete) arrived(key, content);

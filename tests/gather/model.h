@@ -29,8 +29,9 @@ struct Step {
   };
   Kind kind = put;
   std::string job = "train";
-  int rank = 0;      // of the file or of the upload
-  size_t bytes = 0;  // to send
+  int rank = 0;              // of the file or of the upload
+  size_t bytes = 0;          // to send
+  bool one_request = false;  // put, replace: as the daemon's PUT
 };
 
 class Model {

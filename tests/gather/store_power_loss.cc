@@ -33,6 +33,14 @@ const std::vector<Script> kScripts = {
     {"finish", {{Step::create, "train", 0, kFile}, {Step::append, "train", 0, 600}, {Step::append, "train", 0, kFile}}},
     {"put", {{Step::put, "train", 0, kFile}, {Step::put, "train", 1, kFile}, {Step::put, "other", 0, 10}}},
     {"replace", {{Step::put, "train", 0, kFile}, {Step::replace, "train", 0, 700}, {Step::replace, "train", 0, 900}}},
+    {"one request",
+     {{Step::put, "train", 0, kFile, true},
+      {Step::put, "train", 1, kFile, true},
+      {Step::put_again, "train", 0, 0, true}}},
+    {"one request replaces",
+     {{Step::put, "train", 0, kFile, true},
+      {Step::replace, "train", 0, 700, true},
+      {Step::replace, "train", 0, 900, true}}},
     {"duplicate",
      {{Step::put, "train", 0, kFile},
       {Step::put_again, "train", 0, 0},
@@ -66,6 +74,7 @@ std::vector<Step> random_script(uint32_t seed) {
     step.job = below(3) == 0 ? "other" : "train";
     step.rank = step.kind == Step::settings ? 1 + below(8) : below(3);
     step.bytes = 1 + static_cast<size_t>(below(2000));
+    step.one_request = below(2) == 0;
     out.push_back(step);
   }
   return out;

@@ -34,6 +34,25 @@ TEST_CASE("a file sent in one request is complete and is read back as it was sen
   CHECK(problems_of(spool).empty());
 }
 
+TEST_CASE("of an upload in one request nothing is left when it is cut, and nothing but the file when it is whole") {
+  Spool spool("in_one_request");
+  NewUpload cut = upload_of("train", 1, 10), whole = upload_of("train", 0, kTrace.size());
+  cut.one_request = whole.one_request = true;
+  const auto begun = spool.ask().create(cut);
+  CHECK(spool.ask().patch(begun.value.id, 0, "0123").refusal == Refusal::none);
+  const auto sent = spool.ask().put(whole, kTrace);
+  CHECK(sent.value.complete);
+  CHECK(spool.ask().state(sent.value.id).refusal == Refusal::unknown);
+  CHECK(spool.store->job("train")->open_uploads == 1);
+  spool.open();
+  CHECK(spool.ask().state(begun.value.id).refusal == Refusal::unknown);
+  CHECK(spool.store->job("train")->open_uploads == 0);
+  CHECK(std::filesystem::is_empty(spool.path("in")));
+  CHECK(spool.ask().content("train", 0) == kTrace);
+  CHECK(spool.ask().content("train", 1).empty());
+  CHECK(problems_of(spool).empty());
+}
+
 TEST_CASE("what was told stands after a stop and a start") {
   Spool spool("stopped");
   spool.ask().put("train", 0, kTrace);
