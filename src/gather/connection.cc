@@ -253,15 +253,19 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   void pass_on(const std::shared_ptr<Body>& body) {
     wire_->stop_timer();
     if (body->filled == 0) return finish(body);
-    write(body, [self = shared_from_this(), body] { self->left_ > 0 ? self->fill(body) : self->finish(body); });
+    if (left_ > 0) return write(body, [self = shared_from_this(), body] { self->fill(body); });
+    write(body, nullptr);
   }
 
+  // Without `then` they are the last: the writer finishes without another word from here.
   void write(const std::shared_ptr<Body>& body, std::function<void()> then) {
     const std::string_view bytes(body->buffer.get(), body->filled);
     body->filled = 0;
+    const bool last = !then;
     const auto written = [self = shared_from_this(), body, begin = Clock::now(),
                           then = std::move(then)](const Outcome<Done>& outcome) {
       self->service_.lobby().end_turn();
+      if (!then) return;
       self->wire_->post([self, body, begin, then, refusal = outcome.refusal] {
         body->floor.held_back(Clock::now() - begin);
         if (body->evicted) return self->let_go(body);
@@ -269,8 +273,11 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
         then();
       });
     };
-    service_.lobby().take_turn(body->file.job, bytes.size(), [self = shared_from_this(), body, bytes, written] {
-      self->wire_->post([body, bytes, written] { body->file.writer->write(bytes, written); });
+    service_.lobby().take_turn(body->file.job, bytes.size(), [self = shared_from_this(), body, bytes, written, last] {
+      self->wire_->post([self, body, bytes, written, last] {
+        body->file.writer->write(bytes, written);
+        if (last) self->finish(body);
+      });
     });
   }
 

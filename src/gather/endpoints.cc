@@ -153,7 +153,7 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   Caller caller = caller_of(call);
   if (request.endpoint == Endpoint::tokens && proves_something(call, caller)) return caller;  // of what: see token()
   const std::string job = job_of(request, caller);
-  const auto known = store_.job(job);
+  const auto known = store_.job_in_brief(job);
   const JobFacts facts = known ? facts_of(*known) : JobFacts{};
   const Decision decision = authorize(request, job, known ? &facts : nullptr, caller);
   if (decision == Decision::allow) return caller;
@@ -244,7 +244,7 @@ Next Endpoints::login(const CallPointer& call) {
     token.remove_prefix(token.starts_with(kField) ? kField.size() : token.size());
     const auto held = settings();
     const auto shown = held->keys ? held->keys->verify(token, now()) : std::nullopt;
-    const auto known = shown ? store_.job(shown->job) : std::nullopt;
+    const auto known = shown ? store_.job_in_brief(shown->job) : std::nullopt;
     const bool revoked = known && shown->epoch < known->epoch;
     const auto payload = shown && !revoked ? login_payload(*shown, now()) : std::nullopt;
     if (!payload) return respond(refuse_login(call->peer));

@@ -94,6 +94,12 @@ class RealFileSystem : public FileSystem {
         again_when_interrupted([&] { return ::fallocate(file, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)); }));
     return error == EOPNOTSUPP ? 0 : error;  // then space may run out while bytes arrive
   }
+  int size(int file, uint64_t& bytes) override {
+    struct stat status {};
+    if (::fstat(file, &status) != 0) return errno;
+    bytes = static_cast<uint64_t>(status.st_size);
+    return 0;
+  }
   int truncate(int file, uint64_t bytes) override {
     return error_of(again_when_interrupted([&] { return ::ftruncate(file, static_cast<off_t>(bytes)); }));
   }

@@ -42,6 +42,7 @@ class FileSystem {
   // Fewer bytes than asked for: the file ends there.
   virtual int read(int file, char* buffer, size_t bytes, uint64_t offset, size_t& got) = 0;
   virtual int reserve(int file, uint64_t bytes) = 0;  // disk for them, without changing the size
+  virtual int size(int file, uint64_t& bytes) = 0;
   virtual int truncate(int file, uint64_t bytes) = 0;
   virtual int start_writeback(int file, uint64_t offset, uint64_t bytes) = 0;  // promises nothing
   virtual int sync_data(int file) = 0;       // what was written and the size, to stable storage

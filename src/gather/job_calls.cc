@@ -40,6 +40,12 @@ int SpoolStore::expected_of(const Job& job) {
 }
 
 JobState SpoolStore::state_held(const Job& job) const {
+  JobState out = brief_state_held(job);
+  out.missing_ranks = missing_ranks(job, out.expected);
+  return out;
+}
+
+JobState SpoolStore::brief_state_held(const Job& job) const {
   JobState out;
   out.name = job.row.name;
   out.owner_uid = job.row.owner_uid;
@@ -52,7 +58,6 @@ JobState SpoolStore::state_held(const Job& job) const {
   out.ended = job.row.ended;
   out.bytes = job.bytes;
   out.open_uploads = job.open_uploads;
-  out.missing_ranks = missing_ranks(job, out.expected);
   tell_reports(job, out);
   out.created = job.row.created;
   out.last_byte = job.row.last_byte;
@@ -102,11 +107,21 @@ Refusal SpoolStore::charge_held(const std::string& job, uint32_t uid, uint64_t& 
   return Refusal::none;
 }
 
+const Job* SpoolStore::standing_held(const std::string& job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() || found->second.row.deleting ? nullptr : &found->second;
+}
+
 std::optional<JobState> SpoolStore::job(const std::string& job) const {
   const std::lock_guard lock(mutex_);
-  const auto found = jobs_.find(job);
-  const bool there = found != jobs_.end() && !found->second.row.deleting;
-  return there ? std::optional(state_held(found->second)) : std::nullopt;
+  const Job* found = standing_held(job);
+  return found == nullptr ? std::nullopt : std::optional(state_held(*found));
+}
+
+std::optional<JobState> SpoolStore::job_in_brief(const std::string& job) const {
+  const std::lock_guard lock(mutex_);
+  const Job* found = standing_held(job);
+  return found == nullptr ? std::nullopt : std::optional(brief_state_held(*found));
 }
 
 std::vector<JobState> SpoolStore::jobs(const std::string& after, size_t limit) const {

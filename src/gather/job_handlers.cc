@@ -61,7 +61,7 @@ void put_job(const Rooms& rooms, const CallPointer& call, const Continue& next) 
   next(TakeDocument{[&store = rooms.store, call](const std::string& body, const Respond& respond) {
     const ParsedSettings parsed = parse_job_settings(body, call->registry);
     if (parsed.problem != nullptr) return respond(problem(400, parsed.problem));
-    const bool known = store.job(call->request.job).has_value();
+    const bool known = store.job_in_brief(call->request.job).has_value();
     store.put_job(call->request.job, parsed.settings,
                   told_as(known ? 200 : 201, [respond](Next told) { respond(std::get<Response>(std::move(told))); }));
   }});

@@ -46,7 +46,12 @@ int PartFile::open(uint64_t durable, std::optional<uint64_t> length) {
     }
   }
   written_ = durable;
-  if (const int error = files_.truncate(file_, durable); error != 0) return error;
+  uint64_t size = 0;
+  if (const int error = files_.size(file_, size); error != 0) return error;
+  if (size != durable) {
+    if (const int error = files_.truncate(file_, durable); error != 0) return error;
+    reserved_ = 0;
+  }
   if (length && *length > reserved_) {  // truncating gave it back, or it was told late
     if (const int error = files_.reserve(file_, *length); error != 0) return error;
     reserved_ = *length;

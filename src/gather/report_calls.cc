@@ -184,7 +184,7 @@ Outcome<StoredFile> SpoolStore::read_report(const std::string& name, int generat
     const auto found = jobs_.find(name);
     if (!known || found == jobs_.end() || found->second.row.deleting) return {Refusal::unknown, {}};
     const Job& job = found->second;
-    if (generation == 0) generation = state_held(job).report_generation;
+    if (generation == 0) generation = brief_state_held(job).report_generation;
     const auto report = job.reports.find(generation);
     if (report == job.reports.end() || !is_readable(report->second.state)) return {Refusal::unknown, {}};
   }

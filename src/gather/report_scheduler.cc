@@ -88,7 +88,7 @@ class Scheduler : public ReportScheduler {
       const std::lock_guard lock(mutex_);
       if (starting_.count(job)) return;
     }
-    const std::optional<JobState> state = store_.job(job);
+    const std::optional<JobState> state = store_.job_in_brief(job);
     if (!state) return;
     if (const std::optional<Time> due = report_due(*state, options_.deadlines)) due_[job] = *due;
   }

@@ -36,8 +36,9 @@ struct Upload {
 
   // Of its operations alone.
   PartFile part;
-  bool entry_durable = false;  // in/ was flushed since the part was made
-  uint64_t writer = 0;         // number of the one that may write; 0: none
+  bool entry_durable = false;       // in/ was flushed since the part was made
+  uint64_t writer = 0;              // number of the one that may write; 0: none
+  Refusal refused = Refusal::none;  // its last write
   std::function<void()> evicted;
   std::optional<Digest> checksum;
   Segment synced;  // the last flushed one, on its way into the manifest
@@ -76,6 +77,7 @@ class SpoolStore : public Store {
   void raise_epoch(const std::string& job, Reply<JobState> done) override;
   void delete_job(const std::string& job, Reply<Done> done) override;
   std::optional<JobState> job(const std::string& job) const override;
+  std::optional<JobState> job_in_brief(const std::string& job) const override;
   std::vector<JobState> jobs(const std::string& after, size_t limit) const override;
   Outcome<StoredFile> read(const std::string& job, int capture, int rank) const override;
 
@@ -154,6 +156,8 @@ class SpoolStore : public Store {
   void close_held(Upload& upload);
   Job& job_held(const std::string& name, uint32_t owner_uid, bool& made);
   JobState state_held(const Job& job) const;
+  JobState brief_state_held(const Job& job) const;
+  const Job* standing_held(const std::string& job) const;
   static int expected_of(const Job& job);
   Refusal charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted);
   const FileRow* file_held(const std::string& job, int capture, int rank) const;

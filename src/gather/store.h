@@ -77,6 +77,7 @@ class Writer {
   virtual void write(std::string_view bytes, Reply<Done> done) = 0;
   // The checksum was of another kind, and whoever wrote has seen that it is right: finish() no longer asks for one.
   virtual void vouch() = 0;
+  // May be called before the last write is done; when that is refused, this is, too.
   // Makes all of it durable; at offset == length it verifies, commits the file and says complete. Ends the writer.
   // wrong_digest of a checked request: the offset is what it was. wrong_digest of the whole, other_content: the upload
   // is gone. no_space: what state() tells is durable, the rest is to be sent again.
@@ -165,6 +166,7 @@ class Store {
   virtual void raise_epoch(const std::string& job, Reply<JobState> done) = 0;
   virtual void delete_job(const std::string& job, Reply<Done> done) = 0;
   virtual std::optional<JobState> job(const std::string& job) const = 0;
+  virtual std::optional<JobState> job_in_brief(const std::string& job) const = 0;  // without missing_ranks: in O(1)
   virtual std::vector<JobState> jobs(const std::string& after, size_t limit) const = 0;  // by name
   virtual Outcome<StoredFile> read(const std::string& job, int capture, int rank) const = 0;
 

@@ -38,7 +38,7 @@ std::optional<Wish> parse_wish(const std::string& body) {
 
 Response grant(const Store& store, const Call& call, const Caller& caller, const TokenDesk::Means& means,
                const Wish& wish) {
-  const auto known = store.job(wish.job);
+  const auto known = store.job_in_brief(wish.job);
   const JobFacts facts = known ? facts_of(*known) : JobFacts{};
   const Decision decision = authorize(call.request, wish.job, known ? &facts : nullptr, caller);
   if (decision == Decision::unknown) return problem(404, "no such job");

@@ -185,7 +185,7 @@ void SpoolStore::begin_part(const UploadPointer& upload, bool of_new_job, const 
   if (open && refusal == Refusal::none) refusal = room_for(upload->row, of_new_job);
   if (open && refusal == Refusal::none) {
     refusal = refusal_of(upload->part.create(upload->row.asked.length.value_or(0)), "cannot make an upload's file");
-    upload->part.close();
+    if (!upload->row.asked.one_request) upload->part.close();
   }
   const auto refuse = [this, upload, open, done](Refusal why) {
     if (open) files_.remove(part_path(upload->row.id));
@@ -284,6 +284,7 @@ Refusal SpoolStore::begin_writer(const UploadPointer& upload, const Asked& asked
     const std::lock_guard lock(mutex_);
     upload->writer = ++writers_;
   }
+  upload->refused = Refusal::none;
   upload->evicted = asked.evicted;
   upload->checksum = asked.checksum;
   upload->last_sync = std::chrono::steady_clock::now();

@@ -17,7 +17,7 @@ void SpoolStore::write(const UploadPointer& upload, uint64_t writer, std::string
   submit(upload, [this, upload, writer, bytes, done] {
     Refusal refusal = closed();
     if (refusal == Refusal::none && upload->writer != writer) refusal = Refusal::wrong_offset;
-    if (refusal == Refusal::none) refusal = append_bytes(*upload, bytes);
+    if (refusal == Refusal::none) upload->refused = refusal = append_bytes(*upload, bytes);
     done({refusal, {}});
     if (refusal == Refusal::none) make_old_bytes_durable(upload);
     next(upload);
@@ -63,6 +63,7 @@ void SpoolStore::finish(const UploadPointer& upload, uint64_t writer, bool vouch
     if (refusal == Refusal::none && upload->writer != writer) {
       refusal = draining_ ? Refusal::unavailable : Refusal::wrong_offset;
     }
+    if (refusal == Refusal::none) refusal = upload->refused;
     if (refusal != Refusal::none || upload->row.stage == UploadStage::complete) return reply(refusal);
     if (!vouched && upload->checksum && upload->part.segment_digest() != *upload->checksum) {
       count(&StoreFigures::checksum_failures);

@@ -132,6 +132,12 @@ int MemoryDisk::reserve(int file, uint64_t bytes) {
   return 0;
 }
 
+int MemoryDisk::size(int file, uint64_t& bytes) {
+  const std::lock_guard lock(mutex_);
+  bytes = files_.at(file)->bytes.size();
+  return 0;
+}
+
 int MemoryDisk::truncate(int file, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (!step()) return EIO;

@@ -50,6 +50,7 @@ class MemoryDisk : public FileSystem {
   int write(int file, std::string_view bytes, uint64_t offset) override;
   int read(int file, char* buffer, size_t bytes, uint64_t offset, size_t& got) override;
   int reserve(int file, uint64_t bytes) override;
+  int size(int file, uint64_t& bytes) override;
   int truncate(int file, uint64_t bytes) override;
   int start_writeback(int, uint64_t, uint64_t) override { return 0; }
   int sync_data(int file) override;
