@@ -1,15 +1,11 @@
 """The gatherer under 10,000 ranks from 1,250 agents at once: throughput beside the disk's own, memory, lag of the report.
 
-Each agent is one connection that sends its node's eight digests, one after the other, by PUT with Repr-Digest. The disk's
+Each agent is one connection that sends its node's eight digests, one after the other (gatherer_load.cc). The disk's
 own rate is that of threads that write files of the same sizes and fsync each, before and after, in the same run: the
 best of 1, 4 and 16 threads. The generator takes its share of the same cores."""
-import asyncio
-import base64
 import concurrent.futures
-import hashlib
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -18,7 +14,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from harness import MB, SKEWSCOPE, WORK, keep, run, say, table
+from harness import BUILD, MB, SKEWSCOPE, WORK, build, keep, output_of, run, say, table
 
 AGENTS, RANKS_EACH = 1250, 8
 RANKS = AGENTS * RANKS_EACH
@@ -32,7 +28,7 @@ def digests():
         say(f"making {folder}")
         run(SKEWSCOPE, "simulate", "-o", folder, "--nodes", AGENTS, "--gpus", RANKS_EACH, "--tp", 8, "--steps", 40,
             "--layers", 4, "--digests", "-q")
-    return [next(folder.glob(f"rank{rank}_*.digest")).read_bytes() for rank in range(RANKS)]
+    return folder
 
 
 def disk_rate(files):
@@ -57,43 +53,9 @@ def disk_rate(files):
     return best
 
 
-async def put(node, rank, content, connection):
-    """Until it is accepted; a daemon that is busy says when to come again, as an agent is told."""
-    digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
-    while True:
-        if connection[0] is None or connection[0].at_eof():
-            connection[:] = await asyncio.open_connection(*ADDRESS, local_addr=(f"127.0.{1 + node // 50}.1", 0))
-        reader, writer = connection
-        writer.write(f"PUT /v1/jobs/{JOB}/ranks/{rank} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(content)}\r\n"
-                     f"Expect: 100-continue\r\nRepr-Digest: sha-256=:{digest}:\r\n\r\n".encode())
-        answer = (await reader.readuntil(b"\r\n\r\n")).decode()
-        if answer.split()[1] == "100":
-            writer.write(content)
-            answer = (await reader.readuntil(b"\r\n\r\n")).decode()
-        if answer.split()[1] in ("201", "204") and f"sha-256=:{digest}:" in answer:
-            return
-        again = re.search(r"Retry-After: (\d+)", answer)
-        if not again:
-            sys.exit(f"rank {rank}: {answer}")
-        writer.close()
-        connection[0] = None
-        await asyncio.sleep(int(again.group(1)))
-
-
-async def agent(node, files, start):
-    await start.wait()
-    connection = [None, None]
-    for rank in range(node * RANKS_EACH, (node + 1) * RANKS_EACH):
-        await put(node, rank, files[rank], connection)
-
-
-async def load(files):
-    start = asyncio.Event()
-    agents = [asyncio.create_task(agent(node, files, start)) for node in range(AGENTS)]
-    begin = time.perf_counter()
-    start.set()
-    await asyncio.gather(*agents)
-    return time.perf_counter() - begin
+def load(folder):
+    """Seconds until the last acknowledgement."""
+    return float(output_of(BUILD / "tests" / "bench" / "bench_gatherer_load", folder, JOB, ADDRESS[1], AGENTS, RANKS_EACH))
 
 
 def ask(method, path, body=None):
@@ -119,25 +81,27 @@ def lag_of_report():
 
 
 def main(options):
-    files = digests()
-    total = sum(map(len, files)) / MB
+    build("skewscope", "bench_gatherer_load")
+    folder = digests()
+    total = sum(path.stat().st_size for path in folder.glob("rank*")) / MB
+    sample = [path.read_bytes() for path in sorted(folder.glob("rank*"))[:2000]]
     spool = WORK / "spool"
     shutil.rmtree(spool, ignore_errors=True)
     spool.mkdir(parents=True)
-    before = disk_rate(files[:2000])
+    before = disk_rate(sample)
     daemon = subprocess.Popen([SKEWSCOPE, "gather", "--spool", spool, "--listen", ":".join(map(str, ADDRESS)), "--admin", ADMIN,
                                "--insecure-local"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         daemon.stdout.readline()
         ask("PUT", f"/v1/jobs/{JOB}", json.dumps({"world_size": RANKS}).encode())
-        seconds = asyncio.run(load(files))
+        seconds = load(folder)
         lag = lag_of_report()
         peak = peak_mb(daemon.pid)
         arrived = ask("GET", f"/v1/jobs/{JOB}")["arrived"]
     finally:
         daemon.send_signal(signal.SIGTERM)
         daemon.wait()
-    disk = max(before, disk_rate(files[:2000]))
+    disk = max(before, disk_rate(sample))
     shutil.rmtree(spool)
     share = total / seconds / disk
     text = table(["ranks", "agents", "MB", "seconds", "files/s", "MB/s", "disk MB/s", "share", "peak MB", "report after s"],
