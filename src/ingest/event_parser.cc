@@ -157,6 +157,11 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
           said_what = true;
         } else if (is_key(key, "pid\"")) {
           event.pid = value.raw_json_token();
+          // PyTorch built without Kineto (Debian's) writes no category.
+          if (!event.has_category && bare(event.pid) == "CPU functions"sv) {
+            event.event_class = EventClass::cpu_op;
+            event.has_category = said_what = true;
+          }
         }
         break;
       case 'c':

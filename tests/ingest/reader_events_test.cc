@@ -114,6 +114,20 @@ TEST_CASE("ops and ranges that tell about collectives are kept, other CPU rows a
   CHECK(content.kind == ContentKind::rank_trace);
 }
 
+TEST_CASE("a PyTorch without Kineto names no category: its CPU functions are operators, steps and gloo ranges") {
+  const FileContent content = read_text(
+      R"([{"name": "aten::mm", "ph": "X", "ts": 88, "dur": 25, "tid": 1, "pid": "CPU functions", "args": {}}, )"
+      R"({"name": "ProfilerStep#4", "ph": "X", "ts": 80, "dur": 50, "tid": 1, "pid": "CPU functions", "args": {}}, )"
+      R"({"name": "gloo:all_reduce", "ph": "X", "ts": 90, "dur": 7, "tid": 2, "pid": "CPU functions", "args": {}}, )"
+      R"({"name": "gloo:all_reduce", "ph": "X", "ts": 98, "dur": 7, "tid": 2, "pid": "another", "args": {}}])");
+  CHECK(content.kind == ContentKind::rank_trace);
+  REQUIRE(content.steps.size() == 1);
+  CHECK(content.steps[0].number == 4);
+  REQUIRE(content.comm_ops.size() == 1);
+  CHECK(content.comm_ops[0].start.ns == 90'000);
+  CHECK(content.comm_ops[0].duration_ns == 7'000);
+}
+
 TEST_CASE("a step comes from the host's annotation, not from its copy on the GPU") {
   const FileContent content = read_text(trace_of(
       event("user_annotation", "ProfilerStep#12") + "," + event("gpu_user_annotation", "ProfilerStep#12") + "," +
