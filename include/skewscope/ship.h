@@ -35,7 +35,7 @@ struct ShipOptions {
   std::chrono::seconds give_up{72 * 3600};
   std::chrono::seconds patience{600};         // for a file that is empty or cut: then it is bad
   std::chrono::seconds silence{60};           // of the gatherer, before a request counts as failed
-  uint64_t piece_bytes = uint64_t{64} << 20;  // largest body of one request
+  uint64_t piece_bytes = uint64_t{32} << 20;  // largest body of one request; a cut costs one of each upload
   bool compress = true;                       // plain .json goes as gzip
   // A line of what goes on, one at a time, from any thread; may be empty.
   std::function<void(Severity, const std::string&)> say;

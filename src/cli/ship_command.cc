@@ -66,7 +66,7 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
                   "Folder of the agent's own; default: .skewscope-ship in the first path")
       ->type_name("DIR");
   add_bytes(command, "--rate", ship.rate_bytes_per_s, "Bytes a second, of all uploads together [100000000]");
-  add_bytes(command, "--piece", ship.piece_bytes, "Largest body of a request [64M]");
+  add_bytes(command, "--piece", ship.piece_bytes, "Largest body of a request; a cut costs one of each upload [32M]");
   command.add_option("--uploads", ship.uploads, "Uploads at a time [2]")
       ->check(CLI::Range(1, 16).description(""))
       ->type_name("N");
