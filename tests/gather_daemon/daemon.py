@@ -105,7 +105,8 @@ class Daemon:
 
     def ask(self, method, path, body=None, admin=False, token=None, **fields):
         """Field names with _ for -. A body is sent with its Content-Length and without Expect."""
-        connection = http.client.HTTPConnection(self.host, self.admin_port if admin else self.port, timeout=20)
+        at = ("127.0.0.1", self.admin_port) if admin else (self.host, self.port)
+        connection = http.client.HTTPConnection(*at, timeout=20)
         if not admin:
             connection.sock = self.connect()
         token = token or self.token
