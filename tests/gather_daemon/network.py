@@ -23,6 +23,7 @@ import time
 from pathlib import Path
 
 import links
+from alone import alone
 from daemon import PROGRAM, Daemon, digest_of, dose, key_file, metadata, minted, received
 from kill import LEAST_BYTES, LEAST_REQUESTS, Agent, History
 
@@ -360,10 +361,11 @@ def say(text):
 
 
 def main(cuts, seed):
-    if links.why_not():
-        print(f"skipped: {links.why_not()}")
+    why_not = links.why_not()
+    if why_not:
+        print(f"skipped: {why_not}")
         return 77
-    print(f"seed {seed}, {cuts} cuts")
+    print(f"seed {seed}, {cuts} cuts", flush=True)
     folder, choose = Path(tempfile.mkdtemp(prefix="skewscope_network_")), random.Random(seed)
     site = Site(folder, seed)
     site.evictions = []
@@ -388,5 +390,7 @@ def main(cuts, seed):
 
 
 if __name__ == "__main__":
+    if os.geteuid() == 0:
+        alone()
     sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else dose(20, 300),
                   int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)))

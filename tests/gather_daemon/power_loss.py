@@ -9,7 +9,6 @@ usage: power_loss.py SKEWSCOPE [--states N] [--seed N] [--on DISK ...] [--lost-f
 import argparse
 import base64
 import concurrent.futures
-import ctypes
 import hashlib
 import os
 import random
@@ -22,6 +21,7 @@ import threading
 import time
 from pathlib import Path
 
+from alone import alone
 from daemon import PROGRAM, Daemon, checksum_of, digest_of, dose
 from write_log import Mounted, Recorder, States, python_with_fuse, run
 
@@ -351,17 +351,10 @@ def why_not():
     for path in ("/dev/fuse", "/dev/loop-control"):
         if not os.path.exists(path):
             return f"no {path} here"
-    missing = [tool for tool in ("mkfs.ext4", "mkfs.btrfs", "losetup", "mount") if shutil.which(tool) is None]
+    missing = [tool for tool in ("mkfs.ext4", "mkfs.btrfs", "losetup", "mount", "unshare") if shutil.which(tool) is None]
     if missing:
         return f"no {missing[0]} here"
     return None if python_with_fuse() else "no Debian package python3-fusepy here"
-
-
-def hide_mounts():
-    """In a mount namespace of its own: whatever ends this process, its mounts and loops go with it."""
-    if ctypes.CDLL(None, use_errno=True).unshare(0x20000) != 0:
-        raise OSError(ctypes.get_errno(), "unshare")
-    run("mount", "--make-rprivate", "/")
 
 
 def main():
@@ -375,14 +368,17 @@ def main():
     if why_not():
         print(f"skipped: {why_not()}")
         return 77
-    hide_mounts()
-    print(f"seed {options.seed}")
-    in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    alone()
+    print(f"seed {options.seed}", flush=True)
     problems = []
 
     def with_folder(call, *arguments):
-        with tempfile.TemporaryDirectory(prefix="skewscope_power_", dir=in_memory) as folder:
-            problems.extend(call(Path(folder), *arguments))
+        with tempfile.TemporaryDirectory(prefix="skewscope_power_") as folder:
+            run("mount", "-t", "tmpfs", "memory", folder)
+            try:
+                problems.extend(call(Path(folder), *arguments))
+            finally:
+                run("umount", "--lazy", folder)
 
     for disk in [] if options.lost_flush else options.on:
         with_folder(nothing_is_lost, options.seed, options.states, disk)
