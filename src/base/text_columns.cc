@@ -57,7 +57,7 @@ std::string fit(std::string_view text, size_t width) {
 }
 
 std::string fit_tail(std::string_view text, size_t width) {
-  const std::string out = printable(text);
+  std::string out = printable(text);
   std::string_view rest = out;
   if (width_of(rest) <= width) return out;
   const size_t room = width - std::min(width, kCut.size());
