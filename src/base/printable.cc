@@ -25,8 +25,11 @@ size_t length_of(std::string_view text) {
   return overlong || outside ? 0 : length;
 }
 
+// C0, DEL, C1; of U+2028 to 202E and 2066 to 2069 those that begin a line or turn the direction of what follows.
 bool is_control(std::string_view point) {
   const unsigned first = byte_at(point, 0);
+  if (first == 0xE2 && byte_at(point, 1) == 0x80) return byte_at(point, 2) >= 0xA8 && byte_at(point, 2) <= 0xAE;
+  if (first == 0xE2 && byte_at(point, 1) == 0x81) return byte_at(point, 2) >= 0xA6 && byte_at(point, 2) <= 0xA9;
   return first < 0x20 || first == 0x7F || (first == 0xC2 && byte_at(point, 1) < 0xA0);
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "skewscope/base/printable.h"
+#include "skewscope/base/text_columns.h"
 
 namespace skewscope::cli {
 namespace {
@@ -86,12 +87,12 @@ std::string table_text(const std::vector<FileSummary>& files) {
   for (const FileSummary& file : files) rows.push_back(row_of(file));
   std::array<size_t, std::tuple_size_v<Row>> widths{};
   for (const Row& row : rows) {
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], text_width(row[c]));
   }
   std::string text;
   for (const Row& row : rows) {
     for (size_t c = 0; c + 1 < row.size(); ++c) {
-      if (c != kFormat || !no_format) text += fmt::format("{:<{}}", row[c], widths[c] + 2);
+      if (c != kFormat || !no_format) text += pad(row[c], widths[c] + 2);
     }
     text += row.back() + "\n";
   }

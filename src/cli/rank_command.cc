@@ -31,8 +31,10 @@ Result<std::string> replay_of(const RankReport& report, const std::string& wante
                     wanted)};
   }
   const ArgumentsText& texts = found->arguments;
+  std::string kernels;
+  for (const KernelPosition& kernel : found->kernels) kernels += kernel.name + "\n";
   return efficiency::replay_script(
-      name, {texts.dims, texts.types, texts.strides, texts.values},
+      name, {texts.dims, texts.types, texts.strides, texts.values, kernels},
       {fmt::format("trace: {}", report.file), fmt::format("recorded on: {}", report.device_name),
        fmt::format("event: {} in traceEvents, {} calls with these arguments", found->first_place, found->direct.count),
        fmt::format("GPU time of one call: {:.0f} ns", found->direct.mean_ns())});

@@ -167,6 +167,10 @@ Work backward(const Call& call) {
   return attention(call, kPlaces, true);
 }
 
+// vLLM's unified_attention_with_output(query, key, value, output, layer, …) reads a cache that is no argument: nothing
+// of it is known but that it is attention.
+Work cached_attention(const Call&) { return unknown_work("lengths of the cached sequences not recorded"); }
+
 constexpr auto kHeadsFirst = Layout::heads_first;
 constexpr auto kTokensFirst = Layout::tokens_first;
 constexpr auto kPacked = Layout::packed;
@@ -185,6 +189,10 @@ constexpr Model kModels[] = {
      forward<Places{.layout = kHeadsFirst, .query = 0, .causal = 6, .bias = 3}>},
     {"aten::_efficient_attention_forward",
      forward<Places{.layout = kTokensFirst, .query = 0, .custom_mask = 9, .bias = 3, .lengths = 4, .longest = 6}>},
+    {"aten::_flash_attention_forward",
+     forward<Places{
+         .layout = kTokensFirst, .query = 0, .causal = 8, .mask = kLastKey, .lengths = 3, .longest = 5, .window = 11}>},
+    {"vllm::unified_attention_with_output", cached_attention},
     {"flash_attn::_flash_attn_forward", forward<kFlashAttn>},
     {"flash_attn::_flash_attn_varlen_forward",
      forward<Places{
@@ -215,6 +223,13 @@ constexpr Model kModels[] = {
      backward<Places{.layout = kHeadsFirst, .query = 1, .causal = 14, .bias = 8}>},
     {"aten::_efficient_attention_backward",
      backward<Places{.layout = kTokensFirst, .query = 1, .custom_mask = 14, .bias = 4, .lengths = 6, .longest = 8}>},
+    {"aten::_flash_attention_backward", backward<Places{.layout = kTokensFirst,
+                                                        .query = 1,
+                                                        .causal = 11,
+                                                        .mask = kLastKey,
+                                                        .lengths = 6,
+                                                        .longest = 8,
+                                                        .window = 15}>},
     {"flash_attn::_flash_attn_backward",
      backward<Places{.layout = kTokensFirst, .query = 1, .causal = 11, .mask = kLastKey, .window = 12}>},
     {"flash_attn::_flash_attn_varlen_backward",

@@ -124,6 +124,17 @@ Work comparison(const Call& call) { return elementwise(call, {.operands = 2, .bo
 Work copy(const Call& call) { return elementwise(call, {.operands = 2, .reads_destination = false}); }
 Work fill(const Call& call) { return elementwise(call, {.operands = 1, .reads_destination = false}); }
 
+Work truth(const Call& call) { return elementwise(call, {.operands = 1, .boolean_result = true}); }
+
+// native_dropout(input, p, train) also writes its mask, one byte an element.
+Work dropout(const Call& call) {
+  const Tensor* in = call.tensor(0);
+  if (in == nullptr) return unknown_work("an operand is no tensor");
+  return make_work(ComputeKind::vector, precision_of(in->type), elements(*in),
+                   bytes_of(call.at(0)) + elements(*in) * (element_size(call.at(0)) + 1),
+                   {{"op_shape", text(in->dims)}});
+}
+
 // pow(x, 2) has one operand, pow(x, y) two.
 Work power(const Call& call) { return call.tensor(1) == nullptr ? unary(call) : binary(call); }
 
@@ -135,6 +146,25 @@ Work gated(const Call& call) {
   return make_work(ComputeKind::vector, precision_of(call.tensor(1)->type), 2 * elements(*out), bytes_of(call, places),
                    {{"op_shape", text(out->dims)}});
 }
+
+// The result comes first: (out, in), then what scales it. flops: per element.
+Work into(const Call& call, int64_t flops, std::span<const size_t> also) {
+  const Tensor* out = call.tensor(0);
+  if (out == nullptr || call.tensor(1) == nullptr) return unknown_work("an operand is no tensor");
+  const size_t places[] = {0, 1};
+  return make_work(ComputeKind::vector, precision_of(call.tensor(1)->type), flops * elements(*out),
+                   bytes_of(call, places) + bytes_of(call, also), {{"op_shape", text(out->dims)}});
+}
+
+constexpr size_t kScales[] = {2, 3};
+
+Work function_into(const Call& call) { return into(call, 1, {}); }
+// static_scaled_fp8_quant(out, in, scale, …): a product per element.
+Work scaled_into(const Call& call) { return into(call, 1, kScales); }
+// dynamic_scaled_fp8_quant(out, in, scale, …): the largest of the elements decides the scale, which is written.
+Work scaled_by_largest_into(const Call& call) { return into(call, 2, kScales); }
+// silu_and_mul_quant(out, in, scale): a gate and its scaling.
+Work gated_and_scaled(const Call& call) { return into(call, 3, kScales); }
 
 // Each element of the result is one of the input: [..., sizes] of upsampling, or the input and its padding.
 Work resized(const Call& call, const Sizes& sizes) {
@@ -175,45 +205,110 @@ Work pad(const Call& call) {
 
 constexpr Model kModels[] = {
     {"aten::abs", unary},
+    {"aten::abs_", unary},
+    {"aten::acos", unary},
+    {"aten::asin", unary},
+    {"aten::atan", unary},
     {"aten::bitwise_not", unary},
     {"aten::ceil", unary},
+    {"aten::ceil_", unary},
     {"aten::clamp", unary},
+    {"aten::clamp_", unary},
     {"aten::clamp_max", unary},
     {"aten::clamp_max_", unary},
     {"aten::clamp_min", unary},
     {"aten::clamp_min_", unary},
-    {"aten::copy", copy},
-    {"aten::copy_", copy},
     {"aten::cos", unary},
+    {"aten::cos_", unary},
+    {"aten::elu", unary},
+    {"aten::elu_", unary},
     {"aten::erf", unary},
+    {"aten::erf_", unary},
+    {"aten::erfinv", unary},
     {"aten::exp", unary},
+    {"aten::exp2", unary},
     {"aten::exp_", unary},
-    {"aten::fill_", fill},
+    {"aten::expm1", unary},
+    {"aten::expm1_", unary},
     {"aten::floor", unary},
+    {"aten::floor_", unary},
+    {"aten::frac", unary},
     {"aten::gelu", unary},
+    {"aten::hardsigmoid", unary},
+    {"aten::hardsigmoid_", unary},
+    {"aten::hardswish", unary},
+    {"aten::hardswish_", unary},
+    {"aten::hardtanh", unary},
+    {"aten::hardtanh_", unary},
+    {"aten::leaky_relu", unary},
+    {"aten::leaky_relu_", unary},
     {"aten::log", unary},
+    {"aten::log10", unary},
+    {"aten::log1p", unary},
+    {"aten::log1p_", unary},
+    {"aten::log2", unary},
+    {"aten::log_", unary},
+    {"aten::logit", unary},
+    {"aten::mish", unary},
+    {"aten::mish_", unary},
+    {"aten::nan_to_num", unary},
+    {"aten::nan_to_num_", unary},
     {"aten::neg", unary},
+    {"aten::neg_", unary},
     {"aten::reciprocal", unary},
+    {"aten::reciprocal_", unary},
+    {"aten::round", unary},
+    {"aten::round_", unary},
     {"aten::rsqrt", unary},
+    {"aten::rsqrt_", unary},
+    {"aten::sgn", unary},
     {"aten::sigmoid", unary},
+    {"aten::sigmoid_", unary},
+    {"aten::sign", unary},
     {"aten::silu", unary},
     {"aten::silu_", unary},
     {"aten::sin", unary},
+    {"aten::sin_", unary},
+    {"aten::softplus", unary},
+    {"aten::softshrink", unary},
     {"aten::sqrt", unary},
+    {"aten::sqrt_", unary},
+    {"aten::tan", unary},
     {"aten::tanh", unary},
+    {"aten::tanh_", unary},
+    {"aten::trunc", unary},
+    {"aten::logical_not", truth},
     {"aten::pow", power},
+    {"aten::pow_", power},
+    {"aten::native_dropout", dropout},
     {"aten::add", binary},
     {"aten::add_", binary},
+    {"aten::atan2", binary},
     {"aten::bitwise_and", binary},
+    {"aten::bitwise_and_", binary},
     {"aten::bitwise_or", binary},
+    {"aten::bitwise_or_", binary},
+    {"aten::bitwise_xor", binary},
+    {"aten::floor_divide", binary},
+    {"aten::fmod", binary},
     {"aten::gelu_backward", binary},
+    {"aten::hardsigmoid_backward", binary},
+    {"aten::hardswish_backward", binary},
+    {"aten::hardtanh_backward", binary},
+    {"aten::hypot", binary},
+    {"aten::leaky_relu_backward", binary},
+    {"aten::logaddexp", binary},
     {"aten::masked_fill_", binary},
     {"aten::maximum", binary},
     {"aten::minimum", binary},
+    {"aten::mish_backward", binary},
     {"aten::mul", binary},
     {"aten::mul_", binary},
+    {"aten::native_dropout_backward", binary},
+    {"aten::remainder", binary},
     {"aten::sigmoid_backward", binary},
     {"aten::silu_backward", binary},
+    {"aten::softplus_backward", binary},
     {"aten::sub", binary},
     {"aten::sub_", binary},
     {"aten::tanh_backward", binary},
@@ -224,14 +319,51 @@ constexpr Model kModels[] = {
     {"aten::ge", comparison},
     {"aten::gt", comparison},
     {"aten::le", comparison},
+    {"aten::logical_and", comparison},
+    {"aten::logical_or", comparison},
+    {"aten::logical_xor", comparison},
     {"aten::lt", comparison},
     {"aten::ne", comparison},
+    {"aten::addcdiv", ternary},
+    {"aten::addcdiv_", ternary},
+    {"aten::addcmul", ternary},
+    {"aten::addcmul_", ternary},
+    {"aten::huber_loss_backward", ternary, true},
+    {"aten::lerp", ternary},
+    {"aten::lerp_", ternary},
+    {"aten::mse_loss_backward", ternary, true},
+    {"aten::smooth_l1_loss_backward", ternary, true},
     {"aten::where", ternary},
+    {"aten::copy", copy},
+    {"aten::copy_", copy},
+    {"aten::bernoulli_", fill},
+    {"aten::exponential_", fill},
+    {"aten::fill_", fill},
+    {"aten::normal_", fill},
+    {"aten::random_", fill},
+    {"aten::uniform_", fill},
+    {"_C::fatrelu_and_mul", gated},
+    {"_C::gelu_and_mul", gated},
+    {"_C::gelu_tanh_and_mul", gated},
+    {"_C::mul_and_silu", gated},
     {"_C::silu_and_mul", gated},
+    {"_C::swigluoai_and_mul", gated},
     {"aiter::gelu_and_mul", gated},
     {"aiter::gelu_tanh_and_mul", gated},
     {"aiter::silu_and_mul", gated},
     {"sgl_kernel::silu_and_mul", gated},
+    {"_C::silu_and_mul_quant", gated_and_scaled},
+    {"_C::gelu_fast", function_into},
+    {"_C::gelu_new", function_into},
+    {"_C::gelu_quick", function_into},
+    {"_C::static_scaled_fp8_quant", scaled_into},
+    {"_C::static_scaled_int8_quant", scaled_into},
+    {"aiter::static_per_tensor_quant", scaled_into},
+    {"_C::dynamic_per_token_scaled_fp8_quant", scaled_by_largest_into},
+    {"_C::dynamic_scaled_fp8_quant", scaled_by_largest_into},
+    {"_C::dynamic_scaled_int8_quant", scaled_by_largest_into},
+    {"aiter::dynamic_per_tensor_quant", scaled_by_largest_into},
+    {"aiter::dynamic_per_token_scaled_quant", scaled_by_largest_into},
     {"aten::upsample_nearest1d", upsample},
     {"aten::upsample_nearest2d", upsample},
     {"aten::upsample_nearest3d", upsample},

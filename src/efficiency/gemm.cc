@@ -78,9 +78,38 @@ Work scaled_mm(const Call& call) {
   return plain_product(call, 0, bias, 2, given == 0 ? element_size(call.at(0)) : Amount(given));
 }
 
+// TensorRT-LLM's cublas_scaled_mm(a, b, scale_a, scale_b, bias, out_dtype, …)
+Work scaled_mm_of_trtllm(const Call& call) {
+  const auto number = call.at(5).integer();
+  const int64_t given = number ? element_bytes(dtype_of_number(*number)) : 0;
+  return plain_product(call, 0, bias_at(call, 4, kNone), 2, given == 0 ? element_size(call.at(0)) : Amount(given));
+}
+
+// vLLM's cutlass_scaled_mm(out, a, b, a_scales, b_scales, bias), dsv3_fused_a_gemm(out, a, b): the result comes first.
+Work product_into(const Call& call) {
+  return plain_product(call, 1, bias_at(call, 5, kNone), 2, element_size(call.at(0)));
+}
+
+// addmv(self, matrix, vector, beta, alpha): a product with one column.
+Work matrix_vector(const Call& call) {
+  const Tensor* matrix = call.tensor(1);
+  const Tensor* vector = call.tensor(2);
+  if (matrix == nullptr || vector == nullptr) return unknown_work("an operand is no tensor");
+  if (matrix->dims.size() != 2 || vector->dims.size() != 1) return unknown_work("shapes of another rank");
+  if (matrix->dims[1] != vector->dims[0]) return unknown_work("shapes do not fit");
+  return work_of_product({.batch = 1,
+                          .m = matrix->dims[0],
+                          .n = 1,
+                          .k = matrix->dims[1],
+                          .a = &call.at(1),
+                          .b = &call.at(2),
+                          .bias = bias_at(call, 0, 3),
+                          .output_size = element_size(call.at(1))});
+}
+
 // Activations [..., M, K] by weights stored as N rows of K; the result is among the arguments, or its type is not
 // known. packed: values in each recorded element, two of four bits in a byte.
-Work weights_by_row(const Call& call, int64_t packed) {
+Work weights_by_row(const Call& call, int64_t packed, std::optional<Amount> output_size = std::nullopt) {
   const Tensor* a = call.tensor(0);
   const Tensor* b = call.tensor(1);
   if (a == nullptr || b == nullptr || a->dims.empty()) return unknown_work("an operand is no tensor");
@@ -94,9 +123,9 @@ Work weights_by_row(const Call& call, int64_t packed) {
                   .k = Amount(row) * packed,
                   .a = &call.at(0),
                   .b = &call.at(1)};
-  product.output_size = Amount::unknown("type of the result not recorded");
+  product.output_size = output_size.value_or(Amount::unknown("type of the result not recorded"));
   const int64_t outputs = (product.m * product.n).value().value_or(-1);
-  for (size_t at = 2; at < call.arguments.size(); ++at) {
+  for (size_t at = 2; at < call.arguments.size() && !output_size; ++at) {
     const Tensor* other = call.tensor(at);
     if (other != nullptr && other->dims.size() > 1 && elements(*other).value() == outputs) {
       product.output_size = element_size(call.at(at));
@@ -108,6 +137,8 @@ Work weights_by_row(const Call& call, int64_t packed) {
 }
 
 Work by_row(const Call& call) { return weights_by_row(call, 1); }
+// bitsandbytes' int8_linear_matmul(a, b) gives int32.
+Work int8_by_row(const Call& call) { return weights_by_row(call, 1, element_bytes(DType::int32)); }
 Work packed_fp4(const Call& call) { return weights_by_row(call, 2); }
 
 // Rows of a, grouped, each by its group's matrix: [M, K] by [G, ...] of G * K * N elements; or the gradient of the
@@ -147,7 +178,13 @@ constexpr Model kModels[] = {
     {"aten::_addmm_activation", addmm},
     {"aten::baddbmm", baddbmm},
     {"aten::baddbmm_", baddbmm},
+    {"aten::addmv", matrix_vector},
+    {"aten::addmv_", matrix_vector},
     {"aten::_scaled_mm", scaled_mm},
+    {"trtllm::cublas_scaled_mm", scaled_mm_of_trtllm},
+    {"_C::cutlass_scaled_mm", product_into},
+    {"_C::dsv3_fused_a_gemm", product_into},
+    {"bitsandbytes::int8_linear_matmul", int8_by_row},
     {"aten::_grouped_mm", grouped_product},
     {"aten::_scaled_grouped_mm", grouped_product},
     {"primus_turbo::grouped_gemm", grouped_product},

@@ -18,7 +18,8 @@ constexpr size_t kNone = 99;
 struct Call {
   std::string_view name;
   std::vector<Argument> arguments;
-  bool has_values = false;  // values of arguments were recorded: one without is None
+  bool has_values = false;   // values of arguments were recorded: one without is None
+  std::string_view kernels;  // ArgumentTexts::kernels
 
   // An argument of kind none where the call has fewer.
   const Argument& at(size_t place) const;
@@ -29,6 +30,7 @@ struct Call {
 struct Model {
   std::string_view name;  // of the operator
   Work (*work)(const Call& call);
+  bool own_launches = false;  // holds only for calls that launch kernels themselves; others leave it to what they call
 };
 
 std::span<const Model> gemm_models();
@@ -36,8 +38,11 @@ std::span<const Model> convolution_models();
 std::span<const Model> attention_models();
 std::span<const Model> elementwise_models();
 std::span<const Model> reduction_models();
+std::span<const Model> index_models();
+std::span<const Model> pooling_models();
 std::span<const Model> normalization_models();
 std::span<const Model> other_models();
+std::span<const Model> list_models();
 // Autograd nodes that record no shapes of their own: their models read the arguments of the forward call.
 std::span<const Model> node_models();
 
@@ -50,6 +55,10 @@ Amount bytes_of(const Argument& argument);
 Amount bytes_of(const Call& call, std::span<const size_t> places);
 
 Precision precision_of(DType type);
+
+// PyTorch's name of the element type of lists of tensors, by the kernels that ran over them; where these tell a size
+// only, of a type of that size; "" where they tell nothing.
+std::string_view torch_name_of_lists(std::string_view kernels);
 
 // Work of a kind, with what is not known said.
 Work make_work(ComputeKind compute, Precision precision, const Amount& flops, const Amount& bytes,

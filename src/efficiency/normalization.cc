@@ -150,6 +150,33 @@ Work add_rms_norm_into(const Call& call) {
   return rms_norm(*input, true, elements(*input), bytes_of(call, places));
 }
 
+// rms_norm_static_fp8_quant(result, input, weight, scale, …): a product more per element.
+Work scaled_rms_norm_into(const Call& call) {
+  const Tensor* input = call.tensor(1);
+  if (input == nullptr) return unknown_work("an operand is no tensor");
+  const size_t places[] = {0, 1, 2, 3};
+  return rms_norm(*input, true, elements(*input), bytes_of(call, places));
+}
+
+// rms_norm_dynamic_per_token_quant(result, input, weight, scale, eps, scale_ub, residual), aiter's rmsnorm_quant
+// (out, input, scale, weight, …) alike: the largest of each row decides its scale, which is written; a residual is
+// read, added to and written.
+Work quantized_rms_norm_into(const Call& call) {
+  const Tensor* input = call.tensor(1);
+  if (input == nullptr) return unknown_work("an operand is no tensor");
+  const bool adds = call.tensor(6) != nullptr;
+  const size_t places[] = {0, 1, 2, 3, 5};
+  return rms_norm(*input, true, (adds ? 3 : 2) * elements(*input), bytes_of(call, places) + 2 * bytes_of(call.at(6)));
+}
+
+// fused_add_rms_norm_static_fp8_quant(result, input, residual, weight, scale, …)
+Work scaled_add_rms_norm_into(const Call& call) {
+  const Tensor* input = call.tensor(1);
+  if (input == nullptr) return unknown_work("an operand is no tensor");
+  const size_t places[] = {0, 1, 2, 2, 3, 4};
+  return rms_norm(*input, true, 2 * elements(*input), bytes_of(call, places));
+}
+
 struct Gradients {
   const Argument* incoming;
   const Argument* input;
@@ -252,10 +279,18 @@ constexpr Model kModels[] = {
     {"aten::native_group_norm", native_group_norm},
     {"aten::_fused_rms_norm", fused_rms_norm},
     {"aiter::rms_norm", plain_rms_norm},
+    {"aiter::rmsnorm2d_fwd_ck", plain_rms_norm},
     {"_C::rms_norm", rms_norm_into},
+    {"aiter::rmsnorm", rms_norm_into},
+    {"_C::rms_norm_static_fp8_quant", scaled_rms_norm_into},
+    {"_C::rms_norm_dynamic_per_token_quant", quantized_rms_norm_into},
+    {"aiter::rmsnorm_quant", quantized_rms_norm_into},
+    {"aiter::rmsnorm2d_fwd_with_dynamicquant_ck", quantized_rms_norm_into},
+    {"_C::fused_add_rms_norm_static_fp8_quant", scaled_add_rms_norm_into},
     {"sgl_kernel::rmsnorm", rms_norm_into},
     {"_C::fused_add_rms_norm", add_rms_norm},
     {"sgl_kernel::fused_add_rmsnorm", add_rms_norm},
+    {"aiter::add_rmsnorm", add_rms_norm_into},
     {"aiter::rmsnorm2d_fwd_with_add_ck", add_rms_norm_into},
     {"aten::native_batch_norm_backward", native_batch_norm_backward},
     {"aten::cudnn_batch_norm_backward", vendor_batch_norm_backward},

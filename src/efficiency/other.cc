@@ -99,9 +99,18 @@ Work causal_conv_backward(const Call& call) {
   return causal_conv(call, 2, 3 * bytes_of(call.at(0)) + 2 * bytes_of(call.at(1)));
 }
 
+// Of what `bytes` weights of E experts hold, those of the experts chosen: which they are is not recorded; of equally
+// likely ones 1 - (1 - topk/E)^M are expected to be read.
+Amount expected_weights(const Amount& bytes, const Amount& tokens, int64_t experts, int64_t topk) {
+  const auto all = bytes.value(), m = tokens.value();
+  if (!all || !m) return all ? tokens : bytes;
+  const double chosen =
+      -std::expm1(static_cast<double>(*m) * std::log1p(-static_cast<double>(topk) / static_cast<double>(experts)));
+  return std::llround(static_cast<double>(*all) * chosen);
+}
+
 // Tokens [M, K], each to topk of E experts: up (w1 [E, N or 2N, K], the doubled one gated), down (w2 [E, K, N]), and
-// the weighted sum of topk results. Which experts are chosen is not recorded: of E equally likely ones 1 - (1 -
-// topk/E)^M are expected to be read.
+// the weighted sum of topk results.
 Work experts(const Argument& tokens, const Argument& up, const Argument& down, int64_t topk) {
   if (tokens.tensor() == nullptr || up.tensor() == nullptr || down.tensor() == nullptr) {
     return unknown_work("an operand is no tensor");
@@ -116,11 +125,7 @@ Work experts(const Argument& tokens, const Argument& up, const Argument& down, i
   if (!gated && w2[2] != w1[1]) return unknown_work("shapes do not fit");
   const Amount token_elements = Amount(m_k[0]) * m_k[1];
   const Amount flops = (gated ? 6 : 4) * token_elements * w2[2] * topk + token_elements * (2 * Amount(topk) + -1);
-  const double chosen =
-      -std::expm1(static_cast<double>(m_k[0]) * std::log1p(-static_cast<double>(topk) / static_cast<double>(w1[0])));
-  const auto weights = (bytes_of(up) + bytes_of(down)).value();
-  const Amount read = weights ? Amount(std::llround(static_cast<double>(*weights) * chosen))
-                              : Amount::unknown("unknown type " + up.type);
+  const Amount read = expected_weights(bytes_of(up) + bytes_of(down), m_k[0], w1[0], topk);
   return make_work(ComputeKind::matrix, precision_of(up.tensors[0].type), flops, 2 * bytes_of(tokens) + read,
                    {{"M", fmt::format("{}", m_k[0])},
                     {"K", fmt::format("{}", m_k[1])},
@@ -128,6 +133,71 @@ Work experts(const Argument& tokens, const Argument& up, const Argument& down, i
                     {"experts", fmt::format("{}", w1[0])},
                     {"topk", fmt::format("{}", topk)},
                     {"gated", text(gated)}});
+}
+
+// One of the two products of experts, each of `rows` rows (a token for each of its topk experts): [E, N, K] weights.
+Work expert_product(const Argument& tokens, const Argument& weights, const Argument& out, const Amount& rows,
+                    const Amount& tokens_in, int64_t topk) {
+  if (tokens.tensor() == nullptr || weights.tensor() == nullptr || out.tensor() == nullptr) {
+    return unknown_work("an operand is no tensor");
+  }
+  const auto& w = weights.tensors[0].dims;
+  if (w.size() != 3 || tokens.tensors[0].dims.empty()) return unknown_work("shapes of another rank");
+  const DType type = weights.tensors[0].type;
+  if (type == DType::uint8 || type == DType::uint32 || element_bytes(type) == 0) return unknown_work("packed weights");
+  if (tokens.tensors[0].dims.back() != w[2] || topk <= 0 || topk > w[0]) return unknown_work("shapes do not fit");
+  const Amount read = expected_weights(bytes_of(weights), tokens_in, w[0], topk);
+  return make_work(ComputeKind::matrix, precision_of(weights.tensors[0].type), 2 * rows * w[1] * w[2],
+                   bytes_of(tokens) + read + bytes_of(out),
+                   {{"K", fmt::format("{}", w[2])},
+                    {"N", fmt::format("{}", w[1])},
+                    {"experts", fmt::format("{}", w[0])},
+                    {"topk", fmt::format("{}", topk)}});
+}
+
+// aiter's ck_moe_stage1(hidden_states [M, K], w1 [E, N, K], w2, …, out, topk)
+Work first_expert_product(const Call& call) {
+  const Tensor* tokens = call.tensor(0);
+  const int64_t topk = call.at(7).integer().value_or(0);
+  if (tokens == nullptr || tokens->dims.size() != 2) return unknown_work("shapes of another rank");
+  return expert_product(call.at(0), call.at(1), call.at(6), Amount(tokens->dims[0]) * topk, tokens->dims[0], topk);
+}
+
+// ck_moe_stage2(inter_states [M, topk, N], w1, w2 [E, K, N], …, out, topk), and the sum of the topk results.
+Work second_expert_product(const Call& call) {
+  const Tensor* tokens = call.tensor(0);
+  const Tensor* out = call.tensor(6);
+  const int64_t topk = call.at(7).integer().value_or(0);
+  if (tokens == nullptr || tokens->dims.size() != 3 || tokens->dims[1] != topk || out == nullptr) {
+    return unknown_work("shapes of another rank");
+  }
+  Work work = expert_product(call.at(0), call.at(2), call.at(6), Amount(tokens->dims[0]) * topk, tokens->dims[0], topk);
+  if (!work.flops) return work;
+  const Amount flops = Amount(*work.flops) + elements(*out) * (2 * Amount(topk) + -1);
+  work.flops = flops.value();
+  if (!work.flops) work.unknown = flops.why();
+  return work;
+}
+
+// topk_softmax(topk_weights, topk_indices, token_expert_indices, gating_output, …): a softmax over the experts.
+Work topk_softmax(const Call& call) {
+  const Tensor* gating = call.tensor(3);
+  if (gating == nullptr) return unknown_work("an operand is no tensor");
+  const size_t places[] = {0, 1, 2, 3};
+  return make_work(ComputeKind::vector, precision_of(gating->type), 5 * elements(*gating), bytes_of(call, places),
+                   {{"op_shape", text(gating->dims)}});
+}
+
+// moe_sum(input [M, topk, K], output [M, K])
+Work expert_sum(const Call& call) {
+  const Tensor* in = call.tensor(0);
+  const Tensor* out = call.tensor(1);
+  if (in == nullptr || out == nullptr) return unknown_work("an operand is no tensor");
+  const size_t places[] = {0, 1};
+  const Amount additions = elements(*in) + -1 * elements(*out);
+  if (additions.value().value_or(0) < 0) return unknown_work("shapes do not fit");
+  return make_work(ComputeKind::vector, precision_of(in->type), additions, bytes_of(call, places),
+                   {{"op_shape", text(in->dims)}});
 }
 
 // vLLM's and SGLang's (hidden_states, w1, w2, topk_weights [M, topk], …)
@@ -157,6 +227,13 @@ constexpr Model kModels[] = {
     {"vllm::outplace_fused_experts", fused_experts},
     {"sglang::inplace_fused_experts", fused_experts},
     {"sglang::outplace_fused_experts", fused_experts},
+    {"_moe_C::topk_softmax", topk_softmax},
+    {"aiter::topk_softmax", topk_softmax},
+    {"_moe_C::moe_sum", expert_sum},
+    {"aiter::moe_sum", expert_sum},
+    {"sgl_kernel::moe_sum", expert_sum},
+    {"aiter::ck_moe_stage1", first_expert_product},
+    {"aiter::ck_moe_stage2", second_expert_product},
     {"aiter::fmoe_g1u1", fused_experts_into},
     {"aiter::fmoe_fp8_blockscale_g1u1", fused_experts_into},
 };

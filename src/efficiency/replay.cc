@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "models.h"
 #include "scalar_type.h"
 #include "skewscope/base/printable.h"
 
@@ -20,7 +21,8 @@ constexpr std::string_view kHead = R"(#!/usr/bin/env python3
 What the trace recorded of the arguments is rebuilt: shapes, strides, element types, scalars. It has no values:
 floating-point tensors hold small random numbers; integer and boolean ones hold zeros, as index 0 is valid everywhere.
 Where integers are lengths or offsets (cu_seqlens, block tables), set them in arguments() before believing the time.
-Element types inside lists of tensors are not recorded either: they are those of the first tensor argument, else float32.
+Element types inside lists of tensors are not recorded either: they have the size that the kernel's name tells, else they
+are those of the first tensor argument, else float32.
 Texts (mode="reflect") are not recorded: they are the operator's defaults.
 """
 import argparse
@@ -231,7 +233,8 @@ std::optional<std::string> python_argument(const Argument& argument, std::string
   return "[" + list + "]";
 }
 
-std::string_view list_dtype_of(const std::vector<Argument>& arguments) {
+std::string_view list_dtype_of(const std::vector<Argument>& arguments, std::string_view kernels) {
+  if (const std::string_view told = torch_name_of_lists(kernels); !told.empty()) return told;
   for (const Argument& argument : arguments) {
     const std::string_view dtype = argument.tensor() == nullptr ? "" : torch_name_of_type(argument.type);
     if (!dtype.empty()) return dtype;
@@ -256,7 +259,7 @@ Result<std::string> replay_script(std::string_view operator_name, const Argument
   std::string built;
   for (size_t at = 0; at < arguments->size(); ++at) {
     const Argument& argument = (*arguments)[at];
-    const auto python = python_argument(argument, list_dtype_of(*arguments));
+    const auto python = python_argument(argument, list_dtype_of(*arguments, texts.kernels));
     if (!python) {
       const bool missing = argument.value.empty() && argument.tensors.empty();
       return cannot(operator_name, fmt::format("argument {} ({}{}{}) {}", at, printable(argument.type),

@@ -56,7 +56,10 @@ std::string_view torch_name_of_type(std::string_view recorded) {
   for (const ScalarType& known : kScalarTypes) {
     if (known.recorded == bare) return known.torch;
   }
-  const DType type = dtype_from_name(recorded);
+  return torch_name_of_dtype(dtype_from_name(recorded));
+}
+
+std::string_view torch_name_of_dtype(DType type) {
   if (type == DType::unknown || type == DType::float8) return "";
   for (const ScalarType& known : kScalarTypes) {
     if (dtype_from_name(known.recorded) == type) return known.torch;

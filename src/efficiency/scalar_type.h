@@ -14,5 +14,6 @@ DType dtype_of_number(int64_t scalar_type);
 // "bfloat16", "float8_e4m3fn": attribute of `torch`; "" where a number or recorded name has none.
 std::string_view torch_name_of_number(int64_t scalar_type);
 std::string_view torch_name_of_type(std::string_view recorded);  // of "c10::BFloat16", "long int"
+std::string_view torch_name_of_dtype(DType type);                // "" of 8-bit floats, of which there are several
 
 }  // namespace skewscope::efficiency

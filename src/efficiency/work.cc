@@ -27,7 +27,7 @@ const Model* find(const ModelTable& table, std::string_view name) {
 const Model* model_of(std::string_view name) {
   static const ModelTable table =
       table_of({gemm_models(), convolution_models(), attention_models(), elementwise_models(), reduction_models(),
-                normalization_models(), other_models()});
+                normalization_models(), index_models(), pooling_models(), other_models(), list_models()});
   return find(table, name);
 }
 
@@ -40,7 +40,8 @@ Work modelled(const Model& model, std::string_view name, const ArgumentTexts& te
   if (texts.dims.empty() || texts.types.empty()) return unknown_work("shapes not recorded");
   auto arguments = parse_arguments(texts);
   if (!arguments) return unknown_work("recorded shapes cannot be read");
-  return model.work(Call{.name = name, .arguments = std::move(*arguments), .has_values = !texts.values.empty()});
+  return model.work(Call{
+      .name = name, .arguments = std::move(*arguments), .has_values = !texts.values.empty(), .kernels = texts.kernels});
 }
 
 }  // namespace
@@ -56,6 +57,11 @@ Work work_of(std::string_view operator_name, const ArgumentTexts& texts, const A
 
 bool has_work_model(std::string_view operator_name) {
   return model_of(operator_name) != nullptr || node_model_of(operator_name) != nullptr;
+}
+
+bool prices_own_launches_only(std::string_view operator_name) {
+  const Model* model = model_of(operator_name);
+  return model != nullptr && model->own_launches;
 }
 
 const Argument& Call::at(size_t place) const {

@@ -9,8 +9,8 @@
 #include "lines.h"
 #include "run_words.h"
 #include "skewscope/base/human_units.h"
+#include "skewscope/base/text_columns.h"
 #include "skewscope/report.h"
-#include "text_columns.h"
 
 namespace skewscope {
 namespace report {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "text_columns.h"
+#include "skewscope/base/text_columns.h"
 
 namespace skewscope::report {
 namespace {
@@ -28,7 +28,7 @@ void add_wrapped(Lines& lines, std::string_view label, std::string_view text, si
   for (size_t n = 1; n <= most && !text.empty(); ++n, label = "") {
     size_t cut = text.size();
     if (text_width(text) > width && n < most) {
-      cut = text.rfind(' ', std::min(text.size() - 1, width));
+      cut = text.rfind(' ', bytes_within(text, width));
       if (cut == std::string_view::npos || cut == 0) cut = text.size();
     }
     lines.push_back({pad(label, kLabel) + fit(text.substr(0, cut), width), style});

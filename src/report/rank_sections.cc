@@ -6,7 +6,7 @@
 
 #include "kernel_label.h"
 #include "skewscope/base/human_units.h"
-#include "text_columns.h"
+#include "skewscope/base/text_columns.h"
 
 namespace skewscope::report {
 namespace {

@@ -6,8 +6,8 @@
 #include "kernel_label.h"
 #include "rank_sections.h"
 #include "skewscope/base/human_units.h"
+#include "skewscope/base/text_columns.h"
 #include "skewscope/report.h"
-#include "text_columns.h"
 
 namespace skewscope {
 namespace report {

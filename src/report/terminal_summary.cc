@@ -10,8 +10,8 @@
 #include "lines.h"
 #include "own_findings.h"
 #include "skewscope/base/human_units.h"
+#include "skewscope/base/text_columns.h"
 #include "skewscope/report.h"
-#include "text_columns.h"
 #include "verdict.h"
 
 namespace skewscope {

@@ -107,14 +107,15 @@ void count_ranges(const OperatorView& view, const std::vector<NameKind>& kinds, 
 
 void add_gpu_rows(const OperatorView& view, const std::vector<NameKind>& kinds, CompiledSums& sums) {
   const GpuEvents& gpu = view.gpu();
-  NameSlots names = name_slots(view, [&](size_t row) {
+  const NameSlots names = name_slots(view, [&](size_t row) {
     const NameKind& kind = kinds[view.host().name[row].index()];
     return is_range(view.host(), row) && (kind.region || kind.event);
   });
-  SlotTimes busy(view.tree, std::move(names.slot), names.names.size());
+  SlotTimes busy(view.tree, names.slot, names.names.size());
   for (size_t row = 0; row < gpu.size(); ++row) {
     busy.add(view.detail.gpu.caller[row], gpu.start[row], gpu.duration_ns[row]);
   }
+  busy.finish();
   for (size_t slot = 0; slot < names.names.size(); ++slot) {
     const StringId name = names.names[slot];
     if (kinds[name.index()].region) sums.regions[name].row.gpu_ns = busy.ns(slot);

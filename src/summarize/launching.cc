@@ -1,11 +1,11 @@
 // Problem: per run of a launcher, the union of the GPU rows it launched itself and of those launched anywhere below it.
 //
-// Idea: launchers get a slot each; GPU rows, which are sorted by start, are dealt out to the slot of their launcher,
-// and every row widens the union of each launcher on the way from its call up to the root of its thread.
+// Idea: launchers get a slot each; GPU rows, which are sorted by start, widen the union of their launcher; the unions
+// over subtrees are SlotTimes'.
 //
 // Why it is right: a union of intervals that come in the order of their starts needs only its last end.
 //
-// Cost: GPU rows times the launchers around each, and 8 bytes per host row.
+// Cost: that of SlotTimes, and 4 bytes per host row.
 #include "launching.h"
 
 #include <algorithm>
@@ -43,6 +43,7 @@ void add_times(const OperatorView& view, const std::vector<int32_t>& slot, Launc
     direct[at].add(gpu.start[row], gpu.duration_ns[row]);
     ++instances.items[at].count;
   }
+  subtree.finish();
   for (size_t i = 0; i < instances.items.size(); ++i) {
     instances.items[i].direct_ns = direct[i].ns();
     instances.items[i].subtree_ns = subtree.ns(i);

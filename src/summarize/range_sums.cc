@@ -1,7 +1,6 @@
-// GPU rows, sorted by start, widen the union of every module and annotation around their launch; a row launched by
-// backward also widens the modules around the forward operator that its node belongs to. What checkpointing runs again
-// is launched within the module's own frames, so it counts there and not as backward of the operator whose gradient
-// asked for it.
+// A GPU row counts for every module and annotation around its launch; a row launched by backward also for the modules
+// around the forward operator that its node belongs to. What checkpointing runs again is launched within the module's
+// own frames, so it counts there and not as backward of the operator whose gradient asked for it.
 #include "range_sums.h"
 
 #include <algorithm>
@@ -60,6 +59,8 @@ void add_gpu_rows(const OperatorView& view, const NameSlots& modules, std::vecto
     if (node < 0 || view.is_recompute(view.launcher[row])) continue;
     of_backward.add(forward[static_cast<size_t>(node)], gpu.start[row], gpu.duration_ns[row]);
   }
+  within.finish();
+  of_backward.finish();
   for (size_t slot = 0; slot < rows.size(); ++slot) {
     rows[slot].gpu_ns = within.ns(slot);
     rows[slot].backward_gpu_ns = of_backward.ns(slot);
@@ -87,7 +88,7 @@ namespace {
 
 void add_host_annotations(const OperatorView& view, std::vector<AnnotationRow>& rows) {
   const HostEvents& host = view.host();
-  NameSlots names = name_slots(view, [&](size_t row) { return host.kind[row] == HostKind::annotation; });
+  const NameSlots names = name_slots(view, [&](size_t row) { return host.kind[row] == HostKind::annotation; });
   rows.resize(names.names.size());
   for (size_t slot = 0; slot < rows.size(); ++slot) rows[slot].name = std::string(view.strings.view(names.names[slot]));
   for (size_t i = 0; i < host.size(); ++i) {
@@ -97,10 +98,11 @@ void add_host_annotations(const OperatorView& view, std::vector<AnnotationRow>& 
     row.total_ns += host.duration_ns[i];
   }
   if (rows.empty()) return;
-  SlotTimes busy(view.tree, std::move(names.slot), rows.size());
+  SlotTimes busy(view.tree, names.slot, rows.size());
   for (size_t row = 0; row < view.gpu().size(); ++row) {
     busy.add(view.detail.gpu.caller[row], view.gpu().start[row], view.gpu().duration_ns[row]);
   }
+  busy.finish();
   for (size_t slot = 0; slot < rows.size(); ++slot) rows[slot].gpu_ns = busy.ns(slot);
 }
 

@@ -1,14 +1,4 @@
-// Problem: for each name of a module, an annotation, a compiled region: the union of the GPU rows that were launched
-// within any host row of that name, however deep.
-//
-// Idea: such host rows have a slot, their name's; a chain leads from each host row to the next one around it that has a
-// slot, so that a GPU row widens its slots without a look at the rows between.
-//
-// Why it is right: a union of intervals that come in the order of their starts needs only its last end, and is not
-// changed by an interval that comes twice. Of rows of one slot directly around each other the chain holds the
-// innermost: what is within it is within the others.
-//
-// Cost: GPU rows times the slots around each; 8 bytes per host row.
+// Union of the GPU rows that were launched within any host row of a name (slot_times.cc).
 #pragma once
 
 #include <vector>
@@ -19,32 +9,49 @@ namespace skewscope::summarize {
 
 class SlotTimes {
  public:
-  // slot: per host row; -1: none.
-  SlotTimes(const CallTree& tree, std::vector<int32_t> slot, size_t slots)
-      : slot_(std::move(slot)), next_(next_around(tree, [&](size_t row) { return slot_[row] >= 0; })), busy_(slots) {
-    for (size_t row = 0; row < next_.size(); ++row) {  // parents first, so theirs are right
-      const int32_t above = next_[row];
-      if (above >= 0 && slot_[row] >= 0 && slot_[static_cast<size_t>(above)] == slot_[row]) {
-        next_[row] = next_[static_cast<size_t>(above)];
-      }
-    }
-  }
+  // slot: per host row, below `slots`; -1: none. Both outlive this.
+  SlotTimes(const CallTree& tree, const std::vector<int32_t>& slot, size_t slots)
+      : tree_(tree), slot_(slot), ns_(slots, 0) {}
+  SlotTimes(const CallTree&&, const std::vector<int32_t>&, size_t) = delete;
+  SlotTimes(const CallTree&, const std::vector<int32_t>&&, size_t) = delete;
 
-  // Widens the slots of the host row and of the rows around it; GPU rows come in the order of their starts.
-  void add(int32_t host_row, LocalNs start, int64_t duration_ns) {
-    for (int32_t row = host_row; row >= 0; row = next_[static_cast<size_t>(row)]) {
-      const int32_t slot = slot_[static_cast<size_t>(row)];
-      if (slot >= 0) busy_[static_cast<size_t>(slot)].add(start, duration_ns);
-      ++steps_;
-    }
-  }
-  int32_t slot(size_t host_row) const { return slot_[host_row]; }
-  int64_t ns(size_t slot) const { return busy_[slot].ns(); }
-  int64_t steps() const { return steps_; }  // rows visited
+  // A GPU row launched in this host row; they come in the order of their starts. -1: an orphan, which is in no slot.
+  void add(int32_t host_row, LocalNs start, int64_t duration_ns);
+  // After the last one; then ns() tells.
+  void finish();
+  int64_t ns(size_t slot) const { return ns_[slot]; }
+  int64_t steps() const { return steps_; }  // rows visited beside those that hold the launches
 
  private:
-  std::vector<int32_t> slot_, next_;
-  std::vector<BusyTime> busy_;
+  struct Launch {
+    int32_t node;  // the host row, until finish() knows its node
+    LocalNs start;
+    int64_t duration_ns;
+  };
+  // A host row with a slot that anything was launched in. A parent stands before its children.
+  struct Node {
+    int32_t slot;          // -1: a row of this slot is around it
+    int32_t parent = -1;   // the next one around it
+    int32_t position = 0;  // in depth-first order
+    int32_t size = 1;      // of its subtree
+    int32_t path = -1;     // uppermost node of its heavy path
+  };
+  class Sweep;
+
+  void make_nodes();
+  void order_nodes();
+  void leave_outermost();
+  void find_paths();
+  int32_t meeting(int32_t a, int32_t b);
+  std::vector<int64_t> busy_of_nodes();
+  void add_up();
+  void add_overlapping(const std::vector<uint8_t>& walked);
+
+  const CallTree& tree_;
+  const std::vector<int32_t>& slot_;
+  std::vector<Node> nodes_;
+  std::vector<Launch> launches_;
+  std::vector<int64_t> ns_;
   int64_t steps_ = 0;
 };
 

@@ -10,6 +10,7 @@ namespace skewscope {
 
 OperatorTables tabulate_operators(const RankTrace& trace, const RankDetail& detail, const StringTable& strings,
                                   const OperatorOptions& options) {
+  if (!options.any()) return {};  // no call tree either
   const summarize::OperatorView view(trace, detail, strings, options);
   OperatorTables tables;
   if (options.operators) {

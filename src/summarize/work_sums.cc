@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <optional>
 #include <tuple>
 
 #include "forward_links.h"
@@ -32,18 +31,26 @@ enum Trait : uint8_t { has_gpu_rows = 1, launches = 2, has_model = 4, model_belo
 // Per distinct name, asked once.
 class Models {
  public:
-  explicit Models(const StringTable& strings) : strings_(strings), known_(strings.size(), -1) {}
+  explicit Models(const StringTable& strings) : strings_(strings), known_(strings.size(), kNotAsked) {}
 
-  bool knows(StringId name) {
+  // Whether there is one for a run of this operator that launches rows itself, or does not.
+  bool knows(StringId name, bool launches_itself) {
     if (!name.known()) return false;
-    int8_t& known = known_[name.index()];
-    if (known < 0) known = efficiency::has_work_model(strings_.view(name)) ? 1 : 0;
-    return known == 1;
+    Known& known = known_[name.index()];
+    if (known == kNotAsked) known = ask(strings_.view(name));
+    return known == kAny || (known == kOwnLaunches && launches_itself);
   }
 
  private:
+  enum Known : uint8_t { kNotAsked, kNone, kOwnLaunches, kAny };
+
+  static Known ask(std::string_view name) {
+    if (!efficiency::has_work_model(name)) return kNone;
+    return efficiency::prices_own_launches_only(name) ? kOwnLaunches : kAny;
+  }
+
   const StringTable& strings_;
-  std::vector<int8_t> known_;
+  std::vector<Known> known_;
 };
 
 std::vector<uint8_t> traits_of(const OperatorView& view) {
@@ -61,7 +68,8 @@ std::vector<uint8_t> traits_of(const OperatorView& view) {
   }
   Models models(view.strings);
   for (size_t row = 0; row < host.size(); ++row) {
-    if (host.kind[row] != HostKind::op || (traits[row] & has_gpu_rows) == 0 || !models.knows(host.name[row])) continue;
+    if (host.kind[row] != HostKind::op || (traits[row] & has_gpu_rows) == 0) continue;
+    if (!models.knows(host.name[row], (traits[row] & launches) != 0)) continue;
     traits[row] |= has_model;
     int32_t above = view.tree.parent[row];
     for (; above >= 0 && (traits[static_cast<size_t>(above)] & model_below) == 0;
@@ -135,24 +143,34 @@ int64_t busy_ns(const OperatorView& view, std::vector<int32_t> gpu_rows) {
   return busy.ns();
 }
 
-efficiency::ArgumentTexts texts(const ArgumentsText& arguments) {
-  return {arguments.dims, arguments.types, arguments.strides, arguments.values};
+efficiency::ArgumentTexts texts(const ArgumentsText& arguments, std::string_view kernels = "") {
+  return {arguments.dims, arguments.types, arguments.strides, arguments.values, kernels};
 }
 
-// The arguments of the forward operator that a row within a backward node belongs to.
-std::optional<ArgumentsText> forward_arguments(const OperatorView& view, const std::vector<int32_t>& forward,
-                                               int32_t host_row) {
-  for (int32_t row = host_row; row >= 0; row = view.tree.parent[static_cast<size_t>(row)]) {
-    if (forward[static_cast<size_t>(row)] >= 0) return view.arguments(forward[static_cast<size_t>(row)]);
+// One a line, of the first instance.
+std::string kernel_names(const WorkRow& row) {
+  std::string names;
+  for (const KernelPosition& kernel : row.kernels) names += kernel.name + "\n";
+  return names;
+}
+
+// Host row -> the forward operator that it, or else the next backward node around it, belongs to; -1: none.
+std::vector<int32_t> forward_around(const OperatorView& view) {
+  std::vector<int32_t> forward = forward_rows(view.host());
+  for (size_t row = 0; row < forward.size(); ++row) {
+    const int32_t parent = view.tree.parent[row];
+    if (forward[row] < 0 && parent >= 0) forward[row] = forward[static_cast<size_t>(parent)];
   }
-  return std::nullopt;
+  return forward;
 }
 
 void add_model(const OperatorView& view, const std::vector<int32_t>& forward, int32_t host_row, WorkRow& row) {
-  const std::optional<ArgumentsText> of_forward = forward_arguments(view, forward, host_row);
-  const efficiency::ArgumentTexts forward_texts = texts(of_forward.value_or(ArgumentsText()));
+  const int32_t forward_row = forward[static_cast<size_t>(host_row)];
+  const ArgumentsText of_forward = view.arguments(forward_row);
+  const efficiency::ArgumentTexts forward_texts = texts(of_forward);
+  const std::string kernels = efficiency::prices_own_launches_only(row.name) ? kernel_names(row) : "";
   const efficiency::Work work =
-      efficiency::work_of(row.name, texts(row.arguments), of_forward.has_value() ? &forward_texts : nullptr);
+      efficiency::work_of(row.name, texts(row.arguments, kernels), forward_row >= 0 ? &forward_texts : nullptr);
   row.known_operator = true;
   row.flops = work.flops.value_or(-1);
   row.bytes = work.bytes.value_or(-1);
@@ -219,11 +237,12 @@ WorkGroups group(const OperatorView& view) {
 }  // namespace
 
 void add_work(const OperatorView& view, OperatorTables& tables) {
-  const std::vector<int32_t> forward = forward_rows(view.host());
+  const std::vector<int32_t> forward = forward_around(view);
   WorkGroups groups = group(view);
   for (auto& [key, group] : groups) {
     WorkRow& row = tables.work.emplace_back();
     describe(view, group.first_row, key.arguments, row);
+    row.kernels = group.kernels.finish(view);
     if (key.leftover.known()) {
       row.leftover = true;
       row.name += "->" + std::string(view.strings.view(key.leftover));
@@ -233,7 +252,6 @@ void add_work(const OperatorView& view, OperatorTables& tables) {
     row.per_second = rates_of(group.gpu_ns);
     row.host = spread_of(group.host_ns);
     row.gpu = spread_of(group.gpu_ns);
-    row.kernels = group.kernels.finish(view);
   }
   fill_shares(tables.work, [](const WorkRow& row) { return row.gpu.sum_ns; });
   std::stable_sort(tables.work.begin(), tables.work.end(), [](const WorkRow& a, const WorkRow& b) {

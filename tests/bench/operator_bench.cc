@@ -2,7 +2,7 @@
 // operators and a call below it. Rows are host rows.
 #include <benchmark/benchmark.h>
 
-#include "../../src/summarize/call_tree.h"
+#include "../../src/summarize/slot_times.h"
 #include "skewscope/summarize.h"
 
 using namespace skewscope;  // NOLINT
@@ -80,6 +80,38 @@ void tree(benchmark::State& state) {
   count_rows(state);
 }
 
+void rank_tables(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(tabulate_trace(made().trace, made().strings, &made().detail));
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(made().trace.gpu.size()));
+}
+
+// 200,000 launches within as many ranges of different names as the argument says.
+struct Nested {
+  summarize::CallTree tree;
+  std::vector<int32_t> slot;
+
+  explicit Nested(int32_t depth) {
+    for (int32_t row = 0; row < depth; ++row) {
+      tree.parent.push_back(row - 1);
+      slot.push_back(row);
+    }
+  }
+};
+
+void ranges(benchmark::State& state) {
+  const auto depth = static_cast<int32_t>(state.range(0));
+  const Nested nested(depth);
+  for (auto _ : state) {
+    summarize::SlotTimes times(nested.tree, nested.slot, nested.slot.size());
+    for (int64_t i = 0; i < 200'000; ++i) {
+      times.add(static_cast<int32_t>(i * 7919 % depth), LocalNs{i * 100}, 150);  // two at once
+    }
+    times.finish();
+    benchmark::DoNotOptimize(times.ns(0));
+  }
+  state.SetItemsProcessed(state.iterations() * 200'000);
+}
+
 // One table, or those that one option asks for.
 void table(benchmark::State& state, bool OperatorOptions::*asked) {
   OperatorOptions options{false, false, false, false, false, false, false};
@@ -90,6 +122,13 @@ void table(benchmark::State& state, bool OperatorOptions::*asked) {
   count_rows(state);
 }
 
+BENCHMARK(rank_tables)->Name("rank: tables of one trace")->Unit(benchmark::kMillisecond);
+BENCHMARK(ranges)
+    ->Name("operators: launches within nested ranges")
+    ->Arg(50)
+    ->Arg(500)
+    ->Arg(5000)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(tree)->Name("operators: call tree")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(table, operators, &OperatorOptions::operators)
     ->Name("operators: by category, name, arguments")

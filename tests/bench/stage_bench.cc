@@ -24,7 +24,8 @@ namespace {
 
 // Every stage's input, made once.
 struct Chain {
-  std::vector<std::string> files;
+  std::filesystem::path folder;
+  std::vector<std::string> files, traces;  // digests of 64 ranks; JSON of 8
   std::string digest;
   TraceFile file;
   JobTrace job;
@@ -37,16 +38,17 @@ struct Chain {
   int64_t calls = 0, gpu_rows = 0;
 
   Chain() {
-    const std::filesystem::path folder =
-        std::filesystem::temp_directory_path() / ("skewscope_stage_bench_" + std::to_string(getpid()));
-    simulate(folder.string());
-    files = discover_files({folder.string()}).value();
+    folder = std::filesystem::temp_directory_path() / ("skewscope_stage_bench_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    simulate((folder / "digests").string(), 8, true);
+    simulate((folder / "traces").string(), 1, false);
+    files = discover_files({(folder / "digests").string()}).value();
+    traces = discover_files({(folder / "traces").string()}).value();
     std::ifstream in(files.front(), std::ios::binary);
     digest.assign(std::istreambuf_iterator<char>(in), {});
     file = from_digest(digest).value();
     StageTimer timer;
     job = ingest_job(files, {}, timer).value().job;
-    std::filesystem::remove_all(folder);
     instances = match_collectives(job);
     clocks = align_clocks(job, instances, AlignMode::automatic);
     decomposition = attribute_time(job, instances, clocks);
@@ -59,18 +61,20 @@ struct Chain {
     }
   }
 
-  static void simulate(const std::string& folder) {
+  ~Chain() { std::filesystem::remove_all(folder); }
+
+  static void simulate(const std::string& folder, int32_t nodes, bool digests) {
     SimulateOptions o;
     o.directory = folder;
-    o.digests = true;
-    o.nodes = 8;
+    o.digests = digests;
+    o.nodes = nodes;
     o.gpus_per_node = 8;
     o.tp = 8;
     o.steps = 8;
     o.layers = 16;
     o.clock_offset_ms = 50;
     o.clock_drift_ppm = 20;
-    o.slow_ranks = {{13, 1.05}};
+    o.slow_ranks = {{nodes > 1 ? 13 : 5, 1.05}};
     if (!simulate_job(o).ok()) std::exit(1);
   }
 };
@@ -93,6 +97,14 @@ void digest_decode(benchmark::State& state) {
 void digest_encode(benchmark::State& state) {
   const Chain& c = chain();
   run(state, static_cast<int64_t>(c.file.linked.trace.gpu.size()), [&] { return to_digest(c.file); });
+}
+void ingest(benchmark::State& state) {
+  const Chain& c = chain();
+  StageTimer timer;
+  const IngestedJob once = ingest_job(c.traces, {}, timer).value();
+  int64_t rows = 0;
+  for (const RankTrace& trace : once.job.traces) rows += static_cast<int64_t>(trace.gpu.size());
+  run(state, rows, [&] { return ingest_job(c.traces, {}, timer); });
 }
 void match(benchmark::State& state) {
   const Chain& c = chain();
@@ -123,7 +135,13 @@ void json(benchmark::State& state) {
   const Chain& c = chain();
   run(state, c.calls, [&] { return to_json(c.report, {}); });
 }
+void write(benchmark::State& state) {
+  const Chain& c = chain();
+  const WriteOptions into{.directory = (c.folder / "report").string(), .force = true, .formats = {}};
+  run(state, c.calls, [&] { return write_report(c.report, {}, into); });
+}
 
+BENCHMARK(ingest)->Name("ingest: JSON of 8 ranks")->Unit(benchmark::kMillisecond);
 BENCHMARK(digest_decode)->Name("digest: decode one rank")->Unit(benchmark::kMillisecond);
 BENCHMARK(digest_encode)->Name("digest: encode one rank")->Unit(benchmark::kMillisecond);
 BENCHMARK(match)->Unit(benchmark::kMillisecond);
@@ -133,6 +151,7 @@ BENCHMARK(blame)->Unit(benchmark::kMillisecond);
 BENCHMARK(summarize)->Unit(benchmark::kMillisecond);
 BENCHMARK(build)->Name("report: build")->Unit(benchmark::kMillisecond);
 BENCHMARK(json)->Name("report: JSON")->Unit(benchmark::kMillisecond);
+BENCHMARK(write)->Name("report: write JSON, CSV, SQLite, page")->Unit(benchmark::kMillisecond);
 
 }  // namespace
 

@@ -164,6 +164,22 @@ TEST_CASE("absent arguments, lists, booleans and expanded strides are rebuilt") 
       "False, [0], 1]");
 }
 
+TEST_CASE("lists of tensors take the type, or else the size, that the kernel's name tells") {
+  if (!has_python()) return;
+  const auto cat = [](const std::string& kernels) {
+    return replayed("aten::cat", {.dims = "[[[4, 2]], []]",
+                                  .types = R"(["TensorList", "Scalar"])",
+                                  .strides = "[[[2, 1]], []]",
+                                  .values = R"(["", "-1"])",
+                                  .kernels = kernels});
+  };
+  CHECK(
+      cat("void CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 4, 64, 64>(…)") ==
+      "cat.default[[bfloat16[4, 2]@[2, 1]@cpu], -1]");
+  CHECK(cat("void CatArrayBatchedCopy<long, unsigned int, 4, 64, 64>(…)") ==
+        "cat.default[[int64[4, 2]@[2, 1]@cpu], -1]");
+}
+
 TEST_CASE("lists of tensors take the type of the first tensor argument, else float32") {
   if (!has_python()) return;
   CHECK(replayed("aten::cat", {.dims = "[[[4, 2], [0, 2]], []]",

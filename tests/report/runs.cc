@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "hand_built.h"
+#include "skewscope/base/text_columns.h"
 #include "src/report/run_tables.h"
-#include "src/report/text_columns.h"
 
 using namespace skewscope;
 using namespace skewscope::test;
@@ -96,7 +96,7 @@ void check_fits(const std::string& text, int64_t most_lines) {
   CHECK(std::count(text.begin(), text.end(), '\n') <= most_lines);
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = text.find('\n', begin);
-    CHECK(report::text_width(text.substr(begin, end - begin)) <= 80);
+    CHECK(text_width(text.substr(begin, end - begin)) <= 80);
     begin = end + 1;
   }
 }

@@ -3,11 +3,10 @@
 
 #include "hand_built.h"
 #include "skewscope/base/human_units.h"
-#include "src/report/text_columns.h"
+#include "skewscope/base/text_columns.h"
 
 using namespace skewscope;
 using namespace skewscope::test;
-using namespace skewscope::report;
 
 namespace {
 
@@ -90,6 +89,44 @@ Most wait in                       size    count      wait  transfer  bus GB/s
 
 Report   out
 )");
+}
+
+TEST_CASE("columns stand below each other whatever names hold: wide, combining, invisible, broken") {
+  for (const char* host : {"\xE4\xB8\xBB\xE6\x9C\xBA\xE4\xB8\x80\xE5\x8F\xB7\xE6\x9C\xBA\xE6\x88\xBF",  // 主机一号机房
+                           "\xF0\x9F\x9A\x80\xF0\x9F\x9A\x80", "e\xCC\x81",
+                           "a\xE2\x80\x8B"
+                           "b",
+                           "\xFF\xFE", "\x1b[2J"}) {
+    HandBuilt built = skewed_job();
+    for (RankTrace& trace : built.job.traces) trace.host = host;
+    const std::string text = terminal_summary(built.report(), "", false);
+    check_fits(text);
+    const size_t at = text.find("  rank 3     ");
+    REQUIRE(at != std::string::npos);
+    const std::string row = text.substr(at, text.find('\n', at) - at);
+    const size_t share = row.find("75 %");
+    REQUIRE(share != std::string::npos);
+    INFO(row);
+    CHECK(text_width(row.substr(0, share)) == std::string("  rank 3     node-b     ").size());
+  }
+}
+
+TEST_CASE("names of operators and modules are padded to columns, not to bytes") {
+  RankReport report;
+  OperatorRow op;
+  op.name = "\xE8\x87\xAA\xE5\xAE\x9A\xE4\xB9\x89::\xE7\xAE\x97\xE5\xAD\x90";  // 自定义::算子
+  op.launches = op.calls = 3;
+  op.direct_ns = 1000;
+  report.operators.operators = {op, op};
+  report.operators.operators[1].name = "aten::mm";
+  report.tables.timeline.resize(1);
+  report.tables.timeline.front().gpu_rows = 1;
+  const std::string text = rank_text(report);
+  const size_t wide = text.find(op.name), plain = text.find("aten::mm");
+  REQUIRE(wide != std::string::npos);
+  REQUIRE(plain != std::string::npos);
+  const auto width = [&](size_t at) { return text_width(text.substr(at, text.find('\n', at) - at)); };
+  CHECK(width(wide) == width(plain));
 }
 
 TEST_CASE("when waiting is small the summary says that no straggler stands out") {

@@ -169,13 +169,13 @@ TEST_CASE("work stands at the outermost operator with known work, and what it do
   const int32_t own = b.call("hipLaunchKernel", 210, 220);
   b.op("aten::copy_", 230, 260);
   const int32_t copy = b.call("hipMemcpyAsync", 240, 250);
-  b.op("aten::cat", 400, 450);  // unknown work
-  const int32_t cat = b.call("hipLaunchKernel", 410, 420);
+  b.op("aten::nonzero", 400, 450);  // unknown work
+  const int32_t nonzero = b.call("hipLaunchKernel", 410, 420);
   b.gpu(conv, "conv_kernel", 500, 540);
   b.gpu(own, "index_kernel", 550, 560);
   b.gpu(copy, "Memcpy DtoD", 570, 575, GpuWork::memcpy);
-  b.gpu(cat, "cat_kernel", 580, 600);
-  b.gpu(cat, "ncclDevKernel_x", 610, 700, GpuWork::communication);
+  b.gpu(nonzero, "select_kernel", 580, 600);
+  b.gpu(nonzero, "ncclDevKernel_x", 610, 700, GpuWork::communication);
   const OperatorTables tables = tables_of(b);
   REQUIRE(tables.work.size() == 4);
   CHECK(row_of(tables.work, "aten::convolution").known_operator);
@@ -186,7 +186,32 @@ TEST_CASE("work stands at the outermost operator with known work, and what it do
   CHECK(left.leftover);
   CHECK(left.gpu.sum_ns == 10'000);
   CHECK(left.host.sum_ns == 100'000);
-  CHECK_FALSE(row_of(tables.work, "aten::cat").known_operator);
+  CHECK_FALSE(row_of(tables.work, "aten::nonzero").known_operator);
+}
+
+TEST_CASE("the kernel of a cat tells the size of its elements; what cat leaves to copies, they stand for") {
+  DetailBuilder b;
+  const std::string dims = "[[[3, 4], [5, 4]], []]", types = R"(["TensorList", "Scalar"])";
+  const int32_t fast = b.op("aten::cat", 0, 50);
+  b.arguments(fast, dims, types);
+  const int32_t own = b.call("cudaLaunchKernel", 10, 20);
+  const int32_t slow = b.op("aten::cat", 100, 150);
+  b.arguments(slow, dims, types);
+  b.op("aten::copy_", 110, 140);
+  const int32_t copy = b.call("cudaLaunchKernel", 120, 130);
+  b.gpu(
+      own,
+      "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, "
+      "unsigned int, 2, 64, 64>(…)",
+      200, 240);
+  b.gpu(copy, "copy_kernel", 300, 310);
+  const OperatorTables tables = tables_of(b);
+  REQUIRE(tables.work.size() == 2);
+  const WorkRow& cat = row_of(tables.work, "aten::cat");
+  CHECK(cat.gpu.count == 1);
+  CHECK(cat.flops == 0);
+  CHECK(cat.bytes == 2 * 2 * (3 * 4 + 5 * 4));
+  CHECK(row_of(tables.work, "aten::copy_").gpu.sum_ns == 10'000);
 }
 
 TEST_CASE("a backward row belongs to the innermost forward row of its sequence number that started before it") {

@@ -90,6 +90,31 @@ TEST_CASE("tables of a trace in which every name and every argument is another o
   CHECK(taken <= said);
 }
 
+TEST_CASE("what only tables need that are not asked for is not built") {
+  test::DetailBuilder b;
+  for (int i = 0; i < 20000; ++i) {
+    b.python("nn.Module: " + std::to_string(i % 9), 10 * i, 10 * i + 9);
+    b.op("aten::mm", 10 * i + 1, 10 * i + 8);
+    b.gpu(b.call("cudaLaunchKernel", 10 * i + 2, 10 * i + 3), "gemm", 10 * i + 5, 10 * i + 6);
+  }
+  b.finish();
+  const auto taken = [&](const OperatorOptions& options) {
+    const int64_t before = held;
+    most_held = before;
+    const OperatorTables tables = tabulate_operators(b.trace, b.detail, b.strings, options);
+    return most_held - before;
+  };
+  const OperatorOptions none{false, false, false, false, false, false, false};
+  OperatorOptions modules = none, annotations = none;
+  modules.modules = true;
+  annotations.annotations = true;
+  const auto host_rows = static_cast<int64_t>(b.detail.host.size());
+  CHECK(taken(none) < 4096);                   // no call tree
+  CHECK(taken(annotations) < 16 * host_rows);  // it and launchers; no ranges, there are none
+  CHECK(taken(modules) < taken(OperatorOptions()));
+  CHECK(taken(modules) > 4 * host_rows);
+}
+
 TEST_CASE("tables of a trace of host rows only take no more than is said") {
   test::DetailBuilder b;
   for (int i = 0; i < 100000; ++i) b.python("nn.Module: " + std::to_string(i % 9), 10 * i, 10 * i + 9);

@@ -92,10 +92,11 @@ Exceptions joined(const std::vector<Exceptions>& lists) {
 }
 
 Exceptions of_qwen() {
-  return joined({other_bytes({"unified_perf_summary", "Reduce_fwd"}, {"aten::mean "}, kReduced),
-                 other_parameter("Reduce_fwd", "num_output_elems", {"aten::mean "}, kReduced),
-                 only_ours({"aten::all ", "aten::cos ", "aten::sin ", "aten::eq "}),
-                 in_columns(kUnified, {"Compute Spec"}, {"aten::cos ", "aten::sin "}, kNoModel)});
+  return joined(
+      {other_bytes({"unified_perf_summary", "Reduce_fwd"}, {"aten::mean "}, kReduced),
+       other_parameter("Reduce_fwd", "num_output_elems", {"aten::mean "}, kReduced),
+       only_ours({"aten::all ", "aten::cos ", "aten::sin ", "aten::eq ", "aten::cat ", "aten::index_select "}),
+       in_columns(kUnified, {"Compute Spec"}, {"aten::cos ", "aten::sin ", "aten::index_select "}, kNoModel)});
 }
 
 }  // namespace
@@ -117,8 +118,8 @@ TEST_CASE("h100_qwen and mi300_qwen have TraceLens' tables") {
 }
 
 TEST_CASE("b200_vllm_eager has TraceLens' tables") {
-  const Texts ours = {"_C::fused_add_rms_norm ", "_C::rotary_embedding ", "aten::fill_ ", "aten::masked_fill_ ",
-                      "_C::rms_norm "};
+  const Texts ours = {"_C::fused_add_rms_norm ", "_C::rotary_embedding ",        "aten::fill_ ", "aten::masked_fill_ ",
+                      "_C::rms_norm ",           "_C::static_scaled_fp8_quant ", "aten::gather "};
   compare_all(
       "b200_vllm_eager", "b200_rank0of8_vllm_eager", 0, 73, 4000,
       joined({{{"kernel_summary", "Parent op category", "cuLaunchKernelEx|",
@@ -129,8 +130,6 @@ TEST_CASE("b200_vllm_eager has TraceLens' tables") {
               only_ours({"aten::sub "}),
               in_columns(kUnified, {"Compute Spec"}, ours, kNoModel),
               other_bytes({"unified_perf_summary", "UnaryElementwise"}, {"\"bool\""}, kNoSize),
-              in_columns(kUnified, {"has_perf_model"}, {"vllm::unified_attention_with_output "},
-                         "TraceLens' model gives no figure: the shapes of paged attention are not recorded"),
               in_columns(kUnified, {"GFLOPS", "Data Moved", "TB/s", "TFLOPS/s", "has_perf_model", "perf_params"},
                          {"triton_poi_fused_add_"},
                          "TraceLens guesses the work of generated code by its name, with 0 bytes"),
@@ -162,7 +161,12 @@ TEST_CASE("mi300_resnet_checkpoint has TraceLens' tables, told apart by what che
            in_columns({"UnaryElementwise"}, {"Compute Spec"}, {"\"unsigned char\""}, "bytes are no fp8"),
            only_ours({"aten::fill_ "}),
            in_columns(kUnified, {"Compute Spec"}, {"aten::fill_ "}, kNoModel),
-           in_columns(kUnified, {"row"}, {"aten::max_pool2d_with_indices_backward", "aten::fill_ "},
-                      "the fill within has a row of its own, as its work is known to us"),
+           only_ours({"aten::cat ", "aten::max_pool2d_with_indices ", "aten::max_pool2d_with_indices_backward ",
+                      "aten::mse_loss_backward "}),
+           in_columns(kUnified, {"has_perf_model"}, {"aten::_foreach_add_ "}, kNoModel),
+           in_columns(kUnified, {"Compute Spec"},
+                      {"aten::max_pool2d_with_indices ", "aten::max_pool2d_with_indices_backward ",
+                       "aten::mse_loss_backward "},
+                      kNoModel),
            in_columns(kUnified, {"ex_UID"}, {"aten::mse_loss->"}, kInvented)}));
 }

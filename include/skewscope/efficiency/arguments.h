@@ -17,6 +17,9 @@ struct ArgumentTexts {
   std::string_view types = "";    // "Input type":      ["c10::BFloat16", "c10::BFloat16", "Scalar"]
   std::string_view strides = "";  // "Input Strides":   [[1024, 1], [1, 1024], []]
   std::string_view values = "";   // "Concrete Inputs": ["", "", "1"]
+  // Names of the kernels that the call launched, one a line: they tell the element types of lists of tensors, which the
+  // profiler does not record.
+  std::string_view kernels = "";
 };
 
 struct Tensor {

@@ -51,4 +51,8 @@ Work work_of(std::string_view operator_name, const ArgumentTexts& texts, const A
 // not tell, so where an operator below a node has a formula, price that one instead.
 bool has_work_model(std::string_view operator_name);
 
+// True where that formula holds only for calls that launch kernels themselves (aten::cat, aten::_foreach_add_,
+// aten::gather): others hand their arguments to operators that have formulas of their own.
+bool prices_own_launches_only(std::string_view operator_name);
+
 }  // namespace skewscope::efficiency
