@@ -125,7 +125,8 @@ TEST_CASE("every finding with a place in time has an excerpt that holds its call
   std::ofstream(place() / "said.json") << sampled.out;
   CHECK(wrong_with_excerpts(place() / "sampled.pftrace", place() / "said.json", place() / "sampled_report") == "");
   std::set<std::string> findings;
-  for (const auto& window : nlohmann::json::parse(sampled.out).at("windows")) findings.insert(window.at("finding"));
+  const auto said = nlohmann::json::parse(sampled.out);
+  for (const auto& window : said.at("windows")) findings.insert(window.at("finding"));
   CHECK(findings ==
         std::set<std::string>{"incomplete-instances", "straggler", "straggler-chain", "unmatched-alone", "worst-wait"});
 }

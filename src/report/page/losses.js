@@ -42,7 +42,19 @@ function waterfall(title, before, after, losses) {
   }));
 }
 
-const rankWords = (ranks) => `rank${String(ranks).includes(" ") ? "s" : ""} ${ranks}`;
+// "ranks 0-31": of a list that was cut, as far as it goes.
+function rankWords(ranks) {
+  const whole = !String(ranks).endsWith("…");
+  const numbers = String(ranks).split(" ").map((text) => (/^\d+$/.test(text) ? Number(text) : NaN)).filter((number) => !Number.isNaN(number));
+  const spans = [];
+  for (const number of numbers) {
+    const last = spans[spans.length - 1];
+    if (last && number === last[1] + 1) last[1] = number;
+    else spans.push([number, number]);
+  }
+  const words = spans.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(", ");
+  return `rank${numbers.length === 1 && whole ? "" : "s"} ${words}${whole ? "" : " …"}`;
+}
 
 function subject(cause) {
   if (cause.kind === "operator") return cause.name ?? "–";
