@@ -18,13 +18,15 @@ import re
 import subprocess
 import warnings
 
-# Environment variables of a process that tell rank and world size, by who started it.
+# Environment variables of a process that tell rank and world size, by who started it; the closest to the process first:
+# what mpirun starts within a batch job inherits the SLURM_PROCID of the script, which is 0 for all.
 LAUNCHERS = (
     ("RANK", "WORLD_SIZE"),  # torchrun
-    ("SLURM_PROCID", "SLURM_NTASKS"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMIX_RANK", "PMIX_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
     ("PMI_RANK", "PMI_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+    ("PMIX_RANK", "PMIX_SIZE"),
 )
 JOB_NAMES = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "LSB_JOBID", "PBS_JOBID")
 

@@ -79,6 +79,50 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   return CorrelatedJob{std::move(job), std::move(instances), std::move(clocks), std::move(decomposition)};
 }
 
+namespace {
+
+// The second half of the story: a split job goes in, what is said of it comes out.
+JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
+                      std::map<std::string, RankFigures> figures_by_file, StageTimer& timer, Exchange& exchange) {
+  JobTrace& job = split.job;
+  const InstanceTable& instances = split.instances;
+  const ClockModel& clocks = split.clocks;
+  const Decomposition& decomposition = split.decomposition;
+
+  // Ask why the late were late, and move blame from victims back to where it began.
+  const Blame blame = [&] {
+    const StageTimer::Scope scope(timer, "blame");
+    gather_calls(job, exchange);
+    return find_blame(job, instances, clocks, decomposition, exchange);
+  }();
+  // From here on process 0 knows why: the same wait is charged twice, directly and to its origin, with equal sums.
+  assert(!exchange.first() || check_invariants(blame, decomposition).empty());
+
+  // Beside it, what each GPU did on its own.
+  const std::vector<RankSummary> summaries = [&] {
+    const StageTimer::Scope scope(timer, "summarize");
+    return summarize_job(job, exchange);
+  }();
+
+  const std::vector<RankFigures> figures = [&] {
+    const StageTimer::Scope scope(timer, "rank tables");
+    if (rank_tables == RankTableChoice::none) return std::vector<RankFigures>();
+    return figures_of_job(job, std::move(figures_by_file), exchange);
+  }();
+
+  // From here on process 0 has all that the others had to say.
+  if (!exchange.first()) return JobReport();
+
+  const StageTimer::Scope scope(timer, "report");
+  return build_report(job, instances, clocks, decomposition, blame, summaries, figures);
+}
+
+}  // namespace
+
+JobReport report_on(CorrelatedJob& job, StageTimer& timer) {
+  return second_half(job, RankTableChoice::none, {}, timer, alone());
+}
+
 Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,
                             Exchange& exchange) {
   const Result<std::vector<std::string>> files = discover_files(paths, exchange);
@@ -102,37 +146,7 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
 
   Result<CorrelatedJob> split = split_job(files.value(), ingest, options.align, timer, exchange);
   if (!split.ok()) return split.error();
-  JobTrace& job = split.value().job;
-  const InstanceTable& instances = split.value().instances;
-  const ClockModel& clocks = split.value().clocks;
-  const Decomposition& decomposition = split.value().decomposition;
-
-  // Ask why the late were late, and move blame from victims back to where it began.
-  const Blame blame = [&] {
-    const StageTimer::Scope scope(timer, "blame");
-    gather_calls(job, exchange);
-    return find_blame(job, instances, clocks, decomposition, exchange);
-  }();
-  // From here on process 0 knows why: the same wait is charged twice, directly and to its origin, with equal sums.
-  assert(!exchange.first() || check_invariants(blame, decomposition).empty());
-
-  // Beside it, what each GPU did on its own.
-  const std::vector<RankSummary> summaries = [&] {
-    const StageTimer::Scope scope(timer, "summarize");
-    return summarize_job(job, exchange);
-  }();
-
-  const std::vector<RankFigures> figures = [&] {
-    const StageTimer::Scope scope(timer, "rank tables");
-    if (options.rank_tables == RankTableChoice::none) return std::vector<RankFigures>();
-    return figures_of_job(job, std::move(figures_by_file), exchange);
-  }();
-
-  // From here on process 0 has all that the others had to say.
-  if (!exchange.first()) return JobReport();
-
-  const StageTimer::Scope scope(timer, "report");
-  return build_report(job, instances, clocks, decomposition, blame, summaries, figures);
+  return second_half(split.value(), options.rank_tables, std::move(figures_by_file), timer, exchange);
 }
 
 }  // namespace skewscope

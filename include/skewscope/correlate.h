@@ -36,6 +36,9 @@ struct CorrelatedJob {
 Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const IngestOptions& ingest, AlignMode mode,
                                 StageTimer& timer, Exchange& exchange = alone());
 
+// The second half, in one process: what the report says of a split job.
+JobReport report_on(CorrelatedJob& job, StageTimer& timer);
+
 // In several processes, each reads its share of the files, and process 0 gets the report; the others an empty one.
 // An error of one is the error of all.
 Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,

@@ -25,11 +25,23 @@ enum class MergeCategory : uint8_t { gpu, launches, steps, annotations, operator
 inline constexpr size_t kMergeCategories = 5;
 const char* to_string(MergeCategory category);
 
+// A time that an excerpt shows, on the common clock, and what it is about.
+struct MergeWindow {
+  JobNs start, end;            // what is kept: half of the time below, at least 1 ms, on each side of it
+  JobNs from, to;              // of the calls that show the finding
+  std::string finding;         // "worst-wait", or what the report calls it
+  std::string words;           // what it says
+  std::vector<int32_t> ranks;  // sorted; only their rows are kept; empty: all
+  InstanceId instance;         // whose wait it is; none where it is of none, or of several
+};
+
 struct MergeOptions {
   std::array<bool, kMergeCategories> categories{};   // by MergeCategory
   std::vector<int32_t> ranks;                        // only these are written; empty: all
   std::optional<std::pair<int64_t, int64_t>> steps;  // only what was launched in A <= step < B is written
-  int32_t excerpts = 0;                              // only windows around that many worst waits; 0: all
+  int32_t excerpts = 0;                              // windows around that many worst waits
+  std::vector<MergeWindow> findings;                 // windows around these; `start` and `end` are merge's to say
+  bool has_excerpts() const { return excerpts > 0 || !findings.empty(); }  // else all times are written
   bool wants(MergeCategory c) const { return categories[static_cast<size_t>(c)]; }
   bool wants_details() const { return wants(MergeCategory::annotations) || wants(MergeCategory::operators); }
 };
@@ -46,17 +58,11 @@ struct MergeRooms {
 using ShowDetails = std::function<void(const RankDetail&, const StringTable&)>;
 using DetailSource = std::function<Result<bool>(const RankTrace&, const ShowDetails&)>;
 
-// A time that an excerpt shows, on the common clock.
-struct MergeWindow {
-  JobNs start, end;
-  InstanceId instance;  // whose wait it is about
-};
-
 struct MergeResult {
   int64_t traces = 0;                              // of ranks and sessions
   std::array<int64_t, kMergeCategories> events{};  // slices of rows, by MergeCategory
   int64_t parts = 0, arrows = 0;                   // wait and transfer slices; arrows between ranks
-  std::vector<MergeWindow> windows;                // sorted; they do not overlap
+  std::vector<MergeWindow> windows;                // by start; those around worst waits do not overlap each other
   std::vector<std::string> without_details;        // files
 };
 

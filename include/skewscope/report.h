@@ -25,6 +25,19 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
                        const Decomposition& decomposition, const Blame& blame,
                        const std::vector<RankSummary>& summaries, const std::vector<RankFigures>& figures = {});
 
+// A finding of a report in the one place in time that shows it most.
+struct TimedFinding {
+  std::string finding;               // straggler, straggler-chain, or the code of one of its diagnostics
+  std::string words;                 // what it says
+  int64_t start_ns = 0, end_ns = 0;  // of the calls that show it, since job.window_start_ns, as in the report
+  std::vector<int32_t> ranks;        // of these calls; sorted
+  int32_t instance = -1;             // whose calls they are; -1: of none, or of several
+};
+
+// Stragglers first, in the report's order, then diagnostics; findings about no time (a file, a rank's identity) are
+// left out.
+std::vector<TimedFinding> timed_findings(const JobReport& report);
+
 // Names the link of each communicator and its peak, where the hosts and devices of all members are known. Within a node
 // it is the device's, where configs/devices.json says that the GPUs of a node are tied by one; between nodes the
 // network, where the caller tells its peak per GPU (negative: not told): a node has as much as the GPUs it takes part

@@ -10,12 +10,14 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "interruption.h"
 #include "judgement.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/correlate.h"
+#include "skewscope/report.h"
 
 namespace skewscope::cli {
 namespace {
@@ -23,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kDriftToTell_ns = 1000;
+constexpr size_t kMostWindowsTold = 10, kColumns = 80;
 
 enum class Output : uint8_t { bundle, pftrace, json_gz };
 
@@ -93,7 +96,6 @@ Result<MergeOptions> merge_options(const MergeCommandOptions& options) {
   MergeOptions merge;
   merge.ranks = options.input.ingest.ranks;
   merge.steps = options.input.ingest.steps;
-  merge.excerpts = options.excerpts;
   for (size_t i = 0; i < kMergeCategories; ++i) {
     const auto category = static_cast<MergeCategory>(i);
     merge.categories[i] = options.categories.empty() && category != MergeCategory::operators;
@@ -108,6 +110,57 @@ Result<MergeOptions> merge_options(const MergeCommandOptions& options) {
     merge.categories[i] = true;
   }
   return merge;
+}
+
+constexpr int32_t kWorstWaitsOfAll = 5;
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() <= 6 &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+// The report's findings that `wanted` names; each name must be one of them.
+Result<std::vector<MergeWindow>> named_findings(CorrelatedJob& job, const std::set<std::string>& wanted,
+                                                StageTimer& timer) {
+  const JobReport report = report_on(job, timer);
+  std::vector<MergeWindow> windows;
+  std::set<std::string> there;
+  for (TimedFinding& finding : timed_findings(report)) {
+    there.insert(finding.finding);
+    if (wanted.count("all") == 0 && wanted.count(finding.finding) == 0) continue;
+    MergeWindow window;
+    window.from = JobNs{report.job.window_start_ns + finding.start_ns};
+    window.to = JobNs{report.job.window_start_ns + finding.end_ns};
+    window.finding = std::move(finding.finding);
+    window.words = std::move(finding.words);
+    window.ranks = std::move(finding.ranks);
+    if (finding.instance >= 0) window.instance = InstanceId(finding.instance);
+    windows.push_back(std::move(window));
+  }
+  for (const std::string& name : wanted) {
+    if (name == "all" || there.count(name) > 0) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("--excerpt: the report has no finding '{}' with a place in time; it has: {}",
+                             printable(name), there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", ")))};
+  }
+  return windows;
+}
+
+// What --excerpt asks for.
+Result<Done> choose_excerpts(const MergeCommandOptions& options, CorrelatedJob& job, StageTimer& timer,
+                             MergeOptions& merge) {
+  std::set<std::string> wanted;
+  for (const std::string& one : options.excerpts) {
+    const bool worst = one == "worst-wait";
+    if (!is_number(one) && !worst) wanted.insert(one);
+    if (worst || one == "all") merge.excerpts = std::max(merge.excerpts, kWorstWaitsOfAll);
+    if (is_number(one)) merge.excerpts = std::max(merge.excerpts, std::stoi(one));
+  }
+  if (wanted.empty()) return Done{};
+  auto findings = named_findings(job, wanted, timer);
+  if (!findings.ok()) return findings.error();
+  merge.findings = std::move(findings).value();
+  return Done{};
 }
 
 struct Work {
@@ -178,9 +231,16 @@ int64_t doubts_of(const CorrelatedJob& job) {
   return doubts;
 }
 
+// By start: of what overlaps, once.
 int64_t shown_ns(const MergeResult& result) {
   int64_t ns = 0;
-  for (const MergeWindow& window : result.windows) ns += window.end - window.start;
+  JobNs shown_to{INT64_MIN};
+  for (const MergeWindow& window : result.windows) {
+    const JobNs from = std::max(window.start, shown_to);
+    if (window.end <= from) continue;
+    ns += window.end - from;
+    shown_to = window.end;
+  }
   return ns;
 }
 
@@ -208,9 +268,19 @@ std::string text_of(const MergeResult& result, const CorrelatedJob& job, Output 
         fmt::format("{}{} {}", counts.empty() ? "" : ", ", to_string(static_cast<MergeCategory>(i)), result.events[i]);
   }
   if (!counts.empty()) text += fmt::format("Rows: {}; arrows between ranks: {}\n", counts, result.arrows);
-  if (options.excerpts > 0) {
-    text += fmt::format("Excerpts: {} of {} in {} windows around the worst waits\n", human_duration(shown_ns(result)),
+  if (!options.excerpts.empty()) {
+    text += fmt::format("Excerpts: {} of {} in {} windows\n", human_duration(shown_ns(result)),
                         human_duration(job.clocks.window_ns), result.windows.size());
+    for (size_t i = 0; i < std::min(kMostWindowsTold, result.windows.size()); ++i) {
+      const MergeWindow& window = result.windows[i];
+      std::string line = fmt::format("  {} at {}: {}", window.finding,
+                                     human_duration(window.from.ns - job.clocks.reference_ns), printable(window.words));
+      if (line.size() > kColumns) line = line.substr(0, kColumns - 3) + "...";
+      text += line + "\n";
+    }
+    if (result.windows.size() > kMostWindowsTold) {
+      text += fmt::format("  and {} more\n", result.windows.size() - kMostWindowsTold);
+    }
   }
   const auto untied = std::count_if(job.clocks.clocks.begin(), job.clocks.clocks.end(),
                                     [](const TraceClock& clock) { return !clock.aligned; });
@@ -228,7 +298,14 @@ std::string json_of(const MergeResult& result, const MergeCommandOptions& option
   Json events = Json::object(), windows = Json::array();
   for (size_t i = 0; i < kMergeCategories; ++i) events[to_string(static_cast<MergeCategory>(i))] = result.events[i];
   for (const MergeWindow& window : result.windows) {
-    windows.push_back({{"start_ns", window.start.ns}, {"end_ns", window.end.ns}, {"instance", window.instance.value}});
+    windows.push_back({{"start_ns", window.start.ns},
+                       {"end_ns", window.end.ns},
+                       {"finding", window.finding},
+                       {"words", window.words},
+                       {"from_ns", window.from.ns},
+                       {"to_ns", window.to.ns},
+                       {"ranks", window.ranks},
+                       {"instance", window.instance.known() ? Json(window.instance.value) : Json()}});
   }
   const Json json = {{"schema", "skewscope.merge/1"}, {"file", options.output},
                      {"traces", result.traces},       {"events", std::move(events)},
@@ -243,7 +320,7 @@ Result<Work> prepare(const MergeCommandOptions& options) {
   const auto merge = merge_options(options);
   if (!merge.ok()) return merge.error();
   if (output.value() == Output::bundle &&
-      (options.input.ingest.steps || options.excerpts > 0 || !options.categories.empty())) {
+      (options.input.ingest.steps || !options.excerpts.empty() || !options.categories.empty())) {
     return Error{ErrorKind::usage,
                  "a .zip holds whole files: --steps, --categories and --excerpt need a .pftrace or a .json.gz"};
   }
@@ -270,9 +347,18 @@ void add_merge_options(CLI::App& command, MergeCommandOptions& options) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->type_name("LIST");
-  command.add_option("--excerpt", options.excerpts, "Only windows around the N worst waits")
-      ->check(CLI::Range(1, 100000).description(""))
-      ->type_name("N");
+  command
+      .add_option("--excerpt", options.excerpts,
+                  "Only windows around these of the report's findings (straggler, straggler-chain, a code of its "
+                  "diagnostics), around the N worst waits, or all")
+      ->check([](const std::string& one) {
+        return one.find_first_not_of('0') == std::string::npos ? std::string("names a finding, a number from 1, or all")
+                                                               : std::string();
+      })
+      ->delimiter(',')
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name("FINDING|N|all");
   add_align_option(command, options.align);
   command.add_flag("--strict", options.strict, "Exit 4 when input was missing, damaged or left out");
   command.add_flag("--force", options.force, "Replace an existing file");
@@ -282,6 +368,7 @@ void add_merge_options(CLI::App& command, MergeCommandOptions& options) {
       "Examples:\n"
       "  skewscope merge traces/ -o job.pftrace\n"
       "  skewscope merge traces/ -o worst.pftrace --excerpt 5 --categories gpu,launches,steps,annotations,operators\n"
+      "  skewscope merge traces/ -o findings.pftrace --excerpt all\n"
       "  skewscope merge traces/ -o job.zip --ranks 0-7\n"
       "Times are the report's. All ranks and steps are analysed; --ranks and --steps say what is written.\n"
       "Annotations and operators read each trace a second time; digests have none.");
@@ -300,8 +387,11 @@ ExitCode run_merge(const MergeCommandOptions& options) {
     fmt::print(stderr, "skewscope: reading, correlating and merging the traces\n");
   }
   StageTimer timer;
-  const auto job = read_job(work, timer);
+  auto job = read_job(work, timer);
   if (!job.ok()) return fail(job.error());
+  if (const auto chosen = choose_excerpts(options, job.value(), timer, work.merge); !chosen.ok()) {
+    return fail(chosen.error());
+  }
   if (const auto made = place.make(); !made.ok()) return fail(made.error());
   const auto merged = [&]() -> Result<MergeResult> {
     const StageTimer::Scope scope(timer, "merge");

@@ -16,7 +16,7 @@ struct MergeCommandOptions {
   AlignMode align = AlignMode::automatic;
   std::string output;
   std::vector<std::string> categories;  // empty: the default ones
-  int32_t excerpts = 0;
+  std::vector<std::string> excerpts;    // a number of worst waits, findings by name, "all"
   bool force = false, strict = false, json = false;
 };
 

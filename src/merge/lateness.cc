@@ -1,5 +1,7 @@
 #include "lateness.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
@@ -8,6 +10,7 @@ namespace skewscope::merge {
 namespace {
 
 constexpr int64_t kLeastMargin_ns = 1'000'000;
+constexpr const char* kWorstWait = "worst-wait";
 
 struct View {
   const MergeRooms& rooms;
@@ -61,8 +64,13 @@ int64_t longest_wait(const View& view, const Selection& selection) {
 MergeWindow window_of(const View& view, JobNs first, size_t number) {
   JobNs last = first;
   for (uint32_t m = 0; m < view.instance.member_count; ++m) last = std::max(last, view.span(view.row(m)).end);
-  const int64_t margin_ns = std::max(kLeastMargin_ns, (last - first) / 2);
-  return {first - margin_ns, last + margin_ns, InstanceId(static_cast<int64_t>(number))};
+  MergeWindow window;
+  window.from = first;
+  window.to = last;
+  window.finding = kWorstWait;
+  window.words = fmt::format("instance {}: {}", number, to_string(view.instance.kind));
+  window.instance = InstanceId(static_cast<int64_t>(number));
+  return with_margin(std::move(window));
 }
 
 // Where two overlap, one that spans both, about the earlier.
@@ -81,6 +89,13 @@ std::vector<MergeWindow> merged(std::vector<MergeWindow> windows) {
 }
 
 }  // namespace
+
+MergeWindow with_margin(MergeWindow window) {
+  const int64_t margin_ns = std::max(kLeastMargin_ns, (window.to - window.from) / 2);
+  window.start = window.from - margin_ns;
+  window.end = window.to + margin_ns;
+  return window;
+}
 
 Lateness find_lateness(const MergeRooms& rooms) {
   Lateness lateness;

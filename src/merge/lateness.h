@@ -32,6 +32,9 @@ struct Lateness {
 
 Lateness find_lateness(const MergeRooms& rooms);
 
+// Says what of the time around a finding is kept.
+MergeWindow with_margin(MergeWindow window);
+
 // Windows around the instances with the longest waits of one selected call, at most `count`; an instance within one
 // that is there already needs none of its own. Each spans the instance's calls, and half their time, at least 1 ms, on
 // each side.

@@ -1,8 +1,13 @@
 // The order of a merged file: one process per trace, sorted as the job's traces are; and with excerpts one more in
-// front, whose slices say what each window is about. Only one trace's details are held at a time.
+// front, whose slices say what each window is about, a track per finding. Only one trace's details are held at a time.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
+#include "lanes.h"
 #include "rank_view.h"
+#include "skewscope/base/human_units.h"
 
 namespace skewscope {
 namespace merge {
@@ -32,19 +37,27 @@ Result<bool> show_details(RankView& view, const DetailSource& details, const std
   return shown;
 }
 
-void write_windows(const MergeRooms& rooms, const std::vector<MergeWindow>& windows, TraceWriter& writer) {
+// By start.
+std::vector<MergeWindow> windows_of(const MergeRooms& rooms, const Selection& selection, const Lateness& lateness) {
+  const MergeOptions& options = selection.options();
+  std::vector<MergeWindow> windows = worst_waits(rooms, selection, lateness, options.excerpts);
+  for (const MergeWindow& finding : options.findings) windows.push_back(with_margin(finding));
+  std::stable_sort(windows.begin(), windows.end(),
+                   [](const MergeWindow& a, const MergeWindow& b) { return a.start < b.start; });
+  return windows;
+}
+
+// The slice is the finding itself, without the margin around it.
+void write_windows(const std::vector<MergeWindow>& windows, TraceWriter& writer) {
   writer.begin_process(1, "excerpts");
-  const TrackId track = writer.track("worst waits");
+  std::map<std::string, LaneTracks> tracks;
   for (const MergeWindow& window : windows) {
-    const CollectiveInstance& instance = rooms.instances.instances[window.instance.index()];
-    const std::string name = fmt::format("instance {}: {}", window.instance.value, to_string(instance.kind));
-    Slice slice;
-    slice.start = window.start;
-    slice.duration_ns = window.end - window.start;
-    slice.name = name;
-    slice.category = "excerpt";
-    slice.arguments = {{"instance", window.instance.value}};
-    writer.slice(track, slice);
+    const std::string ranks = human_ranks(window.ranks);
+    Slice slice = slice_of({window.from, window.to}, window.words, "excerpt");
+    slice.arguments = {{"finding", window.finding}};
+    if (!window.ranks.empty()) slice.arguments.push_back({"ranks", ranks});
+    if (window.instance.known()) slice.arguments.push_back({"instance", window.instance.value});
+    tracks.try_emplace(window.finding, writer, window.finding, false).first->second.put(slice);
   }
   writer.end_process();
 }
@@ -62,15 +75,15 @@ Result<MergeResult> merge_trace(const MergeRooms& rooms, const MergeOptions& opt
   const merge::Lateness lateness = merge::find_lateness(rooms);
   MergeResult result;
   merge::Selection selection(rooms, options);
-  if (options.excerpts > 0) {
-    result.windows = merge::worst_waits(rooms, selection, lateness, options.excerpts);
+  if (options.has_excerpts()) {
+    result.windows = merge::windows_of(rooms, selection, lateness);
     selection.keep_to(result.windows);
   }
   const JobNs zero{rooms.clocks.reference_ns};
   const auto writer_owner =
       format == TraceFormat::json_gz ? merge::make_json_writer(path, zero) : merge::make_pftrace_writer(path, zero);
   merge::TraceWriter& writer = *writer_owner;
-  if (options.excerpts > 0) merge::write_windows(rooms, result.windows, writer);
+  if (options.has_excerpts()) merge::write_windows(result.windows, writer);
 
   for (size_t i = 0; i < rooms.job.traces.size(); ++i) {
     const TraceIndex index(static_cast<int64_t>(i));

@@ -45,7 +45,7 @@ struct RankView {
     return wants(MergeCategory::gpu) && selection.has_gpu_row(index, row, gpu_span(row));
   }
   bool has_launch(size_t row) const {
-    return wants(MergeCategory::launches) && selection.has(launch_span(row)) &&
+    return wants(MergeCategory::launches) && selection.has(index, launch_span(row)) &&
            selection.has_launched_at(trace, trace.launches.start[row]);
   }
 

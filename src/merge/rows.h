@@ -20,11 +20,11 @@ JobSpan span_of(const MergeRooms& rooms, TraceIndex trace, const CollectiveCall&
 class Selection {
  public:
   Selection(const MergeRooms& rooms, const MergeOptions& options) : rooms_(rooms), options_(options) {}
-  // From now on only what touches one of these; sorted, apart.
-  void keep_to(std::vector<MergeWindow> windows) { windows_ = std::move(windows); }
+  // From now on only what touches one of these that is about its rank.
+  void keep_to(const std::vector<MergeWindow>& windows);
 
   bool has_trace(TraceIndex trace) const;
-  bool has(const JobSpan& span) const;
+  bool has(TraceIndex trace, const JobSpan& span) const;
   bool has_step(int64_t number) const;
   bool has_launched_at(const RankTrace& trace, LocalNs launch) const { return has_step(step_at(trace, launch)); }
   bool has_gpu_row(TraceIndex trace, size_t row, const JobSpan& span) const;
@@ -37,7 +37,7 @@ class Selection {
 
   const MergeRooms& rooms_;
   const MergeOptions& options_;
-  std::optional<std::vector<MergeWindow>> windows_;  // none: all times
+  std::optional<std::vector<std::vector<JobSpan>>> kept_;  // by TraceIndex; sorted, apart; none: all times
 };
 
 }  // namespace skewscope::merge

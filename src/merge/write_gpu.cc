@@ -58,7 +58,7 @@ class GpuWriter {
     for (size_t i = 0; i < rows.size(); ++i) {
       const JobSpan at = view_.span(rows.start[i], rows.duration_ns[i]);
       const bool launched = !view_.selection.options().steps || (at.start < shown.end && at.end > shown.start);
-      if (!launched || !view_.selection.has(at)) continue;
+      if (!launched || !view_.selection.has(view_.index, at)) continue;
       auto place =
           tracks.try_emplace(rows.stream[i], writer_, fmt::format("annotations, stream {}", rows.stream[i]), true);
       place.first->second.put(slice_of(at, view_.detail_strings->view(rows.name[i]), "gpu_user_annotation"));

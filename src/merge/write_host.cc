@@ -29,7 +29,7 @@ class HostWriter {
     LaneTracks tracks(writer_, "steps", true);
     for (const StepRange& step : trace_.steps) {
       const JobSpan at = view_.span(step.start, step.duration_ns);
-      if (!view_.selection.has_step(step.number) || !view_.selection.has(at)) continue;
+      if (!view_.selection.has_step(step.number) || !view_.selection.has(view_.index, at)) continue;
       const std::string name = fmt::format("step {}", step.number);
       Slice slice = slice_of(at, name, "step");
       slice.arguments = {{"step", step.number}};
@@ -72,7 +72,8 @@ class HostWriter {
       const bool wanted = (rows.kind[i] == HostKind::annotation && view_.wants(MergeCategory::annotations)) ||
                           (rows.kind[i] == HostKind::op && view_.wants(MergeCategory::operators));
       const JobSpan at = view_.span(rows.start[i], rows.duration_ns[i]);
-      if (!wanted || !view_.selection.has(at) || !view_.selection.has_launched_at(trace_, rows.start[i])) continue;
+      if (!wanted || !view_.selection.has(view_.index, at) || !view_.selection.has_launched_at(trace_, rows.start[i]))
+        continue;
       const HostThread& thread = view_.detail->threads[static_cast<size_t>(rows.thread[i])];
       threads_[thread.thread].push_back({at, -1, static_cast<int32_t>(i)});
     }

@@ -15,6 +15,10 @@
 namespace skewscope::report {
 namespace {
 
+std::string counted(int64_t number, const char* noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
+
 constexpr double kGoodShare = 0.99, kDoubtfulShare = 0.9;
 constexpr int64_t kGoodBar = 10;  // a call's mean wait in error bars
 
@@ -64,7 +68,10 @@ QualityPoint findings_point(const Findings& findings) {
   };
   const auto errors = count(Severity::error), warnings = count(Severity::warning);
   const Trust trust = errors > 0 ? Trust::bad : warnings > 0 ? Trust::doubtful : Trust::good;
-  return {"Findings", fmt::format("{} errors, {} warnings, {} notes", errors, warnings, count(Severity::info)), trust};
+  return {
+      "Findings",
+      counted(errors, "error") + ", " + counted(warnings, "warning") + ", " + counted(count(Severity::info), "note"),
+      trust};
 }
 
 }  // namespace

@@ -51,11 +51,8 @@ void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
   for (const auto& [reason, count] : counts) {
     const bool many = static_cast<double>(count) >= kIgnoredShare * static_cast<double>(report.matching.calls);
     const bool expected = reason == UnmatchedReason::group_of_one || !many;
-    std::string code = fmt::format("unmatched-{}", to_string(reason));
-    std::replace_if(
-        code.begin(), code.end(), [](char c) { return c == '_' || c == ' '; }, '-');
     out.push_back(finding(
-        expected ? Severity::info : Severity::warning, std::move(code), count,
+        expected ? Severity::info : Severity::warning, unmatched_code(to_string(reason)), count,
         fmt::format("{} of {} calls are in no instance: {}", count, report.matching.calls, consequence_of(reason))));
   }
 }
@@ -163,6 +160,13 @@ void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
 }
 
 }  // namespace
+
+std::string unmatched_code(std::string_view reason) {
+  std::string code = fmt::format("unmatched-{}", reason);
+  std::replace_if(
+      code.begin(), code.end(), [](char c) { return c == '_' || c == ' '; }, '-');
+  return code;
+}
 
 const Finding* find_finding(const Findings& findings, std::string_view code) {
   const auto found = std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.code == code; });

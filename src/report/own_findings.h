@@ -1,6 +1,7 @@
 // What the report itself has to say about its own limits.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "rooms.h"
@@ -10,6 +11,9 @@ namespace skewscope::report {
 // Codes that the summary asks for.
 constexpr const char* kInconclusiveClocks = "inconclusive-clocks";
 constexpr const char* kInferredCommunicators = "inferred-communicators";
+
+// The code of the finding about calls that are unmatched for this reason.
+std::string unmatched_code(std::string_view reason);
 
 // The first with this code; nullptr where there is none.
 const Finding* find_finding(const Findings& findings, std::string_view code);

@@ -225,6 +225,16 @@ void read_collective_steps(const fs::path& file, JobReport& report) {
   }
 }
 
+void read_causes(const fs::path& file, JobReport& report) {
+  for (CsvRows rows(file); rows.next();) {
+    JobReport::CauseRow& r = report.causes.emplace_back();
+    rows.get("rank", r.rank);
+    r.cause = rows.text("cause");
+    rows.get("lateness_ns", r.lateness_ns);
+    rows.get("wait_originated_ns", r.wait_originated_ns);
+  }
+}
+
 void read_rank_statistics(const fs::path& file, JobReport& report) {
   for (CsvRows rows(file); rows.next();) {
     JobReport::RankStatistic& r = report.rank_statistics.emplace_back();
@@ -281,6 +291,7 @@ Result<JobReport> load_report(const std::string& directory) {
   }
   read_rank_steps(path / "tables/rank_steps.csv", out);
   read_collective_steps(path / "tables/collective_steps.csv", out);
+  read_causes(path / "tables/causes.csv", out);
   read_rank_statistics(path / "tables/rank_statistics.csv", out);
   return out;
 }

@@ -12,15 +12,17 @@ FROM collective_ranks c LEFT JOIN communicators g ON g.id = c.communicator;
 
 -- One row per collective whose members leave together.
 CREATE VIEW nccl_implicit_sync AS
-SELECT collective_id, "Process Group Name", "Collective name", dtype, "Group size", "Full msg size (MB)",
-       count(*) AS ranks, min(dur) AS comm_latency, avg(wait_time_us) AS avg_wait_time,
-       max(ts) - min(ts) AS "skew in start time", max(ts + dur) - min(ts + dur) AS "skew in end time",
+SELECT collective_id, "Process Group Name", "Process Group Ranks", "Collective name", dtype, "Group size",
+       "Full msg size (MB)", count(*) AS ranks, min(dur) AS comm_latency, avg(wait_time_us) AS avg_wait_time,
+       max(ts) - min(ts) AS "skew in start time",
+       max(first_rank) AS "earliest arrival rank",
+       max(ts + dur) - min(ts + dur) AS "skew in end time",
        "Full msg size (MB)" * 1048576 / (min(transfer_time_us) * 1000) AS "algo bw (GB/s)",
        "Full msg size (MB)" * 1048576 / (min(transfer_time_us) * 1000) *
          CASE "Collective name" WHEN 'all_reduce' THEN 2.0 * ("Group size" - 1) / "Group size"
                                 ELSE 1.0 * ("Group size" - 1) / "Group size" END AS "bus bw (GB/s)",
        min(complete) AS complete
-FROM nccl_long
+FROM (SELECT *, first_value(rank) OVER (PARTITION BY collective_id ORDER BY ts, rank DESC) AS first_rank FROM nccl_long)
 WHERE "Collective name" IN ('all_reduce', 'all_gather', 'reduce_scatter', 'all_to_all', 'all_to_all_v', 'barrier')
 GROUP BY collective_id;
 
@@ -46,10 +48,15 @@ SELECT rank, sum(wait_time_us) AS total_wait_time_us, avg(wait_time_us) AS mean_
        100.0 * sum(from_last = 1) / count(*) AS pct_arrived_last, count(*) AS num_collectives, sum(dur) AS total_nccl_dur_us
 FROM arrivals GROUP BY rank ORDER BY times_arrived_last DESC, total_wait_time_us;
 
--- Ascend's step table, over the whole window of each rank.
+-- Ascend's step table, over the whole window of each rank: Step is NULL, as there where no step was recorded. Bubble is
+-- exposed receiving, Stage the rest of the window; Preparing is not told apart from Free.
 CREATE VIEW cluster_step_trace_time AS
-SELECT 'rank' AS "Type", rank AS "Index", compute_ns / 1000.0 AS "Computing",
+WITH receiving AS (SELECT rank, sum(exposed_ns) AS ns FROM collective_ranks WHERE op = 'recv' GROUP BY rank)
+SELECT NULL AS "Step", 'rank' AS "Type", r.rank AS "Index", compute_ns / 1000.0 AS "Computing",
        exposed_communication_ns / 1000.0 AS "Communication(Not Overlapped)",
        (communication_ns - exposed_communication_ns) / 1000.0 AS "Overlapped", communication_ns / 1000.0 AS "Communication",
-       idle_ns / 1000.0 AS "Free"
-FROM ranks;
+       idle_ns / 1000.0 AS "Free", (total_ns - coalesce(receiving.ns, 0)) / 1000.0 AS "Stage",
+       coalesce(receiving.ns, 0) / 1000.0 AS "Bubble",
+       (exposed_communication_ns - coalesce(receiving.ns, 0)) / 1000.0 AS "Communication(Not Overlapped and Exclude Receive)",
+       NULL AS "Preparing"
+FROM ranks r LEFT JOIN receiving ON receiving.rank = r.rank;

@@ -111,7 +111,12 @@ std::string cause_words(const Cause& cause) {
     return fmt::format("{} in {}{}{}: {}", cause.op, fit(cause.communicator, 28), ids, whom, change);
   }
   if (cause.kind == "operator") return fmt::format("{}: {}", fit(cause.name, 30), change);
+  if (cause.kind == "idle") return "GPUs that idle, but not for a launch: " + change;
   const bool one = cause.ranks.size() == 1;
+  if (cause.kind == "host") {
+    return fmt::format("host{} of rank{} {}, late to launch: {}", one ? "" : "s", one ? "" : "s",
+                       fit(human_ranks(cause.ranks), 24), change);
+  }
   return fmt::format("rank{} {}: {}", one ? "" : "s", fit(human_ranks(cause.ranks), 24), change);
 }
 
@@ -120,12 +125,14 @@ struct NamedCause {
   const Cause* cause;
 };
 
-// Of the POP tree, most points first.
+// Of the POP tree, most points first; what is named.
 std::vector<NamedCause> worst_causes(const ScaleReport& report) {
   std::vector<NamedCause> causes;
   for (const Loss& loss : report.losses) {
     if (loss.tree != "pop") continue;
-    for (const Cause& cause : loss.causes) causes.push_back({&loss, &cause});
+    for (const Cause& cause : loss.causes) {
+      if (cause.kind != "other") causes.push_back({&loss, &cause});
+    }
   }
   std::stable_sort(causes.begin(), causes.end(),
                    [](const NamedCause& a, const NamedCause& b) { return a.cause->points > b.cause->points; });

@@ -22,26 +22,6 @@ using Hop = StragglerChain::Hop;
 constexpr size_t kMostStarts = 1000;
 constexpr ptrdiff_t kLookBack = 256;  // calls of one rank
 
-// The member that waited longest, and the one it waited for.
-struct Pair {
-  const Call* victim = nullptr;
-  const Call* late = nullptr;
-};
-
-// `late`: the member without wait that came closest to the end of the victim's. nullopt: nobody waited.
-std::optional<Pair> longest_wait(std::span<const Call> calls) {
-  const Call* victim = &*std::max_element(calls.begin(), calls.end(),
-                                          [](const Call& a, const Call& b) { return a.wait_ns < b.wait_ns; });
-  const int64_t end = victim->start_ns + victim->wait_ns;
-  const Call* late = nullptr;
-  for (const Call& call : calls) {
-    if (call.wait_ns > 0 || &call == victim) continue;
-    if (late == nullptr || std::abs(call.start_ns - end) < std::abs(late->start_ns - end)) late = &call;
-  }
-  if (victim->wait_ns <= 0 || late == nullptr) return std::nullopt;
-  return Pair{victim, late};
-}
-
 struct Seen {
   const TimedInstance* instance;
   const Call* call;

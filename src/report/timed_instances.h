@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,7 +17,19 @@ struct TimedInstance {
   int64_t wait_ns = 0;
 };
 
-// Those that were split, by arrival. They refer to `calls`, whose rows of one instance stand side by side.
+// The calls of each instance; the rows of one stand side by side.
+std::vector<std::span<const JobReport::CallRow>> calls_by_instance(const std::vector<JobReport::CallRow>& calls);
+
+// Those that were split, by arrival. They refer to `calls`.
 std::vector<TimedInstance> timed_instances(const std::vector<JobReport::CallRow>& calls);
+
+// The member that waited longest, and the one it waited for: without wait, and closest to the end of that wait.
+struct LongestWait {
+  const JobReport::CallRow* victim = nullptr;
+  const JobReport::CallRow* late = nullptr;
+};
+
+// nullopt: nobody waited.
+std::optional<LongestWait> longest_wait(std::span<const JobReport::CallRow> calls);
 
 }  // namespace skewscope::report

@@ -1,16 +1,20 @@
 // Problem: a factor says that balance or transfer got worse, not where.
 // Idea: each factor has a quantity per rank and step that grows when the factor gets worse, and that has an owner:
 //   load balance          computing above the mean of the ranks              the ranks that compute most
-//   serialization         exposed wait                                       the communicators' role and operation
-//   transfer              exposed transfer                                   the same
+//   serialization         exposed wait that began with hosts, and idling     the hosts
+//                         until they launched
+//                         exposed wait that began otherwise                  the communicators' role and operation
+//                         idling otherwise                                   the GPUs
+//   transfer              exposed transfer                                   the communicators' role and operation
 //   computation scaling   computing above the share that ideal scaling       the kernels, where their tables were
 //                         leaves to a rank                                    asked for; else all ranks
-//   orchestration         idle time of the GPUs                              the ranks that idle most
+//   orchestration         idling until a host launched; idling otherwise     the hosts; the GPUs
 // A loss is relative, so the quantity is taken as a share of the step, and the points of the loss are divided among the
-// owners whose share grew, in proportion to the growth. Of the communicators of a role the slowest counts: the job
-// waits for it, the others' members elsewhere. A role (data parallel, tensor parallel) exists at every size; the
-// communicators of a role in the larger run that have half as much again as the median of the role stand out and are
-// named. Cost: linear in the tables.
+// owners whose share grew, in proportion to the growth; owners of little are one, "other", so that the causes of a loss
+// sum to it. Which waits began with hosts is blame's word (causes of the report), applied to all communicators alike.
+// Of the communicators of a role the slowest counts: the job waits for it, the others' members elsewhere. A role (data
+// parallel, tensor parallel) exists at every size; the communicators of a role in the larger run that have half as much
+// again as the median of the role stand out and are named. Cost: linear in the tables.
 #include "causes.h"
 
 #include <algorithm>
@@ -19,6 +23,7 @@
 #include <tuple>
 
 #include "run_figures.h"
+#include "skewscope/model/blame.h"
 
 namespace skewscope::scale {
 namespace {
@@ -30,21 +35,31 @@ constexpr double kWorthNaming = 0.05;  // of the loss
 constexpr double kNearMost = 0.5;      // ranks with half of the largest are named with it
 constexpr double kFewShare = 0.2;      // of all waiting, began with one rank
 
-// Divides the points of the loss among the causes that grew and keeps the largest.
+// Divides the points of the loss among the causes that grew, keeps the largest, and makes one of the others.
 std::vector<Cause> share_points(std::vector<Cause> causes, const ScaleReport::Loss& loss, const Pair& pair) {
   const auto growth = [&](const Cause& c) {
     return c.after_ns / pair.after_run.step_ns - c.before_ns / pair.before_run.step_ns;
   };
+  causes.erase(std::remove_if(causes.begin(), causes.end(), [&](const Cause& c) { return growth(c) <= 0; }),
+               causes.end());
   double grown = 0;
-  for (const Cause& c : causes) grown += std::max(0.0, growth(c));
-  if (grown <= 0) return {};
-  for (Cause& c : causes) c.points = loss.points * std::max(0.0, growth(c)) / grown;
+  for (const Cause& c : causes) grown += growth(c);
+  for (Cause& c : causes) c.points = loss.points * growth(c) / grown;
   std::stable_sort(causes.begin(), causes.end(), [](const Cause& a, const Cause& b) { return a.points > b.points; });
-  const auto end =
-      std::find_if(causes.begin(), causes.end(), [&](const Cause& c) { return c.points < kWorthNaming * loss.points; });
-  causes.erase(end, causes.end());
-  causes.resize(std::min(causes.size(), kMostCauses));
-  return causes;
+  std::vector<Cause> named;
+  Cause other;
+  other.kind = "other";
+  for (Cause& c : causes) {
+    if (named.size() < kMostCauses && c.points >= kWorthNaming * loss.points) {
+      named.push_back(std::move(c));
+      continue;
+    }
+    other.before_ns += c.before_ns;
+    other.after_ns += c.after_ns;
+    other.points += c.points;
+  }
+  if (other.points > 0) named.push_back(std::move(other));
+  return named;
 }
 
 using Part = int64_t JobReport::CollectiveRow::*;
@@ -98,25 +113,119 @@ std::vector<Cause> communicators_that(const Pair& pair, Part part) {
   return causes;
 }
 
-// Ranks that most waiting began with, where it began with few.
-std::vector<int32_t> waited_for(const JobReport& report) {
+bool began_with_host(const JobReport::CauseRow& row) { return row.cause == to_string(LateCause::host); }
+
+// Of all waiting, the share that began with hosts.
+double share_of_hosts(const JobReport& report) {
+  double all = 0, hosts = 0;
+  for (const JobReport::CauseRow& row : report.causes) {
+    all += static_cast<double>(row.wait_originated_ns);
+    if (began_with_host(row)) hosts += static_cast<double>(row.wait_originated_ns);
+  }
+  return all > 0 ? hosts / all : 0;
+}
+
+// Those with half of the most or more, where one has much of all; else none.
+std::vector<int32_t> few_with_most(const std::map<int32_t, double>& of_rank) {
   double all = 0, most = 0;
-  for (const JobReport::Straggler& s : report.stragglers) {
-    all += static_cast<double>(s.wait_originated_ns);
-    most = std::max(most, static_cast<double>(s.wait_originated_ns));
+  for (const auto& [rank, ns] : of_rank) {
+    all += ns;
+    most = std::max(most, ns);
   }
   std::vector<int32_t> ranks;
-  if (most < kFewShare * all) return ranks;
-  for (const JobReport::Straggler& s : report.stragglers) {
-    if (static_cast<double>(s.wait_originated_ns) >= kNearMost * most && most > 0) ranks.push_back(s.rank);
+  if (most <= 0 || most < kFewShare * all) return ranks;
+  for (const auto& [rank, ns] : of_rank) {
+    if (ns >= kNearMost * most) ranks.push_back(rank);
   }
-  std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
 
+// Ranks that most waiting began with, where it began with few.
+std::vector<int32_t> waited_for(const JobReport& report) {
+  std::map<int32_t, double> originated;
+  for (const JobReport::Straggler& s : report.stragglers) {
+    originated[s.rank] += static_cast<double>(s.wait_originated_ns);
+  }
+  return few_with_most(originated);
+}
+
+// Ranks whose hosts keep most GPUs idle, their own and those that wait: all where they are not few.
+std::vector<int32_t> late_hosts(const JobReport& report) {
+  std::map<int32_t, double> kept_idle;
+  for (const JobReport::RankRow& r : report.ranks) {
+    if (r.total_ns > 0) kept_idle[r.rank] += static_cast<double>(r.idle_host_wait_ns);
+  }
+  for (const JobReport::CauseRow& row : report.causes) {
+    const auto rank = kept_idle.find(row.rank);
+    if (!began_with_host(row) || rank == kept_idle.end()) continue;
+    rank->second += static_cast<double>(row.wait_originated_ns) / static_cast<double>(kept_idle.size());
+  }
+  std::vector<int32_t> ranks = few_with_most(kept_idle);
+  if (!ranks.empty()) return ranks;
+  for (const auto& [rank, ns] : kept_idle) ranks.push_back(rank);
+  return ranks;
+}
+
+Cause hosts(const Pair& pair) {
+  Cause cause;
+  cause.kind = "host";
+  cause.ranks = late_hosts(pair.after);
+  return cause;
+}
+
+// Exposed wait: the share that began with hosts is theirs, the rest stays with the communicators.
 std::vector<Cause> waits_that(const Pair& pair) {
   std::vector<Cause> causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_wait_ns);
-  for (Cause& cause : causes) cause.ranks = waited_for(pair.after);
+  const double before = share_of_hosts(pair.before), after = share_of_hosts(pair.after);
+  Cause of_hosts = hosts(pair);
+  for (Cause& cause : causes) {
+    cause.ranks = waited_for(pair.after);
+    of_hosts.before_ns += before * cause.before_ns;
+    of_hosts.after_ns += after * cause.after_ns;
+    cause.before_ns *= 1 - before;
+    cause.after_ns *= 1 - after;
+  }
+  causes.push_back(std::move(of_hosts));
+  return causes;
+}
+
+// Mean of the ranks, per step.
+template <class Part>
+double mean_of(const JobReport& report, const Part& part) {
+  double sum = 0, count = 0;
+  for (const JobReport::RankRow& r : report.ranks) {
+    if (r.total_ns <= 0) continue;
+    sum += static_cast<double>(part(r));
+    ++count;
+  }
+  return count > 0 ? sum / count / steps_in(report) : 0;
+}
+
+// Idling until a host launched, and idling otherwise.
+std::vector<Cause> idling_that(const Pair& pair) {
+  const auto until_launched = [](const JobReport::RankRow& r) { return r.idle_host_wait_ns; };
+  const auto otherwise = [](const JobReport::RankRow& r) { return r.idle_ns - r.idle_host_wait_ns; };
+  Cause of_hosts = hosts(pair), idle;
+  of_hosts.before_ns = mean_of(pair.before, until_launched);
+  of_hosts.after_ns = mean_of(pair.after, until_launched);
+  idle.kind = "idle";
+  idle.before_ns = mean_of(pair.before, otherwise);
+  idle.after_ns = mean_of(pair.after, otherwise);
+  return {of_hosts, idle};
+}
+
+// Causes of one kind and the same owner are one.
+std::vector<Cause> waits_and_idling_that(const Pair& pair) {
+  std::vector<Cause> causes = waits_that(pair);
+  for (Cause& more : idling_that(pair)) {
+    const auto same = std::find_if(causes.begin(), causes.end(), [&](const Cause& c) { return c.kind == more.kind; });
+    if (same == causes.end()) {
+      causes.push_back(std::move(more));
+      continue;
+    }
+    same->before_ns += more.before_ns;
+    same->after_ns += more.after_ns;
+  }
   return causes;
 }
 
@@ -199,11 +308,11 @@ std::vector<Cause> causes_of(const ScaleReport::Loss& loss, const Pair& pair, Sc
   if (loss.points <= 0) return {};
   std::vector<Cause> causes;
   if (loss.factor == "load_balance") causes = ranks_that(pair, &JobReport::RankRow::compute_ns);
-  if (loss.factor == "orchestration") causes = ranks_that(pair, &JobReport::RankRow::idle_ns);
-  if (loss.factor == "serialization") causes = waits_that(pair);
+  if (loss.factor == "orchestration") causes = idling_that(pair);
+  if (loss.factor == "serialization") causes = waits_and_idling_that(pair);
   if (loss.factor == "transfer") causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_transfer_ns);
   if (loss.factor == "communication" || loss.factor == "gpu_communication") {
-    causes = waits_that(pair);
+    causes = loss.factor == "communication" ? waits_and_idling_that(pair) : waits_that(pair);
     for (Cause& transfer : communicators_that(pair, &JobReport::CollectiveRow::exposed_transfer_ns)) {
       causes.push_back(std::move(transfer));
     }

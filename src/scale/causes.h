@@ -12,7 +12,8 @@ struct Pair {
   const ScaleReport::Run &before_run, &after_run;
 };
 
-// Largest first, at most a few; their points are parts of the loss. Empty where nothing got worse.
+// Largest first, at most a few, and last what is too little to name: their points sum to those of the loss. Empty where
+// nothing got worse.
 std::vector<ScaleReport::Cause> causes_of(const ScaleReport::Loss& loss, const Pair& pair, Scaling scaling);
 
 }  // namespace skewscope::scale

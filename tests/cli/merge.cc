@@ -1,7 +1,9 @@
 // skewscope merge as its users call it. What it wrote is read back by a program that shares nothing with it.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "../real_trace_folder.h"
 #include "workplace.h"
@@ -16,14 +18,22 @@ namespace {
 
 const std::string kAll = " --categories gpu,launches,steps,annotations,operators";
 
-// What tests/cli/check_merged.py says against it; "" when all is well.
-std::string wrong_with(const std::string& merged, const std::string& report, const std::string& traces) {
+// What a program of tests/cli says against these arguments; "" when all is well.
+std::string said_by(const std::string& program, const std::string& arguments) {
   const std::string log = place() / "check_merged.log";
-  const std::string check = "python3 " SKEWSCOPE_SOURCE_DIR "/tests/cli/check_merged.py " + merged + " " + report +
-                            " " + traces + " > " + log + " 2>&1";
+  const std::string check =
+      "python3 " SKEWSCOPE_SOURCE_DIR "/tests/cli/" + program + " " + arguments + " > " + log + " 2>&1";
   const int status = std::system(check.c_str());
   const std::string said = place().read("check_merged.log");
   return status == 0 || !said.empty() ? said : "the check did not run";
+}
+
+std::string wrong_with(const std::string& merged, const std::string& report, const std::string& traces) {
+  return said_by("check_merged.py", merged + " " + report + " " + traces);
+}
+
+std::string wrong_with_excerpts(const std::string& merged, const std::string& said, const std::string& report) {
+  return said_by("check_excerpts.py", merged + " " + said + " " + report);
 }
 
 // Clocks that are 50 ms off and drift by up to 100 ppm, operators, one slow rank.
@@ -96,6 +106,42 @@ TEST_CASE("ranks, steps, categories and excerpts choose what is written, not wha
   CHECK(excerpt.at("windows").size() == 1);
   CHECK(excerpt.at("events").at("gpu") < all.at("events").at("gpu"));
   CHECK(excerpt.at("events").at("gpu") > 0);
+}
+
+TEST_CASE("every finding with a place in time has an excerpt that holds its calls where the report puts them") {
+  REQUIRE_FALSE(two_hosts().empty());
+  for (const std::string name : {"findings.pftrace", "findings.json.gz"}) {
+    INFO(name);
+    const Outcome merged = place().run("merge two_hosts -o " + name + " --excerpt all --json");
+    REQUIRE(merged.code == 0);
+    std::ofstream(place() / "said.json") << merged.out;
+    CHECK(wrong_with_excerpts(place() / name, place() / "said.json", place() / "two_hosts_report") == "");
+  }
+  const std::string traces = test::traces("sampled_2of128");
+  if (traces.empty()) return;
+  REQUIRE(place().run("report " + traces + " -o sampled_report -q").code == 0);
+  const Outcome sampled = place().run("merge " + traces + " -o sampled.pftrace --excerpt all --json");
+  REQUIRE(sampled.code == 0);
+  std::ofstream(place() / "said.json") << sampled.out;
+  CHECK(wrong_with_excerpts(place() / "sampled.pftrace", place() / "said.json", place() / "sampled_report") == "");
+  std::set<std::string> findings;
+  const auto said = nlohmann::json::parse(sampled.out);
+  for (const auto& window : said.at("windows")) findings.insert(window.at("finding"));
+  CHECK(findings ==
+        std::set<std::string>{"incomplete-instances", "straggler", "straggler-chain", "unmatched-alone", "worst-wait"});
+}
+
+TEST_CASE("an excerpt is of the finding that is named, and one that the report has not is refused with those it has") {
+  REQUIRE_FALSE(two_hosts().empty());
+  const Outcome one = place().run("merge two_hosts -o one_finding.pftrace --excerpt straggler-chain --json");
+  REQUIRE(one.code == 0);
+  const auto windows = nlohmann::json::parse(one.out).at("windows");
+  REQUIRE(windows.size() == 1);
+  CHECK(windows[0].at("finding") == "straggler-chain");
+  const Outcome none = place().run("merge two_hosts -o no_finding.pftrace --excerpt good-luck");
+  CHECK(none.code == 2);
+  CHECK(says(none.err, "straggler-chain"));
+  CHECK(place().run("merge two_hosts -o no_finding.pftrace --excerpt 0").code == 2);
 }
 
 TEST_CASE("a bundle holds the traces byte for byte, and a manifest that moves them onto one clock") {

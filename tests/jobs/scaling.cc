@@ -72,8 +72,15 @@ double true_points(const Family& f, size_t run, const std::string& factor) {
   return -100 * mean * std::log(true_factor(f, run, factor) / true_factor(f, run - 1, factor));
 }
 
-// Points of every factor, between all neighbours, are those of the true factors; they sum to the change.
+// Points of every factor, between all neighbours, are those of the true factors; they sum to the change, and the causes
+// of each to its points.
 void check_points(const Family& f) {
+  for (const ScaleReport::Loss& loss : f.report.losses) {
+    double points = 0;
+    for (const ScaleReport::Cause& cause : loss.causes) points += cause.points;
+    CAPTURE(loss.from, loss.factor);
+    if (!loss.causes.empty()) CHECK(points == Approx(loss.points));
+  }
   for (size_t run = 1; run < f.truths.size(); ++run) {
     double sum = 0;
     for (const char* factor : {"computation_scaling", "load_balance", "serialization", "transfer"}) {
@@ -96,6 +103,15 @@ double charged_to_data_parallel(const Family& f) {
   double points = 0;
   for (const ScaleReport::Cause& cause : loss_of(f.report, 64, "transfer").causes) {
     if (cause.communicator == "DATA_PARALLEL_GROUP") points += cause.points;
+  }
+  return points;
+}
+
+// Points that loss of serialization at a size is charged to hosts with.
+double charged_to_hosts(const Family& f, int32_t to) {
+  double points = 0;
+  for (const ScaleReport::Cause& cause : loss_of(f.report, to, "serialization").causes) {
+    if (cause.kind == "host") points += cause.points;
   }
   return points;
 }
@@ -156,6 +172,36 @@ TEST_CASE("a family that becomes launch-bound as it grows loses to its hosts, no
   CHECK(charged_to_data_parallel(f) - charged_to_data_parallel(healthy) == Approx(injected).margin(2));
 }
 
+TEST_CASE("a family whose hosts fall behind as it grows loses to the hosts, by what prompt hosts would have saved") {
+  const Folder folder("late_hosts"), prompt_folder("prompt_hosts");
+  std::vector<SimulateOptions> members, prompt_members;
+  for (const int32_t ranks : kSizes) {
+    members.push_back(member(folder, ranks));
+    members.back().layer_compute_ns = 2'000'000 * 8 / ranks + 20'000;
+    prompt_members.push_back(members.back());
+    prompt_members.back().directory = (prompt_folder.path / std::to_string(ranks)).string();
+    members.back().launch_factor = 6;
+  }
+  const Family f = family(folder, members), prompt = family(prompt_folder, prompt_members);
+  check_points(f);
+  double injected_by_all = 0;
+  for (size_t run = 1; run < 4; ++run) {
+    const double injected = true_points(f, run, "serialization") - true_points(prompt, run, "serialization");
+    CAPTURE(run, injected);
+    CHECK(charged_to_hosts(f, kSizes[run]) - charged_to_hosts(prompt, kSizes[run]) == Approx(injected).margin(2));
+    injected_by_all += injected;
+  }
+  CHECK(injected_by_all > 40);
+  for (const int32_t size : {32, 64}) {  // whose hosts are behind
+    CAPTURE(size);
+    for (const char* factor : {"serialization", "orchestration"}) {
+      const ScaleReport::Cause& first = loss_of(f.report, size, factor).causes.at(0);
+      CHECK(first.kind == "host");
+      CHECK(first.ranks.size() == static_cast<size_t>(size));
+    }
+  }
+}
+
 TEST_CASE("a rank that holds up a job of every size is named as what the waits are for") {
   const Folder folder("serial_rank");
   std::vector<SimulateOptions> members;
@@ -167,6 +213,7 @@ TEST_CASE("a rank that holds up a job of every size is named as what the waits a
   const ScaleReport::Loss& loss = loss_of(f.report, 32, "serialization");
   CHECK(loss.points > 2);
   REQUIRE_FALSE(loss.causes.empty());
+  CHECK(loss.causes[0].kind == "host");
   CHECK(loss.causes[0].ranks == std::vector<int32_t>{3});
 }
 

@@ -51,8 +51,20 @@ TEST_CASE("views with the names of TraceLens and Ascend give the waits and late 
         Rows{{7, 5}, {5, 2}, {4, 1}});
   CHECK(query(database, "SELECT \"skew in start time\" FROM nccl_implicit_sync ORDER BY collective_id") ==
         Rows{{7624}, {1101}, {168}, {125}, {223}, {534}, {584}, {885}});
+  const Rows earliest =
+      query(database, "SELECT \"earliest arrival rank\" FROM nccl_implicit_sync ORDER BY collective_id");
+  CHECK(earliest == query(database,
+                          "SELECT rank FROM (SELECT collective_id, rank, row_number() OVER (PARTITION BY "
+                          "collective_id ORDER BY wait_time_us DESC, rank DESC) AS place FROM nccl_long) "
+                          "WHERE place = 1 ORDER BY collective_id"));
   CHECK(query(database, "SELECT count(*) FROM nccl_long") == Rows{{64}});
   CHECK(query(database, "SELECT sum(count) FROM nccl_summary_implicit_sync") == Rows{{8}});
   CHECK(query(database, "SELECT \"Computing\", \"Overlapped\" FROM cluster_step_trace_time WHERE \"Index\" = 7") ==
         Rows{{1059, 166}});
+  // The columns of Ascend's table, in its order; nothing of this job is received.
+  CHECK(query(database,
+              "SELECT \"Step\" IS NULL, \"Bubble\", \"Stage\" - \"Computing\" - \"Communication(Not "
+              "Overlapped)\" - \"Free\" - exposed_memcpy_ns / 1000.0 < 1e-6, \"Preparing\" IS NULL, "
+              "\"Communication(Not Overlapped)\" = \"Communication(Not Overlapped and Exclude Receive)\" "
+              "FROM cluster_step_trace_time JOIN ranks ON \"Index\" = rank WHERE rank = 7") == Rows{{1, 0, 1, 1, 1}});
 }

@@ -128,6 +128,26 @@ TEST_CASE("an excerpt keeps what touches a window, of the ranks that are asked f
   CHECK(selection.has_call({TraceIndex(0), 0}));
   CHECK_FALSE(selection.has_call({TraceIndex(0), 1}));
   CHECK_FALSE(selection.has_call({TraceIndex(2), 0}));
-  CHECK(selection.has({{1'150'000}, {2'000'000}}));
-  CHECK_FALSE(selection.has({{1'150'001}, {2'000'000}}));
+  CHECK(selection.has(TraceIndex(0), {{1'150'000}, {2'000'000}}));
+  CHECK_FALSE(selection.has(TraceIndex(0), {{1'150'001}, {2'000'000}}));
+}
+
+TEST_CASE("an excerpt of a finding keeps rows of its ranks only, and those of overlapping findings once") {
+  const TwoAllReduces job;
+  const MergeOptions options;
+  const MergeRooms rooms = job.rooms();
+  const auto finding = [](int64_t from, int64_t to, std::vector<int32_t> ranks) {
+    MergeWindow window;
+    window.from = JobNs{from};
+    window.to = JobNs{to};
+    window.ranks = std::move(ranks);
+    return with_margin(window);
+  };
+  Selection selection(rooms, options);
+  selection.keep_to({finding(9'000'000, 12'000'000, {1}), finding(10'000'000, 10'050'000, {1, 2})});
+  CHECK_FALSE(selection.has(TraceIndex(0), {{10'000'000}, {10'000'001}}));
+  CHECK(selection.has(TraceIndex(1), {{13'500'000}, {14'000'000}}));  // half of three milliseconds after
+  CHECK_FALSE(selection.has(TraceIndex(1), {{13'500'001}, {14'000'000}}));
+  CHECK(selection.has(TraceIndex(2), {{11'050'000}, {12'000'000}}));
+  CHECK_FALSE(selection.has(TraceIndex(2), {{11'050'001}, {12'000'000}}));
 }

@@ -112,7 +112,8 @@ class Chromium:
         return result["result"].get("value")
 
     def draw_all(self):
-        """Brings every chart into view and waits until each is drawn."""
+        """Brings every chart into view and waits until each is drawn: a heat map is painted in slices, a few milliseconds
+        a frame, also after its chart said that it had finished."""
         return self.value("""(async () => {
           const charts = [...document.querySelectorAll(".chart")];
           for (const chart of charts) {
@@ -120,7 +121,12 @@ class Chromium:
             for (let n = 0; n < 200 && chart.dataset.state !== "drawn"; ++n) await new Promise((done) => setTimeout(done, 25));
           }
           scrollTo(0, 0);
-          await new Promise((done) => setTimeout(done, 100));
+          const frame = () => new Promise((done) => requestAnimationFrame(done));
+          const pictures = () => [...document.querySelectorAll(".chart canvas")].map((canvas) => canvas.toDataURL()).join();
+          for (let before = "", now = pictures(), n = 0; n < 400 && before !== now; ++n) {
+            for (let k = 0; k < 3; ++k) await frame();
+            [before, now] = [now, pictures()];
+          }
           return charts.length;
         })()""")
 

@@ -58,6 +58,11 @@ ScaleReport scale_report() {
   loss.after = 0.7;
   loss.points = 30;
   loss.causes = {cause};
+  cause.kind = "other";
+  cause.communicators.clear();
+  cause.communicator = cause.op = "";
+  cause.points = 1;
+  loss.causes.push_back(cause);
   r.losses = {loss};
   r.projection.model = "step = a + b / P";
   r.projection.refusal = "2 sizes are too few to fit a law: it takes four";

@@ -117,6 +117,42 @@ TEST_CASE("the communicator whose transfer grew is named for lost transfer, alon
   CHECK(causes[0].after_ns == 200);
 }
 
+TEST_CASE("hosts are named for idling until they launch and for the share of waits that began with them") {
+  auto runs = two_sizes();
+  set_efficiency(runs[0], 0.8, 0.9, 0.9);
+  set_efficiency(runs[1], 0.8, 0.6, 0.9);
+  JobReport& after = runs[1].report;  // steps of 640 ns
+  for (JobReport::RankRow& rank : after.ranks) {
+    rank.idle_host_wait_ns = 2 * 64;
+    rank.idle_ns = 2 * (64 + 32);
+  }
+  const auto add_wait = [&](const char* op, int64_t exposed_wait_ns) {
+    JobReport::CollectiveRow row;
+    row.op = op;
+    row.exposed_wait_ns = exposed_wait_ns;
+    after.collectives.push_back(row);
+  };
+  add_wait("all_reduce", 2 * 4 * 128);
+  add_wait("broadcast", 2 * 4 * 4);
+  after.causes = {{1, "host", 0, 75}, {2, "slower_kernels", 0, 25}};
+  const ScaleReport::Loss loss = loss_of(scaled(runs), "serialization");
+  REQUIRE(loss.causes.size() == 4);
+  CHECK(loss.causes[0].kind == "host");
+  CHECK(loss.causes[0].after_ns == Approx(64 + 0.75 * 132));
+  CHECK(loss.causes[0].ranks == std::vector<int32_t>{0, 1, 2, 3});
+  CHECK(loss.causes[1].after_ns == Approx(32));  // of idling otherwise, and of what is left of the waits
+  CHECK(loss.causes[2].after_ns == Approx(32));
+  CHECK(loss.causes[3].kind == "other");
+  CHECK(loss.causes[3].after_ns == Approx(1));
+  CHECK(loss.causes[0].points == Approx(loss.points * 163 / (163 + 32 + 32 + 1)));
+  double points = 0;
+  for (const ScaleReport::Cause& cause : loss.causes) points += cause.points;
+  CHECK(points == Approx(loss.points));
+  // The wait that began with one host is as long as all the others' idling.
+  after.causes = {{1, "host", 0, 7500}, {2, "slower_kernels", 0, 2500}};
+  CHECK(loss_of(scaled(runs), "serialization").causes[0].ranks == std::vector<int32_t>{1});
+}
+
 TEST_CASE("a law is fitted to four sizes and says how sure it is") {
   // step = 100 + 8000 / P, and 2, -2, -2, 2 off.
   const std::vector<NamedReport> runs = {run("a", 8, {1102}, 100), run("b", 16, {598}, 50), run("c", 32, {348}, 25),

@@ -49,6 +49,13 @@ class Handler(unittest.TestCase):
                 files = self.written({rank: "3", world: "8"}, job=f"job-{rank}")
                 self.assertIn(f"job-{rank}/job-{rank}_rank3-of-8_step12.pt.trace.json.gz", files)
 
+    def test_mpirun_within_a_batch_job_tells_the_rank_and_not_the_batch_script(self):
+        batch = {"SLURM_JOB_ID": "77", "SLURM_PROCID": "0", "SLURM_NTASKS": "8"}
+        for rank, world in (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE")):
+            with self.subTest(rank):
+                files = self.written({**batch, rank: "3", world: "8"}, job=rank)
+                self.assertIn(f"{rank}/{rank}_rank3-of-8_step12.pt.trace.json.gz", files)
+
     def test_the_scheduler_names_the_job_where_nobody_else_does(self):
         self.assertEqual(self.written({"SLURM_JOB_ID": "77", "SLURM_PROCID": "0", "SLURM_NTASKS": "2"}),
                          ["77/77_rank0-of-2_step12.pt.trace.json.gz"])

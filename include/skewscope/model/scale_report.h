@@ -40,16 +40,20 @@ struct ScaleReport {
   };
   std::vector<Run> runs;  // smallest first
 
-  // Who or what is responsible for a loss, largest first.
+  // Who or what is responsible for a loss, largest first; the points of all causes of a loss sum to its own.
   struct Cause {
-    std::string kind;                    // rank | communicator | operator
-    std::vector<int32_t> ranks;          // kind rank; of a wait: whom it is for, where that is few
-    std::string communicator;            // kind communicator: what communicators of this role are called
+    std::string kind;            // rank | communicator | operator
+                                 // host: launches late, so that GPUs idle and others wait for them
+                                 // idle: GPUs idle, but not for a launch
+                                 // other: what is too little to name, last
+    std::vector<int32_t> ranks;  // kind rank; kind host: whose hosts; of a wait: whom it is for, where that is few
+    std::string communicator;    // kind communicator: what communicators of this role are called
     std::vector<int32_t> communicators;  // ids in the larger run that stand out; all of that role where none does
     std::string op, dtype;               // kind communicator
     std::string name;                    // kind operator: of the kernel
-    double before_ns = 0, after_ns = 0;  // per rank and step: of the slowest communicator; of the ranks, above the
-                                         // mean; computation scaling: `before_ns` is what ideal scaling leaves
+    double before_ns = 0, after_ns = 0;  // per rank and step: of the slowest communicator, without waits that began
+                                         // with hosts; of the ranks, above the mean; computation scaling: `before_ns`
+                                         // is what ideal scaling leaves
     double points = 0;                   // of the loss, by what each grew as a share of the step
   };
 

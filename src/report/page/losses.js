@@ -42,11 +42,26 @@ function waterfall(title, before, after, losses) {
   }));
 }
 
-const rankWords = (ranks) => `rank${String(ranks).includes(" ") ? "s" : ""} ${ranks}`;
+// "ranks 0-31": of a list that was cut, as far as it goes.
+function rankWords(ranks) {
+  const whole = !String(ranks).endsWith("…");
+  const numbers = String(ranks).split(" ").map((text) => (/^\d+$/.test(text) ? Number(text) : NaN)).filter((number) => !Number.isNaN(number));
+  const spans = [];
+  for (const number of numbers) {
+    const last = spans[spans.length - 1];
+    if (last && number === last[1] + 1) last[1] = number;
+    else spans.push([number, number]);
+  }
+  const words = spans.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(", ");
+  return `rank${numbers.length === 1 && whole ? "" : "s"} ${words}${whole ? "" : " …"}`;
+}
 
 function subject(cause) {
   if (cause.kind === "operator") return cause.name ?? "–";
   if (cause.kind === "rank") return rankWords(cause.ranks);
+  if (cause.kind === "host") return `late to launch: ${String(cause.ranks).includes(" ") ? "hosts" : "host"} of ${rankWords(cause.ranks)}`;
+  if (cause.kind === "idle") return "GPUs that idle, but not for a launch";
+  if (cause.kind === "other") return "what is too little to name";
   const ids = (cause.communicators ?? "").split(" ").filter(Boolean);
   return `${cause.op} in ${cause.communicator ?? "no name"}${ids.length > 0 && ids.length <= 4 ? " #" + ids.join(" #") : ""}`
     + (cause.ranks ? `, waiting for ${rankWords(cause.ranks)}` : "");
