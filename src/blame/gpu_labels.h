@@ -42,7 +42,8 @@ class GpuLabels {
 
   std::vector<int64_t> begin_;  // of spans that follow one another
   std::vector<Label> label_;
-  std::vector<LabelTimes> before_;
+  LabelTimes sum_{};                // up to the begin of the last span
+  std::vector<LabelTimes> before_;  // up to the begin of every kStride-th span
 };
 
 }  // namespace skewscope::blame
