@@ -24,13 +24,14 @@ constexpr int64_t kLonelyWallClock = 500'000;          // ns; believed for one o
 // An offset, and in the lowest bit whether the two calls name the same step: votes sort as plain numbers.
 class Vote {
  public:
+  Vote() = default;
   Vote(int64_t offset_ns, bool same_step) : bits_(offset_ns * 2 + static_cast<int64_t>(same_step)) {}
   int64_t offset_ns() const { return bits_ >> 1; }
   bool same_step() const { return (bits_ & 1) != 0; }
   bool operator<(const Vote& other) const { return bits_ < other.bits_; }
 
  private:
-  int64_t bits_;
+  int64_t bits_ = 0;
 };
 
 struct Peak {
@@ -53,9 +54,12 @@ std::vector<Vote> collect_votes(const MemberCalls& hub, const CallsBySignature& 
   const auto add = [&](size_t j) {
     const auto same = index.find(member[j].signature);
     if (same == index.end()) return;
+    size_t next = votes.size();
+    votes.resize(next + same->second.size());
+    const MatchCall& m = member[j];
     for (const int32_t i : same->second) {
       const MatchCall& h = hub[static_cast<size_t>(i)];
-      votes.emplace_back(h.end_ns - member[j].end_ns, h.step >= 0 && h.step == member[j].step);
+      votes[next++] = Vote(h.end_ns - m.end_ns, h.step >= 0 && h.step == m.step);
     }
   };
   const auto enough = [&](size_t distance) { return votes.size() >= kEnoughVotes && 2 * distance >= kLeastVoters; };
@@ -117,13 +121,19 @@ std::optional<Peak> wall_clock_peak(const std::vector<int64_t>& all, int64_t wid
   return narrowed(near, best, width, tolerance_ns);
 }
 
-Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, int64_t tolerance_ns) {
-  std::vector<int64_t> all, same_step;
+// Offsets of the votes near the prior.
+std::vector<int64_t> offsets_of(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, bool same_step_only) {
+  std::vector<int64_t> offsets;
+  if (!same_step_only) offsets.reserve(votes.size());
   for (const Vote& vote : votes) {
     if (prior_ns && std::llabs(vote.offset_ns() - *prior_ns) > kPriorSlack) continue;
-    all.push_back(vote.offset_ns());
-    if (vote.same_step()) same_step.push_back(vote.offset_ns());
+    if (vote.same_step() || !same_step_only) offsets.push_back(vote.offset_ns());
   }
+  return offsets;
+}
+
+Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, int64_t tolerance_ns) {
+  const std::vector<int64_t> all = offsets_of(votes, prior_ns, false);
   if (all.empty()) return {};
   std::array<Peak, kWindows.size()> peaks;
   for (size_t i = 0; i < kWindows.size(); ++i) {
@@ -137,6 +147,7 @@ Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, in
     return {*peak, proven ? ShiftEvidence::fingerprint : ShiftEvidence::ambiguous};
   }
   // Several windows are about equally dense: the job is periodic.
+  const std::vector<int64_t> same_step = offsets_of(votes, prior_ns, true);
   for (size_t i = 0; i < kWindows.size(); ++i) {
     const int64_t width = kWindows[i];
     const Peak steps = densest(same_step, width, std::nullopt);
