@@ -6,6 +6,7 @@ namespace skewscope::attribute {
 
 BusyIntervals::BusyIntervals(const GpuEvents& gpu) {
   int64_t covered = 0;
+  for (std::vector<int64_t>* column : {&begin_, &end_, &before_}) column->reserve(gpu.size());
   for (size_t i = 0; i < gpu.size(); ++i) {  // rows are sorted by start
     if (gpu.duration_ns[i] == 0 || (gpu.work[i] != GpuWork::compute && gpu.work[i] != GpuWork::memset)) continue;
     const int64_t begin = gpu.start[i].ns, end = begin + gpu.duration_ns[i];
