@@ -8,8 +8,6 @@
 namespace skewscope::blame {
 namespace {
 
-constexpr size_t kStride = 16;
-
 // Something starts or ends on the GPU.
 struct Edge {
   int64_t ns;

@@ -40,6 +40,8 @@ class GpuLabels {
   void add_span(int64_t begin, Label label);
   LabelTimes up_to(int64_t ns) const;
 
+  static constexpr size_t kStride = 16;
+
   std::vector<int64_t> begin_;  // of spans that follow one another
   std::vector<Label> label_;
   LabelTimes sum_{};                // up to the begin of the last span
