@@ -24,13 +24,14 @@ constexpr int64_t kLonelyWallClock = 500'000;          // ns; believed for one o
 // An offset, and in the lowest bit whether the two calls name the same step: votes sort as plain numbers.
 class Vote {
  public:
+  Vote() = default;
   Vote(int64_t offset_ns, bool same_step) : bits_(offset_ns * 2 + static_cast<int64_t>(same_step)) {}
   int64_t offset_ns() const { return bits_ >> 1; }
   bool same_step() const { return (bits_ & 1) != 0; }
   bool operator<(const Vote& other) const { return bits_ < other.bits_; }
 
  private:
-  int64_t bits_;
+  int64_t bits_ = 0;
 };
 
 struct Peak {
@@ -38,24 +39,34 @@ struct Peak {
   int votes = 0;
 };
 
-using CallsBySignature = std::unordered_map<uint64_t, std::vector<int32_t>>;
+// Ends and steps of calls of one signature, by end.
+struct AlikeCalls {
+  std::vector<int64_t> end_ns, step;
+};
+using CallsBySignature = std::unordered_map<uint64_t, AlikeCalls>;
 
 CallsBySignature by_signature(const MemberCalls& calls) {
   CallsBySignature index;
-  for (size_t i = 0; i < calls.size(); ++i) index[calls[i].signature].push_back(static_cast<int32_t>(i));
+  for (const MatchCall& call : calls) {
+    AlikeCalls& alike = index[call.signature];
+    alike.end_ns.push_back(call.end_ns);
+    alike.step.push_back(call.step);
+  }
   return index;
 }
 
 // All pairs of equal signature, of a block of consecutive member calls around `center` that casts enough votes.
-std::vector<Vote> collect_votes(const MemberCalls& hub, const CallsBySignature& index, const MemberCalls& member,
-                                size_t center) {
+std::vector<Vote> collect_votes(const CallsBySignature& hub, const MemberCalls& member, size_t center) {
   std::vector<Vote> votes;
   const auto add = [&](size_t j) {
-    const auto same = index.find(member[j].signature);
-    if (same == index.end()) return;
-    for (const int32_t i : same->second) {
-      const MatchCall& h = hub[static_cast<size_t>(i)];
-      votes.emplace_back(h.end_ns - member[j].end_ns, h.step >= 0 && h.step == member[j].step);
+    const MatchCall& call = member[j];
+    const auto found = hub.find(call.signature);
+    if (found == hub.end()) return;
+    const AlikeCalls& alike = found->second;
+    const size_t before = votes.size();
+    votes.resize(before + alike.end_ns.size());
+    for (size_t i = 0; i < alike.end_ns.size(); ++i) {
+      votes[before + i] = Vote(alike.end_ns[i] - call.end_ns, call.step >= 0 && call.step == alike.step[i]);
     }
   };
   const auto enough = [&](size_t distance) { return votes.size() >= kEnoughVotes && 2 * distance >= kLeastVoters; };
@@ -117,13 +128,19 @@ std::optional<Peak> wall_clock_peak(const std::vector<int64_t>& all, int64_t wid
   return narrowed(near, best, width, tolerance_ns);
 }
 
-Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, int64_t tolerance_ns) {
-  std::vector<int64_t> all, same_step;
+// Offsets of the votes near the prior.
+std::vector<int64_t> offsets_of(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, bool same_step_only) {
+  std::vector<int64_t> offsets;
+  if (!same_step_only) offsets.reserve(votes.size());
   for (const Vote& vote : votes) {
     if (prior_ns && std::llabs(vote.offset_ns() - *prior_ns) > kPriorSlack) continue;
-    all.push_back(vote.offset_ns());
-    if (vote.same_step()) same_step.push_back(vote.offset_ns());
+    if (vote.same_step() || !same_step_only) offsets.push_back(vote.offset_ns());
   }
+  return offsets;
+}
+
+Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, int64_t tolerance_ns) {
+  const std::vector<int64_t> all = offsets_of(votes, prior_ns, false);
   if (all.empty()) return {};
   std::array<Peak, kWindows.size()> peaks;
   for (size_t i = 0; i < kWindows.size(); ++i) {
@@ -137,6 +154,7 @@ Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, in
     return {*peak, proven ? ShiftEvidence::fingerprint : ShiftEvidence::ambiguous};
   }
   // Several windows are about equally dense: the job is periodic.
+  const std::vector<int64_t> same_step = offsets_of(votes, prior_ns, true);
   for (size_t i = 0; i < kWindows.size(); ++i) {
     const int64_t width = kWindows[i];
     const Peak steps = densest(same_step, width, std::nullopt);
@@ -148,19 +166,17 @@ Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, in
   return {{}, ShiftEvidence::ambiguous};
 }
 
-// The hub's call of equal signature whose end is nearest to `end`; -1 when none lies within `tolerance`.
-int32_t nearest(const MemberCalls& hub, const CallsBySignature& index, uint64_t signature, int64_t end,
-                int64_t tolerance) {
-  const auto same = index.find(signature);
-  if (same == index.end()) return -1;
-  const std::vector<int32_t>& rows = same->second;
-  const auto at = std::lower_bound(rows.begin(), rows.end(), end,
-                                   [&](int32_t i, int64_t t) { return hub[static_cast<size_t>(i)].end_ns < t; });
-  int32_t best = -1;
+// The end of the hub's call of equal signature that is nearest to `end`; none where none lies within `tolerance`.
+std::optional<int64_t> nearest(const CallsBySignature& hub, uint64_t signature, int64_t end, int64_t tolerance) {
+  const auto found = hub.find(signature);
+  if (found == hub.end()) return std::nullopt;
+  const std::vector<int64_t>& ends = found->second.end_ns;
+  const auto at = std::lower_bound(ends.begin(), ends.end(), end);
+  std::optional<int64_t> best;
   int64_t distance = tolerance + 1;
-  for (const auto it : {at, at == rows.begin() ? rows.end() : at - 1}) {
-    if (it == rows.end()) continue;
-    const int64_t d = std::llabs(hub[static_cast<size_t>(*it)].end_ns - end);
+  for (const auto it : {at, at == ends.begin() ? ends.end() : at - 1}) {
+    if (it == ends.end()) continue;
+    const int64_t d = std::llabs(*it - end);
     if (d < distance) {
       distance = d;
       best = *it;
@@ -170,14 +186,14 @@ int32_t nearest(const MemberCalls& hub, const CallsBySignature& index, uint64_t 
 }
 
 // Joins calls outwards from the one nearest the vote's block, following the offset with the median of recent ties.
-void track(const MemberCalls& hub, const CallsBySignature& index, const MemberCalls& member, size_t from, int step,
-           int64_t offset_ns, int64_t tolerance, std::vector<ClockTie>& ties) {
+void track(const CallsBySignature& hub, const MemberCalls& member, size_t from, int step, int64_t offset_ns,
+           int64_t tolerance, std::vector<ClockTie>& ties) {
   std::vector<int64_t> recent;
   constexpr size_t kRecent = 15;
   for (size_t n = 0, j = from; j < member.size(); ++n, j += static_cast<size_t>(step)) {
-    const int32_t i = nearest(hub, index, member[j].signature, member[j].end_ns + offset_ns, tolerance);
-    if (i < 0) continue;
-    const int64_t seen = hub[static_cast<size_t>(i)].end_ns - member[j].end_ns;
+    const auto end = nearest(hub, member[j].signature, member[j].end_ns + offset_ns, tolerance);
+    if (!end) continue;
+    const int64_t seen = *end - member[j].end_ns;
     ties.push_back({member[j].end_ns, seen});
     if (recent.size() < kRecent) {
       recent.push_back(seen);
@@ -265,15 +281,15 @@ ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::o
   size_t center = 0;
   for (const size_t quarter : {2U, 1U, 3U}) {  // the middle is most likely inside the other's window
     center = member.size() * quarter / 4;
-    winner = judge(collect_votes(hub, index, member, center), prior_ns, tolerance);
+    winner = judge(collect_votes(index, member, center), prior_ns, tolerance);
     if (winner.evidence != ShiftEvidence::none && winner.evidence != ShiftEvidence::ambiguous) break;
   }
   if (winner.evidence == ShiftEvidence::none || winner.evidence == ShiftEvidence::ambiguous) {
     return {winner.evidence, {}, 0};
   }
   std::vector<ClockTie> ties;
-  track(hub, index, member, center, 1, winner.peak.offset_ns, tolerance, ties);
-  if (center > 0) track(hub, index, member, center - 1, -1, winner.peak.offset_ns, tolerance, ties);
+  track(index, member, center, 1, winner.peak.offset_ns, tolerance, ties);
+  if (center > 0) track(index, member, center - 1, -1, winner.peak.offset_ns, tolerance, ties);
   if (ties.empty()) return {ShiftEvidence::ambiguous, {}, 0};
   ShiftResult result{winner.evidence, resistant_line(ties), 0};
   std::vector<double> distance;

@@ -3,13 +3,28 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 namespace skewscope::align {
 namespace {
 
 constexpr int kMostSteps = 200;
 constexpr size_t kRowsPerTask = 256;
+
+// Calls `with` with the number of terms as a constant, so that loops over them are unrolled.
+template <class With>
+void for_terms(size_t terms, const With& with) {
+  switch (terms) {
+    case terms_of(Freedom::offset):
+      return with(std::integral_constant<size_t, terms_of(Freedom::offset)>());
+    case terms_of(Freedom::line):
+      return with(std::integral_constant<size_t, terms_of(Freedom::line)>());
+    default:
+      return with(std::integral_constant<size_t, kMostTerms>());
+  }
+}
 
 double dot(const std::vector<double>& x, const std::vector<double>& y) {
   double sum = 0;
@@ -34,48 +49,59 @@ void project(const NormalEquations& s, std::vector<double>& v) {
 
 // Weight times the value's distance from its row's weighted mean, per observation in its place by trace.
 template <class Value>
-std::vector<double> centred(const NormalEquations& s, const Value& value) {
-  std::vector<double> q(s.trace.size());
+void centred(const NormalEquations& s, const Value& value, std::vector<double>& q) {
+  q.resize(s.trace.size());
   tbb::parallel_for(tbb::blocked_range<size_t>(0, s.rows(), kRowsPerTask), [&](const tbb::blocked_range<size_t>& rows) {
     std::vector<double> values;
     for (size_t i = rows.begin(); i < rows.end(); ++i) {
       double sum = 0, weight = 0;
-      values.clear();
-      for (size_t k = s.begin(i); k < s.end(i); ++k) {
-        values.push_back(value(i, k));
-        sum += s.weight[k] * values.back();
+      const size_t begin = s.begin(i), end = s.end(i);
+      values.resize(std::max(values.size(), end - begin));
+      for (size_t k = begin; k < end; ++k) {
+        const double v = values[k - begin] = value(i, k);
+        sum += s.weight[k] * v;
         weight += s.weight[k];
       }
       const double mean = weight > 0 ? sum / weight : 0;
-      for (size_t k = s.begin(i); k < s.end(i); ++k) {
-        q[static_cast<size_t>(s.place[k])] = s.weight[k] * (values[k - s.begin(i)] - mean);
+      for (size_t k = begin; k < end; ++k) {
+        q[static_cast<size_t>(s.place[k])] = s.weight[k] * (values[k - begin] - mean);
       }
     }
   });
-  return q;
+}
+
+template <size_t kTerms>
+void sum_trace(const NormalEquations& s, const std::vector<double>& q, size_t t, std::vector<double>& out) {
+  std::array<double, kTerms> sum{};
+  for (auto i = static_cast<size_t>(s.trace_begin[t]); i < static_cast<size_t>(s.trace_begin[t + 1]); ++i) {
+    const auto [row, bias] = s.by_trace[i];
+    const double* const phi = &s.basis[static_cast<size_t>(row) * kTerms];
+    for (size_t p = 0; p < kTerms; ++p) sum[p] += q[i] * phi[p];
+    out[static_cast<size_t>(bias)] += q[i];
+  }
+  std::copy(sum.begin(), sum.end(), &out[s.term(t, 0)]);
 }
 
 std::vector<double> sum_by_trace(const NormalEquations& s, const std::vector<double>& q) {
   std::vector<double> out(s.unknowns(), 0);
-  tbb::parallel_for(size_t{0}, s.traces, [&](size_t t) {
-    double* const sum = &out[s.term(t, 0)];
-    for (auto i = static_cast<size_t>(s.trace_begin[t]); i < static_cast<size_t>(s.trace_begin[t + 1]); ++i) {
-      const auto [row, bias] = s.by_trace[i];
-      const double* const phi = &s.basis[static_cast<size_t>(row) * s.terms];
-      for (size_t p = 0; p < s.terms; ++p) sum[p] += q[i] * phi[p];
-      out[static_cast<size_t>(bias)] += q[i];
-    }
+  for_terms(s.terms, [&](auto terms) {
+    tbb::parallel_for(size_t{0}, s.traces, [&](size_t t) { sum_trace<decltype(terms)::value>(s, q, t, out); });
   });
   return out;
 }
 
-std::vector<double> product(const NormalEquations& s, const std::vector<double>& z) {
-  const std::vector<double> q = centred(s, [&](size_t row, size_t k) {
-    const double* const phi = &s.basis[row * s.terms];
-    const double* const of_trace = &z[s.term(static_cast<size_t>(s.trace[k]), 0)];
-    double sum = z[static_cast<size_t>(s.bias[k])];
-    for (size_t p = 0; p < s.terms; ++p) sum += phi[p] * of_trace[p];
-    return sum;
+// `q`: memory for one value per observation.
+std::vector<double> product(const NormalEquations& s, const std::vector<double>& z, std::vector<double>& q) {
+  for_terms(s.terms, [&](auto terms) {
+    constexpr size_t kTerms = decltype(terms)::value;
+    const auto correction = [&](size_t row, size_t k) {
+      const double* const phi = &s.basis[row * kTerms];
+      const double* const of_trace = &z[s.term(static_cast<size_t>(s.trace[k]), 0)];
+      double sum = z[static_cast<size_t>(s.bias[k])];
+      for (size_t p = 0; p < kTerms; ++p) sum += phi[p] * of_trace[p];
+      return sum;
+    };
+    centred(s, correction, q);
   });
   std::vector<double> out = sum_by_trace(s, q);
   for (size_t i = 0; i < out.size(); ++i) out[i] += s.ridge[i] * z[i];
@@ -161,11 +187,14 @@ void precondition(const NormalEquations& s, const BlockFactors& factors, const s
 }  // namespace
 
 std::vector<double> NormalEquations::gather(const std::vector<double>& v) const {
-  return sum_by_trace(*this, centred(*this, [&](size_t, size_t k) { return v[k]; }));
+  std::vector<double> q;
+  const auto value = [&](size_t, size_t k) { return v[k]; };
+  centred(*this, value, q);
+  return sum_by_trace(*this, q);
 }
 
 std::vector<double> NormalEquations::solve(std::vector<double> rhs, double tolerance) const {
-  std::vector<double> z(rhs.size(), 0), m;
+  std::vector<double> z(rhs.size(), 0), m, of_observations;
   project(*this, rhs);
   const BlockFactors factors = block_factors(*this);
   std::vector<double>& r = rhs;
@@ -174,7 +203,7 @@ std::vector<double> NormalEquations::solve(std::vector<double> rhs, double toler
   double rm = dot(r, m);
   const double enough = tolerance * tolerance * rm;
   for (int step = 0; step < kMostSteps && rm > enough && rm > 0; ++step) {
-    const std::vector<double> q = product(*this, p);
+    const std::vector<double> q = product(*this, p, of_observations);
     const double pq = dot(p, q);
     if (pq <= 0) break;
     const double alpha = rm / pq;

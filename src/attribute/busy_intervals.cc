@@ -6,6 +6,7 @@ namespace skewscope::attribute {
 
 BusyIntervals::BusyIntervals(const GpuEvents& gpu) {
   int64_t covered = 0;
+  for (std::vector<int64_t>* column : {&begin_, &end_, &before_}) column->reserve(gpu.size());
   for (size_t i = 0; i < gpu.size(); ++i) {  // rows are sorted by start
     if (gpu.duration_ns[i] == 0 || (gpu.work[i] != GpuWork::compute && gpu.work[i] != GpuWork::memset)) continue;
     const int64_t begin = gpu.start[i].ns, end = begin + gpu.duration_ns[i];
@@ -23,15 +24,28 @@ BusyIntervals::BusyIntervals(const GpuEvents& gpu) {
   }
 }
 
-int64_t BusyIntervals::covered_before(LocalNs t) const {
-  const auto after = std::upper_bound(begin_.begin(), begin_.end(), t.ns);
-  if (after == begin_.begin()) return 0;
-  const auto i = static_cast<size_t>(after - begin_.begin()) - 1;
+size_t BusyIntervals::first_after(LocalNs t) const {
+  return static_cast<size_t>(std::upper_bound(begin_.begin(), begin_.end(), t.ns) - begin_.begin());
+}
+
+int64_t BusyIntervals::covered_before(LocalNs t, size_t after) const {
+  if (after == 0) return 0;
+  const size_t i = after - 1;
   return before_[i] + std::min(t.ns, end_[i]) - begin_[i];
 }
 
 int64_t BusyIntervals::covered_ns(LocalNs from, LocalNs to) const {
-  return to > from ? covered_before(to) - covered_before(from) : 0;
+  return to > from ? covered_before(to, first_after(to)) - covered_before(from, first_after(from)) : 0;
+}
+
+int64_t BusyIntervals::InOrder::covered_before(LocalNs t) {
+  while (next_ < busy_.begin_.size() && busy_.begin_[next_] <= t.ns) ++next_;
+  return busy_.covered_before(t, next_);
+}
+
+int64_t BusyIntervals::InOrder::covered_ns(LocalNs from, LocalNs to) {
+  const int64_t before = covered_before(from);
+  return covered_before(to) - before;
 }
 
 }  // namespace skewscope::attribute

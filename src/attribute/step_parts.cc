@@ -114,9 +114,10 @@ StepParts StepLabels::between(LocalNs begin, LocalNs end) const {
   parts.compute_ns = busy_.covered_ns(begin, end);
   auto span =
       std::upper_bound(spans_.begin(), spans_.end(), begin.ns, [](int64_t ns, const Span& s) { return ns < s.end; });
+  BusyIntervals::InOrder busy(busy_, begin);
   for (; span != spans_.end() && span->begin < end.ns; ++span) {
     const LocalNs from{std::max(span->begin, begin.ns)}, to{std::min(span->end, end.ns)};
-    parts.*span->part += (to - from) - busy_.covered_ns(from, to);
+    parts.*span->part += (to - from) - busy.covered_ns(from, to);
   }
   parts.idle_ns = (end - begin) - parts.sum_ns();
   return parts;

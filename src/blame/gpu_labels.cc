@@ -81,11 +81,11 @@ GpuLabels::GpuLabels(const RankTrace& trace, const std::vector<CallSplit>& split
   const std::vector<Edge> edges = edges_of(trace, splits);
   begin_.reserve(edges.size());
   label_.reserve(edges.size());
-  before_.reserve(edges.size());
+  before_.reserve(edges.size() / kStride + 1);
   std::array<int32_t, 5> running{};
+  std::optional<Label> was;
   for (size_t i = 0; i < edges.size();) {
     const int64_t now = edges[i].ns;
-    const std::optional<Label> was = label_of(running);
     int64_t launched_ns = INT64_MIN;
     for (; i < edges.size() && edges[i].ns == now; ++i) {
       running[static_cast<size_t>(edges[i].label)] += edges[i].change;
@@ -98,19 +98,16 @@ GpuLabels::GpuLabels(const RankTrace& trace, const std::vector<CallSplit>& split
     }
     const std::optional<Label> is = label_of(running);
     if (is != was || begin_.empty()) add_span(now, is.value_or(Label::idle));
+    was = is;
   }
 }
 
 // Ends the last span where this one begins.
 void GpuLabels::add_span(int64_t begin, Label label) {
-  LabelTimes times{};
-  if (!begin_.empty()) {
-    times = before_.back();
-    times[static_cast<size_t>(label_.back())] += begin - begin_.back();
-  }
+  if (!begin_.empty()) sum_[static_cast<size_t>(label_.back())] += begin - begin_.back();
+  if (begin_.size() % kStride == 0) before_.push_back(sum_);
   begin_.push_back(begin);
   label_.push_back(label);
-  before_.push_back(times);
 }
 
 LabelTimes GpuLabels::up_to(int64_t ns) const {
@@ -121,7 +118,8 @@ LabelTimes GpuLabels::up_to(int64_t ns) const {
   }
   const auto after = std::upper_bound(begin_.begin(), begin_.end(), ns);
   const auto i = static_cast<size_t>(after - begin_.begin()) - 1;
-  times = before_[i];
+  times = before_[i / kStride];
+  for (size_t k = i - i % kStride; k < i; ++k) times[static_cast<size_t>(label_[k])] += begin_[k + 1] - begin_[k];
   times[static_cast<size_t>(label_[i])] += ns - begin_[i];
   return times;
 }

@@ -40,9 +40,12 @@ class GpuLabels {
   void add_span(int64_t begin, Label label);
   LabelTimes up_to(int64_t ns) const;
 
+  static constexpr size_t kStride = 16;
+
   std::vector<int64_t> begin_;  // of spans that follow one another
   std::vector<Label> label_;
-  std::vector<LabelTimes> before_;
+  LabelTimes sum_{};                // up to the begin of the last span
+  std::vector<LabelTimes> before_;  // up to the begin of every kStride-th span
 };
 
 }  // namespace skewscope::blame

@@ -1,26 +1,30 @@
 #include "kernel_uses.h"
 
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 namespace skewscope::blame {
 namespace {
 
-KernelUses count(const GpuEvents& gpu, const KernelSpan& span) {
+// `place`: per name -1, before and after.
+KernelUses count(const GpuEvents& gpu, const KernelSpan& span, std::vector<int32_t>& place) {
   const auto begin = std::lower_bound(gpu.start.begin(), gpu.start.end(), span.from) - gpu.start.begin();
-  std::unordered_map<StringId, KernelUse> by_name;
+  KernelUses uses;
   for (auto i = static_cast<size_t>(begin); i < gpu.size() && gpu.start[i] < span.to; ++i) {
     if (gpu.work[i] == GpuWork::communication || gpu.work[i] == GpuWork::memcpy) continue;
-    KernelUse& use = by_name[gpu.name[i]];
-    use.name = gpu.name[i];
+    int32_t& at = place[gpu.name[i].index()];
+    if (at < 0) {
+      at = static_cast<int32_t>(uses.size());
+      uses.push_back({gpu.name[i], 0, 0});
+    }
+    KernelUse& use = uses[static_cast<size_t>(at)];
     ++use.rows;
     use.ns += gpu.duration_ns[i];
   }
-  KernelUses uses;
-  for (const auto& [name, use] : by_name) uses.push_back(use);
+  for (const KernelUse& use : uses) place[use.name.index()] = -1;
   std::sort(uses.begin(), uses.end(), [](const KernelUse& a, const KernelUse& b) { return a.name < b.name; });
   return uses;
 }
@@ -43,8 +47,9 @@ double one_sided_surplus_ns(const KernelUses& of, const KernelUses& other) {
 std::vector<KernelUses> kernel_uses(const JobTrace& job, std::vector<KernelSpan> spans, Exchange& exchange) {
   follow_first(exchange, spans);
   std::vector<KernelUses> uses(spans.size());
+  tbb::enumerable_thread_specific<std::vector<int32_t>> places(job.strings.size(), -1);
   tbb::parallel_for(size_t{0}, spans.size(), [&](size_t s) {
-    if (job.holds(spans[s].trace)) uses[s] = count(job[spans[s].trace].gpu, spans[s]);
+    if (job.holds(spans[s].trace)) uses[s] = count(job[spans[s].trace].gpu, spans[s], places.local());
   });
   tell_first(
       exchange, uses.size(), [&](size_t s) { return job[spans[s].trace].process; },

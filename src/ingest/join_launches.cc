@@ -13,11 +13,17 @@
 // calls have; 4 bytes per call where any has.
 #include "join_launches.h"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_reduce.h>
+
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace skewscope::ingest {
 namespace {
+
+constexpr size_t kRowsPerTask = 16'384;
 
 LocalNs end_of(const LaunchRow& row) { return row.start + std::max<int64_t>(row.duration_ns, 0); }
 
@@ -39,8 +45,9 @@ std::vector<int32_t> outermost_calls(const std::vector<LaunchRow>& launches) {
 
 class Finder {
  public:
-  explicit Finder(const std::vector<LaunchRow>& launches)
-      : launches_(launches), outermost_(outermost_calls(launches)), at_(launches.begin()) {}
+  // `outermost`: outermost_calls(launches).
+  Finder(const std::vector<LaunchRow>& launches, const std::vector<int32_t>& outermost)
+      : launches_(launches), outermost_(outermost), at_(launches.begin()) {}
 
   // The first call with this id; -1: none. GPU rows mostly run in the order of their launches.
   int32_t first_of(int64_t correlation) {
@@ -64,7 +71,7 @@ class Finder {
 
  private:
   const std::vector<LaunchRow>& launches_;
-  std::vector<int32_t> outermost_;
+  const std::vector<int32_t>& outermost_;
   std::vector<LaunchRow>::const_iterator at_;
 };
 
@@ -73,13 +80,19 @@ class Finder {
 JoinedLaunches join_launches(const FileContent& content) {
   JoinedLaunches joined;
   joined.launch_of.resize(content.gpu.size(), -1);
-  Finder finder(content.launches);
-  for (size_t i = 0; i < content.gpu.size(); ++i) {
-    const int32_t first = finder.first_of(content.gpu[i].correlation);
-    if (first < 0) continue;
-    joined.launch_of[i] = finder.latest_before(first, content.gpu[i].start);
-    if (joined.launch_of[i] != first) ++joined.ambiguous;
-  }
+  const std::vector<int32_t> outermost = outermost_calls(content.launches);
+  const auto join = [&](const tbb::blocked_range<size_t>& rows, int64_t ambiguous) {
+    Finder finder(content.launches, outermost);
+    for (size_t i = rows.begin(); i < rows.end(); ++i) {
+      const int32_t first = finder.first_of(content.gpu[i].correlation);
+      if (first < 0) continue;
+      joined.launch_of[i] = finder.latest_before(first, content.gpu[i].start);
+      if (joined.launch_of[i] != first) ++ambiguous;
+    }
+    return ambiguous;
+  };
+  joined.ambiguous = tbb::parallel_reduce(tbb::blocked_range<size_t>(0, content.gpu.size(), kRowsPerTask), int64_t{0},
+                                          join, std::plus<>());
   return joined;
 }
 

@@ -280,7 +280,10 @@ class Linker {
 // The device most GPU rows ran on; the smaller one on a tie.
 int32_t busiest_device(const GpuEvents& gpu) {
   std::map<int32_t, int64_t> rows;
-  for (const int32_t device : gpu.device) ++rows[device];
+  for (size_t begin = 0, end = 0; begin < gpu.size(); begin = end) {
+    while (end < gpu.size() && gpu.device[end] == gpu.device[begin]) ++end;
+    rows[gpu.device[begin]] += static_cast<int64_t>(end - begin);
+  }
   const auto most =
       std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == rows.end() ? -1 : most->first;
@@ -303,10 +306,10 @@ int64_t step_number_at(const std::vector<StepRange>& steps, LocalNs t) {
 
 void describe_rows(LinkedTrace& linked) {
   RankTrace& trace = linked.trace;
-  trace.device = busiest_device(trace.gpu);
+  Window window;
+  tbb::parallel_invoke([&] { trace.device = busiest_device(trace.gpu); }, [&] { window = window_of(linked); });
   const bool named = trace.device >= 0 && static_cast<size_t>(trace.device) < linked.device_names.size();
   trace.device_name = named ? linked.device_names[static_cast<size_t>(trace.device)] : "";
-  const Window window = window_of(linked);
   trace.first_event = window.first;
   trace.last_event = window.last;
 }

@@ -1,5 +1,7 @@
 #include "reading.h"
 
+#include <tbb/parallel_invoke.h>
+
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -179,8 +181,8 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
 
 void Reading::add_base_time() {
   if (!top_.has_base_time || top_.base_time_ns == 0) return;
-  shift(content_.gpu, top_.base_time_ns);
-  shift(content_.launches, top_.base_time_ns);
+  tbb::parallel_invoke([&] { shift(content_.gpu, top_.base_time_ns); },
+                       [&] { shift(content_.launches, top_.base_time_ns); });
   shift(content_.comm_ops, top_.base_time_ns);
   shift(content_.gpu_annotations, top_.base_time_ns);
   shift(content_.steps, top_.base_time_ns);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -13,16 +14,21 @@ namespace {
 
 constexpr size_t kBufferBytes = 1 << 20;
 
+bool needs_quotes(char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; }
+
 struct CsvCell {
   std::string& line;
 
   void operator()(std::monostate) const {}
-  void operator()(int64_t value) const { fmt::format_to(std::back_inserter(line), "{}", value); }
+  void operator()(int64_t value) const {
+    const fmt::format_int text(value);
+    line.append(text.data(), text.size());
+  }
   void operator()(double value) const { fmt::format_to(std::back_inserter(line), "{}", value); }
   void operator()(bool value) const { line += value ? "true" : "false"; }
   void operator()(const std::string& recorded) const {
     const std::string text = valid_utf8(recorded);
-    if (text.find_first_of(",\"\r\n") == std::string::npos) {
+    if (std::none_of(text.begin(), text.end(), needs_quotes)) {
       line += text;
       return;
     }

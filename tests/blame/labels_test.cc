@@ -64,3 +64,14 @@ TEST_CASE("labels of a span sum to its length, within the trace and beside it") 
     }
   }
 }
+
+TEST_CASE("of many spans each has the time of its own rows") {
+  JobBuilder builder(1);
+  for (int i = 0; i < 100; ++i) builder.gpu_row(0, i % 3 == 0 ? GpuWork::memcpy : GpuWork::compute, 10 * i, 10 * i + 4);
+  const GpuLabels labels(builder.trace(0), {});
+  for (int i = 0; i < 100; ++i) {
+    const LabelTimes row = i % 3 == 0 ? times(0, 4'000, 0, 0, 0, 0) : times(4'000, 0, 0, 0, 0, 0);
+    CHECK(labels.between(LocalNs{int64_t{10'000} * i}, LocalNs{int64_t{10'000} * i + 4'000}) == row);
+  }
+  CHECK(labels.between(LocalNs{0}, LocalNs{1'000'000}) == times(66 * 4'000, 34 * 4'000, 0, 0, 0, 600'000));
+}

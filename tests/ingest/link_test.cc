@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "content_builder.h"
@@ -106,6 +107,33 @@ TEST_CASE("a thousand launches of one correlation with a thousand rows are joine
   const LinkedTrace linked = link(std::move(b));
   REQUIRE(linked.trace.launches.size() == 1000);
   for (int32_t i = 0; i < 1000; ++i) CHECK(linked.trace.gpu.launch[static_cast<size_t>(i)] == i);
+}
+
+TEST_CASE("rows of a trace too long for one task are joined and counted as those of a short one") {
+  constexpr int64_t kRows = 40'000;  // the launch of every seventh precedes the recording, every tenth id has two
+  ContentBuilder b;
+  for (int64_t i = 0; i < kRows; ++i) {
+    if (i % 7 != 0) b.launch(10 * i, i);
+    if (i % 10 == 1) b.launch(10 * i + 1, i, 2);
+    b.kernel("k", 10 * i + 5, 1, i);
+  }
+  const LinkedTrace linked = link(std::move(b));
+  int64_t orphans = 0, wrong = 0, later = 0;
+  for (int64_t i = 0; i < kRows; ++i) {
+    const int32_t launch = linked.trace.gpu.launch[static_cast<size_t>(i)];
+    const bool twice = i % 10 == 1;
+    orphans += launch < 0 ? 1 : 0;
+    wrong += (launch < 0) != (i % 7 == 0 && !twice) ? 1 : 0;
+    if (launch < 0) continue;
+    later += twice && i % 7 != 0 ? 1 : 0;
+    wrong += linked.trace.launches.start[static_cast<size_t>(launch)] != at_us(10 * i + (twice ? 1 : 0)) ? 1 : 0;
+  }
+  CHECK(wrong == 0);
+  CHECK(orphans > 4'000);
+  const auto ambiguous = std::find_if(linked.findings.begin(), linked.findings.end(),
+                                      [](const Finding& f) { return f.code == "reused-correlation"; });
+  REQUIRE(ambiguous != linked.findings.end());
+  CHECK(ambiguous->count == later);
 }
 
 TEST_CASE("a call belongs to the step in which its launch starts, not in which it runs") {
