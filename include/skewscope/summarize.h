@@ -38,6 +38,7 @@ struct OperatorOptions {
   bool modules = true;      // nn.Module instances
   bool annotations = true;  // of the user
   bool compiled = true;     // torch.compile regions, Triton kernels, graph launches
+  bool critical_path = true;
   int64_t short_kernel_ns = 10'000;
   int32_t short_kernel_bins = 100;
   // To compare with TraceLens: without GPU rows that have no launch in the trace, and no category from a kernel's name
