@@ -223,7 +223,7 @@ std::string path_section(const CriticalPath& path) {
     const PathNameRow& row = path.names[i];
     if (row.name.empty()) continue;
     ++shown;
-    text += fmt::format("  {}{:<24}{:>7}{:>7}\n", pad(kernel_label(row.name), 40), words_of(row.kind), row.count,
+    text += fmt::format("  {} {:<24}{:>7}{:>7}\n", pad(kernel_label(row.name), 39), words_of(row.kind), row.count,
                         share_of(row.time_ns, length_ns));
   }
   return text;
