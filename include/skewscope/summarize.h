@@ -38,7 +38,10 @@ struct OperatorOptions {
   bool modules = true;      // nn.Module instances
   bool annotations = true;  // of the user
   bool compiled = true;     // torch.compile regions, Triton kernels, graph launches
-  bool any() const { return operators || kernels || collectives || work || modules || annotations || compiled; }
+  bool critical_path = true;
+  bool any() const {
+    return operators || kernels || collectives || work || modules || annotations || compiled || critical_path;
+  }
   int64_t short_kernel_ns = 10'000;
   int32_t short_kernel_bins = 100;
   // To compare with TraceLens: without GPU rows that have no launch in the trace, and no category from a kernel's name

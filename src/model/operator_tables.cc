@@ -32,6 +32,20 @@ std::string check_sums(const OperatorTables& tables) {
   return operators_ns > categories_ns ? "direct time by name is more than by category" : "";
 }
 
+// Each step's kinds, and the names of all, sum to the length of the path.
+std::string check_path(const CriticalPath& path) {
+  int64_t kinds_ns = 0, names_ns = 0;
+  for (size_t i = 0; i < path.kinds.size();) {
+    const PathKindRow& first = path.kinds[i];
+    int64_t step_ns = 0;
+    for (; i < path.kinds.size() && path.kinds[i].start_ns == first.start_ns; ++i) step_ns += path.kinds[i].time_ns;
+    if (step_ns != first.length_ns) return "the parts of a critical path do not sum to its length";
+    kinds_ns += step_ns;
+  }
+  for (const PathNameRow& row : path.names) names_ns += row.time_ns;
+  return kinds_ns == names_ns ? "" : "the critical path by kind and by name differ";
+}
+
 }  // namespace
 
 const char* to_string(CompileEvent event) {
@@ -39,9 +53,24 @@ const char* to_string(CompileEvent event) {
   return kNames[static_cast<size_t>(event)];
 }
 
+const char* to_string(PathKind kind) {
+  constexpr const char* kNames[kPathKinds] = {
+      "host_operator", "runtime_call", "between_operators", "launch_delay",    "computation",
+      "communication", "copy",         "kernel_delay",      "synchronization", "unexplained"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+const char* words_of(PathKind kind) {
+  constexpr const char* kWords[kPathKinds] = {
+      "host operators", "runtime calls", "between operators",     "launch delay",    "computation",
+      "communication",  "copies",        "delay between kernels", "synchronization", "unexplained"};
+  return kWords[static_cast<size_t>(kind)];
+}
+
 std::string check_invariants(const OperatorTables& tables) {
   const std::string broken[] = {
       check_sums(tables),
+      check_path(tables.critical_path),
       first_broken("operators", tables.operators, [](const OperatorRow& row) { return holds_together(row); }),
       first_broken("arguments", tables.arguments,
                    [](const ArgumentsRow& row) {

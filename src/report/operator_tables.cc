@@ -284,6 +284,26 @@ Table graphs_table(const std::vector<GraphLaunchRow>& rows) {
        column<&Row::host_ns>("host_ns"), column<&Row::sum_ns>("sum_ns"), column<&Row::busy_ns>("busy_ns")});
 }
 
+template <class Row>
+ColumnOf<Row> path_kind_column() {
+  return {"kind", ColumnType::text, [](const Row& row) { return Cell(std::string(to_string(row.kind))); }};
+}
+
+Table path_kinds_table(const std::vector<PathKindRow>& rows) {
+  using Row = PathKindRow;
+  return make_table<Row>(
+      "critical_path", rows,
+      {known_column<&Row::step>("step"), column<&Row::start_ns>("start_ns"), column<&Row::length_ns>("length_ns"),
+       path_kind_column<Row>(), column<&Row::time_ns>("time_ns"), column<&Row::share>("share")});
+}
+
+Table path_names_table(const std::vector<PathNameRow>& rows) {
+  using Row = PathNameRow;
+  return make_table<Row>("critical_path_names", rows,
+                         {path_kind_column<Row>(), column<&Row::name>("name"), column<&Row::count>("count"),
+                          column<&Row::time_ns>("time_ns"), column<&Row::share>("share")});
+}
+
 }  // namespace
 
 std::vector<Table> tables_of(const OperatorTables& tables) {
@@ -302,7 +322,9 @@ std::vector<Table> tables_of(const OperatorTables& tables) {
           regions_table(tables.regions),
           compile_events_table(tables.compile_events),
           triton_table(tables.triton),
-          graphs_table(tables.graphs)};
+          graphs_table(tables.graphs),
+          path_kinds_table(tables.critical_path.kinds),
+          path_names_table(tables.critical_path.names)};
 }
 
 }  // namespace skewscope::report

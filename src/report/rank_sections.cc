@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "kernel_label.h"
 #include "skewscope/base/human_units.h"
@@ -11,7 +12,8 @@
 namespace skewscope::report {
 namespace {
 
-constexpr size_t kMostAdvice = 6, kMostCopies = 4, kMostOperators = 10, kMostWork = 8, kMostModules = 6;
+constexpr size_t kMostAdvice = 6, kMostCopies = 4, kMostOperators = 10, kMostWork = 8, kMostModules = 6,
+                 kMostOfPath = 3;
 
 // The evidence with most time.
 std::string evidence_text(const Advice& advice) {
@@ -192,6 +194,37 @@ std::string details_section(const RankTables& tables) {
         labelled(first ? "Waits" : "", fmt::format("{}: {}, {}, GPU idle after them {}", call.name, call.count,
                                                    human_duration(call.total_ns), human_duration(call.idle_after_ns)));
     first = false;
+  }
+  return text;
+}
+
+std::string path_section(const CriticalPath& path) {
+  if (path.kinds.empty()) return "";
+  std::map<PathKind, int64_t> by_kind;
+  int64_t length_ns = 0, steps = 0;
+  for (size_t i = 0; i < path.kinds.size(); ++i) {
+    const PathKindRow& row = path.kinds[i];
+    by_kind[row.kind] += row.time_ns;
+    if (i > 0 && row.start_ns == path.kinds[i - 1].start_ns) continue;
+    length_ns += row.length_ns;
+    steps += row.step >= 0;
+  }
+  std::vector<std::pair<int64_t, PathKind>> kinds;
+  for (const auto& [kind, ns] : by_kind) kinds.emplace_back(-ns, kind);
+  std::sort(kinds.begin(), kinds.end());
+  std::string parts;
+  for (const auto& [ns, kind] : kinds) {
+    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", words_of(kind), share_of(-ns, length_ns));
+  }
+  std::string text = "\n" + wrapped(fmt::format("Critical path {}{}: {}", human_duration(length_ns),
+                                                steps > 0 ? fmt::format(" of {} steps", steps) : "", parts),
+                                    0);
+  for (size_t i = 0, shown = 0; i < path.names.size() && shown < kMostOfPath; ++i) {
+    const PathNameRow& row = path.names[i];
+    if (row.name.empty()) continue;
+    ++shown;
+    text += fmt::format("  {} {:<24}{:>7}{:>7}\n", pad(kernel_label(row.name), 39), words_of(row.kind), row.count,
+                        share_of(row.time_ns, length_ns));
   }
   return text;
 }

@@ -22,6 +22,8 @@ std::string and_more(size_t rows, size_t shown, const char* what);
 std::string advice_section(const std::vector<Advice>& advice, int64_t window_ns);
 // What the details of GPU rows and calls tell: how full the GPU was, copies, waits of the host.
 std::string details_section(const RankTables& tables);
+// What the program waited for, by kind, and what took most of it.
+std::string path_section(const CriticalPath& path);
 // Operators by GPU time, the work they did, modules, compiled code.
 std::string operators_section(const OperatorTables& operators);
 

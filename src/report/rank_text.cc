@@ -132,8 +132,8 @@ std::string rank_text(const RankReport& report) {
          report::advice_section(report.advice, window_ns) + report::parts_table("Device", devices, false) +
          report::parts_table("Step", steps, true) + report::streams_table(report.tables) +
          report::launches_text(report.tables.launches) + report::details_section(report.tables) +
-         report::kernels_table(report.tables) + report::operators_section(report.operators) +
-         report::findings_text(report.findings);
+         report::path_section(report.operators.critical_path) + report::kernels_table(report.tables) +
+         report::operators_section(report.operators) + report::findings_text(report.findings);
 }
 
 }  // namespace skewscope

@@ -45,11 +45,6 @@ int64_t busy_before(const std::vector<Busy>& busy, LocalNs t) {
   return last.before_ns + (std::min(t, last.end) - last.start);
 }
 
-bool waits_for_gpu(std::string_view name) {
-  return name.find("Synchronize") != std::string_view::npos || name == "cudaMemcpy" || name == "hipMemcpy" ||
-         name == "hipMemcpyWithStream" || name == "cudaFree" || name == "hipFree";
-}
-
 bool in_a_step(const std::vector<StepRange>& steps, LocalNs t) {
   const auto after =
       std::upper_bound(steps.begin(), steps.end(), t, [](LocalNs time, const StepRange& s) { return time < s.start; });
@@ -57,6 +52,11 @@ bool in_a_step(const std::vector<StepRange>& steps, LocalNs t) {
 }
 
 }  // namespace
+
+bool waits_for_gpu(std::string_view name) {
+  return name.find("Synchronize") != std::string_view::npos || name == "cudaMemcpy" || name == "hipMemcpy" ||
+         name == "hipMemcpyWithStream" || name == "cudaFree" || name == "hipFree";
+}
 
 std::vector<HostCallTotals> host_call_totals(const RankTrace& trace, const HostEvents& host, HostKind kind,
                                              const StringTable& strings) {

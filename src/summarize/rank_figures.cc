@@ -103,6 +103,11 @@ RankFigures figures_of(const OperatorTables& tables) {
     figures.push_back({"modules", row.name, "gpu_ns", row.gpu_ns + row.backward_gpu_ns});
     figures.push_back({"modules", row.name, "host_total_ns", row.host_total_ns});
   }
+  int64_t path_ns[kPathKinds] = {};
+  for (const PathKindRow& row : tables.critical_path.kinds) path_ns[static_cast<size_t>(row.kind)] += row.time_ns;
+  for (size_t kind = 0; kind < kPathKinds && !tables.critical_path.kinds.empty(); ++kind) {
+    figures.push_back({"critical_path", to_string(PathKind(kind)), "time_ns", path_ns[kind]});
+  }
   return figures;
 }
 

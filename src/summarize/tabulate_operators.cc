@@ -1,5 +1,6 @@
 // The stage's second half: what the operators of one trace did. Every table is made only where asked for.
 #include "compiled_sums.h"
+#include "critical_path.h"
 #include "kernel_sums.h"
 #include "operator_sums.h"
 #include "range_sums.h"
@@ -31,6 +32,7 @@ OperatorTables tabulate_operators(const RankTrace& trace, const RankDetail& deta
     summarize::add_compiled(view, tables);
     summarize::add_graphs(view, tables);
   }
+  if (options.critical_path) summarize::add_critical_path(view, tables);
   return tables;
 }
 

@@ -114,7 +114,7 @@ void ranges(benchmark::State& state) {
 
 // One table, or those that one option asks for.
 void table(benchmark::State& state, bool OperatorOptions::*asked) {
-  OperatorOptions options{false, false, false, false, false, false, false};
+  OperatorOptions options{false, false, false, false, false, false, false, false};
   options.*asked = true;
   for (auto _ : state) {
     benchmark::DoNotOptimize(tabulate_operators(made().trace, made().detail, made().strings, options));
@@ -143,6 +143,9 @@ BENCHMARK_CAPTURE(table, annotations, &OperatorOptions::annotations)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(table, compiled, &OperatorOptions::compiled)
     ->Name("operators: compiled regions, graphs")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(table, critical_path, &OperatorOptions::critical_path)
+    ->Name("operators: critical path")
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -88,3 +88,20 @@ TEST_CASE("rates are work over GPU time, and empty where the work is not known")
   CHECK(cell(work, 0, "roofline_share") == Cell(3.0 / 15.0));
   CHECK(cell(work, 0, "bound") == Cell());
 }
+
+TEST_CASE("the summary of a rank tells its critical path by kind, and three names with most of it, in 80 columns") {
+  RankReport report;
+  report.tables.timeline = {{-1, -1, -1, 1, {}}};
+  CriticalPath& path = report.operators.critical_path;
+  path.kinds = {{7, 0, 600'000, PathKind::launch_delay, 400'000, 2.0 / 3},
+                {7, 0, 600'000, PathKind::communication, 200'000, 1.0 / 3},
+                {8, 600'000, 400'000, PathKind::between_operators, 400'000, 1}};
+  path.names = {{PathKind::between_operators, "", 1, 400'000, 0.4},
+                {PathKind::launch_delay, "gemm", 2, 400'000, 0.4},
+                {PathKind::communication, std::string(60, 'n'), 1, 200'000, 0.2}};
+  const std::string text = rank_text(report);
+  CHECK(text.find("\nCritical path 1.00 ms of 2 steps: between operators 40 %, launch delay 40 %,\n"
+                  "communication 20 %\n") != std::string::npos);
+  CHECK(text.find("\n  gemm                                    launch delay") != std::string::npos);
+  for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) CHECK(end - at <= 80);
+}

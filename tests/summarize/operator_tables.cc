@@ -394,7 +394,7 @@ TEST_CASE("tables that are not asked for are not made") {
   b.annotation("step", 0, 30);
   b.op("aten::mm", 0, 20);
   b.gpu(b.call("cudaGraphLaunch", 5, 10), "gemm", 30, 35);
-  OperatorOptions none{false, false, false, false, false, false, false};
+  OperatorOptions none{false, false, false, false, false, false, false, false};
   const OperatorTables tables = tables_of(b, none);
   CHECK(tables.operators.empty());
   CHECK(tables.kernels.empty());

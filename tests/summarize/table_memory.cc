@@ -104,7 +104,7 @@ TEST_CASE("what only tables need that are not asked for is not built") {
     const OperatorTables tables = tabulate_operators(b.trace, b.detail, b.strings, options);
     return most_held - before;
   };
-  const OperatorOptions none{false, false, false, false, false, false, false};
+  const OperatorOptions none{false, false, false, false, false, false, false, false};
   OperatorOptions modules = none, annotations = none;
   modules.modules = true;
   annotations.annotations = true;

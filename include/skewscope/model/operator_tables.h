@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "skewscope/model/critical_path.h"
 #include "skewscope/model/rank_detail.h"
 #include "skewscope/model/rank_trace.h"
 
@@ -223,6 +224,7 @@ struct OperatorTables {
   std::vector<CompileEventRow> compile_events;
   std::vector<TritonRow> triton;
   std::vector<GraphLaunchRow> graphs;
+  CriticalPath critical_path;
 };
 
 // Empty when the figures of every row fit each other and tables of the same time sum up alike; else the first that does
