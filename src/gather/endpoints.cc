@@ -50,7 +50,7 @@ bool is_named(std::string_view host, const GatherOptions& options) {
 // Root of this machine speaks on the registry's socket, of jobs alone.
 std::variant<Caller, Response> registry_caller(const Request& request) {
   if (request.endpoint != Endpoint::job_put && request.endpoint != Endpoint::job_end &&
-      request.endpoint != Endpoint::job_get) {
+      request.endpoint != Endpoint::job_revoke && request.endpoint != Endpoint::job_get) {
     return problem(403, "jobs alone are registered here");
   }
   Caller caller;
@@ -153,9 +153,8 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   Caller caller = caller_of(call);
   if (request.endpoint == Endpoint::tokens && proves_something(call, caller)) return caller;  // of what: see token()
   const std::string job = job_of(request, caller);
-  const auto known = store_.job(job);
-  const JobFacts facts = known ? facts_of(*known) : JobFacts{};
-  const Decision decision = authorize(request, job, known ? &facts : nullptr, caller);
+  const auto facts = facts_of(store_, job);
+  const Decision decision = authorize(request, job, facts ? &*facts : nullptr, caller);
   if (decision == Decision::allow) return caller;
   if (decision == Decision::unauthenticated) {
     metrics_.authentication_failed(request.authorization_scheme.empty() ? "none" : "token");
@@ -165,6 +164,11 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   }
   if (decision == Decision::forbidden) return problem(403, "the token has not the scope for this");
   return is_page(request) ? page_not_found() : problem(404, "no such job, upload or file");
+}
+
+bool Endpoints::revoked(const Call& call) const {
+  const auto& token = call.caller.token;
+  return token && token->job != "*" && token->epoch < store_.epoch_of(token->job);
 }
 
 // --- endpoints
@@ -201,6 +205,8 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
       return next(get_job(store_, *call));
     case Endpoint::job_end:
       return end_job(rooms, call, next);
+    case Endpoint::job_revoke:
+      return revoke_tokens(rooms, call, next);
     case Endpoint::job_delete:
       return delete_job(rooms, call, next);
     case Endpoint::tokens:
@@ -244,8 +250,7 @@ Next Endpoints::login(const CallPointer& call) {
     token.remove_prefix(token.starts_with(kField) ? kField.size() : token.size());
     const auto held = settings();
     const auto shown = held->keys ? held->keys->verify(token, now()) : std::nullopt;
-    const auto known = shown ? store_.job(shown->job) : std::nullopt;
-    const bool revoked = known && shown->epoch < known->epoch;
+    const bool revoked = shown && shown->epoch < store_.epoch_of(shown->job);
     const auto payload = shown && !revoked ? login_payload(*shown, now()) : std::nullopt;
     if (!payload) return respond(refuse_login(call->peer));
     respond(see_other("/").field("Set-Cookie", login_cookie(held->keys->mint(*payload))));

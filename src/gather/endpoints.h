@@ -26,6 +26,7 @@ class Endpoints : public Service {
 
   std::variant<Caller, Response> admit_caller(const Call& call) override;
   void begin(const CallPointer& call, std::function<void(Next)> next) override;
+  bool revoked(const Call& call) const override;
   void served(const Served& served) override;
   Lobby& lobby() override { return lobby_; }
   BufferPool& buffers() override { return buffers_; }

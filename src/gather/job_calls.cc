@@ -70,9 +70,22 @@ Job& SpoolStore::job_held(const std::string& name, uint32_t owner_uid, bool& mad
     JobRow& row = found->second.row;
     row.name = name;
     row.owner_uid = owner_uid;
+    row.epoch = next_epoch_held(name);
     row.created = row.last_byte = now();
   }
   return found->second;
+}
+
+uint32_t SpoolStore::next_epoch_held(const std::string& name) const {
+  const auto next = next_epochs_.find(name);
+  return next == next_epochs_.end() ? 0 : next->second;
+}
+
+uint32_t SpoolStore::epoch_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(name);
+  if (job == jobs_.end()) return next_epoch_held(name);
+  return job->second.row.epoch + (job->second.row.deleting ? 1 : 0);
 }
 
 JobRow SpoolStore::job_row(const std::string& job) const {
@@ -155,6 +168,7 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
       *row = job->second.row;
     } else {
       row->name = name;
+      row->epoch = next_epoch_held(name);
       row->created = row->last_byte = at;
     }
     change(*row);
@@ -262,7 +276,7 @@ void SpoolStore::trash_job(const std::string& name, const std::vector<UploadPoin
     }
     return refusal;
   };
-  move.rows = [name](Manifest& manifest) { manifest.remove_job(name); };
+  move.rows = [name, at = now()](Manifest& manifest) { manifest.remove_job(name, at); };
   move.done = [this, name, uploads, done](Refusal refusal) {
     if (refusal == Refusal::none) {
       for (const UploadPointer& upload : uploads) forget_upload(upload);
@@ -272,6 +286,7 @@ void SpoolStore::trash_job(const std::string& name, const std::vector<UploadPoin
         figures_.files -= files.size();
         for (const auto& [rank, file] : files) charged_of_user_[file.uid] -= file.size;
       }
+      next_epochs_[name] = job->second.row.epoch + 1;
       jobs_.erase(job);
     }
     done({refusal, {}});

@@ -58,9 +58,12 @@ class CountedForker : public ReportForker {
 
   void run(const ReportTask& task, std::function<void(int)> done) override {
     metrics_.report_begins(store_.jobs("", SIZE_MAX));
-    forker_.run(task, [this, begin = Clock::now(), done = std::move(done)](int exit_code) {
-      metrics_.report_ended(exit_code, std::chrono::duration<double>(Clock::now() - begin).count());
-      log_info("report", {{"exit_code", int64_t{exit_code}}});
+    forker_.run(task, [this, job = task.job, begin = Clock::now(), done = std::move(done)](int exit_code) {
+      const std::chrono::duration<double> time = Clock::now() - begin;
+      metrics_.report_ended(exit_code, time.count());
+      log_info(
+          "report",
+          {{"job", job}, {"exit_code", int64_t{exit_code}}, {"dur_ms", static_cast<int64_t>(time.count() * 1000)}});
       done(exit_code);
     });
   }

@@ -13,6 +13,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
   figures_.recovery_seconds = recovered.seconds;
   figures_.lost_files = recovered.lost_files;
   figures_.quarantined = recovered.quarantined;
+  next_epochs_ = std::move(recovered.next_epochs);
   for (JobRow& row : recovered.jobs) {
     jobs_[row.name].row = row;
     jobs_[row.name].stands = true;

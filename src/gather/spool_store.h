@@ -76,6 +76,7 @@ class SpoolStore : public Store {
   void raise_epoch(const std::string& job, Reply<JobState> done) override;
   void delete_job(const std::string& job, Reply<Done> done) override;
   std::optional<JobState> job(const std::string& job) const override;
+  uint32_t epoch_of(const std::string& job) const override;
   std::vector<JobState> jobs(const std::string& after, size_t limit) const override;
   Outcome<StoredFile> read(const std::string& job, int capture, int rank) const override;
 
@@ -152,6 +153,7 @@ class SpoolStore : public Store {
   Refusal enter_held(const UploadPointer& upload, bool& of_new_job);
   void close_held(Upload& upload);
   Job& job_held(const std::string& name, uint32_t owner_uid, bool& made);
+  uint32_t next_epoch_held(const std::string& name) const;
   JobState state_held(const Job& job) const;
   static int expected_of(const Job& job);
   Refusal charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted);
@@ -201,6 +203,7 @@ class SpoolStore : public Store {
   std::map<std::string, Job> jobs_;
   std::unordered_map<std::string, UploadPointer> uploads_;
   std::unordered_map<uint32_t, uint64_t> charged_of_user_;
+  std::map<std::string, uint32_t> next_epochs_;  // of names whose job was deleted
   std::function<void(const std::string&)> hook_;
   StoreFigures figures_;
   DiskSpace space_;

@@ -161,9 +161,12 @@ class Store {
   // Jobs. While one is being deleted, put_job and create are refused as unavailable and it is unknown to all else.
   virtual void put_job(const std::string& job, const JobSettings& settings, Reply<JobState> done) = 0;
   virtual void end_job(const std::string& job, Reply<JobState> done) = 0;
+  // From the answer on, tokens that were given for the job before do not count.
   virtual void raise_epoch(const std::string& job, Reply<JobState> done) = 0;
   virtual void delete_job(const std::string& job, Reply<Done> done) = 0;
   virtual std::optional<JobState> job(const std::string& job) const = 0;
+  // Of the job, or of the next one of this name: a deleted job's tokens do not count in it. 0 for a name never used.
+  virtual uint32_t epoch_of(const std::string& job) const = 0;
   virtual std::vector<JobState> jobs(const std::string& after, size_t limit) const = 0;  // by name
   virtual Outcome<StoredFile> read(const std::string& job, int capture, int rank) const = 0;
 

@@ -1,7 +1,10 @@
+#include <sqlite3.h>
 #include <catch2/catch.hpp>
 
 #include <fstream>
 
+#include "memory_disk.h"
+#include "model.h"
 #include "skewscope/gather.h"
 #include "spool.h"
 
@@ -115,6 +118,65 @@ TEST_CASE("a deleted job is gone with its files and uploads, and its name is fre
   CHECK(spool.store->job("train")->arrivals == 1);
   for (int i = 0; i < 100 && !std::filesystem::is_empty(spool.path("trash")); ++i) usleep(20'000);
   CHECK(std::filesystem::is_empty(spool.path("trash")));
+}
+
+TEST_CASE("a job begins behind the epochs of those of its name that were deleted, after a start, too") {
+  Spool spool("epochs");
+  Asking ask = spool.ask();
+  CHECK(spool.store->epoch_of("train") == 0);
+  ask.put("train", 0, kTrace);
+  CHECK(ask.raise_epoch("train").value.epoch == 1);
+  CHECK(spool.store->epoch_of("train") == 1);
+  ask.delete_job("train");
+  CHECK(spool.store->epoch_of("train") == 2);
+  spool.open();
+  CHECK(spool.store->epoch_of("train") == 2);
+  SECTION("made by an upload") { spool.ask().put("train", 0, kTrace); }
+  SECTION("made by its settings") { spool.ask().put_job("train", ranks(2)); }
+  CHECK(spool.store->job("train")->epoch == 2);
+  spool.open();
+  CHECK(spool.store->job("train")->epoch == 2);
+  spool.ask().delete_job("train");
+  CHECK(spool.store->epoch_of("train") == 3);
+  CHECK(spool.store->epoch_of("other") == 0);
+  CHECK(spool.ask().raise_epoch("other").refusal == Refusal::unknown);
+}
+
+TEST_CASE("a deletion that a crash cut short leaves the job's epoch behind") {
+  test::MemoryDisk whole;
+  StoreOptions options = test::memory_options(whole);
+  {
+    const auto store = std::move(Store::open(options)).value();
+    Asking(*store).put("train", 0, kTrace);
+  }
+  for (uint64_t step = 1; step < 60; ++step) {
+    const auto disk = whole.after_power_loss(test::Survives::everything, 1);
+    {
+      const auto store = std::move(Store::open(test::memory_options(*disk))).value();
+      disk->lose_power_at(disk->steps() + step);
+      Asking(*store).delete_job("train");
+    }
+    const auto after = disk->after_power_loss(test::Survives::nothing, 1);
+    const auto store = std::move(Store::open(test::memory_options(*after))).value();
+    INFO("step " << step);
+    CHECK(store->epoch_of("train") == (store->job("train") ? 0 : 1));
+  }
+}
+
+TEST_CASE("a spool from before there were epochs of deleted jobs is taken over") {
+  Spool spool("before_epochs");
+  spool.ask().put("train", 0, kTrace);
+  spool.close();
+  sqlite3* database = nullptr;
+  sqlite3_open(spool.path("gather.sqlite").c_str(), &database);
+  CHECK(sqlite3_exec(database, "DROP TABLE removed_job", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  CHECK(check_spool(spool.options.spool, false).value().problems.empty());
+  spool.open();
+  REQUIRE(spool.error.empty());
+  spool.ask().delete_job("train");
+  spool.open();
+  CHECK(spool.store->epoch_of("train") == 1);
 }
 
 TEST_CASE("a report becomes current when it is whole, and the last two are kept") {
