@@ -114,7 +114,8 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       "new\n"
       "job of a deleted one's name needs tokens of a later epoch, too. An admin's POST /v1/tokens gives the right "
       "one.\n"
-      "SIGTERM ends it without loss; SIGHUP reads certificates, keys and --server-name again, limits only a restart.\n"
+      "SIGTERM ends it without loss; SIGHUP reads the --config, certificates and keys again and logs what has\n"
+      "changed; spool, addresses and --report-time change with a restart.\n"
       "Exit codes: 0 done, 1 --check found something, 2 usage, 3 no usable spool, 5 output, 6 the store failed, "
       "70 internal.");
 }

@@ -89,19 +89,24 @@ const char* reason_of(int status) {
   }
 }
 
+// As many go out as come in.
+size_t buffers_for(const GatherLimits& limits) { return 2 * static_cast<size_t>(limits.bodies); }
+
 Response unauthorized() { return problem(401, "a valid credential is needed").field("WWW-Authenticate", "Bearer"); }
 
 }  // namespace
 
 Endpoints::Endpoints(Store& store, const std::shared_ptr<const Settings>& settings)
     : store_(store),
-      limits_(settings->options.limits),
-      lobby_(limits_),
-      buffers_(2 * static_cast<size_t>(limits_.bodies)),  // as many go out as come in
+      lobby_(settings->options.limits),
+      buffers_(buffers_for(settings->options.limits)),
       desk_(store),
       settings_(settings) {}
 
 void Endpoints::use(const std::shared_ptr<const Settings>& settings) {
+  lobby_.use(settings->options.limits);
+  buffers_.use(buffers_for(settings->options.limits));
+  store_.use(settings->options.limits, settings->options.retention);
   const std::lock_guard lock(mutex_);
   settings_ = settings;
 }
@@ -182,7 +187,7 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
   }
   switch (call->request.endpoint) {
     case Endpoint::upload_options:
-      return next(upload_options(limits_));
+      return next(upload_options(limits()));
     case Endpoint::upload_create:
       return create_upload(rooms, call, next);
     case Endpoint::upload_head:

@@ -30,9 +30,9 @@ class Endpoints : public Service {
   void served(const Served& served) override;
   Lobby& lobby() override { return lobby_; }
   BufferPool& buffers() override { return buffers_; }
-  const GatherLimits& limits() const override { return limits_; }
+  GatherLimits limits() const override { return settings()->options.limits; }
 
-  // Limits of connections and bodies are those of the start; keys and all else change.
+  // From the next request on; what is connected and open stays.
   void use(const std::shared_ptr<const Settings>& settings);
   void drain() { draining_ = true; }
   bool ready() const { return !draining_ && store_.healthy(); }
@@ -50,7 +50,6 @@ class Endpoints : public Service {
   Response refuse_login(const std::string& peer);
 
   Store& store_;
-  GatherLimits limits_;
   Lobby lobby_;
   BufferPool buffers_;
   Metrics metrics_;

@@ -106,8 +106,8 @@ const FileRow* SpoolStore::file_held(const std::string& job, int capture, int ra
 Refusal SpoolStore::charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted) {
   uint64_t& of_job = jobs_.at(job).charged;
   uint64_t& of_user = charged_of_user_[uid];
-  const GatherLimits& limits = options_.limits;
-  const bool over = of_job - charged + wanted > limits.largest_job || of_user - charged + wanted > limits.largest_user;
+  const GatherLimits most = limits();
+  const bool over = of_job - charged + wanted > most.largest_job || of_user - charged + wanted > most.largest_user;
   if (wanted > charged && over) return Refusal::quota;
   of_job = of_job - charged + wanted;
   of_user = of_user - charged + wanted;
@@ -162,7 +162,7 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
     const std::lock_guard lock(mutex_);
     const auto job = jobs_.find(name);
     if (job == jobs_.end() && !make) return Refusal::unknown;
-    if (job == jobs_.end() && share_in_use(space_) >= options_.limits.soft_disk) return Refusal::no_space;
+    if (job == jobs_.end() && share_in_use(space_) >= limits().soft_disk) return Refusal::no_space;
     if (job != jobs_.end() && job->second.row.deleting) return make ? Refusal::unavailable : Refusal::unknown;
     if (job != jobs_.end()) {
       *row = job->second.row;

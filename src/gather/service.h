@@ -63,7 +63,7 @@ class Service {
 
   virtual Lobby& lobby() = 0;
   virtual BufferPool& buffers() = 0;
-  virtual const GatherLimits& limits() const = 0;
+  virtual GatherLimits limits() const = 0;  // at present
 };
 
 }  // namespace skewscope::gather

@@ -19,6 +19,7 @@
 #include "commit_thread.h"
 #include "file_threads.h"
 #include "part_file.h"
+#include "pulse.h"
 #include "recovery.h"
 #include "store.h"
 
@@ -87,6 +88,8 @@ class SpoolStore : public Store {
   void on_job_change(std::function<void(const std::string& job)> hook) override;
   StoreFigures figures() const override;
   bool healthy() const override;
+  bool advances() override;
+  void use(const GatherLimits& limits, const GatherRetention& retention) override;
   void drain(std::function<void()> done) override;
 
  private:
@@ -186,6 +189,13 @@ class SpoolStore : public Store {
   void refill_ballast();
   bool free_ballast();
   void back_up();
+  struct SetAside;
+  void sweep_quarantine();
+  std::vector<SetAside> list_quarantine();
+  void delete_from_quarantine(std::vector<SetAside> doomed);
+  bool is_needed_held(const std::string& name) const;
+  GatherLimits limits() const;
+  GatherRetention retention() const;
   void empty_trash();
   void remove_tree(const std::string& path, bool folder, int& left);
   Time end_of(const UploadRow& row) const;
@@ -195,6 +205,7 @@ class SpoolStore : public Store {
   double share_in_use(const DiskSpace& space) const;
 
   StoreOptions options_;
+  mutable std::mutex settings_mutex_;  // of limits and retention in options_, which use() exchanges
   std::unique_ptr<FileSystem> owned_files_;
   FileSystem& files_;
   std::shared_ptr<Link> link_;
@@ -208,7 +219,8 @@ class SpoolStore : public Store {
   StoreFigures figures_;
   DiskSpace space_;
   uint64_t writers_ = 0;  // numbers given
-  Time last_backup_{};
+  Time last_backup_{}, last_look_at_quarantine_{};
+  Pulse sweeping_;
 
   std::set<std::string> folders_made_;  // of the commit thread
   std::atomic<bool> failed_ = false, draining_ = false, ballast_ = false;

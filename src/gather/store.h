@@ -123,11 +123,13 @@ struct StoreFigures {
            flushes = 0;
   double flush_seconds = 0, recovery_seconds = 0;
   uint64_t open_uploads = 0, files = 0, disk_free_bytes = 0;
+  uint64_t quarantine_files = 0, quarantine_bytes = 0, quarantine_deleted = 0;
 };
 
 struct StoreOptions {
   std::string spool;
   GatherLimits limits;
+  GatherRetention retention;  // of the quarantine
   int file_threads = 4;
   FileSystem* files = nullptr;         // null: the real one
   const char* database_vfs = nullptr;  // SQLite VFS by name; null: the default
@@ -188,6 +190,10 @@ class Store {
   virtual void on_job_change(std::function<void(const std::string& job)> hook) = 0;
   virtual StoreFigures figures() const = 0;
   virtual bool healthy() const = 0;  // last flush good, disk below the hard mark
+  // No thread of it hangs: each is idle, or has got further since this was asked before. One asker.
+  virtual bool advances() = 0;
+  // From now on.
+  virtual void use(const GatherLimits& limits, const GatherRetention& retention) = 0;
   // Stops taking work, makes open uploads durable, then calls `done`.
   virtual void drain(std::function<void()> done) = 0;
 };

@@ -212,7 +212,7 @@ int MemoryDisk::info(const std::string& path, PathInfo& info) {
   if (!has_power()) return EIO;
   const NodePointer node = find(path);
   if (!node) return ENOENT;
-  info = {node->folder, node->bytes.size()};
+  info = {node->folder, node->bytes.size(), std::chrono::sys_seconds(std::chrono::seconds(kAlways))};
   return 0;
 }
 

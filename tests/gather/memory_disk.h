@@ -31,6 +31,7 @@ class MemoryDisk : public FileSystem {
   ~MemoryDisk() override;
   const char* vfs() const { return vfs_name_.c_str(); }
   static constexpr const char* kSpool = "/memory";
+  static constexpr int64_t kAlways = 1'700'000'000;  // the time that it is here
 
   // From the `step`-th step on, nothing works any more; 0: never.
   void lose_power_at(uint64_t step) { power_ends_ = step; }

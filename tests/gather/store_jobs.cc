@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <fstream>
+#include <set>
 
 #include "memory_disk.h"
 #include "model.h"
@@ -219,6 +220,37 @@ TEST_CASE("a report that failed or is not whole leaves the one before it current
   CHECK(job.report == ReportState::failed);
   CHECK(job.report_generation == 1);
   CHECK(std::filesystem::read_symlink(spool.path("jobs/train/report/current")) == "g0001");
+}
+
+TEST_CASE("a report's log goes with its generation, and stays over a start until then") {
+  Spool spool("report_logs");
+  Asking ask = spool.ask();
+  ask.put("train", 0, kTrace);
+  const auto logs = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(spool.path("jobs/train/report"))) {
+      if (entry.path().extension() == ".log") names.insert(entry.path().filename());
+    }
+    return names;
+  };
+  const auto make = [&](int exit_code) {
+    const auto folders = ask.begin_report("train").value;
+    if (exit_code == 0) write_report(folders);
+    std::ofstream(folders.output + ".log") << "what it said";
+    ask.end_report("train", folders.generation, exit_code);
+  };
+  for (const int exit_code : {0, 139, 0, 0}) make(exit_code);
+  const auto settled = [&](const std::set<std::string>& wanted) {
+    for (int i = 0; i < 100 && logs() != wanted; ++i) usleep(20'000);
+    return logs() == wanted;
+  };
+  CHECK(settled({"g0003.log", "g0004.log"}));
+  for (int i = 0; i < 4; ++i) make(139);
+  CHECK(settled({"g0003.log", "g0004.log", "g0007.log", "g0008.log"}));
+  std::ofstream(spool.path("jobs/train/report/g0099.log")) << "of nobody";
+  spool.open();
+  CHECK(logs() == std::set<std::string>{"g0003.log", "g0004.log", "g0007.log", "g0008.log"});
+  CHECK(spool.store->job("train")->report_generation == 4);
 }
 
 TEST_CASE("a report that was being made when the daemon stopped is made again") {
