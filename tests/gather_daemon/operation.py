@@ -409,18 +409,22 @@ class Limits(unittest.TestCase):
             return time.monotonic() - begin
 
         honest("warm")
-        alone = min(honest(f"alone{i}") for i in range(2))
-        slow = os.fork()
-        if slow == 0:
-            slow_clients(daemon)
-        time.sleep(1)
-        try:
-            beside = min(honest(f"beside{i}") for i in range(2))
-        finally:
-            os.kill(slow, signal.SIGKILL)
-            os.waitpid(slow, 0)
-        print(f"24 files of 4 MiB: alone {alone:.2f} s, beside 50 slow clients {beside:.2f} s")
-        self.assertGreater(alone / beside, 0.75, f"alone {alone:.2f} s, beside slow clients {beside:.2f} s")
+        alone, beside = [], []
+        # In turn, the best of each: what else the machine does only adds. Two rounds at least, six at most.
+        while len(alone) < 2 or (min(alone) / min(beside) < 0.9 and len(alone) < 6):
+            alone.append(honest(f"alone{len(alone)}"))
+            slow = os.fork()
+            if slow == 0:
+                slow_clients(daemon)
+            time.sleep(1)
+            try:
+                beside.append(honest(f"beside{len(beside)}"))
+            finally:
+                os.kill(slow, signal.SIGKILL)
+                os.waitpid(slow, 0)
+        told = f"24 files of 4 MiB, {len(alone)} rounds: alone {min(alone):.2f} s, beside 50 slow clients {min(beside):.2f} s"
+        print(told)
+        self.assertGreaterEqual(min(alone) / min(beside), 0.9, told)
 
 
 def umask():

@@ -67,7 +67,8 @@ class Shipping(unittest.TestCase):
         return json.loads(run.stdout) if run.stdout.strip() else run.stderr
 
     def watch(self, *arguments):
-        agent = subprocess.Popen(self.command("--settle", 1, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        spread = [] if "--spread" in arguments else ["--spread", 0]
+        agent = subprocess.Popen(self.command("--settle", 1, *spread, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  text=True)
 
         def end():
@@ -393,7 +394,70 @@ class Credentials(Shipping):
         self.assertEqual(self.ship("--ca", str(pem) + ".crt")["files"], 1)
 
 
+    def test_a_pinned_key_must_be_the_gatherers_besides_its_certificate(self):
+        if not shutil.which("openssl"):
+            self.skipTest("no openssl program")
+        pem = self.folder.parent / "server.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-keyout", str(pem) + ".key", "-out", str(pem) + ".crt", "-days", "2", "-subj", "/CN=x",
+                        "-addext", "subjectAltName=IP:127.0.0.1"], capture_output=True, check=True)
+        pem.write_text(Path(str(pem) + ".key").read_text() + Path(str(pem) + ".crt").read_text())
+        # As curl's manual has it.
+        pin = subprocess.run(f"openssl pkey -in '{pem}.key' -pubout -outform der | openssl dgst -sha256 -binary | openssl base64",
+                             shell=True, capture_output=True, text=True, check=True).stdout.strip()
+        self.gatherer.stop()
+        self.gatherer = FakeGatherer(certificate=str(pem))
+        self.write_gzip(0)
+        ca, other = ["--ca", str(pem) + ".crt"], "sha256//" + "A" * 43 + "="
+        self.assertIn("pinned", self.ship("--give-up", 1, *ca, "--pin", other, code=4)["left"][0])
+        self.assertEqual(self.gatherer.log, [])
+        self.assertIn("certificate", self.ship("--give-up", 1, "--pin", f"sha256//{pin}", code=4)["left"][0])
+        self.assertEqual(self.ship(*ca, "--pin", f"{other};sha256//{pin}")["files"], 1)
+        for wrong in (pin, "sha256//x", "sha512//" + pin, f"sha256//{pin};", "/etc/passwd"):
+            self.assertIn("--pin", self.ship(*ca, "--pin", wrong, code=2))
+        self.assertIn("https", self.ship("--pin", other, url="http://127.0.0.1:1", code=2))
+
+
+def cpu_seconds(pid):
+    ticks = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class Disturbance(Shipping):
+    def test_agents_that_have_files_at_one_moment_come_at_several(self):
+        content = self.write_gzip(0).read_bytes()
+        whole = self.folder
+        for i in range(6):
+            self.folder = whole.parent / f"node{i}"
+            self.folder.mkdir()
+            (self.folder / "rank0.json.gz").write_bytes(content)
+            self.watch("--spread", 4, "--capture", i)
+        self.until(lambda: len(self.gatherer.files) == 6)
+        times = sorted(at for method, _, _, at in self.gatherer.log if method == "POST")
+        self.assertEqual(len(times), 6)
+        self.assertGreater(times[-1] - times[0], 0.5, times)  # by chance closer: once in some 10,000 runs
+
+    def test_watching_a_thousand_files_takes_little_of_a_processor(self):
+        for rank in range(1000):
+            (self.folder / f"rank{rank}.json.gz").write_bytes(gzip.compress(trace(rank, 1000), 1))
+        agent = self.watch("--rate", "1G")
+        self.until(lambda: len(self.gatherer.files) == 1000)
+        time.sleep(1)
+        before, began = cpu_seconds(agent.pid), time.monotonic()
+        time.sleep(10)
+        share = (cpu_seconds(agent.pid) - before) / (time.monotonic() - began)
+        print(f"watching 1,000 files: {share:.1%} of a processor")
+        self.assertLess(share, 0.05)
+
+    def test_a_gigabyte_takes_seconds_of_a_processor(self):
+        """Each byte is inflated once, hashed twice and sent."""
+        total = len(self.write_gzip(0, events=400_000).read_bytes())
+        agent = self.watch("--rate", "1G")
+        self.until(lambda: self.gatherer.files)
+        cpu = cpu_seconds(agent.pid)
+        print(f"shipping {total / 1e6:.0f} MB: {cpu:.2f} s of a processor, {cpu / total * 1e9:.1f} s per GB")
+        self.assertLess(cpu, 15e-9 * total + 0.2)
+
     def test_a_full_disk_of_the_state_folder_stops_nothing(self):
         content = self.write_gzip(0).read_bytes()
         run = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *self.command("--once", "--quiet")],
