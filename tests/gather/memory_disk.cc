@@ -36,6 +36,7 @@ bool MemoryDisk::step() {
 }
 
 MemoryDisk::NodePointer MemoryDisk::find(const std::string& path) const {
+  if (guard_) guard_(path);
   NodePointer node = root_;
   for (size_t begin = 0; begin < path.size() && node;) {
     const size_t end = std::min(path.find('/', begin), path.size());

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,8 @@ class MemoryDisk : public FileSystem {
   uint64_t steps() const { return steps_; }
   // What a restart finds.
   std::unique_ptr<MemoryDisk> after_power_loss(Survives survives, uint32_t seed) const;
+  // Is asked about each path that is looked for.
+  void guard(std::function<void(const std::string& path)> check) { guard_ = std::move(check); }
   void ignore(Flush flush) { ignored_ = flush; }
   void limit(uint64_t bytes) { limit_ = bytes; }       // then ENOSPC
   void fail_sync(bool fails) { sync_fails_ = fails; }  // EIO
@@ -105,6 +108,7 @@ class MemoryDisk : public FileSystem {
   std::atomic<uint64_t> steps_ = 0, power_ends_ = 0, limit_ = 0;
   std::atomic<Flush> ignored_ = Flush::none;
   std::atomic<bool> sync_fails_ = false;
+  std::function<void(const std::string&)> guard_;
   std::string vfs_name_;
   struct Vfs;
   std::unique_ptr<Vfs> vfs_;
