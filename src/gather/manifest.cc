@@ -40,6 +40,7 @@ ManifestStatus status_of(int code) {
       return ManifestStatus::fine;
     case SQLITE_FULL:
       return ManifestStatus::full;
+    case SQLITE_ERROR:  // our own statements are sound: what they are about is not
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return ManifestStatus::damaged;
