@@ -376,7 +376,7 @@ class Credentials(Shipping):
         self.write_gzip(0)
         self.assertIn("https", self.ship("--token-file", self.token, url="http://192.0.2.1:7475", code=2))
 
-    def test_the_certificate_is_always_verified(self):
+    def certificate(self):
         if not shutil.which("openssl"):
             self.skipTest("no openssl program")
         pem = self.folder.parent / "server.pem"
@@ -384,6 +384,10 @@ class Credentials(Shipping):
                                "-keyout", str(pem) + ".key", "-out", str(pem) + ".crt", "-days", "2", "-subj", "/CN=x",
                                "-addext", "subjectAltName=IP:127.0.0.1"], capture_output=True, check=True)
         pem.write_text(Path(str(pem) + ".key").read_text() + Path(str(pem) + ".crt").read_text())
+        return pem
+
+    def test_the_certificate_is_always_verified(self):
+        pem = self.certificate()
         self.gatherer.stop()
         self.gatherer = FakeGatherer(certificate=str(pem))
         self.write_gzip(0)
@@ -395,14 +399,7 @@ class Credentials(Shipping):
 
 
     def test_a_pinned_key_must_be_the_gatherers_besides_its_certificate(self):
-        if not shutil.which("openssl"):
-            self.skipTest("no openssl program")
-        pem = self.folder.parent / "server.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-                        "-keyout", str(pem) + ".key", "-out", str(pem) + ".crt", "-days", "2", "-subj", "/CN=x",
-                        "-addext", "subjectAltName=IP:127.0.0.1"], capture_output=True, check=True)
-        pem.write_text(Path(str(pem) + ".key").read_text() + Path(str(pem) + ".crt").read_text())
-        # As curl's manual has it.
+        pem = self.certificate()
         pin = subprocess.run(f"openssl pkey -in '{pem}.key' -pubout -outform der | openssl dgst -sha256 -binary | openssl base64",
                              shell=True, capture_output=True, text=True, check=True).stdout.strip()
         self.gatherer.stop()
@@ -419,8 +416,7 @@ class Credentials(Shipping):
 
 
 def cpu_seconds(pid):
-    ticks = sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 class Disturbance(Shipping):
@@ -434,7 +430,6 @@ class Disturbance(Shipping):
             self.watch("--spread", 4, "--capture", i)
         self.until(lambda: len(self.gatherer.files) == 6)
         times = sorted(at for method, _, _, at in self.gatherer.log if method == "POST")
-        self.assertEqual(len(times), 6)
         self.assertGreater(times[-1] - times[0], 0.5, times)  # by chance closer: once in some 10,000 runs
 
     def test_watching_a_thousand_files_takes_little_of_a_processor(self):
@@ -446,17 +441,13 @@ class Disturbance(Shipping):
         before, began = cpu_seconds(agent.pid), time.monotonic()
         time.sleep(10)
         share = (cpu_seconds(agent.pid) - before) / (time.monotonic() - began)
-        print(f"watching 1,000 files: {share:.1%} of a processor")
         self.assertLess(share, 0.05)
 
     def test_a_gigabyte_takes_seconds_of_a_processor(self):
-        """Each byte is inflated once, hashed twice and sent."""
         total = len(self.write_gzip(0, events=400_000).read_bytes())
         agent = self.watch("--rate", "1G")
         self.until(lambda: self.gatherer.files)
-        cpu = cpu_seconds(agent.pid)
-        print(f"shipping {total / 1e6:.0f} MB: {cpu:.2f} s of a processor, {cpu / total * 1e9:.1f} s per GB")
-        self.assertLess(cpu, 15e-9 * total + 0.2)
+        self.assertLess(cpu_seconds(agent.pid), 15e-9 * total + 0.2)
 
     def test_a_full_disk_of_the_state_folder_stops_nothing(self):
         content = self.write_gzip(0).read_bytes()
