@@ -28,12 +28,16 @@ struct GatherLimits {
   int bodies_per_job = 64;
   std::chrono::seconds handshake{10}, before_authentication{15}, idle{30}, silence{30};
   uint64_t least_rate = 64 << 10;  // bytes per second of a body, over 30 s, after 10 s of grace
+  // Of all jobs. Of one at most half of them, and twice its ranks (16 at least) where their number was told.
+  int open_uploads = 1 << 16;
   std::chrono::seconds upload_life{24 * 3600}, upload_progress{3600};
 };
 
 struct GatherRetention {
-  std::chrono::seconds age{30 * 24 * 3600};  // of finished jobs
-  uint64_t total_bytes = 0;                  // 0: no bound; else oldest finished jobs go first
+  std::chrono::seconds age{30 * 24 * 3600};             // of finished jobs
+  uint64_t total_bytes = 0;                             // 0: no bound; else oldest finished jobs go first
+  std::chrono::seconds quarantine_age{30 * 24 * 3600};  // of what was set aside
+  uint64_t quarantine_bytes = 100ull << 30;             // of all of it; 0: no bound; else the oldest goes first
 };
 
 struct GatherDeadlines {

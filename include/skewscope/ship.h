@@ -21,6 +21,7 @@ struct ShipOptions {
   std::optional<int> world_size;
   std::string token_file;       // read anew for each connection: it may rotate
   std::string ca_file;          // PEM; "": the system's
+  std::string pin;              // "sha256//BASE64": the gatherer's public key must have this digest, too
   std::string state_directory;  // "": .skewscope-ship in the first directory given
   std::string rank_regex;       // named group `rank`; "": from the file's name and content, as `report` does
   int capture = 0;
@@ -32,6 +33,9 @@ struct ShipOptions {
   int uploads = 2;                 // at a time
   std::chrono::seconds settle{5};  // size and modification time stand still this long, where no lease can be had
   std::chrono::seconds rescan{30};
+  // Without `once`: after a pause, the first request comes at a random moment within this time, so that the agents of a
+  // job do not all come at once.
+  std::chrono::seconds spread{30};
   std::chrono::seconds give_up{72 * 3600};
   std::chrono::seconds patience{600};         // for a file that is empty or cut: then it is bad
   std::chrono::seconds silence{60};           // of the gatherer, before a request counts as failed

@@ -108,8 +108,14 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       "  skewscope gather --spool spool --listen 0.0.0.0:7475 --certificate c.pem --private-key k.pem \\\n"
       "    --token-key-file keys\n"
       "  skewscope gather --token-key-file keys --mint-token run1\n"
+      "  curl -X POST -H \"Authorization: Bearer $ADMIN\" https://head:7475/v1/jobs/run1/revoke\n"
       "  skewscope gather --spool spool --check\n"
-      "SIGTERM ends it without loss; SIGHUP reads certificates, keys and --server-name again, limits only a restart.\n"
+      "POST .../revoke ends every token of the job at once and says the --epoch of those that count from then on; a "
+      "new\n"
+      "job of a deleted one's name needs tokens of a later epoch, too. An admin's POST /v1/tokens gives the right "
+      "one.\n"
+      "SIGTERM ends it without loss; SIGHUP reads the --config, certificates and keys again and logs what has\n"
+      "changed; spool, addresses and --report-time change with a restart.\n"
       "Exit codes: 0 done, 1 --check found something, 2 usage, 3 no usable spool, 5 output, 6 the store failed, "
       "70 internal.");
 }

@@ -79,6 +79,10 @@ void add_reports(CLI::App& command, GatherOptions& options) {
   add_seconds(command, "--retention", options.retention.age, "Finished jobs are deleted after so long");
   add_bytes(command, "--retention-size", options.retention.total_bytes,
             "The oldest finished jobs are deleted while all jobs are larger; 0: never", "0");
+  add_seconds(command, "--quarantine-age", options.retention.quarantine_age,
+              "Damaged, replaced and stray files, which are set aside, are deleted after so long");
+  add_bytes(command, "--quarantine-size", options.retention.quarantine_bytes,
+            "The oldest of these are deleted while all are larger; 0: never", "100G");
 }
 
 void add_limits(CLI::App& command, GatherLimits& limits) {
@@ -94,6 +98,8 @@ void add_limits(CLI::App& command, GatherLimits& limits) {
             "Of these, without a credential yet");
   add_count(command, "--bodies", limits.bodies, "Bodies received at a time");
   add_count(command, "--bodies-per-job", limits.bodies_per_job, "Of these, for one job");
+  add_count(command, "--open-uploads", limits.open_uploads,
+            "Uploads that are not complete; of one job half of them, and twice its ranks where it told their number");
   add_seconds(command, "--handshake-time", limits.handshake, "Longest TLS handshake");
   add_seconds(command, "--head-time", limits.before_authentication,
               "From connecting to a whole request with a credential");
@@ -107,7 +113,8 @@ void add_limits(CLI::App& command, GatherLimits& limits) {
 }  // namespace
 
 void add_gather_options(CLI::App& command, GatherOptions& options) {
-  command.add_option("--spool", options.spool, "Directory for all that is kept")->type_name("DIR");
+  command.add_option("--spool", options.spool, "Directory for all that is kept; made where it is missing")
+      ->type_name("DIR");
   command.add_option("--listen", options.listen, with_default("Address of the server", options.listen))
       ->type_name("ADDR:PORT");
   command

@@ -61,6 +61,8 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
   command.add_option("--token-file", ship.token_file, "File with the job's token, readable by its owner alone")
       ->type_name("FILE");
   command.add_option("--ca", ship.ca_file, "Certificates to trust, PEM; default: the system's")->type_name("FILE");
+  command.add_option("--pin", ship.pin, "Public key that the gatherer must have besides, as curl's --pinnedpubkey")
+      ->type_name("sha256//BASE64");
   command
       .add_option("--state", ship.state_directory,
                   "Folder of the agent's own; default: .skewscope-ship in the first path")
@@ -71,6 +73,8 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
       ->check(CLI::Range(1, 16).description(""))
       ->type_name("N");
   add_seconds(command, "--settle", ship.settle, "A file stands still for so long, where nothing proves it closed");
+  add_seconds(command, "--spread", ship.spread,
+              "Without --once, after a pause, the first request comes at a random moment within this time");
   add_seconds(command, "--rescan", ship.rescan, "Look through the folders as often as this");
   add_seconds(command, "--patience", ship.patience, "A file that is empty or cut for so long is bad");
   add_seconds(command, "--timeout", ship.silence, "A gatherer silent for so long has failed");

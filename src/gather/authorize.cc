@@ -8,7 +8,7 @@ namespace {
 constexpr std::string_view kCookie = "__Host-skewscope=";
 constexpr std::chrono::hours kLoginLife{8};
 
-enum class Need { nothing, token_for_job, upload, read, list };
+enum class Need { nothing, token_for_job, upload, read, list, administer };
 
 Need need_of(Endpoint endpoint) {
   switch (endpoint) {
@@ -28,6 +28,8 @@ Need need_of(Endpoint endpoint) {
     case Endpoint::job_list:
     case Endpoint::page_jobs:
       return Need::list;
+    case Endpoint::job_revoke:
+      return Need::administer;
     case Endpoint::upload_create:
     case Endpoint::upload_head:
     case Endpoint::upload_patch:
@@ -39,6 +41,11 @@ Need need_of(Endpoint endpoint) {
       return Need::upload;
   }
   return Need::upload;
+}
+
+Scope scope_of(Need need) {
+  if (need == Need::administer) return kAdmin;
+  return need == Need::upload ? kUpload : kRead;
 }
 
 bool is_page(Endpoint endpoint, std::string_view suffix) {
@@ -64,7 +71,7 @@ Decision within_job(const TokenPayload& token, const std::string& job, const Job
 Decision may_get_token(const std::string& job, const JobFacts* known, const Caller& caller) {
   if (caller.token) return within_job(*caller.token, job, known, kAdmin);
   if (!caller.munge && caller.node.empty()) return Decision::unauthenticated;
-  if (known == nullptr || (caller.munge && caller.munge->job != job)) return Decision::unknown;
+  if (known == nullptr || !known->exists || (caller.munge && caller.munge->job != job)) return Decision::unknown;
   const bool owner = caller.munge && caller.munge->uid != 0 && caller.munge->uid == known->owner_uid;
   const bool may_be_agent = !caller.munge || caller.munge->uid == 0;
   const auto& nodes = known->nodes;
@@ -110,7 +117,7 @@ Decision authorize(const Request& request, const std::string& job, const JobFact
   const TokenPayload* token = token_for(caller, is_page(request.endpoint, request.suffix));
   if (token == nullptr) return Decision::unauthenticated;
   if (need == Need::list) return has_scope(*token, kRead) ? Decision::allow : Decision::forbidden;
-  return within_job(*token, job, known, need == Need::upload ? kUpload : kRead);
+  return within_job(*token, job, known, scope_of(need));
 }
 
 bool may_read(const std::string& job, const JobFacts& known, const Caller& caller, Endpoint list) {

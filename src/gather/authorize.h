@@ -9,6 +9,7 @@
 // | OPTIONS, login; the admin listener              | nothing                                     |
 // | tokens                                          | MUNGE of the job's owner; the certificate   |
 // |                                                 | of one of its nodes; scope admin            |
+// | job_revoke                                      | scope admin                                 |
 // | uploads, rank_put, job_put, job_end, job_delete | scope upload                                |
 // | job_get, rank_get, report                       | scope read                                  |
 // | job_list, page_jobs                             | scope read; shows what may_read() says      |
@@ -46,6 +47,7 @@ Caller identify(const Request& request, const TokenKeys& keys, std::chrono::sys_
 // What is known of a job.
 struct JobFacts {
   uint32_t epoch = 0;                 // tokens of an older one are revoked
+  bool exists = true;                 // false: a job of this name was deleted; `epoch` is what another begins with
   std::optional<uint32_t> owner_uid;  // as the head node registered it
   std::vector<std::string> nodes;
 };
@@ -59,7 +61,7 @@ enum class Decision {
 int status_of(Decision decision);  // 200 for allow
 
 // `job`: that of the path, of Upload-Metadata, of the upload, or for which a token is asked; "" where there is none, as
-// for an upload that nobody knows. `known`: null for a job that does not exist (yet).
+// for an upload that nobody knows. `known`: null for a job that there never was.
 Decision authorize(const Request& request, const std::string& job, const JobFacts* known, const Caller& caller);
 
 // Does a list of jobs show this one to the caller.

@@ -44,8 +44,11 @@ void CommitThread::serve() {
                       [&] { return idle || closing_ || pending_.size() >= kLargestBatch || !hooks_.more_coming(); });
     std::deque<Change> batch = take();
     lock.unlock();
-    if (!batch.empty()) commit(std::move(batch));
-    tidy(idle);
+    {
+      const Pulse::Work work(pulse_);
+      if (!batch.empty()) commit(std::move(batch));
+      tidy(idle);
+    }
     lock.lock();
   }
   lock.unlock();
@@ -92,6 +95,7 @@ Refusal CommitThread::flush(const std::set<std::string>& folders) {
   // Backwards by name: where things go (trash, quarantine, jobs) before where they come from (jobs, in).
   for (auto folder = folders.rbegin(); folder != folders.rend() && !failed_; ++folder) {
     const int error = files_.sync_folder(*folder);
+    Pulse::beat_here();
     if (error != 0) fail("cannot flush the folder " + *folder + ": " + std::strerror(error));
   }
   hooks_.flushed(folders.size(), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

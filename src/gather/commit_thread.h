@@ -13,6 +13,7 @@
 
 #include "file_system.h"
 #include "manifest.h"
+#include "pulse.h"
 
 namespace skewscope::gather {
 
@@ -39,6 +40,7 @@ class CommitThread {
   ~CommitThread();  // what was posted is done first; then the log is written into the database
 
   void post(Change change);
+  bool advances() { return pulse_.advanced(); }
 
  private:
   void serve();
@@ -57,6 +59,7 @@ class CommitThread {
   std::condition_variable changed_;
   std::deque<Change> pending_;
   bool closing_ = false;
+  Pulse pulse_;
   std::thread thread_;
 };
 

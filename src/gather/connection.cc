@@ -252,6 +252,12 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
   void pass_on(const std::shared_ptr<Body>& body) {
     wire_->stop_timer();
+    if (service_.revoked(*call_)) {
+      dismiss(body);
+      Response refusal = problem(401, "a valid credential is needed");
+      refusal.close = true;
+      return send(std::move(refusal));
+    }
     if (body->filled == 0) return finish(body);
     if (left_ > 0) return write(body, [self = shared_from_this(), body] { self->fill(body); });
     write(body, nullptr);
@@ -305,13 +311,17 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
   void let_go(const std::shared_ptr<Body>& body) {
     const int status = body->status;
+    dismiss(body);
+    if (status == 0) return wire_->close();
+    refused_ = "slow body";
+    send(problem(status, "the body came too slowly"));
+  }
+
+  void dismiss(const std::shared_ptr<Body>& body) {
     if (body->file.broken_off) body->file.broken_off();
     body_.reset();
     body->file = {};
     body->buffer.reset();
-    if (status == 0) return wire_->close();
-    refused_ = "slow body";
-    send(problem(status, "the body came too slowly"));
   }
 
   void evict(int serial) {

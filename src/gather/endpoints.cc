@@ -50,7 +50,7 @@ bool is_named(std::string_view host, const GatherOptions& options) {
 // Root of this machine speaks on the registry's socket, of jobs alone.
 std::variant<Caller, Response> registry_caller(const Request& request) {
   if (request.endpoint != Endpoint::job_put && request.endpoint != Endpoint::job_end &&
-      request.endpoint != Endpoint::job_get) {
+      request.endpoint != Endpoint::job_revoke && request.endpoint != Endpoint::job_get) {
     return problem(403, "jobs alone are registered here");
   }
   Caller caller;
@@ -89,19 +89,24 @@ const char* reason_of(int status) {
   }
 }
 
+// As many go out as come in.
+size_t buffers_for(const GatherLimits& limits) { return 2 * static_cast<size_t>(limits.bodies); }
+
 Response unauthorized() { return problem(401, "a valid credential is needed").field("WWW-Authenticate", "Bearer"); }
 
 }  // namespace
 
 Endpoints::Endpoints(Store& store, const std::shared_ptr<const Settings>& settings)
     : store_(store),
-      limits_(settings->options.limits),
-      lobby_(limits_),
-      buffers_(2 * static_cast<size_t>(limits_.bodies)),  // as many go out as come in
+      lobby_(settings->options.limits),
+      buffers_(buffers_for(settings->options.limits)),
       desk_(store),
       settings_(settings) {}
 
 void Endpoints::use(const std::shared_ptr<const Settings>& settings) {
+  lobby_.use(settings->options.limits);
+  buffers_.use(buffers_for(settings->options.limits));
+  store_.use(settings->options.limits, settings->options.retention);
   const std::lock_guard lock(mutex_);
   settings_ = settings;
 }
@@ -153,9 +158,8 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   Caller caller = caller_of(call);
   if (request.endpoint == Endpoint::tokens && proves_something(call, caller)) return caller;  // of what: see token()
   const std::string job = job_of(request, caller);
-  const auto known = store_.job_in_brief(job);
-  const JobFacts facts = known ? facts_of(*known) : JobFacts{};
-  const Decision decision = authorize(request, job, known ? &facts : nullptr, caller);
+  const auto facts = facts_of(store_, job);
+  const Decision decision = authorize(request, job, facts ? &*facts : nullptr, caller);
   if (decision == Decision::allow) return caller;
   if (decision == Decision::unauthenticated) {
     metrics_.authentication_failed(request.authorization_scheme.empty() ? "none" : "token");
@@ -165,6 +169,11 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   }
   if (decision == Decision::forbidden) return problem(403, "the token has not the scope for this");
   return is_page(request) ? page_not_found() : problem(404, "no such job, upload or file");
+}
+
+bool Endpoints::revoked(const Call& call) const {
+  const auto& token = call.caller.token;
+  return token && token->job != "*" && token->epoch < store_.epoch_of(token->job);
 }
 
 // --- endpoints
@@ -178,7 +187,7 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
   }
   switch (call->request.endpoint) {
     case Endpoint::upload_options:
-      return next(upload_options(limits_));
+      return next(upload_options(limits()));
     case Endpoint::upload_create:
       return create_upload(rooms, call, next);
     case Endpoint::upload_head:
@@ -201,6 +210,8 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
       return next(get_job(store_, *call));
     case Endpoint::job_end:
       return end_job(rooms, call, next);
+    case Endpoint::job_revoke:
+      return revoke_tokens(rooms, call, next);
     case Endpoint::job_delete:
       return delete_job(rooms, call, next);
     case Endpoint::tokens:
@@ -244,8 +255,7 @@ Next Endpoints::login(const CallPointer& call) {
     token.remove_prefix(token.starts_with(kField) ? kField.size() : token.size());
     const auto held = settings();
     const auto shown = held->keys ? held->keys->verify(token, now()) : std::nullopt;
-    const auto known = shown ? store_.job_in_brief(shown->job) : std::nullopt;
-    const bool revoked = known && shown->epoch < known->epoch;
+    const bool revoked = shown && shown->epoch < store_.epoch_of(shown->job);
     const auto payload = shown && !revoked ? login_payload(*shown, now()) : std::nullopt;
     if (!payload) return respond(refuse_login(call->peer));
     respond(see_other("/").field("Set-Cookie", login_cookie(held->keys->mint(*payload))));

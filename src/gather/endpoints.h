@@ -26,12 +26,13 @@ class Endpoints : public Service {
 
   std::variant<Caller, Response> admit_caller(const Call& call) override;
   void begin(const CallPointer& call, std::function<void(Next)> next) override;
+  bool revoked(const Call& call) const override;
   void served(const Served& served) override;
   Lobby& lobby() override { return lobby_; }
   BufferPool& buffers() override { return buffers_; }
-  const GatherLimits& limits() const override { return limits_; }
+  GatherLimits limits() const override { return settings()->options.limits; }
 
-  // Limits of connections and bodies are those of the start; keys and all else change.
+  // From the next request on; what is connected and open stays.
   void use(const std::shared_ptr<const Settings>& settings);
   void drain() { draining_ = true; }
   bool ready() const { return !draining_ && store_.healthy(); }
@@ -49,7 +50,6 @@ class Endpoints : public Service {
   Response refuse_login(const std::string& peer);
 
   Store& store_;
-  GatherLimits limits_;
   Lobby lobby_;
   BufferPool buffers_;
   Metrics metrics_;

@@ -150,7 +150,8 @@ class RealFileSystem : public FileSystem {
     if (opened.get() < 0) return errno;
     struct stat status {};
     if (::fstat(opened.get(), &status) != 0) return errno;
-    info = {S_ISDIR(status.st_mode), static_cast<uint64_t>(status.st_size)};
+    info = {S_ISDIR(status.st_mode), static_cast<uint64_t>(status.st_size),
+            std::chrono::sys_seconds(std::chrono::seconds(status.st_ctim.tv_sec))};
     return 0;
   }
   int list(const std::string& path, std::vector<FolderEntry>& entries) override {

@@ -4,6 +4,7 @@
 // What returns int returns 0 or an errno. Any thread may call; one descriptor is used by one thread at a time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@ namespace skewscope::gather {
 struct PathInfo {
   bool folder = false;
   uint64_t size = 0;
+  std::chrono::sys_seconds changed{};  // its content, its name or who may read it
 };
 
 struct FolderEntry {

@@ -27,6 +27,12 @@ void FileThreads::post(size_t hash, std::function<void()> task) {
   lane.changed.notify_one();
 }
 
+bool FileThreads::advance() {
+  bool all = true;
+  for (const auto& lane : lanes_) all = lane->pulse.advanced() && all;
+  return all;
+}
+
 void FileThreads::serve(Lane& lane) {
   std::unique_lock lock(lane.mutex);
   for (;;) {
@@ -35,8 +41,11 @@ void FileThreads::serve(Lane& lane) {
     std::function<void()> task = std::move(lane.tasks.front());
     lane.tasks.pop_front();
     lock.unlock();
-    task();
-    task = nullptr;  // what it holds goes without the lock
+    {
+      const Pulse::Work work(lane.pulse);
+      task();
+      task = nullptr;  // what it holds goes without the lock
+    }
     lock.lock();
   }
 }

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "pulse.h"
+
 namespace skewscope::gather {
 
 class FileThreads {
@@ -17,6 +19,7 @@ class FileThreads {
   ~FileThreads();  // what was posted is done first
 
   void post(size_t hash, std::function<void()> task);
+  bool advance();  // none hangs: Pulse::advanced() of each
 
  private:
   struct Lane {
@@ -24,6 +27,7 @@ class FileThreads {
     std::condition_variable changed;
     std::deque<std::function<void()>> tasks;
     bool closing = false;
+    Pulse pulse;
     std::thread thread;
   };
   static void serve(Lane& lane);

@@ -75,9 +75,22 @@ Job& SpoolStore::job_held(const std::string& name, uint32_t owner_uid, bool& mad
     JobRow& row = found->second.row;
     row.name = name;
     row.owner_uid = owner_uid;
+    row.epoch = next_epoch_held(name);
     row.created = row.last_byte = now();
   }
   return found->second;
+}
+
+uint32_t SpoolStore::next_epoch_held(const std::string& name) const {
+  const auto next = next_epochs_.find(name);
+  return next == next_epochs_.end() ? 0 : next->second;
+}
+
+uint32_t SpoolStore::epoch_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(name);
+  if (job == jobs_.end()) return next_epoch_held(name);
+  return job->second.row.epoch + (job->second.row.deleting ? 1 : 0);
 }
 
 JobRow SpoolStore::job_row(const std::string& job) const {
@@ -98,8 +111,8 @@ const FileRow* SpoolStore::file_held(const std::string& job, int capture, int ra
 Refusal SpoolStore::charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted) {
   uint64_t& of_job = jobs_.at(job).charged;
   uint64_t& of_user = charged_of_user_[uid];
-  const GatherLimits& limits = options_.limits;
-  const bool over = of_job - charged + wanted > limits.largest_job || of_user - charged + wanted > limits.largest_user;
+  const GatherLimits most = limits();
+  const bool over = of_job - charged + wanted > most.largest_job || of_user - charged + wanted > most.largest_user;
   if (wanted > charged && over) return Refusal::quota;
   of_job = of_job - charged + wanted;
   of_user = of_user - charged + wanted;
@@ -164,12 +177,13 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
     const std::lock_guard lock(mutex_);
     const auto job = jobs_.find(name);
     if (job == jobs_.end() && !make) return Refusal::unknown;
-    if (job == jobs_.end() && share_in_use(space_) >= options_.limits.soft_disk) return Refusal::no_space;
+    if (job == jobs_.end() && share_in_use(space_) >= limits().soft_disk) return Refusal::no_space;
     if (job != jobs_.end() && job->second.row.deleting) return make ? Refusal::unavailable : Refusal::unknown;
     if (job != jobs_.end()) {
       *row = job->second.row;
     } else {
       row->name = name;
+      row->epoch = next_epoch_held(name);
       row->created = row->last_byte = at;
     }
     change(*row);
@@ -277,7 +291,7 @@ void SpoolStore::trash_job(const std::string& name, const std::vector<UploadPoin
     }
     return refusal;
   };
-  move.rows = [name](Manifest& manifest) { manifest.remove_job(name); };
+  move.rows = [name, at = now()](Manifest& manifest) { manifest.remove_job(name, at); };
   move.done = [this, name, uploads, done](Refusal refusal) {
     if (refusal == Refusal::none) {
       for (const UploadPointer& upload : uploads) forget_upload(upload);
@@ -287,6 +301,7 @@ void SpoolStore::trash_job(const std::string& name, const std::vector<UploadPoin
         figures_.files -= files.size();
         for (const auto& [rank, file] : files) charged_of_user_[file.uid] -= file.size;
       }
+      next_epochs_[name] = job->second.row.epoch + 1;
       jobs_.erase(job);
     }
     done({refusal, {}});

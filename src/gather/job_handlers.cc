@@ -25,7 +25,13 @@ Reply<JobState> told_as(int status, const Continue& next) {
 
 }  // namespace
 
-JobFacts facts_of(const JobState& job) { return {job.epoch, job.settings.owner_uid, job.settings.nodes}; }
+JobFacts facts_of(const JobState& job) { return {job.epoch, true, job.settings.owner_uid, job.settings.nodes}; }
+
+std::optional<JobFacts> facts_of(const Store& store, const std::string& job) {
+  if (const auto known = store.job_in_brief(job)) return facts_of(*known);
+  const uint32_t epoch = store.epoch_of(job);
+  return epoch == 0 ? std::nullopt : std::optional(JobFacts{epoch, false, {}, {}});
+}
 
 uint32_t uid_of(const Caller& caller) { return caller.token ? caller.token->uid : 0; }
 
@@ -103,6 +109,11 @@ Response get_job(const Store& store, const Call& call) {
 
 void end_job(const Rooms& rooms, const CallPointer& call, const Continue& next) {
   rooms.store.end_job(call->request.job, told_as(200, next));
+}
+
+// Who asks is told the epoch that tokens must have from now on.
+void revoke_tokens(const Rooms& rooms, const CallPointer& call, const Continue& next) {
+  rooms.store.raise_epoch(call->request.job, told_as(200, next));
 }
 
 void delete_job(const Rooms& rooms, const CallPointer& call, const Continue& next) {

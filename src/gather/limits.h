@@ -60,6 +60,7 @@ class RateFloor {
 class Slots {
  public:
   explicit Slots(const GatherLimits& limits) : limits_(limits) {}
+  void use(const GatherLimits& limits) { limits_ = limits; }
   bool acquire_connection(const std::string& address);
   void release_connection(const std::string& address);
   bool acquire_body(const std::string& job);

@@ -22,6 +22,12 @@ Lobby::Slot Lobby::seat(const std::string& address) {
           }};
 }
 
+void Lobby::use(const GatherLimits& limits) {
+  const std::lock_guard lock(mutex_);
+  limits_ = limits;
+  slots_.use(limits);
+}
+
 void Lobby::body(const std::string& job, std::function<void(Slot)> then) {
   {
     const std::lock_guard lock(mutex_);

@@ -23,6 +23,8 @@ class Lobby {
  public:
   explicit Lobby(const GatherLimits& limits) : limits_(limits), slots_(limits) {}
 
+  void use(const GatherLimits& limits);  // whoever is in stays
+
   struct Figures {
     int connections = 0, unauthenticated = 0, bodies = 0;
   };

@@ -27,6 +27,10 @@ CREATE TABLE report (job TEXT NOT NULL REFERENCES job(name), generation INTEGER 
   PRIMARY KEY (job, generation)) STRICT, WITHOUT ROWID;
 CREATE TABLE audit (at INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL) STRICT;
 )";
+// Came after the first spools of this format: made where it is missing, and an older program passes it over.
+constexpr const char* kRemovedJobs =
+    "CREATE TABLE IF NOT EXISTS removed_job (name TEXT PRIMARY KEY, next_epoch INTEGER NOT NULL, "
+    "removed_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
 
 ManifestStatus status_of(int code) {
   switch (code & 0xff) {
@@ -36,6 +40,7 @@ ManifestStatus status_of(int code) {
       return ManifestStatus::fine;
     case SQLITE_FULL:
       return ManifestStatus::full;
+    case SQLITE_ERROR:  // our own statements are sound: what they are about is not
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return ManifestStatus::damaged;
@@ -70,10 +75,14 @@ ManifestStatus Manifest::settle(bool make, bool& made) {
   if (empty && !make) return ManifestStatus::damaged;
   if (!empty && (application != kManifestApplication || format != kManifestFormat)) return ManifestStatus::foreign;
   code = execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0");
-  if (code != SQLITE_OK || !empty) return code == SQLITE_OK ? check() : status_of(code);
+  if (code != SQLITE_OK) return status_of(code);
+  if (!empty) {
+    const ManifestStatus sound = check();
+    return sound == ManifestStatus::fine && make ? status_of(execute(kRemovedJobs)) : sound;
+  }
   made = true;
-  return status_of(execute(fmt::format("BEGIN; PRAGMA application_id={}; PRAGMA user_version={}; {} COMMIT",
-                                       kManifestApplication, kManifestFormat, kTables)));
+  return status_of(execute(fmt::format("BEGIN; PRAGMA application_id={}; PRAGMA user_version={}; {} {} COMMIT",
+                                       kManifestApplication, kManifestFormat, kTables, kRemovedJobs)));
 }
 
 ManifestStatus Manifest::check() {

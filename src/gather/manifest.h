@@ -105,11 +105,13 @@ class Manifest {
   void remove_upload(const std::string& id);
   void remove_file(const std::string& job, int capture, int rank);
   void remove_report(const std::string& job, int generation);
-  void remove_job(const std::string& job);  // and all that belongs to it
+  // And all that belongs to it. Its epoch is remembered for as long as a token can live.
+  void remove_job(const std::string& job, Time at);
   void audit(Time at, const std::string& who, const std::string& what);
 
   // What stands in them is checked for sense: rows that make none are passed over and counted.
   std::vector<JobRow> jobs();
+  std::map<std::string, uint32_t> next_epochs();  // of names whose job was removed: what another begins with
   std::vector<UploadRow> uploads();
   std::vector<FileRow> files();
   std::vector<ReportRow> reports();

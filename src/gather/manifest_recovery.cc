@@ -41,9 +41,11 @@ bool is_missing(FileSystem& files, const std::string& path) {
 }
 
 void set_manifest_aside(FileSystem& files, Time at) {
+  const std::string folder = quarantine_folder(".manifests");
+  files.make_folder(folder);
   for (const char* suffix : {"", "-wal", "-journal"}) {
     files.rename(std::string(kManifestName) + suffix,
-                 fmt::format("damaged-{}.sqlite{}", at.time_since_epoch().count(), suffix), true);
+                 fmt::format("{}/{}.sqlite{}", folder, at.time_since_epoch().count(), suffix), true);
   }
 }
 

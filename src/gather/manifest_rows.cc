@@ -4,6 +4,7 @@
 #include "manifest_statement.h"
 #include "skewscope/protocol/names.h"
 #include "spool_paths.h"
+#include "tokens.h"
 
 namespace skewscope::gather {
 namespace {
@@ -105,6 +106,13 @@ FileRow file_row(Cells& cells) {
   return row;
 }
 
+std::string first_text(Cells& cells) { return cells.text(); }
+
+std::pair<std::string, uint32_t> removed_row(Cells& cells) {
+  std::string name = job_name(cells);
+  return {std::move(name), cells.number<uint32_t>(1, kMostUid)};
+}
+
 ReportRow report_row(Cells& cells) {
   ReportRow row;
   row.job = job_name(cells);
@@ -193,7 +201,10 @@ void Manifest::remove_report(const std::string& job, int generation) {
   run("DELETE FROM report WHERE job = ? AND generation = ?", job, generation);
 }
 
-void Manifest::remove_job(const std::string& job) {
+void Manifest::remove_job(const std::string& job, Time at) {
+  run("DELETE FROM removed_job WHERE removed_at < ?", at - kLongestTokenLife);
+  run("INSERT OR REPLACE INTO removed_job SELECT name, min(epoch + 1, 4294967295), ?2 FROM job WHERE name = ?1", job,
+      at);
   run("DELETE FROM upload WHERE job = ?", job);
   run("DELETE FROM file WHERE job = ?", job);
   run("DELETE FROM report WHERE job = ?", job);
@@ -202,6 +213,14 @@ void Manifest::remove_job(const std::string& job) {
 
 void Manifest::audit(Time at, const std::string& who, const std::string& what) {
   run("INSERT INTO audit VALUES (?,?,?)", at, who, what);
+}
+
+std::map<std::string, uint32_t> Manifest::next_epochs() {
+  // A spool that is only looked at may have been made before there was this table.
+  if (read("SELECT name FROM sqlite_schema WHERE name = 'removed_job'", first_text).empty()) return {};
+  std::map<std::string, uint32_t> out;
+  for (auto& row : read("SELECT name, next_epoch FROM removed_job", removed_row)) out.insert(std::move(row));
+  return out;
 }
 
 std::vector<JobRow> Manifest::jobs() { return read("SELECT * FROM job ORDER BY name", job_row); }

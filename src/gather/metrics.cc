@@ -65,6 +65,10 @@ void add_store(Snapshot& to, const StoreFigures& store) {
   to.counter("checksum_failures_total", "Bodies or files whose digest was not the promised one",
              static_cast<double>(store.checksum_failures));
   to.counter("quarantined_total", "Files moved to quarantine", "reason", "any", static_cast<double>(store.quarantined));
+  to.gauge("quarantine_files", "Files in quarantine", static_cast<double>(store.quarantine_files));
+  to.gauge("quarantine_bytes", "Bytes of the files in quarantine", static_cast<double>(store.quarantine_bytes));
+  to.counter("quarantine_deleted_total", "Files that left quarantine because they were old or too many",
+             static_cast<double>(store.quarantine_deleted));
   to.counter("lost_files_total", "Files with a row and without bytes: always 0, else an alarm",
              static_cast<double>(store.lost_files));
   to.summary("fsync_duration_seconds", "Time of flushes to the disk", store.flush_seconds, store.flushes);
@@ -174,10 +178,10 @@ std::string Metrics::text(const StoreFigures& store, const Lobby::Figures& lobby
 }
 
 const char* name_of(Endpoint endpoint) {
-  constexpr const char* kNames[] = {"upload_options", "tokens",   "job_put",       "job_list",    "job_get",
-                                    "job_delete",     "job_end",  "upload_create", "upload_head", "upload_patch",
-                                    "upload_delete",  "rank_put", "rank_get",      "report",      "login",
-                                    "page_jobs",      "page_job", "metrics",       "healthy",     "ready"};
+  constexpr const char* kNames[] = {
+      "upload_options", "tokens",        "job_put",     "job_list",     "job_get",       "job_delete", "job_end",
+      "job_revoke",     "upload_create", "upload_head", "upload_patch", "upload_delete", "rank_put",   "rank_get",
+      "report",         "login",         "page_jobs",   "page_job",     "metrics",       "healthy",    "ready"};
   static_assert(std::size(kNames) == static_cast<size_t>(Endpoint::ready) + 1);
   return kNames[static_cast<size_t>(endpoint)];
 }

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "pulse.h"
+
 namespace skewscope::gather {
 namespace {
 
@@ -21,6 +23,7 @@ int digest_of(FileSystem& files, int file, uint64_t start, uint64_t bytes, Sha25
     digest.update({buffer.data(), got});
     start += got;
     bytes -= got;
+    Pulse::beat_here();
   }
   return 0;
 }

@@ -67,6 +67,7 @@ bool Recovery::read_all() {
   changes_.clear();
   Manifest& manifest = *out_.manifest;
   for (JobRow& row : manifest.jobs()) jobs_[row.name] = row;
+  out_.next_epochs = manifest.next_epochs();
   for (UploadRow& row : manifest.uploads()) uploads_[row.id] = row;
   for (FileRow& row : manifest.files()) rows_[{row.job, row.capture, row.rank}] = row;
   for (ReportRow& row : manifest.reports()) reports_[row.job][row.generation] = row;
@@ -144,7 +145,8 @@ void Recovery::bury_deleted_jobs() {
     }
     reports_.erase(name);
     dirty_.insert({"jobs", "quarantine", "in", "trash"});
-    change([name](Manifest& manifest) { manifest.remove_job(name); });
+    change([name, at = options_.now](Manifest& manifest) { manifest.remove_job(name, at); });
+    out_.next_epochs[name] = job->second.epoch + 1;
     job = jobs_.erase(job);
   }
 }

@@ -17,6 +17,7 @@ struct Recovered {
   std::unique_ptr<Manifest> manifest;  // null: see `error`
   Error error;
   std::vector<JobRow> jobs;
+  std::map<std::string, uint32_t> next_epochs;  // of names whose job was deleted
   std::vector<UploadRow> uploads;
   std::vector<FileRow> files;
   std::vector<ReportRow> reports;

@@ -95,9 +95,11 @@ void Recovery::check_reports_of(const std::string& job) {
     touched = true;
   }
   for (const FolderEntry& entry : entries) {
-    const std::optional<int> generation = generation_of(entry.name);
+    const bool log = entry.name.ends_with(".log");
+    const std::optional<int> generation = generation_of(entry.name.substr(0, entry.name.size() - (log ? 4 : 0)));
     const auto row = generation ? rows.find(*generation) : rows.end();
-    if (entry.name == "current" || (row != rows.end() && row->second.state != ReportState::failed)) continue;
+    const bool of_row = row != rows.end() && (log || row->second.state != ReportState::failed);
+    if (entry.name == "current" || of_row) continue;
     trash(reports_folder(job) + "/" + entry.name);
     touched = true;
   }

@@ -103,6 +103,7 @@ Refusal SpoolStore::flush_report(const std::string& folder, int depth) {
       }
       if (error == 0) error = files_.sync_data(file);
       if (file >= 0) files_.close(file);
+      Pulse::beat_here();
     }
   }
   if (error == 0) error = files_.sync_folder(folder);
@@ -143,16 +144,17 @@ void SpoolStore::post_report(const std::string& name, const ReportRow& row, bool
   post(std::move(change));
 }
 
-// All but the newest that can be read, and the failed ones before them.
+// All but the newest that can be read and the newest that failed, with their logs.
 void SpoolStore::discard_reports(const std::string& name) {
   std::vector<int> old;
   {
     const std::lock_guard lock(mutex_);
-    size_t readable = 0;
+    size_t readable = 0, failed = 0;
     const auto& reports = jobs_.at(name).reports;
     for (auto report = reports.rbegin(); report != reports.rend(); ++report) {
-      if (readable >= kGenerationsKept) old.push_back(report->first);
-      if (is_readable(report->second.state)) ++readable;
+      size_t& of_its_kind = is_readable(report->second.state) ? readable : failed;
+      if (readable >= kGenerationsKept || of_its_kind >= kGenerationsKept) old.push_back(report->first);
+      ++of_its_kind;
     }
   }
   if (old.empty()) return;
@@ -160,8 +162,10 @@ void SpoolStore::discard_reports(const std::string& name) {
   change.key = name;
   change.prepare = [this, name, old](std::set<std::string>& folders) {
     for (const int generation : old) {
-      const Refusal refusal = to_trash(report_folder(name, generation), folders);
-      if (refusal != Refusal::none) return refusal;
+      for (const char* suffix : {"", ".log"}) {
+        const Refusal refusal = to_trash(report_folder(name, generation) + suffix, folders);
+        if (refusal != Refusal::none) return refusal;
+      }
     }
     return Refusal::none;
   };

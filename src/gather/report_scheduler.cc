@@ -32,11 +32,7 @@ class Scheduler : public ReportScheduler {
   Scheduler(Store& store, ReportForker& forker, const GatherOptions& options)
       : store_(store), forker_(forker), options_(options) {
     store_.on_job_change([this](const std::string& job) { look_at(job); });
-    std::string after;
-    for (std::vector<JobState> page = store_.jobs(after, kPage); !page.empty(); page = store_.jobs(after, kPage)) {
-      for (const JobState& job : page) changed_.insert(job.name);
-      after = page.back().name;
-    }
+    look_at_all();
     thread_ = std::thread([this] { work(); });
   }
 
@@ -53,8 +49,36 @@ class Scheduler : public ReportScheduler {
     wake_.wait(lock, [this] { return running_ == 0; });
   }
 
+  void use(const GatherOptions& options) override {
+    {
+      const std::lock_guard lock(mutex_);
+      options_ = options;
+      sweep_ = now();
+    }
+    look_at_all();
+  }
+
  private:
   static constexpr size_t kPage = 1000;
+
+  GatherOptions options() {
+    const std::lock_guard lock(mutex_);
+    return options_;
+  }
+
+  void look_at_all() {
+    std::set<std::string> all;
+    std::string after;
+    for (std::vector<JobState> page = store_.jobs(after, kPage); !page.empty(); page = store_.jobs(after, kPage)) {
+      for (const JobState& job : page) all.insert(job.name);
+      after = page.back().name;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      changed_.merge(all);
+    }
+    wake_.notify_all();
+  }
 
   void look_at(const std::string& job) {
     {
@@ -65,24 +89,23 @@ class Scheduler : public ReportScheduler {
   }
 
   void work() {
-    Time sweep = now();
     std::unique_lock lock(mutex_);
     while (!ends_) {
       const std::set<std::string> changed = std::exchange(changed_, {});
+      const GatherOptions options = options_;
+      const bool sweeps = now() >= sweep_;
+      if (sweeps) sweep_ = now() + kRetentionEvery;
       lock.unlock();
-      for (const std::string& job : changed) plan(job);
-      if (now() >= sweep) {
-        delete_what_is_old();
-        sweep = now() + kRetentionEvery;
-      }
+      for (const std::string& job : changed) plan(job, options.deadlines);
+      if (sweeps) delete_what_is_old(options.retention);
       start_what_is_due();
       lock.lock();
-      if (changed_.empty() && !ends_) wake_.wait_for(lock, until_next(sweep));
+      if (changed_.empty() && !ends_) wake_.wait_for(lock, until_next_held());
     }
   }
 
   // Of this thread alone.
-  void plan(const std::string& job) {
+  void plan(const std::string& job, const GatherDeadlines& deadlines) {
     due_.erase(job);
     {
       const std::lock_guard lock(mutex_);
@@ -90,11 +113,11 @@ class Scheduler : public ReportScheduler {
     }
     const std::optional<JobState> state = store_.job_in_brief(job);
     if (!state) return;
-    if (const std::optional<Time> due = report_due(*state, options_.deadlines)) due_[job] = *due;
+    if (const std::optional<Time> due = report_due(*state, deadlines)) due_[job] = *due;
   }
 
-  std::chrono::milliseconds until_next(Time sweep) const {
-    Time next = sweep;
+  std::chrono::milliseconds until_next_held() const {
+    Time next = sweep_;
     for (const auto& [job, due] : due_) next = std::min(next, due);
     const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - system_clock::now());
     const std::chrono::milliseconds most = std::chrono::seconds(5);
@@ -125,8 +148,9 @@ class Scheduler : public ReportScheduler {
     }
     store_.begin_report(job, [this, job](const Outcome<Store::ReportFolders>& begun) {
       if (begun.refusal != Refusal::none || stopping()) return ended(job);
-      const ReportTask task{begun.value.traces, begun.value.output, job, threads_for_reports(options_.report_processes),
-                            options_.report_memory};
+      const GatherOptions at_present = options();
+      const ReportTask task{begun.value.traces, begun.value.output, job,
+                            threads_for_reports(at_present.report_processes), at_present.report_memory};
       make(job, begun.value.generation, task, true);
     });
   }
@@ -157,24 +181,25 @@ class Scheduler : public ReportScheduler {
     }
   }
 
-  void delete_what_is_old() {
+  void delete_what_is_old(const GatherRetention& retention) {
     std::vector<JobState> jobs;
     std::string after;
     for (std::vector<JobState> page = store_.jobs(after, kPage); !page.empty(); page = store_.jobs(after, kPage)) {
       after = page.back().name;
       jobs.insert(jobs.end(), page.begin(), page.end());
     }
-    for (const std::string& job : jobs_to_delete(jobs, options_.retention, now())) {
+    for (const std::string& job : jobs_to_delete(jobs, retention, now())) {
       store_.delete_job(job, [](const Outcome<Done>&) {});
     }
   }
 
   Store& store_;
   ReportForker& forker_;
-  const GatherOptions options_;
   std::map<std::string, Time> due_;
 
-  std::mutex mutex_;
+  std::mutex mutex_;  // all below
+  GatherOptions options_;
+  Time sweep_ = now();  // next look at what retention lets go
   std::condition_variable wake_;
   bool ends_ = false;
   int running_ = 0;

@@ -32,6 +32,8 @@ class ReportScheduler {
   static std::unique_ptr<ReportScheduler> start(Store& store, ReportForker& forker, const GatherOptions& options);
   // Ends the reports that run, by the forker's stop(); the store makes them again after its next start.
   virtual ~ReportScheduler() = default;
+  // Deadlines, retention, processes and memory from now on.
+  virtual void use(const GatherOptions& options) = 0;
 };
 
 // Finished jobs to delete, by age and by total bytes, oldest first; never one with uploads or a report running.

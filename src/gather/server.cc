@@ -12,6 +12,7 @@
 #include "endpoints.h"
 #include "listener.h"
 #include "log.h"
+#include "reload.h"
 #include "reports.h"
 #include "service_manager.h"
 #include "start_rules.h"
@@ -24,6 +25,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kNetworkThreads = 2;
+constexpr int kBeatsOfAlarm = 10;
 constexpr seconds kLastAnswers{2}, kLastFlushes{5}, kLastConnections{1};
 
 sigset_t served_signals() {
@@ -58,9 +60,12 @@ class CountedForker : public ReportForker {
 
   void run(const ReportTask& task, std::function<void(int)> done) override {
     metrics_.report_begins(store_.jobs("", SIZE_MAX));
-    forker_.run(task, [this, begin = Clock::now(), done = std::move(done)](int exit_code) {
-      metrics_.report_ended(exit_code, std::chrono::duration<double>(Clock::now() - begin).count());
-      log_info("report", {{"exit_code", int64_t{exit_code}}});
+    forker_.run(task, [this, job = task.job, begin = Clock::now(), done = std::move(done)](int exit_code) {
+      const std::chrono::duration<double> time = Clock::now() - begin;
+      metrics_.report_ended(exit_code, time.count());
+      log_info(
+          "report",
+          {{"job", job}, {"exit_code", int64_t{exit_code}}, {"dur_ms", static_cast<int64_t>(time.count() * 1000)}});
       done(exit_code);
     });
   }
@@ -87,7 +92,9 @@ class Daemon {
     StoreOptions kept;
     kept.spool = options.spool;
     kept.limits = options.limits;
+    kept.retention = options.retention;
     kept.failed = [&daemon](const std::string& why) { daemon.fail(why); };
+    if (auto made = make_spool(options.spool); !made.ok()) return made;
     auto store = Store::open(kept);
     if (!store.ok()) return store.error();
     daemon.store_ = std::move(store).value();
@@ -146,18 +153,24 @@ class Daemon {
     failure_told_ = true;
   }
 
+  // The manager hears from us only while the network answers and the store's threads get on with what they do.
+  void show_life() {
+    if (store_->advances()) {
+      notify_manager("WATCHDOG=1");
+      beats_missed_ = 0;
+    } else if (++beats_missed_ == kBeatsOfAlarm) {
+      log_error("stalled", {{"err", "a thread of the store has not got on for some seconds: is the disk there?"}});
+    }
+    beat_asked_ = false;
+  }
+
   void run(const GatherOptions& options, const std::function<Result<GatherOptions>()>& reload) {
+    in_use_ = options;
     while (!failure_told_) {
-      // The manager hears from us only while the network answers.
-      if (!beat_asked_.exchange(true)) {
-        network_->beat([this] {
-          notify_manager("WATCHDOG=1");
-          beat_asked_ = false;
-        });
-      }
+      if (!beat_asked_.exchange(true)) network_->beat([this] { show_life(); });
       const int signal = next_signal(seconds(1));
       if (signal == SIGHUP) {
-        take_anew(options, reload);
+        take_anew(reload);
       } else if (signal != 0) {
         log_info("stopping", {{"signal", int64_t{signal}}});
         return;
@@ -166,7 +179,7 @@ class Daemon {
   }
 
   // All of it or nothing: certificates, keys, options.
-  void take_anew(const GatherOptions& before, const std::function<Result<GatherOptions>()>& reload) {
+  void take_anew(const std::function<Result<GatherOptions>()>& reload) {
     notify_manager("RELOADING=1");
     const auto refuse = [](const Error& error) {
       log_error("reload_refused", {{"err", error.message}});
@@ -174,14 +187,21 @@ class Daemon {
     };
     const auto options = reload();
     if (!options.ok()) return refuse(options.error());
-    if (const auto possible = check_reload(before, options.value()); !possible.ok()) return refuse(possible.error());
+    const Reload changes = reload_of(in_use_, options.value());
+    if (!changes.refused.empty()) {
+      return refuse({ErrorKind::usage, "this changes with a restart alone: " + changes.refused});
+    }
     const auto settings = settings_of(options.value());
     if (!settings.ok()) return refuse(settings.error());
     const auto tls = tls_of(options.value());
     if (!tls.ok()) return refuse(tls.error());
     endpoints_->use(settings.value());
     network_->use_tls(tls.value());
-    log_info("reloaded", {});
+    scheduler_->use(options.value());
+    const auto report_time = in_use_.report_time;  // of the process that makes reports
+    in_use_ = options.value();
+    in_use_.report_time = report_time;
+    log_info("reloaded", {{"changed", changes.taken}, {"needs_restart", changes.at_start}});
     notify_manager("READY=1");
   }
 
@@ -208,6 +228,8 @@ class Daemon {
   std::unique_ptr<Endpoints> endpoints_;
   std::unique_ptr<Network> network_;
   std::unique_ptr<ReportScheduler> scheduler_;
+  GatherOptions in_use_;
+  int beats_missed_ = 0;
   std::atomic<bool> failed_{false}, failure_told_{false}, beat_asked_{false};
   std::string why_;
 };

@@ -3,7 +3,8 @@
 //   in/<id>.part                                 uploads; st_size = offset
 //   jobs/<job>/ranks/c0001/r00042.json.gz        complete files, read-only
 //   jobs/<job>/report/g0003/, current -> g0003   reports
-//   quarantine/<job>/, trash/, backup/, damaged/ what is wrong; what is being deleted; copies of the manifest
+//   quarantine/<job>/, .strangers/, .manifests/  what is wrong: of a job, of nobody, the manifest itself
+//   trash/, backup/                              what is being deleted; copies of the manifest
 #pragma once
 
 #include <optional>

@@ -13,6 +13,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
   figures_.recovery_seconds = recovered.seconds;
   figures_.lost_files = recovered.lost_files;
   figures_.quarantined = recovered.quarantined;
+  next_epochs_ = std::move(recovered.next_epochs);
   for (JobRow& row : recovered.jobs) {
     jobs_[row.name].row = row;
     jobs_[row.name].stands = true;
@@ -161,7 +162,28 @@ StoreFigures SpoolStore::figures() const {
 
 bool SpoolStore::healthy() const {
   const std::lock_guard lock(mutex_);
-  return !failed_ && share_in_use(space_) < options_.limits.hard_disk;
+  return !failed_ && share_in_use(space_) < limits().hard_disk;
+}
+
+bool SpoolStore::advances() {
+  const bool sweeps = sweeping_.advanced(), commits = commits_->advances(), writes = file_threads_->advance();
+  return sweeps && commits && writes;
+}
+
+void SpoolStore::use(const GatherLimits& limits, const GatherRetention& retention) {
+  const std::lock_guard lock(settings_mutex_);
+  options_.limits = limits;
+  options_.retention = retention;
+}
+
+GatherLimits SpoolStore::limits() const {
+  const std::lock_guard lock(settings_mutex_);
+  return options_.limits;
+}
+
+GatherRetention SpoolStore::retention() const {
+  const std::lock_guard lock(settings_mutex_);
+  return options_.retention;
 }
 
 Result<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {

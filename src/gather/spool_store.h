@@ -19,6 +19,7 @@
 #include "commit_thread.h"
 #include "file_threads.h"
 #include "part_file.h"
+#include "pulse.h"
 #include "recovery.h"
 #include "store.h"
 
@@ -78,6 +79,7 @@ class SpoolStore : public Store {
   void delete_job(const std::string& job, Reply<Done> done) override;
   std::optional<JobState> job(const std::string& job) const override;
   std::optional<JobState> job_in_brief(const std::string& job) const override;
+  uint32_t epoch_of(const std::string& job) const override;
   std::vector<JobState> jobs(const std::string& after, size_t limit) const override;
   Outcome<StoredFile> read(const std::string& job, int capture, int rank) const override;
 
@@ -88,6 +90,8 @@ class SpoolStore : public Store {
   void on_job_change(std::function<void(const std::string& job)> hook) override;
   StoreFigures figures() const override;
   bool healthy() const override;
+  bool advances() override;
+  void use(const GatherLimits& limits, const GatherRetention& retention) override;
   void drain(std::function<void()> done) override;
 
  private:
@@ -155,6 +159,7 @@ class SpoolStore : public Store {
   Refusal enter_held(const UploadPointer& upload, bool& of_new_job);
   void close_held(Upload& upload);
   Job& job_held(const std::string& name, uint32_t owner_uid, bool& made);
+  uint32_t next_epoch_held(const std::string& name) const;
   JobState state_held(const Job& job) const;
   JobState brief_state_held(const Job& job) const;
   const Job* standing_held(const std::string& job) const;
@@ -189,6 +194,13 @@ class SpoolStore : public Store {
   void refill_ballast();
   bool free_ballast();
   void back_up();
+  struct SetAside;
+  void sweep_quarantine();
+  std::vector<SetAside> list_quarantine();
+  void delete_from_quarantine(std::vector<SetAside> doomed);
+  bool is_needed_held(const std::string& name) const;
+  GatherLimits limits() const;
+  GatherRetention retention() const;
   void empty_trash();
   void remove_tree(const std::string& path, bool folder, int& left);
   Time end_of(const UploadRow& row) const;
@@ -198,6 +210,7 @@ class SpoolStore : public Store {
   double share_in_use(const DiskSpace& space) const;
 
   StoreOptions options_;
+  mutable std::mutex settings_mutex_;  // of limits and retention in options_, which use() exchanges
   std::unique_ptr<FileSystem> owned_files_;
   FileSystem& files_;
   std::shared_ptr<Link> link_;
@@ -206,11 +219,13 @@ class SpoolStore : public Store {
   std::map<std::string, Job> jobs_;
   std::unordered_map<std::string, UploadPointer> uploads_;
   std::unordered_map<uint32_t, uint64_t> charged_of_user_;
+  std::map<std::string, uint32_t> next_epochs_;  // of names whose job was deleted
   std::function<void(const std::string&)> hook_;
   StoreFigures figures_;
   DiskSpace space_;
   uint64_t writers_ = 0;  // numbers given
-  Time last_backup_{};
+  Time last_backup_{}, last_look_at_quarantine_{};
+  Pulse sweeping_;
 
   std::set<std::string> folders_made_;  // of the commit thread
   std::atomic<bool> failed_ = false, draining_ = false, ballast_ = false;

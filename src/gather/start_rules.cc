@@ -1,6 +1,9 @@
 #include "start_rules.h"
 
-#include <tuple>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace skewscope::gather {
 namespace {
@@ -32,14 +35,9 @@ Result<Done> check_options(const GatherOptions& options) {
   return Done{};
 }
 
-Result<Done> check_reload(const GatherOptions& before, const GatherOptions& after) {
-  const auto fixed = [](const GatherOptions& o) {
-    return std::tie(o.spool, o.listen, o.admin, o.insecure_local, o.registry_socket);
-  };
-  if (fixed(before) != fixed(after) || before.certificate.empty() != after.certificate.empty()) {
-    return wrong("spool, addresses, --insecure-local and whether TLS is spoken change with a restart alone");
-  }
-  return Done{};
+Result<Done> make_spool(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0750) == 0 || errno == EEXIST) return Done{};
+  return Error{ErrorKind::no_input, "cannot make the spool " + folder + ": " + std::strerror(errno)};
 }
 
 Result<std::shared_ptr<const Settings>> settings_of(const GatherOptions& options) {

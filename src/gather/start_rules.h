@@ -11,8 +11,8 @@ namespace skewscope::gather {
 // Refuses what would leave the daemon open: no credential, or plain HTTP, anywhere but on loopback.
 Result<Done> check_options(const GatherOptions& options);
 
-// Refuses what the running daemon cannot take over: where it listens was judged together with whom it lets in.
-Result<Done> check_reload(const GatherOptions& before, const GatherOptions& after);
+// Where it is missing and its parent is there: for this user and group alone.
+Result<Done> make_spool(const std::string& folder);
 
 // Checked options and the keys they name.
 Result<std::shared_ptr<const Settings>> settings_of(const GatherOptions& options);

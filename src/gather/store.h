@@ -125,11 +125,13 @@ struct StoreFigures {
            flushes = 0;
   double flush_seconds = 0, recovery_seconds = 0;
   uint64_t open_uploads = 0, files = 0, disk_free_bytes = 0;
+  uint64_t quarantine_files = 0, quarantine_bytes = 0, quarantine_deleted = 0;
 };
 
 struct StoreOptions {
   std::string spool;
   GatherLimits limits;
+  GatherRetention retention;  // of the quarantine
   int file_threads = 4;
   FileSystem* files = nullptr;         // null: the real one
   const char* database_vfs = nullptr;  // SQLite VFS by name; null: the default
@@ -163,10 +165,13 @@ class Store {
   // Jobs. While one is being deleted, put_job and create are refused as unavailable and it is unknown to all else.
   virtual void put_job(const std::string& job, const JobSettings& settings, Reply<JobState> done) = 0;
   virtual void end_job(const std::string& job, Reply<JobState> done) = 0;
+  // From the answer on, tokens that were given for the job before do not count.
   virtual void raise_epoch(const std::string& job, Reply<JobState> done) = 0;
   virtual void delete_job(const std::string& job, Reply<Done> done) = 0;
   virtual std::optional<JobState> job(const std::string& job) const = 0;
   virtual std::optional<JobState> job_in_brief(const std::string& job) const = 0;  // without missing_ranks: in O(1)
+  // Of the job, or of the next one of this name: a deleted job's tokens do not count in it. 0 for a name never used.
+  virtual uint32_t epoch_of(const std::string& job) const = 0;
   virtual std::vector<JobState> jobs(const std::string& after, size_t limit) const = 0;  // by name
   virtual Outcome<StoredFile> read(const std::string& job, int capture, int rank) const = 0;
 
@@ -188,6 +193,10 @@ class Store {
   virtual void on_job_change(std::function<void(const std::string& job)> hook) = 0;
   virtual StoreFigures figures() const = 0;
   virtual bool healthy() const = 0;  // last flush good, disk below the hard mark
+  // No thread of it hangs: each is idle, or has got further since this was asked before. One asker.
+  virtual bool advances() = 0;
+  // From now on.
+  virtual void use(const GatherLimits& limits, const GatherRetention& retention) = 0;
   // Stops taking work, makes open uploads durable, then calls `done`.
   virtual void drain(std::function<void()> done) = 0;
 };

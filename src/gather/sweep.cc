@@ -21,8 +21,10 @@ void SpoolStore::sweep() {
   std::unique_lock lock(mutex_);
   while (!sweep_wanted_.wait_for(lock, kSweepEvery, [&] { return closing_; })) {
     lock.unlock();
+    const Pulse::Work work(sweeping_);
     if (!failed_ && !draining_) {
       sweep_uploads();
+      sweep_quarantine();
       look_at_disk();
       empty_trash();
       refill_ballast();
@@ -54,7 +56,7 @@ void SpoolStore::sweep_uploads() {
 }
 
 Time SpoolStore::end_of(const UploadRow& row) const {
-  return is_open(row) ? expires(row) : row.created + 2 * options_.limits.upload_life;
+  return is_open(row) ? expires(row) : row.created + 2 * limits().upload_life;
 }
 
 // An open one is remembered as expired for another life, so that its sender is told so; then its row goes, as those of
@@ -89,7 +91,7 @@ void SpoolStore::expire(const UploadPointer& upload) {
 }
 
 uint64_t SpoolStore::reserved_bytes(const DiskSpace& space) const {
-  return std::min(options_.limits.reserved_disk, space.total / 20);
+  return std::min(limits().reserved_disk, space.total / 20);
 }
 
 double SpoolStore::share_in_use(const DiskSpace& space) const {
@@ -120,6 +122,7 @@ void SpoolStore::remove_tree(const std::string& path, bool folder, int& left) {
     }
   }
   if (left-- > 0) files_.remove(path);
+  Pulse::beat_here();
 }
 
 // Disk that the manifest can have when there is none left.

@@ -38,8 +38,8 @@ std::optional<Wish> parse_wish(const std::string& body) {
 
 Response grant(const Store& store, const Call& call, const Caller& caller, const TokenDesk::Means& means,
                const Wish& wish) {
-  const auto known = store.job_in_brief(wish.job);
-  const JobFacts facts = known ? facts_of(*known) : JobFacts{};
+  const auto known = facts_of(store, wish.job);
+  const JobFacts facts = known.value_or(JobFacts{});
   const Decision decision = authorize(call.request, wish.job, known ? &facts : nullptr, caller);
   if (decision == Decision::unknown) return problem(404, "no such job");
   if (decision != Decision::allow) return problem(status_of(decision), "this does not give a token");

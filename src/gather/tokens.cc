@@ -27,7 +27,6 @@ using std::chrono::sys_seconds;
 
 constexpr std::string_view kPrefix = "ss1.";
 constexpr size_t kLongestToken = 2048, kLongestKeyFile = 256;
-constexpr std::chrono::hours kLongestLife{366 * 24};
 constexpr std::array<std::pair<const char*, Scope>, 3> kScopes = {
     {{"upload", kUpload}, {"read", kRead}, {"admin", kAdmin}}};
 
@@ -213,7 +212,7 @@ Result<std::string> mint_token(const GatherOptions& options, const TokenRequest&
                  "a token needs a scope and a job: letters, digits and ._-, at most 64 of them; "
                  "\"*\", every job, with the scope admin, or read alone"};
   }
-  if (request.life <= std::chrono::seconds(0) || request.life > kLongestLife) {
+  if (request.life <= std::chrono::seconds(0) || request.life > kLongestTokenLife) {
     return Error{ErrorKind::usage, "a token lives for a second at least and 366 days at most"};
   }
   if (options.token_key_file.empty()) return Error{ErrorKind::usage, "a token needs a file of token keys to sign it"};

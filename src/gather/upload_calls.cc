@@ -64,7 +64,8 @@ SpoolStore::UploadPointer SpoolStore::find(const std::string& id) const {
 }
 
 Time SpoolStore::expires(const UploadRow& row) const {
-  return std::min(row.created + options_.limits.upload_life, row.progress + options_.limits.upload_progress);
+  const GatherLimits most = limits();
+  return std::min(row.created + most.upload_life, row.progress + most.upload_progress);
 }
 
 UploadState SpoolStore::state_of(const Upload& upload) const {
@@ -102,7 +103,7 @@ Refusal SpoolStore::admit_held(const NewUpload& asked, const FileRow*& same) con
   const UploadMetadata& metadata = asked.metadata;
   const auto job = jobs_.find(metadata.job);
   if (job != jobs_.end() && job->second.row.deleting) return Refusal::unavailable;
-  if (asked.length.value_or(0) > options_.limits.largest_file) return Refusal::too_large;
+  if (asked.length.value_or(0) > limits().largest_file) return Refusal::too_large;
   const FileRow* file = file_held(metadata.job, metadata.capture, metadata.rank);
   if (file != nullptr && metadata.sha256) {
     if (*metadata.sha256 == file->digest) {
@@ -111,8 +112,11 @@ Refusal SpoolStore::admit_held(const NewUpload& asked, const FileRow*& same) con
     }
     if (!metadata.replace) return Refusal::other_content;
   }
+  const int all = limits().open_uploads;
+  if (figures_.open_uploads >= static_cast<uint64_t>(all)) return Refusal::too_many;
   if (job == jobs_.end()) return Refusal::none;
-  const int most = std::max(16, 2 * expected_of(job->second));
+  const int ranks = expected_of(job->second), half = std::max(1, all / 2);
+  const int most = ranks == 0 ? half : std::min(half, std::max(16, 2 * ranks));
   return job->second.open_uploads < most ? Refusal::none : Refusal::too_many;
 }
 
@@ -174,7 +178,8 @@ Refusal SpoolStore::room_for(const UploadRow& row, bool of_new_job) {
   look_at_disk();
   const std::lock_guard lock(mutex_);
   const double share = share_in_use(space_);
-  const bool full = share >= options_.limits.hard_disk || (of_new_job && share >= options_.limits.soft_disk) ||
+  const GatherLimits most = limits();
+  const bool full = share >= most.hard_disk || (of_new_job && share >= most.soft_disk) ||
                     space_.available < row.asked.length.value_or(0) + reserved_bytes(space_);
   return full ? Refusal::no_space : Refusal::none;
 }
@@ -295,7 +300,7 @@ Refusal SpoolStore::begin_writer(const UploadPointer& upload, const Asked& asked
 Refusal SpoolStore::tell_length(const UploadPointer& upload, std::optional<uint64_t> length) {
   if (!length || upload->row.asked.length == length) return Refusal::none;
   if (upload->row.asked.length || *length < upload->row.durable) return Refusal::wrong_offset;
-  if (*length > options_.limits.largest_file) return Refusal::too_large;
+  if (*length > limits().largest_file) return Refusal::too_large;
   const std::lock_guard lock(mutex_);
   const Refusal refusal = charge_held(upload->row.asked.metadata.job, upload->row.asked.uid, upload->charged, *length);
   if (refusal == Refusal::none) upload->row.asked.length = length;

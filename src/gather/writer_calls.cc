@@ -36,7 +36,7 @@ Refusal SpoolStore::append_bytes(Upload& upload, std::string_view bytes) {
   if (bytes.empty()) return Refusal::none;
   const NewUpload& asked = upload.row.asked;
   const uint64_t end = upload.part.written() + bytes.size();
-  if (upload.row.stage == UploadStage::complete || end > asked.length.value_or(options_.limits.largest_file)) {
+  if (upload.row.stage == UploadStage::complete || end > asked.length.value_or(limits().largest_file)) {
     return Refusal::too_large;
   }
   if (end > upload.charged) {  // the length is not known: charged as it grows

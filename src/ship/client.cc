@@ -63,6 +63,20 @@ Result<std::string> base_url(const std::string& url, bool has_token) {
   return scheme + "://" + host + (port.empty() ? "" : ":" + port);
 }
 
+bool is_pin(std::string_view text) {
+  constexpr std::string_view kPrefix = "sha256//";
+  for (bool more = true; more;) {
+    const size_t end = text.find(';');
+    const std::string_view pin = text.substr(0, end);
+    if (!pin.starts_with(kPrefix)) return false;
+    const auto digest = from_base64(pin.substr(kPrefix.size()));
+    if (!digest || digest->size() != Digest{}.size()) return false;
+    more = end != std::string_view::npos;
+    text.remove_prefix(more ? end + 1 : text.size());
+  }
+  return true;
+}
+
 Result<std::string> read_token(const std::string& file) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return usage(fmt::format("{}: {}", file, std::strerror(errno)));
@@ -174,6 +188,7 @@ bool Client::prepare(Connection& connection, const std::string& path, Reply& fai
   connection.set(CURLOPT_SSL_VERIFYPEER, 1L);
   connection.set(CURLOPT_SSL_VERIFYHOST, 2L);
   connection.set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
+  if (!options_.pin.empty()) connection.set(CURLOPT_PINNEDPUBLICKEY, options_.pin.c_str());
   if (!options_.ca_file.empty()) connection.set(CURLOPT_CAINFO, options_.ca_file.c_str());
   connection.set(CURLOPT_NOSIGNAL, 1L);
   connection.set(CURLOPT_USERAGENT, "skewscope-ship");

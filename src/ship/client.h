@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "pace.h"
 #include "payload.h"
@@ -20,12 +21,15 @@ namespace skewscope::ship {
 // travel in the clear beyond this machine.
 Result<std::string> base_url(const std::string& url, bool has_token);
 
+// "sha256//" and the base64 of 32 bytes, as curl's --pinnedpubkey has it; several with ";" between: one must fit.
+bool is_pin(std::string_view text);
+
 // The token of the file; errors: usage, when it cannot be read, others can read it, or it is no token.
 Result<std::string> read_token(const std::string& file);
 
 struct ClientOptions {
   std::string base;  // of base_url()
-  std::string ca_file, token_file;
+  std::string ca_file, pin, token_file;
   std::chrono::seconds silence{60};
   uint64_t rate_bytes_per_s = 0;
 };

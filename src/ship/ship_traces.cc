@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -193,8 +194,20 @@ class Agent {
 
   void enqueue(const std::string& key, Seen& seen) {
     seen.state = Seen::State::queued;
+    spread_out();
     queue_.push_back(key);
     wake_.notify_one();
+  }
+
+  // The ranks of a job finish at one moment: their nodes' agents need not come at one.
+  void spread_out() {
+    const auto now = Clock::now();
+    if (options_.once || options_.spread.count() == 0 || !queue_.empty() || now < next_contact_) return;
+    if (quiet_since_ && now - *quiet_since_ < 2 * options_.spread) return;
+    std::mt19937_64 engine{std::random_device{}()};
+    const auto spread = std::chrono::duration_cast<milliseconds>(options_.spread).count();
+    next_contact_ = now + milliseconds(std::uniform_int_distribution<int64_t>(0, spread)(engine));
+    quiet_since_ = next_contact_;
   }
 
   bool all_decided() {
@@ -206,8 +219,9 @@ class Agent {
   }
 
   void work() {
-    Client client({base_, options_.ca_file, options_.token_file, options_.silence, options_.rate_bytes_per_s}, pace_,
-                  [this] { return !stopping_; });
+    Client client(
+        {base_, options_.ca_file, options_.pin, options_.token_file, options_.silence, options_.rate_bytes_per_s},
+        pace_, [this] { return !stopping_; });
     std::mt19937_64 engine{std::random_device{}()};
     Worker worker{options_,
                   ledger_,
@@ -217,7 +231,7 @@ class Agent {
                   [&] { return std::uniform_real_distribution<double>()(engine); }};
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-      if (queue_.empty()) {
+      if (queue_.empty() || Clock::now() < next_contact_) {
         wake_.wait_for(lock, kTick);
         continue;
       }
@@ -229,6 +243,7 @@ class Agent {
       lock.unlock();
       const Delivery delivery = deliver(file, worker);
       lock.lock();
+      quiet_since_ = Clock::now();
       settle_down(seen_.at(key), delivery);
     }
   }
@@ -295,6 +310,8 @@ class Agent {
   std::condition_variable wake_;
   std::map<std::string, Seen> seen_;  // by stamp
   std::deque<std::string> queue_;
+  Clock::time_point next_contact_{};
+  std::optional<Clock::time_point> quiet_since_;  // the last delivery's end
   std::vector<Refusal> refused_;
   Shipped shipped_;
 };
@@ -312,6 +329,10 @@ Result<Done> check_options(const ShipOptions& options) {
   if (options.capture < 0 || options.capture > kMostCaptures) return usage("--capture is 0 to 9999");
   if (options.uploads < 1 || options.uploads > 16) return usage("--uploads is 1 to 16");
   if (options.piece_bytes == 0) return usage("--piece is at least 1");
+  if (!options.pin.empty() && !is_pin(options.pin)) {
+    return usage("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");
+  }
+  if (!options.pin.empty() && options.url.starts_with("http://")) return usage("--pin needs https");
   if (options.digest && options.delete_source)
     return usage("--delete-source would lose traces of which --digest sends less");
   for (const std::string& path : options.paths) {

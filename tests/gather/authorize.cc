@@ -17,7 +17,7 @@ using std::chrono::sys_seconds;
 const sys_seconds kNow{seconds(1790000000)};
 const std::string kNewKey(32, 'n'), kOldKey(32, 'o'), kRetiredKey(32, 'r');
 const TokenKeys kKeys = TokenKeys::from({kNewKey, kOldKey});
-const JobFacts kJobA{1, 1000, {"n0", "n1"}}, kJobB{0, 2000, {"n7"}};
+const JobFacts kJobA{1, true, 1000, {"n0", "n1"}}, kJobB{0, true, 2000, {"n7"}}, kDeletedA{1, false, {}, {}};
 
 std::string token(const std::string& job, unsigned scopes, uint32_t epoch = 1, seconds life = hours(1),
                   const std::string& key = kNewKey) {
@@ -64,6 +64,7 @@ const std::vector<Question> kEndpoints = {
     {"POST /login", "", {"Content-Length: 9", "Content-Type: application/x-www-form-urlencoded"}},
 
     {"POST /v1/tokens", "A", {}},
+    {"POST /v1/jobs/A/revoke", "A", {}},
 
     {"POST /v1/uploads", "A", {"Tus-Resumable: 1.0.0", "Upload-Length: 5"}},
     {"HEAD /v1/uploads/0123456789abcdef0123456789abcdef", "A", kTus},
@@ -91,65 +92,65 @@ const std::string kUploadA = token("A", kUpload), kReadA = token("A", kRead), kB
                   kReadB = token("B", kRead);
 
 // + allowed, a 401 (authenticate), f 403 (scope missing), - 404 (no such job).
-//   open, tokens, uploads rank_put job_put end delete, job_get rank_get report list, pages
+//   open, tokens revoke, uploads rank_put job_put end delete, job_get rank_get report list, pages
 const std::vector<Credential> kCredentials = {
-    {"nothing", "", "", {}, "", false, "+++ a aaaaaaaa aaaa aaa"},
-    {"--insecure-local", "", "", {}, "", true, "+++ + ++++++++ ++++ +++"},
-    bearer("no token", "", "+++ a aaaaaaaa aaaa aaa"),
-    bearer("some text", "ss1.e30.AAAA", "+++ a aaaaaaaa aaaa aaa"),
-    bearer("a forged signature", forged(kBothA), "+++ a aaaaaaaa aaaa aaa"),
-    bearer("half a token", kBothA.substr(0, kBothA.size() / 2), "+++ a aaaaaaaa aaaa aaa"),
-    bearer("an expired token", token("A", kUpload | kRead, 1, seconds(0)), "+++ a aaaaaaaa aaaa aaa"),
-    bearer("a retired key", token("A", kAdmin, 1, hours(1), kRetiredKey), "+++ a aaaaaaaa aaaa aaa"),
-    bearer("a revoked token", token("A", kUpload | kRead, 0), "+++ a aaaaaaaa aaa+ aa+"),
-    bearer("a revoked admin of A", token("A", kAdmin, 0), "+++ a aaaaaaaa aaa+ aa+"),
-    bearer("A: upload", kUploadA, "+++ f ++++++++ ffff fff"),
-    bearer("A: read", kReadA, "+++ f ffffffff ++++ +++"),
-    bearer("A: upload, read", kBothA, "+++ f ++++++++ ++++ +++"),
-    bearer("A: admin", token("A", kAdmin), "+++ + ++++++++ ++++ +++"),
+    {"nothing", "", "", {}, "", false, "+++ aa aaaaaaaa aaaa aaa"},
+    {"--insecure-local", "", "", {}, "", true, "+++ ++ ++++++++ ++++ +++"},
+    bearer("no token", "", "+++ aa aaaaaaaa aaaa aaa"),
+    bearer("some text", "ss1.e30.AAAA", "+++ aa aaaaaaaa aaaa aaa"),
+    bearer("a forged signature", forged(kBothA), "+++ aa aaaaaaaa aaaa aaa"),
+    bearer("half a token", kBothA.substr(0, kBothA.size() / 2), "+++ aa aaaaaaaa aaaa aaa"),
+    bearer("an expired token", token("A", kUpload | kRead, 1, seconds(0)), "+++ aa aaaaaaaa aaaa aaa"),
+    bearer("a retired key", token("A", kAdmin, 1, hours(1), kRetiredKey), "+++ aa aaaaaaaa aaaa aaa"),
+    bearer("a revoked token", token("A", kUpload | kRead, 0), "+++ aa aaaaaaaa aaa+ aa+"),
+    bearer("a revoked admin of A", token("A", kAdmin, 0), "+++ aa aaaaaaaa aaa+ aa+"),
+    bearer("A: upload", kUploadA, "+++ ff ++++++++ ffff fff"),
+    bearer("A: read", kReadA, "+++ ff ffffffff ++++ +++"),
+    bearer("A: upload, read", kBothA, "+++ ff ++++++++ ++++ +++"),
+    bearer("A: admin", token("A", kAdmin), "+++ ++ ++++++++ ++++ +++"),
     bearer("A: upload, signed with the key before", token("A", kUpload, 1, hours(1), kOldKey),
-           "+++ f ++++++++ ffff fff"),
-    bearer("A: a later epoch", token("A", kUpload | kRead, 2), "+++ f ++++++++ ++++ +++"),
-    bearer("B: upload, read", token("B", kUpload | kRead), "+++ - -------- ---+ --+"),
-    bearer("B: admin", token("B", kAdmin), "+++ - -------- ---+ --+"),
-    bearer("a: upload, read (names keep their case)", token("a", kUpload | kRead), "+++ - -------- ---+ --+"),
-    bearer("every job: admin", token("*", kAdmin, 0), "+++ + ++++++++ ++++ +++"),
-    bearer("every job: read", token("*", kRead, 0), "+++ f ffffffff ++++ +++"),
-    {"another scheme", "Basic " + kBothA, "", {}, "", false, "+++ a aaaaaaaa aaaa aaa"},
-    {"a token as MUNGE", "MUNGE " + kBothA, "", {}, "", false, "+++ a aaaaaaaa aaaa aaa"},
-    cookie("cookie of A", "__Host-skewscope=" + kReadA, "+++ a aaaaaaaa aaaa +++"),
-    cookie("cookie of A among others", "a=b; __Host-skewscope=" + kReadA + "; c=d", "+++ a aaaaaaaa aaaa +++"),
-    cookie("cookie of B", "__Host-skewscope=" + kReadB, "+++ a aaaaaaaa aaaa --+"),
-    cookie("cookie that may only upload", "__Host-skewscope=" + kUploadA, "+++ a aaaaaaaa aaaa fff"),
-    cookie("cookie of an admin", "__Host-skewscope=" + token("*", kAdmin), "+++ a aaaaaaaa aaaa +++"),
-    cookie("forged cookie", "__Host-skewscope=" + forged(kReadA), "+++ a aaaaaaaa aaaa aaa"),
-    cookie("cookie twice", "__Host-skewscope=" + kReadA + "; __Host-skewscope=" + kReadA, "+++ a aaaaaaaa aaaa aaa"),
-    cookie("cookie of another name", "skewscope=" + kReadA, "+++ a aaaaaaaa aaaa aaa"),
+           "+++ ff ++++++++ ffff fff"),
+    bearer("A: a later epoch", token("A", kUpload | kRead, 2), "+++ ff ++++++++ ++++ +++"),
+    bearer("B: upload, read", token("B", kUpload | kRead), "+++ -- -------- ---+ --+"),
+    bearer("B: admin", token("B", kAdmin), "+++ -- -------- ---+ --+"),
+    bearer("a: upload, read (names keep their case)", token("a", kUpload | kRead), "+++ -- -------- ---+ --+"),
+    bearer("every job: admin", token("*", kAdmin, 0), "+++ ++ ++++++++ ++++ +++"),
+    bearer("every job: read", token("*", kRead, 0), "+++ ff ffffffff ++++ +++"),
+    {"another scheme", "Basic " + kBothA, "", {}, "", false, "+++ aa aaaaaaaa aaaa aaa"},
+    {"a token as MUNGE", "MUNGE " + kBothA, "", {}, "", false, "+++ aa aaaaaaaa aaaa aaa"},
+    cookie("cookie of A", "__Host-skewscope=" + kReadA, "+++ aa aaaaaaaa aaaa +++"),
+    cookie("cookie of A among others", "a=b; __Host-skewscope=" + kReadA + "; c=d", "+++ aa aaaaaaaa aaaa +++"),
+    cookie("cookie of B", "__Host-skewscope=" + kReadB, "+++ aa aaaaaaaa aaaa --+"),
+    cookie("cookie that may only upload", "__Host-skewscope=" + kUploadA, "+++ aa aaaaaaaa aaaa fff"),
+    cookie("cookie of an admin", "__Host-skewscope=" + token("*", kAdmin), "+++ aa aaaaaaaa aaaa +++"),
+    cookie("forged cookie", "__Host-skewscope=" + forged(kReadA), "+++ aa aaaaaaaa aaaa aaa"),
+    cookie("cookie twice", "__Host-skewscope=" + kReadA + "; __Host-skewscope=" + kReadA, "+++ aa aaaaaaaa aaaa aaa"),
+    cookie("cookie of another name", "skewscope=" + kReadA, "+++ aa aaaaaaaa aaaa aaa"),
     {"forged bearer, good cookie",
      "Bearer " + forged(kBothA),
      "__Host-skewscope=" + kReadA,
      {},
      "",
      false,
-     "+++ a aaaaaaaa aaaa aaa"},
+     "+++ aa aaaaaaaa aaaa aaa"},
     {"bearer of B, cookie of A",
      "Bearer " + kReadB,
      "__Host-skewscope=" + kReadA,
      {},
      "",
      false,
-     "+++ - -------- ---+ --+"},
-    munge("the owner", 1000, "A", "", "+++ + aaaaaaaa aaaa aaa"),
-    munge("the owner, for job B", 1000, "B", "", "+++ - aaaaaaaa aaaa aaa"),
-    munge("another user", 2000, "A", "", "+++ - aaaaaaaa aaaa aaa"),
-    munge("another user on a node of A", 2000, "A", "n1", "+++ - aaaaaaaa aaaa aaa"),
-    munge("root", 0, "A", "", "+++ - aaaaaaaa aaaa aaa"),
-    munge("root of a node of A", 0, "A", "n1", "+++ + aaaaaaaa aaaa aaa"),
-    munge("root of a node of B", 0, "A", "n7", "+++ - aaaaaaaa aaaa aaa"),
-    {"certificate of a node of A", "", "", {}, "n1", false, "+++ + aaaaaaaa aaaa aaa"},
-    {"certificate of a node of B", "", "", {}, "n7", false, "+++ - aaaaaaaa aaaa aaa"},
-    {"certificate of a node of A, token of B", "Bearer " + kReadB, "", {}, "n1", false, "+++ - -------- ---+ --+"},
-    {"certificate of a node of A, upload token", "Bearer " + kUploadA, "", {}, "n1", false, "+++ f ++++++++ ffff fff"},
+     "+++ -- -------- ---+ --+"},
+    munge("the owner", 1000, "A", "", "+++ +a aaaaaaaa aaaa aaa"),
+    munge("the owner, for job B", 1000, "B", "", "+++ -a aaaaaaaa aaaa aaa"),
+    munge("another user", 2000, "A", "", "+++ -a aaaaaaaa aaaa aaa"),
+    munge("another user on a node of A", 2000, "A", "n1", "+++ -a aaaaaaaa aaaa aaa"),
+    munge("root", 0, "A", "", "+++ -a aaaaaaaa aaaa aaa"),
+    munge("root of a node of A", 0, "A", "n1", "+++ +a aaaaaaaa aaaa aaa"),
+    munge("root of a node of B", 0, "A", "n7", "+++ -a aaaaaaaa aaaa aaa"),
+    {"certificate of a node of A", "", "", {}, "n1", false, "+++ +a aaaaaaaa aaaa aaa"},
+    {"certificate of a node of B", "", "", {}, "n7", false, "+++ -a aaaaaaaa aaaa aaa"},
+    {"certificate of a node of A, token of B", "Bearer " + kReadB, "", {}, "n1", false, "+++ -- -------- ---+ --+"},
+    {"certificate of a node of A, upload token", "Bearer " + kUploadA, "", {}, "n1", false, "+++ ff ++++++++ ffff fff"},
 };
 
 struct Asked {
@@ -194,7 +195,7 @@ char letter(Decision decision) {
 std::string decisions(const Credential& credential, const JobFacts* known) {
   std::string out;
   for (size_t i = 0; i < kEndpoints.size(); ++i) {
-    if (i == 3 || i == 4 || i == 12 || i == 16) out += ' ';
+    if (i == 3 || i == 5 || i == 13 || i == 17) out += ' ';
     const Asked asked = ask(kEndpoints[i], credential);
     const bool has_job = kEndpoints[i].job[0] != '\0';
     out += letter(authorize(asked.request, kEndpoints[i].job, has_job ? known : nullptr, asked.caller));
@@ -221,12 +222,18 @@ TEST_CASE("who may not see a job cannot tell whether it exists") {
 }
 
 TEST_CASE("a job's own token may create the job, an identity alone may not") {
-  CHECK(decisions(bearer("", kBothA, ""), nullptr) == "+++ f ++++++++ ++++ +++");
-  CHECK(decisions(munge("", 1000, "A", "n1", ""), nullptr) == "+++ - aaaaaaaa aaaa aaa");
+  CHECK(decisions(bearer("", kBothA, ""), nullptr) == "+++ ff ++++++++ ++++ +++");
+  CHECK(decisions(munge("", 1000, "A", "n1", ""), nullptr) == "+++ -a aaaaaaaa aaaa aaa");
+}
+
+TEST_CASE("a token of a deleted job may not make another job of its name") {
+  CHECK(decisions(bearer("", token("A", kUpload | kRead, 0), ""), &kDeletedA) == "+++ aa aaaaaaaa aaa+ aa+");
+  CHECK(decisions(bearer("", kBothA, ""), &kDeletedA) == "+++ ff ++++++++ ++++ +++");
+  CHECK(decisions(munge("", 1000, "A", "n1", ""), &kDeletedA) == "+++ -a aaaaaaaa aaaa aaa");
 }
 
 TEST_CASE("root's credential alone gets no token, not even for a job that root owns") {
-  const JobFacts of_root{0, 0, {"n1"}}, of_nobody{0, {}, {"n1"}};
+  const JobFacts of_root{0, true, 0, {"n1"}}, of_nobody{0, true, {}, {"n1"}};
   CHECK(decisions(munge("", 0, "A", "", ""), &of_root).substr(4, 1) == "-");
   CHECK(decisions(munge("", 0, "A", "n1", ""), &of_root).substr(4, 1) == "+");
   CHECK(decisions(munge("", 0, "A", "", ""), &of_nobody).substr(4, 1) == "-");

@@ -37,6 +37,7 @@ TEST_CASE("every address of the API leads to its endpoint") {
       {"GET /v1/jobs/j", Endpoint::job_get},
       {"DELETE /v1/jobs/j", Endpoint::job_delete},
       {"POST /v1/jobs/j/end", Endpoint::job_end},
+      {"POST /v1/jobs/j/revoke", Endpoint::job_revoke},
       {"GET /v1/jobs/j/ranks/7", Endpoint::rank_get},
       {"GET /v1/jobs/j/report", Endpoint::report},
       {"GET /v1/jobs/j/report.json", Endpoint::report},

@@ -36,6 +36,7 @@ bool MemoryDisk::step() {
 }
 
 MemoryDisk::NodePointer MemoryDisk::find(const std::string& path) const {
+  if (guard_) guard_(path);
   NodePointer node = root_;
   for (size_t begin = 0; begin < path.size() && node;) {
     const size_t end = std::min(path.find('/', begin), path.size());
@@ -218,7 +219,7 @@ int MemoryDisk::info(const std::string& path, PathInfo& info) {
   if (!has_power()) return EIO;
   const NodePointer node = find(path);
   if (!node) return ENOENT;
-  info = {node->folder, node->bytes.size()};
+  info = {node->folder, node->bytes.size(), std::chrono::sys_seconds(std::chrono::seconds(kAlways))};
   return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,6 +32,7 @@ class MemoryDisk : public FileSystem {
   ~MemoryDisk() override;
   const char* vfs() const { return vfs_name_.c_str(); }
   static constexpr const char* kSpool = "/memory";
+  static constexpr int64_t kAlways = 1'700'000'000;  // the time that it is here
 
   // From the `step`-th step on, nothing works any more; 0: never.
   void lose_power_at(uint64_t step) { power_ends_ = step; }
@@ -39,6 +41,8 @@ class MemoryDisk : public FileSystem {
   uint64_t steps() const { return steps_; }
   // What a restart finds.
   std::unique_ptr<MemoryDisk> after_power_loss(Survives survives, uint32_t seed) const;
+  // Is asked about each path that is looked for.
+  void guard(std::function<void(const std::string& path)> check) { guard_ = std::move(check); }
   void ignore(Flush flush) { ignored_ = flush; }
   void limit(uint64_t bytes) { limit_ = bytes; }       // then ENOSPC
   void fail_sync(bool fails) { sync_fails_ = fails; }  // EIO
@@ -105,6 +109,7 @@ class MemoryDisk : public FileSystem {
   std::atomic<uint64_t> steps_ = 0, power_ends_ = 0, limit_ = 0;
   std::atomic<Flush> ignored_ = Flush::none;
   std::atomic<bool> sync_fails_ = false;
+  std::function<void(const std::string&)> guard_;
   std::string vfs_name_;
   struct Vfs;
   std::unique_ptr<Vfs> vfs_;

@@ -11,7 +11,7 @@ StoreOptions memory_options(MemoryDisk& disk) {
   options.database_vfs = disk.vfs();
   options.file_threads = 1;
   options.limits.reserved_disk = 0;
-  options.now = [] { return Time(std::chrono::seconds(1'700'000'000)); };
+  options.now = [] { return Time(std::chrono::seconds(MemoryDisk::kAlways)); };
   return options;
 }
 

@@ -125,6 +125,13 @@ TEST_CASE("a damaged manifest is moved aside, and what the folders hold is taken
   spool.close();
   std::filesystem::remove_all(spool.path("backup"));
   SECTION("bytes in its middle are others") { overwrite(spool.path("gather.sqlite"), 16, std::string(20000, 'x')); }
+  SECTION("its format is one that SQLite does not know") { overwrite(spool.path("gather.sqlite"), 44, "----"); }
+  SECTION("a table is missing") {
+    sqlite3* database = nullptr;
+    sqlite3_open(spool.path("gather.sqlite").c_str(), &database);
+    CHECK(sqlite3_exec(database, "DROP TABLE report", nullptr, nullptr, nullptr) == SQLITE_OK);
+    sqlite3_close(database);
+  }
   SECTION("it is empty") { std::filesystem::resize_file(spool.path("gather.sqlite"), 0); }
   SECTION("it is not there") { std::filesystem::remove(spool.path("gather.sqlite")); }
   spool.open();

@@ -1,7 +1,11 @@
+#include <sqlite3.h>
 #include <catch2/catch.hpp>
 
 #include <fstream>
+#include <set>
 
+#include "memory_disk.h"
+#include "model.h"
 #include "skewscope/gather.h"
 #include "spool.h"
 
@@ -117,6 +121,65 @@ TEST_CASE("a deleted job is gone with its files and uploads, and its name is fre
   CHECK(std::filesystem::is_empty(spool.path("trash")));
 }
 
+TEST_CASE("a job begins behind the epochs of those of its name that were deleted, after a start, too") {
+  Spool spool("epochs");
+  Asking ask = spool.ask();
+  CHECK(spool.store->epoch_of("train") == 0);
+  ask.put("train", 0, kTrace);
+  CHECK(ask.raise_epoch("train").value.epoch == 1);
+  CHECK(spool.store->epoch_of("train") == 1);
+  ask.delete_job("train");
+  CHECK(spool.store->epoch_of("train") == 2);
+  spool.open();
+  CHECK(spool.store->epoch_of("train") == 2);
+  SECTION("made by an upload") { spool.ask().put("train", 0, kTrace); }
+  SECTION("made by its settings") { spool.ask().put_job("train", ranks(2)); }
+  CHECK(spool.store->job("train")->epoch == 2);
+  spool.open();
+  CHECK(spool.store->job("train")->epoch == 2);
+  spool.ask().delete_job("train");
+  CHECK(spool.store->epoch_of("train") == 3);
+  CHECK(spool.store->epoch_of("other") == 0);
+  CHECK(spool.ask().raise_epoch("other").refusal == Refusal::unknown);
+}
+
+TEST_CASE("a deletion that a crash cut short leaves the job's epoch behind") {
+  test::MemoryDisk whole;
+  StoreOptions options = test::memory_options(whole);
+  {
+    const auto store = std::move(Store::open(options)).value();
+    Asking(*store).put("train", 0, kTrace);
+  }
+  for (uint64_t step = 1; step < 60; ++step) {
+    const auto disk = whole.after_power_loss(test::Survives::everything, 1);
+    {
+      const auto store = std::move(Store::open(test::memory_options(*disk))).value();
+      disk->lose_power_at(disk->steps() + step);
+      Asking(*store).delete_job("train");
+    }
+    const auto after = disk->after_power_loss(test::Survives::nothing, 1);
+    const auto store = std::move(Store::open(test::memory_options(*after))).value();
+    INFO("step " << step);
+    CHECK(store->epoch_of("train") == (store->job("train") ? 0 : 1));
+  }
+}
+
+TEST_CASE("a spool from before there were epochs of deleted jobs is taken over") {
+  Spool spool("before_epochs");
+  spool.ask().put("train", 0, kTrace);
+  spool.close();
+  sqlite3* database = nullptr;
+  sqlite3_open(spool.path("gather.sqlite").c_str(), &database);
+  CHECK(sqlite3_exec(database, "DROP TABLE removed_job", nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  CHECK(check_spool(spool.options.spool, false).value().problems.empty());
+  spool.open();
+  REQUIRE(spool.error.empty());
+  spool.ask().delete_job("train");
+  spool.open();
+  CHECK(spool.store->epoch_of("train") == 1);
+}
+
 TEST_CASE("a report becomes current when it is whole, and the last two are kept") {
   Spool spool("report");
   Asking ask = spool.ask();
@@ -157,6 +220,37 @@ TEST_CASE("a report that failed or is not whole leaves the one before it current
   CHECK(job.report == ReportState::failed);
   CHECK(job.report_generation == 1);
   CHECK(std::filesystem::read_symlink(spool.path("jobs/train/report/current")) == "g0001");
+}
+
+TEST_CASE("a report's log goes with its generation, and stays over a start until then") {
+  Spool spool("report_logs");
+  Asking ask = spool.ask();
+  ask.put("train", 0, kTrace);
+  const auto logs = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(spool.path("jobs/train/report"))) {
+      if (entry.path().extension() == ".log") names.insert(entry.path().filename());
+    }
+    return names;
+  };
+  const auto make = [&](int exit_code) {
+    const auto folders = ask.begin_report("train").value;
+    if (exit_code == 0) write_report(folders);
+    std::ofstream(folders.output + ".log") << "what it said";
+    ask.end_report("train", folders.generation, exit_code);
+  };
+  for (const int exit_code : {0, 139, 0, 0}) make(exit_code);
+  const auto settled = [&](const std::set<std::string>& wanted) {
+    for (int i = 0; i < 100 && logs() != wanted; ++i) usleep(20'000);
+    return logs() == wanted;
+  };
+  CHECK(settled({"g0003.log", "g0004.log"}));
+  for (int i = 0; i < 4; ++i) make(139);
+  CHECK(settled({"g0003.log", "g0004.log", "g0007.log", "g0008.log"}));
+  std::ofstream(spool.path("jobs/train/report/g0099.log")) << "of nobody";
+  spool.open();
+  CHECK(logs() == std::set<std::string>{"g0003.log", "g0004.log", "g0007.log", "g0008.log"});
+  CHECK(spool.store->job("train")->report_generation == 4);
 }
 
 TEST_CASE("a report that was being made when the daemon stopped is made again") {

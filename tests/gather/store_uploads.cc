@@ -258,8 +258,52 @@ TEST_CASE("files, jobs, users and open uploads are held to their bounds") {
   CHECK(ask.create(upload_of("b", 0, 100)).refusal == Refusal::none);
   CHECK(ask.create(upload_of("c", 0, 100)).refusal == Refusal::quota);
   CHECK_FALSE(spool.store->job("c"));
-  for (int rank = 0; rank < 15; ++rank) CHECK(ask.create(upload_of("b", rank, 1)).refusal == Refusal::none);
-  CHECK(ask.create(upload_of("b", 15, 1)).refusal == Refusal::too_many);
+}
+
+TEST_CASE("a job that told its ranks has at most twice as many open uploads, or sixteen") {
+  Spool spool("open_of_told");
+  JobSettings settings;
+  settings.world_size = 10;
+  spool.ask().put_job("ten", settings);
+  settings.world_size = 2;
+  spool.ask().put_job("two", settings);
+  for (int i = 0; i < 20; ++i) CHECK(spool.ask().create(upload_of("ten", 0, 1)).refusal == Refusal::none);
+  CHECK(spool.ask().create(upload_of("ten", 0, 1)).refusal == Refusal::too_many);
+  for (int i = 0; i < 16; ++i) CHECK(spool.ask().create(upload_of("two", 0, 1)).refusal == Refusal::none);
+  CHECK(spool.ask().create(upload_of("two", 0, 1)).refusal == Refusal::too_many);
+}
+
+TEST_CASE("a job of 1,024 ranks whose number nobody told has all of them open at once") {
+  Spool spool("open_of_untold");
+  std::promise<void> all;
+  std::atomic<int> left = 1024, refused = 0;
+  for (int rank = 0; rank < 1024; ++rank) {
+    spool.store->create(upload_of("train", rank, 1), [&](const Outcome<UploadState>& made) {
+      if (made.refusal != Refusal::none) ++refused;
+      if (--left == 0) all.set_value();
+    });
+  }
+  all.get_future().wait();
+  CHECK(refused == 0);
+  CHECK(spool.store->job("train")->open_uploads == 1024);
+}
+
+TEST_CASE("all jobs together have a bounded number of open uploads, and one job at most half of them") {
+  Spool spool("open_of_all");
+  spool.options.limits.open_uploads = 40;
+  spool.open();
+  Asking ask = spool.ask();
+  for (int rank = 0; rank < 20; ++rank) CHECK(ask.create(upload_of("a", rank, 1)).refusal == Refusal::none);
+  CHECK(ask.create(upload_of("a", 20, 1)).refusal == Refusal::too_many);
+  for (int rank = 0; rank < 20; ++rank) {
+    CHECK(ask.create(upload_of("b" + std::to_string(rank % 2), rank, 1)).refusal == Refusal::none);
+  }
+  CHECK(ask.create(upload_of("c", 0, 1)).refusal == Refusal::too_many);
+  CHECK_FALSE(spool.store->job("c"));
+  GatherLimits more = spool.options.limits;
+  more.open_uploads = 42;
+  spool.store->use(more, {});
+  CHECK(ask.create(upload_of("c", 0, 1)).refusal == Refusal::none);
 }
 
 TEST_CASE("a full disk takes no uploads, a fairly full one no jobs") {

@@ -31,7 +31,7 @@ class Tokens(DaemonTest):
     def every_request(self):
         tus = {"Upload_Offset": 0, "Content_Type": "application/offset+octet-stream"}
         return [("GET", "/v1/jobs", None, {}), ("GET", "/v1/jobs/a", None, {}), ("PUT", "/v1/jobs/a", b"{}", {}),
-                ("DELETE", "/v1/jobs/a", None, {}), ("POST", "/v1/jobs/a/end", None, {}),
+                ("DELETE", "/v1/jobs/a", None, {}), ("POST", "/v1/jobs/a/end", None, {}), ("POST", "/v1/jobs/a/revoke", None, {}),
                 ("PUT", "/v1/jobs/a/ranks/5", b"stranger", {}), ("GET", "/v1/jobs/a/ranks/0", None, {}),
                 ("GET", "/v1/jobs/a/report", None, {}), ("GET", "/v1/jobs/a/report.json", None, {}),
                 ("POST", "/v1/uploads", b"", {"Upload_Length": 3, "Upload_Metadata": metadata("a", 7)}),
@@ -80,6 +80,39 @@ class Tokens(DaemonTest):
         self.assertNotIn(self.a, log)
         self.assertNotIn(self.a.split(".")[1], log)
         self.assertTrue(any(len(line.get("token", "")) == 8 for line in self.daemon.log_lines()))
+
+    def test_revoking_ends_every_token_of_the_job_at_once_and_says_the_epoch_of_those_that_count(self):
+        token, admin = minted(KEYS, "leaked"), minted(KEYS, "leaked", "--scopes", "admin")
+        self.assertEqual(self.daemon.put(b"x", "leaked", 0, token).status, 201)
+        self.assertEqual(self.daemon.ask("POST", "/v1/jobs/leaked/revoke", token=token).status, 403)
+        path = self.daemon.create(1 << 20, "leaked", 1, token=token)["Location"]
+        with self.daemon.connect() as running:
+            running.sendall(f"PATCH {path} HTTP/1.1\r\nHost: x\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
+                            f"Authorization: Bearer {token}\r\nContent-Type: application/offset+octet-stream\r\n"
+                            f"Content-Length: {1 << 20}\r\n\r\n".encode() + b"a" * 1000)
+            time.sleep(0.2)
+            answer = self.daemon.ask("POST", "/v1/jobs/leaked/revoke", token=self.admin)
+            self.assertEqual((answer.status, answer.json()["epoch"]), (200, 1))
+            running.sendall(b"a" * ((1 << 20) - 1000))
+            self.assertTrue(received(running, 3).startswith(b"HTTP/1.1 401 "))
+        for gone in (token, admin):
+            self.assertEqual(self.daemon.ask("GET", "/v1/jobs/leaked", token=gone).status, 401)
+        later = minted(KEYS, "leaked", "--epoch", 1)
+        self.assertEqual(self.daemon.ask("HEAD", path, token=later)["Upload-Offset"], "0")
+        self.assertEqual(self.daemon.put(b"y", "leaked", 2, later).status, 201)
+
+    def test_a_token_of_a_deleted_job_does_not_count_in_another_of_its_name(self):
+        token = minted(KEYS, "again")
+        self.assertEqual(self.daemon.put(b"x", "again", 0, token).status, 201)
+        self.assertEqual(self.daemon.ask("DELETE", "/v1/jobs/again", token=token).status, 204)
+        self.assertEqual(self.daemon.put(b"x", "again", 0, token).status, 401)
+        self.assertEqual(self.daemon.ask("POST", "/login", body=f"token={token}",
+                                         Content_Type="application/x-www-form-urlencoded").status, 401)
+        given = self.daemon.ask("POST", "/v1/tokens", body='{"job": "again"}', token=self.admin)
+        self.assertEqual(given.status, 201)
+        self.assertEqual(self.daemon.put(b"x", "again", 0, given.json()["token"]).status, 201)
+        self.assertEqual(self.daemon.ask("GET", "/v1/jobs/again", token=token).status, 401)
+        self.assertEqual(self.daemon.job("again", self.admin)["epoch"], 1)
 
     def test_a_refused_sender_is_answered_before_it_sends(self):
         with self.daemon.connect() as sock:

@@ -23,7 +23,7 @@ class Outside(DaemonTest):
         text = self.daemon.ask("GET", "/metrics", admin=True).body.decode()
         for name in ("build_info", "connections", "http_requests_total", "http_request_duration_seconds_count",
                      "received_bytes_total", "durable_bytes_total", "uploads", "commits_total", "checksum_failures_total",
-                     "quarantined_total", "lost_files_total", "fsync_duration_seconds_count", "recovery_duration_seconds", "jobs",
+                     "quarantined_total", "quarantine_files", "quarantine_bytes", "quarantine_deleted_total", "lost_files_total", "fsync_duration_seconds_count", "recovery_duration_seconds", "jobs",
                      "ranks_expected", "ranks_arrived", "report_duration_seconds_count", "report_lag_seconds_count",
                      "disk_free_bytes"):
             self.assertRegex(text, f"(?m)^skewscope_gather_{name}[ {{]")
@@ -31,8 +31,14 @@ class Outside(DaemonTest):
             self.daemon.ask("GET", "/v1/jobs", Host="x")
             self.assertNotIn("counted", text)
         self.assertIn("skewscope_gather_lost_files_total 0", text)
-        if shutil.which("promtool"):
-            subprocess.run(["promtool", "check", "metrics"], input=text.encode(), check=True)
+
+    @unittest.skipUnless(shutil.which("promtool"), "no promtool: scripts/install_packages --with-checks")
+    def test_promtool_finds_nothing_wrong_with_the_metrics(self):
+        self.daemon.put(b"x", "metered", 0)
+        self.daemon.ask("GET", "/v1/jobs/none")
+        text = self.daemon.ask("GET", "/metrics", admin=True).body
+        done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, b""))
 
     def test_health_and_readiness_are_told_on_the_admin_listener_alone(self):
         for path in ("/-/healthy", "/-/ready", "/metrics"):
@@ -95,6 +101,8 @@ class Reports(unittest.TestCase):
         self.assertIn(b'href="/v1/jobs/sim/report.html"', daemon.ask("GET", "/jobs/sim").body)
         metrics = daemon.ask("GET", "/metrics", admin=True).body.decode()
         self.assertIn('skewscope_gather_reports_total{result="made"} 1', metrics)
+        line = [line for line in daemon.log_lines() if line["event"] == "report"][0]
+        self.assertEqual((line["job"], line["exit_code"]), ("sim", 0))
 
     def test_an_ended_job_has_a_report_without_its_missing_rank_and_another_when_that_arrives(self):
         daemon = self.daemon("--deadline-after-end", 1, "--debounce", 1)
@@ -148,6 +156,103 @@ class Signals(unittest.TestCase):
                 time.sleep(0.05)
             self.assertIn("restart", daemon.log_text())
             self.assertEqual(daemon.stop(), 0)
+
+    def reloaded(self, daemon, config, text):
+        """The log line of a reload with this configuration."""
+        before = len([line for line in daemon.log_lines() if line["event"].startswith("reload")])
+        config.write_text(text)
+        daemon.process.send_signal(signal.SIGHUP)
+        for _ in range(100):
+            lines = [line for line in daemon.log_lines() if line["event"].startswith("reload")]
+            if len(lines) > before:
+                return lines[-1]
+            time.sleep(0.05)
+        self.fail(daemon.log_text())
+
+    def test_sighup_takes_other_limits_and_says_which(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = Path(folder) / "config.toml"
+            config.write_text('largest-file = "1M"\n')
+            daemon = Daemon("--config", config).start()
+            self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+            self.assertEqual(daemon.create(2 << 20).status, 413)
+            held = daemon.connect()
+            line = self.reloaded(daemon, config, '[gather]\nlargest-file = "3M"\nconnections-per-address = 4\nreport-time = 60\n')
+            self.assertEqual(line["changed"], "largest-file 1048576 -> 3145728, connections-per-address 64 -> 4")
+            self.assertEqual(line["needs_restart"], "report-time 1800 -> 60")
+            self.assertEqual(daemon.create(2 << 20).status, 201)
+            self.assertEqual(daemon.ask("OPTIONS", "/v1/uploads")["Tus-Max-Size"], str(3 << 20))
+            more = [daemon.connect() for _ in range(3)]
+            time.sleep(0.2)
+            with daemon.connect() as fifth:
+                self.assertEqual(received(fifth, 3), b"")
+            for sock in more + [held]:
+                sock.close()
+            time.sleep(0.2)
+            line = self.reloaded(daemon, config, "open-uploads = 1\nsilence-time = 1\n")
+            self.assertIn("open-uploads 65536 -> 1", line["changed"])
+            self.assertEqual(daemon.create(10, "other").status, 429)
+            self.assertEqual(self.reloaded(daemon, config, "open-uploads = 1\nsilence-time = 1\n").get("changed"), None)
+            refused = self.reloaded(daemon, config, 'registry-socket = "/nowhere"\nopen-uploads = 9\n')
+            self.assertEqual(refused["event"], "reload_refused")
+            self.assertIn("restart alone: registry-socket ", refused["err"])
+            self.assertEqual(daemon.create(10, "other").status, 429)
+
+    def test_sighup_takes_other_deadlines_for_jobs_that_are_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = Path(folder) / "config.toml"
+            config.write_text("")
+            daemon = Daemon("--config", config).start()
+            self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+            daemon.ask("PUT", "/v1/jobs/waiting", body=b'{"world_size": 2}')
+            daemon.put(b"{}", "waiting", 0)
+            time.sleep(1.5)
+            self.assertEqual(daemon.job("waiting")["report_state"], "waiting")
+            self.assertIn("deadline 900 -> 1", self.reloaded(daemon, config, "deadline = 1\n")["changed"])
+            state = daemon.wait_for_job(lambda job: job["report_state"] != "waiting", "waiting", seconds=10)
+            self.assertNotEqual(state["report_state"], "waiting")
+
+    def test_a_missing_spool_is_made_for_its_user_and_group_alone(self):
+        daemon = Daemon()
+        daemon.spool.rmdir()
+        self.assertEqual((daemon.start(), daemon.stop())[1], 0)
+        self.assertEqual(daemon.spool.stat().st_mode & 0o7777, 0o750 & ~umask())
+        daemon.spool = daemon.folder / "not" / "there"
+        done = subprocess.run(daemon.command(), capture_output=True, text=True, timeout=20)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("cannot make the spool", done.stderr)
+
+    @unittest.skipUnless(os.environ.get("HANGING_DISK_LIBRARY"), "the library of hanging_disk.cc is not named")
+    def test_the_service_manager_hears_nothing_while_a_flush_hangs(self):
+        for call in ("fdatasync", "fsync"):  # of an upload's bytes, of a folder: file thread, commit thread
+            with self.subTest(call), tempfile.TemporaryDirectory() as folder, \
+                    socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+                manager.bind(folder + "/notify")
+                manager.settimeout(10)
+                daemon = Daemon()
+                os.environ.update(NOTIFY_SOCKET=folder + "/notify", LD_PRELOAD=os.environ["HANGING_DISK_LIBRARY"], HANGING_DISK=folder)
+                try:
+                    daemon.start()
+                finally:
+                    for name in ("NOTIFY_SOCKET", "LD_PRELOAD", "HANGING_DISK"):
+                        del os.environ[name]
+                self.assertEqual({manager.recv(100), manager.recv(100)}, {b"READY=1", b"WATCHDOG=1"})
+                holds = Path(folder) / call
+                holds.touch()
+                with daemon.connect() as sender:
+                    sender.sendall(b"PUT /v1/jobs/run/ranks/0 HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
+                    time.sleep(2.5)
+                    manager.setblocking(False)
+                    while select.select([manager], [], [], 0)[0]:
+                        manager.recv(100)
+                    time.sleep(4)
+                    self.assertEqual(select.select([manager], [], [], 0)[0], [], "it says that it lives")
+                    self.assertEqual(daemon.ask("GET", "/-/healthy", admin=True).status, 200)  # the network does
+                    holds.unlink()
+                    manager.settimeout(10)
+                    self.assertEqual(manager.recv(100), b"WATCHDOG=1")
+                    self.assertIn(b" 201 ", received(sender, 2))
+                self.assertEqual(daemon.stop(), 0)
 
     def test_two_daemons_do_not_share_a_spool(self):
         daemon = Daemon().start()
@@ -304,18 +409,28 @@ class Limits(unittest.TestCase):
             return time.monotonic() - begin
 
         honest("warm")
-        alone = min(honest(f"alone{i}") for i in range(2))
-        slow = os.fork()
-        if slow == 0:
-            slow_clients(daemon)
-        time.sleep(1)
-        try:
-            beside = min(honest(f"beside{i}") for i in range(2))
-        finally:
-            os.kill(slow, signal.SIGKILL)
-            os.waitpid(slow, 0)
-        print(f"24 files of 4 MiB: alone {alone:.2f} s, beside 50 slow clients {beside:.2f} s")
-        self.assertGreater(alone / beside, 0.75, f"alone {alone:.2f} s, beside slow clients {beside:.2f} s")
+        alone, beside = [], []
+        # In turn, the best of each: what else the machine does only adds. Two rounds at least, six at most.
+        while len(alone) < 2 or (min(alone) / min(beside) < 0.9 and len(alone) < 6):
+            alone.append(honest(f"alone{len(alone)}"))
+            slow = os.fork()
+            if slow == 0:
+                slow_clients(daemon)
+            time.sleep(1)
+            try:
+                beside.append(honest(f"beside{len(beside)}"))
+            finally:
+                os.kill(slow, signal.SIGKILL)
+                os.waitpid(slow, 0)
+        told = f"24 files of 4 MiB, {len(alone)} rounds: alone {min(alone):.2f} s, beside 50 slow clients {min(beside):.2f} s"
+        print(told)
+        self.assertGreaterEqual(min(alone) / min(beside), 0.9, told)
+
+
+def umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def slow_clients(daemon):

@@ -67,7 +67,8 @@ class Shipping(unittest.TestCase):
         return json.loads(run.stdout) if run.stdout.strip() else run.stderr
 
     def watch(self, *arguments):
-        agent = subprocess.Popen(self.command("--settle", 1, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        spread = [] if "--spread" in arguments else ["--spread", 0]
+        agent = subprocess.Popen(self.command("--settle", 1, *spread, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  text=True)
 
         def end():
@@ -375,7 +376,7 @@ class Credentials(Shipping):
         self.write_gzip(0)
         self.assertIn("https", self.ship("--token-file", self.token, url="http://192.0.2.1:7475", code=2))
 
-    def test_the_certificate_is_always_verified(self):
+    def certificate(self):
         if not shutil.which("openssl"):
             self.skipTest("no openssl program")
         pem = self.folder.parent / "server.pem"
@@ -383,6 +384,10 @@ class Credentials(Shipping):
                                "-keyout", str(pem) + ".key", "-out", str(pem) + ".crt", "-days", "2", "-subj", "/CN=x",
                                "-addext", "subjectAltName=IP:127.0.0.1"], capture_output=True, check=True)
         pem.write_text(Path(str(pem) + ".key").read_text() + Path(str(pem) + ".crt").read_text())
+        return pem
+
+    def test_the_certificate_is_always_verified(self):
+        pem = self.certificate()
         self.gatherer.stop()
         self.gatherer = FakeGatherer(certificate=str(pem))
         self.write_gzip(0)
@@ -393,7 +398,57 @@ class Credentials(Shipping):
         self.assertEqual(self.ship("--ca", str(pem) + ".crt")["files"], 1)
 
 
+    def test_a_pinned_key_must_be_the_gatherers_besides_its_certificate(self):
+        pem = self.certificate()
+        pin = subprocess.run(f"openssl pkey -in '{pem}.key' -pubout -outform der | openssl dgst -sha256 -binary | openssl base64",
+                             shell=True, capture_output=True, text=True, check=True).stdout.strip()
+        self.gatherer.stop()
+        self.gatherer = FakeGatherer(certificate=str(pem))
+        self.write_gzip(0)
+        ca, other = ["--ca", str(pem) + ".crt"], "sha256//" + "A" * 43 + "="
+        self.assertIn("pinned", self.ship("--give-up", 1, *ca, "--pin", other, code=4)["left"][0])
+        self.assertEqual(self.gatherer.log, [])
+        self.assertIn("certificate", self.ship("--give-up", 1, "--pin", f"sha256//{pin}", code=4)["left"][0])
+        self.assertEqual(self.ship(*ca, "--pin", f"{other};sha256//{pin}")["files"], 1)
+        for wrong in (pin, "sha256//x", "sha512//" + pin, f"sha256//{pin};", "/etc/passwd"):
+            self.assertIn("--pin", self.ship(*ca, "--pin", wrong, code=2))
+        self.assertIn("https", self.ship("--pin", other, url="http://127.0.0.1:1", code=2))
+
+
+def cpu_seconds(pid):
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
 class Disturbance(Shipping):
+    def test_agents_that_have_files_at_one_moment_come_at_several(self):
+        content = self.write_gzip(0).read_bytes()
+        whole = self.folder
+        for i in range(6):
+            self.folder = whole.parent / f"node{i}"
+            self.folder.mkdir()
+            (self.folder / "rank0.json.gz").write_bytes(content)
+            self.watch("--spread", 4, "--capture", i)
+        self.until(lambda: len(self.gatherer.files) == 6)
+        times = sorted(at for method, _, _, at in self.gatherer.log if method == "POST")
+        self.assertGreater(times[-1] - times[0], 0.5, times)  # by chance closer: once in some 10,000 runs
+
+    def test_watching_a_thousand_files_takes_little_of_a_processor(self):
+        for rank in range(1000):
+            (self.folder / f"rank{rank}.json.gz").write_bytes(gzip.compress(trace(rank, 1000), 1))
+        agent = self.watch("--rate", "1G")
+        self.until(lambda: len(self.gatherer.files) == 1000)
+        time.sleep(1)
+        before, began = cpu_seconds(agent.pid), time.monotonic()
+        time.sleep(10)
+        share = (cpu_seconds(agent.pid) - before) / (time.monotonic() - began)
+        self.assertLess(share, 0.05)
+
+    def test_a_gigabyte_takes_seconds_of_a_processor(self):
+        total = len(self.write_gzip(0, events=400_000).read_bytes())
+        agent = self.watch("--rate", "1G")
+        self.until(lambda: self.gatherer.files)
+        self.assertLess(cpu_seconds(agent.pid), 15e-9 * total + 0.2)
+
     def test_a_full_disk_of_the_state_folder_stops_nothing(self):
         content = self.write_gzip(0).read_bytes()
         run = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *self.command("--once", "--quiet")],

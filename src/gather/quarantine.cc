@@ -1,0 +1,103 @@
+// What was set aside (damaged, replaced and stray files) is kept for whoever looks into it, within bounds of age and
+// bytes: the oldest goes first.
+#include <algorithm>
+
+#include "spool_paths.h"
+#include "spool_store.h"
+
+namespace skewscope::gather {
+namespace {
+
+constexpr auto kLookEvery = std::chrono::seconds(60);
+constexpr size_t kMostAtOnce = 256;
+
+}  // namespace
+
+struct SpoolStore::SetAside {
+  std::string folder, name;  // of quarantine/: a job, or a name that begins with a dot
+  uint64_t bytes = 0;
+  Time since{};
+
+  std::string path() const { return quarantine_folder(folder) + "/" + name; }
+};
+
+void SpoolStore::sweep_quarantine() {
+  const Time at = now();
+  if (at < last_look_at_quarantine_ + kLookEvery) return;
+  last_look_at_quarantine_ = at;
+  std::vector<SetAside> kept = list_quarantine(), doomed;
+  std::sort(kept.begin(), kept.end(), [](const SetAside& a, const SetAside& b) { return a.since < b.since; });
+  uint64_t bytes = 0;
+  for (const SetAside& file : kept) bytes += file.bytes;
+  const GatherRetention bounds = retention();
+  for (const SetAside& file : kept) {
+    const bool old = at - file.since > bounds.quarantine_age;
+    const bool too_much = bounds.quarantine_bytes > 0 && bytes > bounds.quarantine_bytes;
+    if (!old && !too_much) break;
+    if (doomed.size() == kMostAtOnce) {
+      last_look_at_quarantine_ = {};
+      break;
+    }
+    bytes -= file.bytes;
+    doomed.push_back(file);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    figures_.quarantine_files = kept.size() - doomed.size();
+    figures_.quarantine_bytes = bytes;
+  }
+  if (!doomed.empty()) delete_from_quarantine(std::move(doomed));
+}
+
+std::vector<SpoolStore::SetAside> SpoolStore::list_quarantine() {
+  std::vector<SetAside> out;
+  std::vector<FolderEntry> folders, files;
+  files_.list("quarantine", folders);
+  for (const FolderEntry& folder : folders) {
+    if (!folder.folder || files_.list(quarantine_folder(folder.name), files) != 0) continue;
+    for (const FolderEntry& file : files) {
+      SetAside entry{folder.name, file.name, 0, {}};
+      PathInfo info;
+      if (files_.info(entry.path(), info) != 0) continue;
+      entry.bytes = info.size;
+      entry.since = info.changed;
+      out.push_back(std::move(entry));
+    }
+    Pulse::beat_here();
+  }
+  return out;
+}
+
+// The file that another is about to take the place of: it is there under that upload's id, and may have to come back.
+bool SpoolStore::is_needed_held(const std::string& name) const {
+  const auto upload = uploads_.find(name.substr(0, name.find('.')));
+  return upload != uploads_.end() && upload->second->row.stage == UploadStage::replacing;
+}
+
+void SpoolStore::delete_from_quarantine(std::vector<SetAside> doomed) {
+  const auto moved = std::make_shared<std::vector<SetAside>>();
+  Change change;
+  change.prepare = [this, doomed = std::move(doomed), moved](std::set<std::string>& folders) {
+    for (const SetAside& file : doomed) {
+      {
+        const std::lock_guard lock(mutex_);
+        if (is_needed_held(file.name)) continue;
+      }
+      const Refusal refusal = to_trash(file.path(), folders);
+      if (refusal != Refusal::none) return refusal;
+      moved->push_back(file);
+    }
+    return Refusal::none;
+  };
+  change.done = [this, moved](Refusal) {
+    const std::lock_guard lock(mutex_);
+    for (const SetAside& file : *moved) {
+      ++figures_.quarantine_deleted;
+      const auto job = jobs_.find(file.folder);
+      if (job != jobs_.end()) job->second.charged -= std::min(file.bytes, job->second.charged - job->second.bytes);
+    }
+  };
+  post(std::move(change));
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,77 @@
+#include "reload.h"
+
+#include <fmt/format.h>
+
+namespace skewscope::gather {
+namespace {
+
+enum class When { now, at_start, never };
+
+// Each option under the name of its flag.
+template <class Visit>
+void for_each_option(const GatherOptions& o, const Visit& visit) {
+  visit("spool", o.spool, When::never);
+  visit("listen", o.listen, When::never);
+  visit("admin", o.admin, When::never);
+  visit("insecure-local", o.insecure_local, When::never);
+  visit("registry-socket", o.registry_socket, When::never);
+  visit("server-name", o.server_name, When::now);
+  visit("certificate", o.certificate, When::now);
+  visit("private-key", o.private_key, When::now);
+  visit("client-ca", o.client_ca, When::now);
+  visit("token-key-file", o.token_key_file, When::now);
+  visit("munge", o.munge, When::now);
+  visit("report-processes", o.report_processes, When::now);
+  visit("report-memory", o.report_memory, When::now);
+  visit("report-time", o.report_time.count(), When::at_start);
+  const GatherDeadlines& deadlines = o.deadlines;
+  visit("deadline", deadlines.after_last_byte.count(), When::now);
+  visit("deadline-after-end", deadlines.after_end.count(), When::now);
+  visit("debounce", deadlines.debounce.count(), When::now);
+  const GatherRetention& retention = o.retention;
+  visit("retention", retention.age.count(), When::now);
+  visit("retention-size", retention.total_bytes, When::now);
+  visit("quarantine-age", retention.quarantine_age.count(), When::now);
+  visit("quarantine-size", retention.quarantine_bytes, When::now);
+  const GatherLimits& limits = o.limits;
+  visit("largest-file", limits.largest_file, When::now);
+  visit("largest-job", limits.largest_job, When::now);
+  visit("largest-user", limits.largest_user, When::now);
+  visit("reserved-disk", limits.reserved_disk, When::now);
+  visit("soft-disk", limits.soft_disk, When::now);
+  visit("hard-disk", limits.hard_disk, When::now);
+  visit("connections", limits.connections, When::now);
+  visit("connections-per-address", limits.connections_per_address, When::now);
+  visit("unauthenticated-connections", limits.unauthenticated_connections, When::now);
+  visit("bodies", limits.bodies, When::now);
+  visit("bodies-per-job", limits.bodies_per_job, When::now);
+  visit("open-uploads", limits.open_uploads, When::now);
+  visit("handshake-time", limits.handshake.count(), When::now);
+  visit("head-time", limits.before_authentication.count(), When::now);
+  visit("idle-time", limits.idle.count(), When::now);
+  visit("silence-time", limits.silence.count(), When::now);
+  visit("least-rate", limits.least_rate, When::now);
+  visit("upload-life", limits.upload_life.count(), When::now);
+  visit("upload-progress", limits.upload_progress.count(), When::now);
+}
+
+}  // namespace
+
+Reload reload_of(const GatherOptions& before, const GatherOptions& after) {
+  std::vector<std::string> old;
+  for_each_option(before, [&](const char*, const auto& value, When) { old.push_back(fmt::format("{}", value)); });
+  Reload out;
+  auto was = old.begin();
+  for_each_option(after, [&](const char* flag, const auto& value, When when) {
+    const std::string from = *was++, to = fmt::format("{}", value);
+    if (from == to) return;
+    // Whether TLS is spoken at all belongs to the addresses.
+    const bool certificate = std::string_view(flag) == "certificate" && from.empty() != to.empty();
+    if (certificate) when = When::never;
+    std::string& list = when == When::now ? out.taken : when == When::at_start ? out.at_start : out.refused;
+    list += fmt::format("{}{} {} -> {}", list.empty() ? "" : ", ", flag, from, to);
+  });
+  return out;
+}
+
+}  // namespace skewscope::gather

@@ -1,0 +1,32 @@
+#include "src/gather/reload.h"
+
+#include <catch2/catch.hpp>
+
+namespace skewscope::gather {
+namespace {
+
+TEST_CASE("a reload names each option that changed, before and after") {
+  GatherOptions before, after;
+  CHECK(reload_of(before, after).taken.empty());
+  after.limits.largest_file = 1 << 20;
+  after.deadlines.after_end = std::chrono::seconds(7);
+  after.report_time = std::chrono::seconds(60);
+  const Reload changes = reload_of(before, after);
+  CHECK(changes.taken == "deadline-after-end 120 -> 7, largest-file 17179869184 -> 1048576");
+  CHECK(changes.at_start == "report-time 1800 -> 60");
+  CHECK(changes.refused.empty());
+}
+
+TEST_CASE("where it listens, and whether it speaks TLS there, is for a restart") {
+  GatherOptions before, after;
+  after.listen = "0.0.0.0:7475";
+  after.certificate = "head.pem";
+  CHECK(reload_of(before, after).refused == "listen 127.0.0.1:7475 -> 0.0.0.0:7475, certificate  -> head.pem");
+  before.certificate = "old.pem";
+  before.listen = after.listen;
+  CHECK(reload_of(before, after).refused.empty());
+  CHECK(reload_of(before, after).taken == "certificate old.pem -> head.pem");
+}
+
+}  // namespace
+}  // namespace skewscope::gather
