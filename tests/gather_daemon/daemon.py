@@ -18,7 +18,11 @@ import unittest
 from pathlib import Path
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.exists(sys.argv[1]) else None
-NIGHTLY = bool(os.environ.get("SKEWSCOPE_NIGHTLY"))
+
+
+def dose(ci, nightly):
+    """How much of a test this run is for: SKEWSCOPE_DOSE is ci, the default, or nightly."""
+    return {"ci": ci, "nightly": nightly}[os.environ.get("SKEWSCOPE_DOSE", "ci")]
 
 
 def digest_of(content):

@@ -5,7 +5,7 @@ Agents write down every acknowledgement. After each kill the daemon must be read
 acknowledged; at the end every acknowledged file is there once with its digest, nothing is there that nobody sent, an
 intruder without a valid token left no byte, and --check finds nothing. A kill under less than 50 requests/s and
 20 MiB/s proves nothing: it does not count, and too few that count fail the run.
-usage: kill.py SKEWSCOPE [KILLS [SEED]]     1,000 kills with SKEWSCOPE_NIGHTLY set, else 10"""
+usage: kill.py SKEWSCOPE [KILLS [SEED]]     10 kills; 1,000 with SKEWSCOPE_DOSE=nightly"""
 import http.client
 import os
 import random
@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-from daemon import NIGHTLY, Daemon, checksum_of, digest_of, key_file, metadata, minted
+from daemon import Daemon, checksum_of, digest_of, dose, key_file, metadata, minted
 
 AGENTS, LEAST_REQUESTS, LEAST_BYTES, LONGEST_START = 8, 50, 20 << 20, 5
 MARK = b"INTRUDER-WAS-HERE-" * 8
@@ -230,5 +230,5 @@ def main(kills, seed):
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000 if NIGHTLY else 10,
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else dose(10, 1000),
                   int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)))
