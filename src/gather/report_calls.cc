@@ -196,7 +196,9 @@ Outcome<StoredFile> SpoolStore::read_report(const std::string& name, int generat
   const std::string path = report_folder(name, generation) + "/" + file;
   StoredFile out;
   PathInfo info;
-  if (files_.info(path, info) != 0 || files_.open_for_reader(path, out.fd) != 0) return {Refusal::unknown, {}};
+  int error = files_.info(path, info);
+  if (error == 0) error = files_.open_for_reader(path, out.fd);
+  if (error != 0) return {error == ENOENT ? Refusal::unknown : Refusal::unavailable, {}};
   out.size = info.size;
   return {Refusal::none, out};
 }
