@@ -7,11 +7,11 @@ and after a failed flush it always ends. A fault that was never met fails the ru
 usage: faults.py SKEWSCOPE            a share of the calls; each call with SKEWSCOPE_DOSE=nightly
        faults.py SKEWSCOPE Kill ...   as unittest has it"""
 import errno
+import functools
 import os
 import random
 import shutil
 import signal
-import sys
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -50,12 +50,12 @@ def may_meet(fault, call):
 class Run:
     """One daemon that meets one fault, and the next one, which meets none."""
 
-    def __init__(self, number, fault, sticky=False, skip=ASIDE):
+    def __init__(self, number, fault, sticky=False):
         self.number, self.fault, self.sticky, self.met = number, fault, sticky, None
         self.daemon, self.job = Daemon(), ScriptedJob()
         # A report that finds no room has failed; one that was being made at the daemon's end is made again.
         self.job.report_may_fail = lambda: self.met and fault != KILL and "/report" in self.met.target
-        self.watch = WriteCalls(self.decide, self.daemon.spool, opens=fault != KILL, skip=skip)
+        self.watch = WriteCalls(self.decide, self.daemon.spool, opens=fault != KILL, skip=ASIDE)
 
     def decide(self, number, call):
         if self.fault is None or number < self.number or not may_meet(self.fault, call):
@@ -140,10 +140,11 @@ class Run:
         job.check_spool(daemon)
 
 
-def calls_of(fault, skip=ASIDE):
+@functools.cache
+def calls_of(opens):
     """The calls of a whole job that meets no fault."""
-    run = Run(1, None, skip=skip)
-    run.watch.opens = fault != KILL
+    run = Run(1, None)
+    run.watch.opens = opens
     problems = run.go()
     assert not problems and run.job.at == len(run.job.steps), problems
     return run.watch.calls
@@ -162,9 +163,11 @@ class Faults(unittest.TestCase):
         self.assertEqual(len(found), 0)
         self.assertGreaterEqual(met, least)
 
+    def numbers(self, fault, text=""):
+        return [number for number, call in enumerate(calls_of(fault != KILL), 1) if may_meet(fault, call) and text in str(call)]
+
     def meet(self, fault, step, begin=0, **options):
-        calls = calls_of(fault)
-        numbers = [number for number, call in enumerate(calls, 1) if may_meet(fault, call)][begin % step::step]
+        numbers = self.numbers(fault)[begin % step::step]
         self.meet_all([Run(number, fault, **options) for number in numbers], 0.9 * len(numbers) - 1)
 
 
@@ -205,10 +208,36 @@ class ErrorsThatStay(Faults):
     def test_nothing_spins_and_nothing_is_promised(self):
         chosen = random.Random(1)
         for fault in (errno.EIO, errno.ENOSPC, errno.EMFILE):
-            numbers = [number for number, call in enumerate(calls_of(fault), 1) if may_meet(fault, call)]
+            numbers = self.numbers(fault)
             picked = chosen.sample(numbers, min(len(numbers), dose(3, 40)))
             self.meet_all([Run(number, fault, sticky=True) for number in picked], 0.9 * len(picked) - 1)
 
 
+class Found(Faults):
+    """What these tests have found, by its name."""
+
+    def meet_one(self, fault, text, last=False, **options):
+        numbers = self.numbers(fault, text)
+        self.meet_all([Run(numbers[-1 if last else len(numbers) // 2], fault, **options)], 1)
+
+    def test_a_disk_without_room_for_the_folder_of_a_job_does_not_end_it(self):
+        self.meet_one(errno.ENOSPC, "mkdirat jobs/run/ranks")
+
+    def test_a_quota_that_the_manifest_uses_up_does_not_end_it(self):
+        self.meet_one(errno.EDQUOT, "pwrite64 gather.sqlite-wal")
+
+    def test_a_part_for_which_there_is_no_descriptor_does_not_end_it(self):
+        self.meet_one(errno.EMFILE, "openat2 in/")
+
+    def test_a_report_that_finds_the_disk_full_does_not_seem_to_run_for_ever(self):
+        self.meet_one(errno.ENOSPC, "fdatasync jobs/run/report/g0001/report.json")
+
+    def test_a_report_that_cannot_be_read_now_is_not_said_not_to_exist(self):
+        self.meet_one(errno.ENOMEM, "jobs/run/report/g0001/report.json", last=True)
+
+    def test_a_report_that_cannot_begin_is_not_begun_again_at_once(self):
+        self.meet_one(errno.ENOSPC, "mkdirat jobs/run/report", sticky=True)
+
+
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main()

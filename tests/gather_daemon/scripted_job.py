@@ -35,7 +35,7 @@ SENT = {digest_of(content) for content in (FIRST, ONE, ANOTHER, THIRD, WRONG, DR
 class ScriptedJob:
     def __init__(self):
         self.problems, self.statuses = [], []
-        self.at, self.created = 0, False
+        self.at, self.created, self.until = 0, False, 0
         self.paths, self.acked = {}, {}  # by name of the upload: where it is; the highest offset told
         self.complete = {}               # rank: digests one of which must be there
         self.steps = [self.make_job, self.first, self.one, self.another, self.wrong, self.dropped, self.third, self.report]
@@ -49,7 +49,7 @@ class ScriptedJob:
 
     def persist(self, daemon, seconds=30):
         """Tries again as an agent does, until all is done, the daemon has ended or the time is over: whether all is done."""
-        end = time.monotonic() + seconds
+        self.until = end = time.monotonic() + seconds
         while True:
             try:
                 self.go_on(daemon)
@@ -141,11 +141,10 @@ class ScriptedJob:
         self.tus(daemon, "third", 2, THIRD, None)
 
     def report(self, daemon):
-        end = time.monotonic() + 30
         while (state := self.ask(daemon.ask, "GET", "/v1/jobs/run", wanted=(200,)).json()["report_state"]) != "complete":
             if state == "failed" and self.report_may_fail():
                 return
-            if time.monotonic() > end or daemon.ended():
+            if time.monotonic() > self.until or daemon.ended():
                 raise Refused()
             time.sleep(0.01)
         self.ask(daemon.ask, "GET", "/v1/jobs/run/report.json", wanted=(200,))
