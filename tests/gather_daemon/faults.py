@@ -50,7 +50,9 @@ def may_meet(fault, call):
 class Run:
     """One daemon that meets one fault, and the next one, which meets none."""
 
-    def __init__(self, number, fault, sticky=False):
+    def __init__(self, number, fault, sticky=False, of=None):
+        """`of`: the number counts calls of this text alone."""
+        self.of, self.seen = of, 0
         self.number, self.fault, self.sticky, self.met, self.closing = number, fault, sticky, None, False
         self.daemon, self.job = Daemon(), ScriptedJob()
         # A report that finds no room has failed; one that was being made at the daemon's end is made again.
@@ -58,7 +60,12 @@ class Run:
         self.watch = WriteCalls(self.decide, self.daemon.spool, opens=fault != KILL, skip=ASIDE)
 
     def decide(self, number, call):
-        if self.fault is None or number < self.number or not may_meet(self.fault, call):
+        if self.fault is None or not may_meet(self.fault, call):
+            return None
+        if self.of and self.met is None:
+            self.seen += self.of in str(call)
+            number = self.seen
+        if number < self.number:
             return None
         if self.met is None:
             self.met, self.closing = call, '"event":"stopped"' in self.daemon.log_text()
@@ -219,7 +226,7 @@ class Found(Faults):
 
     def meet_one(self, fault, text, last=False, **options):
         numbers = self.numbers(fault, text)
-        self.meet_all([Run(numbers[-1 if last else len(numbers) // 2], fault, **options)], 1)
+        self.meet_all([Run(len(numbers) if last else len(numbers) // 2 + 1, fault, of=text, **options)], 1)
 
     def test_a_disk_without_room_for_the_folder_of_a_job_does_not_end_it(self):
         self.meet_one(errno.ENOSPC, "mkdirat jobs/run/ranks")
