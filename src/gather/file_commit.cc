@@ -108,7 +108,7 @@ Refusal SpoolStore::move_in(Arrival& arrival, std::set<std::string>& folders) {
   if (error == 0 && arrival.replaced) {
     error = ensure_folder(quarantine_folder(row.job), folders);
     if (error == 0) error = files_.rename(arrival.old_path(), arrival.aside(), true);
-    folders.insert(quarantine_folder(row.job));
+    if (error == 0) folders.insert(quarantine_folder(row.job));
   }
   if (error == 0) {
     error = files_.rename(part, arrival.path(), false);
@@ -120,8 +120,7 @@ Refusal SpoolStore::move_in(Arrival& arrival, std::set<std::string>& folders) {
     }
     if (error != 0 && arrival.replaced) files_.rename(arrival.aside(), arrival.old_path(), false);
   }
-  folders.insert(capture);
-  folders.insert("in");
+  if (error == 0) folders.insert({capture, "in"});
   return refusal_of(error, "cannot move an upload to " + arrival.path());
 }
 

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace skewscope::gather {
 namespace {
@@ -36,6 +38,9 @@ auto again_when_interrupted(Call call) {
   while (result < 0 && errno == EINTR) result = call();
   return result;
 }
+
+constexpr int kWaitsForDescriptor = 100;
+constexpr std::chrono::milliseconds kWaitForDescriptor{10};
 
 int error_of(int64_t result) { return result < 0 ? errno : 0; }
 
@@ -190,8 +195,16 @@ class RealFileSystem : public FileSystem {
     how.flags = static_cast<uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
     how.mode = mode;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
-    return static_cast<int>(again_when_interrupted(
-        [&] { return ::syscall(SYS_openat2, root_.get(), path.empty() ? "." : path.c_str(), &how, sizeof how); }));
+    const auto open = [&] {
+      return ::syscall(SYS_openat2, root_.get(), path.empty() ? "." : path.c_str(), &how, sizeof how);
+    };
+    // Descriptors come back as connections end: a moment's wait costs less than what was being done.
+    auto opened = again_when_interrupted(open);
+    for (int i = 0; i < kWaitsForDescriptor && opened < 0 && is_short_of_descriptors(errno); ++i) {
+      std::this_thread::sleep_for(kWaitForDescriptor);
+      opened = again_when_interrupted(open);
+    }
+    return static_cast<int>(opened);
   }
 
   Descriptor root_;
@@ -207,5 +220,7 @@ Result<std::unique_ptr<FileSystem>> open_file_system(const std::string& folder) 
 }
 
 bool is_full(int error) { return error == ENOSPC || error == EDQUOT; }
+
+bool is_short_of_descriptors(int error) { return error == EMFILE || error == ENFILE; }
 
 }  // namespace skewscope::gather

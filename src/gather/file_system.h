@@ -67,6 +67,7 @@ class FileSystem {
 // Of a folder that exists. Errors: no_input.
 Result<std::unique_ptr<FileSystem>> open_file_system(const std::string& folder);
 
-bool is_full(int error);  // of the disk or a quota: not fatal
+bool is_full(int error);                  // of the disk or a quota: not fatal
+bool is_short_of_descriptors(int error);  // of the process or the machine: not fatal, either
 
 }  // namespace skewscope::gather

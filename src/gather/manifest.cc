@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "manifest_statement.h"
 
 namespace skewscope::gather {
@@ -31,6 +33,9 @@ CREATE TABLE audit (at INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL) 
 constexpr const char* kRemovedJobs =
     "CREATE TABLE IF NOT EXISTS removed_job (name TEXT PRIMARY KEY, next_epoch INTEGER NOT NULL, "
     "removed_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
+
+// SQLite takes a quota that is used up for a broken disk; what the kernel said is still there when it returns.
+int full_if_over_quota(int code) { return code == SQLITE_IOERR_WRITE && errno == EDQUOT ? SQLITE_FULL : code; }
 
 ManifestStatus status_of(int code) {
   switch (code & 0xff) {
@@ -119,7 +124,8 @@ Manifest::Opened Manifest::open(const std::string& path, const char* vfs, bool m
 ManifestStatus Manifest::transaction(const std::function<void()>& change) {
   error_ = execute("BEGIN IMMEDIATE");
   if (error_ == SQLITE_OK) change();
-  if (error_ == SQLITE_OK) error_ = execute("COMMIT");
+  errno = 0;
+  if (error_ == SQLITE_OK) error_ = full_if_over_quota(execute("COMMIT"));
   if (error_ != SQLITE_OK && sqlite3_get_autocommit(database_.get()) == 0) execute("ROLLBACK");
   return status_of(error_);
 }
@@ -129,7 +135,9 @@ ManifestStatus Manifest::status() const { return status_of(error_); }
 std::string Manifest::why() const { return sqlite3_errmsg(database_.get()); }
 
 ManifestStatus Manifest::checkpoint() {
-  const int code = sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  errno = 0;
+  const int code = full_if_over_quota(
+      sqlite3_wal_checkpoint_v2(database_.get(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr));
   if (code == SQLITE_OK) log_pages_ = 0;
   return status_of(code);
 }

@@ -77,9 +77,11 @@ void SpoolStore::end_report(const std::string& name, int generation, int exit_co
     const std::string folder = report_folder(name, row.generation);
     PathInfo marker;
     const bool told_so = row.exit_code == 0 || row.exit_code == 1 || row.exit_code == 4;
-    const bool whole = told_so && files_.info(folder + "/COMPLETE", marker) == 0;
-    const Refusal flushed = whole ? flush_report(folder, 0) : Refusal::none;
-    if (flushed != Refusal::none) return done({flushed, {}});
+    const int error = told_so ? files_.info(folder + "/COMPLETE", marker) : ENOENT;
+    Refusal flushed = error == ENOENT ? Refusal::none : refusal_of(error, "cannot look at the report " + folder);
+    if (error == 0) flushed = flush_report(folder, 0);
+    if (flushed == Refusal::unavailable && failed_) return done({flushed, {}});
+    const bool whole = error == 0 && flushed == Refusal::none;
     if (!whole) row.state = ReportState::failed;
     post_report(name, row, whole, done);
   });
@@ -130,11 +132,14 @@ void SpoolStore::post_report(const std::string& name, const ReportRow& row, bool
   change.rows = [row](Manifest& manifest) { manifest.put(row); };
   change.done = [this, name, row, done](Refusal refusal) {
     JobState state;
-    if (refusal == Refusal::none) {
+    {
       const std::lock_guard lock(mutex_);
-      Job& job = jobs_.at(name);
-      job.reports[row.generation] = row;
-      state = state_held(job);
+      const auto job = jobs_.find(name);
+      const bool there = job != jobs_.end() && job->second.reports.count(row.generation) > 0;
+      if (there) job->second.reports[row.generation] = row;
+      // The row still says that it runs: a restart makes it again.
+      if (there && refusal != Refusal::none) job->second.reports[row.generation].state = ReportState::failed;
+      if (there) state = state_held(job->second);
     }
     done({refusal, state});
     if (refusal != Refusal::none) return;
@@ -195,7 +200,9 @@ Outcome<StoredFile> SpoolStore::read_report(const std::string& name, int generat
   const std::string path = report_folder(name, generation) + "/" + file;
   StoredFile out;
   PathInfo info;
-  if (files_.info(path, info) != 0 || files_.open_for_reader(path, out.fd) != 0) return {Refusal::unknown, {}};
+  int error = files_.info(path, info);
+  if (error == 0) error = files_.open_for_reader(path, out.fd);
+  if (error != 0) return {error == ENOENT ? Refusal::unknown : Refusal::unavailable, {}};
   out.size = info.size;
   return {Refusal::none, out};
 }

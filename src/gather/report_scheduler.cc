@@ -17,7 +17,7 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::system_clock;
 
-constexpr seconds kRetentionEvery{60};
+constexpr seconds kRetentionEvery{60}, kPutOff{5};
 constexpr int kFirstSignalCode = 128, kTooLong = 124;
 
 Time now() { return std::chrono::floor<seconds>(system_clock::now()); }
@@ -107,13 +107,18 @@ class Scheduler : public ReportScheduler {
   // Of this thread alone.
   void plan(const std::string& job, const GatherDeadlines& deadlines) {
     due_.erase(job);
+    Time earliest;
     {
       const std::lock_guard lock(mutex_);
       if (starting_.count(job)) return;
+      if (const auto found = put_off_.find(job); found != put_off_.end()) {
+        earliest = found->second;
+        put_off_.erase(found);
+      }
     }
     const std::optional<JobState> state = store_.job_in_brief(job);
     if (!state) return;
-    if (const std::optional<Time> due = report_due(*state, deadlines)) due_[job] = *due;
+    if (const std::optional<Time> due = report_due(*state, deadlines)) due_[job] = std::max(*due, earliest);
   }
 
   std::chrono::milliseconds until_next_held() const {
@@ -147,7 +152,7 @@ class Scheduler : public ReportScheduler {
       starting_.insert(job);
     }
     store_.begin_report(job, [this, job](const Outcome<Store::ReportFolders>& begun) {
-      if (begun.refusal != Refusal::none || stopping()) return ended(job);
+      if (begun.refusal != Refusal::none || stopping()) return put_off(job);
       const GatherOptions at_present = options();
       const ReportTask task{begun.value.traces, begun.value.output, job,
                             threads_for_reports(at_present.report_processes), at_present.report_memory};
@@ -164,6 +169,15 @@ class Scheduler : public ReportScheduler {
       }
       store_.end_report(job, generation, code, [this, job](const Outcome<JobState>&) { ended(job); });
     });
+  }
+
+  // There is no room for it now: not tried again at once.
+  void put_off(const std::string& job) {
+    {
+      const std::lock_guard lock(mutex_);
+      put_off_[job] = now() + kPutOff;
+    }
+    ended(job);
   }
 
   bool stopping() {
@@ -204,6 +218,7 @@ class Scheduler : public ReportScheduler {
   bool ends_ = false;
   int running_ = 0;
   std::set<std::string> changed_, starting_;
+  std::map<std::string, Time> put_off_;  // until when, of jobs whose report could not begin
   std::thread thread_;
 };
 

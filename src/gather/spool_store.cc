@@ -128,6 +128,7 @@ void SpoolStore::fail(const std::string& why) {
 Refusal SpoolStore::refusal_of(int error, const std::string& what) {
   if (error == 0) return Refusal::none;
   if (is_full(error)) return Refusal::no_space;
+  if (is_short_of_descriptors(error)) return Refusal::unavailable;
   fail(what + ": " + std::strerror(error));
   return Refusal::unavailable;
 }

@@ -198,8 +198,7 @@ Refusal SpoolStore::set_aside(const std::string& path, const Upload& upload, con
   const std::string folder = quarantine_folder(upload.row.asked.metadata.job);
   int error = ensure_folder(folder, folders);
   if (error == 0) error = files_.rename(path, folder + "/" + upload.row.id + suffix, true);
-  folders.insert(folder);
-  folders.insert(path.substr(0, path.rfind('/')));
+  if (error == 0) folders.insert({folder, path.substr(0, path.rfind('/'))});
   return refusal_of(error, "cannot move " + path + " to quarantine");
 }
 

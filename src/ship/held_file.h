@@ -41,8 +41,8 @@ class HeldFile {
   FileStamp stamp_;
   std::string link_;
   int descriptor_ = -1;
-  State state_;
   std::string reason_;
+  State state_;  // the last: what finds it sets the others
 };
 
 }  // namespace skewscope::ship

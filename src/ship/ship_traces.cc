@@ -156,6 +156,11 @@ class Agent {
     if (!item || !item->accepted) return;
     seen.state = Seen::State::accepted;
     ++shipped_.before;
+    // It was accepted, and its agent ended before it could delete it.
+    if (struct stat status{};
+        options_.delete_source && lstat(file.path.c_str(), &status) == 0 && stamp_of(status) == file.stamp) {
+      unlink(file.path.c_str());
+    }
   }
 
   void look_at_watched() {

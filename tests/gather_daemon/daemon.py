@@ -64,10 +64,11 @@ class Daemon:
     def command(self):
         return [PROGRAM, "gather", "--spool", self.spool, "--listen", self.listen, "--admin", self.admin, *self.flags]
 
-    def start(self):
+    def start(self, **more):
+        """`more`: for Popen."""
         self.log = open(self.folder / "log", "a")
         begin = time.monotonic()
-        self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=self.log, text=True)
+        self.process = subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=self.log, text=True, **more)
         self.line = self.process.stdout.readline()
         self.seconds_to_ready = time.monotonic() - begin
         if "ready on" not in self.line:
@@ -78,6 +79,9 @@ class Daemon:
         ready = [line for line in self.log_lines() if line.get("event") == "ready"][-1]
         self.admin_port = int(ready["admin"].rsplit(":", 1)[1])
         return self
+
+    def ended(self):
+        return self.process.poll() is not None
 
     def log_text(self):
         return (self.folder / "log").read_text()

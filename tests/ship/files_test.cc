@@ -84,6 +84,15 @@ TEST_CASE("a link of other content gives way") {
   CHECK(held.unchanged());
 }
 
+TEST_CASE("a file that cannot be opened is refused with the reason") {
+  const Place place("refused");
+  const std::string file = place.write("a.json", "{}"), link = file + ".link";
+  fs::create_symlink(file, link);
+  const HeldFile held(link, "", stamp_at(file));  // a link is not followed
+  CHECK(held.state() == HeldFile::State::refused);
+  CHECK(held.reason() == "Too many levels of symbolic links");
+}
+
 TEST_CASE("a change is seen by who holds the file") {
   const Place place("change");
   const std::string file = place.write("a.json", "{}");

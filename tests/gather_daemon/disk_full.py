@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""The daemon on small file systems of its own: full of bytes, full of names, filled and emptied by somebody else.
+
+What was promised stays; uploads whose space was reserved finish on the full disk; others are refused with 507 and come
+through once there is room. Skipped where nothing can be mounted.
+usage: disk_full.py SKEWSCOPE     1 fill, 10 with SKEWSCOPE_DOSE=nightly"""
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from daemon import Daemon, digest_of, dose
+
+PIECE = 1 << 20
+
+
+def run(*command):
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True)
+
+
+class SmallDisk(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="skewscope_disk_"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def mounted(self, done, at):
+        if done.returncode != 0:
+            self.skipTest(f"cannot mount: {done.stderr.strip()}")
+        self.addCleanup(run, "umount", "-l", at)
+
+    def tmpfs(self, *options):
+        at = self.folder / "spool"
+        at.mkdir()
+        self.mounted(run("mount", "-t", "tmpfs", "-o", ",".join(("size=64m",) + options), "none", at), at)
+        return at
+
+    def ext4(self, *options):
+        at, image = self.folder / "spool", self.folder / "image"
+        at.mkdir()
+        with open(image, "wb") as file:
+            file.truncate(64 << 20)
+        if not shutil.which("mkfs.ext4"):
+            self.skipTest("no mkfs.ext4")
+        made = run("mkfs.ext4", "-q", *options, image)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.mounted(run("mount", "-o", "loop", image, at), at)
+        return at
+
+    def daemon(self):
+        daemon = Daemon("--reserved-disk", 0, "--soft-disk", 1, "--hard-disk", 1, folder=self.folder).start()
+        self.addCleanup(lambda: daemon.ended() or daemon.stop())
+        return daemon
+
+    def ends_well(self, daemon, promised):
+        self.assertFalse(daemon.ended(), daemon.log_text()[-2000:])
+        for rank, content in promised.items():
+            self.assertEqual(digest_of(daemon.ask("GET", f"/v1/jobs/run/ranks/{rank}").body), digest_of(content))
+        self.assertEqual(daemon.stop(), 0)
+        code, text = daemon.check()
+        self.assertEqual(code, 0, text)
+        self.assertEqual(sorted(map(digest_of, daemon.stored().values())), sorted(map(digest_of, promised.values())))
+
+    def fill_and_empty(self, spool, fills):
+        daemon, promised, refused, rank = self.daemon(), {}, 0, 0
+        daemon.ask("PUT", "/v1/jobs/run", body=b'{"world_size": 1000}')
+        filler = spool / "somebody-else"
+        for _ in range(fills):
+            reserved = os.urandom(4 * PIECE)
+            path = daemon.create(len(reserved), rank=rank)["Location"]
+            self.assertEqual(daemon.patch(path, 0, reserved[:PIECE]).status, 204)
+            with open(filler, "wb") as file:
+                try:
+                    while file.write(b"x" * PIECE):
+                        file.flush()
+                except OSError:
+                    pass
+            unknown = daemon.create(None, rank=rank + 1)  # its length is not known: nothing is reserved
+            content = os.urandom(PIECE)
+            answers = [daemon.put(content, rank=rank + 2), daemon.create(len(content), rank=rank + 2)]
+            if unknown.status == 201:
+                answers.append(daemon.patch(unknown["Location"], 0, content, Upload_Length=len(content)))
+            self.assertEqual({answer.status for answer in answers}, {507})
+            refused += len(answers)
+            for offset in range(PIECE, len(reserved), PIECE):
+                self.assertEqual(daemon.patch(path, offset, reserved[offset:offset + PIECE]).status, 204)
+            promised[rank] = reserved
+            filler.unlink()
+            self.assertEqual(daemon.put(content, rank=rank + 2).status, 201)
+            promised[rank + 2] = content
+            if unknown.status == 201:
+                daemon.ask("DELETE", unknown["Location"])
+            rank += 3
+        print(f"{fills} fills, {refused} refused, {len(promised)} kept")
+        self.ends_well(daemon, promised)
+
+    def test_reserved_uploads_finish_on_a_full_tmpfs_and_others_come_through_later(self):
+        self.fill_and_empty(self.tmpfs(), dose(1, 10))
+
+    def test_reserved_uploads_finish_on_a_full_ext4_and_others_come_through_later(self):
+        self.fill_and_empty(self.ext4(), dose(1, 8))
+
+    def use_up_names(self, spool):
+        """Small files until there is no room for another name."""
+        daemon, others, promised = self.daemon(), spool / "others", {}
+        daemon.ask("PUT", "/v1/jobs/run", body=b'{"world_size": 1000}')
+        others.mkdir()
+        for number in range(8):
+            (others / str(number)).touch()
+        for rank in range(500):
+            content = b"%d" % rank
+            status = daemon.put(content, rank=rank).status
+            if status != 201:
+                break
+            promised[rank] = content
+        self.assertEqual(status, 507)
+        self.assertGreater(len(promised), 10)
+        self.assertEqual(daemon.ask("GET", "/-/healthy", admin=True).status, 200)
+        shutil.rmtree(others)
+        self.assertEqual(daemon.put(b"now", rank=900).status, 201)
+        self.ends_well(daemon, {**promised, 900: b"now"})
+
+    def test_without_inodes_of_a_tmpfs_files_are_refused_and_those_that_are_there_stay(self):
+        self.use_up_names(self.tmpfs("nr_inodes=70"))
+
+    def test_without_inodes_of_an_ext4_files_are_refused_and_those_that_are_there_stay(self):
+        self.use_up_names(self.ext4("-N", "80"))
+
+
+if __name__ == "__main__":
+    unittest.main()
