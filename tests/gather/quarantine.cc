@@ -38,7 +38,7 @@ struct Full : Spool {
     other.metadata.replace = true;
     ask().put(other, std::string(100, 'b'));
     close();
-    std::ofstream(path("in/0123456789abcdef0123456789abcdef.part")) << std::string(100, 'c');
+    std::ofstream(path("in/somebody.part")) << std::string(100, 'c');
     clock = real_time();
     open();
   }
