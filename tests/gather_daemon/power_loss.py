@@ -26,6 +26,7 @@ from daemon import PROGRAM, Daemon, checksum_of, digest_of, dose
 from write_log import Mounted, Recorder, States, python_with_fuse, run
 
 MEGABYTES, AGENTS, LEAST_REQUESTS, LONGEST_START = {"ext4": 96, "btrfs": 128}, 4, 50, 30
+MOST_REQUESTS = 500  # of one burst: a fast machine does not fill the disk
 DISKS = {"ext4": ("ext4", "data=ordered"), "ext4, data=writeback": ("ext4", "data=writeback"), "btrfs": ("btrfs", "rw")}
 ONLY_FLUSHES = "commit=300"  # nothing becomes durable because time passes
 # A kind of flush: a file system that notices, and parts of the paths it is of. ext4 commits all names with any flush;
@@ -89,12 +90,13 @@ class History:
 class Agent(threading.Thread):
     def __init__(self, daemon, history, seed, until):
         super().__init__()
+        self.most = history.requests + MOST_REQUESTS
         self.to, self.history, self.choose, self.until = daemon, history, random.Random(seed), until
         self.mine = []
 
     def run(self):
         try:
-            while time.monotonic() < self.until:
+            while time.monotonic() < self.until and self.history.requests < self.most:
                 self.choose.choices((self.put, self.tus, self.replace, self.set_world_size), (4, 4, 2, 1))[0]()
         except Exception as error:  # noqa: BLE001: a thread that dies unseen would be a passed test
             self.history.problems.append(f"agent: {error!r}")
