@@ -109,7 +109,7 @@ Work matrix_vector(const Call& call) {
 
 // Activations [..., M, K] by weights stored as N rows of K; the result is among the arguments, or its type is not
 // known. packed: values in each recorded element, two of four bits in a byte.
-Work weights_by_row(const Call& call, int64_t packed, std::optional<Amount> output_size = std::nullopt) {
+Work weights_by_row(const Call& call, int64_t packed, const std::optional<Amount>& output_size = std::nullopt) {
   const Tensor* a = call.tensor(0);
   const Tensor* b = call.tensor(1);
   if (a == nullptr || b == nullptr || a->dims.empty()) return unknown_work("an operand is no tensor");

@@ -52,7 +52,7 @@ std::vector<File> read_files(const std::string& folder, const std::string& job, 
 
 class Node {
  public:
-  Node(asio::io_context& context, int index, tcp::endpoint daemon, File* first, int count)
+  Node(asio::io_context& context, size_t index, const tcp::endpoint& daemon, File* first, size_t count)
       : socket_(context), timer_(context), daemon_(daemon), next_(first), end_(first + count) {
     // As many addresses as the daemon's limit of connections for each of them asks for.
     own_ = {asio::ip::make_address_v4(0x7f000001U + (static_cast<uint32_t>(1 + index / 50) << 8U)), 0};
@@ -116,13 +116,13 @@ class Node {
 
 int main(int count, char** arguments) {
   if (count != 6) return 2;
-  const int nodes = number(arguments[4]), ranks = number(arguments[5]);
+  const auto nodes = static_cast<size_t>(number(arguments[4])), ranks = static_cast<size_t>(number(arguments[5]));
   try {
-    std::vector<File> files = read_files(arguments[1], arguments[2], static_cast<size_t>(nodes * ranks));
+    std::vector<File> files = read_files(arguments[1], arguments[2], nodes * ranks);
     asio::io_context context(1);
     const tcp::endpoint daemon(asio::ip::address_v4::loopback(), static_cast<uint16_t>(number(arguments[3])));
     std::deque<Node> all;
-    for (int i = 0; i < nodes; ++i) all.emplace_back(context, i, daemon, &files[static_cast<size_t>(i * ranks)], ranks);
+    for (size_t i = 0; i < nodes; ++i) all.emplace_back(context, i, daemon, &files[i * ranks], ranks);
     const auto begin = std::chrono::steady_clock::now();
     for (Node& node : all) node.begin();
     context.run();
