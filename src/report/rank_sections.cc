@@ -216,9 +216,10 @@ std::string path_section(const CriticalPath& path) {
   for (const auto& [ns, kind] : kinds) {
     parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", words_of(kind), share_of(-ns, length_ns));
   }
-  std::string text = "\n" + wrapped(fmt::format("Critical path {}{}: {}", human_duration(length_ns),
-                                                steps > 0 ? fmt::format(" of {} steps", steps) : "", parts),
-                                    0);
+  std::string text =
+      "\n" + wrapped(fmt::format("Critical path {}{}: {}", human_duration(length_ns),
+                                 steps > 0 ? fmt::format(" of {} step{}", steps, steps == 1 ? "" : "s") : "", parts),
+                     0);
   for (size_t i = 0, shown = 0; i < path.names.size() && shown < kMostOfPath; ++i) {
     const PathNameRow& row = path.names[i];
     if (row.name.empty()) continue;
