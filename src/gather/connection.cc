@@ -254,7 +254,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     wire_->stop_timer();
     if (service_.revoked(*call_)) {
       dismiss(body);
-      Response refusal = problem(401, "a valid credential is needed");
+      Response refusal = unauthorized();
       refusal.close = true;
       return send(std::move(refusal));
     }

@@ -92,8 +92,6 @@ const char* reason_of(int status) {
 // As many go out as come in.
 size_t buffers_for(const GatherLimits& limits) { return 2 * static_cast<size_t>(limits.bodies); }
 
-Response unauthorized() { return problem(401, "a valid credential is needed").field("WWW-Authenticate", "Bearer"); }
-
 }  // namespace
 
 Endpoints::Endpoints(Store& store, const std::shared_ptr<const Settings>& settings)

@@ -107,6 +107,8 @@ Response problem(int status, const char* reason) {
   return response;
 }
 
+Response unauthorized() { return problem(401, "a valid credential is needed").field("WWW-Authenticate", "Bearer"); }
+
 std::string head_of(const Response& response, const std::string& request_id, bool keep_alive) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\nX-Request-Id: {}\r\n", response.status,
                                  phrase(response.status), date(), request_id);

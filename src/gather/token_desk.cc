@@ -67,7 +67,7 @@ Response grant_for_munge(const Store& store, const Call& call, const TokenDesk::
   const MungeAnswer answer = means.munge->decode(call.request.bearer, means.server);
   if (answer.unavailable) return problem(503, "MUNGE does not answer");
   if (!answer.identity) {
-    Response refusal = problem(401, "a valid credential is needed");
+    Response refusal = unauthorized();
     refusal.close = true;
     return refusal;
   }

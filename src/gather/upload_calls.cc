@@ -346,7 +346,7 @@ void SpoolStore::remove(const std::string& id, Reply<Done> done) {
 void SpoolStore::drop_upload(const UploadPointer& upload, const Then& then) {
   abandon_writer(*upload);
   Change change;
-  if (!upload->row.asked.one_request) {
+  if (!upload->row.asked.one_request || upload->row.stage == UploadStage::replacing) {  // else it has none
     change.rows = [upload](Manifest& manifest) { manifest.remove_upload(upload->row.id); };
   }
   change.done = [this, upload, then](Refusal refusal) {

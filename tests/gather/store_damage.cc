@@ -95,6 +95,41 @@ TEST_CASE("a full disk in the middle of a commit puts the file back, and the las
   CHECK(ask.content("train", 0) == "abcd");
 }
 
+TEST_CASE("what replaces in one request and finds the disk full at any point leaves nothing, and the file stays") {
+  NewUpload other = upload_of("train", 0, 4);
+  other.metadata.replace = other.one_request = true;
+  int refused = 0;
+  for (uint64_t room = 1'000; room < 120'000; room += 1'000) {
+    MemoryDisk disk;
+    StoreOptions options = test::memory_options(disk);
+    options.limits.hard_disk = options.limits.soft_disk = 1.01;
+    {
+      const auto store = std::move(Store::open(options)).value();
+      Asking ask(*store);
+      ask.put("train", 0, "abcd");
+      const std::string id = ask.create(other).value.id;
+      REQUIRE(disk.remove("ballast") == 0);
+      disk.limit(room);
+      const bool full = ask.patch(id, 0, "efgh").refusal == Refusal::no_space;
+      disk.limit(0);
+      if (!full) continue;
+      ++refused;
+      CHECK(ask.remove(id).refusal == Refusal::none);
+      CHECK(ask.content("train", 0) == "abcd");
+    }
+    RecoveryOptions look{};
+    look.spool = MemoryDisk::kSpool;
+    look.database_vfs = disk.vfs();
+    look.repair = false;
+    look.verify = true;
+    CHECK(recover(disk, look).problems.empty());
+    const auto again = std::move(Store::open(options)).value();
+    CHECK(again->figures().lost_files == 0);
+    CHECK(again->job("train")->open_uploads == 0);
+  }
+  CHECK(refused > 0);
+}
+
 TEST_CASE("a real file system that is full refuses and goes on") {
   test::Spool probe("tmpfs");
   probe.close();
