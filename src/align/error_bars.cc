@@ -10,7 +10,7 @@ constexpr double kCover = 2.2;  // 95 % for 32 draws
 constexpr std::array<double, 5> kInstants = {-1, -0.5, 0, 0.5, 1};
 constexpr double kInner = 1 - 2.0 / (kKnots + 1);  // the outermost knots of a bend
 
-double middle_of(std::vector<double>& values) {
+double take_middle(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -25,7 +25,7 @@ std::vector<double> skew_bias(const Beacons& beacons, const FitResult& free) {
     spreads[static_cast<size_t>(beacons.group_of(row))].push_back(beacons.spread_ns[row]);
   }
   std::vector<double> limit;
-  for (std::vector<double>& of_group : spreads) limit.push_back(of_group.empty() ? 0 : middle_of(of_group));
+  for (std::vector<double>& of_group : spreads) limit.push_back(of_group.empty() ? 0 : take_middle(of_group));
   std::vector<std::vector<double>> low(free.group_of_bias.size()), high(free.group_of_bias.size());
   std::vector<double> sigma(beacons.groups.size(), 0);
   for (size_t i = 0; i < s.rows(); ++i) {
@@ -41,7 +41,7 @@ std::vector<double> skew_bias(const Beacons& beacons, const FitResult& free) {
   for (size_t i = 0; i < low.size(); ++i) {
     if (low[i].size() < 4 || high[i].size() < 4) continue;
     const auto group = static_cast<size_t>(free.group_of_bias[i]);
-    const double shift = (middle_of(high[i]) - middle_of(low[i])) / 2;
+    const double shift = (take_middle(high[i]) - take_middle(low[i])) / 2;
     const double noise = 1.6 * sigma[group] * sigma[group] / 4 *
                          (1 / static_cast<double>(low[i].size()) + 1 / static_cast<double>(high[i].size()));
     squares[group] += shift * shift - noise;

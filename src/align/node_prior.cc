@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kLeastMembers = 3, kLeastRows = 3;
 
-double middle_of(std::vector<double> values) {
+double median_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
 }
@@ -35,9 +35,9 @@ void pool(const std::vector<size_t>& members, const std::vector<size_t>& rows, d
   const auto whole = [&](size_t t) { return term == 0 ? static_cast<double>(fit.base_ns[t] - base) : 0; };
   std::vector<double> values, distances;
   for (const size_t t : members) values.push_back(whole(t) + fit.terms_ns[t][term]);
-  const double mu = middle_of(values);
+  const double mu = median_of(values);
   for (const double v : values) distances.push_back(std::fabs(v - mu));
-  const double scale = 1.4826 * middle_of(distances), spread = scale * scale;
+  const double scale = 1.4826 * median_of(distances), spread = scale * scale;
   if (spread <= 0) return;
   const double keep = std::max(0.0, spread - noise) / spread;
   for (size_t i = 0; i < members.size(); ++i) {

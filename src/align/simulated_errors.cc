@@ -7,7 +7,7 @@ namespace skewscope::align {
 namespace {
 
 constexpr size_t kDraws = 32;
-constexpr double kLeastBias = 0.5;  // of the ends' scatter
+constexpr double kLeastEndBias = 0.5;  // of the ends' scatter
 
 // +1 or -1, fixed by what it is for (splitmix64; Steele, Lea, Flood 2014).
 double sign(uint64_t draw, uint64_t stream, uint64_t index) {
@@ -24,7 +24,7 @@ std::vector<double> bias_deviations(const Beacons& beacons, const FitResult& res
   for (const int32_t c : result.row) {
     const auto row = static_cast<size_t>(c);
     double& of_group = least[static_cast<size_t>(beacons.group_of(row))];
-    of_group = std::min(of_group, kLeastBias * result.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
+    of_group = std::min(of_group, kLeastEndBias * result.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
   }
   for (size_t g = 0; g < deviation.size(); ++g) {
     if (std::isfinite(least[g])) deviation[g] = std::max(deviation[g], least[g]);

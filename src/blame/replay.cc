@@ -7,7 +7,7 @@
 namespace skewscope::blame {
 namespace {
 
-constexpr int64_t kNotYet = INT64_MIN;
+constexpr int64_t kNotReplayed = INT64_MIN;
 
 // First start and last end of each session; their lengths add up.
 class Lengths {
@@ -30,7 +30,9 @@ class Lengths {
 class Arrivals {
  public:
   explicit Arrivals(const JobView& view)
-      : view_(view), start_(view.table.members.size(), kNotYet), last_(view.table.instances.size(), kNotYet) {}
+      : view_(view),
+        start_(view.table.members.size(), kNotReplayed),
+        last_(view.table.instances.size(), kNotReplayed) {}
 
   void set_start(size_t row, int64_t ns) {
     start_[row] = ns;

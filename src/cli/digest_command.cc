@@ -11,6 +11,8 @@
 namespace skewscope::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::string text_of(const DigestsMade& made, const std::string& directory) {
   const auto digests = static_cast<double>(made.digest_bytes), traces = static_cast<double>(made.trace_bytes);
   std::string text =
@@ -23,7 +25,6 @@ std::string text_of(const DigestsMade& made, const std::string& directory) {
 }
 
 std::string json_of(const DigestsMade& made, const std::string& directory) {
-  using Json = nlohmann::ordered_json;
   const Json json = {
       {"schema", "skewscope.digest/1"}, {"directory", directory},          {"files", made.files},
       {"traces", made.traces},          {"trace_bytes", made.trace_bytes}, {"digest_bytes", made.digest_bytes},

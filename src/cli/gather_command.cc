@@ -13,7 +13,7 @@
 namespace skewscope::cli {
 namespace {
 
-constexpr int64_t kMostSeconds = int64_t{366} * 24 * 3600;
+constexpr int64_t kLongestTokenLife_s = int64_t{366} * 24 * 3600;
 
 // The daemon waits for its signals, and what it writes to may be closed.
 void keep_signals_for_the_daemon() {
@@ -94,7 +94,7 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       .add_option_function<int64_t>(
           "--life", [&options](const int64_t& seconds) { options.token.life = std::chrono::seconds(seconds); },
           "With --mint-token: how long it counts [86400]")
-      ->check(CLI::Range(int64_t{1}, kMostSeconds).description(""))
+      ->check(CLI::Range(int64_t{1}, kLongestTokenLife_s).description(""))
       ->needs(mint)
       ->type_name("SECONDS");
   command

@@ -5,7 +5,7 @@
 namespace skewscope::cli {
 namespace {
 
-constexpr int64_t kMostSeconds = int64_t{10} * 365 * 24 * 3600;
+constexpr int64_t kLongestSetting_s = int64_t{10} * 365 * 24 * 3600;
 
 std::string with_default(const std::string& help, const std::string& value) { return help + " [" + value + "]"; }
 
@@ -14,7 +14,7 @@ void add_seconds(CLI::App& command, const std::string& flag, std::chrono::second
       .add_option_function<int64_t>(
           flag, [&value](const int64_t& seconds) { value = std::chrono::seconds(seconds); },
           with_default(help, std::to_string(value.count())))
-      ->check(CLI::Range(int64_t{1}, kMostSeconds).description(""))
+      ->check(CLI::Range(int64_t{1}, kLongestSetting_s).description(""))
       ->type_name("SECONDS");
 }
 

@@ -23,6 +23,7 @@ namespace skewscope::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 constexpr int64_t kDriftToTell_ns = 1000;
 constexpr size_t kMostWindowsTold = 10, kColumns = 80;
@@ -294,7 +295,6 @@ std::string text_of(const MergeResult& result, const CorrelatedJob& job, Output 
 }
 
 std::string json_of(const MergeResult& result, const MergeCommandOptions& options) {
-  using Json = nlohmann::ordered_json;
   Json events = Json::object(), windows = Json::array();
   for (size_t i = 0; i < kMergeCategories; ++i) events[to_string(static_cast<MergeCategory>(i))] = result.events[i];
   for (const MergeWindow& window : result.windows) {

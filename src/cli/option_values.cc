@@ -10,7 +10,7 @@
 namespace skewscope::cli {
 namespace {
 
-constexpr int64_t kMostRanks = 1 << 20;
+constexpr int64_t kLargestRankNamed = 1 << 20;
 
 // The whole text as a number of at least 0.
 template <class Number>
@@ -47,7 +47,7 @@ std::optional<std::vector<int32_t>> parse_ranks(const std::string& text) {
     const size_t dash = part.find('-');
     const auto first = parse_number<int32_t>(part.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : parse_number<int32_t>(part.substr(dash + 1));
-    if (!first || !last || *last < *first || int64_t{*last} - *first + std::ssize(ranks) >= kMostRanks) {
+    if (!first || !last || *last < *first || int64_t{*last} - *first + std::ssize(ranks) >= kLargestRankNamed) {
       return std::nullopt;
     }
     for (int64_t rank = *first; rank <= *last; ++rank) ranks.push_back(static_cast<int32_t>(rank));

@@ -13,15 +13,17 @@
 namespace skewscope::cli {
 namespace {
 
-constexpr int64_t kGiveUpOnce_s = 600;
-constexpr int64_t kMostSeconds = int64_t{365} * 24 * 3600;
+using Json = nlohmann::ordered_json;
 
-void add_seconds(CLI::App& command, const std::string& flag, std::chrono::seconds& value, const std::string& help) {
+constexpr int64_t kGiveUpOnce_s = 600;
+constexpr int64_t kLongestPause_s = int64_t{365} * 24 * 3600;
+
+void add_pause(CLI::App& command, const std::string& flag, std::chrono::seconds& value, const std::string& help) {
   command
       .add_option_function<int64_t>(
           flag, [&value](const int64_t& seconds) { value = std::chrono::seconds(seconds); },
           help + fmt::format(" [{}]", value.count()))
-      ->check(CLI::Range(int64_t{0}, kMostSeconds).description(""))
+      ->check(CLI::Range(int64_t{0}, kLongestPause_s).description(""))
       ->type_name("SECONDS");
 }
 
@@ -72,16 +74,16 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
   command.add_option("--uploads", ship.uploads, "Uploads at a time [2]")
       ->check(CLI::Range(1, 16).description(""))
       ->type_name("N");
-  add_seconds(command, "--settle", ship.settle, "A file stands still for so long, where nothing proves it closed");
-  add_seconds(command, "--spread", ship.spread,
-              "Without --once, after a pause, the first request comes at a random moment within this time");
-  add_seconds(command, "--rescan", ship.rescan, "Look through the folders as often as this");
-  add_seconds(command, "--patience", ship.patience, "A file that is empty or cut for so long is bad");
-  add_seconds(command, "--timeout", ship.silence, "A gatherer silent for so long has failed");
+  add_pause(command, "--settle", ship.settle, "A file stands still for so long, where nothing proves it closed");
+  add_pause(command, "--spread", ship.spread,
+            "Without --once, after a pause, the first request comes at a random moment within this time");
+  add_pause(command, "--rescan", ship.rescan, "Look through the folders as often as this");
+  add_pause(command, "--patience", ship.patience, "A file that is empty or cut for so long is bad");
+  add_pause(command, "--timeout", ship.silence, "A gatherer silent for so long has failed");
   command
       .add_option("--give-up", options.give_up_s,
                   "Give a file up after this time of failures; default: 600 with --once, else 3 days")
-      ->check(CLI::Range(int64_t{1}, kMostSeconds).description(""))
+      ->check(CLI::Range(int64_t{1}, kLongestPause_s).description(""))
       ->type_name("SECONDS");
   command.add_flag("--no-compress", options.no_compress, "Send .json as it is, not as gzip");
 }
@@ -97,7 +99,6 @@ std::string text_of(const Shipped& shipped, const ShipOptions& ship) {
 }
 
 std::string json_of(const Shipped& shipped, const ShipOptions& ship) {
-  using Json = nlohmann::ordered_json;
   const Json json = {{"schema", "skewscope.ship/1"}, {"gatherer", ship.url},   {"job", ship.job},
                      {"files", shipped.files},       {"bytes", shipped.bytes}, {"before", shipped.before},
                      {"bad", shipped.bad},           {"left", shipped.left}};

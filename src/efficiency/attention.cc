@@ -181,7 +181,7 @@ constexpr Places kFlashAttn = {.layout = kTokensFirst, .query = 0, .causal = 5, 
 constexpr Places kFlashBackward = {.layout = kTokensFirst, .query = 1, .causal = 8, .mask = kLastKey, .window = 9};
 
 // Orders: PyTorch's native_functions.yaml, flash_attn's and aiter's operator declarations.
-constexpr Model kModels[] = {
+constexpr Model kAttentionModels[] = {
     {"aten::_scaled_dot_product_flash_attention", forward<Places{.layout = kHeadsFirst, .query = 0, .causal = 4}>},
     {"aten::_scaled_dot_product_efficient_attention",
      forward<Places{.layout = kHeadsFirst, .query = 0, .causal = 6, .bias = 3}>},
@@ -241,7 +241,7 @@ constexpr Model kModels[] = {
 
 }  // namespace
 
-std::span<const Model> attention_models() { return kModels; }
+std::span<const Model> attention_models() { return kAttentionModels; }
 
 Work flash_attn_gradients(const Call& call) { return attention(call, kFlashAttn, true); }
 Work dot_product_gradients(const Call& call) {

@@ -1,13 +1,12 @@
 #include "skewscope/efficiency/categories.h"
 
-#include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
 
 #include "collectives/kind.h"
 #include "embedded.h"
+#include "lower_case.h"
 
 namespace skewscope::efficiency {
 namespace {
@@ -26,13 +25,6 @@ const std::unordered_map<std::string, std::string>& registry() {
 }
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return result;
-}
 
 // A kernel's name without template arguments and parameters, which name types and functors and would mislead: "void
 // at::native::reduce_kernel<512, Max>(Op)" -> "void at::native::reduce_kernel". CUTLASS alone has kernels of one name
@@ -73,7 +65,7 @@ constexpr KernelClass kKernelClasses[] = {
 
 std::string_view class_of_kernel(std::string_view kernel) {
   if (kind_from_kernel(kernel) || is_custom_communication_kernel(kernel)) return "communication";
-  const std::string name = lower(bare_name(kernel));
+  const std::string name = lower_case(bare_name(kernel));
   for (const KernelClass& known : kKernelClasses) {
     if (has(name, known.word)) return known.name;
   }

@@ -23,7 +23,7 @@ struct Convolution {
 };
 
 // Where an operator takes what.
-struct Places {
+struct ConvolutionPlaces {
   size_t input, weight, stride, padding, dilation, transposed, output_padding, groups;
 };
 // One size for each of the spatial dimensions; PyTorch lets one stand for all.
@@ -35,7 +35,7 @@ std::optional<Sizes> per_dimension(const Argument& argument, size_t dimensions, 
 }
 
 // What is read of a call; the reason why not in `unknown`.
-std::optional<Convolution> read(const Call& call, const Places& places, std::string& unknown) {
+std::optional<Convolution> read(const Call& call, const ConvolutionPlaces& places, std::string& unknown) {
   const Tensor* input = call.tensor(places.input);
   const Tensor* weight = call.tensor(places.weight);
   if (input == nullptr || weight == nullptr || input->dims.size() < 3 || input->dims.size() != weight->dims.size()) {
@@ -116,7 +116,7 @@ std::vector<Parameter> parameters_of(const Convolution& conv, bool with_bias) {
           {"groups", fmt::format("{}", conv.groups)}};
 }
 
-Work forward(const Call& call, const Places& places, size_t bias_place) {
+Work forward(const Call& call, const ConvolutionPlaces& places, size_t bias_place) {
   std::string unknown;
   auto conv = read(call, places, unknown);
   if (!conv) return unknown_work(unknown);
@@ -164,13 +164,14 @@ Work backward(const Call& call) {
   return gradients(*conv, incoming->dims, {(*mask)[0] != 0, (*mask)[1] != 0, (*mask)[2] != 0});
 }
 
-constexpr Places kConvolution = {0, 1, 3, 4, 5, 6, 7, 8};  // input, weight, bias, stride, padding, dilation, …
+constexpr ConvolutionPlaces kConvolution = {0, 1, 3, 4,
+                                            5, 6, 7, 8};  // input, weight, bias, stride, padding, dilation, …
 // cudnn_convolution(input, weight, padding, stride, dilation, groups, …)
-constexpr Places kCudnn = {0, 1, 3, 2, 4, kNone, kNone, 5};
+constexpr ConvolutionPlaces kCudnn = {0, 1, 3, 2, 4, kNone, kNone, 5};
 // miopen_convolution(input, weight, bias, padding, stride, dilation, groups, …)
-constexpr Places kMiopen = {0, 1, 4, 3, 5, kNone, kNone, 6};
+constexpr ConvolutionPlaces kMiopen = {0, 1, 4, 3, 5, kNone, kNone, 6};
 
-constexpr Model kModels[] = {
+constexpr Model kConvolutionModels[] = {
     {"aten::convolution", [](const Call& call) { return forward(call, kConvolution, 2); }},
     {"aten::cudnn_convolution", [](const Call& call) { return forward(call, kCudnn, kNone); }},
     {"aten::miopen_convolution", [](const Call& call) { return forward(call, kMiopen, 2); }},
@@ -179,7 +180,7 @@ constexpr Model kModels[] = {
 
 }  // namespace
 
-std::span<const Model> convolution_models() { return kModels; }
+std::span<const Model> convolution_models() { return kConvolutionModels; }
 
 Work convolution_gradients(const Call& call) {
   std::string unknown;

@@ -203,7 +203,7 @@ Work pad(const Call& call) {
   return resized(call, sizes);
 }
 
-constexpr Model kModels[] = {
+constexpr Model kElementwiseModels[] = {
     {"aten::abs", unary},
     {"aten::abs_", unary},
     {"aten::acos", unary},
@@ -374,6 +374,6 @@ constexpr Model kModels[] = {
 
 }  // namespace
 
-std::span<const Model> elementwise_models() { return kModels; }
+std::span<const Model> elementwise_models() { return kElementwiseModels; }
 
 }  // namespace skewscope::efficiency

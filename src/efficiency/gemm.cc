@@ -169,7 +169,7 @@ Work product_gradients(const Call& call, size_t first, size_t rank) {
                    forward.parameters);
 }
 
-constexpr Model kModels[] = {
+constexpr Model kGemmModels[] = {
     {"aten::mm", mm},
     {"aten::bmm", bmm},
     {"aten::_int_mm", int_mm},
@@ -209,7 +209,7 @@ constexpr Model kModels[] = {
 
 }  // namespace
 
-std::span<const Model> gemm_models() { return kModels; }
+std::span<const Model> gemm_models() { return kGemmModels; }
 
 Work mm_gradients(const Call& call) { return product_gradients(call, 0, 2); }
 Work bmm_gradients(const Call& call) { return product_gradients(call, 0, 3); }

@@ -137,7 +137,7 @@ Work key_value_cache(const Call& call) { return into_cache(call, 2, 4); }
 // concat_and_cache_mla(kv_c, k_pe, kv_cache, slot_mapping, …)
 Work latent_cache(const Call& call) { return into_cache(call, 2, 3); }
 
-constexpr Model kModels[] = {
+constexpr Model kIndexingModels[] = {
     {"aten::index_select", index_select, true},
     {"aten::gather", gather, true},
     {"aten::scatter_", scatter_into},
@@ -160,6 +160,6 @@ constexpr Model kModels[] = {
 
 }  // namespace
 
-std::span<const Model> index_models() { return kModels; }
+std::span<const Model> index_models() { return kIndexingModels; }
 
 }  // namespace skewscope::efficiency

@@ -106,7 +106,7 @@ Work fused_adam(const Call& call) { return list_work(call, 5, list_elements(call
 // _fused_sgd_(parameters, gradients, momenta, …)
 Work fused_sgd(const Call& call) { return list_work(call, 3, list_elements(call, 2) ? 2 : 1); }
 
-constexpr Model kModels[] = {
+constexpr Model kListsModels[] = {
     {"aten::cat", cat, true},
     {"aten::_foreach_abs", foreach, true},
     {"aten::_foreach_add", foreach, true},
@@ -138,7 +138,7 @@ constexpr Model kModels[] = {
 
 }  // namespace
 
-std::span<const Model> list_models() { return kModels; }
+std::span<const Model> list_models() { return kListsModels; }
 
 std::string_view torch_name_of_lists(std::string_view kernels) {
   Element element = copied_element(kernels);

@@ -267,7 +267,7 @@ constexpr size_t kLayerStatistics[] = {3, 4};
 constexpr size_t kGroupStatistics[] = {2, 3};
 constexpr size_t kRmsStatistics[] = {3};
 
-constexpr Model kModels[] = {
+constexpr Model kNormalizationModels[] = {
     {"aten::batch_norm", batch_norm},
     {"aten::native_batch_norm", batch_norm},
     {"aten::cudnn_batch_norm", batch_norm},
@@ -305,6 +305,6 @@ constexpr Model kModels[] = {
 
 }  // namespace
 
-std::span<const Model> normalization_models() { return kModels; }
+std::span<const Model> normalization_models() { return kNormalizationModels; }
 
 }  // namespace skewscope::efficiency

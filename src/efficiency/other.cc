@@ -212,7 +212,7 @@ Work fused_experts_into(const Call& call) {
   return experts(call.at(1), call.at(2), call.at(3), call.at(8).integer().value_or(0));
 }
 
-constexpr Model kModels[] = {
+constexpr Model kOtherModels[] = {
     {"aten::_softmax", softmax},
     {"aten::_log_softmax", softmax},
     {"aten::_softmax_backward_data", softmax_backward},
@@ -254,7 +254,7 @@ constexpr Model kNodeModels[] = {
 
 }  // namespace
 
-std::span<const Model> other_models() { return kModels; }
+std::span<const Model> other_models() { return kOtherModels; }
 std::span<const Model> node_models() { return kNodeModels; }
 
 }  // namespace skewscope::efficiency

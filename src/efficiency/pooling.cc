@@ -133,7 +133,7 @@ Work adaptive_mean_pool_gradient(const Call& call) {
                  bytes_of(call.at(0)) + elements(*self) * element_size(call.at(1)));
 }
 
-constexpr Model kModels[] = {
+constexpr Model kPoolingModels[] = {
     {"aten::max_pool2d_with_indices", max_pool},
     {"aten::max_pool2d_with_indices_backward", max_pool_gradient},
     {"aten::avg_pool2d", mean_pool},
@@ -144,6 +144,6 @@ constexpr Model kModels[] = {
 
 }  // namespace
 
-std::span<const Model> pooling_models() { return kModels; }
+std::span<const Model> pooling_models() { return kPoolingModels; }
 
 }  // namespace skewscope::efficiency

@@ -9,10 +9,10 @@
 namespace skewscope::efficiency {
 namespace {
 
-enum class Result { as_input, summed, position, truth };  // summed: integers become int64
+enum class ResultType { as_input, summed, position, truth };  // summed: integers become int64
 
 // The element size of the result; a result given as an argument, or an element type (`type_place`), decides.
-Amount result_size(const Call& call, Result result, size_t type_place) {
+Amount result_size(const Call& call, ResultType result, size_t type_place) {
   for (size_t at = 1; at < call.arguments.size(); ++at) {
     if (call.tensor(at) != nullptr) return element_size(call.at(at));
   }
@@ -22,8 +22,8 @@ Amount result_size(const Call& call, Result result, size_t type_place) {
     if (bytes > 0) return bytes;
   }
   const bool integers = precision_of(call.tensor(0)->type) == Precision::integer;
-  if (result == Result::position || (result == Result::summed && integers)) return element_bytes(DType::int64);
-  return result == Result::truth ? Amount(1) : element_size(call.at(0));
+  if (result == ResultType::position || (result == ResultType::summed && integers)) return element_bytes(DType::int64);
+  return result == ResultType::truth ? Amount(1) : element_size(call.at(0));
 }
 
 // The elements of the result; nullopt: a dimension that the input has not.
@@ -47,7 +47,7 @@ std::vector<int64_t> reduced_dimensions(const Argument& argument) {
   return one ? std::vector<int64_t>{*one} : std::vector<int64_t>{};
 }
 
-Work reduction(const Call& call, const std::vector<int64_t>& dimensions, Result result, size_t type_place,
+Work reduction(const Call& call, const std::vector<int64_t>& dimensions, ResultType result, size_t type_place,
                bool with_positions = false) {
   const Tensor* in = call.tensor(0);
   auto outputs = result_elements(in->dims, dimensions);
@@ -64,12 +64,12 @@ Work reduction(const Call& call, const std::vector<int64_t>& dimensions, Result 
 Work summed(const Call& call) {
   if (call.tensor(0) == nullptr) return unknown_work("an operand is no tensor");
   const bool has_dimensions = call.at(1).type == "ScalarList";
-  return reduction(call, has_dimensions ? reduced_dimensions(call.at(1)) : std::vector<int64_t>{}, Result::summed,
+  return reduction(call, has_dimensions ? reduced_dimensions(call.at(1)) : std::vector<int64_t>{}, ResultType::summed,
                    has_dimensions ? 3 : 1);
 }
 
 // Dimensions at this place, one or a list.
-template <size_t kDimensions, Result kResult = Result::as_input>
+template <size_t kDimensions, ResultType kResult = ResultType::as_input>
 Work along(const Call& call) {
   if (call.tensor(0) == nullptr) return unknown_work("an operand is no tensor");
   return reduction(call, reduced_dimensions(call.at(kDimensions)), kResult, kNone);
@@ -80,14 +80,14 @@ Work extreme(const Call& call) {
   if (call.tensor(0) == nullptr) return unknown_work("an operand is no tensor");
   if (call.tensor(1) != nullptr) return unknown_work("not a reduction");
   const auto dimension = call.at(1).integer();
-  return reduction(call, reduced_dimensions(call.at(1)), Result::as_input, kNone, dimension.has_value());
+  return reduction(call, reduced_dimensions(call.at(1)), ResultType::as_input, kNone, dimension.has_value());
 }
 
 // std(self, unbiased) has no dimensions, std(self, dim, …) a list.
 Work deviation(const Call& call) {
   if (call.tensor(0) == nullptr) return unknown_work("an operand is no tensor");
   const bool has_dimensions = call.at(1).type == "ScalarList";
-  return reduction(call, has_dimensions ? reduced_dimensions(call.at(1)) : std::vector<int64_t>{}, Result::as_input,
+  return reduction(call, has_dimensions ? reduced_dimensions(call.at(1)) : std::vector<int64_t>{}, ResultType::as_input,
                    kNone);
 }
 
@@ -95,25 +95,25 @@ Work deviation(const Call& call) {
 Work cumulated(const Call& call) {
   const Tensor* in = call.tensor(0);
   if (in == nullptr) return unknown_work("an operand is no tensor");
-  const Amount bytes = bytes_of(call.at(0)) + elements(*in) * result_size(call, Result::summed, 2);
+  const Amount bytes = bytes_of(call.at(0)) + elements(*in) * result_size(call, ResultType::summed, 2);
   return make_work(ComputeKind::vector, precision_of(in->type), elements(*in), bytes,
                    {{"num_input_elems", fmt::format("{}", elements(*in).value().value_or(-1))}});
 }
 
-constexpr Model kModels[] = {
+constexpr Model kReductionModels[] = {
     {"aten::sum", summed},
     {"aten::mean", summed},
-    {"aten::prod", along<1, Result::summed>},
+    {"aten::prod", along<1, ResultType::summed>},
     {"aten::amax", along<1>},
     {"aten::amin", along<1>},
     {"aten::logsumexp", along<1>},
     {"aten::norm", along<2>},
     {"aten::linalg_norm", along<2>},
     {"aten::linalg_vector_norm", along<2>},
-    {"aten::argmax", along<1, Result::position>},
-    {"aten::argmin", along<1, Result::position>},
-    {"aten::all", along<1, Result::truth>},
-    {"aten::any", along<1, Result::truth>},
+    {"aten::argmax", along<1, ResultType::position>},
+    {"aten::argmin", along<1, ResultType::position>},
+    {"aten::all", along<1, ResultType::truth>},
+    {"aten::any", along<1, ResultType::truth>},
     {"aten::max", extreme},
     {"aten::min", extreme},
     {"aten::std", deviation},
@@ -124,6 +124,6 @@ constexpr Model kModels[] = {
 
 }  // namespace
 
-std::span<const Model> reduction_models() { return kModels; }
+std::span<const Model> reduction_models() { return kReductionModels; }
 
 }  // namespace skewscope::efficiency

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "embedded.h"
+#include "lower_case.h"
 
 namespace skewscope::efficiency {
 namespace {
@@ -97,13 +98,6 @@ Result<DeviceTable> read_devices(std::string_view text, const std::string& origi
   return devices;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return result;
-}
-
 double listed_peak(const Device& device, ComputeKind compute, Precision precision) {
   for (const Peak& peak : device.peaks) {
     if (peak.compute == compute && peak.precision == precision) return peak.flops_per_s;
@@ -143,12 +137,12 @@ Result<DeviceTable> load_devices(const std::string& path) {
 }
 
 const Device* find_device(const DeviceTable& devices, std::string_view recorded_name) {
-  const std::string name = lower(recorded_name);
+  const std::string name = lower_case(recorded_name);
   const Device* best = nullptr;
   size_t longest = 0;
   for (const Device& device : devices) {
     for (const std::string& match : device.matches) {
-      if (match.size() > longest && name.find(lower(match)) != std::string::npos) {
+      if (match.size() > longest && name.find(lower_case(match)) != std::string::npos) {
         best = &device;
         longest = match.size();
       }

@@ -5,7 +5,7 @@
 namespace skewscope::gather {
 namespace {
 
-constexpr std::string_view kCookie = "__Host-skewscope=";
+constexpr std::string_view kLoginCookie = "__Host-skewscope=";
 constexpr std::chrono::hours kLoginLife{8};
 
 enum class Need { nothing, token_for_job, upload, read, list, administer };
@@ -135,7 +135,7 @@ std::optional<TokenPayload> login_payload(const TokenPayload& token, std::chrono
 }
 
 std::string login_cookie(std::string_view token) {
-  return std::string(kCookie) + std::string(token) + "; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=" +
+  return std::string(kLoginCookie) + std::string(token) + "; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=" +
          std::to_string(std::chrono::seconds(kLoginLife).count());
 }
 
@@ -145,9 +145,9 @@ std::string_view token_of_cookie(std::string_view cookies) {
     std::string_view pair = cookies.substr(0, cookies.find(';'));
     cookies.remove_prefix(std::min(pair.size() + 1, cookies.size()));
     while (pair.starts_with(' ')) pair.remove_prefix(1);
-    if (!pair.starts_with(kCookie)) continue;
+    if (!pair.starts_with(kLoginCookie)) continue;
     if (!out.empty()) return "";
-    out = pair.substr(kCookie.size());
+    out = pair.substr(kLoginCookie.size());
   }
   return out;
 }

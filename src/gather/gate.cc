@@ -42,7 +42,7 @@ enum Field : size_t {
   kMethodOverride,
   kFields
 };
-constexpr std::array<std::string_view, kFields> kNames = {"host",
+constexpr std::array<std::string_view, kFields> kKnown = {"host",
                                                           "content-length",
                                                           "content-type",
                                                           "content-encoding",
@@ -102,7 +102,7 @@ std::optional<Refused> take_fields(Seen& seen, const RawHead& head) {
     if (!is_token(name)) return Refused{400, "a field's name is no token", {}};
     if (has_control_character(value)) return Refused{400, "a field has a control character", {}};
     for (size_t i = 0; i < kFields; ++i) {
-      if (!same_ignoring_case(name, kNames[i])) continue;
+      if (!same_ignoring_case(name, kKnown[i])) continue;
       if (i == kTransferEncoding) return Refused{411, "a transfer coding: send a Content-Length instead", {}};
       if (seen[i]) return Refused{400, "a field stands twice", {}};
       if (!is_visible(value)) return Refused{400, "a field has a character beyond ASCII", {}};

@@ -28,7 +28,7 @@ enum Status {
 };
 enum Option { kTtl = 4, kSocketPath = 8, kUidRestriction = 9 };
 
-const char* reason_of(int status) {
+const char* munge_reason(int status) {
   switch (status) {
     case kSocket:
     case kTimeout:
@@ -111,7 +111,7 @@ MungeAnswer Munge::decode(const std::string& credential, const std::string& serv
   gid_t gid = 0;
   const int status = library_->decode(credential.c_str(), context.get(), &data, &size, &uid, &gid);
   const std::unique_ptr<void, void (*)(void*)> owned(data, std::free);
-  if (status != kSuccess) return {{}, reason_of(status), status == kSocket || status == kTimeout};
+  if (status != kSuccess) return {{}, munge_reason(status), status == kSocket || status == kTimeout};
   if (library_->ctx_get(context.get(), kUidRestriction, &restricted_to) != kSuccess || restricted_to != ::geteuid()) {
     return {{}, "the MUNGE credential is not restricted to the daemon's user"};
   }

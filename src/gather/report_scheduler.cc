@@ -18,9 +18,9 @@ using std::chrono::seconds;
 using std::chrono::system_clock;
 
 constexpr seconds kRetentionEvery{60}, kPutOff{5};
-constexpr int kFirstSignalCode = 128, kTooLong = 124;
+constexpr int kFirstSignalCode = 128, kReportTookTooLong = 124;
 
-Time now() { return std::chrono::floor<seconds>(system_clock::now()); }
+Time this_second() { return std::chrono::floor<seconds>(system_clock::now()); }
 
 int threads_for_reports(int processes) {
   const int cores = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
@@ -53,7 +53,7 @@ class Scheduler : public ReportScheduler {
     {
       const std::lock_guard lock(mutex_);
       options_ = options;
-      sweep_ = now();
+      sweep_ = this_second();
     }
     look_at_all();
   }
@@ -93,8 +93,8 @@ class Scheduler : public ReportScheduler {
     while (!ends_) {
       const std::set<std::string> changed = std::exchange(changed_, {});
       const GatherOptions options = options_;
-      const bool sweeps = now() >= sweep_;
-      if (sweeps) sweep_ = now() + kRetentionEvery;
+      const bool sweeps = this_second() >= sweep_;
+      if (sweeps) sweep_ = this_second() + kRetentionEvery;
       lock.unlock();
       for (const std::string& job : changed) plan(job, options.deadlines);
       if (sweeps) delete_what_is_old(options.retention);
@@ -132,7 +132,7 @@ class Scheduler : public ReportScheduler {
 
   void start_what_is_due() {
     for (auto entry = due_.begin(); entry != due_.end();) {
-      if (entry->second > now()) {
+      if (entry->second > this_second()) {
         ++entry;
         continue;
       }
@@ -163,7 +163,7 @@ class Scheduler : public ReportScheduler {
   void make(const std::string& job, int generation, ReportTask task, bool again) {
     forker_.run(task, [this, job, generation, task, again](int code) mutable {
       if (stopping()) return ended(job);  // its end was ours, not its own
-      if (again && (code >= kFirstSignalCode || code == kTooLong)) {
+      if (again && (code >= kFirstSignalCode || code == kReportTookTooLong)) {
         task.threads = std::max(1, task.threads / 2);
         return make(job, generation, task, false);
       }
@@ -175,7 +175,7 @@ class Scheduler : public ReportScheduler {
   void put_off(const std::string& job) {
     {
       const std::lock_guard lock(mutex_);
-      put_off_[job] = now() + kPutOff;
+      put_off_[job] = this_second() + kPutOff;
     }
     ended(job);
   }
@@ -202,7 +202,7 @@ class Scheduler : public ReportScheduler {
       after = page.back().name;
       jobs.insert(jobs.end(), page.begin(), page.end());
     }
-    for (const std::string& job : jobs_to_delete(jobs, retention, now())) {
+    for (const std::string& job : jobs_to_delete(jobs, retention, this_second())) {
       store_.delete_job(job, [](const Outcome<Done>&) {});
     }
   }
@@ -213,7 +213,7 @@ class Scheduler : public ReportScheduler {
 
   std::mutex mutex_;  // all below
   GatherOptions options_;
-  Time sweep_ = now();  // next look at what retention lets go
+  Time sweep_ = this_second();  // next look at what retention lets go
   std::condition_variable wake_;
   bool ends_ = false;
   int running_ = 0;

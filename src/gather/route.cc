@@ -4,6 +4,7 @@
 #include <array>
 
 #include "skewscope/protocol/names.h"
+#include "spool_paths.h"
 
 namespace skewscope::gather {
 namespace {
@@ -43,7 +44,7 @@ constexpr std::array kMain = {
     Pattern{Endpoint::page_jobs, Method::get, "/"},
     Pattern{Endpoint::page_job, Method::get, "/jobs/{job}"},
 };
-constexpr std::array kAdmin = {
+constexpr std::array kAdminPatterns = {
     Pattern{Endpoint::metrics, Method::get, "/metrics"},   Pattern{Endpoint::metrics, Method::head, "/metrics"},
     Pattern{Endpoint::healthy, Method::get, "/-/healthy"}, Pattern{Endpoint::healthy, Method::head, "/-/healthy"},
     Pattern{Endpoint::ready, Method::get, "/-/ready"},     Pattern{Endpoint::ready, Method::head, "/-/ready"},
@@ -120,11 +121,6 @@ std::string take_suffix(std::string_view& text) {
     }
   }
   return "";
-}
-
-bool is_upload_id(std::string_view text) {
-  const auto digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  return text.size() == 32 && std::all_of(text.begin(), text.end(), digit);
 }
 
 // Does a path have the shape of a pattern; {job} and {rank} fit whatever stands there, so that a bad one is told.
@@ -243,7 +239,7 @@ std::variant<Body, Refused> route(Request& request, Method method, std::string_v
   if (!path) return Refused{400, "the path has a character or segment that no address has", {}};
   const std::string_view query = target.substr(std::min(end + 1, target.size()));
   return listener == Listener::main ? route_among(kMain, request, *path, query)
-                                    : route_among(kAdmin, request, *path, query);
+                                    : route_among(kAdminPatterns, request, *path, query);
 }
 
 }  // namespace skewscope::gather

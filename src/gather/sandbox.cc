@@ -38,10 +38,10 @@ bool limit_resources(const Sandbox& sandbox) {
          limit(RLIMIT_FSIZE, kLargestOutput) && limit(RLIMIT_NOFILE, kMostDescriptors);
 }
 
-constexpr uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-constexpr uint64_t kWrite = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
-                            LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
-                            LANDLOCK_ACCESS_FS_MAKE_SYM;
+constexpr uint64_t kReadAccess = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+constexpr uint64_t kWriteAccess = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+                                  LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
+                                  LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SYM;
 constexpr uint64_t kRest = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_SOCK |
                            LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK;
 
@@ -62,14 +62,14 @@ Result<std::string> lock_files(const Sandbox& sandbox) {
   if (syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) < 0) {
     return std::string("the kernel has no Landlock: a report may read what the daemon may");
   }
-  const landlock_ruleset_attr handled{kRead | kWrite | kRest};
+  const landlock_ruleset_attr handled{kReadAccess | kWriteAccess | kRest};
   const int ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &handled, sizeof handled, 0));
   if (ruleset < 0) return cannot("make a Landlock ruleset");
-  bool allowed =
-      allow(ruleset, sandbox.readable.c_str(), kRead) && allow(ruleset, sandbox.writable.c_str(), kRead | kWrite);
+  bool allowed = allow(ruleset, sandbox.readable.c_str(), kReadAccess) &&
+                 allow(ruleset, sandbox.writable.c_str(), kReadAccess | kWriteAccess);
   for (const char* path : kSystemFacts) {
     const bool file = std::strncmp(path, "/proc/", 6) == 0 && std::strcmp(path, "/proc/self") != 0;
-    allowed = allowed && allow(ruleset, path, file ? LANDLOCK_ACCESS_FS_READ_FILE : kRead);
+    allowed = allowed && allow(ruleset, path, file ? LANDLOCK_ACCESS_FS_READ_FILE : kReadAccess);
   }
   const bool entered = allowed && syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
   close(ruleset);

@@ -46,8 +46,6 @@ void make_room(std::vector<Row>& column, size_t more) {
   if (column.size() + more > column.capacity()) column.reserve(std::max(kGrowth * column.capacity(), 2 * more));
 }
 
-StringId mapped(const std::vector<StringId>& ids, StringId local) { return local.known() ? ids[local.index()] : local; }
-
 }  // namespace
 
 StringId ChunkStrings::intern(std::string_view raw, bool lives_on) { return find_or_add(raw, false, lives_on); }

@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "event_parser.h"
+#include "json_text.h"
 
 namespace skewscope::ingest {
 namespace {
-
-constexpr size_t kNowhere = std::string_view::npos;
 
 // Where reading can go on after garbage: an event, or the end of the events.
 size_t resume_after(std::string_view text, size_t at) {

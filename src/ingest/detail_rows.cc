@@ -28,8 +28,6 @@ int32_t place_behind(int64_t first_event, int32_t place) {
   return static_cast<int32_t>(std::min<int64_t>(first_event + place, std::numeric_limits<int32_t>::max()));
 }
 
-StringId mapped(const std::vector<StringId>& ids, StringId local) { return local.known() ? ids[local.index()] : local; }
-
 // Numbers of the file by those of the chunk.
 template <class Distinct, class Change>
 std::vector<int32_t> append_distinct(const Distinct& chunk, Distinct& file, const Change& change) {

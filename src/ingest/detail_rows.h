@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "distinct_rows.h"
+#include "skewscope/base/ids.h"
 #include "skewscope/base/time.h"
 #include "skewscope/model/rank_detail.h"
 
@@ -17,6 +18,11 @@ struct ThreadPlace {
 
   friend bool operator==(const ThreadPlace&, const ThreadPlace&) = default;
 };
+
+// The file's id of a text by that of the chunk.
+inline StringId mapped(const std::vector<StringId>& ids, StringId local) {
+  return local.known() ? ids[local.index()] : local;
+}
 
 struct DetailHash {
   size_t operator()(const ThreadPlace& place) const;

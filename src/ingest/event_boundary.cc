@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "chunk_cutter.h"
+#include "json_text.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -15,13 +16,6 @@ using namespace std::string_view_literals;
 constexpr std::array kEventKeys = {"\"ph\""sv, "\"args\""sv, "\"cat\""sv, "\"bp\""sv, "\"dur\""sv};
 constexpr std::array kSharedKeys = {"\"name\""sv, "\"ts\""sv, "\"pid\""sv, "\"tid\""sv,
                                     "\"id\""sv,   "\"s\""sv,  "\"tts\""sv};
-
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
-size_t skip_space(std::string_view text, size_t at) {
-  while (at < text.size() && is_space(text[at])) at++;
-  return at;
-}
 
 bool has_ph(std::string_view object_body) {
   const size_t brace = object_body.find_first_of("{}");

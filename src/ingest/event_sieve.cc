@@ -3,13 +3,12 @@
 #include <cstring>
 
 #include "event_fields.h"
+#include "json_text.h"
 
 namespace skewscope::ingest {
 namespace {
 
 using namespace std::string_view_literals;
-
-constexpr size_t kNowhere = std::string_view::npos;
 
 // Inlined with a size known at compile time: compared in registers.
 [[gnu::always_inline]] inline bool starts_at(std::string_view text, size_t at, std::string_view what) {

@@ -104,9 +104,9 @@ struct Pool {
   std::vector<std::pair<size_t, size_t>> mentions;  // (trace, mention)
 };
 
-class Resolver {
+class GroupResolver {
  public:
-  Resolver(const std::vector<TraceGroups>& traces, int64_t world)
+  GroupResolver(const std::vector<TraceGroups>& traces, int64_t world)
       : traces_(traces), world_(world), found_(traces.size()) {}
 
   ResolvedGroups resolve() {
@@ -243,7 +243,7 @@ RankList parse_rank_list(const std::string& text) {
 }
 
 ResolvedGroups resolve_groups(const std::vector<TraceGroups>& traces, int32_t world_size) {
-  return Resolver(traces, std::min<int64_t>(world_size, kLargestGroup)).resolve();
+  return GroupResolver(traces, std::min<int64_t>(world_size, kLargestGroup)).resolve();
 }
 
 }  // namespace skewscope::ingest

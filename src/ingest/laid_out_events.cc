@@ -1,11 +1,12 @@
 #include "laid_out_events.h"
 
+#include "json_text.h"
+
 namespace skewscope::ingest {
 namespace {
 
 using namespace std::string_view_literals;
 
-constexpr size_t kNowhere = std::string_view::npos;
 constexpr size_t kLargestIndent = 32;
 
 }  // namespace

@@ -7,11 +7,12 @@
 #include <limits>
 #include <string>
 
+#include "json_text.h"
+
 namespace skewscope::ingest {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 template <class Word>
 uint64_t load(const char* from) {

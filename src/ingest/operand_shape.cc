@@ -36,7 +36,7 @@ int64_t elements_of_entry(std::string_view text, size_t& at) {
   return total;
 }
 
-size_t behind_string(std::string_view text, size_t at) {
+size_t behind_text(std::string_view text, size_t at) {
   for (at++; at < text.size() && text[at] != '"'; at++) {
     if (text[at] == '\\') at++;
   }
@@ -53,7 +53,7 @@ int64_t elements_of_first_operand(std::string_view dims, size_t& operand) {
       const int64_t elements = elements_of_entry(dims, at);
       if (elements >= 0) return elements;
     } else if (c == '"') {
-      at = behind_string(dims, at);
+      at = behind_text(dims, at);
     } else {
       operand += c == ',';
       at++;
@@ -68,7 +68,7 @@ std::string_view type_of_operand(std::string_view types, size_t operand) {
   for (size_t at = 1; at < types.size();) {
     const char c = types[at];
     if (c == '"') {
-      const size_t end = behind_string(types, at);
+      const size_t end = behind_text(types, at);
       if (place == operand && end <= types.size()) return types.substr(at, end - at);
       at = end;
       continue;
@@ -86,7 +86,7 @@ std::string_view first_type(std::string_view types) {
       at++;
       continue;
     }
-    const size_t end = behind_string(types, at);
+    const size_t end = behind_text(types, at);
     if (end > at + 2 && end <= types.size()) return types.substr(at, end - at);
     at = end;
   }

@@ -19,7 +19,7 @@ std::optional<int32_t> to_rank(std::string_view text) {
   return rank;
 }
 
-std::string trimmed(const std::string& text) {
+std::string without_blanks(const std::string& text) {
   const size_t first = text.find_first_not_of(" \t\r");
   if (first == std::string::npos) return "";
   std::string inner = text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
@@ -41,10 +41,10 @@ Result<std::map<std::string, int32_t>> read_map(const std::string& file) {
   std::map<std::string, int32_t> ranks;
   std::string line;
   for (int row = 1; std::getline(in, line); ++row) {
-    if (trimmed(line).empty()) continue;
+    if (without_blanks(line).empty()) continue;
     const size_t comma = line.rfind(',');  // the last one: paths may hold commas
-    const std::string path = comma == std::string::npos ? "" : trimmed(line.substr(0, comma));
-    const std::string number = comma == std::string::npos ? "" : trimmed(line.substr(comma + 1));
+    const std::string path = comma == std::string::npos ? "" : without_blanks(line.substr(0, comma));
+    const std::string number = comma == std::string::npos ? "" : without_blanks(line.substr(comma + 1));
     if (row == 1 && number == "rank") continue;
     const std::optional<int32_t> rank = to_rank(number);
     const std::string where = "--rank-map: " + file + ", line " + std::to_string(row) + ": ";

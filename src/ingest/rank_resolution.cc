@@ -47,9 +47,9 @@ void add_call_group(const FileContent& content, const CommArgs& args, std::vecto
   if (!list.cut && static_cast<int64_t>(list.ranks.size()) == args.group_size) groups.push_back(std::move(list.ranks));
 }
 
-class Resolver {
+class RankResolver {
  public:
-  Resolver(const std::vector<RankEvidence>& evidence, const RankOverrides& overrides)
+  RankResolver(const std::vector<RankEvidence>& evidence, const RankOverrides& overrides)
       : evidence_(evidence), overrides_(overrides), claims_(evidence.size()) {}
 
   ResolvedRanks resolve() {
@@ -277,7 +277,7 @@ RankEvidence evidence_of(const FileContent& content) {
 }
 
 ResolvedRanks resolve_ranks(const std::vector<RankEvidence>& evidence, const RankOverrides& overrides) {
-  return Resolver(evidence, overrides).resolve();
+  return RankResolver(evidence, overrides).resolve();
 }
 
 }  // namespace skewscope::ingest

@@ -7,20 +7,16 @@
 
 #include <array>
 
+#include "json_text.h"
+
 namespace skewscope::ingest {
 namespace {
 
 constexpr size_t kDeepest = 128;
 constexpr size_t kLongestKey = 256;
 
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20; }
 bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
-
-size_t skip_space(std::string_view text, size_t at) {
-  while (at < text.size() && is_space(text[at])) at++;
-  return at;
-}
 
 // Length of the UTF-8 sequence at text[at]; 0: none.
 size_t utf8_length(std::string_view text, size_t at) {

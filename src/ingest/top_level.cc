@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "json_text.h"
 #include "number_text.h"
 #include "repair.h"
 
@@ -14,13 +15,6 @@ namespace skewscope::ingest {
 namespace {
 
 using namespace std::string_view_literals;
-
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
-size_t skip_space(std::string_view text, size_t at) {
-  while (at < text.size() && is_space(text[at])) at++;
-  return at;
-}
 
 // Behind the string at text[at] == '"'; text.size() where it has no end.
 size_t behind_string(std::string_view text, size_t at) {

@@ -29,9 +29,9 @@ constexpr Source kDefaultGroup = {Origin::groups, "default_pg",
                                   [](const RankEvidence& file) { return file.default_group_size; }};
 constexpr Source kNamed = {Origin::named, "the file name",
                            [](const RankEvidence& file) { return static_cast<int64_t>(file.name.world_size); }};
-constexpr Source kLargestGroup = {Origin::groups, "a group",
-                                  [](const RankEvidence& file) { return file.largest_group; }};
-constexpr std::array kSources = {kStated, kDefaultGroup, kNamed, kLargestGroup};
+constexpr Source kWidestGroup = {Origin::groups, "a group",
+                                 [](const RankEvidence& file) { return file.largest_group; }};
+constexpr std::array kSources = {kStated, kDefaultGroup, kNamed, kWidestGroup};
 
 // The largest answer of this source that the rest of the evidence lets pass.
 int64_t largest_believed(const std::vector<RankEvidence>& evidence, const Source& source) {
@@ -83,7 +83,7 @@ WorldSize world_size_of(const std::vector<RankEvidence>& evidence, Findings& fin
   WorldSize world{most_frequent(answers_of(evidence, kStated)), "distributedInfo", true};
   if (world.size == 0) world = {most_frequent(answers_of(evidence, kDefaultGroup)), "size of default_pg", true};
   if (world.size == 0) {
-    const Answers groups = answers_of(evidence, kLargestGroup);
+    const Answers groups = answers_of(evidence, kWidestGroup);
     const int32_t largest = groups.empty() ? 0 : static_cast<int32_t>(groups.rbegin()->first);
     const int32_t by_name = most_frequent(answers_of(evidence, kNamed));
     world = by_name >= largest ? WorldSize{by_name, "file name", true} : WorldSize{largest, "largest group", false};
@@ -94,7 +94,7 @@ WorldSize world_size_of(const std::vector<RankEvidence>& evidence, Findings& fin
     std::string others;
     for (const Source& source : kSources) {
       const int64_t size = source.answer(file);
-      const bool at_least = source.name == kLargestGroup.name;  // groups smaller than the world are the rule
+      const bool at_least = source.name == kWidestGroup.name;  // groups smaller than the world are the rule
       const bool differs = at_least ? size > world.size : size != world.size;
       if (size > 0 && differs) others += std::string(", ") + source.name + " says " + std::to_string(size);
     }

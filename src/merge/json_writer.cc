@@ -15,7 +15,7 @@ constexpr int64_t kHour_ns = 3'600'000'000'000;
 constexpr size_t kPiece = 1 << 20;
 
 // As a JSON string, with its quotes.
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : valid_utf8(text)) {
     if (c == '"' || c == '\\') {
@@ -46,19 +46,19 @@ class JsonWriter : public TraceWriter {
     process_ = number;
     tracks_ = 0;
     counters_.clear();
-    metadata("process_name", 0, "name", quoted(name));
+    metadata("process_name", 0, "name", json_string(name));
     metadata("process_sort_index", 0, "sort_index", fmt::to_string(number));
   }
 
   TrackId track(std::string_view name) override {
     const TrackId id{++tracks_};
-    metadata("thread_name", id.value, "name", quoted(name));
+    metadata("thread_name", id.value, "name", json_string(name));
     metadata("thread_sort_index", id.value, "sort_index", fmt::to_string(id.value));
     return id;
   }
 
   TrackId counter(std::string_view name) override {
-    counters_.push_back(quoted(fmt::format("{} (ns)", name)));
+    counters_.push_back(json_string(fmt::format("{} (ns)", name)));
     return {static_cast<int32_t>(counters_.size()) - 1};
   }
 
@@ -101,8 +101,8 @@ class JsonWriter : public TraceWriter {
 
   void begin_event(char phase, std::string_view name, std::string_view category, JobNs at, TrackId track) {
     next();
-    add("{{\"ph\": \"{}\", \"cat\": {}, \"name\": {}, \"pid\": {}, \"tid\": {}, \"ts\": {}", phase, quoted(category),
-        quoted(name), process_, track.value, microseconds(at - base_));
+    add("{{\"ph\": \"{}\", \"cat\": {}, \"name\": {}, \"pid\": {}, \"tid\": {}, \"ts\": {}", phase,
+        json_string(category), json_string(name), process_, track.value, microseconds(at - base_));
   }
 
   void arrow(char phase, uint64_t id, const Slice& slice, TrackId track) {
@@ -116,7 +116,7 @@ class JsonWriter : public TraceWriter {
       if (&argument != &arguments.front()) text_ += ", ";
       const auto* number = std::get_if<int64_t>(&argument.value);
       add("\"{}\": {}", argument.name,
-          number != nullptr ? fmt::to_string(*number) : quoted(std::get<std::string_view>(argument.value)));
+          number != nullptr ? fmt::to_string(*number) : json_string(std::get<std::string_view>(argument.value)));
     }
     text_ += '}';
   }

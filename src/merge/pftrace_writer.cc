@@ -17,7 +17,7 @@
 namespace skewscope::merge {
 namespace {
 
-constexpr size_t kPiece = 1 << 20;
+constexpr size_t kPacketPiece = 1 << 20;
 
 namespace trace {
 constexpr uint32_t kPacket = 1;
@@ -180,7 +180,7 @@ class PftraceWriter : public TraceWriter {
 
   void store(const std::string& packet) {
     protozero::pbf_writer(text_).add_message(trace::kPacket, packet);
-    if (text_.size() < kPiece) return;
+    if (text_.size() < kPacketPiece) return;
     file_.write(text_);
     text_.clear();
   }

@@ -2,10 +2,10 @@
 
 #include <tuple>
 
+#include "at_row.h"
+
 namespace skewscope {
 namespace {
-
-std::string at(const char* what, size_t row) { return std::string(what) + " at row " + std::to_string(row); }
 
 bool in_range(int32_t row, size_t size) { return row >= -1 && row < static_cast<int64_t>(size); }
 
@@ -24,10 +24,10 @@ std::string check_host(const RankDetail& detail) {
     return std::make_tuple(host.thread[i], host.start[i], -host.duration_ns[i], host.place[i]);
   };
   for (size_t i = 0; i < n; ++i) {
-    if (host.duration_ns[i] < 0) return at("negative host duration", i);
-    if (host.thread[i] < 0 || !in_range(host.thread[i], detail.threads.size())) return at("thread out of range", i);
-    if (!in_range(host.arguments[i], detail.arguments.size())) return at("arguments out of range", i);
-    if (i > 0 && key(i - 1) > key(i)) return at("host rows not sorted by (thread, start, longest first, place)", i);
+    if (host.duration_ns[i] < 0) return at_row("negative host duration", i);
+    if (host.thread[i] < 0 || !in_range(host.thread[i], detail.threads.size())) return at_row("thread out of range", i);
+    if (!in_range(host.arguments[i], detail.arguments.size())) return at_row("arguments out of range", i);
+    if (i > 0 && key(i - 1) > key(i)) return at_row("host rows not sorted by (thread, start, longest first, place)", i);
   }
   return "";
 }
@@ -39,12 +39,12 @@ std::string check_gpu(const RankDetail& detail, const RankTrace& trace) {
     return "GPU details differ in length from the GPU rows";
   }
   for (size_t i = 0; i < n; ++i) {
-    if (!in_range(gpu.caller[i], detail.host.size())) return at("caller out of range", i);
+    if (!in_range(gpu.caller[i], detail.host.size())) return at_row("caller out of range", i);
     if (gpu.caller[i] >= 0 && detail.host.kind[static_cast<size_t>(gpu.caller[i])] != HostKind::call) {
-      return at("caller that is no runtime call", i);
+      return at_row("caller that is no runtime call", i);
     }
-    if ((gpu.caller[i] < 0) != (trace.gpu.launch[i] < 0)) return at("caller without launch, or launch without", i);
-    if (!in_range(gpu.shape[i], detail.shapes.size())) return at("kernel shape out of range", i);
+    if ((gpu.caller[i] < 0) != (trace.gpu.launch[i] < 0)) return at_row("caller without launch, or launch without", i);
+    if (!in_range(gpu.shape[i], detail.shapes.size())) return at_row("kernel shape out of range", i);
   }
   return "";
 }
@@ -60,7 +60,7 @@ std::string check_invariants(const RankDetail& detail, const RankTrace& trace) {
   if (ragged(detail.gpu_annotations)) return "columns of GPU annotations differ in length";
   for (size_t i = 1; i < detail.gpu_annotations.size(); ++i) {
     if (detail.gpu_annotations.start[i - 1] > detail.gpu_annotations.start[i]) {
-      return at("GPU annotations not sorted by start", i);
+      return at_row("GPU annotations not sorted by start", i);
     }
   }
   return "";

@@ -2,10 +2,10 @@
 
 #include <tuple>
 
+#include "at_row.h"
+
 namespace skewscope {
 namespace {
-
-std::string at(const char* what, size_t row) { return std::string(what) + " at row " + std::to_string(row); }
 
 std::string check_gpu(const GpuEvents& gpu, size_t launches) {
   const size_t n = gpu.size();
@@ -14,11 +14,11 @@ std::string check_gpu(const GpuEvents& gpu, size_t launches) {
     return "GPU columns differ in length";
   }
   for (size_t i = 0; i < n; ++i) {
-    if (gpu.duration_ns[i] < 0) return at("negative GPU duration", i);
-    if (gpu.launch[i] < -1 || gpu.launch[i] >= static_cast<int64_t>(launches)) return at("launch out of range", i);
+    if (gpu.duration_ns[i] < 0) return at_row("negative GPU duration", i);
+    if (gpu.launch[i] < -1 || gpu.launch[i] >= static_cast<int64_t>(launches)) return at_row("launch out of range", i);
     if (i > 0 && std::make_tuple(gpu.start[i - 1], -gpu.duration_ns[i - 1]) >
                      std::make_tuple(gpu.start[i], -gpu.duration_ns[i])) {
-      return at("GPU rows not sorted by (start, longest first)", i);
+      return at_row("GPU rows not sorted by (start, longest first)", i);
     }
   }
   return "";
@@ -34,9 +34,9 @@ std::string check_launches(const RankTrace& trace) {
     if (launch >= 0) used[static_cast<size_t>(launch)] = true;
   }
   for (size_t i = 0; i < launches.size(); ++i) {
-    if (launches.duration_ns[i] < 0) return at("negative launch duration", i);
-    if (!used[i]) return at("launch that no GPU row refers to", i);
-    if (i > 0 && launches.start[i - 1] > launches.start[i]) return at("launches not sorted by start", i);
+    if (launches.duration_ns[i] < 0) return at_row("negative launch duration", i);
+    if (!used[i]) return at_row("launch that no GPU row refers to", i);
+    if (i > 0 && launches.start[i - 1] > launches.start[i]) return at_row("launches not sorted by start", i);
   }
   return "";
 }
@@ -44,19 +44,19 @@ std::string check_launches(const RankTrace& trace) {
 std::string check_calls(const RankTrace& trace) {
   for (size_t i = 0; i < trace.calls.size(); ++i) {
     const CollectiveCall& call = trace.calls[i];
-    if (call.duration_ns < 0) return at("negative call duration", i);
+    if (call.duration_ns < 0) return at_row("negative call duration", i);
     if (call.gpu_row < -1 || call.gpu_row >= static_cast<int64_t>(trace.gpu.size())) {
-      return at("GPU row of a call out of range", i);
+      return at_row("GPU row of a call out of range", i);
     }
     if (call.gpu_row >= 0 && trace.gpu.start[static_cast<size_t>(call.gpu_row)] != call.start) {
-      return at("call starts elsewhere than its GPU row", i);
+      return at_row("call starts elsewhere than its GPU row", i);
     }
-    if (!call.launched && call.launch_start != call.start) return at("launch time of a call without launch", i);
+    if (!call.launched && call.launch_start != call.start) return at_row("launch time of a call without launch", i);
     if (i == 0) continue;
     const CollectiveCall& before = trace.calls[i - 1];
     if (std::make_tuple(before.start, before.end(), before.stream) >
         std::make_tuple(call.start, call.end(), call.stream)) {
-      return at("calls not sorted by (start, end, stream)", i);
+      return at_row("calls not sorted by (start, end, stream)", i);
     }
   }
   return "";
@@ -82,7 +82,7 @@ std::string check_invariants(const RankTrace& trace) {
   if (std::string broken = check_gpu(trace.gpu, trace.launches.size()); !broken.empty()) return broken;
   if (std::string broken = check_launches(trace); !broken.empty()) return broken;
   for (size_t i = 1; i < trace.steps.size(); ++i) {
-    if (trace.steps[i - 1].start > trace.steps[i].start) return at("steps not sorted by start", i);
+    if (trace.steps[i - 1].start > trace.steps[i].start) return at_row("steps not sorted by start", i);
   }
   if (trace.first_event > trace.last_event) return "first event after last event";
   return check_calls(trace);

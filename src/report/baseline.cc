@@ -28,7 +28,7 @@ bool read_number(const std::string& text, Number& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-std::vector<std::string> words_of(const std::string& line) {
+std::vector<std::string> words_in(const std::string& line) {
   std::istringstream in(line);
   std::vector<std::string> words;
   for (std::string word; words.size() <= kMost && in >> word;) words.push_back(std::move(word));
@@ -47,7 +47,7 @@ std::string operation_in(const std::string& line) {
 }
 
 bool read_row(const std::string& line, JobReport::BaselinePoint& point) {
-  const std::vector<std::string> words = words_of(line);
+  const std::vector<std::string> words = words_in(line);
   return words.size() >= kFewest && words.size() <= kMost && read_number(words[0], point.bytes) && point.bytes > 0 &&
          read_number(words[words.size() - kBusBandwidthFromEnd], point.bus_bandwidth_gb_per_s) &&
          std::isfinite(point.bus_bandwidth_gb_per_s) && point.bus_bandwidth_gb_per_s > 0;

@@ -17,11 +17,11 @@ namespace report {
 namespace {
 
 using Change = CompareReport::Change;
-constexpr size_t kName = 36, kNumber = 10, kTop = 3;
+constexpr size_t kPartName = 36, kPartNumber = 10, kTopChanges = 3;
 
-std::string duration(double ns) { return human_duration(std::llround(ns)); }
+std::string duration_words(double ns) { return human_duration(std::llround(ns)); }
 
-std::string signed_duration(double ns) { return (ns < 0 ? "-" : "+") + duration(std::fabs(ns)); }
+std::string signed_duration(double ns) { return (ns < 0 ? "-" : "+") + duration_words(std::fabs(ns)); }
 
 std::string sureness(const Change& c) {
   if (c.p_value < 0) return "unknown";
@@ -29,15 +29,16 @@ std::string sureness(const Change& c) {
 }
 
 void add_row(Lines& lines, const std::string& name, const Change& c) {
-  lines.push_back({pad(name, kName) + pad_left(duration(c.base_ns), kNumber) + pad_left(duration(c.new_ns), kNumber) +
-                   pad_left(signed_duration(c.change_ns()), kNumber) + "  " + sureness(c)});
+  lines.push_back({pad(name, kPartName) + pad_left(duration_words(c.base_ns), kPartNumber) +
+                   pad_left(duration_words(c.new_ns), kPartNumber) +
+                   pad_left(signed_duration(c.change_ns()), kPartNumber) + "  " + sureness(c)});
 }
 
 void add_head(Lines& lines, const char* title) {
   lines.push_back({});
-  lines.push_back(
-      {pad(title, kName) + pad_left("base", kNumber) + pad_left("new", kNumber) + pad_left("change", kNumber),
-       Style::bold});
+  lines.push_back({pad(title, kPartName) + pad_left("base", kPartNumber) + pad_left("new", kPartNumber) +
+                       pad_left("change", kPartNumber),
+                   Style::bold});
 }
 
 // What got slower most; nothing where nothing did.
@@ -51,10 +52,11 @@ void add_slower(Lines& lines, const char* title, std::vector<const Row*> rows, c
   });
   if (rows.empty()) return;
   add_head(lines, title);
-  for (size_t i = 0; i < std::min(kTop, rows.size()); ++i) add_row(lines, "  " + words(*rows[i]), rows[i]->change);
+  for (size_t i = 0; i < std::min(kTopChanges, rows.size()); ++i)
+    add_row(lines, "  " + words(*rows[i]), rows[i]->change);
 }
 
-std::string words_of(const std::string& part) {
+std::string part_words(const std::string& part) {
   std::string words = part;
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
@@ -64,16 +66,16 @@ void add_verdict(Lines& lines, const CompareReport& r) {
   const bool alarm = r.step.significant && r.regression() > 0;
   add_wrapped(lines, "Verdict", verdict_words(r), 2, alarm ? Style::alarm : Style::bold);
   for (const CompareReport::Run* run : {&r.base, &r.now}) {
-    const std::string error = run->step_error_ns < 0 ? "" : " +- " + duration(run->step_error_ns);
+    const std::string error = run->step_error_ns < 0 ? "" : " +- " + duration_words(run->step_error_ns);
     add_wrapped(lines, run == &r.base ? "Base" : "New",
                 fmt::format("{}: {} ranks, {}{} a step, steps: {}", fit_tail(run->name, 30), run->world_size,
-                            duration(run->step_ns), error, run->steps),
+                            duration_words(run->step_ns), error, run->steps),
                 1);
   }
 }
 
 std::string collective_words(const CompareReport::CollectivePart& p) {
-  const std::string what = p.op.empty() ? words_of(p.part) : fmt::format("{} {}", p.op, words_of(p.part));
+  const std::string what = p.op.empty() ? part_words(p.part) : fmt::format("{} {}", p.op, part_words(p.part));
   return fmt::format("{} #{} {}", what, p.communicator, p.role);
 }
 
@@ -99,8 +101,9 @@ std::vector<const CompareReport::RankPart*> own_parts(const std::vector<CompareR
 
 std::string verdict_words(const CompareReport& r) {
   const double percent = 100 * std::fabs(r.regression());
-  const std::string change = fmt::format("a step takes {} in place of {}: {:.1f} % {}", duration(r.now.step_ns),
-                                         duration(r.base.step_ns), percent, r.regression() > 0 ? "slower" : "faster");
+  const std::string change =
+      fmt::format("a step takes {} in place of {}: {:.1f} % {}", duration_words(r.now.step_ns),
+                  duration_words(r.base.step_ns), percent, r.regression() > 0 ? "slower" : "faster");
   const std::string sure = r.step.p_value < 0   ? "not known to be more than chance"
                            : r.step.significant ? fmt::format("p {:.2g}", std::max(r.step.p_value, 1e-99))
                                                 : fmt::format("may be chance, p {:.2g}", r.step.p_value);
@@ -116,10 +119,10 @@ std::string terminal_summary(const CompareReport& r, const std::string& output, 
   if (!r.parts.empty()) add_head(lines, "A step of a rank, mean");
   for (const CompareReport::Part& part : r.parts) {
     const bool any = part.change.base_ns > 0 || part.change.new_ns > 0;
-    if (any) add_row(lines, "  " + words_of(part.part), part.change);
+    if (any) add_row(lines, "  " + part_words(part.part), part.change);
   }
   add_slower<CompareReport::RankPart>(lines, "Ranks", own_parts(r.ranks), [](const auto& p) {
-    return fmt::format("rank {} {}", p.rank, words_of(p.part));
+    return fmt::format("rank {} {}", p.rank, part_words(p.part));
   });
   add_slower<CompareReport::CollectivePart>(lines, "Collectives, per member", whole_parts(r.collectives),
                                             collective_words);

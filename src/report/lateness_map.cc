@@ -56,11 +56,11 @@ int64_t middle_start(std::span<const JobReport::CallRow> calls, std::vector<int6
   return *middle;
 }
 
-struct Cell {
+struct MapCell {
   int64_t sum = 0, count = 0;
 };
 
-int64_t rounded(const Cell& cell) {
+int64_t rounded(const MapCell& cell) {
   const int64_t half = cell.sum < 0 ? -cell.count / 2 : cell.count / 2;
   return (cell.sum + half) / cell.count;
 }
@@ -87,14 +87,14 @@ LatenessMap lateness_map(const std::vector<JobReport::RankRow>& ranks, const std
     column.first = std::min(column.first, slots.labels[slot]);
     column.last = std::max(column.last, slots.labels[slot]);
   }
-  std::vector<Cell> cells(ranks.size() * count);
+  std::vector<MapCell> cells(ranks.size() * count);
   std::vector<int64_t> scratch;
   for (size_t i = 0; i < slots.of.size(); ++i) {
     const size_t c = column_of(slots.slot[i]);
     map.columns[c].start_ns = std::min(map.columns[c].start_ns, slots.of[i]->arrival_ns);
     const int64_t middle = middle_start(slots.of[i]->calls, scratch);
     for (const JobReport::CallRow& call : slots.of[i]->calls) {
-      Cell& cell = cells[row_of.at(call.rank) * count + c];
+      MapCell& cell = cells[row_of.at(call.rank) * count + c];
       cell.sum += call.start_ns - middle;
       ++cell.count;
     }

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 Json known(double ratio) { return ratio < 0 ? Json() : Json(ratio); }
 
-Json job_json(const JobReport::Job& job) {
+Json page_job(const JobReport::Job& job) {
   return {{"name", page_text(job.name)},
           {"world_size", job.world_size},
           {"ranks", job.ranks_present.size()},
@@ -52,7 +52,7 @@ Json quality_json(const std::vector<QualityPoint>& points) {
 }
 
 // POP and TALP efficiencies, and what they are shares of: all ranks' GPUs for as long as the longest timeline.
-Json efficiency_json(const JobReport& report) {
+Json page_efficiency(const JobReport& report) {
   int64_t ranks = 0, elapsed_ns = 0;
   for (const JobReport::RankRow& row : report.ranks) {
     ranks += row.total_ns > 0 ? 1 : 0;
@@ -70,7 +70,7 @@ Json efficiency_json(const JobReport& report) {
           {"orchestration", known(e.orchestration)}};
 }
 
-Json what_if_json(const JobReport::WhatIf& w) {
+Json page_what_if(const JobReport::WhatIf& w) {
   const auto length = [](int64_t ns) { return ns < 0 ? Json() : exact(ns); };
   return {{"recorded_ns", length(w.recorded_ns)},
           {"replayed_ns", length(w.replayed_ns)},
@@ -137,11 +137,11 @@ std::string page_data(const JobReport& report, const ReportStamp& stamp) {
                      {"tool_version", stamp.tool_version},
                      {"command", page_text(stamp.command)},
                      {"created_utc", stamp.created_utc},
-                     {"job", job_json(report.job)},
+                     {"job", page_job(report.job)},
                      {"verdict", verdict_json(report, points)},
                      {"quality", quality_json(points)},
-                     {"efficiency", efficiency_json(report)},
-                     {"what_if", what_if_json(report.what_if)},
+                     {"efficiency", page_efficiency(report)},
+                     {"what_if", page_what_if(report.what_if)},
                      {"map", map_json(lateness_map(report.ranks, instances))},
                      {"chain", chain_json(straggler_chain(report.stragglers, instances))},
                      {"residuals", residuals_json(clock_residuals(instances), report)},

@@ -18,9 +18,9 @@ std::string label(const std::string& text) {
   return out;
 }
 
-class Lines {
+class MetricLines {
  public:
-  explicit Lines(const JobReport& report) : job_(label(report.job.name)) {}
+  explicit MetricLines(const JobReport& report) : job_(label(report.job.name)) {}
 
   void family(const char* name, const char* type, const char* help) {
     name_ = name;
@@ -38,7 +38,7 @@ class Lines {
 
 double seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-void add_job(const JobReport& report, Lines& lines) {
+void add_job(const JobReport& report, MetricLines& lines) {
   lines.family("skewscope_ranks", "gauge", "Ranks of the job, and those whose traces are there.");
   lines.sample("state=\"world\"", report.job.world_size);
   lines.sample("state=\"present\"", static_cast<double>(report.job.ranks_present.size()));
@@ -58,7 +58,7 @@ void add_job(const JobReport& report, Lines& lines) {
   lines.sample("state=\"unmatched\"", static_cast<double>(report.matching.unmatched));
 }
 
-void add_ranks(const JobReport& report, Lines& lines) {
+void add_ranks(const JobReport& report, MetricLines& lines) {
   lines.family("skewscope_gpu_seconds_total", "counter", "GPU time of a rank by what it was spent on.");
   for (const JobReport::RankRow& r : report.ranks) {
     const std::pair<const char*, int64_t> states[] = {{"computing", r.compute_ns},
@@ -77,7 +77,7 @@ void add_ranks(const JobReport& report, Lines& lines) {
 }
 
 // NCCL Inspector's name: gigabytes per second.
-void add_bandwidths(const JobReport& report, Lines& lines) {
+void add_bandwidths(const JobReport& report, MetricLines& lines) {
   lines.family("nccl_bus_bandwidth_gbs", "gauge",
                "Median bus bandwidth of a kind of collective call, 1e9 bytes per second.");
   for (const JobReport::CollectiveRow& c : report.collectives) {
@@ -93,7 +93,7 @@ void add_bandwidths(const JobReport& report, Lines& lines) {
 }  // namespace
 
 std::string prometheus_text(const JobReport& report) {
-  Lines lines(report);
+  MetricLines lines(report);
   add_job(report, lines);
   add_ranks(report, lines);
   add_bandwidths(report, lines);

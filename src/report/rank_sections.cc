@@ -33,7 +33,7 @@ std::vector<const Row*> sorted_by(const std::vector<Row>& rows, const Before& be
 }
 
 // By GPU time; by the host's own where none of them launched GPU work.
-std::string operators_table(const std::vector<OperatorRow>& rows) {
+std::string operators_text(const std::vector<OperatorRow>& rows) {
   int64_t all_ns = 0;
   for (const OperatorRow& row : rows) all_ns += row.direct_ns;
   const bool on_host = all_ns == 0;
@@ -62,7 +62,7 @@ std::string rate(int64_t of_one_call, const WorkRow& row, double unit) {
   return human_number(total / static_cast<double>(row.gpu.sum_ns) * 1e9 / unit);
 }
 
-std::string work_table(const std::vector<WorkRow>& rows) {
+std::string work_text(const std::vector<WorkRow>& rows) {
   const auto sorted = sorted_by(rows, [](const WorkRow& a, const WorkRow& b) { return a.gpu.sum_ns > b.gpu.sum_ns; });
   std::string text =
       fmt::format("\n{:<44}{:>6}{:>10}{:>8}{:>6}{:>6}\n", "Work", "calls", "GPU", "TFLOP/s", "TB/s", "roof");
@@ -80,7 +80,7 @@ std::string work_table(const std::vector<WorkRow>& rows) {
   return shown == 0 ? "" : text;
 }
 
-std::string modules_table(const std::vector<ModuleRow>& rows) {
+std::string modules_text(const std::vector<ModuleRow>& rows) {
   const auto sorted = sorted_by(rows, [](const ModuleRow& a, const ModuleRow& b) {
     return a.gpu_ns + a.backward_gpu_ns > b.gpu_ns + b.backward_gpu_ns;
   });
@@ -231,7 +231,7 @@ std::string path_section(const CriticalPath& path) {
 }
 
 std::string operators_section(const OperatorTables& operators) {
-  return operators_table(operators.operators) + work_table(operators.work) + modules_table(operators.modules) +
+  return operators_text(operators.operators) + work_text(operators.work) + modules_text(operators.modules) +
          compiled_text(operators);
 }
 

@@ -17,12 +17,12 @@ namespace {
 constexpr double kRobustDeviations = 3.5 * 1.4826, kLeastShare = 0.05;
 constexpr size_t kFewestRanks = 4;
 
-struct Value {
+struct TraceValue {
   const RankFigure* figure;
   int32_t rank, session;
 };
 
-auto name_of(const Value& v) { return std::tie(v.figure->table, v.figure->key, v.figure->metric); }
+auto name_of(const TraceValue& v) { return std::tie(v.figure->table, v.figure->key, v.figure->metric); }
 
 // Of sorted values: the one in the middle, the mean of both where there are two.
 double median_of(std::vector<double>& values) {
@@ -32,7 +32,7 @@ double median_of(std::vector<double>& values) {
 }
 
 // `values` of one figure, sorted by (session, rank).
-JobReport::RankStatistic statistic_of(const std::vector<Value>& values, size_t traces, int64_t resolution_ns) {
+JobReport::RankStatistic statistic_of(const std::vector<TraceValue>& values, size_t traces, int64_t resolution_ns) {
   const RankFigure& first = *values.front().figure;
   JobReport::RankStatistic s;
   s.table = first.table;
@@ -40,12 +40,12 @@ JobReport::RankStatistic statistic_of(const std::vector<Value>& values, size_t t
   s.metric = first.metric;
   s.ranks = static_cast<int64_t>(values.size());
   std::vector<double> sorted;
-  for (const Value& v : values) sorted.push_back(static_cast<double>(v.figure->value));
+  for (const TraceValue& v : values) sorted.push_back(static_cast<double>(v.figure->value));
   s.median = median_of(sorted);
   s.min = s.max = first.value;
   s.min_rank = s.max_rank = values.front().rank;
   std::vector<double> distances;
-  for (const Value& v : values) {
+  for (const TraceValue& v : values) {
     const int64_t value = v.figure->value;
     if (value < s.min) std::tie(s.min, s.min_rank) = std::make_tuple(value, v.rank);
     if (value > s.max) std::tie(s.max, s.max_rank) = std::make_tuple(value, v.rank);
@@ -55,7 +55,7 @@ JobReport::RankStatistic statistic_of(const std::vector<Value>& values, size_t t
   const bool rare = 2 * values.size() <= traces;
   const double step = s.metric.ends_with("_ns") ? 2 * static_cast<double>(resolution_ns) : 0;
   const double limit = std::max({kRobustDeviations * median_of(distances), kLeastShare * std::abs(s.median), step});
-  for (const Value& v : values) {
+  for (const TraceValue& v : values) {
     const bool apart = rare || std::abs(static_cast<double>(v.figure->value) - s.median) > limit;
     if (apart && (s.outliers.empty() || s.outliers.back() != v.rank)) s.outliers.push_back(v.rank);
   }
@@ -67,13 +67,13 @@ JobReport::RankStatistic statistic_of(const std::vector<Value>& values, size_t t
 }  // namespace
 
 std::vector<JobReport::RankStatistic> rank_statistics(const JobTrace& job, const std::vector<RankFigures>& figures) {
-  std::vector<Value> values;
+  std::vector<TraceValue> values;
   for (size_t t = 0; t < figures.size(); ++t) {
     for (const RankFigure& figure : figures[t]) {
       values.push_back({&figure, job.traces[t].rank.value, job.traces[t].session.value});
     }
   }
-  std::sort(values.begin(), values.end(), [](const Value& a, const Value& b) {
+  std::sort(values.begin(), values.end(), [](const TraceValue& a, const TraceValue& b) {
     const auto name_a = name_of(a), name_b = name_of(b);
     if (name_a != name_b) return name_a < name_b;
     return std::tie(a.session, a.rank) < std::tie(b.session, b.rank);
@@ -83,7 +83,7 @@ std::vector<JobReport::RankStatistic> rank_statistics(const JobTrace& job, const
   std::vector<JobReport::RankStatistic> statistics;
   for (size_t begin = 0; begin < values.size();) {
     size_t end = begin;
-    std::vector<Value> same;
+    std::vector<TraceValue> same;
     while (end < values.size() && name_of(values[end]) == name_of(values[begin])) same.push_back(values[end++]);
     statistics.push_back(statistic_of(same, figures.size(), resolution_ns));
     begin = end;

@@ -62,7 +62,7 @@ void add_runs(Lines& lines, const ScaleReport& report) {
   efficiency("    (orchestration)", &E::orchestration);
 }
 
-std::string words_of(const std::string& factor) {
+std::string factor_words(const std::string& factor) {
   std::string words = factor;
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
@@ -97,7 +97,7 @@ void add_losses(Lines& lines, const ScaleReport& report) {
   lines.push_back({});
   lines.push_back({"Points of global efficiency lost since the size to the left", Style::bold});
   for (const std::string& factor : factors) {
-    row("  " + words_of(factor), [&](const Loss& loss) { return loss.factor == factor; });
+    row("  " + factor_words(factor), [&](const Loss& loss) { return loss.factor == factor; });
   }
   row("  all", [](const Loss&) { return true; });
 }
@@ -160,7 +160,7 @@ std::string why_words(const ScaleReport& report) {
   if (causes.empty()) return "";
   const NamedCause& worst = causes.front();
   return fmt::format("most is lost from {} ranks, to {} ({:.1f} points): {}", sizes_of(report, *worst.loss),
-                     words_of(worst.loss->factor), worst.loss->points, cause_words(*worst.cause));
+                     factor_words(worst.loss->factor), worst.loss->points, cause_words(*worst.cause));
 }
 
 std::string scaling_words(const ScaleReport& report) {
@@ -193,8 +193,8 @@ std::string terminal_summary(const ScaleReport& scale, const std::string& output
   for (size_t i = 0; i < std::min(kMostCauses, causes.size()); ++i) {
     const auto& [loss, cause] = causes[i];
     add_wrapped(lines, i == 0 ? "Lost to" : "",
-                fmt::format("{:.1f} points, {}, {}: {}", cause->points, sizes_of(scale, *loss), words_of(loss->factor),
-                            cause_words(*cause)),
+                fmt::format("{:.1f} points, {}, {}: {}", cause->points, sizes_of(scale, *loss),
+                            factor_words(loss->factor), cause_words(*cause)),
                 2);
   }
   add_wrapped(lines, "Beyond", projection_words(scale), 2);

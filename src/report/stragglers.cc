@@ -23,14 +23,14 @@ constexpr int64_t kOneOffShare = 10;  // a tenth of the window
 constexpr int64_t kLeastCause = 4;    // a cause makes at least a quarter of what began with a rank
 
 // One instance a rank took part in.
-struct Part {
+struct StragglerPart {
   int32_t session;
   int64_t arrival_ns;
   int64_t step;
   bool late;
 };
 
-using PartsOfRank = std::map<int32_t, std::vector<Part>>;
+using PartsOfRank = std::map<int32_t, std::vector<StragglerPart>>;
 
 PartsOfRank parts_by_rank(const Rooms& rooms) {
   PartsOfRank parts;
@@ -44,7 +44,7 @@ PartsOfRank parts_by_rank(const Rooms& rooms) {
     }
   }
   for (auto& [rank, list] : parts) {
-    std::sort(list.begin(), list.end(), [](const Part& a, const Part& b) {
+    std::sort(list.begin(), list.end(), [](const StragglerPart& a, const StragglerPart& b) {
       return std::tie(a.session, a.arrival_ns, a.step, a.late) < std::tie(b.session, b.arrival_ns, b.step, b.late);
     });
   }
@@ -53,16 +53,16 @@ PartsOfRank parts_by_rank(const Rooms& rooms) {
 
 using Bin = std::pair<int32_t, int64_t>;  // session and step, or 0 and the eighth
 
-std::string pattern_of(const std::vector<Part>& parts, int64_t window_ns) {
+std::string pattern_of(const std::vector<StragglerPart>& parts, int64_t window_ns) {
   std::set<Bin> steps;
-  for (const Part& p : parts) {
+  for (const StragglerPart& p : parts) {
     if (p.step >= 0) steps.insert({p.session, p.step});
   }
   const bool by_step = steps.size() > 1;
   std::set<Bin> bins, late_bins, late_sessions;
   int64_t first_late = INT64_MAX, last_late = INT64_MIN;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const Part& p = parts[i];
+    const StragglerPart& p = parts[i];
     const Bin bin = by_step ? Bin(p.session, p.step) : Bin(0, static_cast<int64_t>(i) * kBins / std::ssize(parts));
     bins.insert(bin);
     if (!p.late) continue;

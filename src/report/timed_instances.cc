@@ -43,12 +43,12 @@ std::vector<TimedInstance> timed_instances(const std::vector<JobReport::CallRow>
 }
 
 std::optional<LongestWait> longest_wait(std::span<const JobReport::CallRow> calls) {
-  using Call = JobReport::CallRow;
-  const Call* victim = &*std::max_element(calls.begin(), calls.end(),
-                                          [](const Call& a, const Call& b) { return a.wait_ns < b.wait_ns; });
+  const JobReport::CallRow* victim = &*std::max_element(
+      calls.begin(), calls.end(),
+      [](const JobReport::CallRow& a, const JobReport::CallRow& b) { return a.wait_ns < b.wait_ns; });
   const int64_t end = victim->start_ns + victim->wait_ns;
-  const Call* late = nullptr;
-  for (const Call& call : calls) {
+  const JobReport::CallRow* late = nullptr;
+  for (const JobReport::CallRow& call : calls) {
     if (call.wait_ns > 0 || &call == victim) continue;
     if (late == nullptr || std::abs(call.start_ns - end) < std::abs(late->start_ns - end)) late = &call;
   }

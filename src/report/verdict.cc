@@ -70,7 +70,7 @@ constexpr CauseWords kCauseWords[] = {
      "Balance the stages, or fill the pipeline with more micro-batches."},
 };
 
-const CauseWords* words_of(const std::string& cause) {
+const CauseWords* wording_of(const std::string& cause) {
   const auto* found = std::find_if(std::begin(kCauseWords), std::end(kCauseWords),
                                    [&](const CauseWords& words) { return cause == words.cause; });
   return found == std::end(kCauseWords) ? nullptr : found;
@@ -132,7 +132,7 @@ std::string straggler_words(const JobReport& report, const JobReport::Straggler&
   std::string text = fmt::format("Rank {} is the {}: {} of the wait began with it ({} charged directly)", s.rank,
                                  s.standing == "cause" ? "cause" : "suspect",
                                  percent_of(s.wait_originated_ns, f.wait_ns), percent_of(s.wait_caused_ns, f.wait_ns));
-  const CauseWords* words = words_of(s.cause);
+  const CauseWords* words = wording_of(s.cause);
   text += words == nullptr ? "." : fmt::format(": {}.", words->because);
   if (s.saved_ns > 0) {
     const double saved = share(s.saved_ns, report.what_if.replayed_ns).value_or(0);
@@ -177,7 +177,7 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
     return;
   }
   if (named != nullptr) {
-    const CauseWords* words = words_of(named->cause);
+    const CauseWords* words = wording_of(named->cause);
     v.why = straggler_words(report, *named, f);
     v.next = words == nullptr ? fmt::format("Look at what rank {} does ahead of its collectives.", named->rank)
                               : fmt::format(fmt::runtime(words->next), named->rank);
@@ -191,7 +191,7 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
     return;
   }
   v.why = fmt::format("No straggler stands out: most wait began with {}.", most_words(report, f));
-  v.next = most.cause == "program" ? words_of(most.cause)->next
+  v.next = most.cause == "program" ? wording_of(most.cause)->next
                                    : "See tables/causes.csv for what each rank did longer than its peers.";
 }
 

@@ -6,11 +6,11 @@
 namespace skewscope::report {
 namespace {
 
-constexpr size_t kMostRows = LXW_ROW_MAX - 1;  // below the header
-constexpr size_t kLongestText = 32'000;        // bytes; the limit counts characters
+constexpr size_t kMostSheetRows = LXW_ROW_MAX - 1;  // below the header
+constexpr size_t kLongestText = 32'000;             // bytes; the limit counts characters
 constexpr int64_t kExact = int64_t{1} << 53;
 
-struct Place {
+struct SheetPlace {
   lxw_worksheet* sheet;
   lxw_row_t row;
   lxw_col_t column;
@@ -38,18 +38,18 @@ void fill_sheet(lxw_worksheet* sheet, const Table& table, lxw_format* bold) {
     worksheet_write_string(sheet, 0, c, table.columns[c].name.c_str(), bold);
   }
   worksheet_freeze_panes(sheet, 1, 0);
-  const bool whole = table.rows <= kMostRows;
-  const size_t rows = whole ? table.rows : kMostRows - 1;
+  const bool whole = table.rows <= kMostSheetRows;
+  const size_t rows = whole ? table.rows : kMostSheetRows - 1;
   std::vector<Cell> cells;
   for (size_t row = 0; row < rows; ++row) {
     table.fill(row, cells);
     for (lxw_col_t c = 0; c < columns; ++c) {
-      std::visit(Place{sheet, static_cast<lxw_row_t>(row + 1), c}, cells[c]);
+      std::visit(SheetPlace{sheet, static_cast<lxw_row_t>(row + 1), c}, cells[c]);
     }
   }
   if (!whole) {
-    Place{sheet, static_cast<lxw_row_t>(rows + 1),
-          0}(fmt::format("{} more rows: tables/{}.csv", table.rows - rows, table.name));
+    SheetPlace{sheet, static_cast<lxw_row_t>(rows + 1),
+               0}(fmt::format("{} more rows: tables/{}.csv", table.rows - rows, table.name));
   }
 }
 

@@ -10,8 +10,6 @@
 namespace skewscope::ship {
 namespace {
 
-using End = Sent::End;
-
 constexpr int kMostWrongDigests = 3;
 constexpr int kMostConflicts = 4;
 constexpr const char* kOtherContent = "has other content for this rank (--replace replaces it, --capture keeps both)";
@@ -22,7 +20,7 @@ class Dialog {
 
   Sent run() {
     for (;;) {
-      if (!s_.unchanged()) return {End::changed, {}};
+      if (!s_.unchanged()) return {Sent::End::changed, {}};
       const std::optional<Sent> ended = item_.upload.empty() ? create() : offset_known_ ? append() : ask();
       if (ended) return *ended;
     }
@@ -32,7 +30,7 @@ class Dialog {
   std::optional<Sent> create() {
     const Reply reply = s_.client.create(s_.payload.size(), s_.metadata);
     if (advise(reply.status, About::creation) != Advice::go_on) return stop(reply, About::creation);
-    if (is_complete(reply)) return Sent{End::accepted, reply};
+    if (is_complete(reply)) return Sent{Sent::End::accepted, reply};
     const auto path = upload_path(reply.location, s_.client.base());
     if (!path) return wait(reply, "answered without a place for the upload");
     item_.upload = *path;
@@ -47,7 +45,7 @@ class Dialog {
     const Advice advice = advise(reply.status, About::upload);
     if (advice == Advice::start_over) return start_over(reply);
     if (advice != Advice::go_on) return stop(reply, About::upload);
-    if (is_complete(reply)) return Sent{End::accepted, reply};
+    if (is_complete(reply)) return Sent{Sent::End::accepted, reply};
     const bool ours =
         reply.offset && *reply.offset <= s_.payload.size() && (!reply.length || *reply.length == s_.payload.size());
     if (!ours) {
@@ -66,7 +64,7 @@ class Dialog {
     piece.begin = from;
     if (from < s_.payload.size()) {
       Result<Piece> next = s_.payload.piece(from);
-      if (!next.ok()) return Sent{End::changed, {}};
+      if (!next.ok()) return Sent{Sent::End::changed, {}};
       piece = std::move(next).value();
     }
     const Reply reply = s_.client.patch(item_.upload, s_.payload, piece);
@@ -88,7 +86,7 @@ class Dialog {
     const bool forward = reply.offset && *reply.offset <= size && (*reply.offset > piece.begin || piece.begin == size);
     if (!forward) return wait(reply, "took the bytes but told no offset beyond them");
     if (*reply.offset == size) {
-      if (is_complete(reply)) return Sent{End::accepted, reply};
+      if (is_complete(reply)) return Sent{Sent::End::accepted, reply};
       if (reply.digest) return wrong_digest(reply);
       if (piece.begin == size) return wait(reply, "told no digest at the end");
     }
@@ -128,8 +126,8 @@ class Dialog {
     return refused(reply, reply.status == 409 ? kOtherContent : "");
   }
 
-  static Sent wait(Reply reply, const char* why) { return {End::wait, told(std::move(reply), why)}; }
-  static Sent refused(Reply reply, const char* why) { return {End::refused, told(std::move(reply), why)}; }
+  static Sent wait(Reply reply, const char* why) { return {Sent::End::wait, told(std::move(reply), why)}; }
+  static Sent refused(Reply reply, const char* why) { return {Sent::End::refused, told(std::move(reply), why)}; }
 
   static Reply told(Reply reply, const std::string& why) {
     std::string text = !why.empty()       ? "the gatherer " + why

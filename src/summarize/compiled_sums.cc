@@ -23,14 +23,10 @@ constexpr std::string_view kRegion = "Torch-Compiled Region";
 
 bool begins_with(std::string_view text, std::string_view begin) { return text.substr(0, begin.size()) == begin; }
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 std::optional<CompileEvent> event_of(std::string_view name) {
   if (begins_with(name, "TorchDynamo Cache Lookup")) return CompileEvent::cache_lookup;
   if (begins_with(name, "## Call CompiledFxGraph")) return CompileEvent::graph_call;
-  if (ends_with(name, "(dynamo_timed)")) return CompileEvent::compilation;
+  if (name.ends_with("(dynamo_timed)")) return CompileEvent::compilation;
   if (name == "CompiledFunctionBackward") return CompileEvent::backward;
   if (name == "CompiledFunction") return CompileEvent::forward;
   return std::nullopt;

@@ -124,14 +124,14 @@ Window window_of(const RankTrace& trace, const RankDetail& detail) {
 }
 
 // A kernel begins or ends.
-struct Edge {
+struct WorkEdge {
   LocalNs at;
   int32_t change;
   double blocks_per_sm;
 };
 
-std::vector<Edge> edges_in(const Window& window, const GpuEvents& gpu, const RankDetail& detail, int32_t device) {
-  std::vector<Edge> edges;
+std::vector<WorkEdge> edges_in(const Window& window, const GpuEvents& gpu, const RankDetail& detail, int32_t device) {
+  std::vector<WorkEdge> edges;
   for (size_t i = 0; i < gpu.size(); ++i) {
     if (gpu.device[i] != device || !is_kernel(gpu.work[i])) continue;
     const LocalNs start = std::max(gpu.start[i], window.start);
@@ -142,7 +142,7 @@ std::vector<Edge> edges_in(const Window& window, const GpuEvents& gpu, const Ran
     edges.push_back({start, 1, blocks});
     edges.push_back({end, -1, -blocks});
   }
-  std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.at < b.at; });
+  std::stable_sort(edges.begin(), edges.end(), [](const WorkEdge& a, const WorkEdge& b) { return a.at < b.at; });
   return edges;
 }
 
@@ -218,7 +218,7 @@ Utilization utilization_of(const RankTrace& trace, const RankDetail& detail) {
   int32_t running = 0;
   double blocks = 0, filled_ns = 0;
   LocalNs at = window.start;
-  for (const Edge& edge : edges_in(window, trace.gpu, detail, trace.device)) {
+  for (const WorkEdge& edge : edges_in(window, trace.gpu, detail, trace.device)) {
     const int64_t span = edge.at - at;
     if (running > 0) u.kernel_ns += span;
     filled_ns += std::min(blocks, 1.0) * static_cast<double>(span);

@@ -16,16 +16,12 @@ namespace {
 
 enum class Mark : uint8_t { unseen, none, begins, ends };
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 Mark mark_of(std::string_view name) {
   if (name.find("torch/utils/checkpoint.py(") != std::string_view::npos) {
-    return ends_with(name, ": recompute_fn") || ends_with(name, ": backward") ? Mark::begins : Mark::none;
+    return name.ends_with(": recompute_fn") || name.ends_with(": backward") ? Mark::begins : Mark::none;
   }
   const bool autograd = name.find("torch/autograd/") != std::string_view::npos;
-  return autograd && ends_with(name, ": backward") ? Mark::ends : Mark::none;
+  return autograd && name.ends_with(": backward") ? Mark::ends : Mark::none;
 }
 
 }  // namespace

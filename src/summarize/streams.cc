@@ -12,9 +12,9 @@
 namespace skewscope::summarize {
 namespace {
 
-using Rows = std::vector<size_t>;
+using RowList = std::vector<size_t>;
 
-LocalNs end_of(const GpuEvents& gpu, size_t row) { return gpu.start[row] + gpu.duration_ns[row]; }
+LocalNs row_end(const GpuEvents& gpu, size_t row) { return gpu.start[row] + gpu.duration_ns[row]; }
 
 struct Gaps {
   std::vector<double> each;
@@ -27,7 +27,7 @@ struct Gaps {
   IdleGaps described() { return {total_ns, distribution_of(each)}; }
 };
 
-StreamIdle idle_of(const RankTrace& trace, const Rows& rows) {
+StreamIdle idle_of(const RankTrace& trace, const RowList& rows) {
   const GpuEvents& gpu = trace.gpu;
   StreamIdle idle;
   idle.device = gpu.device[rows.front()];
@@ -42,8 +42,8 @@ StreamIdle idle_of(const RankTrace& trace, const Rows& rows) {
       const bool unlaunched = launch >= 0 && trace.launches.start[static_cast<size_t>(launch)] > last_end;
       (unlaunched ? host : gap_ns < kKernelWaitNs ? kernel : other).add(gap_ns);
     }
-    idle.busy_ns += std::max<int64_t>(0, end_of(gpu, row) - std::max(last_end, gpu.start[row]));
-    last_end = std::max(last_end, end_of(gpu, row));
+    idle.busy_ns += std::max<int64_t>(0, row_end(gpu, row) - std::max(last_end, gpu.start[row]));
+    last_end = std::max(last_end, row_end(gpu, row));
   }
   idle.host_wait = host.described();
   idle.kernel_wait = kernel.described();
@@ -58,7 +58,7 @@ struct Stretch {
 };
 
 // `rows`: of one device, in the order of their starts.
-LaunchBound launch_bound_of(const RankTrace& trace, const Rows& rows) {
+LaunchBound launch_bound_of(const RankTrace& trace, const RowList& rows) {
   const GpuEvents& gpu = trace.gpu;
   LaunchBound bound;
   bound.device = gpu.device[rows.front()];
@@ -93,11 +93,11 @@ LaunchBound launch_bound_of(const RankTrace& trace, const Rows& rows) {
       bound.idle_ns += start - last_end;
       if (run.rows == 0) run.start = last_end;
       ++run.rows;
-      run.time_ns = end_of(gpu, row) - run.start;
+      run.time_ns = row_end(gpu, row) - run.start;
     } else {
       close();
     }
-    last_end = std::max(last_end, end_of(gpu, row));
+    last_end = std::max(last_end, row_end(gpu, row));
   }
   close();
   return bound;
@@ -106,7 +106,7 @@ LaunchBound launch_bound_of(const RankTrace& trace, const Rows& rows) {
 }  // namespace
 
 void add_streams(const RankTrace& trace, RankTables& tables) {
-  std::map<std::pair<int32_t, int32_t>, Rows> streams;
+  std::map<std::pair<int32_t, int32_t>, RowList> streams;
   for (size_t i = 0; i < trace.gpu.size(); ++i) streams[{trace.gpu.device[i], trace.gpu.stream[i]}].push_back(i);
   for (const auto& [stream, rows] : streams) {
     tables.streams.push_back(idle_of(trace, rows));
@@ -115,7 +115,7 @@ void add_streams(const RankTrace& trace, RankTables& tables) {
 }
 
 std::vector<LaunchBound> launch_bound(const RankTrace& trace) {
-  std::map<int32_t, Rows> devices;
+  std::map<int32_t, RowList> devices;
   for (size_t i = 0; i < trace.gpu.size(); ++i) devices[trace.gpu.device[i]].push_back(i);
   std::vector<LaunchBound> bound;
   for (const auto& [device, rows] : devices) bound.push_back(launch_bound_of(trace, rows));

@@ -14,14 +14,14 @@ using std::chrono::hours;
 using std::chrono::seconds;
 using std::chrono::sys_seconds;
 
-const sys_seconds kNow{seconds(1790000000)};
-const std::string kNewKey(32, 'n'), kOldKey(32, 'o'), kRetiredKey(32, 'r');
-const TokenKeys kKeys = TokenKeys::from({kNewKey, kOldKey});
+const sys_seconds kAskedAt{seconds(1790000000)};
+const std::string kSigningKey(32, 'n'), kSecondKey(32, 'o'), kRetiredKey(32, 'r');
+const TokenKeys kKeys = TokenKeys::from({kSigningKey, kSecondKey});
 const JobFacts kJobA{1, true, 1000, {"n0", "n1"}}, kJobB{0, true, 2000, {"n7"}}, kDeletedA{1, false, {}, {}};
 
 std::string token(const std::string& job, unsigned scopes, uint32_t epoch = 1, seconds life = hours(1),
-                  const std::string& key = kNewKey) {
-  return TokenKeys::from({key}).mint({job, scopes, 1000, kNow + life, epoch});
+                  const std::string& key = kSigningKey) {
+  return TokenKeys::from({key}).mint({job, scopes, 1000, kAskedAt + life, epoch});
 }
 
 // The first character from which it differs is in the signature.
@@ -108,7 +108,7 @@ const std::vector<Credential> kCredentials = {
     bearer("A: read", kReadA, "+++ ff ffffffff ++++ +++"),
     bearer("A: upload, read", kBothA, "+++ ff ++++++++ ++++ +++"),
     bearer("A: admin", token("A", kAdmin), "+++ ++ ++++++++ ++++ +++"),
-    bearer("A: upload, signed with the key before", token("A", kUpload, 1, hours(1), kOldKey),
+    bearer("A: upload, signed with the key before", token("A", kUpload, 1, hours(1), kSecondKey),
            "+++ ff ++++++++ ffff fff"),
     bearer("A: a later epoch", token("A", kUpload | kRead, 2), "+++ ff ++++++++ ++++ +++"),
     bearer("B: upload, read", token("B", kUpload | kRead), "+++ -- -------- ---+ --+"),
@@ -170,7 +170,7 @@ Asked ask(const Question& question, const Credential& credential) {
   if (const Refused* refused = std::get_if<Refused>(&admitted)) FAIL(line << ": " << refused->reason);
   Asked out;
   out.request = std::get<Request>(admitted);
-  out.caller = identify(out.request, kKeys, kNow);
+  out.caller = identify(out.request, kKeys, kAskedAt);
   out.caller.munge = credential.munge;
   out.caller.node = credential.node;
   out.caller.insecure_local = credential.insecure_local;
@@ -272,14 +272,14 @@ TEST_CASE("a list shows a caller the jobs that it may read") {
 }
 
 TEST_CASE("a login lasts eight hours, or as long as the token it was got with, and may only read") {
-  const auto verified = [](const std::string& text) { return kKeys.verify(text, kNow).value(); };
-  const TokenPayload day = login_payload(verified(token("A", kAdmin, 5, hours(24))), kNow).value();
+  const auto verified = [](const std::string& text) { return kKeys.verify(text, kAskedAt).value(); };
+  const TokenPayload day = login_payload(verified(token("A", kAdmin, 5, hours(24))), kAskedAt).value();
   CHECK(day.scopes == kRead);
   CHECK(day.job == "A");
   CHECK(day.epoch == 5);
-  CHECK(day.expires == kNow + hours(8));
-  CHECK(login_payload(verified(token("*", kAdmin)), kNow)->expires == kNow + hours(1));
-  CHECK(!login_payload(verified(kUploadA), kNow));
+  CHECK(day.expires == kAskedAt + hours(8));
+  CHECK(login_payload(verified(token("*", kAdmin)), kAskedAt)->expires == kAskedAt + hours(1));
+  CHECK(!login_payload(verified(kUploadA), kAskedAt));
 }
 
 TEST_CASE("the login cookie is for this host alone, over TLS, out of reach of scripts and of other sites") {

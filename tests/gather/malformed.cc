@@ -8,8 +8,6 @@
 namespace skewscope::gather {
 namespace {
 
-using Outcome = Read::Outcome;
-
 const std::string kSmuggled = "GET /v1/jobs/smuggled HTTP/1.1\r\nHost: h\r\n\r\n";
 
 std::string bytes_of(const std::string& text) {
@@ -50,7 +48,7 @@ TEST_CASE("what the malformed requests are made from is let through") {
     INFO(request.begin << request.rest);
     CHECK(status_of_gate_alone(bytes_of(request)) == 0);
     const Read read = read_head(bytes_of(request));
-    CHECK(read.outcome == Outcome::admitted);
+    CHECK(read.outcome == Read::Outcome::admitted);
     CHECK(read.agrees);
   }
 }
@@ -60,7 +58,7 @@ TEST_CASE("behind Beast's parser no malformed request is let through, except fol
   for (const Malformed& request : kMalformed) {
     INFO(request.begin << request.rest);
     const std::string bytes = bytes_of(request);
-    const bool admitted = read_head(bytes).outcome == Outcome::admitted;
+    const bool admitted = read_head(bytes).outcome == Read::Outcome::admitted;
     const bool folded = bytes.find("\r\n ") != std::string::npos || bytes.find("\r\n\t") != std::string::npos;
     if (admitted) CHECK(folded);
     joined += admitted;
@@ -124,15 +122,15 @@ TEST_CASE("a head, a target and a number of fields are taken up to their bounds 
   };
   REQUIRE(bytes_of(head(kLongestHead)).size() == kLongestHead);
   CHECK(status_of_gate_alone(bytes_of(head(kLongestHead))) == 0);
-  CHECK(read_head(bytes_of(head(kLongestHead))).outcome == Outcome::admitted);
+  CHECK(read_head(bytes_of(head(kLongestHead))).outcome == Read::Outcome::admitted);
   CHECK(status_of_gate_alone(bytes_of(head(kLongestHead + 1))) == 431);
-  CHECK(read_head(bytes_of(head(kLongestHead + 1))).outcome != Outcome::admitted);
+  CHECK(read_head(bytes_of(head(kLongestHead + 1))).outcome != Read::Outcome::admitted);
 }
 
 TEST_CASE("what a refusal says is ours, not the client's") {
   for (const Malformed& request : kMalformed) {
     const Read read = read_head(bytes_of(request));
-    if (read.outcome != Outcome::refused) continue;
+    if (read.outcome != Read::Outcome::refused) continue;
     CHECK(std::string(read.refused.reason).size() > 5);
     for (const auto& [name, value] : read.refused.fields) {
       CHECK((name == std::string("Allow") || (name == std::string("Tus-Version") && value == "1.0.0")));

@@ -121,7 +121,7 @@ class Munged {
   }
 
  private:
-  test::Folder folder_;
+  skewscope::test::Folder folder_;
   pid_t pid_ = -1;
 };
 

@@ -9,41 +9,41 @@ using std::chrono::seconds;
 
 const GatherDeadlines kDeadlines{seconds(900), seconds(120), seconds(30)};
 
-Time at(int second) { return Time(seconds(second)); }
+Time second_at(int second) { return Time(seconds(second)); }
 
 JobState job_of(int expected, int arrived) {
   JobState job;
   job.expected = expected;
   job.arrived = arrived;
   job.arrivals = static_cast<uint64_t>(arrived);
-  job.last_arrival = at(1000);
-  job.last_byte = at(1010);
+  job.last_arrival = second_at(1000);
+  job.last_byte = second_at(1010);
   return job;
 }
 
 TEST_CASE("a report is due at once when the last expected rank is there") {
-  CHECK(report_due(job_of(8, 8), kDeadlines) == at(1000));
+  CHECK(report_due(job_of(8, 8), kDeadlines) == second_at(1000));
 }
 
 TEST_CASE("with ranks missing, a report waits for a quiet quarter of an hour") {
-  CHECK(report_due(job_of(8, 7), kDeadlines) == at(1910));
+  CHECK(report_due(job_of(8, 7), kDeadlines) == second_at(1910));
 }
 
 TEST_CASE("a job's own deadline wins over the daemon's") {
   JobState job = job_of(8, 7);
   job.settings.deadline = seconds(60);
-  CHECK(report_due(job, kDeadlines) == at(1070));
+  CHECK(report_due(job, kDeadlines) == second_at(1070));
 }
 
 TEST_CASE("with ranks missing, a job that has ended waits two minutes") {
   JobState job = job_of(8, 7);
   job.ended = true;
-  job.ended_at = at(1100);
-  CHECK(report_due(job, kDeadlines) == at(1220));
+  job.ended_at = second_at(1100);
+  CHECK(report_due(job, kDeadlines) == second_at(1220));
 }
 
 TEST_CASE("without a known world size, only the deadline makes a report due") {
-  CHECK(report_due(job_of(0, 7), kDeadlines) == at(1910));
+  CHECK(report_due(job_of(0, 7), kDeadlines) == second_at(1910));
 }
 
 TEST_CASE("nothing is due before a rank has arrived, while a report runs, or when it has seen all") {
@@ -59,15 +59,15 @@ TEST_CASE("nothing is due before a rank has arrived, while a report runs, or whe
 TEST_CASE("after a partial report, late ranks make the next one due when they pause") {
   JobState job = job_of(8, 7);
   job.reported_arrivals = 6;
-  CHECK(report_due(job, kDeadlines) == at(1030));
+  CHECK(report_due(job, kDeadlines) == second_at(1030));
 }
 
 TEST_CASE("several captures are complete together") {
   JobState job = job_of(8, 8);
   job.captures = 2;
-  CHECK(report_due(job, kDeadlines) == at(1910));
+  CHECK(report_due(job, kDeadlines) == second_at(1910));
   job.arrived = 16;
-  CHECK(report_due(job, kDeadlines) == at(1000));
+  CHECK(report_due(job, kDeadlines) == second_at(1000));
 }
 
 }  // namespace

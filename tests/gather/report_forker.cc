@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Folders {
-  test::Folder root{"forker"};
+  skewscope::test::Folder root{"forker"};
   std::string traces = root.path / "ranks", reports = root.path / "report";
   Folders() {
     fs::create_directories(traces);

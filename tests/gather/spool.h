@@ -10,10 +10,13 @@
 #include <memory>
 #include <string>
 
+#include "skewscope/gather.h"
 #include "src/gather/store.h"
 #include "tests/temporary_folder.h"
 
 namespace skewscope::gather::test {
+
+inline const std::string kTrace = R"({"traceEvents": []})";
 
 // Waits for the answer of a call: `answer_of<UploadState>([&](auto done) { store.create(upload, done); })`.
 template <class T, class Call>
@@ -138,5 +141,12 @@ struct Spool {
 
   std::string error;
 };
+
+// What check_spool() says of it, once closed.
+inline std::vector<std::string> problems_of(Spool& spool, bool repair = false) {
+  spool.close();
+  const Result<SpoolCheck> check = check_spool(spool.options.spool, repair);
+  return check.ok() ? check.value().problems : std::vector<std::string>{check.error().message};
+}
 
 }  // namespace skewscope::gather::test

@@ -15,23 +15,17 @@ namespace skewscope::gather {
 namespace {
 
 using test::Asking;
+using test::kTrace;
 using test::MemoryDisk;
+using test::problems_of;
 using test::Spool;
 using test::Survives;
 using test::upload_of;
-
-const std::string kTrace = R"({"traceEvents": []})";
 
 void overwrite(const std::filesystem::path& path, std::streamoff offset, const std::string& bytes) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(offset);
   file << bytes;
-}
-
-std::vector<std::string> problems_of(Spool& spool, bool repair = false) {
-  spool.close();
-  const Result<SpoolCheck> check = check_spool(spool.options.spool, repair);
-  return check.ok() ? check.value().problems : std::vector<std::string>{check.error().message};
 }
 
 bool has_file_in(const std::filesystem::path& folder) {

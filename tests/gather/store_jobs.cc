@@ -13,10 +13,9 @@ namespace skewscope::gather {
 namespace {
 
 using test::Asking;
+using test::kTrace;
 using test::Spool;
 using test::upload_of;
-
-const std::string kTrace = R"({"traceEvents": []})";
 
 JobSettings ranks(int world_size) {
   JobSettings settings;

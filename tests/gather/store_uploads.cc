@@ -9,16 +9,10 @@ namespace skewscope::gather {
 namespace {
 
 using test::Asking;
+using test::kTrace;
+using test::problems_of;
 using test::Spool;
 using test::upload_of;
-
-const std::string kTrace = R"({"traceEvents": []})";
-
-std::vector<std::string> problems_of(Spool& spool) {
-  spool.close();
-  const Result<SpoolCheck> check = check_spool(spool.options.spool, false);
-  return check.ok() ? check.value().problems : std::vector<std::string>{check.error().message};
-}
 
 TEST_CASE("a file sent in one request is complete and is read back as it was sent") {
   Spool spool("one_request");

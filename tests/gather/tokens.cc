@@ -151,7 +151,7 @@ class KeyFile {
   }
 
  private:
-  test::Folder folder_;
+  skewscope::test::Folder folder_;
 };
 
 const std::string kLine = std::string(64, 'a');
@@ -207,7 +207,7 @@ TEST_CASE(
 }
 
 TEST_CASE("what is no regular file holds no keys, and nobody waits for it") {
-  const test::Folder folder("no_token_keys");
+  const skewscope::test::Folder folder("no_token_keys");
   std::filesystem::create_directories(folder.path);
   const std::string fifo = folder.path / "fifo", none = folder.path / "none";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);

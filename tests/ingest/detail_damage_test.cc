@@ -9,12 +9,12 @@ using namespace skewscope::ingest;
 
 namespace {
 
-constexpr char kBytes[] = "\"\\{}[],:\n\0x\xff 0-.eE/u";
+constexpr char kDetailBytes[] = "\"\\{}[],:\n\0x\xff 0-.eE/u";
 
-void damage(std::string& text, std::mt19937& random) {
+void damage_details(std::string& text, std::mt19937& random) {
   const size_t at = random() % text.size();
   const size_t length = 1 + random() % 40;
-  const char byte = kBytes[random() % (sizeof kBytes - 1)];
+  const char byte = kDetailBytes[random() % (sizeof kDetailBytes - 1)];
   switch (random() % 5) {
     case 0:
       text[at] = byte;
@@ -93,7 +93,7 @@ TEST_CASE("reading details loses no GPU row of a damaged trace but the one that 
   constexpr int kRounds = 1500;
   for (int round = 0; round < kRounds; ++round) {
     std::string text = whole;
-    damage(text, random);
+    damage_details(text, random);
     const TempFile file(text);
     ReadSettings settings;
     settings.chunk_bytes = round % 2 ? 1 << 20 : 500;

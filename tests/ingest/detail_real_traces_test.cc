@@ -6,7 +6,7 @@ using namespace skewscope::ingest;
 
 namespace {
 
-struct Expected {
+struct ExpectedDetails {
   const char* file;
   int64_t ops, calls, python, annotations, overhead, gpu_annotations;  // by category
   int64_t duration_ns, places;  // sums over host rows; a place is the index in traceEvents
@@ -16,7 +16,7 @@ struct Expected {
   int64_t grids;                // kernels that tell their grid, or whose call does
 };
 
-constexpr Expected kExpected[] = {
+constexpr ExpectedDetails kExpectedDetails[] = {
     {"dlrm_8rank/worker0_step_12.1694128201545.pt.trace.json.gz", 1633, 525, 0, 40, 0, 0, 72084000, 2669571, 1587,
      171093, 76, 2, 245},
     {"dlrm_8rank/worker1_step_12.1694128201556.pt.trace.json.gz", 1633, 527, 0, 40, 0, 0, 116033000, 2742889, 1587,
@@ -67,7 +67,7 @@ TEST_CASE("real traces have the host rows that Python counts") {
     WARN("skipped: no traces (SKEWSCOPE_TRACES)");
     return;
   }
-  for (const Expected& expected : kExpected) {
+  for (const ExpectedDetails& expected : kExpectedDetails) {
     CAPTURE(expected.file);
     const LinkedTrace linked = link_calls(read_file(folder + "/" + expected.file, with_details()));
     REQUIRE(linked.detail);
@@ -110,7 +110,7 @@ TEST_CASE("real traces are the same with details and without") {
     WARN("skipped: no traces (SKEWSCOPE_TRACES)");
     return;
   }
-  for (const Expected& expected : kExpected) {
+  for (const ExpectedDetails& expected : kExpectedDetails) {
     CAPTURE(expected.file);
     const std::string path = folder + "/" + expected.file;
     CHECK(as_text(link_calls(read_file(path, with_details()))) == as_text(link_calls(read_file(path))));

@@ -13,14 +13,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string traces_folder() {
+std::string real_traces_folder() {
   const char* given = std::getenv("SKEWSCOPE_TRACES");
   return given != nullptr ? given : std::string(SKEWSCOPE_SOURCE_DIR) + "/../shared/traces";
 }
 
 // nullopt, visibly, where the real traces are not there.
 std::optional<IngestedJob> ingest_real(const std::string& name, const IngestOptions& options = {}) {
-  const fs::path path = fs::path(traces_folder()) / name;
+  const fs::path path = fs::path(real_traces_folder()) / name;
   if (!fs::exists(path)) {
     WARN("skipped: no traces at " << path);
     return std::nullopt;
@@ -38,7 +38,7 @@ int64_t count_kind(const RankTrace& trace, CollectiveKind kind) {
   return std::count_if(trace.calls.begin(), trace.calls.end(), [&](const CollectiveCall& c) { return c.kind == kind; });
 }
 
-const Finding* find(const Findings& findings, const std::string& code) {
+const Finding* finding_of(const Findings& findings, const std::string& code) {
   for (const Finding& finding : findings) {
     if (finding.code == code) return &finding;
   }
@@ -78,9 +78,9 @@ TEST_CASE("dlrm_8rank: 8 ranks of 8, each with 5 all_to_all and 3 all_reduce of 
     CHECK(trace.device == trace.rank.value);
     CHECK(trace.device_name == "Tesla V100-SXM2-32GB");
   }
-  CHECK(find(job.findings, "missing-ranks") == nullptr);
-  CHECK(find(job.findings, "rank-conflict") == nullptr);
-  const Finding* orphans = find(job.findings, "orphan-kernels");
+  CHECK(finding_of(job.findings, "missing-ranks") == nullptr);
+  CHECK(finding_of(job.findings, "rank-conflict") == nullptr);
+  const Finding* orphans = finding_of(job.findings, "orphan-kernels");
   REQUIRE(orphans != nullptr);
   CHECK(orphans->count == 64);
 }
@@ -101,8 +101,8 @@ TEST_CASE("sampled_2of128: kinds come from ranges although every kernel is calle
   CHECK(count_kind(job.traces[0], CollectiveKind::all_to_all) == 4);
   CHECK(count_kind(job.traces[0], CollectiveKind::all_reduce) == 4);
   CHECK(job.traces[0].calls[1].in_elements == 419430400);
-  REQUIRE(find(job.findings, "missing-ranks") != nullptr);
-  CHECK(find(job.findings, "missing-ranks")->count == 126);
+  REQUIRE(finding_of(job.findings, "missing-ranks") != nullptr);
+  CHECK(finding_of(job.findings, "missing-ranks")->count == 126);
 }
 
 TEST_CASE("a100_rank0of2_nccl_args: 21 calls with metadata on the kernel, root and group known") {
@@ -127,14 +127,14 @@ TEST_CASE("a100_rank0of2_nccl_args: 21 calls with metadata on the kernel, root a
 }
 
 TEST_CASE("no real trace gives one correlation to several launches") {
-  if (!fs::exists(traces_folder())) return;
+  if (!fs::exists(real_traces_folder())) return;
   int files = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(traces_folder())) {
-    const std::string path = fs::relative(entry.path(), traces_folder()).string();
+  for (const auto& entry : fs::recursive_directory_iterator(real_traces_folder())) {
+    const std::string path = fs::relative(entry.path(), real_traces_folder()).string();
     if (entry.path().extension() != ".gz") continue;
     INFO(path);
     const auto ingested = ingest_real(path);
-    CHECK(find(ingested->job.findings, "reused-correlation") == nullptr);
+    CHECK(finding_of(ingested->job.findings, "reused-correlation") == nullptr);
     ++files;
   }
   CHECK(files == 24);
@@ -165,7 +165,7 @@ TEST_CASE("mi300_rank0of8: 17 calls, the 5 at the head without metadata, on devi
   }
   CHECK(trace.calls[5].kind == CollectiveKind::broadcast);
   CHECK(trace.calls[5].root == Rank(0));
-  CHECK(find(ingested->job.findings, "orphan-kernels")->count == 968);
+  CHECK(finding_of(ingested->job.findings, "orphan-kernels")->count == 968);
 }
 
 TEST_CASE("b200: 73 symmetric-memory calls without a group and one of NCCL with one") {
@@ -218,14 +218,14 @@ TEST_CASE("no repair of GPU times touches a healthy trace") {
     INFO(name);
     const auto ingested = ingest_real(name);
     if (!ingested) return;
-    CHECK(find(ingested->job.findings, "overlapping-duration") == nullptr);
-    CHECK(find(ingested->job.findings, "negative-duration") == nullptr);
-    CHECK(find(ingested->job.findings, "time-out-of-range") == nullptr);
+    CHECK(finding_of(ingested->job.findings, "overlapping-duration") == nullptr);
+    CHECK(finding_of(ingested->job.findings, "negative-duration") == nullptr);
+    CHECK(finding_of(ingested->job.findings, "time-out-of-range") == nullptr);
   }
 }
 
 TEST_CASE("a memory limit that the columns pass is a resource_limit, one they keep is not") {
-  const fs::path path = fs::path(traces_folder()) / "dlrm_8rank";
+  const fs::path path = fs::path(real_traces_folder()) / "dlrm_8rank";
   if (!fs::exists(path)) {
     WARN("skipped: no traces at " << path);
     return;
@@ -242,7 +242,7 @@ TEST_CASE("a memory limit that the columns pass is a resource_limit, one they ke
 }
 
 TEST_CASE("one thread and many read the same job, in any order of files") {
-  const fs::path path = fs::path(traces_folder()) / "dlrm_8rank";
+  const fs::path path = fs::path(real_traces_folder()) / "dlrm_8rank";
   if (!fs::exists(path)) {
     WARN("skipped: no traces at " << path);
     return;

@@ -43,7 +43,7 @@ Result<AssembledJob> assemble(std::vector<ContentBuilder> builders, const std::v
 
 // FileContent moves only, so no initializer list.
 template <class... Builders>
-std::vector<ContentBuilder> files(Builders... builders) {
+std::vector<ContentBuilder> contents(Builders... builders) {
   std::vector<ContentBuilder> all;
   (all.push_back(std::move(builders)), ...);
   return all;
@@ -60,7 +60,7 @@ const Finding* find(const Findings& findings, const std::string& code) {
 
 TEST_CASE("traces are sorted by rank, whatever their names, and share one string table") {
   const auto assembled =
-      assemble(files(rank_file("a.json", 1, 2, "0", "[0, 1]", 2), rank_file("b.json", 0, 2, "0", "[0, 1]", 2)));
+      assemble(contents(rank_file("a.json", 1, 2, "0", "[0, 1]", 2), rank_file("b.json", 0, 2, "0", "[0, 1]", 2)));
   REQUIRE(assembled.ok());
   const JobTrace& job = assembled.value().job;
   REQUIRE(job.traces.size() == 2);
@@ -75,7 +75,7 @@ TEST_CASE("traces are sorted by rank, whatever their names, and share one string
 }
 
 TEST_CASE("the root of a rooted call is the group's member of that number") {
-  const auto assembled = assemble(files(rank_file("a.json", 4, 8, "2", "[4, 6]", 2)));
+  const auto assembled = assemble(contents(rank_file("a.json", 4, 8, "2", "[4, 6]", 2)));
   REQUIRE(assembled.ok());
   const JobTrace& job = assembled.value().job;
   CHECK(job.traces[0].calls[0].root == Rank(6));
@@ -85,7 +85,7 @@ TEST_CASE("the root of a rooted call is the group's member of that number") {
 TEST_CASE("a root outside the group's list is not invented") {
   ContentBuilder b = rank_file("a.json", 0, 2, "0", "[0, 1]", 2);
   b.content.comm_args[0].rank = 5;
-  const auto assembled = assemble(files(std::move(b)));
+  const auto assembled = assemble(contents(std::move(b)));
   CHECK_FALSE(assembled.value().job.traces[0].calls[0].root.known());
   CHECK(assembled.value().job.traces[0].calls[1].root == Rank(1));
 }
@@ -94,13 +94,13 @@ TEST_CASE("calls without group metadata have no communicator") {
   ContentBuilder b("a.json");
   b.distributed(0, 2);
   b.kernel(kAllReduce, 0, 10, 1);
-  const auto assembled = assemble(files(std::move(b)));
+  const auto assembled = assemble(contents(std::move(b)));
   CHECK_FALSE(assembled.value().job.traces[0].calls[0].communicator.known());
   CHECK(assembled.value().job.communicators.size() == 0);
 }
 
 TEST_CASE("missing ranks are one finding that names them") {
-  const auto assembled = assemble(files(rank_file("a.json", 2, 128, "0", "[2, 3]", 2)));
+  const auto assembled = assemble(contents(rank_file("a.json", 2, 128, "0", "[2, 3]", 2)));
   const Finding* missing = find(assembled.value().job.findings, "missing-ranks");
   REQUIRE(missing != nullptr);
   CHECK(missing->count == 127);
@@ -109,20 +109,20 @@ TEST_CASE("missing ranks are one finding that names them") {
 
 TEST_CASE("the option --ranks keeps those ranks and misses no others") {
   const auto assembled =
-      assemble(files(rank_file("a.json", 0, 4, "0", "[0, 1]", 2), rank_file("b.json", 1, 4, "0", "[0, 1]", 2)), {1});
+      assemble(contents(rank_file("a.json", 0, 4, "0", "[0, 1]", 2), rank_file("b.json", 1, 4, "0", "[0, 1]", 2)), {1});
   REQUIRE(assembled.ok());
   CHECK(assembled.value().job.traces.size() == 1);
   CHECK(assembled.value().job.traces[0].rank == Rank(1));
   CHECK(assembled.value().job.world_size == 4);
   CHECK(find(assembled.value().job.findings, "missing-ranks") == nullptr);
-  const auto none = assemble(files(rank_file("a.json", 0, 4, "0", "[0, 1]", 2)), {3});
+  const auto none = assemble(contents(rank_file("a.json", 0, 4, "0", "[0, 1]", 2)), {3});
   REQUIRE_FALSE(none.ok());
   CHECK(none.error().kind == ErrorKind::no_input);
 }
 
 TEST_CASE("a duplicate rank is left out with a finding, the trace with more calls stays") {
   const auto assembled =
-      assemble(files(rank_file("a.json", 0, 1, "0", "[0]", 1, 3), rank_file("b.json", 0, 1, "0", "[0]", 1, 5)));
+      assemble(contents(rank_file("a.json", 0, 1, "0", "[0]", 1, 3), rank_file("b.json", 0, 1, "0", "[0]", 1, 5)));
   REQUIRE(assembled.ok());
   REQUIRE(assembled.value().job.traces.size() == 1);
   CHECK(assembled.value().job.traces[0].file == "b.json");
@@ -156,7 +156,7 @@ TEST_CASE("files that are no rank are findings, and the job goes on without them
 TEST_CASE("a front end alone is the trace the user asked about") {
   ContentBuilder b("cpu.json");
   b.content.kind = ContentKind::front_end;
-  const auto assembled = assemble(files(std::move(b)));
+  const auto assembled = assemble(contents(std::move(b)));
   REQUIRE(assembled.ok());
   CHECK(assembled.value().job.traces.size() == 1);
   CHECK(assembled.value().job.vendor == "cpu");
@@ -165,7 +165,7 @@ TEST_CASE("a front end alone is the trace the user asked about") {
 TEST_CASE("no usable file at all is no_input and says why") {
   ContentBuilder b("broken.json");
   b.content.kind = ContentKind::empty;
-  const auto assembled = assemble(files(std::move(b)));
+  const auto assembled = assemble(contents(std::move(b)));
   REQUIRE_FALSE(assembled.ok());
   CHECK(assembled.error().kind == ErrorKind::no_input);
   CHECK(assembled.error().message.find("broken.json") != std::string::npos);
@@ -175,7 +175,7 @@ TEST_CASE("the job is named by its environment, else by the folder that holds al
   const auto job_name = [](const std::string& recorded) {
     ContentBuilder first = rank_file("/x/job7/a/0.json", 0, 2, "0", "[0, 1]", 2);
     first.content.job_name = recorded;
-    return assemble(files(std::move(first), rank_file("/x/job7/b/1.json", 1, 2, "0", "[0, 1]", 2))).value().job.name;
+    return assemble(contents(std::move(first), rank_file("/x/job7/b/1.json", 1, 2, "0", "[0, 1]", 2))).value().job.name;
   };
   CHECK(job_name("") == "job7");
   CHECK(job_name("llama3") == "llama3");
@@ -187,14 +187,14 @@ TEST_CASE("two vendors in one job are mixed") {
     b.content.hip_properties = true;
     return b;
   };
-  CHECK(assemble(files(amd(), rank_file("b.json", 1, 2, "0", "[0, 1]", 2))).value().job.vendor == "mixed");
-  CHECK(assemble(files(amd())).value().job.vendor == "amd");
+  CHECK(assemble(contents(amd(), rank_file("b.json", 1, 2, "0", "[0, 1]", 2))).value().job.vendor == "mixed");
+  CHECK(assemble(contents(amd())).value().job.vendor == "amd");
 }
 
 TEST_CASE("findings of a file carry the rank it turned out to be") {
   ContentBuilder b = rank_file("a.json", 3, 4, "0", "[0, 3]", 2);
   b.content.findings.push_back({Severity::warning, "truncated-file", "a.json", Rank(), 17, 1, "cut"});
-  const auto assembled = assemble(files(std::move(b)));
+  const auto assembled = assemble(contents(std::move(b)));
   CHECK(find(assembled.value().job.findings, "truncated-file")->rank == Rank(3));
 }
 
@@ -212,7 +212,7 @@ TEST_CASE("the option --steps without any such step is no_input and names the st
     b.step(101, 50, 50);
     IngestOptions options;
     options.steps = wanted;
-    return assemble(files(std::move(b)), {}, options);
+    return assemble(contents(std::move(b)), {}, options);
   };
   CHECK(with_steps({101, 102}).ok());
   const auto none = with_steps({1000, 2000});
@@ -227,7 +227,7 @@ TEST_CASE("a rank map that names none of the traces is a finding") {
   options.rank_map = map;
   const auto codes_with = [&](const std::string& row) {
     std::ofstream(map) << row;
-    const auto assembled = assemble(files(rank_file("a.json", 0, 2, "0", "[0, 1]", 2)), {}, options);
+    const auto assembled = assemble(contents(rank_file("a.json", 0, 2, "0", "[0, 1]", 2)), {}, options);
     std::filesystem::remove(map);
     return find(assembled.value().job.findings, "rank-map-no-match") != nullptr;
   };

@@ -10,7 +10,7 @@ using namespace skewscope::ingest;  // NOLINT
 
 namespace {
 
-constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
+constexpr const char* kAllReduceKernel = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 constexpr const char* kSendRecv = "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)";
 constexpr const char* kMultimem =
     "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)";
@@ -55,7 +55,7 @@ TEST_CASE("one launch may have many GPU rows, and launches without any are dropp
 TEST_CASE("rows launched before recording began stay, without a launch, and are counted") {
   ContentBuilder b;
   b.kernel("a", 10, 1, 7);
-  b.kernel(kAllReduce, 12, 1, 8);
+  b.kernel(kAllReduceKernel, 12, 1, 8);
   const LinkedTrace linked = link(std::move(b));
   CHECK(linked.trace.gpu.launch == std::vector<int32_t>{-1, -1});
   REQUIRE(linked.trace.calls.size() == 1);
@@ -143,7 +143,7 @@ TEST_CASE("a call belongs to the step in which its launch starts, not in which i
   b.launch(99, 1);
   b.launch(100, 2);
   b.launch(200, 3);
-  for (int64_t i = 1; i <= 3; ++i) b.kernel(kAllReduce, 150 + 20 * i, 10, i);
+  for (int64_t i = 1; i <= 3; ++i) b.kernel(kAllReduceKernel, 150 + 20 * i, 10, i);
   const LinkedTrace linked = link(std::move(b));
   CHECK(linked.trace.calls[0].step == 7);
   CHECK(linked.trace.calls[1].step == 8);
@@ -155,7 +155,7 @@ TEST_CASE("the step filter keeps rows, calls and steps of A <= step < B") {
   for (int64_t i = 0; i < 4; ++i) {
     b.step(i, i * 100, 100);
     b.launch(i * 100 + 10, i);
-    b.kernel(kAllReduce, i * 100 + 20, 10, i);
+    b.kernel(kAllReduceKernel, i * 100 + 20, 10, i);
   }
   b.kernel("orphan", 5, 1, 99);
   const LinkedTrace linked = link(std::move(b), std::make_pair(int64_t{1}, int64_t{3}));
@@ -174,7 +174,8 @@ TEST_CASE("filtering by --steps keeps the groups that the calls it keeps mention
     b.step(i, i * 100, 100);
     b.launch(i * 100 + 10, i);
     const std::string group = i == 0 ? "first" : "second";
-    b.kernel(kAllReduce, i * 100 + 20, 10, i).args = b.add(b.args("allreduce", "Float", 10, 10, group, "[0, 1]", 2));
+    b.kernel(kAllReduceKernel, i * 100 + 20, 10, i).args =
+        b.add(b.args("allreduce", "Float", 10, 10, group, "[0, 1]", 2));
   }
   const LinkedTrace linked = link(std::move(b), std::make_pair(int64_t{1}, int64_t{3}));
   REQUIRE(linked.groups.size() == 1);
@@ -209,7 +210,7 @@ TEST_CASE("era A: an External id that equals the correlation in all rows links t
   other.external_id = 42;  // the same number by chance
   other.args = b.add(b.args("broadcast", "Float", 5, 5, "0", "[0, 1]", 2));
   b.launch(110, 42, 5);
-  b.kernel(kAllReduce, 120, 30, 42).external_id = 42;
+  b.kernel(kAllReduceKernel, 120, 30, 42).external_id = 42;
   const LinkedTrace linked = link(std::move(b));
   CHECK(linked.trace.calls[0].kind == CollectiveKind::all_reduce);
   CHECK(linked.trace.calls[0].source == MetadataSource::kernel_name);
@@ -232,7 +233,7 @@ TEST_CASE("era B: the op with the kernel's External id tells all") {
   op.external_id = 2099;
   op.args = b.add(b.args("allreduce", "Float", 2049000, 2049000, "0", "[0]", 1));
   b.launch(110, 42, 5);
-  b.kernel(kAllReduce, 120, 30, 42).external_id = 2099;
+  b.kernel(kAllReduceKernel, 120, 30, 42).external_id = 2099;
   const LinkedTrace linked = link(std::move(b));
   const CollectiveCall& call = linked.trace.calls[0];
   CHECK(call.source == MetadataSource::record_param_comms);
@@ -274,7 +275,7 @@ TEST_CASE("era E: Seq and Comms Id pass through") {
   CommArgs args = b.args("allreduce", "Float", 10, 10, "0", "[0, 1]", 2);
   args.seq = 17;
   args.comms_id = 18446744073709551615ULL;
-  b.kernel(kAllReduce, 120, 30, 42).args = b.add(args);
+  b.kernel(kAllReduceKernel, 120, 30, 42).args = b.add(args);
   const LinkedTrace linked = link(std::move(b));
   CHECK(linked.trace.calls[0].seq == 17);
   CHECK(linked.trace.calls[0].comms_id == 18446744073709551615ULL);
@@ -283,7 +284,7 @@ TEST_CASE("era E: Seq and Comms Id pass through") {
 TEST_CASE("equal mentions of a group are one") {
   ContentBuilder b;
   const CommArgs args = b.args("allreduce", "Float", 10, 10, "0", "[0, 1]", 2);
-  for (int64_t i = 0; i < 3; ++i) b.kernel(kAllReduce, 100 * i, 30, i).args = b.add(args);
+  for (int64_t i = 0; i < 3; ++i) b.kernel(kAllReduceKernel, 100 * i, 30, i).args = b.add(args);
   const LinkedTrace linked = link(std::move(b));
   CHECK(linked.groups.size() == 1);
   CHECK(linked.open_calls[2].group == 0);
@@ -295,7 +296,7 @@ TEST_CASE("the row of a wait says nothing of the kernel it is linked to") {
   op.external_id = 74;
   op.args = b.add(b.args("wait", "Byte", 0, 0, "0", "[]", 1));
   b.launch(110, 42);
-  b.kernel(kAllReduce, 120, 30, 42).external_id = 74;
+  b.kernel(kAllReduceKernel, 120, 30, 42).external_id = 74;
   const LinkedTrace linked = link(std::move(b));
   REQUIRE(linked.trace.calls.size() == 1);
   CHECK(linked.trace.calls[0].source == MetadataSource::kernel_name);

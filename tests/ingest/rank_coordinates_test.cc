@@ -23,7 +23,7 @@ std::vector<RankEvidence> files(const std::vector<std::string>& names, int64_t w
   return evidence;
 }
 
-ResolvedRanks resolve(const std::vector<RankEvidence>& evidence) {
+ResolvedRanks resolve_all(const std::vector<RankEvidence>& evidence) {
   const auto overrides = RankOverrides::make("", "");
   REQUIRE(overrides.ok());
   return resolve_ranks(evidence, overrides.value());
@@ -35,7 +35,7 @@ std::vector<int32_t> ranks_of(const ResolvedRanks& resolved) {
   return ranks;
 }
 
-int64_t count(const Findings& findings, const std::string& code) {
+int64_t count_of(const Findings& findings, const std::string& code) {
   int64_t n = 0;
   for (const Finding& finding : findings) n += finding.code == code ? finding.count : 0;
   return n;
@@ -70,7 +70,7 @@ TEST_CASE("each writer's coordinates are read, whatever their order and spelling
 }
 
 TEST_CASE("one coordinate that has every number of the world is the rank, without a reservation") {
-  const ResolvedRanks ranks = resolve(files({"1-TP-1.trace.json.gz", "1-TP-0.trace.json.gz"}, 2));
+  const ResolvedRanks ranks = resolve_all(files({"1-TP-1.trace.json.gz", "1-TP-0.trace.json.gz"}, 2));
   CHECK(ranks_of(ranks) == std::vector<int32_t>{1, 0});
   CHECK(ranks.files[0].source == "file name TP coordinate, world size");
   CHECK(ranks.findings.empty());
@@ -86,30 +86,30 @@ TEST_CASE("a full grid is numbered with tp fastest, then dp, then pp") {
       }
     }
   }
-  const ResolvedRanks ranks = resolve(files(names, 12));
+  const ResolvedRanks ranks = resolve_all(files(names, 12));
   CHECK(ranks_of(ranks) == std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   CHECK(ranks.files[7].source == "file name TP/DP/PP coordinates, world size");
   CHECK(ranks.findings.empty());
 }
 
 TEST_CASE("a dimension that lies inside another does not count twice") {
-  const ResolvedRanks ranks = resolve(files({"1-TP-0-DP-0-EP-0.trace.json.gz", "1-TP-1-DP-0-EP-1.trace.json.gz",
-                                             "1-TP-2-DP-1-EP-0.trace.json.gz", "1-TP-3-DP-1-EP-1.trace.json.gz"},
-                                            4));
+  const ResolvedRanks ranks = resolve_all(files({"1-TP-0-DP-0-EP-0.trace.json.gz", "1-TP-1-DP-0-EP-1.trace.json.gz",
+                                                 "1-TP-2-DP-1-EP-0.trace.json.gz", "1-TP-3-DP-1-EP-1.trace.json.gz"},
+                                                4));
   CHECK(ranks_of(ranks) == std::vector<int32_t>{0, 1, 2, 3});
   CHECK(ranks.files[3].source == "file name TP coordinate, world size");
 }
 
 TEST_CASE("coordinates that leave holes in the world, or repeat, tell no rank") {
-  CHECK(ranks_of(resolve(files(kTwoByTwo, 8))) == kNone4);
+  CHECK(ranks_of(resolve_all(files(kTwoByTwo, 8))) == kNone4);
   std::vector<std::string> sampled = {"1-TP-0-PP-1.trace.json.gz", "1-TP-1-PP-0.trace.json.gz"};
-  CHECK(ranks_of(resolve(files(sampled, 4))) == std::vector<int32_t>{-1, -1});
+  CHECK(ranks_of(resolve_all(files(sampled, 4))) == std::vector<int32_t>{-1, -1});
   std::vector<RankEvidence> twice =
       files({"a/1-TP-0-DP-0.json", "a/1-TP-1-DP-0.json", "b/1-TP-0-DP-0.json", "b/1-TP-1-DP-0.json"}, 2);
-  const ResolvedRanks ranks = resolve(twice);
+  const ResolvedRanks ranks = resolve_all(twice);
   CHECK(ranks_of(ranks) == kNone4);
-  CHECK(count(ranks.findings, "rank-coordinates") == 2);
-  CHECK(count(ranks.findings, "rank-unknown") == 4);
+  CHECK(count_of(ranks.findings, "rank-coordinates") == 2);
+  CHECK(count_of(ranks.findings, "rank-unknown") == 4);
 }
 
 TEST_CASE("captures of one process, one after the other, share coordinates and rank") {
@@ -118,45 +118,45 @@ TEST_CASE("captures of one process, one after the other, share coordinates and r
                                              2);
   evidence[0].first_event = evidence[2].first_event = at_us(2000);
   evidence[0].last_event = evidence[2].last_event = at_us(3000);
-  CHECK(ranks_of(resolve(evidence)) == std::vector<int32_t>{0, 0, 1, 1});
+  CHECK(ranks_of(resolve_all(evidence)) == std::vector<int32_t>{0, 0, 1, 1});
   evidence[0].host = "a";
   evidence[1].host = "b";
-  CHECK(ranks_of(resolve(evidence)) == kNone4);
+  CHECK(ranks_of(resolve_all(evidence)) == kNone4);
 }
 
 TEST_CASE("a group of the process that lacks the rank refutes the coordinates of all files") {
   std::vector<RankEvidence> evidence = files(kTwoByTwo, 4);
-  CHECK(ranks_of(resolve(evidence)) == std::vector<int32_t>{0, 2, 1, 3});
+  CHECK(ranks_of(resolve_all(evidence)) == std::vector<int32_t>{0, 2, 1, 3});
   evidence[1].distributed.groups.push_back({"tp", "", 2, {2, 3}, ""});
-  CHECK(ranks_of(resolve(evidence)) == std::vector<int32_t>{0, 2, 1, 3});
+  CHECK(ranks_of(resolve_all(evidence)) == std::vector<int32_t>{0, 2, 1, 3});
   evidence[2].call_groups.push_back({0, 2});  // the launcher numbers pp fastest
-  const ResolvedRanks ranks = resolve(evidence);
+  const ResolvedRanks ranks = resolve_all(evidence);
   CHECK(ranks_of(ranks) == kNone4);
-  CHECK(count(ranks.findings, "rank-coordinates") == 1);
+  CHECK(count_of(ranks.findings, "rank-coordinates") == 1);
 }
 
 TEST_CASE("a rank known by a better source refutes coordinates that contradict it, or confirms them") {
   std::vector<RankEvidence> evidence = files(kTwoByTwo, 4);
   evidence[1].symmetric_rank = 2;
-  const ResolvedRanks confirmed = resolve(evidence);
+  const ResolvedRanks confirmed = resolve_all(evidence);
   CHECK(ranks_of(confirmed) == std::vector<int32_t>{0, 2, 1, 3});
   CHECK(confirmed.files[1].source == "Rank of default_pg calls");
   evidence[1].symmetric_rank = 1;
-  const ResolvedRanks refuted = resolve(evidence);
+  const ResolvedRanks refuted = resolve_all(evidence);
   CHECK(ranks_of(refuted) == std::vector<int32_t>{-1, 1, -1, -1});
-  CHECK(count(refuted.findings, "rank-coordinates") == 1);
+  CHECK(count_of(refuted.findings, "rank-coordinates") == 1);
 }
 
 TEST_CASE("refuted coordinates do not come back as local ranks") {
   std::vector<RankEvidence> evidence = files({"1-TP-0.trace.json.gz", "1-TP-1.trace.json.gz"}, 2);
   evidence[0].call_groups.push_back({1});
-  CHECK(ranks_of(resolve(evidence)) == std::vector<int32_t>{-1, -1});
+  CHECK(ranks_of(resolve_all(evidence)) == std::vector<int32_t>{-1, -1});
 }
 
 TEST_CASE("two readings that differ tell no rank") {
-  const ResolvedRanks ranks = resolve(files({"1-TP-0-DP-1.json", "1-TP-1-DP-0.json"}, 2));
+  const ResolvedRanks ranks = resolve_all(files({"1-TP-0-DP-1.json", "1-TP-1-DP-0.json"}, 2));
   CHECK(ranks_of(ranks) == std::vector<int32_t>{-1, -1});
-  CHECK(count(ranks.findings, "rank-coordinates") == 1);
+  CHECK(count_of(ranks.findings, "rank-coordinates") == 1);
 }
 
 TEST_CASE("evidence lists the members of a process's call groups once, and only complete lists") {

@@ -9,7 +9,7 @@ using namespace skewscope::ingest;
 
 namespace {
 
-std::string small_trace() {
+std::string whole_trace() {
   std::string events = kernel("gemm", "1.5", "2");
   events +=
       ",\n" +
@@ -59,7 +59,7 @@ void damage(std::string& text, std::mt19937& random) {
 
 TEST_CASE("reading returns for texts with bytes flipped, cut, doubled and inserted") {
   std::mt19937 random(20240601);
-  const std::string whole = small_trace();
+  const std::string whole = whole_trace();
   ReadSettings tiny;
   tiny.chunk_bytes = 300;
   tiny.largest_chunk_bytes = 2000;
@@ -74,7 +74,7 @@ TEST_CASE("reading returns for texts with bytes flipped, cut, doubled and insert
 
 TEST_CASE("reading returns for damaged compressed files") {
   std::mt19937 random(7);
-  const std::string gzip = gzipped(small_trace()), zstd = zstd_compressed(small_trace());
+  const std::string gzip = gzipped(whole_trace()), zstd = zstd_compressed(whole_trace());
   for (int round = 0; round < 300; round++) {
     std::string bytes = round % 2 ? gzip : zstd;
     for (auto n = 1 + random() % 3; n > 0; n--) damage(bytes, random);

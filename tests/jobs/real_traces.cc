@@ -10,7 +10,7 @@ using skewscope::test::traces;
 
 namespace {
 
-JobReport report_of(const std::string& path, AlignMode align = AlignMode::automatic) {
+JobReport aligned_report(const std::string& path, AlignMode align = AlignMode::automatic) {
   StageTimer timer;
   CorrelateOptions options;
   options.align = align;
@@ -24,7 +24,7 @@ JobReport report_of(const std::string& path, AlignMode align = AlignMode::automa
 TEST_CASE("dlrm_8rank: eight collectives, all complete, waits to 10 us, rank 7 late five times") {
   const std::string path = traces("dlrm_8rank");
   if (path.empty()) return;
-  const JobReport r = report_of(path);
+  const JobReport r = aligned_report(path);
   REQUIRE(r.matching.calls == 64);
   REQUIRE(r.matching.unmatched == 0);
   REQUIRE(r.matching.incomplete_instances == 0);
@@ -61,7 +61,7 @@ TEST_CASE("dlrm_8rank: transfers of every call equal the hand-made table to the 
                                      {87, 84, 82, 83, 86, 84, 86, 86}, {11, 11, 10, 9, 9, 10, 8, 9},
                                      {19, 18, 18, 18, 21, 20, 23, 20}, {67, 64, 69, 62, 69, 65, 69, 65}};
   const int64_t bytes[8] = {24576, 192, 1536, 13568, 1576964, 24576, 448, 907840};
-  const JobReport r = report_of(path);
+  const JobReport r = aligned_report(path);
   for (const auto& call : r.calls) {
     INFO("instance " << call.instance << " rank " << call.rank);
     REQUIRE(call.transfer_ns == 1000 * transfer_us[call.instance][call.rank]);
@@ -72,7 +72,7 @@ TEST_CASE("dlrm_8rank: transfers of every call equal the hand-made table to the 
 TEST_CASE("sampled_2of128: the five true pairs and no other; the rest is unmatched and says why") {
   const std::string path = traces("sampled_2of128");
   if (path.empty()) return;
-  const JobReport r = report_of(path);
+  const JobReport r = aligned_report(path);
   // Starts in microseconds after 1682725898 s on the recorded clocks.
   const std::map<int64_t, int64_t> truth = {
       {125052, 129911}, {295662, 298964}, {1146327, 1168655}, {585321, 585405}, {1185890, 1187182}};
@@ -116,7 +116,7 @@ TEST_CASE("single traces: timelines equal the independent interval program to th
     const std::string path = traces(std::string("single/") + e.file + ".json.gz");
     if (path.empty()) continue;
     INFO(e.file);
-    const JobReport r = report_of(path);
+    const JobReport r = aligned_report(path);
     REQUIRE(r.ranks.size() == 1);
     const auto& rank = r.ranks[0];
     CHECK(rank.total_ns == e.total);
@@ -134,7 +134,7 @@ TEST_CASE("dlrm_8rank: timelines equal the independent interval program to the n
   const int64_t total_us[] = {13009, 18749, 11350, 18853, 16589, 16392, 11410, 10967};
   const int64_t busy_us[] = {6590, 12321, 4304, 10708, 7702, 7271, 4359, 2659};
   const int64_t exposed_us[] = {5537, 11056, 3217, 9440, 6550, 6211, 3289, 1580};
-  for (const auto& rank : report_of(path).ranks) {
+  for (const auto& rank : aligned_report(path).ranks) {
     INFO("rank " << rank.rank);
     CHECK(rank.total_ns == 1000 * total_us[rank.rank]);
     CHECK(rank.busy_ns == 1000 * busy_us[rank.rank]);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -166,5 +167,17 @@ std::string read_file(const std::string& path) {
 }
 
 void write_file(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+bool has_jsonschema() { return std::system("python3 -c 'import jsonschema' 2>/dev/null") == 0; }
+
+std::string schema_violation(const std::string& schema, const std::string& text) {
+  const ScratchDirectory scratch;
+  write_file(scratch / "document.json", text);
+  const std::string command =
+      "python3 -c 'import json, sys, jsonschema; jsonschema.Draft7Validator(json.load(open(sys.argv[1])))"
+      ".validate(json.load(open(sys.argv[2])))' " SKEWSCOPE_SOURCE_DIR "/configs/" +
+      schema + ".schema.json " + (scratch / "document.json") + " 2> " + (scratch / "error");
+  return std::system(command.c_str()) == 0 ? "" : read_file(scratch / "error") + "invalid";
+}
 
 }  // namespace skewscope::test

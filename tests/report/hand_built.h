@@ -66,4 +66,9 @@ class ScratchDirectory {
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);
 
+// Python's jsonschema is there.
+bool has_jsonschema();
+// Empty when `text` follows configs/`schema`.schema.json; else what the validator said.
+std::string schema_violation(const std::string& schema, const std::string& text);
+
 }  // namespace skewscope::test

@@ -1,5 +1,4 @@
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "hand_built.h"
@@ -8,19 +7,6 @@ using namespace skewscope;
 using namespace skewscope::test;
 
 namespace {
-
-bool has_jsonschema() { return std::system("python3 -c 'import jsonschema' 2>/dev/null") == 0; }
-
-// Empty when `text` follows configs/report.schema.json; else what the validator said.
-std::string schema_violation(const std::string& text) {
-  const ScratchDirectory scratch;
-  write_file(scratch / "report.json", text);
-  const std::string command =
-      "python3 -c 'import json, sys, jsonschema; jsonschema.Draft7Validator(json.load(open(sys.argv[1])))"
-      ".validate(json.load(open(sys.argv[2])))' " SKEWSCOPE_SOURCE_DIR "/configs/report.schema.json " +
-      (scratch / "report.json") + " 2> " + (scratch / "error");
-  return std::system(command.c_str()) == 0 ? "" : read_file(scratch / "error") + "invalid";
-}
 
 HandBuilt full_job() {
   HandBuilt built = job_of(4);
@@ -49,9 +35,9 @@ TEST_CASE("report.json of hand-built jobs follows the schema") {
     WARN("skipped: no python3-jsonschema");
     return;
   }
-  CHECK(schema_violation(to_json(full_job().report(), kStamp)) == "");
-  CHECK(schema_violation(to_json(job_of(1).report(), kStamp)) == "");
-  CHECK(schema_violation(to_json(JobReport(), kStamp)) == "");
+  CHECK(schema_violation("report", to_json(full_job().report(), kStamp)) == "");
+  CHECK(schema_violation("report", to_json(job_of(1).report(), kStamp)) == "");
+  CHECK(schema_violation("report", to_json(JobReport(), kStamp)) == "");
 }
 
 TEST_CASE("the schema refuses a report that lacks a field or has one too many") {
@@ -64,9 +50,9 @@ TEST_CASE("the schema refuses a report that lacks a field or has one too many") 
   less["matching"].erase("calls");
   more["job"]["extra"] = 1;
   fraction["ranks"][0]["wait_ns"] = 0.5;
-  CHECK(schema_violation(less.dump()) != "");
-  CHECK(schema_violation(more.dump()) != "");
-  CHECK(schema_violation(fraction.dump()) != "");
+  CHECK(schema_violation("report", less.dump()) != "");
+  CHECK(schema_violation("report", more.dump()) != "");
+  CHECK(schema_violation("report", fraction.dump()) != "");
 }
 
 TEST_CASE("report.json keeps the order of the contract and says null where nothing is known") {

@@ -1,6 +1,5 @@
 // Documents over several runs, and a report directory read back.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -12,18 +11,6 @@ using namespace skewscope;
 using namespace skewscope::test;
 
 namespace {
-
-bool has_jsonschema() { return std::system("python3 -c 'import jsonschema' 2>/dev/null") == 0; }
-
-std::string schema_violation(const std::string& schema, const std::string& text) {
-  const ScratchDirectory scratch;
-  write_file(scratch / "document.json", text);
-  const std::string command =
-      "python3 -c 'import json, sys, jsonschema; jsonschema.Draft7Validator(json.load(open(sys.argv[1])))"
-      ".validate(json.load(open(sys.argv[2])))' " SKEWSCOPE_SOURCE_DIR "/configs/" +
-      schema + ".schema.json " + (scratch / "document.json") + " 2> " + (scratch / "error");
-  return std::system(command.c_str()) == 0 ? "" : read_file(scratch / "error") + "invalid";
-}
 
 ScaleReport scale_report() {
   ScaleReport r;

@@ -36,14 +36,14 @@ namespace {
 
 constexpr int64_t kLongestLaunchDelayNs = 20'000'000;
 
-struct Case {
+struct PathCase {
   const char *set, *begin, *expected;
   bool ties;
   // Of the path, in us and as HTA sorts it: 0 where not compared apart.
   int64_t host, gpu, kernel_delay, launch_delay;
 };
 
-constexpr Case kCases[] = {
+constexpr PathCase kPathCases[] = {
     {"single/hta", "triton_example", "triton_example", false, 1386, 0, 0, 0},
     {"single/hta", "mi250_minitoy", "mi250_minitoy", false, 7448, 0, 0, 0},
     {"single/hta", "a100_rank0of2", "a100_rank0of2_nccl_args", true, 190909, 0, 0, 0},
@@ -52,7 +52,7 @@ constexpr Case kCases[] = {
     {"sampled_2of128", "sampled_rank-0", "sampled_2of128", true, 300492, 948, 30, 6},
 };
 
-std::string file_of(const Case& c) {
+std::string file_of(const PathCase& c) {
   for (const auto& entry : std::filesystem::directory_iterator(traces(c.set))) {
     if (entry.path().filename().string().rfind(c.begin, 0) == 0) return entry.path().string();
   }
@@ -115,16 +115,16 @@ Rounded rounded(const LinkedTrace& linked) {
   return r;
 }
 
-using Sums = std::map<PathKind, int64_t>;
+using PathSums = std::map<PathKind, int64_t>;
 
-int64_t length_of(const Sums& sums) {
+int64_t length_of(const PathSums& sums) {
   return std::accumulate(sums.begin(), sums.end(), int64_t{0},
                          [](int64_t all, const auto& s) { return all + s.second; });
 }
 
 // What weighs something in HTA's graph, in microseconds.
-Sums weights(summarize::PathWalk& walk, const summarize::OperatorView& view) {
-  Sums sums;
+PathSums weights(summarize::PathWalk& walk, const summarize::OperatorView& view) {
+  PathSums sums;
   for (summarize::PathPart part; walk.next(part);) {
     if (part.kind == PathKind::between_operators || part.kind == PathKind::synchronization) continue;
     if (part.kind == PathKind::runtime_call && view.name(part.row) == "cudaEventQuery") continue;
@@ -136,15 +136,15 @@ Sums weights(summarize::PathWalk& walk, const summarize::OperatorView& view) {
   return sums;
 }
 
-Sums longest_path(const Rounded& r, const StringTable& strings, bool ties) {
+PathSums longest_path(const Rounded& r, const StringTable& strings, bool ties) {
   const OperatorOptions options;
   const summarize::OperatorView view(r.trace, r.detail, strings, options);
   summarize::PathWalk walk(view, {false, ties});
   StepRange step = r.trace.steps.front();
   round_as_hta(r.detail.base_time_ns, step.start, step.duration_ns);
   const LocalNs end = step.start + step.duration_ns;
-  Sums longest;
-  const auto take = [&](Sums sums) {
+  PathSums longest;
+  const auto take = [&](PathSums sums) {
     if (length_of(sums) > length_of(longest)) longest = std::move(sums);
   };
   for (size_t thread = 0; thread < walk.lines().threads(); ++thread) {
@@ -165,12 +165,12 @@ Sums longest_path(const Rounded& r, const StringTable& strings, bool ties) {
 
 TEST_CASE("HTA's critical path of the first step equals ours by its rules: length, host, kernels, delays") {
   if (traces("expected/hta").empty()) return;
-  for (const Case& c : kCases) {
+  for (const PathCase& c : kPathCases) {
     INFO(c.begin);
     std::ifstream file(traces("expected/hta") + "/" + c.expected + ".incl_last.json");
     const json expected = json::parse(file)["critical_path_step0"];
     test::visit_trace(file_of(c), [&](const TraceFile& read) {
-      Sums found = longest_path(rounded(read.linked), read.linked.strings, c.ties);
+      PathSums found = longest_path(rounded(read.linked), read.linked.strings, c.ties);
       CHECK(length_of(found) == expected["cp_len_us"]);
       CHECK(found[PathKind::host_operator] + found[PathKind::runtime_call] == c.host);
       CHECK(found[PathKind::kernel_delay] == c.kernel_delay);

@@ -13,7 +13,7 @@ using namespace skewscope::test;
 
 namespace {
 
-OperatorTables tables_of(const std::string& file) {
+OperatorTables operator_tables_of(const std::string& file) {
   OperatorTables tables;
   visit_trace(file, [&](const TraceFile& read) {
     OperatorOptions options;
@@ -62,7 +62,7 @@ TEST_CASE("host and device times of operators of real traces are those of the pr
     if (file.empty()) return;
     INFO(expected.file << " " << expected.name);
     Averages found = {expected.file, expected.name, 0, 0, 0, 0, 0};
-    for (const OperatorRow& row : tables_of(file).operators) {
+    for (const OperatorRow& row : operator_tables_of(file).operators) {
       if (row.name != expected.name) continue;  // once, and again where checkpointing does
       found.calls += row.calls;
       found.host_self_ns += row.host_self_ns;
@@ -99,7 +99,7 @@ TEST_CASE("backward nodes of a real trace belong to the operators that the profi
 TEST_CASE("the longest operator of a real trace is bound by compute and reaches three fifths of its device's peak") {
   const std::string file = file_of("tracelens/h100_qwen.json.gz");
   if (file.empty()) return;
-  const OperatorTables tables = tables_of(file);
+  const OperatorTables tables = operator_tables_of(file);
   REQUIRE_FALSE(tables.work.empty());
   const WorkRow& mm = tables.work.front();
   CHECK(mm.name == "aten::mm");
@@ -114,7 +114,7 @@ TEST_CASE("GPU rows of graph replays of a real trace hang on their launches") {
   const std::string file = file_of("hta/a100_rank0of16_no_args.json.gz");
   if (file.empty()) return;
   int64_t rows = 0, launches_of_several = 0;
-  for (const GraphLaunchRow& row : tables_of(file).graphs) {
+  for (const GraphLaunchRow& row : operator_tables_of(file).graphs) {
     rows += row.gpu_rows * row.launches;
     if (row.gpu_rows > 1) launches_of_several += row.launches;
   }
@@ -125,7 +125,7 @@ TEST_CASE("GPU rows of graph replays of a real trace hang on their launches") {
 TEST_CASE("the real trace of a compiled function has one region, one look-up and one kernel by the compiler") {
   const std::string file = file_of("hta/triton_example.json.gz");
   if (file.empty()) return;
-  const OperatorTables tables = tables_of(file);
+  const OperatorTables tables = operator_tables_of(file);
   REQUIRE(tables.regions.size() == 1);
   CHECK(tables.regions[0].name == "Torch-Compiled Region: 0/0");
   CHECK(tables.regions[0].frame == 0);

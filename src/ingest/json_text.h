@@ -1,0 +1,19 @@
+// Places in a text of JSON.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace skewscope::ingest {
+
+constexpr size_t kNowhere = std::string_view::npos;
+
+inline bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+// The first place from `at` on that is no space; text.size(): none.
+inline size_t skip_space(std::string_view text, size_t at) {
+  while (at < text.size() && is_space(text[at])) at++;
+  return at;
+}
+
+}  // namespace skewscope::ingest
