@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "collectives/backend_prefix.h"
+
 namespace skewscope {
 namespace {
 
@@ -32,6 +34,7 @@ constexpr std::array kOperationNames = {
     Spelling{"all_reduce_coalesced", CollectiveKind::all_reduce},
     Spelling{"allreduce_sparse", CollectiveKind::all_reduce},
     Spelling{"all_reduce_sparse", CollectiveKind::all_reduce},
+    Spelling{"sparse_all_reduce", CollectiveKind::all_reduce},
     Spelling{"allgather", CollectiveKind::all_gather},
     Spelling{"all_gather", CollectiveKind::all_gather},
     Spelling{"allgather_base", CollectiveKind::all_gather},
@@ -72,49 +75,127 @@ constexpr std::array kOperationNames = {
     Spelling{"batch_isend_irecv", CollectiveKind::coalesced},
 };
 
-// "ncclDevKernel_AllReduce_Sum_f32_RING_LL", before 2.19 "ncclKernel_AllReduce_RING_LL_Sum_float": the token behind the
-// prefix. Longer tokens first: AllReduce before Reduce.
-std::optional<CollectiveKind> kind_from_nccl_kernel(std::string_view rest) {
-  constexpr std::array kTokens = {
-      Spelling{"AllReduce", CollectiveKind::all_reduce},
-      Spelling{"AllGather", CollectiveKind::all_gather},
-      Spelling{"ReduceScatter", CollectiveKind::reduce_scatter},
-      Spelling{"Broadcast", CollectiveKind::broadcast},
-      Spelling{"Reduce", CollectiveKind::reduce},
-      // SendRecv carries point-to-point and all-to-all alike: the name does not tell.
-  };
-  for (const Spelling& token : kTokens) {
-    if (rest.substr(0, token.text.size()) == token.text) return token.kind;
-  }
-  return CollectiveKind::unknown;
+// Names of libraries that launch one kernel per collective, as their kernels begin: NCCL, RCCL, MTIA's and Habana's
+// HCCL, Ascend's HCCL, oneCCL, Moore Threads' MCCL, Cambricon's CNCL, RCCL's MSCCL.
+constexpr std::array<std::string_view, 8> kLibraries = {"nccl",   "rccl", "hccl", "hcom_",
+                                                        "oneccl", "mccl", "cncl", "mscclKernel"};
+
+// Without what demanglers write before it: "void " of a template, "ns::(anonymous namespace)::".
+std::string_view without_return_type(std::string_view kernel_name) {
+  if (kernel_name.substr(0, 5) == "void ") kernel_name.remove_prefix(5);
+  return kernel_name;
 }
 
-// Kernels of libraries other than NCCL, by a part of their name: vLLM/SGLang custom all-reduce, symmetric memory,
-// AMD quickreduce and aiter, TensorRT-LLM and flashinfer, DeepEP, NVSHMEM, MSCCL++.
-constexpr std::array kCustomKernels = {
-    Spelling{"cross_device_reduce", CollectiveKind::all_reduce},
-    Spelling{"multimem_all_reduce", CollectiveKind::all_reduce},
-    Spelling{"multimem_one_shot_all_reduce", CollectiveKind::all_reduce},
-    Spelling{"one_shot_all_reduce", CollectiveKind::all_reduce},
-    Spelling{"two_shot_all_reduce", CollectiveKind::all_reduce},
-    Spelling{"multimem_all_gather", CollectiveKind::all_gather},
-    Spelling{"multimem_reduce_scatter", CollectiveKind::reduce_scatter},
-    Spelling{"quickreduce::allreduce", CollectiveKind::all_reduce},
-    Spelling{"allreduce_prototype_twoshot", CollectiveKind::all_reduce},
-    Spelling{"allreduce_fusion", CollectiveKind::all_reduce},
-    Spelling{"userbuffers_fp16_sum", CollectiveKind::all_reduce},
-    Spelling{"aiter::allgather_lastdim", CollectiveKind::all_gather},
-    Spelling{"allgather_lastdim", CollectiveKind::all_gather},
-    Spelling{"aiter::reduce_scatter", CollectiveKind::reduce_scatter},
-    Spelling{"deep_ep::", CollectiveKind::all_to_all},
-    Spelling{"nvshmem", CollectiveKind::unknown},
-    Spelling{"rocshmem", CollectiveKind::unknown},
-    Spelling{"mscclpp", CollectiveKind::unknown},
+std::string_view library_of(std::string_view kernel_name) {
+  kernel_name = without_return_type(kernel_name);
+  for (const std::string_view library : kLibraries) {
+    if (kernel_name.substr(0, library.size()) == library) return library;
+  }
+  return {};
+}
+
+// The function itself, without template arguments and parameters, in lower case and without underscores:
+// "twoshotallreducekernel", "ncclsymkdevkernelallgatherll".
+std::string folded_function(std::string_view kernel_name) {
+  kernel_name = without_return_type(kernel_name);
+  std::string text;
+  for (size_t i = 0; i < kernel_name.size() && kernel_name[i] != '<'; ++i) {
+    const char c = kernel_name[i];
+    if (c == '(' && kernel_name.substr(i, 11) != "(anonymous ") break;
+    if (c != '_') text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return text;
+}
+
+// The names that operations have inside folded_function(). Longer ones first: allreduce before reduce.
+constexpr std::array kOperationWords = {
+    Spelling{"allreduce", CollectiveKind::all_reduce},         Spelling{"allgather", CollectiveKind::all_gather},
+    Spelling{"reducescatter", CollectiveKind::reduce_scatter}, Spelling{"alltoall", CollectiveKind::all_to_all},
+    Spelling{"all2all", CollectiveKind::all_to_all},
 };
 
+// The same where the library's name already says that the kernel communicates.
+constexpr std::array kLibraryWords = {
+    Spelling{"sendrecv", CollectiveKind::unknown},  // point-to-point and all-to-all alike: the name does not tell
+    Spelling{"broadcast", CollectiveKind::broadcast},
+    Spelling{"nvlbarrier", CollectiveKind::barrier},
+    Spelling{"invokebarrier", CollectiveKind::barrier},
+    Spelling{"send", CollectiveKind::send},
+    Spelling{"recv", CollectiveKind::recv},
+};
+
+// "ncclDevKernel_AllReduce_Sum_f32_RING_LL"; before 2.19 "ncclKernel_AllReduce_RING_LL_Sum_float", before 2.12
+// "ncclAllReduceRingLLKernel_sum_f32"; symmetric memory "ncclSymkDevKernel_AllGather_LL"; Ctran
+// "ncclKernelAllToAllv"; "oneccl_allgatherv_write". The operation is the first word behind these prefixes.
+CollectiveKind kind_from_library_kernel(std::string_view kernel_name, std::string_view library) {
+  const std::string function = folded_function(kernel_name);
+  std::string_view rest(function);
+  rest.remove_prefix(library.back() == '_' ? library.size() - 1 : library.size());
+  for (const std::string_view prefix : {"::", "symk", "sym", "dev", "kernel", "debug"}) {
+    if (rest.substr(0, prefix.size()) == prefix) rest.remove_prefix(prefix.size());
+  }
+  for (const Spelling& word : kOperationWords) {
+    if (rest.substr(0, word.text.size()) == word.text) return word.kind;
+  }
+  for (const Spelling& word : kLibraryWords) {
+    if (rest.substr(0, word.text.size()) == word.text) return word.kind;
+  }
+  const bool nccl = library == "nccl" || library == "rccl";  // oneCCL reduces locally, too: "oneccl_reduce_base"
+  return nccl && rest.substr(0, 6) == "reduce" ? CollectiveKind::reduce : CollectiveKind::unknown;
+}
+
+// Kernels of everybody else by a part of their name, where no word of kOperationWords tells: vLLM, SGLang and aiter;
+// symmetric memory; TransformerEngine's userbuffers; DeepEP, HybridEP, Mori and TensorRT-LLM (MoE's dispatch and
+// combine are all-to-all).
+constexpr std::array kCustomKernels = {
+    Spelling{"cross_device_reduce", CollectiveKind::all_reduce},
+    Spelling{"allreduce_fusion", CollectiveKind::all_reduce},
+    Spelling{"multimem_one_shot_reduce", CollectiveKind::reduce},
+    Spelling{"symmetric_memory::barrier_kernel", CollectiveKind::barrier},
+    Spelling{"symmetric_memory::put_signal_kernel", CollectiveKind::send},
+    Spelling{"symmetric_memory::wait_signal_kernel", CollectiveKind::recv},
+    Spelling{"userbuffers_pushsendrecv", CollectiveKind::unknown},
+    Spelling{"userbuffers_pushsend", CollectiveKind::send},
+    Spelling{"userbuffers_pushrecv", CollectiveKind::recv},
+    Spelling{"userbuffers_fp16_sum_inplace_gpu_rr_rs", CollectiveKind::reduce_scatter},
+    Spelling{"userbuffers_fp16_sum_inplace_gpu_rr_ag", CollectiveKind::all_gather},
+    Spelling{"userbuffers_fp16_sum", CollectiveKind::all_reduce},
+    Spelling{"userbuffers_", CollectiveKind::unknown},
+    Spelling{"deep_ep::", CollectiveKind::all_to_all},
+    Spelling{"hybrid_ep::dispatch_kernel", CollectiveKind::all_to_all},
+    Spelling{"hybrid_ep::combine_kernel", CollectiveKind::all_to_all},
+    Spelling{"hybrid_ep::device_sync_kernel", CollectiveKind::barrier},
+    Spelling{"EpDispatchI", CollectiveKind::all_to_all},  // …IntraNode, …InterNode
+    Spelling{"EpCombineI", CollectiveKind::all_to_all},
+    Spelling{"moeA2ADispatch", CollectiveKind::all_to_all},
+    Spelling{"moeA2ACombine", CollectiveKind::all_to_all},
+};
+
+// Libraries that transfer for others: what for, only a word of kOperationWords tells.
+constexpr std::array<std::string_view, 3> kTransferLibraries = {"nvshmem", "rocshmem", "mscclpp"};
+
+// Kernels that compute although their name holds such a word: Inductor names what it fuses after the operations around
+// it; blocks and warps have collectives of their own; a GEMM with a reduction inside is GEMM first; DeepEP counts where
+// tokens go before it sends them.
+bool computes(std::string_view kernel_name, std::string_view function) {
+  if (function.substr(0, 6) == "triton") return true;
+  for (const std::string_view part : {"gemm", "matmul", "blockall", "warpall", "waveall"}) {
+    if (contains(function, part)) return true;
+  }
+  return contains(kernel_name, "deep_ep::layout::");
+}
+
 std::optional<CollectiveKind> kind_from_custom_kernel(std::string_view name) {
+  const std::string function = folded_function(name);
+  if (computes(name, function)) return std::nullopt;
   for (const Spelling& kernel : kCustomKernels) {
     if (contains(name, kernel.text)) return kernel.kind;
+  }
+  for (const Spelling& word : kOperationWords) {
+    if (contains(function, word.text)) return word.kind;
+  }
+  for (const std::string_view library : kTransferLibraries) {
+    if (contains(name, library)) return CollectiveKind::unknown;
   }
   return std::nullopt;
 }
@@ -204,18 +285,13 @@ std::optional<CollectiveKind> kind_from_operation_name(std::string_view name) {
 }
 
 std::optional<CollectiveKind> kind_from_annotation(std::string_view name) {
-  for (const std::string_view prefix : {"nccl:", "gloo:", "rccl:", "hccl:", "xccl:", "ucc:", "mpi:"}) {
-    if (name.substr(0, prefix.size()) == prefix) return kind_from_operation_name(name.substr(prefix.size()));
-  }
-  return std::nullopt;
+  const size_t prefix = backend_prefix(name);
+  return prefix > 0 ? kind_from_operation_name(name.substr(prefix)) : std::nullopt;
 }
 
 std::optional<CollectiveKind> kind_from_kernel(std::string_view name) {
-  for (const std::string_view prefix : {"ncclDevKernel_", "ncclKernel_", "ncclSymDevKernel_", "ncclSymkDevKernel_"}) {
-    if (name.substr(0, prefix.size()) == prefix) return kind_from_nccl_kernel(name.substr(prefix.size()));
-  }
-  if (name.substr(0, 4) == "nccl" || name.substr(0, 4) == "rccl" || name.substr(0, 4) == "hccl") {
-    return CollectiveKind::unknown;
+  if (const std::string_view library = library_of(name); !library.empty()) {
+    return kind_from_library_kernel(name, library);
   }
   if (const auto kind = kind_from_custom_kernel(name)) return kind;
   // As TraceLens: "nccl" anywhere in the name, e.g. in a namespace.
@@ -224,7 +300,7 @@ std::optional<CollectiveKind> kind_from_kernel(std::string_view name) {
 }
 
 bool is_custom_communication_kernel(std::string_view name) {
-  return name.substr(0, 4) != "nccl" && kind_from_custom_kernel(name).has_value();
+  return library_of(name).empty() && kind_from_custom_kernel(name).has_value();
 }
 
 GpuWork work_of_kernel(std::string_view name) {

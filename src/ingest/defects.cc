@@ -15,7 +15,7 @@ constexpr std::array<Words, kDefectCount> kWords = {{
     {"bad-escape", Severity::info, "strings held backslashes that escape nothing; they were kept as text"},
     {"mismatched-braces", Severity::warning,
      "brackets of events did not match; they were closed where the next event begins"},
-    {"bare-nan", Severity::info, "values were written as NaN, inf or N/A; they count as absent"},
+    {"bare-nan", Severity::info, "values were NaN, inf, N/A or beyond 64 bits; they count as absent"},
     {"number-as-string", Severity::info, "numbers were written as strings; they were read as numbers"},
     {"long-fraction", Severity::info, "stamps had more than three digits behind the microsecond; the rest was cut off"},
     {"duplicate-key", Severity::info, "arguments were given twice; the last one was taken"},

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "other_format.h"
 #include "share_files.h"
 #include "skewscope/digest.h"
 #include "skewscope/ingest.h"
@@ -89,6 +90,21 @@ std::vector<std::string> sorted_unique(std::vector<std::string> found) {
   return files;
 }
 
+// What lies in a folder without a trace, by the first of its names that tells; empty: none does.
+std::string what_is_there(const fs::path& folder) {
+  std::string first;
+  std::error_code failed;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
+  for (const fs::recursive_directory_iterator end; !failed && entry != end; entry.increment(failed)) {
+    const std::string name = entry->path().filename().string();
+    const bool tells = ingest::other_format_of_name(name) != nullptr;
+    if (tells && (first.empty() || name < first)) first = name;
+  }
+  if (first.empty()) return "";
+  const ingest::OtherFormat& format = *ingest::other_format_of_name(first);
+  return "; " + first + " is " + format.name + ": " + format.next_step;
+}
+
 Result<std::vector<std::string>> files_of(const std::string& path) {
   std::vector<std::string> found;
   std::error_code failed;
@@ -97,8 +113,9 @@ Result<std::vector<std::string>> files_of(const std::string& path) {
     add_directory(path, found);
     if (found.empty()) {
       const bool report = is_report_directory(path);
-      return Error{ErrorKind::no_input, path + (report ? ": is a report directory, not a directory of traces"
-                                                       : ": no .json, .json.gz or .json.zst file in it")};
+      return Error{ErrorKind::no_input,
+                   path + (report ? std::string(": is a report directory, not a directory of traces")
+                                  : ": no .json, .json.gz or .json.zst file in it" + what_is_there(path))};
     }
   } else if (fs::exists(status)) {
     found.push_back(path);

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "collectives/backend_prefix.h"
+
 namespace skewscope::ingest {
 namespace {
 
@@ -197,11 +199,7 @@ ArgMask wanted_args(EventClass event_class, bool details) {
 }
 
 bool is_collective_range(std::string_view name) {
-  if (name.size() < 5 || (name[3] != ':' && name[4] != ':')) return false;
-  for (const std::string_view prefix : {"nccl:"sv, "gloo:"sv, "rccl:"sv, "ucc:"sv, "mpi:"sv, "hccl:"sv, "xccl:"sv}) {
-    if (name.starts_with(prefix)) return true;
-  }
-  return false;
+  return name.size() >= 5 && (name[3] == ':' || name[4] == ':') && backend_prefix(name) > 0;
 }
 
 bool is_collective_op(std::string_view name) {

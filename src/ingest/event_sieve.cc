@@ -48,7 +48,7 @@ EventClass take_class(std::string_view event, size_t& at) {
 }
 
 // First characters of the ops and ranges that wants_name() knows; nearly all ops are "aten::".
-bool may_be_wanted(char first) { return "nrguhmxs_P"sv.find(first) != kNowhere; }
+bool may_be_wanted(char first) { return "nrguhmxcs_P"sv.find(first) != kNowhere; }
 
 }  // namespace
 

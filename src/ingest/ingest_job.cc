@@ -4,6 +4,7 @@
 #include <map>
 
 #include "assemble_job.h"
+#include "lost_base_time.h"
 #include "read_files.h"
 #include "share_files.h"
 #include "skewscope/ingest.h"
@@ -96,6 +97,7 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
   std::stable_sort(read.value().begin(), read.value().end(),
                    [](const TraceFile& a, const TraceFile& b) { return a.evidence.file < b.evidence.file; });
   ingest::judge_files(read.value());
+  ingest::restore_base_times(read.value());
 
   // From here on every usable file is one capture of one process, with calls and metadata; which rank, is open.
   const StageTimer::Scope scope(timer, "ranks, sessions, communicators");

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "group_members.h"
+#include "number_in_names.h"
 #include "rank_coordinates.h"
 #include "world_size.h"
 
@@ -58,6 +59,7 @@ class RankResolver {
     for (size_t i = 0; i < evidence_.size(); ++i) collect_claims(i);
     add_coordinates();
     add_local_ranks();
+    add_numbers_in_names();
     for (size_t i = 0; i < evidence_.size(); ++i) result_.files.push_back(first_claim(i));
     number_the_rest();
     finish_world_size();
@@ -179,6 +181,23 @@ class RankResolver {
                   {Severity::info, "rank-from-local-rank", file.file, Rank(claims_[i].front().rank), -1, 1,
                    unique ? "only a local rank is known; taken as the global one"
                           : "only a local rank is known; nodes are numbered by host name"});
+    }
+  }
+
+  // The last resort: no file says more than a number that nobody explains.
+  void add_numbers_in_names() {
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      const FileNameFacts& name = evidence_[i].name;
+      if (!claims_[i].empty() || name.local_rank >= 0 || name.coordinates.any()) return;
+    }
+    const std::vector<int64_t> ranks = numbers_in_names(evidence_);
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      claim(i, ranks[i], "number in file name");
+      if (claims_[i].empty()) continue;
+      add_finding(result_.findings,
+                  {Severity::info, "rank-from-name-number", evidence_[i].file, Rank(claims_[i].front().rank), -1, 1,
+                   "only the number in which the names of the files differ counts them; taken as the "
+                   "rank (--rank-regex or --rank-map say it for sure)"});
     }
   }
 

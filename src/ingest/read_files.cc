@@ -206,8 +206,9 @@ void judge_files(std::vector<TraceFile>& files) {
     if (file.usable) continue;
     const Reason reason = reason_of(file.kind);
     Findings& findings = file.linked.findings;
-    const bool said = std::any_of(findings.begin(), findings.end(),
-                                  [&](const Finding& finding) { return finding.code == reason.code; });
+    const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+      return finding.code == reason.code || finding.code == "other-format";
+    });
     if (said) continue;
     findings.push_back({Severity::warning, reason.code, file.evidence.file, Rank(), -1, 1, reason.message});
   }

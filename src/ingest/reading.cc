@@ -80,6 +80,13 @@ FileContent unrecognised_content(const std::string& file, std::string_view head,
   return content;
 }
 
+void set_other_format(const OtherFormat& format, FileContent& content) {
+  content.kind = ContentKind::not_a_trace;
+  content.findings.clear();  // what a trace would lack
+  content.findings.push_back({Severity::warning, "other-format", content.file, Rank(), -1, 1,
+                              std::string(format.name) + "; left out: " + format.next_step});
+}
+
 Reading::Reading(const std::string& file, MemoryBudget& budget, const ReadSettings& settings)
     : budget_(budget), settings_(settings), parser_(settings) {
   content_.file = file;
@@ -214,7 +221,10 @@ ContentKind Reading::kind_of(const ChunkCutter& cutter) const {
   if (content_.events == 0) return ContentKind::empty;
   if (several_ranks()) return ContentKind::merged_trace;
   const bool works = !content_.gpu.empty() || !content_.comm_ops.empty() || launches_seen_ > 0;
-  return works ? ContentKind::rank_trace : ContentKind::front_end;
+  if (works) return ContentKind::rank_trace;
+  // Another writer's events, of which none means anything here.
+  const bool known = top_.is_torch || cpu_rows_ > 0 || !content_.steps.empty();
+  return known ? ContentKind::front_end : ContentKind::not_a_trace;
 }
 
 Error Reading::budget_error() const {

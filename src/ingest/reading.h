@@ -11,6 +11,7 @@
 #include "event_parser.h"
 #include "file_content.h"
 #include "memory_budget.h"
+#include "other_format.h"
 #include "skewscope/base/result.h"
 #include "top_level.h"
 
@@ -21,6 +22,9 @@ FileContent unreadable_content(const std::string& file, const std::string& reaso
 
 // A file that no reader knows: empty, or not a trace.
 FileContent unrecognised_content(const std::string& file, std::string_view head, const ByteSource& source);
+
+// From here on the file is not a trace, with a finding that names what it is and what to do.
+void set_other_format(const OtherFormat& format, FileContent& content);
 
 class Reading {
  public:

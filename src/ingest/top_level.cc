@@ -154,9 +154,10 @@ bool read_member(std::string_view key, std::string_view value, bool after_events
   if (key == "host_name"sv) content.host_name = text_of(value);
   if (key == "PT_PROFILER_JOB_NAME"sv) content.job_name = text_of(value);
   if (key == "roctracer_version"sv || key.starts_with("hip_"sv)) content.hip_properties = true;
-  if (key == "schemaVersion"sv || key == "traceName"sv || key == "displayTimeUnit"sv) top.is_kineto = true;
+  top.is_torch |=
+      key == "schemaVersion"sv || key == "traceName"sv || key == "distributedInfo"sv || key == "deviceProperties"sv;
+  top.is_kineto |= top.is_torch || key == "displayTimeUnit"sv;
   if (key != "distributedInfo"sv && key != "deviceProperties"sv) return true;
-  top.is_kineto = true;
   dom::parser parser;
   dom::element element;
   if (parser.parse(simdjson::padded_string(value)).get(element)) return false;

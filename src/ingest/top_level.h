@@ -14,7 +14,8 @@ namespace skewscope::ingest {
 struct TopLevel {
   int64_t base_time_ns = 0;
   bool has_base_time = false;
-  bool is_kineto = false;     // a key that only this format has
+  bool is_kineto = false;     // a key that traces have
+  bool is_torch = false;      // a key that only torch.profiler writes
   bool several_jobs = false;  // "distributedInfo" as a list, or twice: files were merged
   bool distributed_seen = false;
 };

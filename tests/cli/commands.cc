@@ -94,6 +94,24 @@ TEST_CASE("help and version end with 0 on standard output") {
   CHECK(version.out.rfind("skewscope ", 0) == 0);
 }
 
+TEST_CASE(
+    "another profiler's trace ends every command with 3, named and with the next step, not as a job without work") {
+  fs::create_directory(place() / "xla");
+  std::ofstream(place() / "xla/host.trace.json")
+      << R"({"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"traceEvents":[)"
+      << R"({"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:GPU:0"}},)"
+      << R"({"ph":"X","pid":3,"tid":1,"ts":1000.5,"dur":20.25,"name":"all-reduce.1","args":{}},{}]})";
+  for (const char* command : {"report xla -o none", "rank xla/host.trace.json", "inspect xla", "scale xla xla",
+                              "compare xla xla", "merge xla -o none.json.gz"}) {
+    INFO(command);
+    const Outcome r = place().run(command);
+    CHECK(r.code == 3);
+    CHECK(says(r.err, "a profile of JAX or TensorFlow (XLA)"));
+    CHECK(says(r.err, "torch.profiler"));
+  }
+  CHECK(place().run("digest xla -o xla-digests").code == 3);
+}
+
 TEST_CASE("no usable input ends the program with 3") {
   std::ofstream(place() / "text.json") << "not a trace";
   fs::create_directory(place() / "nothing");

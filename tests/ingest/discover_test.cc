@@ -106,6 +106,15 @@ TEST_CASE("nothing found is no_input and says which path") {
   CHECK_FALSE(discover_files({}).ok());
 }
 
+TEST_CASE("a folder without a trace says what lies there instead") {
+  const Folder folder;
+  folder.file("notes.txt");
+  folder.file("a/report1.nsys-rep");
+  const auto found = discover_files({folder.path()});
+  REQUIRE_FALSE(found.ok());
+  CHECK(found.error().message.find("report1.nsys-rep is a report of Nsight") != std::string::npos);
+}
+
 TEST_CASE("a loop of links between folders ends") {
   const Folder folder;
   folder.file("a/rank0.json");

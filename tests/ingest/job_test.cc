@@ -5,6 +5,7 @@
 #include "content_builder.h"
 #include "src/ingest/assemble_job.h"
 #include "src/ingest/keep_steps.h"
+#include "src/ingest/lost_base_time.h"
 
 using namespace skewscope;          // NOLINT
 using namespace skewscope::ingest;  // NOLINT
@@ -34,6 +35,7 @@ Result<AssembledJob> assemble(std::vector<ContentBuilder> builders, const std::v
     if (options.steps) keep_steps(files.back(), *options.steps);
   }
   judge_files(files);
+  restore_base_times(files);
   const auto overrides = RankOverrides::make(options.rank_map, "");
   REQUIRE(overrides.ok());
   Result<AssembledJob> assembled = assemble_job(files, overrides.value(), only_ranks);
@@ -169,6 +171,41 @@ TEST_CASE("no usable file at all is no_input and says why") {
   REQUIRE_FALSE(assembled.ok());
   CHECK(assembled.error().kind == ErrorKind::no_input);
   CHECK(assembled.error().message.find("broken.json") != std::string::npos);
+}
+
+TEST_CASE("a file that was cut before its base time counts from the base of the other ranks, and says so") {
+  // kEpoch lies behind 215 * 7,889,238 s.
+  constexpr int64_t kBase_ns = 215 * int64_t{7'889'238'000'000'000};
+  const auto cut = [](ContentBuilder b) {
+    for (GpuRow& row : b.content.gpu) row.start = row.start - kBase_ns;
+    b.step(1, 0, 100);
+    b.content.steps.back().start = b.content.steps.back().start - kBase_ns;
+    return b;
+  };
+  const auto assembled =
+      assemble(files(rank_file("0.json", 0, 2, "0", "[0, 1]", 2), cut(rank_file("1.json", 1, 2, "0", "[0, 1]", 2))));
+  REQUIRE(assembled.ok());
+  const RankTrace& trace = assembled.value().job.traces[1];
+  CHECK(trace.calls[1].start == at_us(100));
+  CHECK(trace.gpu.start[1] == at_us(100));
+  CHECK(trace.steps[0].start == at_us(0));
+  CHECK(trace.first_event == at_us(0));
+  const Finding* finding = find(assembled.value().job.findings, "base-time-lost");
+  REQUIRE(finding != nullptr);
+  CHECK(finding->file == "1.json");
+  CHECK(find(assembled.value().job.findings, "capture-apart") == nullptr);
+}
+
+TEST_CASE("traces that all count from one unknown base are left as they are") {
+  std::vector<ContentBuilder> both =
+      files(rank_file("0.json", 0, 2, "0", "[0, 1]", 2), rank_file("1.json", 1, 2, "0", "[0, 1]", 2));
+  for (ContentBuilder& b : both) {
+    for (GpuRow& row : b.content.gpu) row.start = row.start - kEpoch + 1000;
+  }
+  const auto assembled = assemble(std::move(both));
+  REQUIRE(assembled.ok());
+  CHECK(assembled.value().job.traces[1].first_event.ns == 1000);
+  CHECK(find(assembled.value().job.findings, "base-time-lost") == nullptr);
 }
 
 TEST_CASE("the job is named by its environment, else by the folder that holds all traces") {

@@ -233,3 +233,42 @@ TEST_CASE("a rank that no job is large enough for is not used") {
   CHECK(ranks.world_size == 1);
   CHECK(count(ranks.findings, "rank-out-of-range") == 1);
 }
+
+TEST_CASE("files that nothing but a counting number tells apart have that number as rank, and it is said") {
+  for (const char* pattern : {"{}.json", "run7/gpu{}.json", "rank_{}/trace.json", "worker_{}.json", "trace.{}.json"}) {
+    INFO(pattern);
+    std::vector<RankEvidence> files;
+    for (const char* number : {"1", "0", "2"}) {
+      std::string name = pattern;
+      files.push_back(file(name.replace(name.find("{}"), 2, number)));
+    }
+    const ResolvedRanks ranks = resolve(files);
+    CHECK(ranks.files[0].rank == Rank(1));
+    CHECK(ranks.files[1].rank == Rank(0));
+    CHECK_FALSE(ranks.files[0].synthetic);
+    CHECK(count(ranks.findings, "rank-unknown") == 0);
+  }
+  CHECK(count(resolve({file("a0.json"), file("a1.json")}).findings, "rank-from-name-number") == 2);
+  CHECK(resolve({file("rank_3/trace.json"), file("rank_1/trace.json")}).files[0].rank == Rank(3));
+}
+
+TEST_CASE("a number that does not count the files, or counts something else, is no rank") {
+  const auto unknown = [](const std::vector<std::string>& names) {
+    std::vector<RankEvidence> files;
+    for (const std::string& name : names) files.push_back(file(name));
+    return count(resolve(files).findings, "rank-unknown") == static_cast<int64_t>(names.size());
+  };
+  CHECK(unknown({"host_4242.json", "host_4243.json"}));                    // process ids
+  CHECK(unknown({"a0.json", "a2.json"}));                                  // a gap
+  CHECK(unknown({"rollout-replica0_x.json", "rollout-replica1_x.json"}));  // jobs of their own
+  CHECK(unknown({"node0/t0.json", "node0/t1.json", "node1/t0.json"}));     // not unique
+  CHECK(unknown({"a0_1.json", "a1_0.json"}));                              // two answers
+  CHECK(unknown({"a0.json", "b1.json"}));                                  // not alike
+}
+
+TEST_CASE("captures that follow each other are not ranks, though they are counted") {
+  RankEvidence first = file("trace_0.json"), second = file("trace_1.json");
+  second.first_event = at_us(2000);
+  second.last_event = at_us(3000);
+  CHECK(count(resolve({first, second}).findings, "rank-unknown") == 2);
+}

@@ -264,3 +264,11 @@ TEST_CASE("more text behind the events than a chunk holds is read, and nothing o
   CHECK(content.distributed.groups.size() > 30'000);
   CHECK(content.findings.empty());
 }
+
+TEST_CASE("an integer beyond 64 bits is absent, and the finding says so") {
+  const FileContent content = read_text(trace_of(kernel("k", "1", "1", "\"correlation\": 18446744073709551616")));
+  REQUIRE(content.gpu.size() == 1);
+  CHECK(content.gpu[0].correlation == -1);
+  REQUIRE(count_of(content, "bare-nan") == 1);
+  CHECK(content.findings.front().message.find("beyond 64 bits") != std::string::npos);
+}
