@@ -223,8 +223,11 @@ class Signals(unittest.TestCase):
         self.assertIn("cannot make the spool", done.stderr)
 
     @unittest.skipUnless(os.environ.get("HANGING_DISK_LIBRARY"), "the library of hanging_disk.cc is not named")
-    def test_the_service_manager_hears_nothing_while_a_flush_hangs(self):
-        for call in ("fdatasync", "fsync"):  # of an upload's bytes, of a folder: file thread, commit thread
+    def test_the_service_manager_hears_nothing_while_one_thread_hangs(self):
+        put = b"PUT /v1/jobs/run/ranks/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"
+        get = b"GET /v1/jobs/run/ranks/0 HTTP/1.1\r\nHost: x\r\n\r\n"
+        # Of an upload's bytes, of a folder, of a file that goes out: a file thread, the commit thread, one of the network's.
+        for call, request, status in (("fdatasync", put, b" 201 "), ("fsync", put, b" 201 "), ("pread", get, b" 200 ")):
             with self.subTest(call), tempfile.TemporaryDirectory() as folder, \
                     socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
                 manager.bind(folder + "/notify")
@@ -237,21 +240,22 @@ class Signals(unittest.TestCase):
                     for name in ("NOTIFY_SOCKET", "LD_PRELOAD", "HANGING_DISK"):
                         del os.environ[name]
                 self.assertEqual({manager.recv(100), manager.recv(100)}, {b"READY=1", b"WATCHDOG=1"})
+                self.assertEqual(daemon.put(b"x").status, 201)
                 holds = Path(folder) / call
                 holds.touch()
                 with daemon.connect() as sender:
-                    sender.sendall(b"PUT /v1/jobs/run/ranks/0 HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
+                    sender.sendall(request)
                     time.sleep(2.5)
                     manager.setblocking(False)
                     while select.select([manager], [], [], 0)[0]:
                         manager.recv(100)
                     time.sleep(4)
                     self.assertEqual(select.select([manager], [], [], 0)[0], [], "it says that it lives")
-                    self.assertEqual(daemon.ask("GET", "/-/healthy", admin=True).status, 200)  # the network does
+                    self.assertEqual(daemon.ask("GET", "/-/healthy", admin=True).status, 200)  # the rest does
                     holds.unlink()
                     manager.settimeout(10)
                     self.assertEqual(manager.recv(100), b"WATCHDOG=1")
-                    self.assertIn(b" 201 ", received(sender, 2))
+                    self.assertIn(status, received(sender, 2))
                 self.assertEqual(daemon.stop(), 0)
 
     def test_two_daemons_do_not_share_a_spool(self):
