@@ -132,7 +132,7 @@ void Recovery::bury_deleted_jobs() {
       continue;
     }
     const std::string name = job->first;
-    problem("job " + name + " was being deleted");
+    to_do("job " + name + " was being deleted");
     trash(job_folder(name));
     trash(quarantine_folder(name));
     for (auto upload = uploads_.begin(); upload != uploads_.end();) {
@@ -157,7 +157,7 @@ void Recovery::settle_replacements() {
   for (auto& [id, upload] : uploads_) {
     if (upload.stage != UploadStage::replacing) continue;
     const UploadMetadata& metadata = upload.asked.metadata;
-    problem("upload " + id + " was replacing a file");
+    to_do("upload " + id + " was replacing a file");
     upload.stage = UploadStage::open;
     change([row = upload](Manifest& manifest) { manifest.put(row); });
     const auto before = rows_.find({metadata.job, metadata.capture, metadata.rank});
@@ -250,9 +250,9 @@ void Recovery::adopt_or_set_aside(const std::string& job, int capture, const Ran
   FileRow row{job, capture, name.rank, 1, 0, {}, name.suffix, 0, "", "", options_.now, restored_};
   const bool there = exists(path, &row.size);
   const std::optional<Digest> digest = there ? digest_of_file(path, row.size) : std::nullopt;
-  problem(path + " has no row");
   row.digest = digest.value_or(Digest{});
   UploadRow* upload = digest ? upload_of(row) : nullptr;
+  upload != nullptr ? to_do(path + " gets its row") : problem(path + " has no row");
   if (upload == nullptr && !(restored_ && digest)) {
     return set_aside(path, quarantine_folder(job), fmt::format("c{:04}-r{:05}{}", capture, name.rank, name.suffix));
   }

@@ -22,7 +22,8 @@ struct Recovered {
   std::vector<FileRow> files;
   std::vector<ReportRow> reports;
   uint64_t lost_files = 0, quarantined = 0;
-  std::vector<std::string> problems;  // one sentence each; "" none: the spool was whole
+  // One sentence each. `to_do`: what any end leaves to the next start, by design; `problems`: what should not be.
+  std::vector<std::string> problems, to_do;
   double seconds = 0;
 };
 

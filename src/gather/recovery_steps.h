@@ -38,6 +38,7 @@ class Recovery {
   void point_current(const std::string& job);
   void write();
 
+  void to_do(std::string sentence) { out_.to_do.push_back(std::move(sentence)); }
   void problem(std::string sentence) { out_.problems.push_back(std::move(sentence)); }
   bool exists(const std::string& path, uint64_t* size = nullptr);
   std::optional<Digest> digest_of_file(const std::string& path, uint64_t size);

@@ -31,7 +31,9 @@ void overwrite(const std::filesystem::path& path, std::streamoff offset, const s
 std::vector<std::string> problems_of(Spool& spool, bool repair = false) {
   spool.close();
   const Result<SpoolCheck> check = check_spool(spool.options.spool, repair);
-  return check.ok() ? check.value().problems : std::vector<std::string>{check.error().message};
+  if (!check.ok()) return {check.error().message};
+  CHECK(check.value().to_do.empty());
+  return check.value().problems;
 }
 
 bool has_file_in(const std::filesystem::path& folder) {
@@ -122,7 +124,8 @@ TEST_CASE("what replaces in one request and finds the disk full at any point lea
     look.database_vfs = disk.vfs();
     look.repair = false;
     look.verify = true;
-    CHECK(recover(disk, look).problems.empty());
+    const Recovered found = recover(disk, look);
+    CHECK((found.problems.empty() && found.to_do.empty()));
     const auto again = std::move(Store::open(options)).value();
     CHECK(again->figures().lost_files == 0);
     CHECK(again->job("train")->open_uploads == 0);
@@ -284,7 +287,7 @@ TEST_CASE("what is in the spool and nobody knows is set aside; the daemon starts
   spool.open();
   REQUIRE(spool.error.empty());
   CHECK(spool.store->job("train")->arrived == 1);
-  CHECK(spool.store->figures().quarantined == 4);
+  CHECK(spool.store->figures().quarantined == 3);  // of a part nobody was told: it goes
   CHECK(std::filesystem::is_empty(spool.path("in")));
 }
 

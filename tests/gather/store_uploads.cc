@@ -17,7 +17,9 @@ const std::string kTrace = R"({"traceEvents": []})";
 std::vector<std::string> problems_of(Spool& spool) {
   spool.close();
   const Result<SpoolCheck> check = check_spool(spool.options.spool, false);
-  return check.ok() ? check.value().problems : std::vector<std::string>{check.error().message};
+  if (!check.ok()) return {check.error().message};
+  CHECK(check.value().to_do.empty());
+  return check.value().problems;
 }
 
 TEST_CASE("a file sent in one request is complete and is read back as it was sent") {

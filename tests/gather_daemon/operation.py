@@ -142,6 +142,25 @@ class Signals(unittest.TestCase):
         self.assertEqual(daemon.ask("HEAD", path)["Upload-Offset"], "700000")
         self.assertEqual(daemon.stop(), 0)
 
+    def test_a_stop_in_the_middle_of_a_report_leaves_something_to_be_done_and_no_damage(self):
+        daemon = Daemon().start()
+        daemon.ask("PUT", "/v1/jobs/run", body=b'{"world_size": 4}')
+        with tempfile.TemporaryDirectory() as folder:
+            traces = Path(folder) / "job"
+            subprocess.run([PROGRAM, "simulate", "-q", "-o", traces, "--nodes", "1", "--gpus", "4", "--steps", "100"], check=True)
+            for rank, path in enumerate(sorted(traces.glob("rank*"))):
+                self.assertEqual(daemon.put(path.read_bytes(), rank=rank).status, 201)
+        state = daemon.wait_for_job(lambda job: job["report_state"] == "running")
+        self.assertEqual(state["report_state"], "running", "the report was too quick to be caught")
+        self.assertEqual(daemon.stop(), 0)
+        code, text = daemon.check()
+        self.assertEqual(code, 0, text)
+        self.assertIn("to be done: jobs/run/report/g0001 was being made", text)
+        (next((daemon.spool / "jobs/run/ranks/c0000").iterdir())).unlink()
+        code, text = daemon.check()
+        self.assertEqual(code, 1, text)
+        self.assertIn(" is lost", text)
+
     def test_sighup_does_not_open_what_was_closed(self):
         with tempfile.TemporaryDirectory() as folder:
             config = Path(folder) / "config.toml"
