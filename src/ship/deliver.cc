@@ -100,8 +100,9 @@ class Delivering {
   }
 
   std::optional<Delivery> identify(const HeldFile& held) {
-    const Result<FileCheck> checked = check_file(held.open_path(), candidate_.path, w_.options.rank_regex);
-    if (!checked.ok()) return Delivery{End::bad, checked.error().message};
+    const FileCheckOptions how{w_.options.rank_regex, held.closed(), w_.go_on};
+    const Result<FileCheck> checked = check_file(held.open_path(), candidate_.path, how);
+    if (!checked.ok()) return w_.go_on() ? Delivery{End::bad, checked.error().message} : Delivery{};
     const FileCheck& check = checked.value();
     if (!held.unchanged()) return Delivery{End::not_now, "changed while it was read"};
     if (!check.whole) return Delivery{check.may_grow ? End::unfinished : End::bad, check.problem};
@@ -148,8 +149,8 @@ class Delivering {
     struct stat status {};
     if (descriptor < 0 || fstat(descriptor, &status) != 0) return Delivery{End::bad, "cannot be read"};
     const bool compress = plain_ && w_.options.compress;
-    auto payload =
-        Payload::make({descriptor, static_cast<uint64_t>(status.st_size), compress}, w_.options.piece_bytes, w_.go_on);
+    const Payload::Source source{descriptor, static_cast<uint64_t>(status.st_size), compress, !w_.client.encrypted()};
+    auto payload = Payload::make(source, w_.options.piece_bytes, w_.go_on);
     if (!payload.ok()) return w_.go_on() ? unreadable(held) : Delivery{};
     payload_.emplace(std::move(payload).value());
     if (compress) metadata_.filename += ".gz";
