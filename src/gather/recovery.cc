@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -71,9 +72,9 @@ bool Recovery::read_all() {
   for (UploadRow& row : manifest.uploads()) uploads_[row.id] = row;
   for (FileRow& row : manifest.files()) rows_[{row.job, row.capture, row.rank}] = row;
   for (ReportRow& row : manifest.reports()) reports_[row.job][row.generation] = row;
-  if (restored_) {  // nobody knows which tokens the copy has missed the end of
+  if (restored_) {  // nobody knows how many ends of tokens the copy has missed
     for (auto& [name, row] : jobs_) {
-      ++row.epoch;
+      row.epoch = std::max(row.epoch + 1, epoch_of_now());
       change([row = row](Manifest& to) { to.put(row); });
     }
   }
@@ -112,6 +113,9 @@ void Recovery::trash(const std::string& path) {
   if (options_.repair) files_.rename(path, "trash/" + random_hex(8), false);
 }
 
+// Beyond what any epoch has been raised to one by one.
+uint32_t Recovery::epoch_of_now() const { return static_cast<uint32_t>(options_.now.time_since_epoch().count()); }
+
 JobRow& Recovery::job_of(const std::string& name) {
   const auto [found, made] = jobs_.try_emplace(name);
   if (made) {
@@ -119,7 +123,7 @@ JobRow& Recovery::job_of(const std::string& name) {
     row.name = name;
     row.created = row.last_byte = options_.now;
     // Tokens of a job whose epoch is not known are refused: whoever is entitled gets another.
-    row.epoch = static_cast<uint32_t>(options_.now.time_since_epoch().count());
+    row.epoch = epoch_of_now();
     change([row](Manifest& manifest) { manifest.add_job(row); });
   }
   return found->second;

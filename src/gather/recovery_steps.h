@@ -46,6 +46,7 @@ class Recovery {
   void trash(const std::string& path);
   void change(std::function<void(Manifest&)> row) { changes_.push_back(std::move(row)); }
   JobRow& job_of(const std::string& name);
+  uint32_t epoch_of_now() const;
 
   FileSystem& files_;
   const RecoveryOptions& options_;
