@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "certain_files.h"
 #include "part_file.h"
 #include "recovery_steps.h"
 #include "skewscope/protocol/names.h"
@@ -324,6 +325,16 @@ Recovered Recovery::run() {
   return std::move(out_);
 }
 
-Recovered recover(FileSystem& files, const RecoveryOptions& options) { return Recovery(files, options).run(); }
+Recovered recover(FileSystem& files, const RecoveryOptions& options) {
+  CertainFiles certain(files);
+  try {
+    return Recovery(certain, options).run();
+  } catch (const CannotTell& failed) {
+    Recovered out;
+    out.error = {ErrorKind::output, fmt::format("cannot look at the spool {}{}: {}", options.spool,
+                                                failed.path.empty() ? "" : "/" + failed.path, strerror(failed.error))};
+    return out;
+  }
+}
 
 }  // namespace skewscope::gather
