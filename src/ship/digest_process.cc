@@ -55,7 +55,9 @@ Nanoseconds used_by(pid_t process) {
 }
 
 Result<Done> ended_well(int status, const DigestProcess& wanted) {
-  const auto too_much = [](std::string what) { return Error{ErrorKind::resource_limit, "it takes more than " + what}; };
+  const auto too_much = [](const std::string& what) {
+    return Error{ErrorKind::resource_limit, "it takes more than " + what};
+  };
   if (WIFSIGNALED(status)) {
     const int number = WTERMSIG(status);
     if (number == SIGXCPU) return too_much(fmt::format("{} s of a processor", wanted.most_cpu.count()));

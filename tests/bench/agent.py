@@ -5,6 +5,7 @@ real trace (enlarged; without real ones a simulated one) to a job of its own, so
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 from harness import MB, SKEWSCOPE, WORK, keep, measure, median, run, table
 from inputs import mixes
@@ -65,6 +66,7 @@ def cost(folder, rounds):
                 job = f"round{number}"
                 state = WORK / "agent_state"
                 shutil.rmtree(state, ignore_errors=True)
+                run("cat", *filter(Path.is_file, folder.iterdir()))  # as a job leaves it: in memory
                 one = measure(SKEWSCOPE, "ship", folder, "--to", gatherer.url, "--job", job, "--world-size", 8, "--once", "--quiet",
                               "--rate", "100G", "--cpu", 0, "--state", state, *(for_job(job) if way == "https" else []))
                 sent = gatherer.received(job)
