@@ -82,7 +82,8 @@ Result<Done> gather_traces(const GatherOptions& options, const MakeReport& make_
 // What --check says of a spool that no daemon uses.
 struct SpoolCheck {
   uint64_t jobs = 0, files = 0, uploads = 0;
-  std::vector<std::string> problems;  // one sentence each; empty: clean
+  std::vector<std::string> problems;  // one sentence each: what is damaged or lost
+  std::vector<std::string> to_do;     // one sentence each: what the next start does, after an end at any moment
 };
 // `repair`: does what the daemon's start does (truncates parts, rolls forward, quarantines); else only looks.
 Result<SpoolCheck> check_spool(const std::string& spool, bool repair);

@@ -93,10 +93,17 @@ struct FileCheck {
   int32_t world_size = 0;  // 0: not told
 };
 
+struct FileCheckOptions {
+  std::string rank_regex;
+  // Nobody writes to it: a large gzip file is whole where its last bytes are the end of its stream.
+  bool closed = false;
+  std::function<bool()> go_on;  // asked between blocks that are read, may take its time; empty: always
+};
+
 // `file` holds the bytes; `named` is the path whose words may tell the rank. Compressed files are inflated to the end,
 // their checksums compared; JSON ends where its first brace closes; digests check themselves. Rank and world size come
 // of the pattern, the keys before the events and the name, in the order in which reports believe them. Errors: usage
-// (bad pattern), no_input (cannot be opened).
-Result<FileCheck> check_file(const std::string& file, const std::string& named, const std::string& rank_regex);
+// (bad pattern), no_input (cannot be opened, or was stopped).
+Result<FileCheck> check_file(const std::string& file, const std::string& named, const FileCheckOptions& options);
 
 }  // namespace skewscope

@@ -25,11 +25,16 @@ struct ShipOptions {
   std::string state_directory;  // "": .skewscope-ship in the first directory given
   std::string rank_regex;       // named group `rank`; "": from the file's name and content, as `report` does
   int capture = 0;
-  bool once = false;           // send what is finished, then return
-  bool digest = false;         // send `skewscope digest`s in place of the traces
-  bool delete_source = false;  // after an equal digest came back
-  bool replace = false;        // other content for a rank that is there already
+  bool once = false;    // send what is finished, then return
+  bool digest = false;  // send `skewscope digest`s in place of the traces
+  // Each is made by a process of its own: `program` digest. One that needs more is not made: the trace is named as bad.
+  std::string program = "/proc/self/exe";
+  uint64_t digest_memory_bytes = uint64_t{2} << 30;  // of address space
+  std::chrono::seconds digest_time{1800};            // of a processor
+  bool delete_source = false;                        // after an equal digest came back
+  bool replace = false;                              // other content for a rank that is there already
   uint64_t rate_bytes_per_s = 100'000'000;
+  double cpu_percent = 100;        // of one processor, on average, over all that the agent does; 0: no bound
   int uploads = 2;                 // at a time
   std::chrono::seconds settle{5};  // size and modification time stand still this long, where no lease can be had
   std::chrono::seconds rescan{30};

@@ -63,6 +63,7 @@ ExitCode check(const GatherCommandOptions& options) {
   const SpoolCheck& spool = found.value();
   std::string text;
   for (const std::string& problem : spool.problems) text += problem + "\n";
+  for (const std::string& step : spool.to_do) text += (options.repair ? "done: " : "to be done: ") + step + "\n";
   text +=
       fmt::format("{}: jobs: {}, files: {}, open uploads: {}; {}\n", options.daemon.spool, spool.jobs, spool.files,
                   spool.uploads, spool.problems.empty() ? "clean" : fmt::format("problems: {}", spool.problems.size()));
@@ -80,7 +81,8 @@ ExitCode mint(const GatherCommandOptions& options) {
 
 void add_gather_command_options(CLI::App& command, GatherCommandOptions& options) {
   add_gather_options(command, options.daemon);
-  CLI::Option* check = command.add_flag("--check", options.check, "Say what is wrong with the spool; serves nobody");
+  CLI::Option* check = command.add_flag("--check", options.check,
+                                        "Say what is wrong with the spool, and what a start has to do; serves nobody");
   command.add_flag("--repair", options.repair, "With --check: put it right, as a start of the daemon does")
       ->needs(check);
   CLI::Option* mint =
@@ -116,7 +118,7 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       "one.\n"
       "SIGTERM ends it without loss; SIGHUP reads the --config, certificates and keys again and logs what has\n"
       "changed; spool, addresses and --report-time change with a restart.\n"
-      "Exit codes: 0 done, 1 --check found something, 2 usage, 3 no usable spool, 5 output, 6 the store failed, "
+      "Exit codes: 0 done, 1 --check found damage, 2 usage, 3 no usable spool, 5 output, 6 the store failed, "
       "70 internal.");
 }
 

@@ -71,6 +71,13 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
       ->type_name("DIR");
   add_bytes(command, "--rate", ship.rate_bytes_per_s, "Bytes a second, of all uploads together [100000000]");
   add_bytes(command, "--piece", ship.piece_bytes, "Largest body of a request; a cut costs one of each upload [32M]");
+  command
+      .add_option("--cpu", ship.cpu_percent,
+                  "Percent of one processor, on average, that all of it takes; 0: no bound [100]")
+      ->check(CLI::Range(0.0, 1600.0).description(""))
+      ->type_name("PERCENT");
+  add_bytes(command, "--digest-memory", ship.digest_memory_bytes, "Memory that making a digest may take [2G]");
+  add_seconds(command, "--digest-time", ship.digest_time, "Time of a processor that making a digest may take");
   command.add_option("--uploads", ship.uploads, "Uploads at a time [2]")
       ->check(CLI::Range(1, 16).description(""))
       ->type_name("N");

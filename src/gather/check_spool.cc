@@ -17,6 +17,7 @@ Result<SpoolCheck> check_spool(const std::string& spool, bool repair) {
   out.files = found.files.size();
   for (const gather::UploadRow& row : found.uploads) out.uploads += is_open(row) ? 1 : 0;
   out.problems = std::move(found.problems);
+  out.to_do = std::move(found.to_do);
   return out;
 }
 

@@ -373,6 +373,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
   void send_part(const BufferPool::Buffer& buffer, const std::shared_ptr<RateFloor>& floor) {
     if (response_.file_size == 0) return answered();
+    if (service_.revoked(*call_)) return wire_->close();
     const size_t wanted = static_cast<size_t>(std::min<uint64_t>(kBufferBytes, response_.file_size));
     const ssize_t got = pread(response_.file->fd(), buffer.get(), wanted, static_cast<off_t>(response_.file_offset));
     if (got <= 0) return wire_->close();  // shorter than promised: only a broken connection says so

@@ -170,8 +170,8 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
 }
 
 bool Endpoints::revoked(const Call& call) const {
-  const auto& token = call.caller.token;
-  return token && token->job != "*" && token->epoch < store_.epoch_of(token->job);
+  const auto& shown = call.caller.token ? call.caller.token : call.caller.cookie;
+  return shown && shown->job != "*" && shown->epoch < store_.epoch_of(shown->job);
 }
 
 // --- endpoints

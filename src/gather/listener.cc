@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "pulse.h"
 #include "wire_asio.h"
 
 namespace skewscope::gather {
@@ -32,6 +33,7 @@ using BoostError = boost::system::error_code;
 
 constexpr int kBacklog = 4096;
 constexpr std::chrono::milliseconds kShortestPause{10}, kLongestPause{1000}, kFullPause{10};
+constexpr std::chrono::milliseconds kBeat{250};
 constexpr int kSilenceMs = 60'000, kProbeAfterS = 15, kProbes = 3;
 
 Result<tcp::endpoint> endpoint_of(const std::string& text) {
@@ -223,7 +225,7 @@ class LocalDoor : public std::enable_shared_from_this<LocalDoor> {
 class AsioNetwork : public Network {
  public:
   explicit AsioNetwork(int threads) : io_(threads), work_(asio::make_work_guard(io_)) {
-    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this, &pulse = pulses_.emplace_back()] { run(pulse); });
   }
   AsioNetwork(const AsioNetwork&) = delete;
   AsioNetwork& operator=(const AsioNetwork&) = delete;
@@ -265,7 +267,11 @@ class AsioNetwork : public Network {
     for (const Entry& entry : doors_) entry.door->stop();
     for (const auto& door : local_doors_) door->stop();
   }
-  void beat(std::function<void()> done) override { asio::post(io_, std::move(done)); }
+  bool advances() override {
+    bool all = true;
+    for (Pulse& pulse : pulses_) all = pulse.advanced() && all;
+    return all;
+  }
 
  private:
   struct Entry {
@@ -273,15 +279,17 @@ class AsioNetwork : public Network {
     bool secure;
   };
 
-  // What a handler lets escape is its connection's end, never the thread's.
-  void run() {
-    for (bool over = false; !over;) {
+  // Out of Asio now and then, idle or not: a thread that does not come out hangs in a handler. What a handler lets
+  // escape is its connection's end, never the thread's.
+  void run(Pulse& pulse) {
+    const Pulse::Work work(pulse);
+    while (!io_.stopped()) {
       try {
-        io_.run();
-        over = true;
+        io_.run_for(kBeat);
       } catch (...) {
-        over = false;
+        continue;
       }
+      Pulse::beat_here();
     }
   }
 
@@ -289,6 +297,7 @@ class AsioNetwork : public Network {
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   std::list<Entry> doors_;
   std::list<std::shared_ptr<LocalDoor>> local_doors_;
+  std::list<Pulse> pulses_;  // of the threads
   std::vector<std::thread> threads_;
 };
 

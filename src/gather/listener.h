@@ -37,8 +37,8 @@ class Network {
   // From here on, accepted connections use this one; those that are open keep theirs.
   virtual void use_tls(std::shared_ptr<TlsContext> tls) = 0;
   virtual void stop_accepting() = 0;
-  // When a network thread last did something, as far as a beat that was asked for through it: for the watchdog.
-  virtual void beat(std::function<void()> done) = 0;
+  // None of its threads hangs: Pulse::advanced() of each. Ask no more often than once in a second.
+  virtual bool advances() = 0;
 };
 
 // "127.0.0.1:7475", "[::1]:80": whether only this machine can reach it. False for what is no address.

@@ -30,14 +30,17 @@ int copy_file(FileSystem& files, const std::string& from, const std::string& to)
   return error;
 }
 
+// As far as can be told.
 bool has_entries(FileSystem& files, const std::string& folder) {
   std::vector<FolderEntry> entries;
-  return files.list(folder, entries) == 0 && !entries.empty();
+  const int error = files.list(folder, entries);
+  return error == 0 ? !entries.empty() : error != ENOENT;
 }
 
 bool is_missing(FileSystem& files, const std::string& path) {
   PathInfo info;
-  return files.info(path, info) != 0 || info.size == 0;
+  const int error = files.info(path, info);
+  return error == 0 ? info.size == 0 : error == ENOENT;
 }
 
 void set_manifest_aside(FileSystem& files, Time at) {

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "certain_files.h"
 #include "part_file.h"
 #include "recovery_steps.h"
 #include "skewscope/protocol/names.h"
@@ -71,9 +73,9 @@ bool Recovery::read_all() {
   for (UploadRow& row : manifest.uploads()) uploads_[row.id] = row;
   for (FileRow& row : manifest.files()) rows_[{row.job, row.capture, row.rank}] = row;
   for (ReportRow& row : manifest.reports()) reports_[row.job][row.generation] = row;
-  if (restored_) {  // nobody knows which tokens the copy has missed the end of
+  if (restored_) {  // nobody knows how many ends of tokens the copy has missed
     for (auto& [name, row] : jobs_) {
-      ++row.epoch;
+      row.epoch = std::max(row.epoch + 1, epoch_of_now());
       change([row = row](Manifest& to) { to.put(row); });
     }
   }
@@ -112,6 +114,9 @@ void Recovery::trash(const std::string& path) {
   if (options_.repair) files_.rename(path, "trash/" + random_hex(8), false);
 }
 
+// Beyond what any epoch has been raised to one by one.
+uint32_t Recovery::epoch_of_now() const { return static_cast<uint32_t>(options_.now.time_since_epoch().count()); }
+
 JobRow& Recovery::job_of(const std::string& name) {
   const auto [found, made] = jobs_.try_emplace(name);
   if (made) {
@@ -119,7 +124,7 @@ JobRow& Recovery::job_of(const std::string& name) {
     row.name = name;
     row.created = row.last_byte = options_.now;
     // Tokens of a job whose epoch is not known are refused: whoever is entitled gets another.
-    row.epoch = static_cast<uint32_t>(options_.now.time_since_epoch().count());
+    row.epoch = epoch_of_now();
     change([row](Manifest& manifest) { manifest.add_job(row); });
   }
   return found->second;
@@ -132,7 +137,7 @@ void Recovery::bury_deleted_jobs() {
       continue;
     }
     const std::string name = job->first;
-    problem("job " + name + " was being deleted");
+    to_do("job " + name + " was being deleted");
     trash(job_folder(name));
     trash(quarantine_folder(name));
     for (auto upload = uploads_.begin(); upload != uploads_.end();) {
@@ -157,7 +162,7 @@ void Recovery::settle_replacements() {
   for (auto& [id, upload] : uploads_) {
     if (upload.stage != UploadStage::replacing) continue;
     const UploadMetadata& metadata = upload.asked.metadata;
-    problem("upload " + id + " was replacing a file");
+    to_do("upload " + id + " was replacing a file");
     upload.stage = UploadStage::open;
     change([row = upload](Manifest& manifest) { manifest.put(row); });
     const auto before = rows_.find({metadata.job, metadata.capture, metadata.rank});
@@ -250,9 +255,9 @@ void Recovery::adopt_or_set_aside(const std::string& job, int capture, const Ran
   FileRow row{job, capture, name.rank, 1, 0, {}, name.suffix, 0, "", "", options_.now, restored_};
   const bool there = exists(path, &row.size);
   const std::optional<Digest> digest = there ? digest_of_file(path, row.size) : std::nullopt;
-  problem(path + " has no row");
   row.digest = digest.value_or(Digest{});
   UploadRow* upload = digest ? upload_of(row) : nullptr;
+  upload != nullptr ? to_do(path + " gets its row") : problem(path + " has no row");
   if (upload == nullptr && !(restored_ && digest)) {
     return set_aside(path, quarantine_folder(job), fmt::format("c{:04}-r{:05}{}", capture, name.rank, name.suffix));
   }
@@ -320,6 +325,16 @@ Recovered Recovery::run() {
   return std::move(out_);
 }
 
-Recovered recover(FileSystem& files, const RecoveryOptions& options) { return Recovery(files, options).run(); }
+Recovered recover(FileSystem& files, const RecoveryOptions& options) {
+  CertainFiles certain(files);
+  try {
+    return Recovery(certain, options).run();
+  } catch (const CannotTell& failed) {
+    Recovered out;
+    out.error = {ErrorKind::output, fmt::format("cannot look at the spool {}{}: {}", options.spool,
+                                                failed.path.empty() ? "" : "/" + failed.path, strerror(failed.error))};
+    return out;
+  }
+}
 
 }  // namespace skewscope::gather

@@ -1,7 +1,7 @@
 // What is done with a spool before anything else: the manifest is opened, and what it says and what lies there are made
 // to agree. Everything is idempotent: a crash in here is a crash before it. No contents are read but the last segment
 // of each open upload and files that nobody accounts for. A damaged item is set aside and counted; it never stops the
-// daemon.
+// daemon. Want of memory or descriptors is no damage: it ends the start, and the next one finds things as they are.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,8 @@ struct Recovered {
   std::vector<FileRow> files;
   std::vector<ReportRow> reports;
   uint64_t lost_files = 0, quarantined = 0;
-  std::vector<std::string> problems;  // one sentence each; "" none: the spool was whole
+  // One sentence each. `to_do`: what any end leaves to the next start, by design; `problems`: what should not be.
+  std::vector<std::string> problems, to_do;
   double seconds = 0;
 };
 

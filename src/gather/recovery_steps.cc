@@ -20,7 +20,7 @@ bool Recovery::part_is_whole(const UploadRow& row) {
   bool whole = row.durable == 0 ||
                (digest_of(files_, file, row.segment_start, bytes, digest) == 0 && digest.digest() == row.segment);
   if (whole && size > row.durable) {
-    problem(fmt::format("{} ends with {} bytes that nobody was told of", path, size - row.durable));
+    to_do(fmt::format("{} ends with {} bytes that nobody was told of", path, size - row.durable));
     whole = !options_.repair || files_.truncate(file, row.durable) == 0;
   }
   files_.close(file);
@@ -57,11 +57,12 @@ void Recovery::find_stray_parts() {
     const std::string path = "in/" + entry.name;
     uint64_t size = 0;
     exists(path, &size);
-    problem(path + " belongs to no upload");
     // Its bytes are a file by now, or it has none, or nobody was told of them: the row comes before the answer.
     if (row != uploads_.end() || size == 0 || (id && !restored_)) {
+      to_do(path + " belongs to no upload");
       trash(path);
     } else {
+      problem(path + " belongs to no upload");
       set_aside(path, kStrangers, entry.name);
     }
   }
@@ -89,7 +90,8 @@ void Recovery::check_reports_of(const std::string& job) {
       ++row;
       continue;
     }
-    problem(folder + (readable ? " is not whole: it is made again" : " was being made: it is made again"));
+    readable ? problem(folder + " is not whole: it is made again")
+             : to_do(folder + " was being made: it is made again");
     change([job, generation = row->first](Manifest& manifest) { manifest.remove_report(job, generation); });
     row = rows.erase(row);
     touched = true;

@@ -38,6 +38,7 @@ class Recovery {
   void point_current(const std::string& job);
   void write();
 
+  void to_do(std::string sentence) { out_.to_do.push_back(std::move(sentence)); }
   void problem(std::string sentence) { out_.problems.push_back(std::move(sentence)); }
   bool exists(const std::string& path, uint64_t* size = nullptr);
   std::optional<Digest> digest_of_file(const std::string& path, uint64_t size);
@@ -45,6 +46,7 @@ class Recovery {
   void trash(const std::string& path);
   void change(std::function<void(Manifest&)> row) { changes_.push_back(std::move(row)); }
   JobRow& job_of(const std::string& name);
+  uint32_t epoch_of_now() const;
 
   FileSystem& files_;
   const RecoveryOptions& options_;

@@ -26,6 +26,7 @@ using std::chrono::seconds;
 
 constexpr int kNetworkThreads = 2;
 constexpr int kBeatsOfAlarm = 10;
+constexpr seconds kBeat{1};
 constexpr seconds kLastAnswers{2}, kLastFlushes{5}, kLastConnections{1};
 
 sigset_t served_signals() {
@@ -153,22 +154,27 @@ class Daemon {
     failure_told_ = true;
   }
 
-  // The manager hears from us only while the network answers and the store's threads get on with what they do.
+  // The manager hears from us only while each thread of the network and of the store gets on with what it does.
   void show_life() {
-    if (store_->advances()) {
+    const bool network = network_->advances(), store = store_->advances();
+    if (network && store) {
       notify_manager("WATCHDOG=1");
       beats_missed_ = 0;
     } else if (++beats_missed_ == kBeatsOfAlarm) {
-      log_error("stalled", {{"err", "a thread of the store has not got on for some seconds: is the disk there?"}});
+      log_error("stalled",
+                {{"err", store ? "a thread of the network has not got on for some seconds"
+                               : "a thread of the store has not got on for some seconds: is the disk there?"}});
     }
-    beat_asked_ = false;
   }
 
   void run(const GatherOptions& options, const std::function<Result<GatherOptions>()>& reload) {
     in_use_ = options;
-    while (!failure_told_) {
-      if (!beat_asked_.exchange(true)) network_->beat([this] { show_life(); });
-      const int signal = next_signal(seconds(1));
+    for (auto next_beat = Clock::now(); !failure_told_;) {
+      if (Clock::now() >= next_beat) {
+        show_life();
+        next_beat = Clock::now() + kBeat;
+      }
+      const int signal = next_signal(kBeat);
       if (signal == SIGHUP) {
         take_anew(reload);
       } else if (signal != 0) {
@@ -230,7 +236,7 @@ class Daemon {
   std::unique_ptr<ReportScheduler> scheduler_;
   GatherOptions in_use_;
   int beats_missed_ = 0;
-  std::atomic<bool> failed_{false}, failure_told_{false}, beat_asked_{false};
+  std::atomic<bool> failed_{false}, failure_told_{false};
   std::string why_;
 };
 

@@ -57,7 +57,7 @@ class Service {
   virtual std::variant<Caller, Response> admit_caller(const Call& call) = 0;
   // Quota, slots, then what comes next; `next` is called once, on any thread. No byte of the body was read before.
   virtual void begin(const std::shared_ptr<const Call>& call, std::function<void(Next)> next) = 0;
-  // Its token was, meanwhile: no more is taken of its body.
+  // Its token was, meanwhile: no more is taken of its body, nor given of a file.
   virtual bool revoked(const Call& call) const = 0;
   virtual void served(const Served& served) = 0;
 

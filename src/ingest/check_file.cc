@@ -2,12 +2,11 @@
 // gigabytes and the agent has 64 MiB. Idea: compressed files say themselves where they end; JSON is whole when the
 // brace that it began with is closed, and Kineto closes with a key of its own ("traceName"), which the last bytes show.
 // The rank stands before the events or in the name; what only other files of the job could tell is left open. Cost: one
-// inflation; of plain JSON in Kineto's form, a few kilobytes.
+// inflation; of plain JSON in Kineto's form, and of large gzip files that nobody writes to any more, the last bytes.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "chunk_cutter.h"
 #include "digest_file.h"
 #include "file_name_rank.h"
+#include "gzip_end.h"
 #include "memory_budget.h"
 #include "rank_resolution.h"
 #include "skewscope/ingest.h"
@@ -28,6 +28,7 @@ using ingest::SourceEnd;
 
 constexpr size_t kBlock = 256 << 10;
 constexpr size_t kTail = 4 << 10;
+constexpr size_t kGzipTail = 1 << 20;  // some 25 blocks as zlib makes them; smaller files are inflated as quickly
 constexpr std::string_view kBlank = " \t\r\n";
 
 // Follows strings and brackets; everything else of JSON is of no matter here.
@@ -55,20 +56,31 @@ class BracketDepth {
   bool opened_ = false, in_string_ = false, escaped_ = false;
 };
 
-bool ends_as_kineto_does(const std::string& file) {
+// The last `size` bytes, or all there are; "" when it cannot be read.
+std::string tail_of(const std::string& file, size_t size) {
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
-  if (descriptor < 0) return false;
-  std::array<char, kTail> bytes{};
+  if (descriptor < 0) return "";
+  std::string bytes(size, '\0');
   ssize_t got = 0;
   if (fstat(descriptor, &status) == 0) {
-    const off_t from = std::max<off_t>(0, status.st_size - static_cast<off_t>(kTail));
+    const off_t from = std::max<off_t>(0, status.st_size - static_cast<off_t>(size));
     got = pread(descriptor, bytes.data(), bytes.size(), from);
   }
   close(descriptor);
-  const std::string_view tail(bytes.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  bytes.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  return bytes;
+}
+
+bool ends_as_kineto_does(const std::string& file) {
+  const std::string tail = tail_of(file, kTail);
   const size_t last = tail.find_last_not_of(kBlank);
-  return last != std::string_view::npos && tail[last] == '}' && tail.find("\"traceName\"") != std::string_view::npos;
+  return last != std::string::npos && tail[last] == '}' && tail.find("\"traceName\"") != std::string::npos;
+}
+
+bool ends_as_gzip_does(const std::string& file) {
+  const std::string tail = tail_of(file, kGzipTail);
+  return tail.size() == kGzipTail && ingest::ends_with_its_stream(tail);
 }
 
 const char* problem_of(SourceEnd end) {
@@ -89,16 +101,21 @@ const char* problem_of(SourceEnd end) {
   return "";
 }
 
-void check_text(const std::string& file, ingest::ByteSource& source, FileCheck& check) {
+// False: stopped.
+bool check_text(const std::string& file, ingest::ByteSource& source, const FileCheckOptions& options,
+                FileCheck& check) {
   const bool plain = *source.compression() == '\0';
-  if (plain && ends_as_kineto_does(file)) {
+  const bool ends =
+      plain ? ends_as_kineto_does(file) : options.closed && check.compression == "gzip" && ends_as_gzip_does(file);
+  if (ends) {
     check.whole = true;
-    return;
+    return true;
   }
   std::vector<char> block(kBlock);
   BracketDepth brackets;
   uint64_t bytes = 0;
   for (size_t got = block.size(); got == block.size();) {
+    if (options.go_on && !options.go_on()) return false;
     got = source.read(block.data(), block.size());
     bytes += got;
     if (plain) brackets.read({block.data(), got});
@@ -109,6 +126,7 @@ void check_text(const std::string& file, ingest::ByteSource& source, FileCheck& 
   check.whole = check.problem.empty();
   // A stream that is damaged may be one of which the middle is not there yet.
   check.may_grow = !check.whole;
+  return true;
 }
 
 void check_digest(const std::string& file, FileCheck& check, RankEvidence& evidence) {
@@ -152,8 +170,8 @@ void resolve(const RankEvidence& evidence, const ingest::RankOverrides& override
 
 }  // namespace
 
-Result<FileCheck> check_file(const std::string& file, const std::string& named, const std::string& rank_regex) {
-  const Result<ingest::RankOverrides> overrides = ingest::RankOverrides::make("", rank_regex);
+Result<FileCheck> check_file(const std::string& file, const std::string& named, const FileCheckOptions& options) {
+  const Result<ingest::RankOverrides> overrides = ingest::RankOverrides::make("", options.rank_regex);
   if (!overrides.ok()) return overrides.error();
   FileCheck check;
   RankEvidence evidence;
@@ -163,7 +181,7 @@ Result<FileCheck> check_file(const std::string& file, const std::string& named, 
     auto source = ingest::open_byte_source(file);
     if (!source.ok()) return source.error();
     check.compression = source.value()->compression();
-    check_text(file, *source.value(), check);
+    if (!check_text(file, *source.value(), options, check)) return Error{ErrorKind::no_input, "stopped"};
     if (check.whole) evidence = evidence_before_events(file);
   }
   if (!check.whole) return check;

@@ -248,7 +248,7 @@ Reply Client::patch(const std::string& upload, const Payload& payload, const Pie
   connection_->piece = &piece;
   connection_->add("Content-Type: application/offset+octet-stream");
   connection_->add(fmt::format("Upload-Offset: {}", piece.begin));
-  if (piece.size > 0) connection_->add("Upload-Checksum: " + upload_checksum(piece.sha256));
+  if (piece.sha256) connection_->add("Upload-Checksum: " + upload_checksum(*piece.sha256));
   if (piece.begin + piece.size == payload.size()) connection_->add("Repr-Digest: " + repr_digest(payload.sha256()));
   connection_->set(CURLOPT_UPLOAD, 1L);
   connection_->set(CURLOPT_CUSTOMREQUEST, "PATCH");

@@ -43,6 +43,7 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   const std::string& base() const { return options_.base; }
+  bool encrypted() const { return options_.base.starts_with("https:"); }
   Reply create(uint64_t length, const UploadMetadata& metadata);
   Reply head(const std::string& upload);
   // `piece` of size 0: asks only for completion. `whole`: of the payload; sent where the piece is its last.

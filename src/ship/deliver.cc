@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "digest_process.h"
 #include "held_file.h"
 #include "retry.h"
 #include "send.h"
@@ -26,6 +27,7 @@ using Clock = std::chrono::steady_clock;
 using End = Delivery::End;
 
 constexpr size_t kLongestFilename = 255;
+constexpr uint64_t kDigestOfNothing = 1 << 20;  // more than an empty trace's
 
 class Descriptor {
  public:
@@ -76,7 +78,7 @@ class Delivering {
     item_.stamp = candidate_.stamp;
     if (item_.accepted) return {End::accepted, "", 0};
     const std::optional<std::string> form = w_.options.digest ? make_digest(held) : held.open_path();
-    if (!form) return {End::bad, reason_};
+    if (!form) return w_.go_on() ? Delivery{End::bad, reason_} : Delivery{};
     const Descriptor file(open(form->c_str(), O_RDONLY | O_CLOEXEC));
     if (auto ended = prepare(held, file.number())) return *ended;
     // From here on size and digest of what is sent are known.
@@ -100,8 +102,9 @@ class Delivering {
   }
 
   std::optional<Delivery> identify(const HeldFile& held) {
-    const Result<FileCheck> checked = check_file(held.open_path(), candidate_.path, w_.options.rank_regex);
-    if (!checked.ok()) return Delivery{End::bad, checked.error().message};
+    const FileCheckOptions how{w_.options.rank_regex, held.closed(), w_.go_on};
+    const Result<FileCheck> checked = check_file(held.open_path(), candidate_.path, how);
+    if (!checked.ok()) return w_.go_on() ? Delivery{End::bad, checked.error().message} : Delivery{};
     const FileCheck& check = checked.value();
     if (!held.unchanged()) return Delivery{End::not_now, "changed while it was read"};
     if (!check.whole) return Delivery{check.may_grow ? End::unfinished : End::bad, check.problem};
@@ -132,11 +135,21 @@ class Delivering {
     // make_digests names digests after their traces: a link gives it the trace's own name.
     const std::string source = folder + "/source/" + metadata_.filename;
     fs::create_directories(folder + "/source", ignored);
-    fs::create_symlink(held.open_path(), source, ignored);
-    const auto made = make_digests({source}, folder + "/made", true, {});
+    fs::create_symlink(fmt::format("/proc/self/fd/{}", kTraceDescriptor), source, ignored);
+    DigestProcess process;
+    process.program = w_.options.program;
+    process.descriptor = held.descriptor();
+    process.source = source;
+    process.folder = folder + "/made";
+    process.most_memory = w_.options.digest_memory_bytes;
+    process.most_bytes = candidate_.stamp.size + kDigestOfNothing;
+    process.most_cpu = w_.options.digest_time;
+    process.deadline = began_ + w_.options.give_up;
+    const auto made = run_digest_process(process, w_.cpu, w_.go_on);
     const std::string digest = folder + "/made/" + metadata_.filename + ".digest";
-    if (!made.ok() || made.value().files != 1 || !fs::exists(digest, ignored)) {
-      reason_ = "no digest can be made of it" + (made.ok() ? "" : ": " + made.error().message);
+    if (!made.ok() || !fs::exists(digest, ignored)) {
+      reason_ = "no digest can be made of it" + (made.ok() ? "" : ": " + made.error().message) +
+                "; without --digest the trace is sent";
       return std::nullopt;
     }
     metadata_.filename += ".digest";
@@ -148,8 +161,8 @@ class Delivering {
     struct stat status {};
     if (descriptor < 0 || fstat(descriptor, &status) != 0) return Delivery{End::bad, "cannot be read"};
     const bool compress = plain_ && w_.options.compress;
-    auto payload =
-        Payload::make({descriptor, static_cast<uint64_t>(status.st_size), compress}, w_.options.piece_bytes, w_.go_on);
+    const Payload::Source source{descriptor, static_cast<uint64_t>(status.st_size), compress, !w_.client.encrypted()};
+    auto payload = Payload::make(source, w_.options.piece_bytes, w_.go_on);
     if (!payload.ok()) return w_.go_on() ? unreadable(held) : Delivery{};
     payload_.emplace(std::move(payload).value());
     if (compress) metadata_.filename += ".gz";

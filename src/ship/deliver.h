@@ -6,6 +6,7 @@
 #include <string>
 
 #include "client.h"
+#include "cpu_share.h"
 #include "ledger.h"
 #include "skewscope/ship.h"
 
@@ -35,7 +36,8 @@ struct Worker {
   const ShipOptions& options;
   const Ledger& ledger;
   Client& client;
-  std::function<bool()> go_on;
+  CpuShare& cpu;
+  std::function<bool()> go_on;  // asked between blocks of work: rests within the share
   std::function<void(Severity, const std::string&)> say;
   std::function<double()> random;  // uniform in [0, 1)
 };

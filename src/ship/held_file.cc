@@ -17,9 +17,10 @@ HeldFile::HeldFile(const std::string& path, const std::string& link, const FileS
   // Network file systems that know no such lock refuse it with another error: then nobody else can be told of.
   if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     state_ = State::busy;
-  } else if (is_written(descriptor_) == Writing::yes) {
+  } else if (const Writing writing = is_written(descriptor_); writing == Writing::yes) {
     state_ = State::written;
   } else {
+    closed_ = writing == Writing::no;
     make_link();
     if (unchanged()) return;
     state_ = State::absent;

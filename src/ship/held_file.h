@@ -29,6 +29,8 @@ class HeldFile {
   int descriptor() const { return descriptor_; }
   // A path that leads to the content, whatever became of its names.
   std::string open_path() const;
+  // Nobody had it open for writing, for certain, when it was taken hold of.
+  bool closed() const { return closed_; }
   // Still the content it was opened with.
   bool unchanged() const;
   // Removes the link, for what will not be sent: it would keep the disk full after the job has removed the file.
@@ -42,6 +44,7 @@ class HeldFile {
   std::string link_;
   int descriptor_ = -1;
   std::string reason_;
+  bool closed_ = false;
   State state_;  // the last: what finds it sets the others
 };
 

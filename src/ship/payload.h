@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ inline constexpr uint64_t kMemberInput = uint64_t{16} << 20;
 // The body of one request.
 struct Piece {
   uint64_t begin = 0, size = 0;  // place in the payload
-  Digest sha256{};
-  std::string bytes;  // of a gzip member; else they are read from the file
+  std::optional<Digest> sha256;  // where pieces are hashed
+  std::string bytes;             // of a gzip member; else they are read from the file
 };
 
 class Payload {
@@ -28,15 +29,16 @@ class Payload {
     int descriptor = -1;  // stays the caller's
     uint64_t size = 0;
     bool compress = false;
+    bool hash_pieces = true;  // besides the whole: what TLS carries arrives as it was sent
   };
 
-  // Reads the file once, for size and digest. `go_on` is asked now and then. Errors: no_input (cannot be read, became
-  // shorter, or stopped).
-  static Result<Payload> make(const Source& source, uint64_t piece_bytes, const std::function<bool()>& go_on);
+  // Reads the file once, for size and digests. `go_on` is asked between blocks, here and whenever it is read again.
+  // Errors: no_input (cannot be read, became shorter, or stopped).
+  static Result<Payload> make(const Source& source, uint64_t piece_bytes, std::function<bool()> go_on);
 
   uint64_t size() const { return size_; }
   const Digest& sha256() const { return sha256_; }
-  // From `offset` < size() on; at most piece_bytes, and of a member at most 8 MiB and not past its end.
+  // From `offset` < size() on, to the next multiple of piece_bytes; of a member at most 8 MiB and not past its end.
   Result<Piece> piece(uint64_t offset) const;
   // Bytes of the piece from `position` on; fewer than `size` only at its end or when the file cannot be read.
   size_t read(const Piece& piece, uint64_t position, char* out, size_t size) const;
@@ -44,10 +46,14 @@ class Payload {
   void sent(const Piece& piece) const;
 
  private:
+  bool hash_piece(Piece& piece) const;
+
   Source source_;
   uint64_t piece_bytes_ = 0, size_ = 0;
   Digest sha256_{};
+  std::function<bool()> go_on_;
   std::vector<uint64_t> member_ends_;  // in the payload; empty: not compressed
+  std::vector<Digest> piece_digests_;  // of what is not compressed, piece by piece from its beginning
 };
 
 }  // namespace skewscope::ship

@@ -67,6 +67,7 @@ class Agent {
         state_directory_(std::move(state_directory)),
         ledger_(state_directory_, fmt::format("{} {} {} {}", base_, options.job, options.capture, options.digest)),
         pace_(options.rate_bytes_per_s),
+        cpu_(0.01 * options.cpu_percent),
         stop_(std::move(stop)) {}
 
   Shipped run() {
@@ -224,14 +225,17 @@ class Agent {
   }
 
   void work() {
+    const auto not_stopped = [this] { return !stopping_; };
+    const auto go_on = [this, not_stopped] { return cpu_.rest(not_stopped); };
     Client client(
         {base_, options_.ca_file, options_.pin, options_.token_file, options_.silence, options_.rate_bytes_per_s},
-        pace_, [this] { return !stopping_; });
+        pace_, go_on);
     std::mt19937_64 engine{std::random_device{}()};
     Worker worker{options_,
                   ledger_,
                   client,
-                  [this] { return !stopping_; },
+                  cpu_,
+                  go_on,
                   [this](Severity severity, const std::string& line) { say(severity, line); },
                   [&] { return std::uniform_real_distribution<double>()(engine); }};
     std::unique_lock lock(mutex_);
@@ -306,6 +310,7 @@ class Agent {
   const std::string base_, state_directory_;
   Ledger ledger_;
   Pace pace_;
+  CpuShare cpu_;
   std::function<bool()> stop_;
   Watcher watcher_;
   std::atomic<bool> stopping_{false};
@@ -334,6 +339,7 @@ Result<Done> check_options(const ShipOptions& options) {
   if (options.capture < 0 || options.capture > kMostCaptures) return usage("--capture is 0 to 9999");
   if (options.uploads < 1 || options.uploads > 16) return usage("--uploads is 1 to 16");
   if (options.piece_bytes == 0) return usage("--piece is at least 1");
+  if (options.cpu_percent < 0) return usage("--cpu is a share of a processor in percent");
   if (!options.pin.empty() && !is_pin(options.pin)) {
     return usage("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");
   }

@@ -93,4 +93,4 @@ def keep(section, heading, text, figures):
     RESULTS.write_text("\n".join(head + body))
 
 
-SECTIONS = ("speed", "memory", "growth", "digests", "machines", "instructions", "stages", "clocks", "gatherer")
+SECTIONS = ("speed", "memory", "growth", "digests", "machines", "instructions", "stages", "clocks", "gatherer", "agent")

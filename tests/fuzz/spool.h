@@ -60,6 +60,7 @@ inline void check_start(MemoryDisk& disk) {
   }
   const Recovered second = recovered(disk, false);
   require(second.manifest != nullptr, second.error.message);
+  require(second.to_do.empty(), "a start left something to do");
   for (const std::string& problem : second.problems) {
     require(problem.find("make no sense") != std::string::npos, "after a start: " + problem);
   }

@@ -254,8 +254,10 @@ std::vector<std::string> problems_of(MemoryDisk& disk) {
   options.database_vfs = disk.vfs();
   options.repair = false;
   options.verify = true;
-  const Recovered looked = recover(disk, options);
-  return looked.manifest ? looked.problems : std::vector<std::string>{looked.error.message};
+  Recovered looked = recover(disk, options);
+  if (!looked.manifest) return {looked.error.message};
+  append_to(looked.problems, std::move(looked.to_do));
+  return looked.problems;
 }
 
 }  // namespace

@@ -146,7 +146,9 @@ struct Spool {
 inline std::vector<std::string> problems_of(Spool& spool, bool repair = false) {
   spool.close();
   const Result<SpoolCheck> check = check_spool(spool.options.spool, repair);
-  return check.ok() ? check.value().problems : std::vector<std::string>{check.error().message};
+  if (!check.ok()) return {check.error().message};
+  CHECK(check.value().to_do.empty());
+  return check.value().problems;
 }
 
 }  // namespace skewscope::gather::test

@@ -101,6 +101,21 @@ class Tokens(DaemonTest):
         self.assertEqual(self.daemon.ask("HEAD", path, token=later)["Upload-Offset"], "0")
         self.assertEqual(self.daemon.put(b"y", "leaked", 2, later).status, 201)
 
+    def test_revoking_ends_a_download_that_is_on_its_way(self):
+        admin, size = minted(KEYS, "taken", "--scopes", "upload,read,admin"), 16 << 20
+        self.assertEqual(self.daemon.put(bytes(size), "taken", 0, admin).status, 201)
+        for epoch in (0, 1):
+            token = minted(KEYS, "taken", "--scopes", "read", "--epoch", epoch)
+            with self.daemon.connect() as reader:
+                reader.sendall(f"GET /v1/jobs/taken/ranks/0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+                               "Connection: close\r\n\r\n".encode())
+                self.assertTrue(reader.recv(4096).startswith(b"HTTP/1.1 200 "))
+                if epoch == 0:
+                    self.assertEqual(self.daemon.ask("POST", "/v1/jobs/taken/revoke", token=self.admin).status, 200)
+                rest = len(received(reader, 3))
+            # What lay in the sockets' buffers has gone out before.
+            self.assertTrue(rest >= size - 4096 if epoch else rest < size / 2, f"{rest} of {size}")
+
     def test_a_token_of_a_deleted_job_does_not_count_in_another_of_its_name(self):
         token = minted(KEYS, "again")
         self.assertEqual(self.daemon.put(b"x", "again", 0, token).status, 201)

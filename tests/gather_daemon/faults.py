@@ -3,7 +3,8 @@
 
 After each fault the daemon is started again: what was promised is there, the job goes on to its end, --check finds
 nothing. An error may end the daemon, which says why, or a request, which gets 5xx; never is anything promised falsely,
-and after a failed flush it always ends. A fault that was never met fails the run.
+and after a failed flush it always ends. A fault that was never met fails the run. The daemon that starts after a kill meets
+a fault of its own in AfterAKill, and the one after it none.
 usage: faults.py SKEWSCOPE            a share of the calls; each call with SKEWSCOPE_DOSE=nightly
        faults.py SKEWSCOPE Kill ...   as unittest has it"""
 import errno
@@ -35,7 +36,7 @@ ASIDE = ("ballast", "backup", "trash")
 
 
 def named(fault):
-    return fault if isinstance(fault, str) else errno.errorcode[fault]
+    return fault if isinstance(fault, str) else errno.errorcode.get(fault, "nothing")
 
 
 def may_meet(fault, call):
@@ -50,11 +51,11 @@ def may_meet(fault, call):
 class Run:
     """One daemon that meets one fault, and the next one, which meets none."""
 
-    def __init__(self, number, fault, sticky=False, of=None):
-        """`of`: the number counts calls of this text alone."""
+    def __init__(self, number, fault, sticky=False, of=None, job=None):
+        """`of`: the number counts calls of this text alone. `job`: goes on where it is."""
         self.of, self.seen = of, 0
         self.number, self.fault, self.sticky, self.met, self.closing = number, fault, sticky, None, False
-        self.daemon, self.job = Daemon(), ScriptedJob()
+        self.daemon, self.job = Daemon(), job or ScriptedJob()
         # A report that finds no room has failed; one that was being made at the daemon's end is made again.
         self.job.report_may_fail = lambda: self.met and fault != KILL and "/report" in self.met.target
         self.watch = WriteCalls(self.decide, self.daemon.spool, opens=fault != KILL, skip=ASIDE)
@@ -83,6 +84,13 @@ class Run:
 
     def go(self):
         """The problems that were found."""
+        self.meet()
+        if self.met:
+            self.go_on()
+        return self.findings()
+
+    def meet(self):
+        """To the fault, or to the end of the job."""
         begin = time.monotonic()
         ready = self.start()
         finished = ready and self.job.persist(self.daemon, 2 if self.sticky else 30)
@@ -93,8 +101,8 @@ class Run:
                          f"last answers {self.job.statuses[-5:]}")
         self.check_end(self.daemon.stop(), ready)
         self.job.problems += self.watch.end()
-        if self.met:
-            self.go_on()
+
+    def findings(self):
         shutil.rmtree(self.daemon.folder)
         return [f"{named(self.fault)} at call {self.number} ({self.met}): {problem}" for problem in self.job.problems]
 
@@ -146,6 +154,48 @@ class Run:
         if daemon.stop() != 0:
             self.problem(f"ended badly after the restart: {daemon.log_text()[-500:]}")
         job.check_spool(daemon)
+
+
+class Restart(Run):
+    """A daemon on what a killed one has left, which meets one fault before it is ready, and the next one, which meets none."""
+
+    def __init__(self, killed, number, fault, of=None):
+        super().__init__(number, fault, of=of, job=killed.job.copy())
+        self.killed, self.ready, self.calls_to_ready, self.watch.opens = killed, False, [], True
+        shutil.copytree(killed.daemon.spool, self.daemon.spool, symlinks=True, dirs_exist_ok=True)
+
+    def decide(self, number, call):
+        return None if self.ready else super().decide(number, call)
+
+    def meet(self):
+        ready = self.start()
+        if not ready and self.fault is None:
+            self.problem(f"does not start: {self.daemon.log_text()}")
+        self.ready, self.calls_to_ready = True, list(self.watch.calls)
+        self.check_end(self.daemon.stop(), ready)
+        self.job.problems += self.watch.end()
+
+    def findings(self):
+        return [f"after a kill at call {self.killed.number} ({self.killed.met}): {problem}" for problem in super().findings()]
+
+
+def restarts_after(killed, kills, errors):
+    """How many met their fault, of how many, and what they found: `kills` calls of the start, None: each, and one of each error."""
+    killed.meet()
+    if not killed.met:
+        killed.findings()
+        return 0, 0, [f"no call {killed.number}"]
+    whole = Restart(killed, 1, None)
+    whole.meet()
+    calls = whole.calls_to_ready
+    chosen = random.Random(killed.number)
+    numbers = range(1, len(calls) + 1)
+    runs = [Restart(killed, number, KILL) for number in (numbers if kills is None else chosen.sample(numbers, min(kills, len(calls))))]
+    for fault in errors:
+        possible = [number for number in numbers if may_meet(fault, calls[number - 1])]
+        runs += [Restart(killed, chosen.choice(possible), fault)] if possible else []
+    found = [problem for run in runs for problem in run.go()] + whole.findings() + killed.findings()
+    return sum(run.met is not None for run in runs), len(runs), found
 
 
 @functools.cache
@@ -221,12 +271,47 @@ class ErrorsThatStay(Faults):
             self.meet_all([Run(number, fault, sticky=True) for number in picked], 0.9 * len(picked) - 1)
 
 
+class AfterAKill(Faults):
+    def test_a_fault_while_it_recovers_from_a_kill_is_recovered_from(self):
+        begin, numbers = time.monotonic(), self.numbers(KILL)
+        step = dose(len(numbers) // 4, 8)
+        errors = dose((errno.EIO,), (errno.EIO, errno.ENOMEM, errno.ENOSPC, errno.EMFILE, errno.EINTR, SHORT))
+        with ThreadPoolExecutor(LANES) as lanes:
+            done = list(lanes.map(lambda number: restarts_after(Run(number, KILL), dose(2, None), errors),
+                                  numbers[step // 2::step]))
+        met, pairs = (sum(one[i] for one in done) for i in (0, 1))
+        print(f"{met} of {pairs} second faults met after {len(done)} kills in {time.monotonic() - begin:.0f} s", flush=True)
+        found = [problem for one in done for problem in one[2]]
+        for problem in found:
+            print(problem)
+        self.assertEqual(len(found), 0)
+        self.assertGreaterEqual(met, 0.9 * pairs - 1)
+        self.assertGreaterEqual(pairs, dose(8, 200))
+
+
 class Found(Faults):
     """What these tests have found, by its name."""
 
     def meet_one(self, fault, text, last=False, **options):
         numbers = self.numbers(fault, text)
         self.meet_all([Run(len(numbers) if last else len(numbers) // 2 + 1, fault, of=text, **options)], 1)
+
+    def meet_one_at_restart(self, kill, fault, text):
+        """`kill`: before the first call of this text; None: the job is done and the daemon ended well."""
+        killed = Run(1, KILL if kill else None, of=kill)
+        killed.meet()
+        self.assertEqual(killed.met is None, kill is None)
+        self.meet_all([Restart(killed, 1, fault, of=text)], 1)
+        self.assertEqual(killed.findings(), [])
+
+    def test_a_manifest_that_cannot_be_looked_at_now_is_not_taken_for_a_missing_one(self):
+        self.meet_one_at_restart("fsync quarantine/run", errno.ENOMEM, "openat2 gather.sqlite")
+
+    def test_a_file_that_cannot_be_looked_at_now_is_not_set_aside(self):
+        self.meet_one_at_restart(None, errno.ENOMEM, "openat2 jobs/run/ranks/c0000/r00001")
+
+    def test_a_part_that_cannot_be_cut_off_where_it_was_promised_is_not_set_aside(self):
+        self.meet_one_at_restart("mkdirat jobs/run/ranks/c0000", errno.EIO, "ftruncate in/")
 
     def test_a_disk_without_room_for_the_folder_of_a_job_does_not_end_it(self):
         self.meet_one(errno.ENOSPC, "mkdirat jobs/run/ranks")

@@ -142,6 +142,25 @@ class Signals(unittest.TestCase):
         self.assertEqual(daemon.ask("HEAD", path)["Upload-Offset"], "700000")
         self.assertEqual(daemon.stop(), 0)
 
+    def test_a_stop_in_the_middle_of_a_report_leaves_something_to_be_done_and_no_damage(self):
+        daemon = Daemon().start()
+        daemon.ask("PUT", "/v1/jobs/run", body=b'{"world_size": 4}')
+        with tempfile.TemporaryDirectory() as folder:
+            traces = Path(folder) / "job"
+            subprocess.run([PROGRAM, "simulate", "-q", "-o", traces, "--nodes", "1", "--gpus", "4", "--steps", "100"], check=True)
+            for rank, path in enumerate(sorted(traces.glob("rank*"))):
+                self.assertEqual(daemon.put(path.read_bytes(), rank=rank).status, 201)
+        state = daemon.wait_for_job(lambda job: job["report_state"] == "running")
+        self.assertEqual(state["report_state"], "running", "the report was too quick to be caught")
+        self.assertEqual(daemon.stop(), 0)
+        code, text = daemon.check()
+        self.assertEqual(code, 0, text)
+        self.assertIn("to be done: jobs/run/report/g0001 was being made", text)
+        (next((daemon.spool / "jobs/run/ranks/c0000").iterdir())).unlink()
+        code, text = daemon.check()
+        self.assertEqual(code, 1, text)
+        self.assertIn(" is lost", text)
+
     def test_sighup_does_not_open_what_was_closed(self):
         with tempfile.TemporaryDirectory() as folder:
             config = Path(folder) / "config.toml"
@@ -223,8 +242,11 @@ class Signals(unittest.TestCase):
         self.assertIn("cannot make the spool", done.stderr)
 
     @unittest.skipUnless(os.environ.get("HANGING_DISK_LIBRARY"), "the library of hanging_disk.cc is not named")
-    def test_the_service_manager_hears_nothing_while_a_flush_hangs(self):
-        for call in ("fdatasync", "fsync"):  # of an upload's bytes, of a folder: file thread, commit thread
+    def test_the_service_manager_hears_nothing_while_one_thread_hangs(self):
+        put = b"PUT /v1/jobs/run/ranks/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"
+        get = b"GET /v1/jobs/run/ranks/0 HTTP/1.1\r\nHost: x\r\n\r\n"
+        # Of an upload's bytes, of a folder, of a file that goes out: a file thread, the commit thread, one of the network's.
+        for call, request, status in (("fdatasync", put, b" 201 "), ("fsync", put, b" 201 "), ("pread", get, b" 200 ")):
             with self.subTest(call), tempfile.TemporaryDirectory() as folder, \
                     socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
                 manager.bind(folder + "/notify")
@@ -237,21 +259,22 @@ class Signals(unittest.TestCase):
                     for name in ("NOTIFY_SOCKET", "LD_PRELOAD", "HANGING_DISK"):
                         del os.environ[name]
                 self.assertEqual({manager.recv(100), manager.recv(100)}, {b"READY=1", b"WATCHDOG=1"})
+                self.assertEqual(daemon.put(b"x").status, 201)
                 holds = Path(folder) / call
                 holds.touch()
                 with daemon.connect() as sender:
-                    sender.sendall(b"PUT /v1/jobs/run/ranks/0 HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
+                    sender.sendall(request)
                     time.sleep(2.5)
                     manager.setblocking(False)
                     while select.select([manager], [], [], 0)[0]:
                         manager.recv(100)
                     time.sleep(4)
                     self.assertEqual(select.select([manager], [], [], 0)[0], [], "it says that it lives")
-                    self.assertEqual(daemon.ask("GET", "/-/healthy", admin=True).status, 200)  # the network does
+                    self.assertEqual(daemon.ask("GET", "/-/healthy", admin=True).status, 200)  # the rest does
                     holds.unlink()
                     manager.settimeout(10)
                     self.assertEqual(manager.recv(100), b"WATCHDOG=1")
-                    self.assertIn(b" 201 ", received(sender, 2))
+                    self.assertIn(status, received(sender, 2))
                 self.assertEqual(daemon.stop(), 0)
 
     def test_two_daemons_do_not_share_a_spool(self):

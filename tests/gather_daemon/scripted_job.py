@@ -41,6 +41,13 @@ class ScriptedJob:
         self.steps = [self.make_job, self.first, self.one, self.another, self.wrong, self.dropped, self.third, self.report]
         self.report_may_fail = lambda: False
 
+    def copy(self):
+        """Another that was promised the same and stands where this one does."""
+        other = ScriptedJob()
+        other.at, other.created = self.at, self.created
+        other.paths, other.acked, other.complete = dict(self.paths), dict(self.acked), {rank: set(of) for rank, of in self.complete.items()}
+        return other
+
     def go_on(self, daemon):
         """To the end, or Refused."""
         while self.at < len(self.steps):

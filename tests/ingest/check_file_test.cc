@@ -1,6 +1,8 @@
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <random>
 
+#include "reader_support.h"
 #include "skewscope/ingest.h"
 #include "tests/temporary_folder.h"
 
@@ -16,9 +18,16 @@ struct Written : test::Folder {
     std::ofstream(file, std::ios::binary) << bytes;
   }
   FileCheck check(const std::string& named = "", const std::string& regex = "") const {
-    return check_file(file, named.empty() ? file : named, regex).value();
+    return check_file(file, named.empty() ? file : named, {regex, false, {}}).value();
   }
 };
+
+std::string noise_as_letters(size_t size) {
+  std::mt19937 random(7);
+  std::string text(size, ' ');
+  for (char& c : text) c = static_cast<char>('a' + random() % 20);
+  return text;
+}
 
 const std::string kEvents = R"("traceEvents":[{"ph":"X","name":"a","ts":1,"dur":2,"pid":0,"tid":1}])";
 const std::string kWhole = R"({"distributedInfo":{"rank":3,"world_size":8},)" + kEvents + R"(,"traceName":"t"})";
@@ -39,6 +48,31 @@ TEST_CASE("JSON is whole when its first brace is closed, and only then") {
   }
 }
 
+TEST_CASE("a large gzip file that nobody writes to is whole when its last bytes are its stream's end, and only then") {
+  const std::string gzip = ingest::gzipped(noise_as_letters(3'000'000), 1);
+  REQUIRE(gzip.size() > 1'500'000);
+  const auto check = [](const std::string& bytes, bool closed) {
+    const Written written("rank3.json.gz", bytes);
+    return check_file(written.file, written.file, {"", closed, {}}).value();
+  };
+  CHECK(check(gzip, true).whole);
+  CHECK(check(ingest::gzipped(kWhole) + gzip, true).whole);
+  for (const size_t cut : {1, 3, 7, 8, 9, 20, 1000, 100'000, 400'000}) {
+    INFO("without the last " << cut);
+    CHECK_FALSE(check(gzip.substr(0, gzip.size() - cut), true).whole);
+  }
+  CHECK_FALSE(check(gzip + "x", true).whole);
+  std::string damaged = gzip;
+  damaged[1000] ^= 1;
+  CHECK(check(damaged, true).whole);  // the report says so
+  CHECK_FALSE(check(damaged, false).whole);
+}
+
+TEST_CASE("a check that is told to stop stops") {
+  const Written written("rank3.json.gz", ingest::gzipped(noise_as_letters(100'000)));
+  CHECK_FALSE(check_file(written.file, written.file, {"", true, [] { return false; }}).ok());
+}
+
 TEST_CASE("rank and world size come of the keys before the events") {
   const FileCheck check = Written("rank5.json", kWhole).check();
   CHECK(check.rank == Rank(3));
@@ -51,7 +85,7 @@ TEST_CASE("the name tells where the content does not, the pattern before both") 
   CHECK(file.check("/traces/job_rank5-of-16.json").rank == Rank(5));
   CHECK(file.check("/traces/job_rank5-of-16.json").world_size == 16);
   CHECK(file.check("/traces/n7/rank5.json", "n(?<rank>\\d+)/").rank == Rank(7));
-  CHECK_FALSE(check_file(file.file, file.file, "no group").ok());
+  CHECK_FALSE(check_file(file.file, file.file, {"no group", false, {}}).ok());
 }
 
 TEST_CASE("what only other files could confirm is no rank") {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "src/ingest/kineto_reader.h"
 
@@ -111,10 +112,14 @@ inline std::string as_text(const FileContent& c) {
   return out;
 }
 
-// One gzip stream.
-inline std::string gzipped(const std::string& text) {
+// One gzip stream: of level 0 one block, of level 1 some, each with codes of its own.
+inline std::string gzipped(const std::string& text, uint32_t level = 0) {
+  std::vector<uint8_t> buffer(ISAL_DEF_LVL1_DEFAULT);
   isal_zstream stream;
   isal_deflate_init(&stream);
+  stream.level = level;
+  stream.level_buf = buffer.data();
+  stream.level_buf_size = static_cast<uint32_t>(buffer.size());
   stream.gzip_flag = IGZIP_GZIP;
   stream.end_of_stream = 1;
   std::string input = text, out(2 * text.size() + 4096, '\0');

@@ -36,8 +36,8 @@ std::string letters(size_t size, uint32_t alphabet = 16) {
   return text;
 }
 
-Payload payload_of(const OpenFile& file, bool compress, uint64_t piece_bytes) {
-  return Payload::make({file.descriptor, file.size, compress}, piece_bytes, [] { return true; }).value();
+Payload payload_of(const OpenFile& file, bool compress, uint64_t piece_bytes, bool hash_pieces = true) {
+  return Payload::make({file.descriptor, file.size, compress, hash_pieces}, piece_bytes, [] { return true; }).value();
 }
 
 // Read in small steps, as the network takes them.
@@ -73,6 +73,27 @@ TEST_CASE("a file goes as it is, in pieces with their own digests") {
   CHECK(all_of(payload) == text);
 }
 
+TEST_CASE("a piece from within ends where the next one begins, whose digest is known") {
+  const std::string text = letters(1'000'000);
+  const OpenFile file("within", text);
+  const Payload payload = payload_of(file, false, 300'000);
+  CHECK(payload.piece(299'999).value().size == 1);
+  CHECK(payload.piece(350'000).value().size == 250'000);
+  CHECK(all_of(payload, 350'000) == text.substr(350'000));
+}
+
+TEST_CASE("where pieces are not hashed the whole is") {
+  const std::string text = letters(1'000'000);
+  const OpenFile file("whole", text);
+  for (const bool compress : {false, true}) {
+    const Payload payload = payload_of(file, compress, 300'000, false);
+    CHECK(payload.sha256() == payload_of(file, compress, 300'000).sha256());
+    CHECK_FALSE(payload.piece(0).value().sha256);
+    CHECK_FALSE(payload.piece(1).value().sha256);
+    CHECK(sha256(bytes_of(payload, payload.piece(0).value())) != payload.sha256());
+  }
+}
+
 TEST_CASE("gzip members come out the same, from any offset") {
   const OpenFile file("members", letters(2 * kMemberInput + 12'345, 4));
   const Payload payload = payload_of(file, true, uint64_t{64} << 20);
@@ -100,9 +121,9 @@ TEST_CASE("a file that became shorter is an error, not zeros") {
   const OpenFile file("shorter", letters(100'000));
   const Payload payload = payload_of(file, false, 50'000);
   std::filesystem::resize_file(file.path / "file", 60'000);
-  CHECK(payload.piece(0).ok());
+  CHECK_FALSE(payload.piece(0).ok());
   CHECK_FALSE(payload.piece(50'000).ok());
-  CHECK_FALSE(Payload::make({file.descriptor, file.size, true}, 50'000, [] { return true; }).ok());
+  CHECK_FALSE(Payload::make({file.descriptor, file.size, true, true}, 50'000, [] { return true; }).ok());
 }
 
 TEST_CASE("uploads share one rate, and silence is not saved up") {

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gather_daemon"))
-from test_ship import PATIENCE_S, Shipping  # noqa: E402; takes the program's path
+from shipping import PATIENCE_S, Shipping  # noqa: E402; takes the program's path
 from daemon import dose  # noqa: E402
 from write_calls import ANSWERS, KILL, SECCOMP, SHORT, WriteCalls  # noqa: E402
 

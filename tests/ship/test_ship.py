@@ -13,76 +13,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from fake_gatherer import Answer, Cut, FakeGatherer, Lie, Raw  # noqa: E402
-
-PROGRAM = os.path.abspath(sys.argv.pop(1))
-EVENT = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1.0, "dur": 2.0,
-         "args": {"device": 0, "stream": 7, "correlation": 1}}
-
-# The agent takes what others leave of the processors, which can be little.
-PATIENCE_S = 240
-
-
-def trace(rank=0, world=1, events=1, seed=0, padding=0):
-    """Kineto's text; `seed` makes it another one, of letters that do not compress well; `padding` bytes more."""
-    noise = random.Random(seed).randbytes(events * 40).hex()
-    rows = [dict(EVENT, name=noise[i * 80:i * 80 + 80]) for i in range(events)]
-    rows.append(dict(EVENT, name=random.Random(seed).randbytes(padding // 2).hex()))
-    return json.dumps({"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": world},
-                       "traceEvents": rows, "traceName": "trace.json"}).encode()
-
-
-class Shipping(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name) / "traces"
-        self.folder.mkdir()
-        self.gatherer = FakeGatherer()
-        self.addCleanup(lambda: self.gatherer.stop())
-
-    def write(self, name, content):
-        path = self.folder / name
-        partial = path.with_name(path.name + ".tmp")
-        partial.write_bytes(content)
-        os.rename(partial, path)
-        return path
-
-    def write_gzip(self, rank=0, world=1, events=200, seed=0, name=None):
-        return self.write(name or f"rank{rank}.json.gz", gzip.compress(trace(rank, world, events, seed), 1))
-
-    def command(self, *arguments, url=None, job="j"):
-        return [PROGRAM, "ship", str(self.folder), "--to", url or self.gatherer.url, "--job", job, *map(str, arguments)]
-
-    def ship(self, *arguments, code=0, **options):
-        run = subprocess.run(self.command("--once", "--json", "--settle", 0, *arguments, **options), capture_output=True,
-                             text=True, timeout=PATIENCE_S)
-        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
-        return json.loads(run.stdout) if run.stdout.strip() else run.stderr
-
-    def watch(self, *arguments):
-        spread = [] if "--spread" in arguments else ["--spread", 0]
-        agent = subprocess.Popen(self.command("--settle", 1, *spread, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 text=True)
-
-        def end():
-            agent.kill()
-            agent.communicate()
-        self.addCleanup(end)
-        return agent
-
-    def until(self, condition, seconds=PATIENCE_S):
-        end = time.monotonic() + seconds
-        while not condition() and time.monotonic() < end:
-            time.sleep(0.02)
-        self.assertTrue(condition())
-
+from shipping import EVENT, PATIENCE_S, PROGRAM, Shipping, trace  # noqa: E402
 
 class WhatIsSent(Shipping):
     def test_every_finished_file_arrives_as_it_is_with_rank_world_and_digest(self):
@@ -116,6 +53,22 @@ class WhatIsSent(Shipping):
         self.assertEqual(self.gatherer.metadata["j", 0, 3]["filename"], "rank3.json.gz.digest")
         self.assertEqual(os.listdir(self.folder / ".skewscope-ship" / "digests"), [])
         self.assertTrue(text.exists())
+
+    def test_a_digest_that_would_need_more_memory_than_it_may_is_not_made_and_the_trace_is_named_and_kept(self):
+        large, small = self.write("rank0.json", trace(0, 2, events=200_000)), self.write_gzip(1, 2)
+        result = self.ship("--digest", "--digest-memory", "180M", code=4)
+        self.assertEqual((result["files"], len(result["bad"])), (1, 1))
+        self.assertRegex(result["bad"][0], "rank0.json: no digest can be made of it: .* 189 MB of memory")
+        self.assertEqual(list(self.gatherer.stored()), [("j", 0, 1)])
+        self.assertTrue(large.exists() and small.exists())
+        self.assertEqual(os.listdir(self.folder / ".skewscope-ship" / "digests"), [])
+
+    def test_a_digest_is_made_outside_of_the_agents_memory(self):
+        self.write("rank0.json", trace(padding=100_000_000))
+        agent = self.watch("--digest", "--rate", "1G")
+        self.until(lambda: self.gatherer.files)
+        peak_kib = int(Path(f"/proc/{agent.pid}/status").read_text().split("VmHWM:")[1].split()[0])
+        self.assertLess(peak_kib, 64 << 10)
 
     def test_the_rank_is_told_or_the_file_is_refused_never_guessed(self):
         plain = json.dumps({"traceEvents": [EVENT], "traceName": "t"}).encode()
@@ -448,6 +401,16 @@ class Disturbance(Shipping):
         agent = self.watch("--rate", "1G")
         self.until(lambda: self.gatherer.files)
         self.assertLess(cpu_seconds(agent.pid), 15e-9 * total + 0.2)
+
+    def test_it_takes_no_more_of_a_processor_than_it_was_asked_to(self):
+        self.write("rank0.json", trace(padding=30_000_000))
+        share, began = 0.05, time.monotonic()
+        agent = self.watch("--rate", "1G", "--cpu", 100 * share)
+        self.until(lambda: self.gatherer.files)
+        used, wall = cpu_seconds(agent.pid), time.monotonic() - began
+        print(f"--cpu {100 * share:.0f}: {used:.2f} s of a processor in {wall:.1f} s: {used / wall:.1%}")
+        self.assertGreater(used, 0.1, "too little to tell")
+        self.assertLess(used, 1.1 * share * wall + 0.03)  # what starting takes
 
     def test_a_full_disk_of_the_state_folder_stops_nothing(self):
         content = self.write_gzip(0).read_bytes()

@@ -1,0 +1,47 @@
+#include "cpu_share.h"
+
+#include <algorithm>
+#include <ctime>
+#include <thread>
+
+namespace skewscope::ship {
+namespace {
+
+using std::chrono::milliseconds;
+
+CpuShare::Nanoseconds used_by_us() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + CpuShare::Nanoseconds(used.tv_nsec);
+}
+
+CpuShare::Nanoseconds scaled(CpuShare::Nanoseconds time, double factor) {
+  return CpuShare::Nanoseconds(static_cast<int64_t>(static_cast<double>(time.count()) * factor));
+}
+
+}  // namespace
+
+CpuShare::Nanoseconds CpuShare::due(Nanoseconds used, Moment now) {
+  if (share_ == 0) return Nanoseconds(0);
+  credit_ += scaled(now - asked_, share_) - (used - used_);
+  credit_ = std::min(credit_, scaled(milliseconds(100), share_));
+  used_ = used;
+  asked_ = now;
+  return credit_.count() < 0 ? scaled(-credit_, 1 / share_) : Nanoseconds(0);
+}
+
+bool CpuShare::rest(const std::function<bool()>& go_on, Nanoseconds used_elsewhere) {
+  for (;; used_elsewhere = Nanoseconds(0)) {
+    if (!go_on()) return false;
+    Nanoseconds wait{};
+    {
+      const std::lock_guard lock(mutex_);
+      elsewhere_ += used_elsewhere;
+      wait = due(used_by_us() + elsewhere_, std::chrono::steady_clock::now());
+    }
+    if (wait.count() == 0) return true;
+    std::this_thread::sleep_for(std::min<Nanoseconds>(wait, milliseconds(100)));
+  }
+}
+
+}  // namespace skewscope::ship
