@@ -204,6 +204,12 @@ std::string remedy_of_unmatched(const JobReport& report) {
   }
   // No trace names the calls' group: who was held up by whom tells, where no rank is missing.
   const bool cpu = report.job.vendor == "cpu";
+  const auto nameless = std::count_if(report.unmatched.begin(), report.unmatched.end(),
+                                      [](const auto& call) { return call.reason == "no_metadata"; });
+  if (2 * nameless > std::ssize(report.unmatched)) {
+    return cpu ? "The CPU backend's calls name neither group nor partner; see tables/unmatched.csv."
+               : "Record with PyTorch 2.4 or newer, which names the group and partner of every call.";
+  }
   if (!report.job.ranks_missing.empty()) return "Give the traces of all ranks: these name no group.";
   return cpu ? "Record more steps, until they show who waits for whom."
              : "Record with PyTorch 2.4 or newer, which names the group of every call, or more steps.";

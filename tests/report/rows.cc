@@ -254,6 +254,9 @@ TEST_CASE("calls whose group no trace names are said to be so, with what would t
   CHECK(terminal_summary(r, "", false).find("Record with PyTorch 2.4 or newer") != std::string::npos);
   r.job.vendor = "cpu";
   CHECK(terminal_summary(r, "", false).find("Record more steps") != std::string::npos);
+  for (JobReport::UnmatchedRow& call : r.unmatched) call.reason = "no_metadata";
+  CHECK(terminal_summary(r, "", false).find("neither group nor partner") != std::string::npos);
+  for (JobReport::UnmatchedRow& call : r.unmatched) call.reason = "ambiguous";
   r.job.ranks_missing = {2};
   CHECK(terminal_summary(r, "", false).find("Give the traces of all ranks") != std::string::npos);
   built.job.world_size_source = "number of files";
