@@ -135,6 +135,7 @@ Cluster closest_to_hub(const Cluster& cluster) {
 // The members' communicators, or none: all as one, else (no rank missing) in groups of one size, each proven.
 std::vector<Cluster> find_groups(const std::vector<MemberCalls>& members, Membership membership,
                                  const std::vector<std::optional<int64_t>>& prior_ns) {
+  constexpr size_t kLeastCalls = 5;
   constexpr size_t kMostMembers = 64;  // of which groups are looked for: every member is laid over every group's hub
   std::vector<int32_t> open = members_with_calls(members);
   const size_t recorded = open.size();
@@ -146,7 +147,10 @@ std::vector<Cluster> find_groups(const std::vector<MemberCalls>& members, Member
       const Rows rows = rows_of(members, cluster);
       const bool all_ranks = membership == Membership::inferred_of_all_ranks;
       const Bond bond = all_ranks ? bond_by_lateness(rows, members, cluster) : Bond::undecided;
-      const bool one = bond == Bond::together || (bond == Bond::undecided && ends_agree(members, rows, cluster));
+      // Of few calls, those of groups side by side may lie alike by chance.
+      const bool enough = !all_ranks || rows.rows.size() >= kLeastCalls;
+      const bool one =
+          bond == Bond::together || (bond == Bond::undecided && enough && ends_agree(members, rows, cluster));
       // A missing rank's groups leave calls without partner.
       const bool met = !all_ranks || meet_throughout(members, rows, cluster);
       if (one && met && keeps_causality(rows, members)) return {std::move(cluster)};

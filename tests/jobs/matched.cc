@@ -156,3 +156,13 @@ TEST_CASE("pipeline stages that now and then end a call together are not taken f
   options.slow_ranks = {{1, 1.3}};
   CHECK(match(options).wrong == 0);
 }
+
+TEST_CASE("two calls whose ends happen to lie alike prove no group") {
+  const Folder folder("two_calls");
+  SimulateOptions options = shaped(folder, kPairsData, TraceVendor::cpu);
+  options.style = TraceStyle::era_d;
+  options.seed = 50680;
+  options.steps = 2;
+  options.layers = 2;
+  CHECK(match(options).wrong == 0);
+}
