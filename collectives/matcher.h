@@ -7,6 +7,7 @@
 // signature whose ends lie together are one instance. Calls whose members do not leave together (broadcast, …) are
 // matched by order between the instances around them, where all members hold equally many.
 // Calls of equal key that disagree in signature are refused as a mismatch.
+// Where no trace names the group, the members' communicators are found first (match_unnamed.h), or nothing is matched.
 // Every instance must obey causality: nobody leaves before the last one arrived.
 // Wrong matches are worse than none: what stays doubtful is returned with its reason.
 // Cost: O(n log n) in the number of calls.
@@ -37,12 +38,14 @@ struct MatchOutcome {
   std::vector<Left> left;         // sorted by (member, call)
   // Which members could be laid over one another: equal numbers share a hub. -1: no calls.
   std::vector<int32_t> cluster;
+  bool settled = true;  // every member with calls was laid over its communicator's others
 };
 
-// Whether the members are known to form a communicator. Where they are not, they are put together only if the ends of
-// all of them lie as close together as those of one collective do: part of them could be any of several groups that run
-// the same program side by side.
-enum class Membership : uint8_t { known, inferred };
+// Whether the members are known to form a communicator. Where they are not, ends that lie as close together as those of
+// one collective do put all of them together, or none: part of them could be any of several groups that run the same
+// program side by side. Where no rank of the job is missing, who was held up by whose lateness tells as much, and tells
+// several groups apart (group_proof.h).
+enum class Membership : uint8_t { known, inferred, inferred_of_all_ranks };
 
 // `prior_ns[m]`: offset of member m's clock to a common one, where other communicators told it; empty: none known.
 MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "collectives/match_rules.h"
@@ -148,12 +149,22 @@ std::vector<Part> collect_parts(const JobTrace& job, const std::map<GroupKey, Ro
   return parts;
 }
 
+// Whether the traces themselves tell how many ranks there are, and all of them were recorded.
+bool all_ranks_recorded(const JobTrace& job, SessionId session) {
+  if (job.world_size_source == "number of files") return false;
+  std::set<int32_t> ranks;
+  for (const RankTrace& trace : job.traces) {
+    if (trace.session == session && trace.rank.known()) ranks.insert(trace.rank.value);
+  }
+  return static_cast<int32_t>(ranks.size()) >= job.world_size;
+}
+
 std::vector<CallGroup> groups_of(std::vector<Part> parts) {
   std::sort(parts.begin(), parts.end(),
             [](const Part& a, const Part& b) { return std::tie(a.key, a.trace) < std::tie(b.key, b.trace); });
   std::vector<CallGroup> groups;
   for (Part& part : parts) {
-    if (groups.empty() || groups.back().key != part.key) groups.push_back({part.key, {}, {}, {}});
+    if (groups.empty() || groups.back().key != part.key) groups.push_back({part.key, {}, {}, {}, Membership::known});
     groups.back().members.push_back(part.trace);
     groups.back().rows.push_back(std::move(part.rows));
     groups.back().calls.push_back(std::move(part.calls));
@@ -186,7 +197,13 @@ std::vector<MemberCalls> CallGroup::matcher_view() const {
 
 GroupedCalls group_calls(const JobTrace& job, Exchange& exchange) {
   Sorter own = sort_own_calls(job);
-  return {groups_of(collect_parts(job, own.groups, exchange)), std::move(own.unmatched)};
+  GroupedCalls grouped{groups_of(collect_parts(job, own.groups, exchange)), std::move(own.unmatched)};
+  for (CallGroup& group : grouped.groups) {
+    if (group.key.communicator.known()) continue;
+    group.membership =
+        all_ranks_recorded(job, group.key.session) ? Membership::inferred_of_all_ranks : Membership::inferred;
+  }
+  return grouped;
 }
 
 }  // namespace skewscope::matching

@@ -32,8 +32,8 @@ struct CallGroup {
   std::vector<TraceIndex> members;                 // those whose trace is there, sorted; of a pair the order is free
   std::vector<std::vector<int32_t>> rows;          // per member: rows of its trace's calls, sorted by (end, start)
   std::vector<std::vector<CollectiveCall>> calls;  // the calls in these rows
+  Membership membership = Membership::known;
 
-  Membership membership() const { return key.communicator.known() ? Membership::known : Membership::inferred; }
   // The calls as the matcher sees them.
   std::vector<MemberCalls> matcher_view() const;
 };

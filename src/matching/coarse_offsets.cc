@@ -16,29 +16,36 @@ struct Edge {
   size_t shared;
 };
 
-// Differences of every member against the member present in most instances.
+const CollectiveCall& call_of(const CallGroup& group, const MatchOutcome::Part& part) {
+  return group.calls[static_cast<size_t>(part.member)][static_cast<size_t>(part.call)];
+}
+
+// Differences of every member against the one of its cluster that is present in most instances.
 void add_edges(const CallGroup& group, const MatchOutcome& outcome, std::vector<Edge>& edges) {
   std::vector<size_t> present(group.members.size(), 0);
   for (const MatchOutcome::Part& part : outcome.parts) ++present[static_cast<size_t>(part.member)];
-  const auto hub = static_cast<int32_t>(std::max_element(present.begin(), present.end()) - present.begin());
+  std::map<int32_t, int32_t> hubs;  // by cluster
+  for (size_t m = 0; m < present.size(); ++m) {
+    const auto [hub, first] = hubs.emplace(outcome.cluster[m], static_cast<int32_t>(m));
+    if (present[m] > present[static_cast<size_t>(hub->second)]) hub->second = static_cast<int32_t>(m);
+  }
   std::map<int32_t, std::vector<int64_t>> differences;
-  const auto call_of = [&](const MatchOutcome::Part& p) -> const CollectiveCall& {
-    return group.calls[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
-  };
   for (size_t low = 0, high = 0; low < outcome.parts.size(); low = high) {
     while (high < outcome.parts.size() && outcome.parts[high].instance == outcome.parts[low].instance) ++high;
+    const int32_t hub = hubs.at(outcome.cluster[static_cast<size_t>(outcome.parts[low].member)]);
     size_t at = low;
     while (at < high && outcome.parts[at].member != hub) ++at;
-    if (at == high || (!ends_together(call_of(outcome.parts[at]).kind) && !group.key.pair())) continue;
+    if (at == high || (!ends_together(call_of(group, outcome.parts[at]).kind) && !group.key.pair())) continue;
     for (size_t k = low; k < high; ++k) {
       if (k == at) continue;
-      differences[outcome.parts[k].member].push_back(call_of(outcome.parts[at]).end() -
-                                                     call_of(outcome.parts[k]).end());
+      differences[outcome.parts[k].member].push_back(call_of(group, outcome.parts[at]).end() -
+                                                     call_of(group, outcome.parts[k]).end());
     }
   }
   for (auto& [member, values] : differences) {
     const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
+    const int32_t hub = hubs.at(outcome.cluster[static_cast<size_t>(member)]);
     edges.push_back({group.members[static_cast<size_t>(hub)].value, group.members[static_cast<size_t>(member)].value,
                      *middle, values.size()});
   }

@@ -3,10 +3,11 @@
 // Problem: which calls of which ranks are one collective, when windows differ, kernels are missing, clocks are unknown.
 // Idea: calls of one communicator are matched by key or by time (collectives/matcher.h). A communicator with few or
 // periodic calls can be ambiguous alone; the groups that did match tell how far the clocks of its members lie apart,
-// and with that prior it is tried again. Calls without any group metadata form a group per stream; the members whose
-// ends agree become an inferred communicator. Why right: a prior only narrows the search; every match still has to
-// agree in signature, ends and causality. Cost: two passes of O(n log n); groups run in parallel and write one slot
-// each, in the process that owns them; between processes go the calls once, then offsets and the instances found.
+// and with that prior it is tried again. Calls without any group metadata form a group per stream; the members that
+// ends and lateness prove to belong together become an inferred communicator. Why right: a prior only narrows the
+// search; every match still has to agree in signature, ends and causality. Cost: two passes of O(n log n); groups run
+// in parallel and write one slot each, in the process that owns them; between processes go the calls once, then offsets
+// and the instances found.
 
 #include <tbb/parallel_for.h>
 
@@ -25,22 +26,16 @@ using matching::CallGroup;
 using matching::CoarseOffsets;
 using matching::GroupedCalls;
 
-// Whether all members that have calls were laid over one another.
-bool settled(const MatchOutcome& outcome) {
-  return std::all_of(outcome.cluster.begin(), outcome.cluster.end(), [](int32_t c) { return c <= 0; });
-}
-
 bool all_settled(const std::vector<MatchOutcome>& outcomes, Exchange& exchange) {
-  const bool own = std::all_of(outcomes.begin(), outcomes.end(), settled);
+  const bool own = std::all_of(outcomes.begin(), outcomes.end(), [](const MatchOutcome& o) { return o.settled; });
   const std::vector<char> all = all_rows(exchange, std::vector<char>{own ? '\1' : '\0'});
   return std::all_of(all.begin(), all.end(), [](char one) { return one != 0; });
 }
 
 std::vector<MatchOutcome> match_alone(const std::vector<CallGroup>& groups) {
   std::vector<MatchOutcome> outcomes(groups.size());
-  tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
-    outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership(), {});
-  });
+  tbb::parallel_for(size_t{0}, groups.size(),
+                    [&](size_t g) { outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership, {}); });
   return outcomes;
 }
 
@@ -48,10 +43,10 @@ std::vector<MatchOutcome> match_alone(const std::vector<CallGroup>& groups) {
 template <class Prior>
 void match_with(const std::vector<CallGroup>& groups, const Prior& prior, std::vector<MatchOutcome>& outcomes) {
   tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
-    if (settled(outcomes[g])) return;
+    if (outcomes[g].settled) return;
     const std::vector<std::optional<int64_t>> prior_ns = prior(groups[g]);
     const bool told = std::any_of(prior_ns.begin(), prior_ns.end(), [](const auto& p) { return p.has_value(); });
-    if (told) outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership(), prior_ns);
+    if (told) outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership, prior_ns);
   });
 }
 

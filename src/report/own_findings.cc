@@ -45,15 +45,33 @@ std::string_view consequence_of(UnmatchedReason reason) {
   return "";
 }
 
+bool names_group(const Rooms& rooms, const CallRef& ref) {
+  return rooms.job[ref.trace].calls[static_cast<size_t>(ref.call)].communicator.known();
+}
+
+// What else is missing where no trace names a group.
+std::string unnamed_words(const Rooms& rooms, int64_t calls) {
+  const bool guessed = rooms.job.world_size_source == "number of files";
+  return fmt::format("; of {} no trace names the group{}", calls,
+                     guessed
+                         ? ", nor how many ranks there are, so lateness proves none (files named rank<R>-of-<N> tell)"
+                         : ", and neither ends nor lateness prove one");
+}
+
 void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
   std::map<UnmatchedReason, int64_t> counts;
-  for (const UnmatchedCall& call : rooms.instances.unmatched) counts[call.reason]++;
+  int64_t unnamed = 0;
+  for (const UnmatchedCall& call : rooms.instances.unmatched) {
+    counts[call.reason]++;
+    unnamed += call.reason == UnmatchedReason::ambiguous && !names_group(rooms, call.call) ? 1 : 0;
+  }
   for (const auto& [reason, count] : counts) {
     const bool many = static_cast<double>(count) >= kIgnoredShare * static_cast<double>(report.matching.calls);
     const bool expected = reason == UnmatchedReason::group_of_one || !many;
     out.push_back(finding(
         expected ? Severity::info : Severity::warning, unmatched_code(to_string(reason)), count,
-        fmt::format("{} of {} calls are in no instance: {}", count, report.matching.calls, consequence_of(reason))));
+        fmt::format("{} of {} calls are in no instance: {}{}", count, report.matching.calls, consequence_of(reason),
+                    reason == UnmatchedReason::ambiguous && unnamed > 0 ? unnamed_words(rooms, unnamed) : "")));
   }
 }
 

@@ -195,6 +195,26 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
                                    : "See tables/causes.csv for what each rank did longer than its peers.";
 }
 
+// What would let most of the unmatched calls be matched.
+std::string remedy_of_unmatched(const JobReport& report) {
+  const auto unnamed = std::count_if(report.unmatched.begin(), report.unmatched.end(),
+                                     [](const auto& call) { return call.communicator < 0; });
+  if (2 * unnamed <= std::ssize(report.unmatched)) {
+    return "Record all ranks over the same steps; see tables/unmatched.csv.";
+  }
+  // No trace names the calls' group: who was held up by whom tells, where no rank is missing.
+  const bool cpu = report.job.vendor == "cpu";
+  const auto nameless = std::count_if(report.unmatched.begin(), report.unmatched.end(),
+                                      [](const auto& call) { return call.reason == "no_metadata"; });
+  if (2 * nameless > std::ssize(report.unmatched)) {
+    return cpu ? "The CPU backend's calls name neither group nor partner; see tables/unmatched.csv."
+               : "Record with PyTorch 2.4 or newer, which names the group and partner of every call.";
+  }
+  if (!report.job.ranks_missing.empty()) return "Give the traces of all ranks: these name no group.";
+  return cpu ? "Record more steps, until they show who waits for whom."
+             : "Record with PyTorch 2.4 or newer, which names the group of every call, or more steps.";
+}
+
 // The most frequent obstacle to the split, and its remedy.
 void name_obstacle(const JobReport& report, Verdict& v) {
   if (report.ranks.size() == 1) {
@@ -213,7 +233,7 @@ void name_obstacle(const JobReport& report, Verdict& v) {
     }
     v.why = fmt::format("{} of {} calls could not be matched between ranks ({}).", report.matching.unmatched,
                         report.matching.calls, reasons);
-    v.next = "Record all ranks over the same steps; see tables/unmatched.csv.";
+    v.next = remedy_of_unmatched(report);
   } else if (unaligned >= semantics) {
     v.why = "Nothing ties the ranks' clocks to each other.";
     v.next = "If the hosts' clocks are synchronized, use --align wallclock.";

@@ -205,3 +205,48 @@ TEST_CASE("a send and a receive that were never under way together are no pair")
   REQUIRE(outcome.method.size() == 38);
   REQUIRE(outcome.left.size() == 2);
 }
+
+namespace {
+
+// gloo: calls of `groups`, four in each of five steps; members arrive up to 100 ms apart and leave within 2 ms of each
+// other, too far apart for intervals between ends to tell a shift. Clocks start anywhere.
+std::vector<MemberCalls> gloo_job(const std::vector<std::vector<size_t>>& groups, size_t members) {
+  std::mt19937 random(4);
+  const auto uniform = [&](double most) { return most * static_cast<double>(random() % 1'000'000) / 1e6; };
+  std::vector<MemberCalls> calls(members);
+  std::vector<double> now(members, 0);
+  for (int k = 0; k < 20; ++k) {
+    for (const std::vector<size_t>& group : groups) {
+      std::map<size_t, double> start;
+      double last = 0;
+      for (const size_t m : group) last = std::max(last, start[m] = now[m] + uniform(100'000));
+      for (const size_t m : group) {
+        now[m] = last + 300 + uniform(2'000);
+        MatchCall call = ending(now[m] + 1e6 * static_cast<double>(m), kSmall);
+        call.start_ns = static_cast<int64_t>(1000 * (start[m] + 1e6 * static_cast<double>(m)));
+        call.step = k / 4;
+        calls[m].push_back(call);
+      }
+    }
+  }
+  return calls;
+}
+
+}  // namespace
+
+TEST_CASE("where ends scatter too far for a shift, the place in the step joins what lateness proves to be one group") {
+  const std::vector<MemberCalls> members = gloo_job({{0, 1, 2, 3}}, 4);
+  const MatchOutcome outcome = match_members(members, Membership::inferred_of_all_ranks, {});
+  CHECK(outcome.method.size() >= 15);
+  for (const auto& row : rows_of(outcome)) {
+    REQUIRE(row.size() == 4);
+    for (const auto& [member, call] : row) REQUIRE(call == row.at(0));
+  }
+  // A rank that was not recorded may be the one that all wait for.
+  CHECK(match_members(members, Membership::inferred, {}).method.empty());
+}
+
+TEST_CASE("equal counts in every step are no proof: groups side by side are not joined by order") {
+  const std::vector<MemberCalls> members = gloo_job({{0, 1}, {2, 3}}, 4);
+  CHECK(match_members(members, Membership::inferred_of_all_ranks, {}).method.empty());
+}

@@ -18,9 +18,11 @@
 #include "skewscope/matching.h"
 #include "skewscope/report.h"
 #include "skewscope/simulate.h"
+#include "tests/jobs/call_truth.h"
 #include "tests/temporary_folder.h"
 
 using namespace skewscope;
+using skewscope::test::CallTruth;
 using skewscope::test::Folder;
 namespace fs = std::filesystem;
 
@@ -55,46 +57,6 @@ void simulate(const SimulateOptions& options) {
   REQUIRE(done.ok());
 }
 
-// What happened, looked up by a call's rank and the stamp its trace carries.
-struct Truth {
-  struct Member {
-    size_t instance;
-    int64_t wait_ns;
-  };
-  std::map<std::pair<int32_t, int64_t>, Member> by_stamp;  // (rank, start on the rank's clock)
-  std::vector<size_t> recorded;                            // per instance: members whose call is in a file
-  std::vector<size_t> members;                             // per instance
-
-  explicit Truth(const std::string& directory) {
-    std::ifstream file(directory + "/truth.json");
-    const nlohmann::json truth = nlohmann::json::parse(file);
-    std::map<int32_t, std::pair<int64_t, double>> clocks;
-    const int64_t reference = truth.at("reference_ns");
-    for (const auto& r : truth.at("ranks")) clocks[r.at("rank")] = {r.at("offset_ns"), r.at("drift_ppb")};
-    for (const auto& c : truth.at("collectives")) {
-      const size_t instance = members.size();
-      members.push_back(c.at(6).size());
-      recorded.push_back(0);
-      for (size_t i = 0; i < c.at(6).size(); ++i) {
-        if (c.at(11).at(i) != 0) continue;
-        ++recorded.back();
-        const int32_t rank = c.at(6).at(i);
-        const int64_t t = c.at(7).at(i);
-        const auto& [offset, drift] = clocks.at(rank);
-        const int64_t stamp = reference + t + offset + std::llround(drift * 1e-9 * static_cast<double>(t));
-        by_stamp[{rank, stamp}] = {instance, c.at(9).at(i)};
-      }
-    }
-  }
-
-  // The member whose stamp is nearest, within the traces' resolution.
-  const Member* find(int32_t rank, int64_t stamp, int64_t resolution_ns) const {
-    const auto at = by_stamp.lower_bound({rank, stamp - resolution_ns - 2});
-    if (at == by_stamp.end() || at->first.first != rank || at->first.second > stamp + resolution_ns + 2) return nullptr;
-    return &at->second;
-  }
-};
-
 struct Outcome {
   size_t instances = 0, wrong = 0, unknown_calls = 0;
   size_t shared = 0;  // true collectives that two or more files hold
@@ -123,19 +85,19 @@ Outcome run(const SimulateOptions& options) {
   REQUIRE(check_invariants(blame, d) == "");
   o.report = build_report(job, o.table, clocks, d, blame, std::vector<RankSummary>(job.traces.size()));
 
-  const Truth truth(options.directory);
+  const CallTruth truth(options.directory);
   double error = 0;
   size_t judged = 0;
   for (const CollectiveInstance& i : o.table.instances) {
     ++o.instances;
     o.complete += i.complete ? 1 : 0;
-    const Truth::Member* first = nullptr;
+    const CallTruth::Member* first = nullptr;
     bool wrong = false;
     for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
       const CallRef& ref = o.table.members[row];
       const RankTrace& trace = job[ref.trace];
       const CollectiveCall& call = trace.calls[static_cast<size_t>(ref.call)];
-      const Truth::Member* member = truth.find(trace.rank.value, call.start.ns, trace.resolution_ns);
+      const CallTruth::Member* member = truth.find(trace.rank.value, call, trace.resolution_ns);
       if (member == nullptr) {
         ++o.unknown_calls;
         continue;

@@ -240,3 +240,26 @@ TEST_CASE("unmatched calls are counted by reason, with the consequence in words"
   REQUIRE(finding_of(r, "unmatched-group-of-one") != nullptr);
   CHECK(finding_of(r, "unmatched-group-of-one")->severity == Severity::info);
 }
+
+TEST_CASE("calls whose group no trace names are said to be so, with what would tell it") {
+  HandBuilt built = job_of(2);
+  for (size_t k = 0; k < 5; ++k) {
+    add_unmatched(built, static_cast<int32_t>(k % 2), UnmatchedReason::ambiguous);
+    built.job.traces[k % 2].calls.back().communicator = CommunicatorId();
+  }
+  built.job.world_size_source = "distributedInfo";
+  JobReport r = built.report();
+  REQUIRE(finding_of(r, "unmatched-ambiguous") != nullptr);
+  CHECK(finding_of(r, "unmatched-ambiguous")->message.find("of 5 no trace names the group") != std::string::npos);
+  CHECK(terminal_summary(r, "", false).find("Record with PyTorch 2.4 or newer") != std::string::npos);
+  r.job.vendor = "cpu";
+  CHECK(terminal_summary(r, "", false).find("Record more steps") != std::string::npos);
+  for (JobReport::UnmatchedRow& call : r.unmatched) call.reason = "no_metadata";
+  CHECK(terminal_summary(r, "", false).find("neither group nor partner") != std::string::npos);
+  for (JobReport::UnmatchedRow& call : r.unmatched) call.reason = "ambiguous";
+  r.job.ranks_missing = {2};
+  CHECK(terminal_summary(r, "", false).find("Give the traces of all ranks") != std::string::npos);
+  built.job.world_size_source = "number of files";
+  const JobReport guessed = built.report();
+  CHECK(finding_of(guessed, "unmatched-ambiguous")->message.find("rank<R>-of-<N>") != std::string::npos);
+}

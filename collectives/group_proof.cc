@@ -1,0 +1,150 @@
+#include "collectives/group_proof.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace skewscope {
+namespace {
+
+constexpr size_t kMostMembers = 16;
+constexpr size_t kMostCalls = 256, kMostCallsOfMany = 64, kMany = 12;  // calls; members
+constexpr double kFinestScatter = 300;                                 // ns; finer scatter is the stamps' own
+constexpr double kSureness = 6, kFewCalls = 40;                        // Student's t; more of few calls
+constexpr int kDropped = 2;                                            // calls that may have made the slope
+constexpr double kNear = 1.0 / 3;                                      // of 0 or 1
+
+// A call as the halves are asked about it.
+struct Arrivals {
+  size_t signature;                // row of the signatures
+  std::vector<size_t> latest;      // members, from the last to arrive to the first
+  std::vector<double> start, end;  // per member, ns after the call's first start
+};
+
+// Of two halves: by how much one came later, and ended later on average.
+struct Difference {
+  double arrival, end;
+  bool left_out = false;
+};
+
+// Of the differences of calls of one signature.
+struct Sums {
+  double calls = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
+};
+
+std::vector<Arrivals> sampled(const std::vector<JointCall>& calls, size_t members) {
+  const size_t most = members > kMany ? kMostCallsOfMany : kMostCalls;
+  const size_t stride = (calls.size() + most - 1) / most;
+  std::map<uint64_t, size_t> signatures;
+  std::vector<Arrivals> sample;
+  for (size_t k = 0; k < calls.size(); k += stride) {
+    const JointCall& call = calls[k];
+    Arrivals& arrivals = sample.emplace_back();
+    arrivals.signature = signatures.emplace(call.signature, signatures.size()).first->second;
+    const int64_t first = *std::min_element(call.start_ns.begin(), call.start_ns.end());
+    for (size_t m = 0; m < members; ++m) {
+      arrivals.start.push_back(static_cast<double>(call.start_ns[m] - first));
+      arrivals.end.push_back(static_cast<double>(call.end_ns[m] - first));
+    }
+    arrivals.latest.resize(members);
+    std::iota(arrivals.latest.begin(), arrivals.latest.end(), size_t{0});
+    std::sort(arrivals.latest.begin(), arrivals.latest.end(), [&](size_t a, size_t b) {
+      return arrivals.start[a] > arrivals.start[b] || (arrivals.start[a] == arrivals.start[b] && a < b);
+    });
+  }
+  return sample;
+}
+
+// Of the members of `half` (bits) against the others.
+Difference difference(const Arrivals& call, uint32_t half) {
+  const auto inside = [&](size_t m) { return ((half >> m) & 1U) != 0; };
+  const size_t last = call.latest.front();
+  size_t other = 1;
+  while (inside(call.latest[other]) == inside(last)) ++other;
+  const double later = call.start[last] - call.start[call.latest[other]];
+  double sum[2] = {0, 0}, count[2] = {0, 0};
+  for (size_t m = 0; m < call.end.size(); ++m) {
+    sum[inside(m) ? 1 : 0] += call.end[m];
+    count[inside(m) ? 1 : 0] += 1;
+  }
+  return {inside(last) ? later : -later, sum[1] / count[1] - sum[0] / count[0]};
+}
+
+void add(Sums& sums, const Difference& d, double weight) {
+  sums.calls += weight;
+  sums.x += weight * d.arrival;
+  sums.y += weight * d.end;
+  sums.xx += weight * d.arrival * d.arrival;
+  sums.xy += weight * d.arrival * d.end;
+  sums.yy += weight * d.end * d.end;
+}
+
+// Leaves out the calls that move the slope most: it must not hang on one or two.
+void drop_heaviest(const std::vector<Arrivals>& calls, std::vector<Difference> differences, std::vector<Sums>& sums) {
+  for (int dropped = 0; dropped < kDropped; ++dropped) {
+    size_t heaviest = 0;
+    double most = -1;
+    for (size_t k = 0; k < calls.size(); ++k) {
+      const Sums& s = sums[calls[k].signature];
+      const double weight = std::fabs(differences[k].arrival - s.x / s.calls);
+      if (!differences[k].left_out && weight > most) {
+        most = weight;
+        heaviest = k;
+      }
+    }
+    add(sums[calls[heaviest].signature], differences[heaviest], -1);
+    differences[heaviest].left_out = true;
+  }
+}
+
+// Whether a group ends at the border of `half`.
+Bond bond_across(const std::vector<Arrivals>& calls, size_t signatures, uint32_t half,
+                 std::vector<Difference>& differences) {
+  std::vector<Sums> sums(signatures);
+  differences.clear();
+  for (const Arrivals& call : calls) {
+    differences.push_back(difference(call, half));
+    add(sums[call.signature], differences.back(), 1);
+  }
+  drop_heaviest(calls, differences, sums);
+  double xx = 0, xy = 0, yy = 0, freedom = -1;
+  for (const Sums& s : sums) {
+    if (s.calls < 2) continue;
+    xx += s.xx - s.x * s.x / s.calls;
+    xy += s.xy - s.x * s.y / s.calls;
+    yy += s.yy - s.y * s.y / s.calls;
+    freedom += s.calls - 1;
+  }
+  if (freedom < 2 || xx <= 0) return Bond::undecided;
+  const double slope = xy / xx;
+  const double rest = std::max(yy - slope * xy, freedom * kFinestScatter * kFinestScatter);
+  const double error = std::sqrt(rest / freedom / xx);
+  const double enough = kSureness + kFewCalls / freedom;
+  if (slope < kNear && 1 - slope > enough * error) return Bond::together;
+  if (slope > 1 - kNear && slope > enough * error) return Bond::apart;
+  return Bond::undecided;
+}
+
+}  // namespace
+
+Bond bond_of(const std::vector<JointCall>& calls) {
+  if (calls.empty()) return Bond::undecided;
+  const size_t members = calls.front().start_ns.size();
+  if (members < 2 || members > kMostMembers) return Bond::undecided;
+  const std::vector<Arrivals> sample = sampled(calls, members);
+  if (sample.size() <= kDropped) return Bond::undecided;
+  size_t signatures = 0;
+  for (const Arrivals& call : sample) signatures = std::max(signatures, call.signature + 1);
+  std::vector<Difference> differences;
+  Bond bond = Bond::together;
+  // The last member is always outside the half.
+  for (uint32_t half = 1; half < (1U << (members - 1)); ++half) {
+    const Bond across = bond_across(sample, signatures, half, differences);
+    if (across == Bond::apart) return across;
+    if (across == Bond::undecided) bond = across;
+  }
+  return bond;
+}
+
+}  // namespace skewscope

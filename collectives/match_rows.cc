@@ -1,0 +1,173 @@
+#include "collectives/match_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace skewscope {
+
+std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members) {
+  std::vector<int32_t> open;
+  for (size_t m = 0; m < members.size(); ++m) {
+    if (!members[m].empty()) open.push_back(static_cast<int32_t>(m));
+  }
+  return open;
+}
+
+namespace {
+
+// The member with most calls.
+int32_t hub_of(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open) {
+  int32_t hub = open.front();
+  for (const int32_t m : open) {
+    if (members[static_cast<size_t>(m)].size() > members[static_cast<size_t>(hub)].size()) hub = m;
+  }
+  return hub;
+}
+
+}  // namespace
+
+Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open,
+                          const std::vector<std::optional<int64_t>>& prior_ns, std::vector<bool>& ambiguous) {
+  const auto calls = [&](int32_t m) -> const MemberCalls& { return members[static_cast<size_t>(m)]; };
+  const int32_t hub = hub_of(members, open);
+  Cluster cluster;
+  cluster.hub = hub;
+  cluster.tolerance_ns = join_tolerance_ns(calls(hub));
+  for (const int32_t m : open) {
+    if (m == hub) {
+      cluster.members.push_back(m);
+      cluster.lines.emplace_back();
+      cluster.scatter_ns.push_back(0);
+      continue;
+    }
+    std::optional<int64_t> prior;
+    if (!prior_ns.empty() && prior_ns[static_cast<size_t>(m)] && prior_ns[static_cast<size_t>(hub)]) {
+      prior = *prior_ns[static_cast<size_t>(m)] - *prior_ns[static_cast<size_t>(hub)];
+    }
+    const ShiftResult shift = find_shift(calls(hub), calls(m), prior);
+    if (shift.evidence == ShiftEvidence::none || shift.evidence == ShiftEvidence::ambiguous) {
+      if (shift.evidence == ShiftEvidence::ambiguous) {
+        ambiguous[static_cast<size_t>(m)] = ambiguous[static_cast<size_t>(hub)] = true;
+      }
+      continue;
+    }
+    if (shift.evidence == ShiftEvidence::step) cluster.method = MatchedBy::step;
+    cluster.members.push_back(m);
+    cluster.lines.push_back(shift.line);
+    cluster.scatter_ns.push_back(shift.scatter_ns);
+  }
+  return cluster;
+}
+
+namespace {
+
+// All calls of the cluster on the hub's clock, by (signature, end).
+std::vector<Placed> place(const std::vector<MemberCalls>& members, const Cluster& cluster) {
+  std::vector<Placed> placed;
+  for (size_t k = 0; k < cluster.members.size(); ++k) {
+    const int32_t m = cluster.members[k];
+    const MemberCalls& calls = members[static_cast<size_t>(m)];
+    for (size_t c = 0; c < calls.size(); ++c) {
+      placed.push_back({calls[c].signature, cluster.lines[k].apply(calls[c].start_ns),
+                        cluster.lines[k].apply(calls[c].end_ns), m, static_cast<int32_t>(c)});
+    }
+  }
+  std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
+    return std::tie(a.signature, a.end_ns, a.member, a.call) < std::tie(b.signature, b.end_ns, b.member, b.call);
+  });
+  return placed;
+}
+
+// Runs of equal signature whose ends lie within the tolerance, each member once. What stands alone goes to `rest`.
+void join_ends(const std::vector<Placed>& placed, int64_t tolerance_ns, MatchedBy method, Rows& rows,
+               std::vector<Placed>& rest) {
+  std::vector<Placed> row;
+  const auto close = [&] {
+    if (row.size() >= 2) {
+      rows.rows.push_back(row);
+      rows.method.push_back(method);
+    } else {
+      rest.insert(rest.end(), row.begin(), row.end());
+    }
+    row.clear();
+  };
+  for (const Placed& p : placed) {
+    const bool fits = !row.empty() && row.front().signature == p.signature &&
+                      p.end_ns - row.front().end_ns <= tolerance_ns &&
+                      std::none_of(row.begin(), row.end(), [&](const Placed& q) { return q.member == p.member; });
+    if (!fits) close();
+    row.push_back(p);
+  }
+  close();
+}
+
+// Whether all parts run at one time, up to the tolerance: order alone does not make partners.
+bool overlap(const std::vector<Placed>& row, int64_t slack_ns) {
+  int64_t last_start = INT64_MIN, first_end = INT64_MAX;
+  for (const Placed& p : row) {
+    last_start = std::max(last_start, p.start_ns);
+    first_end = std::min(first_end, p.end_ns);
+  }
+  return first_end >= last_start - slack_ns;
+}
+
+// Calls that do not leave together: between two neighbouring rows of the cluster, equal signatures match in order when
+// all members of the cluster hold equally many of them there and the partners overlap.
+void join_order(const std::vector<Placed>& rest, const std::vector<MemberCalls>& members, const Cluster& cluster,
+                Rows& rows) {
+  std::vector<int64_t> fences;  // ends of the rows: time is cut into segments there
+  for (const std::vector<Placed>& row : rows.rows) fences.push_back(row.front().end_ns);
+  std::sort(fences.begin(), fences.end());
+  std::map<std::pair<int64_t, uint64_t>, std::map<int32_t, std::vector<Placed>>> segments;
+  for (const Placed& p : rest) {
+    if (members[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)].ends_together) continue;
+    const auto segment = std::lower_bound(fences.begin(), fences.end(), p.end_ns) - fences.begin();
+    segments[{segment, p.signature}][p.member].push_back(p);
+  }
+  for (const auto& [key, by_member] : segments) {
+    if (by_member.size() != cluster.members.size() || by_member.size() < 2) continue;
+    const size_t count = by_member.begin()->second.size();
+    if (std::any_of(by_member.begin(), by_member.end(), [&](const auto& m) { return m.second.size() != count; })) {
+      continue;
+    }
+    for (size_t k = 0; k < count; ++k) {
+      std::vector<Placed> row;
+      for (const auto& [member, calls] : by_member) row.push_back(calls[k]);
+      if (!overlap(row, cluster.tolerance_ns)) continue;
+      rows.rows.push_back(std::move(row));
+      rows.method.push_back(cluster.method);
+    }
+  }
+}
+
+}  // namespace
+
+bool causal(const std::vector<Placed>& row, const std::vector<MemberCalls>& members, int64_t slack_ns) {
+  const Placed& first = row.front();
+  if (!members[static_cast<size_t>(first.member)][static_cast<size_t>(first.call)].ends_together) return true;
+  return overlap(row, slack_ns);
+}
+
+Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster) {
+  Rows rows;
+  std::vector<Placed> rest;
+  join_ends(place(members, cluster), cluster.tolerance_ns, cluster.method, rows, rest);
+  join_order(rest, members, cluster, rows);
+  return rows;
+}
+
+void keep_causal(Rows rows, const std::vector<MemberCalls>& members, int64_t tolerance_ns, Timed& timed) {
+  for (size_t r = 0; r < rows.rows.size(); ++r) {
+    if (causal(rows.rows[r], members, tolerance_ns)) {
+      timed.rows.rows.push_back(std::move(rows.rows[r]));
+      timed.rows.method.push_back(rows.method[r]);
+      continue;
+    }
+    for (const Placed& p : rows.rows[r]) {
+      timed.reason[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)] = Refusal::causality;
+    }
+  }
+}
+
+}  // namespace skewscope

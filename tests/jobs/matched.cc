@@ -1,0 +1,168 @@
+// Which calls are matched, over kinds of jobs and of faults: never two that are not one collective, whatever is
+// missing; and no fewer than a careful reader would.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "skewscope/align.h"
+#include "skewscope/ingest.h"
+#include "skewscope/matching.h"
+#include "skewscope/simulate.h"
+#include "tests/jobs/call_truth.h"
+#include "tests/temporary_folder.h"
+
+using namespace skewscope;
+using skewscope::test::CallTruth;
+using skewscope::test::Folder;
+
+namespace {
+
+struct Tally {
+  int64_t pairs = 0;             // of each true collective: its recorded calls less one
+  int64_t found = 0, wrong = 0;  // pairs put together that are one collective, and that are not
+  double share() const { return static_cast<double>(found) / static_cast<double>(std::max<int64_t>(1, pairs)); }
+};
+
+Tally match(const SimulateOptions& options) {
+  REQUIRE(simulate_job(options).ok());
+  StageTimer timer;
+  const Result<IngestedJob> ingested = ingest_job(discover_files({options.directory}).value(), {}, timer);
+  REQUIRE(ingested.ok());
+  const JobTrace& job = ingested.value().job;
+  InstanceTable table = match_collectives(job);
+  if (table.by_coarse_clocks) table = match_again(job, align_clocks(job, table, AlignMode::automatic));
+  REQUIRE(check_invariants(table, job) == "");
+  const CallTruth truth(options.directory);
+  Tally tally;
+  for (const size_t recorded : truth.recorded) tally.pairs += recorded > 0 ? static_cast<int64_t>(recorded) - 1 : 0;
+  for (const CollectiveInstance& i : table.instances) {
+    std::map<size_t, int64_t> members;  // by true collective
+    for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
+      const RankTrace& trace = job[table.members[row].trace];
+      const CollectiveCall& call = trace.calls[static_cast<size_t>(table.members[row].call)];
+      const CallTruth::Member* member = truth.find(trace.rank.value, call, trace.resolution_ns);
+      REQUIRE(member != nullptr);
+      ++members[member->instance];
+    }
+    for (const auto& [instance, count] : members) tally.found += count - 1;
+    tally.wrong += std::ssize(members) - 1;
+  }
+  return tally;
+}
+
+struct Shape {
+  const char* name;
+  int32_t nodes, gpus, tp, pp;
+};
+constexpr Shape kTensor = {"TP 8", 1, 8, 8, 1}, kData = {"DP 8", 1, 8, 1, 1}, kTensorData = {"TP 4 x DP 2", 2, 4, 4, 1},
+                kPairsData = {"TP 2 x DP 4", 1, 8, 2, 1}, kPipeline = {"TP 2 x DP 2 x PP 2", 2, 4, 2, 2};
+
+SimulateOptions shaped(const Folder& folder, const Shape& shape, TraceVendor vendor) {
+  SimulateOptions o;
+  o.directory = folder.path.string();
+  o.force = true;
+  o.style = TraceStyle::era_a;
+  o.vendor = vendor;
+  o.nodes = shape.nodes;
+  o.gpus_per_node = shape.gpus;
+  o.tp = shape.tp;
+  o.pp = shape.pp;
+  o.steps = 6;
+  o.cpu_rows_per_kernel = 0;
+  return o;
+}
+
+struct Fault {
+  const char* name;
+  void (*put_in)(SimulateOptions&);
+};
+const Fault kFaults[] = {
+    {"none", [](SimulateOptions&) {}},
+    {"a late host",
+     [](SimulateOptions& o) {
+       o.host_gaps = {{0, 100'000}};
+     }},
+    {"a slow rank",
+     [](SimulateOptions& o) {
+       o.slow_ranks = {{1, 1.3}};
+     }},
+    {"1 % of kernels lost", [](SimulateOptions& o) { o.lost_kernels = 0.01; }},
+    {"a window one step late",
+     [](SimulateOptions& o) {
+       o.late_windows = {{2, 1}};
+     }},
+    {"clocks 50 ms and 20 ppm apart",
+     [](SimulateOptions& o) {
+       o.clock_offset_ms = 50;
+       o.clock_drift_ppm = 20;
+     }},
+    {"a rank missing", [](SimulateOptions& o) { o.missing_ranks = {1}; }},
+};
+
+}  // namespace
+
+TEST_CASE("traces that name no group: no wrong pair, and the groups that lateness proves are found") {
+  struct Class {
+    Shape shape;
+    double least;  // share of pairs found, over all faults but a missing rank
+  };
+  const Class classes[] = {{kTensor, 0.9}, {kData, 0.9}, {kTensorData, 0.8}, {kPairsData, 0.6}, {kPipeline, 0.4}};
+  for (const TraceVendor vendor : {TraceVendor::nvidia, TraceVendor::amd, TraceVendor::cpu}) {
+    for (const Class& one : classes) {
+      Tally whole;
+      for (const Fault& fault : kFaults) {
+        const Folder folder("unnamed");
+        SimulateOptions options = shaped(folder, one.shape, vendor);
+        fault.put_in(options);
+        const Tally tally = match(options);
+        INFO(one.shape.name << ", vendor " << static_cast<int>(vendor) << ", " << fault.name);
+        CHECK(tally.wrong == 0);
+        if (!options.missing_ranks.empty()) continue;
+        whole.pairs += tally.pairs;
+        whole.found += tally.found;
+      }
+      INFO(one.shape.name << ", vendor " << static_cast<int>(vendor));
+      CHECK(whole.share() >= one.least);
+    }
+  }
+}
+
+TEST_CASE("a host late once a step does not hide that all ranks are one group") {
+  for (const int64_t gap_ns : {50'000, 100'000, 160'000}) {
+    const Folder folder("seed57");
+    SimulateOptions options = shaped(folder, kTensor, TraceVendor::nvidia);
+    options.seed = 57;
+    options.steps = 10;
+    options.host_gaps = {{0, gap_ns}};
+    const Tally tally = match(options);
+    CHECK(tally.wrong == 0);
+    CHECK(tally.found == tally.pairs);
+  }
+}
+
+TEST_CASE("data-parallel groups that tensor parallelism keeps in step are not taken for one") {
+  const Folder folder("in_step");
+  SimulateOptions options = shaped(folder, kPairsData, TraceVendor::amd);
+  options.seed = 7918;
+  options.steps = 3;
+  options.late_windows = {{2, 1}};
+  CHECK(match(options).wrong == 0);
+}
+
+TEST_CASE("pipeline stages that now and then end a call together are not taken for one group") {
+  const Folder folder("stages");
+  SimulateOptions options = shaped(folder, kPipeline, TraceVendor::amd);
+  options.seed = 21521;
+  options.slow_ranks = {{1, 1.3}};
+  CHECK(match(options).wrong == 0);
+}
+
+TEST_CASE("two calls whose ends happen to lie alike prove no group") {
+  const Folder folder("two_calls");
+  SimulateOptions options = shaped(folder, kPairsData, TraceVendor::cpu);
+  options.style = TraceStyle::era_d;
+  options.seed = 50680;
+  options.steps = 2;
+  options.layers = 2;
+  CHECK(match(options).wrong == 0);
+}
