@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <catch2/catch.hpp>
 #include <filesystem>
 #include <future>
 #include <memory>
