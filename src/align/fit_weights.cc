@@ -1,4 +1,6 @@
 // What rows weigh, and the variances they show; the rules are in joint_fit.h.
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -91,8 +93,10 @@ void update_scales(Rounds& r) {
     return static_cast<size_t>(r.beacons.groups[static_cast<size_t>(r.beacons.classes[c].group)].kind);
   };
   sigma.assign(residuals.size(), kLeastScale);
-  for (size_t c = 0; c < residuals.size(); ++c) {
+  tbb::parallel_for(size_t{0}, residuals.size(), [&](size_t c) {
     if (!residuals[c].empty()) sigma[c] = std::max(kLeastScale, 1.4826 * median_of(residuals[c]));
+  });
+  for (size_t c = 0; c < residuals.size(); ++c) {
     if (freedom[c] >= kLeastFreedom) of_kind[kind(c)].push_back(sigma[c]);
   }
   for (size_t c = 0; c < residuals.size(); ++c) {
@@ -106,7 +110,7 @@ void update_weights(Rounds& r, bool huber) {
   if (r.balance.empty()) set_balance(r);
   NormalEquations& s = r.s();
   const std::vector<double>& sigma = r.result.fit.sigma_ns;
-  for (size_t i = 0; i < s.rows(); ++i) {
+  tbb::parallel_for(size_t{0}, s.rows(), [&](size_t i) {
     const double scale = sigma[static_cast<size_t>(r.scale_class[i])];
     for (size_t k = s.begin(i); k < s.end(i); ++k) {
       const double z = std::fabs(r.result.residual_ns[k]) / scale;
@@ -114,7 +118,7 @@ void update_weights(Rounds& r, bool huber) {
       const double robust = huber ? (z <= kHuber ? 1 : kHuber / z) : (rest > 0 ? rest * rest : 0);
       s.weight[k] = robust * r.balance[i] / (scale * scale);
     }
-  }
+  });
   cap_cells(r);
 }
 
@@ -127,8 +131,6 @@ void update_taus(Rounds& r) {
     double& of_group = least[static_cast<size_t>(r.beacons.classes[static_cast<size_t>(c)].group)];
     of_group = std::min(of_group, kLeastBias * fit.sigma_ns[static_cast<size_t>(c)]);
   }
-  if (getenv("DBG") && !tau.empty())
-    fprintf(stderr, "tau %g .. %g sigma %g .. %g\n", tau[0], tau.back(), fit.sigma_ns[0], fit.sigma_ns.back());
   if (tau.empty()) {
     tau = least;
     return;

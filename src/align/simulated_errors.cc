@@ -1,5 +1,7 @@
 #include "simulated_errors.h"
 
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -93,15 +95,15 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result,
   const size_t terms = s.traces * s.terms, kinds = static_cast<size_t>(beacons.kinds), slots = terms + kinds;
   std::vector<double> found(kDraws * slots);
   const auto maker_of = [&](size_t slot) { return static_cast<int32_t>(slot / slots) % exchange.processes(); };
-  for (size_t d = 0; d < kDraws; ++d) {
-    if (maker_of(d * slots) != exchange.process()) continue;
+  tbb::parallel_for(size_t{0}, kDraws, [&](size_t d) {
+    if (maker_of(d * slots) != exchange.process()) return;
     const std::vector<double> unknowns = found_in_draw(beacons, result, bias, d);
     const std::vector<double> squares = bias_squares(beacons, result, unknowns);
     for (size_t t = 0; t < s.traces; ++t) {
       for (size_t p = 0; p < s.terms; ++p) found[d * slots + t * s.terms + p] = unknowns[s.term(t, p)];
     }
     for (size_t kind = 0; kind < kinds; ++kind) found[d * slots + terms + kind] = squares[kind];
-  }
+  });
   share(exchange, maker_of, found);
   std::vector<double> drawn(kinds, 0);
   for (size_t d = 0; d < kDraws; ++d) {

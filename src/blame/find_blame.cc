@@ -5,6 +5,8 @@
 // (its line, the labels of its spans, its kernels) is extracted in the process that holds them.
 #include "skewscope/blame.h"
 
+#include <tbb/task_group.h>
+
 #include "propagate.h"
 #include "what_if.h"
 
@@ -17,8 +19,12 @@ Blame find_blame(const JobTrace& job, const InstanceTable& instances, const Cloc
   if (instances.instances.empty()) return blame;
   const blame::JobView view(job, instances, clocks, decomposition);
   const blame::ReplayPlan plan = blame::plan_replay(view, exchange);
+  Replay replayed;
+  tbb::task_group replaying;  // needs no origins; this thread is the one that may talk to other processes
+  if (exchange.first()) replaying.run([&] { replayed = blame::replay_job(plan); });
   blame::propagate(plan, blame::member_books(plan, exchange), exchange, blame);
-  if (exchange.first()) blame::what_if(plan, blame);
+  replaying.wait();
+  if (exchange.first()) blame::what_if(plan, replayed, blame);
   return blame;
 }
 

@@ -1,6 +1,7 @@
 #include "propagate.h"
 
 #include <tbb/parallel_for.h>
+#include <tbb/task_group.h>
 
 #include <algorithm>
 #include <cmath>
@@ -239,8 +240,10 @@ void divide_computing(TraceBlame& own) {
 }  // namespace
 
 void propagate(const ReplayPlan& plan, const MemberBooks& books, Exchange& exchange, Blame& blame) {
-  if (exchange.first()) move_back(plan, books, blame);
+  tbb::task_group moving;  // beside this thread, the one that may talk to other processes
+  if (exchange.first()) moving.run([&] { move_back(plan, books, blame); });
   add_lateness(plan, books, exchange, blame);
+  moving.wait();
   for (size_t t = 0; t < blame.traces.size(); ++t) {
     TraceBlame& own = blame.traces[t];
     divide_computing(own);

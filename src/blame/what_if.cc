@@ -1,6 +1,7 @@
 #include "what_if.h"
 
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
 
 #include <algorithm>
 #include <map>
@@ -160,25 +161,29 @@ bool can_conclude(const ReplayPlan& plan, const Blame& blame) {
 
 }  // namespace
 
-void what_if(const ReplayPlan& plan, Blame& blame) {
-  Replay& job = blame.replay;
-  job.recorded_ns = recorded_length(plan);
-  job.replayed_ns = replay(plan, no_change(plan));
-  if (!can_conclude(plan, blame)) return;
-  Change all = no_change(plan);
+Replay replay_job(const ReplayPlan& plan) {
+  Change all = no_change(plan), no_transfer = no_change(plan);
   all.at_peers_pace.assign(plan.lines.size(), true);
-  job.balanced_ns = replay(plan, all);
-  Change no_transfer = no_change(plan);
   no_transfer.no_transfer = true;
-  job.no_transfer_ns = replay(plan, no_transfer);
+  Replay job;
+  tbb::parallel_invoke(
+      [&] { job.recorded_ns = recorded_length(plan); }, [&] { job.replayed_ns = replay(plan, no_change(plan)); },
+      [&] { job.balanced_ns = replay(plan, all); }, [&] { job.no_transfer_ns = replay(plan, no_transfer); });
+  return job;
+}
+
+void what_if(const ReplayPlan& plan, const Replay& job, Blame& blame) {
+  blame.replay.recorded_ns = job.recorded_ns;
+  blame.replay.replayed_ns = job.replayed_ns;
+  if (!can_conclude(plan, blame)) return;
+  blame.replay = job;
 
   std::vector<Person> people = chosen(people_of(plan, blame));
   tbb::parallel_for(size_t{0}, people.size(),
                     [&](size_t p) { people[p].saved_ns = saved_with(plan, blame, people[p].traces); });
   const Bench bench(job);
   judge_each(people, bench, blame);
-  judge_together(plan, people, bench, blame);
-  balance_programs(plan, blame);
+  tbb::parallel_invoke([&] { judge_together(plan, people, bench, blame); }, [&] { balance_programs(plan, blame); });
 }
 
 }  // namespace skewscope::blame

@@ -15,6 +15,10 @@
 
 namespace skewscope::blame {
 
-void what_if(const ReplayPlan& plan, Blame& blame);
+// The job as it was, with every rank at its peers' pace, and without transfers.
+Replay replay_job(const ReplayPlan& plan);
+
+// `job`: what replay_job() says; blame keeps of it what can be concluded. Asks for the origins of propagate().
+void what_if(const ReplayPlan& plan, const Replay& job, Blame& blame);
 
 }  // namespace skewscope::blame
