@@ -77,7 +77,7 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
       ->check(CLI::Range(0.0, 1600.0).description(""))
       ->type_name("PERCENT");
   add_bytes(command, "--digest-memory", ship.digest_memory_bytes, "Memory that making a digest may take [2G]");
-  add_seconds(command, "--digest-time", ship.digest_time, "Time of a processor that making a digest may take");
+  add_pause(command, "--digest-time", ship.digest_time, "Time of a processor that making a digest may take");
   command.add_option("--uploads", ship.uploads, "Uploads at a time [2]")
       ->check(CLI::Range(1, 16).description(""))
       ->type_name("N");

@@ -183,7 +183,7 @@ TEST_CASE("a file that was cut before its base time counts from the base of the 
     return b;
   };
   const auto assembled =
-      assemble(files(rank_file("0.json", 0, 2, "0", "[0, 1]", 2), cut(rank_file("1.json", 1, 2, "0", "[0, 1]", 2))));
+      assemble(contents(rank_file("0.json", 0, 2, "0", "[0, 1]", 2), cut(rank_file("1.json", 1, 2, "0", "[0, 1]", 2))));
   REQUIRE(assembled.ok());
   const RankTrace& trace = assembled.value().job.traces[1];
   CHECK(trace.calls[1].start == at_us(100));
@@ -198,7 +198,7 @@ TEST_CASE("a file that was cut before its base time counts from the base of the 
 
 TEST_CASE("traces that all count from one unknown base are left as they are") {
   std::vector<ContentBuilder> both =
-      files(rank_file("0.json", 0, 2, "0", "[0, 1]", 2), rank_file("1.json", 1, 2, "0", "[0, 1]", 2));
+      contents(rank_file("0.json", 0, 2, "0", "[0, 1]", 2), rank_file("1.json", 1, 2, "0", "[0, 1]", 2));
   for (ContentBuilder& b : both) {
     for (GpuRow& row : b.content.gpu) row.start = row.start - kEpoch + 1000;
   }
