@@ -8,9 +8,9 @@
 namespace skewscope {
 namespace {
 
-constexpr size_t kMostMembers = 16;
+constexpr size_t kMostProven = 16;
 constexpr size_t kMostCalls = 256, kMostCallsOfMany = 64, kMany = 12;  // calls; members
-constexpr double kFinestScatter = 300;                                 // ns; finer scatter is the stamps' own
+constexpr double kStampScatter = 300;                                  // ns; finer scatter is the stamps' own
 constexpr double kSureness = 6, kFewCalls = 40;                        // Student's t; more of few calls
 constexpr int kDropped = 2;                                            // calls that may have made the slope
 constexpr double kNear = 1.0 / 3;                                      // of 0 or 1
@@ -118,7 +118,7 @@ Bond bond_across(const std::vector<Arrivals>& calls, size_t signatures, uint32_t
   }
   if (freedom < 2 || xx <= 0) return Bond::undecided;
   const double slope = xy / xx;
-  const double rest = std::max(yy - slope * xy, freedom * kFinestScatter * kFinestScatter);
+  const double rest = std::max(yy - slope * xy, freedom * kStampScatter * kStampScatter);
   const double error = std::sqrt(rest / freedom / xx);
   const double enough = kSureness + kFewCalls / freedom;
   if (slope < kNear && 1 - slope > enough * error) return Bond::together;
@@ -131,7 +131,7 @@ Bond bond_across(const std::vector<Arrivals>& calls, size_t signatures, uint32_t
 Bond bond_of(const std::vector<JointCall>& calls) {
   if (calls.empty()) return Bond::undecided;
   const size_t members = calls.front().start_ns.size();
-  if (members < 2 || members > kMostMembers) return Bond::undecided;
+  if (members < 2 || members > kMostProven) return Bond::undecided;
   const std::vector<Arrivals> sample = sampled(calls, members);
   if (sample.size() <= kDropped) return Bond::undecided;
   size_t signatures = 0;

@@ -25,7 +25,7 @@ struct Name {
   std::vector<int64_t> numbers;    // of up to 6 digits; else -1
 };
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_numeral(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
 std::string word_before(std::string_view text, size_t end) {
@@ -42,7 +42,7 @@ Name name_of(std::string_view path) {
   Name name;
   for (size_t at = 0; at < path.size();) {
     size_t end = at;
-    while (end < path.size() && is_digit(path[end])) ++end;
+    while (end < path.size() && is_numeral(path[end])) ++end;
     if (end == at) {
       name.frame += path[at++];
       continue;

@@ -29,7 +29,7 @@ bool same_body(const Parser& parser, const Request& request) {
 
 }  // namespace
 
-Read read_head(std::string_view bytes, Listener listener) {
+Read read_with_beast(std::string_view bytes, Listener listener) {
   Parser parser;
   parser.header_limit(kLongestHead);
   parser.body_limit(boost::none);
@@ -58,7 +58,7 @@ std::vector<Request> requests_in(std::string_view bytes) {
   while (!bytes.empty()) {
     const size_t end = bytes.find("\r\n\r\n");
     if (end == std::string_view::npos || refuse_bytes(bytes.substr(0, end + 4))) break;
-    const Read read = read_head(bytes);
+    const Read read = read_with_beast(bytes);
     if (read.outcome != Read::Outcome::admitted) break;
     out.push_back(read.request);
     const uint64_t length = read.head + read.request.content_length.value_or(0);

@@ -16,7 +16,7 @@ struct Read {
   bool agrees = true;  // Beast sees the same body as the gate
 };
 
-Read read_head(std::string_view bytes, Listener listener = Listener::main);
+Read read_with_beast(std::string_view bytes, Listener listener = Listener::main);
 
 // What a connection takes for requests as these bytes come in: reads heads, skips bodies, stops where it closes.
 std::vector<Request> requests_in(std::string_view bytes);

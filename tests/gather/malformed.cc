@@ -47,7 +47,7 @@ TEST_CASE("what the malformed requests are made from is let through") {
   for (const Malformed& request : kWellFormed) {
     INFO(request.begin << request.rest);
     CHECK(status_of_gate_alone(bytes_of(request)) == 0);
-    const Read read = read_head(bytes_of(request));
+    const Read read = read_with_beast(bytes_of(request));
     CHECK(read.outcome == Read::Outcome::admitted);
     CHECK(read.agrees);
   }
@@ -58,7 +58,7 @@ TEST_CASE("behind Beast's parser no malformed request is let through, except fol
   for (const Malformed& request : kMalformed) {
     INFO(request.begin << request.rest);
     const std::string bytes = bytes_of(request);
-    const bool admitted = read_head(bytes).outcome == Read::Outcome::admitted;
+    const bool admitted = read_with_beast(bytes).outcome == Read::Outcome::admitted;
     const bool folded = bytes.find("\r\n ") != std::string::npos || bytes.find("\r\n\t") != std::string::npos;
     if (admitted) CHECK(folded);
     joined += admitted;
@@ -122,14 +122,14 @@ TEST_CASE("a head, a target and a number of fields are taken up to their bounds 
   };
   REQUIRE(bytes_of(head(kLongestHead)).size() == kLongestHead);
   CHECK(status_of_gate_alone(bytes_of(head(kLongestHead))) == 0);
-  CHECK(read_head(bytes_of(head(kLongestHead))).outcome == Read::Outcome::admitted);
+  CHECK(read_with_beast(bytes_of(head(kLongestHead))).outcome == Read::Outcome::admitted);
   CHECK(status_of_gate_alone(bytes_of(head(kLongestHead + 1))) == 431);
-  CHECK(read_head(bytes_of(head(kLongestHead + 1))).outcome != Read::Outcome::admitted);
+  CHECK(read_with_beast(bytes_of(head(kLongestHead + 1))).outcome != Read::Outcome::admitted);
 }
 
 TEST_CASE("what a refusal says is ours, not the client's") {
   for (const Malformed& request : kMalformed) {
-    const Read read = read_head(bytes_of(request));
+    const Read read = read_with_beast(bytes_of(request));
     if (read.outcome != Read::Outcome::refused) continue;
     CHECK(std::string(read.refused.reason).size() > 5);
     for (const auto& [name, value] : read.refused.fields) {
