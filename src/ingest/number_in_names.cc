@@ -57,10 +57,10 @@ Name name_of(std::string_view path) {
 }
 
 bool counts_something_else(const std::string& word) {
-  constexpr std::array kWords = {"node"sv, "host"sv,  "replica"sv, "step"sv,  "iter"sv,  "iteration"sv, "epoch"sv,
-                                 "ba"sv,   "batch"sv, "ep"sv,      "stage"sv, "run"sv,   "attempt"sv,   "restart"sv,
-                                 "pid"sv,  "layer"sv, "version"sv, "v"sv,     "cycle"sv, "session"sv};
-  return std::find(kWords.begin(), kWords.end(), word) != kWords.end();
+  constexpr std::array kOthers = {"node"sv, "host"sv,  "replica"sv, "step"sv,  "iter"sv,  "iteration"sv, "epoch"sv,
+                                  "ba"sv,   "batch"sv, "ep"sv,      "stage"sv, "run"sv,   "attempt"sv,   "restart"sv,
+                                  "pid"sv,  "layer"sv, "version"sv, "v"sv,     "cycle"sv, "session"sv};
+  return std::find(kOthers.begin(), kOthers.end(), word) != kOthers.end();
 }
 
 bool share_a_moment(const std::vector<RankEvidence>& files) {
