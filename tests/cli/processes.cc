@@ -15,7 +15,9 @@ std::string mpirun(int processes) {
     WARN("skipped: built without SKEWSCOPE_MPI, or no mpirun (Debian: libopenmpi-dev, openmpi-bin)");
     return "";
   }
-  return "mpirun --allow-run-as-root --oversubscribe -np " + std::to_string(processes);
+  // A session folder of its own: two at once make and remove the one that all of a user share.
+  return "mpirun --allow-run-as-root --oversubscribe --mca orte_tmpdir_base " + (place() / "") + " -np " +
+         std::to_string(processes);
 }
 
 // report.json but for what differs between equal runs.

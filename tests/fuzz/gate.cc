@@ -115,7 +115,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace skewscope::gather;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   for (const Listener listener : {Listener::main, Listener::admin}) {
-    const Read read = read_head(bytes, listener);
+    const Read read = read_with_beast(bytes, listener);
     if (read.outcome == Read::Outcome::refused) require(read.refused.status >= 400 && read.refused.status < 600);
     if (read.outcome != Read::Outcome::admitted) continue;
     require(read.agrees);

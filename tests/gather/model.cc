@@ -256,7 +256,7 @@ std::vector<std::string> problems_of(MemoryDisk& disk) {
   options.verify = true;
   Recovered looked = recover(disk, options);
   if (!looked.manifest) return {looked.error.message};
-  append_to(looked.problems, std::move(looked.to_do));
+  append_to(looked.problems, looked.to_do);
   return looked.problems;
 }
 

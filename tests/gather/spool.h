@@ -133,8 +133,8 @@ struct Spool {
   void open() {
     store.reset();
     Result<std::unique_ptr<Store>> opened = Store::open(options);
-    if (opened.ok()) store = std::move(opened).value();
     error = opened.ok() ? "" : opened.error().message;
+    if (opened.ok()) store = std::move(opened).value();
   }
   void close() { store.reset(); }
   Asking ask() { return Asking(*store); }

@@ -307,7 +307,8 @@ TEST_CASE("metadata on a kernel that is no communication makes no call") {
   ContentBuilder b;
   b.kernel("void at::native::vectorized_elementwise_kernel<4>", 120, 30, 42).args =
       b.add(b.args("allreduce", "Float", 10, 10, "0", "[0, 1]", 2));
-  CHECK(link(std::move(b)).trace.calls.empty());
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.calls.empty());
 }
 
 TEST_CASE("of nested ranges the innermost over the launch counts") {
@@ -397,7 +398,8 @@ TEST_CASE("gloo ranges beside GPU rows are not calls") {
   ContentBuilder b;
   b.op("gloo:barrier", 100, 50);
   b.kernel("a", 10, 1, 7);
-  CHECK(link(std::move(b)).trace.calls.empty());
+  const LinkedTrace linked = link(std::move(b));
+  CHECK(linked.trace.calls.empty());
 }
 
 TEST_CASE("the device is the one most rows ran on, its name from deviceProperties") {
@@ -419,13 +421,16 @@ TEST_CASE("AMD is told by its launches, else by properties") {
   hip.launch(0, 1);
   hip.content.hip_launches = true;
   hip.kernel("a", 10, 1, 1);
-  CHECK(link(std::move(hip)).trace.amd);
+  const LinkedTrace by_launches = link(std::move(hip));
+  CHECK(by_launches.trace.amd);
   ContentBuilder properties;
   properties.content.hip_properties = true;
-  CHECK(link(std::move(properties)).trace.amd);
+  const LinkedTrace by_properties = link(std::move(properties));
+  CHECK(by_properties.trace.amd);
   ContentBuilder cuda;
   cuda.launch(0, 1);
-  CHECK_FALSE(link(std::move(cuda)).trace.amd);
+  const LinkedTrace neither = link(std::move(cuda));
+  CHECK_FALSE(neither.trace.amd);
 }
 
 TEST_CASE("a trace without any row links to an empty one") {
