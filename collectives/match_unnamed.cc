@@ -132,19 +132,24 @@ Cluster closest_to_hub(const Cluster& cluster) {
   return close;
 }
 
+struct Group {
+  Cluster cluster;
+  Rows rows;
+};
+
 // The members' communicators, or none: all as one, else (no rank missing) in groups of one size, each proven.
-std::vector<Cluster> find_groups(const std::vector<MemberCalls>& members, Membership membership,
-                                 const std::vector<std::optional<int64_t>>& prior_ns) {
+std::vector<Group> find_groups(const std::vector<MemberCalls>& members, Membership membership,
+                               const std::vector<std::optional<int64_t>>& prior_ns) {
   constexpr size_t kLeastCalls = 5;
   constexpr size_t kMostMembers = 64;  // of which groups are looked for: every member is laid over every group's hub
   std::vector<int32_t> open = members_with_calls(members);
   const size_t recorded = open.size();
-  std::vector<Cluster> groups;
+  std::vector<Group> groups;
   while (!open.empty()) {
     std::vector<bool> ambiguous(members.size(), false);
     Cluster cluster = gather_around_hub(members, open, prior_ns, ambiguous);
     if (cluster.members.size() == recorded) {
-      const Rows rows = rows_of(members, cluster);
+      Rows rows = rows_of(members, cluster);
       const bool all_ranks = membership == Membership::inferred_of_all_ranks;
       const Bond bond = all_ranks ? bond_by_lateness(rows, members, cluster) : Bond::undecided;
       // Of few calls, those of groups side by side may lie alike by chance.
@@ -153,19 +158,24 @@ std::vector<Cluster> find_groups(const std::vector<MemberCalls>& members, Member
           bond == Bond::together || (bond == Bond::undecided && enough && ends_agree(members, rows, cluster));
       // A missing rank's groups leave calls without partner.
       const bool met = !all_ranks || meet_throughout(members, rows, cluster);
-      if (one && met && keeps_causality(rows, members)) return {std::move(cluster)};
+      if (one && met && keeps_causality(rows, members)) {
+        groups.push_back({std::move(cluster), std::move(rows)});
+        return groups;  // found first, or not at all: later ones are fewer
+      }
     }
     if (membership != Membership::inferred_of_all_ranks || recorded > kMostMembers) return {};
     cluster = closest_to_hub(cluster);
     const size_t size = cluster.members.size();
-    if (size < 2 || size == recorded || (!groups.empty() && size != groups.front().members.size())) return {};
-    const Rows rows = rows_of(members, cluster);
+    if (size < 2 || size == recorded || (!groups.empty() && size != groups.front().cluster.members.size())) {
+      return {};
+    }
+    Rows rows = rows_of(members, cluster);
     if (!keeps_causality(rows, members) || !meet_throughout(members, rows, cluster) ||
         bond_by_lateness(rows, members, cluster) != Bond::together) {
       return {};
     }
     for (const int32_t m : cluster.members) open.erase(std::find(open.begin(), open.end(), m));
-    groups.push_back(std::move(cluster));
+    groups.push_back({std::move(cluster), std::move(rows)});
   }
   return groups;
 }
@@ -271,12 +281,12 @@ void match_unnamed(const std::vector<MemberCalls>& members, Membership membershi
     for (const int32_t m : members_with_calls(members)) timed.cluster[static_cast<size_t>(m)] = 0;
     return;
   }
-  const std::vector<Cluster> groups = find_groups(members, membership, prior_ns);
+  std::vector<Group> groups = find_groups(members, membership, prior_ns);
   timed.settled = !groups.empty();
   int32_t number = 0;
-  for (const Cluster& cluster : groups) {
-    for (const int32_t m : cluster.members) timed.cluster[static_cast<size_t>(m)] = number;
-    keep_causal(rows_of(members, cluster), members, cluster.tolerance_ns, timed);
+  for (Group& group : groups) {
+    for (const int32_t m : group.cluster.members) timed.cluster[static_cast<size_t>(m)] = number;
+    keep_causal(std::move(group.rows), members, group.cluster.tolerance_ns, timed);
     ++number;
   }
   if (!timed.settled && membership == Membership::inferred_of_all_ranks) match_in_step_order(members, timed);

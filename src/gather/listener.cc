@@ -33,7 +33,7 @@ using BoostError = boost::system::error_code;
 
 constexpr int kBacklog = 4096;
 constexpr std::chrono::milliseconds kShortestPause{10}, kLongestPause{1000}, kFullPause{10};
-constexpr std::chrono::milliseconds kBeat{250};
+constexpr std::chrono::milliseconds kThreadBeat{250};
 constexpr int kSilenceMs = 60'000, kProbeAfterS = 15, kProbes = 3;
 
 Result<tcp::endpoint> endpoint_of(const std::string& text) {
@@ -285,7 +285,7 @@ class AsioNetwork : public Network {
     const Pulse::Work work(pulse);
     while (!io_.stopped()) {
       try {
-        io_.run_for(kBeat);
+        io_.run_for(kThreadBeat);
       } catch (...) {
         continue;
       }

@@ -1,9 +1,8 @@
 // Problem: PyTorch before 2.2 wrote no rank into the trace, and people name files by a number alone. Idea: such names
-// are equal but for numbers, and the rank is the number that counts the files: 0 to n - 1, each once; with gaps
-// only behind the word rank. Process ids and
-// stamps do not; nodes, replicas, steps and the like might, so a word before the number that says so rules it out.
-// Captures of one process count as well, but follow each other: all windows must share a moment. Where two numbers
-// would do, none does.
+// are equal but for numbers, and the rank is the number that counts the files: 0 to n - 1, each once; with gaps only
+// behind the word rank. Process ids and stamps do not; nodes, replicas, steps and the like might, so a word before the
+// number that says so rules it out. Captures of one process count as well, but follow each other: all windows must
+// share a moment. Where two numbers would do, none does.
 #include "number_in_names.h"
 
 #include <algorithm>

@@ -7,6 +7,8 @@
 #include <array>
 #include <string>
 
+#include "json_text.h"
+
 namespace skewscope::ingest {
 namespace {
 
@@ -131,9 +133,7 @@ constexpr std::array kSuffixes = {
     Sign{".jsonl"sv, &kLines},
 };
 
-bool is_text(char c) { return static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\r' || c == '\t'; }
-
-bool is_blank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+bool is_text(char c) { return static_cast<unsigned char>(c) >= ' ' || is_space(c); }
 
 const OtherFormat* binary_format(std::string_view head) {
   constexpr size_t kTarMark = 257;
@@ -153,7 +153,7 @@ bool is_object_per_line(std::string_view text) { return text.starts_with('{') &&
 
 const OtherFormat* text_format(std::string_view head) {
   std::string text(head);
-  std::erase_if(text, is_blank);
+  std::erase_if(text, is_space);
   if (text.starts_with('<')) return &kPage;
   for (const Sign& sign : kSigns) {
     if (text.find(sign.text) != std::string::npos) return sign.format;
