@@ -144,11 +144,12 @@ class Daemon:
         return self.ask("GET", f"/v1/jobs/{job}", token=token).json()
 
     def wait_for_job(self, holds, job="run", seconds=30, token=None):
+        """The state of a job once it is there and as awaited; what the gatherer said last where that takes too long."""
         end = time.monotonic() + seconds
         while True:
-            state = self.job(job, token)
-            if holds(state) or time.monotonic() > end:
-                return state
+            answer = self.ask("GET", f"/v1/jobs/{job}", token=token)
+            if (answer.status == 200 and holds(answer.json())) or time.monotonic() > end:
+                return answer.json()
             time.sleep(0.05)
 
     def stored(self):
