@@ -225,8 +225,12 @@ class Faults(unittest.TestCase):
         return [number for number, call in enumerate(calls_of(fault != KILL), 1) if may_meet(fault, call) and text in str(call)]
 
     def meet(self, fault, step, begin=0, **options):
-        numbers = self.numbers(fault)[begin % step::step]
-        self.meet_all([Run(number, fault, **options) for number in numbers], 0.9 * len(numbers) - 1)
+        """On a busy machine requests share their flushes and a job makes fewer calls: the last faults are met earlier then."""
+        runs = [Run(number, fault, **options) for number in self.numbers(fault)[begin % step::step]]
+        self.meet_all(runs, 0.5 * len(runs))
+        missed = [Run(run.number * 3 // 4, fault, **options) for run in runs if run.met is None]
+        if missed:
+            self.meet_all(missed, 0.9 * len(missed) - 1)
 
 
 class Kill(Faults):
