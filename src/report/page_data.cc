@@ -5,6 +5,7 @@
 #include "clock_residuals.h"
 #include "data_quality.h"
 #include "figures.h"
+#include "json_values.h"
 #include "lateness_map.h"
 #include "page_tables.h"
 #include "skewscope/base/human_units.h"
@@ -13,10 +14,6 @@
 
 namespace skewscope::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json known(double ratio) { return ratio < 0 ? Json() : Json(ratio); }
 
 Json page_job(const JobReport::Job& job) {
   return {{"name", page_text(job.name)},
@@ -61,13 +58,13 @@ Json page_efficiency(const JobReport& report) {
   const JobReport::Efficiency& e = report.efficiency;
   return {{"gpus", ranks},
           {"elapsed_ns", exact(elapsed_ns)},
-          {"parallel", known(e.parallel)},
-          {"load_balance", known(e.load_balance)},
-          {"communication", known(e.communication)},
-          {"serialization", known(e.serialization)},
-          {"transfer", known(e.transfer)},
-          {"gpu_communication", known(e.gpu_communication)},
-          {"orchestration", known(e.orchestration)}};
+          {"parallel", ratio_or_null(e.parallel)},
+          {"load_balance", ratio_or_null(e.load_balance)},
+          {"communication", ratio_or_null(e.communication)},
+          {"serialization", ratio_or_null(e.serialization)},
+          {"transfer", ratio_or_null(e.transfer)},
+          {"gpu_communication", ratio_or_null(e.gpu_communication)},
+          {"orchestration", ratio_or_null(e.orchestration)}};
 }
 
 Json page_what_if(const JobReport::WhatIf& w) {

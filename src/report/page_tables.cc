@@ -5,14 +5,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "json_values.h"
 #include "page_data.h"
 #include "skewscope/base/printable.h"
 #include "table.h"
 
 namespace skewscope::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int64_t kMostExact = int64_t{1} << 53;
 

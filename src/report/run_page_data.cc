@@ -1,4 +1,5 @@
 // The pages of several runs: their sentences, and their tables.
+#include "json_values.h"
 #include "page_data.h"
 #include "page_tables.h"
 #include "run_tables.h"
@@ -6,8 +7,6 @@
 
 namespace skewscope::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string text_of(const char* schema, const ReportStamp& stamp, const std::vector<Table>& tables,
                     const Json& sentences) {

@@ -124,7 +124,7 @@ TEST_CASE("what a report says goes to a log beside its output, and an exception 
   CHECK(line == "no rank in these files");
 }
 
-#if !defined(__SANITIZE_ADDRESS__)  // which needs terabytes of address space
+#if !SKEWSCOPE_SANITIZE  // which needs terabytes of address space
 TEST_CASE("a report that wants more memory than it may have ends with the code for it") {
   const Folders folders;
   const auto take = [](const ReportTask&) { return static_cast<int>(std::vector<char>(1ull << 30, 'x').size() & 1); };

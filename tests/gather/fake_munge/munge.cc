@@ -14,11 +14,12 @@ struct Context {
 
 extern "C" {
 
-Context* munge_ctx_create() { return new Context; }
-void munge_ctx_destroy(Context* context) { delete context; }
-int munge_ctx_set(Context*, int, ...) { return 0; }
+void* munge_ctx_create() { return new Context; }
+void munge_ctx_destroy(void* context) { delete static_cast<Context*>(context); }
+int munge_ctx_set(void*, int, ...) { return 0; }
 
-int munge_ctx_get(Context* context, int option, ...) {
+int munge_ctx_get(void* opaque, int option, ...) {
+  const auto* const context = static_cast<const Context*>(opaque);
   va_list arguments;
   va_start(arguments, option);
   void* const out = va_arg(arguments, void*);
@@ -28,7 +29,8 @@ int munge_ctx_get(Context* context, int option, ...) {
   return 0;
 }
 
-int munge_decode(const char* credential, Context* context, void** data, int* size, unsigned* uid, unsigned*) {
+int munge_decode(const char* credential, void* opaque, void** data, int* size, unsigned* uid, unsigned*) {
+  auto* const context = static_cast<Context*>(opaque);
   std::istringstream in(credential);
   int status = 8;
   std::string payload;
