@@ -34,6 +34,9 @@ struct CommArgs {
   bool any() const { return collective_name.known(); }
 };
 
+// What a thread takes at a time where each row is visited.
+constexpr size_t kRowsPerTask = 16'384;
+
 // GPU rows and launches are most of the memory that a large trace takes while it is read: no byte is spare.
 
 // `args` = row in FileContent::comm_args, -1 for none.

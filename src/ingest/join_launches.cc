@@ -23,8 +23,6 @@
 namespace skewscope::ingest {
 namespace {
 
-constexpr size_t kRowsPerTask = 16'384;
-
 LocalNs end_of(const LaunchRow& row) { return row.start + std::max<int64_t>(row.duration_ns, 0); }
 
 bool same_id(const LaunchRow& a, const LaunchRow& b) { return a.correlation == b.correlation; }

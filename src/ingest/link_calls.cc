@@ -2,6 +2,8 @@
 // CollectiveCall of each communication kernel (or gloo range, where there is no GPU).
 #include "link_calls.h"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 
 #include <algorithm>
@@ -72,6 +74,14 @@ void give_back(std::vector<Row>& rows) {
   std::vector<Row>().swap(rows);
 }
 
+// Every row by itself, in parallel.
+template <class Visit>
+void for_rows(size_t rows, const Visit& visit) {
+  tbb::parallel_for(tbb::blocked_range<size_t>(0, rows, kRowsPerTask), [&](const tbb::blocked_range<size_t>& part) {
+    for (size_t i = part.begin(); i < part.end(); ++i) visit(i);
+  });
+}
+
 class Linker {
  public:
   // Takes the rows of `content`.
@@ -88,8 +98,7 @@ class Linker {
   // What is no longer asked is given back before more is made: these rows are most of the memory of a large trace.
   LinkedTrace link() {
     if (content_.details) linked_.detail = link_details(content_, launch_of_);
-    add_calls();
-    add_host_window();
+    tbb::parallel_invoke([&] { add_calls(); }, [&] { add_host_window(); }, [&] { choose_launches(); });
     give_back(content_.comm_args);
     give_back(content_.comm_ops);
     add_gpu_rows();
@@ -111,50 +120,60 @@ class Linker {
     sort_calls();
   }
 
-  template <class Field, class T>
-  void fill(Field GpuRow::*field, std::vector<T>& column) const {
-    column.reserve(content_.gpu.size());
-    for (const GpuRow& row : content_.gpu) column.push_back(row.*field);
+  void add_gpu_rows() {
+    const size_t rows = content_.gpu.size();
+    GpuEvents& gpu = linked_.trace.gpu;
+    tbb::parallel_invoke([&] { gpu.start.resize(rows); }, [&] { gpu.duration_ns.resize(rows); },
+                         [&] { gpu.work.resize(rows); }, [&] { gpu.name.resize(rows); },
+                         [&] { gpu.device.resize(rows); }, [&] { gpu.stream.resize(rows); });
+    for_rows(rows, [&](size_t i) {
+      const GpuRow& row = content_.gpu[i];
+      gpu.start[i] = row.start;
+      gpu.duration_ns[i] = row.duration_ns;
+      gpu.work[i] = row.work;
+      gpu.name[i] = row.name;
+      gpu.device[i] = row.device;
+      gpu.stream[i] = row.stream;
+    });
   }
 
-  void add_gpu_rows() {
-    GpuEvents& gpu = linked_.trace.gpu;
-    tbb::parallel_invoke([&] { fill(&GpuRow::start, gpu.start); }, [&] { fill(&GpuRow::duration_ns, gpu.duration_ns); },
-                         [&] { fill(&GpuRow::work, gpu.work); }, [&] { fill(&GpuRow::name, gpu.name); },
-                         [&] { fill(&GpuRow::device, gpu.device); }, [&] { fill(&GpuRow::stream, gpu.stream); });
-    gpu.launch = std::move(launch_of_);  // renumbered by add_launches
-    const auto orphans = static_cast<int64_t>(std::count(gpu.launch.begin(), gpu.launch.end(), -1));
+  // Launches that some GPU row refers to, by start.
+  void choose_launches() {
+    constexpr int32_t kUsed = 0;
+    new_row_of_launch_.resize(content_.launches.size(), -1);
+    int64_t orphans = 0;
+    for (const int32_t launch : launch_of_) {
+      if (launch >= 0) new_row_of_launch_[static_cast<size_t>(launch)] = kUsed;
+      orphans += launch < 0 ? 1 : 0;
+    }
     if (orphans > 0) {
       add_finding(linked_.findings, {Severity::info, "orphan-kernels", content_.file, Rank(), -1, orphans,
                                      "GPU rows launched before recording began; counted, without step or CPU partner"});
     }
-  }
-
-  // Launches that some GPU row refers to, by start; rows get their new numbers.
-  void add_launches() {
-    std::vector<int32_t> new_row(content_.launches.size(), -1);
-    for (const int32_t launch : linked_.trace.gpu.launch) {
-      if (launch >= 0) new_row[static_cast<size_t>(launch)] = 0;
+    for (size_t i = 0; i < new_row_of_launch_.size(); ++i) {
+      if (new_row_of_launch_[i] == kUsed) used_launches_.push_back(static_cast<int32_t>(i));
     }
-    std::vector<int32_t> used;
-    for (size_t i = 0; i < new_row.size(); ++i) {
-      if (new_row[i] == 0) used.push_back(static_cast<int32_t>(i));
-    }
-    sort_runs(used, [&](int32_t a, int32_t b) {
+    sort_runs(used_launches_, [&](int32_t a, int32_t b) {
       return content_.launches[static_cast<size_t>(a)].start < content_.launches[static_cast<size_t>(b)].start;
     });
+    for (size_t i = 0; i < used_launches_.size(); ++i) {
+      new_row_of_launch_[static_cast<size_t>(used_launches_[i])] = static_cast<int32_t>(i);
+    }
+  }
+
+  void add_launches() {
     LaunchEvents& launches = linked_.trace.launches;
-    for_each_column(launches, [&](auto& column) { column.reserve(used.size()); });
-    for (size_t i = 0; i < used.size(); ++i) {
-      const LaunchRow& row = content_.launches[static_cast<size_t>(used[i])];
-      new_row[static_cast<size_t>(used[i])] = static_cast<int32_t>(i);
-      launches.start.push_back(row.start);
-      launches.duration_ns.push_back(std::max<int64_t>(row.duration_ns, 0));
-      launches.thread.push_back(row.thread);
-    }
-    for (int32_t& launch : linked_.trace.gpu.launch) {
-      if (launch >= 0) launch = new_row[static_cast<size_t>(launch)];
-    }
+    for_each_column(launches, [&](auto& column) { column.resize(used_launches_.size()); });
+    for_rows(used_launches_.size(), [&](size_t i) {
+      const LaunchRow& row = content_.launches[static_cast<size_t>(used_launches_[i])];
+      launches.start[i] = row.start;
+      launches.duration_ns[i] = std::max<int64_t>(row.duration_ns, 0);
+      launches.thread[i] = row.thread;
+    });
+    for_rows(launch_of_.size(), [&](size_t i) {
+      if (launch_of_[i] >= 0) launch_of_[i] = new_row_of_launch_[static_cast<size_t>(launch_of_[i])];
+    });
+    linked_.trace.gpu.launch = std::move(launch_of_);
   }
 
   void add_kernel_calls(MetadataFinder& metadata) {
@@ -272,7 +291,9 @@ class Linker {
   }
 
   FileContent& content_;
-  std::vector<int32_t> launch_of_;
+  std::vector<int32_t> launch_of_;          // per GPU row: row of content_.launches; -1: none
+  std::vector<int32_t> new_row_of_launch_;  // per row of content_.launches: row of linked_.trace.launches; -1: unused
+  std::vector<int32_t> used_launches_;      // the inverse
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
   LinkedTrace linked_;
 };

@@ -7,6 +7,9 @@
 // launch. Cost: one sort, nearly linear.
 #include "repair_gpu_rows.h"
 
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_reduce.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -26,20 +29,35 @@ void report(FileContent& content, const char* code, int64_t count, const char* m
   add_finding(content.findings, {Severity::warning, code, content.file, Rank(), -1, count, message});
 }
 
-void clear_negative(FileContent& content) {
-  int64_t count = 0;
-  for (GpuRow& row : content.gpu) {
-    if (row.duration_ns >= 0) continue;
-    row.duration_ns = 0;
-    ++count;
-  }
+// What one pass over the rows says of them; most need no more.
+struct Survey {
+  LocalNs first{INT64_MAX}, last{INT64_MIN};  // start
+  int64_t negative = 0;                       // durations
+};
+
+Survey survey_of(const std::vector<GpuRow>& gpu) {
+  const auto look = [&](const tbb::blocked_range<size_t>& rows, Survey survey) {
+    for (size_t i = rows.begin(); i < rows.end(); ++i) {
+      survey.first = std::min(survey.first, gpu[i].start);
+      survey.last = std::max(survey.last, gpu[i].start);
+      survey.negative += gpu[i].duration_ns < 0 ? 1 : 0;
+    }
+    return survey;
+  };
+  return tbb::parallel_reduce(
+      tbb::blocked_range<size_t>(0, gpu.size(), kRowsPerTask), Survey(), look, [](const Survey& a, const Survey& b) {
+        return Survey{std::min(a.first, b.first), std::max(a.last, b.last), a.negative + b.negative};
+      });
+}
+
+void clear_negative(FileContent& content, int64_t count) {
+  if (count == 0) return;
+  for (GpuRow& row : content.gpu) row.duration_ns = std::max<int64_t>(row.duration_ns, 0);
   report(content, "negative-duration", count, "GPU rows with a negative duration; taken as 0");
 }
 
-void drop_far_rows(FileContent& content) {
-  const auto [first, last] = std::minmax_element(content.gpu.begin(), content.gpu.end(),
-                                                 [](const GpuRow& a, const GpuRow& b) { return a.start < b.start; });
-  if (first == content.gpu.end() || last->start - first->start <= kDay_ns) return;
+void drop_far_rows(FileContent& content, const Survey& survey) {
+  if (content.gpu.empty() || survey.last - survey.first <= kDay_ns) return;
   std::vector<LocalNs> starts;
   for (const GpuRow& row : content.gpu) starts.push_back(row.start);
   const auto middle = starts.begin() + static_cast<ptrdiff_t>(starts.size() / 2);
@@ -125,8 +143,9 @@ void sort_rows(std::vector<GpuRow>& gpu) {
 }  // namespace
 
 void repair_gpu_rows(FileContent& content) {
-  clear_negative(content);
-  drop_far_rows(content);
+  const Survey survey = survey_of(content.gpu);
+  clear_negative(content, survey.negative);
+  drop_far_rows(content, survey);
   sort_rows(content.gpu);
   if (content.gpu.empty() || !any_covers_successor(content.gpu)) return;
   const int64_t window_ns = std::max<int64_t>(content.gpu.back().start - content.gpu.front().start, 1);
