@@ -131,8 +131,8 @@ struct StoreFigures {
 struct StoreOptions {
   std::string spool;
   GatherLimits limits;
-  GatherRetention retention;  // of the quarantine
-  int file_threads = 4;
+  GatherRetention retention;           // of the quarantine
+  int file_threads = 8;                // that flush; with 4, 10,000 files take a tenth longer on two cores
   FileSystem* files = nullptr;         // null: the real one
   const char* database_vfs = nullptr;  // SQLite VFS by name; null: the default
   std::function<Time()> now;           // null: the system's clock
