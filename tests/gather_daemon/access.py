@@ -145,7 +145,7 @@ class Tokens(DaemonTest):
 
             first = [wrong(0) for _ in range(20)]
             self.assertEqual([status for status, _ in first], [401] * 20)
-            self.assertLess(sorted(seconds for _, seconds in first)[-3], 0.9)
+            self.assertLess(max(seconds for _, seconds in first), 0.9)
             with concurrent.futures.ThreadPoolExecutor(25) as pool:
                 rest = list(pool.map(wrong, range(25)))
             self.assertEqual({status for status, _ in rest}, {401, 429})

@@ -138,7 +138,7 @@ class Finished(Shipping):
         self.write("later/rank7.json.gz", gzip.compress(trace(7, 8)))
         began = time.monotonic()
         self.until(lambda: self.gatherer.files)
-        self.assertLess(time.monotonic() - began, 20)
+        self.assertLess(time.monotonic() - began, 3)
         self.assertIn(("j", 0, 7), self.gatherer.stored())
 
     def test_a_file_that_stays_cut_is_bad_and_kept(self):
@@ -228,7 +228,7 @@ class Cuts(Shipping):
         path = self.write_gzip(0)
         began = time.monotonic()
         result = self.ship("--delete-source", "--give-up", 2, url="http://127.0.0.1:1", code=4)
-        self.assertLess(time.monotonic() - began, 15)
+        self.assertLess(time.monotonic() - began, 5)
         self.assertIn("given up", result["left"][0])
         self.assertTrue(path.exists())
 
@@ -298,15 +298,15 @@ class Hostile(Shipping):
                 self.gatherer.always = answer
                 began = time.monotonic()
                 result = self.ship("--give-up", 1, "--timeout", 1, code=4)
-                self.assertLess(time.monotonic() - began, 15)
+                self.assertLess(time.monotonic() - began, 6)
                 self.assertEqual(result["files"], 0)
 
     def test_a_gatherer_that_falls_silent_after_a_body_is_left_and_asked_again(self):
         self.write_gzip(0)
-        self.gatherer.faults = {1: Raw(b"", pause=20)}
+        self.gatherer.faults = {1: Raw(b"", pause=60)}
         began = time.monotonic()
         self.assertEqual(self.ship("--timeout", 1)["files"], 1)
-        self.assertLess(time.monotonic() - began, 16)
+        self.assertLess(time.monotonic() - began, 24)
         self.assertEqual([method for method, *_ in self.gatherer.log], ["POST", "PATCH", "HEAD", "PATCH"])
 
 
