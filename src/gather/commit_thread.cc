@@ -73,7 +73,10 @@ void CommitThread::commit(std::deque<Change> batch) {
   for (Change& change : batch) {
     failed_ = failed_ || hooks_.stopped();
     Refusal refusal = failed_ ? Refusal::unavailable : Refusal::none;
-    if (refusal == Refusal::none && change.prepare) refusal = change.prepare(folders);
+    if (refusal == Refusal::none && change.prepare) {
+      refusal = change.prepare(folders);
+      if (refusal == Refusal::no_space && hooks_.free_ballast()) refusal = change.prepare(folders);
+    }
     if (refusal == Refusal::none) {
       prepared.push_back(&change);
     } else {

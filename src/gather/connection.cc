@@ -258,7 +258,10 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
       refusal.close = true;
       return send(std::move(refusal));
     }
-    if (body->filled == 0) return finish(body);
+    if (body->filled == 0) {
+      body->buffer.reset();
+      return finish(body);
+    }
     if (left_ > 0) return write(body, [self = shared_from_this(), body] { self->fill(body); });
     write(body, nullptr);
   }
@@ -271,7 +274,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     const auto written = [self = shared_from_this(), body, begin = Clock::now(),
                           then = std::move(then)](const Outcome<Done>& outcome) {
       self->service_.lobby().end_turn();
-      if (!then) return;
+      if (!then) return body->buffer.reset();
       self->wire_->post([self, body, begin, then, refusal = outcome.refusal] {
         body->floor.held_back(Clock::now() - begin);
         if (body->evicted) return self->let_go(body);
@@ -289,9 +292,10 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
   void finish(const std::shared_ptr<Body>& body) {
     body->finishing = true;
-    body->file.writer->finish([self = shared_from_this(), body](const Outcome<UploadState>& outcome) {
+    const auto finished = [self = shared_from_this(), body](const Outcome<UploadState>& outcome) {
       self->wire_->post([self, body, outcome] { self->conclude(body, outcome); });
-    });
+    };
+    body->file.writer->finish(finished, std::move(body->file.slot));
   }
 
   void conclude(const std::shared_ptr<Body>& body, const Outcome<UploadState>& outcome) {

@@ -8,6 +8,7 @@
 // A file that replaces another first says so in its upload's row: in between, neither may be where the rows say.
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "spool_paths.h"
 #include "spool_store.h"
@@ -110,25 +111,38 @@ Refusal SpoolStore::move_in(Arrival& arrival, std::set<std::string>& folders) {
     if (error == 0) error = files_.rename(arrival.old_path(), arrival.aside(), true);
     if (error == 0) folders.insert(quarantine_folder(row.job));
   }
-  if (error == 0) {
-    error = files_.rename(part, arrival.path(), false);
-    if (error == EEXIST) {  // a file that no row knows
-      const Refusal refusal = set_aside(arrival.path(), *arrival.upload, ".stranger", folders);
-      if (refusal != Refusal::none) return refusal;
+  if (error != 0) return refusal_of(error, "cannot make room for " + arrival.path());
+  error = files_.rename(part, arrival.path(), false);
+  Refusal refusal = Refusal::none;
+  if (error == EEXIST) {  // a file that no row knows
+    refusal = set_aside(arrival.path(), *arrival.upload, ".stranger", folders);
+    if (refusal == Refusal::none) {
       count(&StoreFigures::quarantined);
       error = files_.rename(part, arrival.path(), false);
     }
-    if (error != 0 && arrival.replaced) files_.rename(arrival.aside(), arrival.old_path(), false);
   }
-  if (error == 0) folders.insert({capture, "in"});
-  return refusal_of(error, "cannot move an upload to " + arrival.path());
+  if (refusal == Refusal::none) refusal = refusal_of(error, "cannot move an upload to " + arrival.path());
+  if (refusal != Refusal::none) {
+    put_back(arrival);
+  } else {
+    folders.insert({capture, "in"});
+  }
+  return refusal;
+}
+
+// What was to be replaced. If it cannot be, it lies where no row says, but for that of the upload: with this one the
+// next start puts it back, and nothing is changed until then.
+void SpoolStore::put_back(const Arrival& arrival) {
+  if (!arrival.replaced) return;
+  const int error = files_.rename(arrival.aside(), arrival.old_path(), false);
+  if (error != 0) fail("cannot move " + arrival.aside() + " back: " + std::strerror(error));
 }
 
 // The disk was too full for the rows: back, so that the sender can try again.
 void SpoolStore::displace(Arrival& arrival) {
   if (arrival.verdict != Arrival::Verdict::placed) return;
   files_.rename(arrival.path(), part_path(arrival.upload->row.id), false);
-  if (arrival.replaced) files_.rename(arrival.aside(), arrival.old_path(), false);
+  put_back(arrival);
 }
 
 void SpoolStore::record(const Arrival& arrival, Manifest& manifest) const {

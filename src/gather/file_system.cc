@@ -39,6 +39,7 @@ auto again_when_interrupted(Call call) {
   return result;
 }
 
+constexpr mode_t kMode = 0640;
 constexpr int kWaitsForDescriptor = 100;
 constexpr std::chrono::milliseconds kWaitForDescriptor{10};
 
@@ -63,11 +64,17 @@ class RealFileSystem : public FileSystem {
   }
 
   int create(const std::string& path, int& file) override {
-    file = beneath(path, O_RDWR | O_CREAT | O_EXCL, 0640);
+    file = beneath(path, O_RDWR | O_CREAT | O_EXCL, kMode);
     return error_of(file);
   }
   int open(const std::string& path, bool writable, int& file) override {
     file = beneath(path, writable ? O_RDWR : O_RDONLY);
+    if (file < 0 && errno == EACCES && writable) {  // made immutable, and then it did not become a file
+      const Descriptor readable(beneath(path, O_RDONLY));
+      if (readable.get() < 0) return errno;
+      if (::fchmod(readable.get(), kMode) != 0) return errno;
+      file = beneath(path, O_RDWR);
+    }
     return error_of(file);
   }
   void close(int file) override { ::close(file); }

@@ -7,7 +7,7 @@
 namespace skewscope::gather {
 namespace {
 
-constexpr int kMostWriting = 8;  // twice the store's threads
+constexpr int kMostWriting = 16;  // twice the store's threads
 constexpr std::chrono::seconds kTimeToSpeak{1};
 
 }  // namespace

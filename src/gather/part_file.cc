@@ -83,7 +83,6 @@ void PartFile::begin_segment() {
 void PartFile::close() {
   if (file_ >= 0) files_.close(file_);
   file_ = -1;
-  reserved_ = 0;
 }
 
 int PartFile::append(std::string_view bytes) {

@@ -180,7 +180,10 @@ void Recovery::settle_replacements() {
       break;
     }
     const bool moved_on = rows_.count({metadata.job, metadata.capture, metadata.rank}) == 0;
-    if (!moved_on && options_.repair) files_.rename(aside, path, false);
+    if (!moved_on && options_.repair) {
+      const int error = files_.rename(aside, path, false);
+      if (error != 0 && error != ENOENT) throw CannotTell{aside, error};  // it is not lost
+    }
     dirty_.insert(capture_folder(metadata.job, metadata.capture));
     dirty_.insert(quarantine_folder(metadata.job));
   }
@@ -293,9 +296,13 @@ void Recovery::write() {
     out_.manifest.reset();
     return;
   }
-  const ManifestStatus status = out_.manifest->transaction([&] {
-    for (const auto& row : changes_) row(*out_.manifest);
-  });
+  const auto commit = [&] {
+    return out_.manifest->transaction([&] {
+      for (const auto& row : changes_) row(*out_.manifest);
+    });
+  };
+  ManifestStatus status = commit();
+  if (status == ManifestStatus::full && files_.remove(kBallastName) == 0) status = commit();
   if (status == ManifestStatus::fine) return;
   out_.error = {ErrorKind::output, "cannot write the manifest: " + out_.manifest->why()};
   out_.manifest.reset();

@@ -14,6 +14,7 @@
 namespace skewscope::gather {
 
 inline constexpr const char* kManifestName = "gather.sqlite";
+inline constexpr const char* kBallastName = "ballast";
 inline constexpr const char* kFolders[] = {"in", "jobs", "quarantine", "trash", "backup"};
 
 std::string part_path(const std::string& id);

@@ -125,7 +125,8 @@ class SpoolStore : public Store {
   Refusal tell_length(const UploadPointer& upload, std::optional<uint64_t> length);
   void write(const UploadPointer& upload, uint64_t writer, std::string_view bytes, const Reply<Done>& done);
   Refusal append_bytes(Upload& upload, std::string_view bytes);
-  void finish(const UploadPointer& upload, uint64_t writer, bool vouched, const Reply<UploadState>& done);
+  void finish(const UploadPointer& upload, uint64_t writer, bool vouched, const Reply<UploadState>& done,
+              std::shared_ptr<void> held);
   void release(const UploadPointer& upload, uint64_t writer);
   void make_durable(const UploadPointer& upload, const Then& then, bool last = false);
   Refusal sync_part(Upload& upload);
@@ -147,6 +148,7 @@ class SpoolStore : public Store {
   void post_arrival(const ArrivalPointer& arrival);
   Refusal place(Arrival& arrival, std::set<std::string>& folders);
   Refusal move_in(Arrival& arrival, std::set<std::string>& folders);
+  void put_back(const Arrival& arrival);
   void displace(Arrival& arrival);
   void record(const Arrival& arrival, Manifest& manifest) const;
   void settle(const ArrivalPointer& arrival, Refusal refusal);
@@ -192,6 +194,7 @@ class SpoolStore : public Store {
   void charge_quarantine(const std::string& name, Job& job);
   void look_at_disk();
   void refill_ballast();
+  bool has_ballast();
   bool free_ballast();
   void back_up();
   struct SetAside;
@@ -229,6 +232,7 @@ class SpoolStore : public Store {
 
   std::set<std::string> folders_made_;  // of the commit thread
   std::atomic<bool> failed_ = false, draining_ = false, ballast_ = false;
+  std::mutex ballast_mutex_;
   std::atomic<int> finishing_ = 0;  // uploads being flushed to be committed next
   std::atomic<int> in_flight_ = 0;  // tasks and changes posted and not done
   std::condition_variable sweep_wanted_, all_landed_;

@@ -20,10 +20,10 @@ class SpoolWriter : public Writer {
     link_->store->write(upload_, number_, bytes, done);
   }
   void vouch() override { vouched_ = true; }
-  void finish(Reply<UploadState> done) override {
+  void finish(Reply<UploadState> done, std::shared_ptr<void> held) override {
     const std::lock_guard lock(link_->mutex);
     if (link_->store == nullptr) return done({Refusal::unavailable, {}});
-    link_->store->finish(upload_, number_, vouched_, done);
+    link_->store->finish(upload_, number_, vouched_, done, std::move(held));
   }
 
  private:

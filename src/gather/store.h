@@ -81,7 +81,8 @@ class Writer {
   // Makes all of it durable; at offset == length it verifies, commits the file and says complete. Ends the writer.
   // wrong_digest of a checked request: the offset is what it was. wrong_digest of the whole, other_content: the upload
   // is gone. no_space: what state() tells is durable, the rest is to be sent again.
-  virtual void finish(Reply<UploadState> done) = 0;
+  // `held` is let go as soon as the disk has the bytes: the answer waits for the commit of many.
+  virtual void finish(Reply<UploadState> done, std::shared_ptr<void> held) = 0;
 };
 
 struct JobSettings {

@@ -11,7 +11,6 @@ namespace {
 constexpr auto kSweepEvery = std::chrono::milliseconds(250);
 constexpr int kTrashPerSweep = 256;
 constexpr uint64_t kBallast = 16 << 20;
-constexpr const char* kBallastName = "ballast";
 constexpr auto kBackupEvery = std::chrono::hours(24);
 constexpr size_t kBackupsKept = 3;
 
@@ -125,25 +124,38 @@ void SpoolStore::remove_tree(const std::string& path, bool folder, int& left) {
   Pulse::beat_here();
 }
 
-// Disk that the manifest can have when there is none left.
+// Disk that the manifest can have when there is none left. While it is out nothing takes any that was not reserved
+// before: what was promised needs rows.
 void SpoolStore::refill_ballast() {
+  const std::lock_guard lock(ballast_mutex_);
   PathInfo info;
   int file = -1;
   if (files_.info(kBallastName, info) == 0) {
     ballast_ = true;
     return;
   }
-  if (files_.create(kBallastName, file) != 0) return;
-  ballast_ = files_.reserve(file, kBallast) == 0;
+  const std::string made = std::string(kBallastName) + ".tmp";  // what has the name has its bytes
+  files_.remove(made);
+  if (files_.create(made, file) != 0) return;
+  const bool reserved = files_.reserve(file, kBallast) == 0;
   files_.close(file);
-  if (!ballast_) files_.remove(kBallastName);
+  ballast_ = reserved && files_.rename(made, kBallastName, true) == 0;
+  if (!ballast_) files_.remove(made);
 }
 
-bool SpoolStore::free_ballast() { return ballast_.exchange(false) && files_.remove(kBallastName) == 0; }
+bool SpoolStore::has_ballast() {
+  if (!ballast_) refill_ballast();  // somebody may have made room just now
+  return ballast_;
+}
+
+bool SpoolStore::free_ballast() {
+  const std::lock_guard lock(ballast_mutex_);
+  return ballast_.exchange(false) && files_.remove(kBallastName) == 0;
+}
 
 void SpoolStore::back_up() {
   const Time at = now();
-  if (at - last_backup_ < kBackupEvery) return;
+  if (at - last_backup_ < kBackupEvery || !has_ballast()) return;
   last_backup_ = at;
   Change change;
   change.after = [this, at](Manifest& manifest) {

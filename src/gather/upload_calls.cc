@@ -176,6 +176,7 @@ Refusal SpoolStore::enter_held(const UploadPointer& upload, bool& of_new_job) {
 
 Refusal SpoolStore::room_for(const UploadRow& row, bool of_new_job) {
   look_at_disk();
+  if (!has_ballast()) return Refusal::no_space;
   const std::lock_guard lock(mutex_);
   const double share = share_in_use(space_);
   const GatherLimits most = limits();
@@ -260,17 +261,17 @@ void SpoolStore::append(const std::string& id, uint64_t offset, std::optional<ui
   if (refusal != Refusal::none) return answer<std::shared_ptr<Writer>>(std::move(done), {refusal, nullptr});
   const Asked asked{offset, length, checksum, std::move(evicted)};
   submit(upload, [this, upload, asked, done = std::move(done)] {
-    end_writer(upload, [this, upload, asked, done](Refusal ended) {
-      if (ended != Refusal::none) {
-        done({ended, nullptr});
-        return next(upload);
-      }
-      on_file_thread(upload->row.id, [this, upload, asked, done] {
-        const Refusal begun = begin_writer(upload, asked);
-        const uint64_t number = upload->writer;
-        done({begun, begun == Refusal::none ? std::make_shared<SpoolWriter>(link_, upload, number) : nullptr});
-        next(upload);
-      });
+    const auto begin = [this, upload, asked, done] {
+      const Refusal begun = begin_writer(upload, asked);
+      const uint64_t number = upload->writer;
+      done({begun, begun == Refusal::none ? std::make_shared<SpoolWriter>(link_, upload, number) : nullptr});
+      next(upload);
+    };
+    if (upload->writer == 0) return begin();
+    end_writer(upload, [this, upload, begin, done](Refusal ended) {  // on the commit thread, perhaps
+      if (ended == Refusal::none) return on_file_thread(upload->row.id, begin);
+      done({ended, nullptr});
+      next(upload);
     });
   });
 }
@@ -301,6 +302,7 @@ Refusal SpoolStore::tell_length(const UploadPointer& upload, std::optional<uint6
   if (!length || upload->row.asked.length == length) return Refusal::none;
   if (upload->row.asked.length || *length < upload->row.durable) return Refusal::wrong_offset;
   if (*length > limits().largest_file) return Refusal::too_large;
+  if (!has_ballast()) return Refusal::no_space;
   const std::lock_guard lock(mutex_);
   const Refusal refusal = charge_held(upload->row.asked.metadata.job, upload->row.asked.uid, upload->charged, *length);
   if (refusal == Refusal::none) upload->row.asked.length = length;

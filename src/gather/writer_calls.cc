@@ -39,6 +39,7 @@ Refusal SpoolStore::append_bytes(Upload& upload, std::string_view bytes) {
   if (upload.row.stage == UploadStage::complete || end > asked.length.value_or(limits().largest_file)) {
     return Refusal::too_large;
   }
+  if (!asked.length && !has_ballast()) return Refusal::no_space;
   if (end > upload.charged) {  // the length is not known: charged as it grows
     const std::lock_guard lock(mutex_);
     const Refusal refusal = charge_held(asked.metadata.job, asked.uid, upload.charged, end + kLongestSegment);
@@ -53,8 +54,9 @@ Refusal SpoolStore::append_bytes(Upload& upload, std::string_view bytes) {
   return refusal;
 }
 
-void SpoolStore::finish(const UploadPointer& upload, uint64_t writer, bool vouched, const Reply<UploadState>& done) {
-  submit(upload, [this, upload, writer, vouched, done] {
+void SpoolStore::finish(const UploadPointer& upload, uint64_t writer, bool vouched, const Reply<UploadState>& done,
+                        std::shared_ptr<void> held) {
+  submit(upload, [this, upload, writer, vouched, done, held = std::move(held)] {
     const auto reply = [this, upload, done](Refusal refusal) {
       done({refusal, refusal == Refusal::none ? state_of(*upload) : UploadState()});
       next(upload);

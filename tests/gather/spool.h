@@ -87,7 +87,7 @@ class Asking {
     if (writer.refusal != Refusal::none) return {writer.refusal, {}};
     const Outcome<Done> wrote = answer_of<Done>([&](auto done) { writer.value->write(bytes, done); });
     if (wrote.refusal != Refusal::none) return {wrote.refusal, {}};
-    return answer_of<UploadState>([&](auto done) { writer.value->finish(done); });
+    return answer_of<UploadState>([&](auto done) { writer.value->finish(done, nullptr); });
   }
   // A whole file at once.
   Outcome<UploadState> put(NewUpload upload, std::string_view bytes) {

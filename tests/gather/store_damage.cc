@@ -73,6 +73,35 @@ TEST_CASE("a full disk refuses and goes on: what was reserved is finished, the r
   CHECK(failures == 0);
 }
 
+TEST_CASE("while the manifest lives on its ballast nothing takes disk that was not reserved, and room brings it back") {
+  MemoryDisk disk;
+  StoreOptions options = test::memory_options(disk);
+  options.limits.hard_disk = options.limits.soft_disk = 1.01;
+  const auto store = std::move(Store::open(options)).value();
+  Asking ask(*store);
+  const std::string content(100'000, 'x');
+  const std::string reserved = ask.create(upload_of("train", 0, content.size())).value.id;
+  const std::string deferred = ask.create(upload_of("train", 1, std::nullopt)).value.id;
+  const auto used = [&] {
+    DiskSpace space;
+    disk.space(space);
+    return space.total - space.available;
+  };
+  const uint64_t in_use = used();
+  disk.limit(in_use);
+  CHECK(ask.patch(reserved, 0, content.substr(0, 1000)).value.offset == 1000);
+  REQUIRE(used() < in_use - (8 << 20));
+  CHECK(ask.create(upload_of("train", 2, 1000)).refusal == Refusal::no_space);
+  CHECK(ask.patch(deferred, 0, content).refusal == Refusal::no_space);
+  CHECK(test::answer_of<std::shared_ptr<Writer>>([&](auto done) {
+          store->append(deferred, 0, 1000, std::nullopt, nullptr, done);
+        }).refusal == Refusal::no_space);
+  CHECK(ask.patch(reserved, 1000, content.substr(1000)).value.complete);
+  disk.limit(in_use + (8 << 20));
+  CHECK(ask.create(upload_of("train", 2, 1000)).refusal == Refusal::none);
+  CHECK(used() > in_use);
+}
+
 TEST_CASE("a full disk in the middle of a commit puts the file back, and the last request can be sent again") {
   MemoryDisk disk;
   StoreOptions options = test::memory_options(disk);
@@ -87,6 +116,78 @@ TEST_CASE("a full disk in the middle of a commit puts the file back, and the las
   const uint64_t offset = ask.state(id).value.offset;
   CHECK(ask.patch(id, offset, std::string("abcd").substr(offset)).value.complete);
   CHECK(ask.content("train", 0) == "abcd");
+}
+
+TEST_CASE("a user who is not root opens a part again that was made immutable, and goes on with it") {
+  if (geteuid() != 0) return;  // is one already: all tests of the daemon run as this user
+  struct Unprivileged {
+    Unprivileged() { REQUIRE((setegid(65534) == 0 && seteuid(65534) == 0)); }
+    ~Unprivileged() {
+      seteuid(0);
+      setegid(0);
+    }
+  };
+  const skewscope::test::Folder folder("immutable");
+  std::filesystem::create_directories(folder.path / "in");
+  REQUIRE(chown(folder.path.c_str(), 65534, 65534) == 0);
+  REQUIRE(chown((folder.path / "in").c_str(), 65534, 65534) == 0);
+  const auto files = std::move(open_file_system(folder.path.string())).value();
+  const Unprivileged user;
+  int file = -1;
+  REQUIRE(files->create("in/a.part", file) == 0);
+  REQUIRE(files->write(file, "abcd", 0) == 0);
+  REQUIRE(files->make_immutable(file) == 0);
+  files->close(file);
+  REQUIRE(files->open("in/a.part", true, file) == 0);
+  CHECK(files->write(file, "ef", 4) == 0);
+  files->close(file);
+}
+
+TEST_CASE("a folder that finds the disk full gets the ballast, so that a reserved upload ends") {
+  struct Disk : MemoryDisk {
+    std::atomic<bool> full = false;
+    int make_folder(const std::string& path) override {
+      PathInfo ballast;
+      const bool none = full && info("ballast", ballast) == 0;
+      return none ? ENOSPC : MemoryDisk::make_folder(path);
+    }
+  } disk;
+  StoreOptions options = test::memory_options(disk);
+  const auto store = std::move(Store::open(options)).value();
+  Asking ask(*store);
+  const std::string id = ask.create(upload_of("train", 0, 4)).value.id;
+  disk.full = true;
+  CHECK(ask.patch(id, 0, "abcd").value.complete);
+}
+
+TEST_CASE("a file that was to be replaced and cannot be put back ends the daemon, and the next start puts it back") {
+  struct Disk : MemoryDisk {
+    bool full = false;
+    int rename(const std::string& from, const std::string& to, bool replace) override {
+      const bool grows = to.find("/ranks/") != std::string::npos;
+      return full && grows ? ENOSPC : MemoryDisk::rename(from, to, replace);
+    }
+  } disk;
+  StoreOptions options = test::memory_options(disk);
+  int failures = 0;
+  options.failed = [&](const std::string&) { ++failures; };
+  NewUpload other = upload_of("train", 0, 4);
+  other.metadata.replace = other.one_request = true;
+  {
+    const auto store = std::move(Store::open(options)).value();
+    Asking ask(*store);
+    ask.put("train", 0, "abcd");
+    const std::string id = ask.create(other).value.id;
+    disk.full = true;
+    CHECK(ask.patch(id, 0, "efgh").refusal != Refusal::none);
+    CHECK(failures == 1);
+    CHECK(ask.remove(id).refusal == Refusal::unavailable);
+  }
+  CHECK_FALSE(Store::open(options).ok());
+  disk.full = false;
+  const auto again = std::move(Store::open(options)).value();
+  CHECK(Asking(*again).content("train", 0) == "abcd");
+  CHECK(again->figures().lost_files == 0);
 }
 
 TEST_CASE("what replaces in one request and finds the disk full at any point leaves nothing, and the file stays") {
@@ -128,7 +229,7 @@ TEST_CASE("what replaces in one request and finds the disk full at any point lea
 TEST_CASE("a real file system that is full refuses and goes on") {
   test::Spool probe("tmpfs");
   probe.close();
-  if (::mount("tmpfs", probe.options.spool.c_str(), "tmpfs", 0, "size=8m") != 0) {
+  if (::mount("tmpfs", probe.options.spool.c_str(), "tmpfs", 0, "size=24m") != 0) {
     WARN("skipped: this user may not mount a tmpfs");
     return;
   }

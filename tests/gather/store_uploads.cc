@@ -118,7 +118,28 @@ TEST_CASE("what a silent writer wrote is durable within seconds, and the writer 
   for (int i = 0; i < 500 && spool.store->figures().durable_bytes < 5; ++i) usleep(20'000);
   CHECK(spool.store->figures().durable_bytes == 5);
   test::answer_of<Done>([&](auto done) { writer->write("fgh", done); });
-  CHECK(test::answer_of<UploadState>([&](auto done) { writer->finish(done); }).value.digest == sha256("abcdefgh"));
+  CHECK(test::answer_of<UploadState>([&](auto done) { writer->finish(done, nullptr); }).value.digest ==
+        sha256("abcdefgh"));
+}
+
+TEST_CASE("what a finishing writer holds is let go before the answer, which waits for the commit") {
+  Spool spool("held");
+  Asking ask = spool.ask();
+  const auto writer = ask.append(ask.create(upload_of("train", 0, 2)).value.id, 0).value;
+  test::answer_of<Done>([&](auto done) { writer->write("{}", done); });
+  auto held = std::make_shared<int>();
+  const std::weak_ptr<int> seen = held;
+  bool let_go = false;
+  const auto ended = test::answer_of<UploadState>([&](const Reply<UploadState>& done) {
+    const auto look = [&, done](const Outcome<UploadState>& outcome) {
+      for (int i = 0; i < 500 && !seen.expired(); ++i) usleep(10'000);
+      let_go = seen.expired();
+      done(outcome);
+    };
+    writer->finish(look, std::move(held));
+  });
+  CHECK(ended.value.complete);
+  CHECK(let_go);
 }
 
 TEST_CASE("asking for the state ends a running writer, whose next write is refused") {
@@ -200,7 +221,7 @@ TEST_CASE("a length that is told late ends the upload like one told at once") {
   CHECK(ask.patch(id, 0, "abcd").value.offset == 4);
   const auto writer = ask.append(id, 4, std::nullopt, 6).value;
   test::answer_of<Done>([&](auto done) { writer->write("ef", done); });
-  CHECK(test::answer_of<UploadState>([&](auto done) { writer->finish(done); }).value.complete);
+  CHECK(test::answer_of<UploadState>([&](auto done) { writer->finish(done, nullptr); }).value.complete);
   CHECK(ask.content("train", 0) == "abcdef");
 }
 

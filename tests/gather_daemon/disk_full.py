@@ -33,14 +33,14 @@ class SmallDisk(unittest.TestCase):
     def tmpfs(self, *options):
         at = self.folder / "spool"
         at.mkdir()
-        self.mounted(run("mount", "-t", "tmpfs", "-o", ",".join(("size=64m",) + options), "none", at), at)
+        self.mounted(run("mount", "-t", "tmpfs", "-o", ",".join(("size=128m",) + options), "none", at), at)
         return at
 
     def ext4(self, *options):
         at, image = self.folder / "spool", self.folder / "image"
         at.mkdir()
         with open(image, "wb") as file:
-            file.truncate(64 << 20)
+            file.truncate(128 << 20)
         if not shutil.which("mkfs.ext4"):
             self.skipTest("no mkfs.ext4")
         made = run("mkfs.ext4", "-q", *options, image)

@@ -131,7 +131,8 @@ class Run:
         looked_at = flush and str(self.met) != "fdatasync ." and not self.closing
         if looked_at and self.fault in (errno.EIO, errno.ENOMEM) and code == 0:
             self.problem("went on after a flush had failed")
-        lasting = self.sticky and self.fault == errno.EMFILE  # waited for, not for ever
+        # A descriptor is waited for, not for ever; a file that was to be replaced must get back to its place.
+        lasting = self.sticky and (self.fault == errno.EMFILE or " back: " in self.daemon.log_text())
         if code > 0 and ready and not flush and not lasting and self.fault not in (errno.EIO, errno.ENOMEM):
             self.problem(f"ended where it should have refused or tried again: {self.daemon.log_text().splitlines()[-3:]}")
 

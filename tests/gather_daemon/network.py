@@ -28,6 +28,7 @@ from daemon import PROGRAM, Daemon, digest_of, dose, key_file, metadata, minted,
 from kill import LEAST_BYTES, LEAST_REQUESTS, Agent, History
 
 CLIENTS, PATIENCE, LONGEST_EVICTION, MOST_AGAIN, MOST_CONFLICTS = 4, 15, 5, 64 << 20, 3
+MOST_ON_A_SITE = 50  # cuts: some 12 GB are stored meanwhile
 PORT, JOB = 7475, "load"
 
 
@@ -360,20 +361,17 @@ def say(text):
     print(f"{time.monotonic() - BEGAN:.0f} s: {text}", flush=True)
 
 
-def main(cuts, seed):
-    why_not = links.why_not()
-    if why_not:
-        print(f"skipped: {why_not}")
-        return 77
-    print(f"seed {seed}, {cuts} cuts", flush=True)
+def on_a_site(cuts, seed, uploads_too):
+    """What was wrong with so many cuts; with `uploads_too` also with cuts inside of long uploads."""
     folder, choose = Path(tempfile.mkdtemp(prefix="skewscope_network_")), random.Random(seed)
     site = Site(folder, seed)
     site.evictions = []
     try:
         cut_again_and_again(site, cuts, choose)
-        site.links.all[0].node.call(break_at_every_boundary, site, dose(16, 1))
-        for i in range(dose(2, 20)):  # at 0.6 two pieces of 64 MiB would be under way, at 0.3 two of 32 MiB are
-            ship_through_a_cut(site, ("reset", "reset", "down")[i % 3], (0.6, 0.3, choose.random())[i % 3])
+        if uploads_too:
+            site.links.all[0].node.call(break_at_every_boundary, site, dose(16, 1))
+            for i in range(dose(2, 20)):  # at 0.6 two pieces of 64 MiB would be under way, at 0.3 two of 32 MiB are
+                ship_through_a_cut(site, ("reset", "reset", "down")[i % 3], (0.6, 0.3, choose.random())[i % 3])
         conflicts = site.metric("skewscope_gather_http_requests_total", 'code="409"')
         say(f"{conflicts:.0f} offsets were refused")
         if conflicts > cuts * (CLIENTS + 3):
@@ -384,9 +382,22 @@ def main(cuts, seed):
             site.daemon.stop()
         shutil.rmtree(folder, ignore_errors=True)
     say("verified")
-    for problem in site.history.problems:
+    return site.history.problems
+
+
+def main(cuts, seed):
+    why_not = links.why_not()
+    if why_not:
+        print(f"skipped: {why_not}")
+        return 77
+    print(f"seed {seed}, {cuts} cuts", flush=True)
+    problems = []
+    for done in range(0, cuts, MOST_ON_A_SITE):
+        left = cuts - done
+        problems += on_a_site(min(left, MOST_ON_A_SITE), seed + done, uploads_too=left <= MOST_ON_A_SITE)
+    for problem in problems:
         print(problem)
-    return 1 if site.history.problems else 0
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ ANSWERS = ("sendto", "sendmsg")
 
 ALLOW, NOTIFY, CONTINUE = 0x7FFF0000, 0x7FC00000, 1
 RECEIVE, SEND = 0xC0502100, 0xC0182101
+PIDFD_GETFD = 438
+LIBC = ctypes.CDLL(None, use_errno=True)
 ARGUMENT_AT_LEAST, ARGUMENT_HAS_BITS = 5, 7
 
 
@@ -181,15 +183,16 @@ class WriteCalls:
         call.target = os.path.relpath(path, self.root)
         return call.target.split("/")[0] not in self.skip
 
-    @staticmethod
-    def write_half(call):
+    def write_half(self, call):
         descriptor, address, size = call.arguments[:3]
         half = call.bytes_at(address, max(size // 2, 1))
-        own = os.open(f"/proc/{call.thread}/fd/{descriptor}", os.O_WRONLY)
+        process = os.pidfd_open(self.process)
+        own = LIBC.syscall(PIDFD_GETFD, process, ctypes.c_int(descriptor), 0)  # with the position, which a write moves
         try:
-            return os.pwrite(own, half, call.arguments[3])
+            return os.write(own, half) if call.name == "write" else os.pwrite(own, half, call.arguments[3])
         finally:
             os.close(own)
+            os.close(process)
 
     def end(self):
         self.theirs.close()
