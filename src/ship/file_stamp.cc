@@ -2,12 +2,25 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 
 #include <cerrno>
 #include <csignal>
 
 namespace skewscope::ship {
+namespace {
+
+// NFSv4 without a delegation and SMB without an oplock refuse a lease as if somebody were writing.
+bool tells_of_writers(int descriptor) {
+  struct statfs system {};
+  if (fstatfs(descriptor, &system) != 0) return true;
+  const auto type = static_cast<uint32_t>(system.f_type);
+  return type != NFS_SUPER_MAGIC && type != CIFS_SUPER_MAGIC && type != SMB2_SUPER_MAGIC;
+}
+
+}  // namespace
 
 std::string FileStamp::key() const { return fmt::format("{:x}-{:x}-{:x}-{:x}", device, inode, size, mtime_ns); }
 
@@ -21,7 +34,9 @@ Writing is_written(int descriptor) {
   // A writer who opens the file meanwhile has the kernel signal us; SIGURG, which nobody minds, in place of SIGIO,
   // which would end the program.
   fcntl(descriptor, F_SETSIG, SIGURG);
-  if (fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN ? Writing::yes : Writing::unknown;
+  if (fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0) {
+    return errno == EAGAIN && tells_of_writers(descriptor) ? Writing::yes : Writing::unknown;
+  }
   fcntl(descriptor, F_SETLEASE, F_UNLCK);
   return Writing::no;
 }

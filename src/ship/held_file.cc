@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace skewscope::ship {
 
@@ -36,16 +37,24 @@ HeldFile::State HeldFile::open_first_of(const std::string& path) {
   for (const std::string& name : {path, link_}) {
     if (name.empty()) continue;
     descriptor_ = open(name.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-    if (descriptor_ >= 0 && unchanged()) return State::held;
-    if (descriptor_ < 0 && errno != ENOENT) {
-      reason_ = std::strerror(errno);
-      return State::refused;
-    }
-    if (descriptor_ >= 0) close(descriptor_);
+    if (descriptor_ >= 0 && (unchanged() || (name == link_ && moved_with_its_device()))) return State::held;
+    if (descriptor_ < 0 && errno != ENOENT && reason_.empty()) reason_ = std::strerror(errno);
+    if (descriptor_ < 0) continue;
+    close(descriptor_);
     descriptor_ = -1;
     if (name == link_) let_go();  // its content has changed: it holds nothing that anybody wants
   }
-  return State::absent;
+  return reason_.empty() ? State::absent : State::refused;
+}
+
+// After a restart of the node a file system may have another number.
+bool HeldFile::moved_with_its_device() {
+  struct stat status {};
+  if (fstat(descriptor_, &status) != 0) return false;
+  const uint64_t before = std::exchange(stamp_.device, static_cast<uint64_t>(status.st_dev));
+  if (unchanged()) return true;
+  stamp_.device = before;
+  return false;
 }
 
 // Other file systems, and users whom protected_hardlinks stops, get none; the descriptor holds it as long as we live.

@@ -38,6 +38,7 @@ class HeldFile {
 
  private:
   State open_first_of(const std::string& path);
+  bool moved_with_its_device();
   void make_link() const;
 
   FileStamp stamp_;

@@ -196,6 +196,36 @@ TEST_CASE("an overflowed queue of events wakes like any event") {
   CHECK_FALSE(watcher.wait(1ms));
 }
 
+TEST_CASE("a link before a file in the same folder does not hide it") {
+  const Place place("alias");
+  const std::string file = place.write("rank0.json", "{}");
+  fs::create_symlink(file, place.path / "traces" / "latest.json");
+  const Scan found = scan({(place.path / "traces").string()}, "");
+  REQUIRE(found.files.size() == 1);
+  CHECK(found.files[0].path == file);
+}
+
+TEST_CASE("what was linked is found after a restart that numbered the devices anew, or when its old name is a link") {
+  const Place place("device");
+  const std::string file = place.write("rank0.json", "{}"), link = (place.path / "held").string();
+  struct stat status {};
+  REQUIRE(stat(file.c_str(), &status) == 0);
+  FileStamp before = stamp_of(status);
+  before.device += 1;
+  fs::create_hard_link(file, link);
+  fs::remove(file);
+  {
+    const HeldFile held(file, link, before);
+    CHECK(held.state() == HeldFile::State::held);
+  }
+  CHECK(fs::exists(link));
+  fs::create_symlink("elsewhere", file);
+  CHECK(HeldFile(file, link, stamp_of(status)).state() == HeldFile::State::held);
+  std::ofstream(link) << "other";
+  CHECK(HeldFile(file, link, before).state() == HeldFile::State::refused);
+  CHECK_FALSE(fs::exists(link));
+}
+
 TEST_CASE("a scan leaves links, pipes, hidden files and the agent's own alone") {
   const Place place("scan");
   const std::string file = place.write("rank0.json", "{}");
