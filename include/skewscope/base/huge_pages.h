@@ -1,0 +1,19 @@
+// When the kernel may back memory with pages of 2 MiB. While traces are read, columns grow, and a fault for each 4 KiB
+// costs a tenth of the time. Stages that free and take large columns again and again, and daemons, are better off
+// without. Of the whole process; where the kernel has no huge pages, nothing happens.
+#pragma once
+
+namespace skewscope {
+
+void forbid_huge_pages();
+
+// Allows them while it lives. Not nested.
+class HugePages {
+ public:
+  HugePages();
+  ~HugePages() { forbid_huge_pages(); }
+  HugePages(const HugePages&) = delete;
+  HugePages& operator=(const HugePages&) = delete;
+};
+
+}  // namespace skewscope
