@@ -75,6 +75,7 @@ struct DigestsMade {
   int64_t files = 0, traces = 0;              // digests written; those of them that reports use
   int64_t trace_bytes = 0, digest_bytes = 0;  // on disk
   std::vector<std::string> unreadable;        // files that have no digest
+  std::string foreign;                        // the first that is no rank's trace, and what it is
 };
 
 // Writes a digest of each file into `directory`, which may exist, at the file's place below the folder they share.

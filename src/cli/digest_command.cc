@@ -15,11 +15,12 @@ using Json = nlohmann::ordered_json;
 
 std::string text_of(const DigestsMade& made, const std::string& directory) {
   const auto digests = static_cast<double>(made.digest_bytes), traces = static_cast<double>(made.trace_bytes);
-  std::string text =
-      fmt::format("{} digests in {}: {:.3g} MB for {:.3g} MB of traces ({:.2g} %)\n", made.files, printable(directory),
-                  digests / 1e6, traces / 1e6, traces > 0 ? 100 * digests / traces : 0);
+  std::string text = fmt::format("{} digest{} in {}: {:.3g} MB for {:.3g} MB of traces ({:.3g} %)\n", made.files,
+                                 made.files == 1 ? "" : "s", printable(directory), digests / 1e6, traces / 1e6,
+                                 traces > 0 ? 100 * digests / traces : 0);
   if (made.traces < made.files) {
-    text += fmt::format("{} of them are of files that are no rank's trace; reports say so\n", made.files - made.traces);
+    const int64_t foreign = made.files - made.traces;
+    text += fmt::format("{} of the files {} no rank's trace; reports say so\n", foreign, foreign == 1 ? "is" : "are");
   }
   return text;
 }
@@ -64,7 +65,8 @@ ExitCode run_digest(const DigestOptions& options) {
   const bool shown = (options.common.quiet && !options.json) || print(text);
   if (!shown) return fail({ErrorKind::output, "cannot write to standard output"});
   if (made.value().traces > 0) return kDone;
-  return fail({ErrorKind::no_input, "none of the files is a rank's trace"});
+  const std::string& foreign = made.value().foreign;
+  return fail({ErrorKind::no_input, "none of the files is a rank's trace" + (foreign.empty() ? "" : "; " + foreign)});
 }
 
 }  // namespace skewscope::cli

@@ -45,7 +45,7 @@ void visit_trace(Archive& a, Trace& t, Calls& calls) {
   a.value(t.host);
   a.value(t.device);
   a.value(t.device_name);
-  a.value(t.amd);
+  a.value(t.vendor);
   a.value(t.has_cpu_ops);
   a.value(t.resolution_ns);
   a.value(t.first_event);

@@ -1,6 +1,7 @@
 #include "assemble_job.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <filesystem>
 #include <map>
@@ -191,12 +192,13 @@ class Assembler {
 
   void describe_job() {
     JobTrace& job = result_.job;
-    bool amd = false, nvidia = false;
+    static constexpr std::array kNames = {"nvidia", "amd", "intel"};
+    std::set<GpuVendor> vendors;
     for (const RankTrace& trace : job.traces) {
       if (trace.gpu.size() == 0) continue;
-      (trace.amd ? amd : nvidia) = true;
+      vendors.insert(trace.vendor);
     }
-    job.vendor = amd && nvidia ? "mixed" : amd ? "amd" : nvidia ? "nvidia" : "cpu";
+    job.vendor = vendors.empty() ? "cpu" : vendors.size() > 1 ? "mixed" : kNames[static_cast<size_t>(*vendors.begin())];
     for (const TraceFile& file : files_) {
       job.bytes_read += file.bytes;
       job.events_read += file.events;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -77,16 +78,19 @@ void add_pattern(const std::string& pattern, std::vector<std::string>& found) {
   globfree(&hits);
 }
 
-// One entry per file, whatever the spellings of its path; the smallest spelling stays.
+// One entry per file, whatever the spellings of its path; the smallest stays of those that are no links, else of all.
 std::vector<std::string> sorted_unique(std::vector<std::string> found) {
   std::sort(found.begin(), found.end());
-  std::set<std::string> seen;
-  std::vector<std::string> files;
-  for (std::string& file : found) {
+  std::map<std::string, std::string> spellings;
+  for (const std::string& file : found) {
     std::error_code failed;
     const fs::path real = fs::weakly_canonical(file, failed);
-    if (seen.insert(failed ? file : real.string()).second) files.push_back(std::move(file));
+    const auto [kept, first] = spellings.emplace(failed ? file : real.string(), file);
+    if (!first && fs::is_symlink(kept->second, failed) && !fs::is_symlink(file, failed)) kept->second = file;
   }
+  std::vector<std::string> files;
+  for (const auto& [real, file] : spellings) files.push_back(file);
+  std::sort(files.begin(), files.end());
   return files;
 }
 

@@ -375,7 +375,9 @@ void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
   row.external_id = integer(event, Arg::external_id, rows);
   row.thread = number_of_place(event.tid);
-  rows.hip_launches = rows.hip_launches || bare(event.name).starts_with("hip"sv);
+  const std::string_view name = bare(event.name);
+  rows.hip_launches |= name.starts_with("hip"sv);
+  rows.intel_launches |= name.starts_with("ur"sv) || name.starts_with("ze"sv);
   rows.process(number_of_place(event.pid)).launches++;
   rows.launches.push_back(row);
 }

@@ -91,6 +91,7 @@ struct FileContent {
   int64_t base_time_ns = 0;  // in the stamps already
   bool has_cpu_ops = false;
   bool hip_launches = false;    // launched through HIP
+  bool intel_launches = false;  // through Unified Runtime or Level Zero
   bool hip_properties = false;  // roctracer_version, hip_* keys
   int64_t resolution_ns = 1;    // 1000: whole microseconds
   int64_t bytes = 0;            // uncompressed

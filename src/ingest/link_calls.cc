@@ -310,9 +310,11 @@ int32_t busiest_device(const GpuEvents& gpu) {
   return most == rows.end() ? -1 : most->first;
 }
 
-bool is_amd(const FileContent& content) {
-  if (!content.launches.empty()) return content.hip_launches;
-  return content.hip_properties || (!content.devices.empty() && content.devices.front().name.find("AMD") == 0);
+GpuVendor vendor_of(const FileContent& content) {
+  const std::string device = content.devices.empty() ? "" : content.devices.front().name;
+  const bool told = !content.launches.empty();
+  if (told ? content.hip_launches : content.hip_properties || device.starts_with("AMD")) return GpuVendor::amd;
+  return (told ? content.intel_launches : device.starts_with("Intel")) ? GpuVendor::intel : GpuVendor::nvidia;
 }
 
 }  // namespace
@@ -341,7 +343,7 @@ LinkedTrace link_calls(FileContent content) {
   LinkedTrace linked = Linker(content, join_launches(content)).link();
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;
-  linked.trace.amd = is_amd(content);
+  linked.trace.vendor = vendor_of(content);
   linked.trace.has_cpu_ops = content.has_cpu_ops;
   linked.trace.resolution_ns = content.resolution_ns;
   for (const Finding& finding : linked.findings) add_finding(content.findings, finding);

@@ -101,31 +101,39 @@ int64_t size_of(const fs::path& path) {
   return unknown ? 0 : static_cast<int64_t>(size);
 }
 
-enum class Made : uint8_t { of_a_trace, of_another_file, unreadable };
+struct Made {
+  enum class Of : uint8_t { a_trace, another_file, nothing };
+  Of of = Of::nothing;
+  std::string why;  // it is of another file
+};
 
 Result<Made> make_digest(const Job& job, bool force, const IngestOptions& options, ingest::MemoryBudget& budget) {
   Result<TraceFile> read = ingest::read_whole_file(job.trace, options, budget);
   if (!read.ok()) return read.error();
   const TraceFile& file = read.value();
   budget.give_back(ingest::bytes_of(file.linked.trace));  // gone when it is written
-  if (!ingest::could_be_read(file)) return Made::unreadable;
+  if (!ingest::could_be_read(file)) return Made{};
   if (auto folder = make_folder(job.digest.parent_path()); !folder.ok()) return folder.error();
   if (auto done = ingest::write_whole_file(to_digest(file), job.digest.string(), force); !done.ok())
     return done.error();
   const bool trace = file.kind == ContentKind::rank_trace || file.kind == ContentKind::front_end;
-  return trace ? Made::of_a_trace : Made::of_another_file;
+  if (trace) return Made{Made::Of::a_trace, ""};
+  const Findings& findings = file.linked.findings;
+  return Made{Made::Of::another_file, findings.empty() ? "" : job.trace + ": " + findings.back().message};
 }
 
 DigestsMade sum_up(const std::vector<Job>& jobs, const std::vector<std::optional<Result<Made>>>& made) {
   DigestsMade all;
   for (size_t i = 0; i < jobs.size(); ++i) {
     if (!made[i] || !made[i]->ok()) continue;
-    if (made[i]->value() == Made::unreadable) {
+    const Made& one = made[i]->value();
+    if (one.of == Made::Of::nothing) {
       all.unreadable.push_back(jobs[i].trace);
       continue;
     }
     ++all.files;
-    if (made[i]->value() == Made::of_a_trace) ++all.traces;
+    if (one.of == Made::Of::a_trace) ++all.traces;
+    if (all.foreign.empty()) all.foreign = one.why;
     all.trace_bytes += size_of(jobs[i].trace);
     all.digest_bytes += size_of(jobs[i].digest);
   }

@@ -67,7 +67,7 @@ TraceFile outline_of(const TraceFile& file) {
   trace.host = linked.trace.host;
   trace.device = linked.trace.device;
   trace.device_name = linked.trace.device_name;
-  trace.amd = linked.trace.amd;
+  trace.vendor = linked.trace.vendor;
   trace.has_cpu_ops = linked.trace.has_cpu_ops;
   trace.resolution_ns = linked.trace.resolution_ns;
   trace.first_event = linked.trace.first_event;

@@ -250,6 +250,16 @@ TEST_CASE("digest makes a digest per trace, says what was saved, and report take
   CHECK(nlohmann::json::parse(place().run("digest traces -o more --json").out).at("traces") == 4);
 }
 
+TEST_CASE("digest of nothing but foreign files says what the first of them is") {
+  std::filesystem::create_directories(place() / "foreign");
+  std::ofstream(place() / "foreign/a.nsys-rep") << std::string("SQLite format 3\0 and its pages", 30);
+  const Outcome made = place().run("digest foreign/a.nsys-rep -o foreign_digests");
+  CHECK(made.code == 3);
+  CHECK(says(made.out, "1 digest in foreign_digests: "));
+  CHECK(says(made.out, "1 of the files is no rank's trace; reports say so"));
+  CHECK(says(made.err, "a.nsys-rep: an SQLite database"));
+}
+
 TEST_CASE("report keeps digests in the user's cache folder, somewhere else, or not at all") {
   const std::string cache = place() / ".cache/skewscope";
   fs::remove_all(cache);

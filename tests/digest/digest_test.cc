@@ -45,7 +45,7 @@ TEST_CASE("every field of a file survives its digest") {
   CHECK((e.first_event == f.first_event && e.last_event == f.last_event));
   const RankTrace &t = after.linked.trace, &u = before.linked.trace;
   CHECK((t.file == u.file && t.host == u.host && t.device == 3 && t.device_name == "NVIDIA H100"));
-  CHECK((t.resolution_ns == 1000 && t.has_cpu_ops && !t.amd));
+  CHECK((t.resolution_ns == 1000 && t.has_cpu_ops && t.vendor == GpuVendor::nvidia));
   CHECK((t.gpu.start == u.gpu.start && t.gpu.duration_ns == u.gpu.duration_ns && t.gpu.work == u.gpu.work));
   CHECK((t.gpu.device == u.gpu.device && t.gpu.stream == u.gpu.stream && t.gpu.launch == u.gpu.launch));
   CHECK(after.linked.strings.view(t.gpu.name[2]) == "ncclDevKernel_AllReduce");
@@ -161,6 +161,15 @@ TEST_CASE("a forged row without a name, and a path that no system has, are refus
   TraceFile long_path = small_file();
   long_path.evidence.file = std::string(40'000, 'x');
   CHECK(from_digest(to_digest(long_path)).error().message == "damaged digest: a path that no system has");
+}
+
+TEST_CASE("a forged digest of a vendor, or with work, that has no name is refused") {
+  TraceFile file = small_file();
+  file.linked.trace.vendor = static_cast<GpuVendor>(3);
+  CHECK(from_digest(to_digest(file)).error().message.find("vendor") != std::string::npos);
+  file = small_file();
+  file.linked.trace.gpu.work[0] = static_cast<GpuWork>(77);
+  CHECK(from_digest(to_digest(file)).error().message.find("work") != std::string::npos);
 }
 
 TEST_CASE("a forged digest whose columns differ in length is refused, whatever row a call names") {

@@ -29,9 +29,9 @@ inline LinkedTrace link_with_details(const std::string& text, const ReadSettings
 inline std::string as_text(const LinkedTrace& linked) {
   const RankTrace& trace = linked.trace;
   std::string out =
-      fmt::format("{} {} {} amd {} ops {} resolution {} window {} {} host {} {}\n", trace.file, trace.device,
-                  trace.device_name, trace.amd, trace.has_cpu_ops, trace.resolution_ns, trace.first_event.ns,
-                  trace.last_event.ns, linked.first_host_row.ns, linked.last_host_row.ns);
+      fmt::format("{} {} {} vendor {} ops {} resolution {} window {} {} host {} {}\n", trace.file, trace.device,
+                  trace.device_name, static_cast<int>(trace.vendor), trace.has_cpu_ops, trace.resolution_ns,
+                  trace.first_event.ns, trace.last_event.ns, linked.first_host_row.ns, linked.last_host_row.ns);
   for (size_t i = 0; i < trace.gpu.size(); ++i) {
     out += fmt::format("gpu {} {} {} {} {} {} {}\n", trace.gpu.start[i].ns, trace.gpu.duration_ns[i],
                        static_cast<int>(trace.gpu.work[i]), linked.strings.view(trace.gpu.name[i]), trace.gpu.device[i],

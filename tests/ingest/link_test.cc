@@ -416,21 +416,31 @@ TEST_CASE("the device is the one most rows ran on, its name from devicePropertie
   CHECK(linked.trace.device_name == "GPU two");
 }
 
-TEST_CASE("AMD is told by its launches, else by properties") {
+TEST_CASE("the vendor is told by the launches, else by properties") {
   ContentBuilder hip;
   hip.launch(0, 1);
   hip.content.hip_launches = true;
   hip.kernel("a", 10, 1, 1);
   const LinkedTrace by_launches = link(std::move(hip));
-  CHECK(by_launches.trace.amd);
+  CHECK(by_launches.trace.vendor == GpuVendor::amd);
   ContentBuilder properties;
   properties.content.hip_properties = true;
   const LinkedTrace by_properties = link(std::move(properties));
-  CHECK(by_properties.trace.amd);
+  CHECK(by_properties.trace.vendor == GpuVendor::amd);
   ContentBuilder cuda;
   cuda.launch(0, 1);
   const LinkedTrace neither = link(std::move(cuda));
-  CHECK_FALSE(neither.trace.amd);
+  CHECK(neither.trace.vendor == GpuVendor::nvidia);
+  ContentBuilder level_zero;
+  level_zero.launch(0, 1);
+  level_zero.content.intel_launches = true;
+  const LinkedTrace by_names = link(std::move(level_zero));
+  CHECK(by_names.trace.vendor == GpuVendor::intel);
+  ContentBuilder max_gpu;
+  max_gpu.content.devices.resize(1);
+  max_gpu.content.devices[0].name = "Intel(R) Data Center GPU Max 1550";
+  const LinkedTrace by_device = link(std::move(max_gpu));
+  CHECK(by_device.trace.vendor == GpuVendor::intel);
 }
 
 TEST_CASE("a trace without any row links to an empty one") {

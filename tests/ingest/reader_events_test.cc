@@ -65,6 +65,15 @@ TEST_CASE("a launch through HIP is told by its name") {
   CHECK(content.hip_launches);
 }
 
+TEST_CASE("a launch through Unified Runtime or Level Zero is told by its name") {
+  for (const char* name : {"urEnqueueKernelLaunch", "zeCommandListAppendLaunchKernel"}) {
+    const FileContent content =
+        read_text(trace_of(event("xpu_runtime", name, "\"correlation\": 7") + "," + kernel("gemm_kernel", "9", "1")));
+    CHECK(content.intel_launches);
+    CHECK_FALSE(content.hip_launches);
+  }
+}
+
 TEST_CASE("a kernel carries the arguments of its collective") {
   const FileContent content =
       read_text(trace_of(event("kernel", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", kCollective)));

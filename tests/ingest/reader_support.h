@@ -85,8 +85,9 @@ inline std::string as_text(const FileContent& c) {
   const auto text = [&](StringId id) {
     return id.known() ? fmt::format("'{}'", c.strings.view(id)) : std::string("-");
   };
-  std::string out = fmt::format("kind {} events {} bytes {} cpu {} base {} res {} hip {}\n", static_cast<int>(c.kind),
-                                c.events, c.bytes, c.has_cpu_ops, c.has_base_time, c.resolution_ns, c.hip_launches);
+  std::string out =
+      fmt::format("kind {} events {} bytes {} cpu {} base {} res {} hip {} intel {}\n", static_cast<int>(c.kind),
+                  c.events, c.bytes, c.has_cpu_ops, c.has_base_time, c.resolution_ns, c.hip_launches, c.intel_launches);
   for (const GpuRow& r : c.gpu) {
     out += fmt::format("gpu {} {} {} {} {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.correlation, r.external_id,
                        text(r.name), r.device, r.stream, r.args, static_cast<int>(r.work));

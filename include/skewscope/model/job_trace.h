@@ -19,7 +19,7 @@ struct JobTrace {
   int32_t world_size = 0;
   std::string world_size_source;
   int32_t sessions = 1;           // captures; traces carry their session
-  std::string vendor;             // "nvidia", "amd", "cpu", "mixed"
+  std::string vendor;             // "nvidia", "amd", "intel", "cpu", "mixed"
   std::vector<RankTrace> traces;  // sorted by (session, rank); at most one per (session, rank)
   CommunicatorTable communicators;
   StringTable strings;

@@ -92,16 +92,23 @@ struct CollectiveCall {
   LocalNs end() const { return start + duration_ns; }
 };
 
+// By the interface that launched the work, else by the device; whoever is neither is taken for the first.
+enum class GpuVendor : uint8_t {
+  nvidia,
+  amd,    // HIP
+  intel,  // Unified Runtime, Level Zero
+};
+
 struct RankTrace {
   Rank rank;
   SessionId session;
-  std::string file;           // as the user gave it
-  std::string rank_source;    // which rule told the rank: "distributedInfo", "file name rank<R>", "--rank-map", …
-  int32_t process = 0;        // that read it and holds its rows and calls (base/exchange.h)
-  std::string host;           // host_name; "" where the trace has none
-  int32_t device = -1;        // the device most GPU rows ran on; -1: no GPU rows
-  std::string device_name;    // "" where deviceProperties does not tell
-  bool amd = false;           // launched through HIP
+  std::string file;         // as the user gave it
+  std::string rank_source;  // which rule told the rank: "distributedInfo", "file name rank<R>", "--rank-map", …
+  int32_t process = 0;      // that read it and holds its rows and calls (base/exchange.h)
+  std::string host;         // host_name; "" where the trace has none
+  int32_t device = -1;      // the device most GPU rows ran on; -1: no GPU rows
+  std::string device_name;  // "" where deviceProperties does not tell
+  GpuVendor vendor = GpuVendor::nvidia;
   bool has_cpu_ops = true;    // false: GPU-only capture; its clock conversion drifts (reference: kineto #1080)
   int64_t resolution_ns = 1;  // smallest step of its time stamps: 1000 for whole microseconds
   LocalNs first_event;        // over GPU rows, launches and steps
