@@ -17,7 +17,7 @@ from pathlib import Path
 
 from harness import BUILD, MB, SKEWSCOPE, WORK, build, keep, median, output_of, run, say, table
 
-AGENTS, RANKS_EACH, ROUNDS = 1250, 8, 3
+AGENTS, RANKS_EACH, ROUNDS = 1250, 8, 5
 RANKS = AGENTS * RANKS_EACH
 ALLOWED_MB, LEAST_SHARE, LONGEST_LAG_S = 400, 0.6, 2.0
 DISK, SPOOLS = WORK / "disk", WORK / "spools"
