@@ -85,11 +85,19 @@ void CommitThread::commit(std::deque<Change> batch) {
   }
   Refusal refusal = flush(folders);
   if (refusal == Refusal::none) refusal = write_rows(prepared);
+  if (refusal == Refusal::no_space) undo(prepared, folders);
   for (Change* change : prepared) {
-    if (refusal == Refusal::no_space && change->undo) change->undo();
     if (refusal == Refusal::none && change->after) change->after(*manifest_);
     change->done(refusal);
   }
+}
+
+// What was moved back lies flushed before anybody is told: the next change may forget where it came from.
+void CommitThread::undo(const std::deque<Change*>& changes, const std::set<std::string>& folders) {
+  for (const Change* change : changes) {
+    if (change->undo) change->undo();
+  }
+  flush(folders);
 }
 
 Refusal CommitThread::flush(const std::set<std::string>& folders) {

@@ -46,6 +46,7 @@ class CommitThread {
   void serve();
   std::deque<Change> take();
   void commit(std::deque<Change> batch);
+  void undo(const std::deque<Change*>& changes, const std::set<std::string>& folders);
   Refusal flush(const std::set<std::string>& folders);
   Refusal write_rows(const std::deque<Change*>& changes);
   void tidy(bool idle);

@@ -122,11 +122,8 @@ Refusal SpoolStore::move_in(Arrival& arrival, std::set<std::string>& folders) {
     }
   }
   if (refusal == Refusal::none) refusal = refusal_of(error, "cannot move an upload to " + arrival.path());
-  if (refusal != Refusal::none) {
-    put_back(arrival);
-  } else {
-    folders.insert({capture, "in"});
-  }
+  if (refusal != Refusal::none) put_back(arrival);
+  folders.insert({capture, "in"});
   return refusal;
 }
 

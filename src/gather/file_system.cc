@@ -104,7 +104,8 @@ class RealFileSystem : public FileSystem {
     if (bytes == 0) return 0;
     const int error = error_of(
         again_when_interrupted([&] { return ::fallocate(file, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes)); }));
-    return error == EOPNOTSUPP ? 0 : error;  // then space may run out while bytes arrive
+    if (is_full(error) && has_blocks(file, bytes)) return 0;  // XFS wants room for what is there already, too
+    return error == EOPNOTSUPP ? 0 : error;                   // then space may run out while bytes arrive
   }
   int size(int file, uint64_t& bytes) override {
     struct stat status {};
@@ -190,6 +191,11 @@ class RealFileSystem : public FileSystem {
   int open_for_reader(const std::string& path, int& descriptor) override { return open(path, false, descriptor); }
 
  private:
+  static bool has_blocks(int file, uint64_t bytes) {
+    constexpr uint64_t kBlock = 512;  // of st_blocks, on every file system
+    struct stat status {};
+    return ::fstat(file, &status) == 0 && static_cast<uint64_t>(status.st_blocks) * kBlock >= bytes;
+  }
   // Not every file system tells in the entry.
   static bool is_folder(int folder, const dirent& entry) {
     if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;

@@ -82,8 +82,11 @@ Job& SpoolStore::job_held(const std::string& name, uint32_t owner_uid, bool& mad
 }
 
 uint32_t SpoolStore::next_epoch_held(const std::string& name) const {
-  const auto next = next_epochs_.find(name);
-  return next == next_epochs_.end() ? 0 : next->second;
+  const auto of = [&](const std::string& key) {
+    const auto next = next_epochs_.find(key);
+    return next == next_epochs_.end() ? 0 : next->second;
+  };
+  return std::max(of(name), of(""));
 }
 
 uint32_t SpoolStore::epoch_of(const std::string& name) const {

@@ -61,7 +61,7 @@ int Manifest::execute(const std::string& sql) {
 }
 
 // The pragmas in this order: the lock mode must stand before the file is first looked at.
-ManifestStatus Manifest::settle(bool make, bool& made) {
+ManifestStatus Manifest::settle(bool make) {
   int code = execute(
       "PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
       "PRAGMA foreign_keys=ON");
@@ -85,7 +85,6 @@ ManifestStatus Manifest::settle(bool make, bool& made) {
     const ManifestStatus sound = check();
     return sound == ManifestStatus::fine && make ? status_of(execute(kRemovedJobs)) : sound;
   }
-  made = true;
   return status_of(execute(fmt::format("BEGIN; PRAGMA application_id={}; PRAGMA user_version={}; {} {} COMMIT",
                                        kManifestApplication, kManifestFormat, kTables, kRemovedJobs)));
 }
@@ -107,7 +106,7 @@ Manifest::Opened Manifest::open(const std::string& path, const char* vfs, bool m
       SQLITE_OPEN_READWRITE | (make ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   const int code = sqlite3_open_v2(path.c_str(), &database, flags, vfs);
   out.manifest.reset(new Manifest(database));
-  out.status = code == SQLITE_OK ? out.manifest->settle(make, out.made) : status_of(code);
+  out.status = code == SQLITE_OK ? out.manifest->settle(make) : status_of(code);
   if (out.status != ManifestStatus::fine) {
     out.why = sqlite3_errmsg(database);
     out.manifest.reset();

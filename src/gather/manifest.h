@@ -107,11 +107,15 @@ class Manifest {
   void remove_report(const std::string& job, int generation);
   // And all that belongs to it. Its epoch is remembered for as long as a token can live.
   void remove_job(const std::string& job, Time at);
+  // No job that is made from now on begins with a smaller one: of a manifest that was restored, whose last removals
+  // nobody knows.
+  void put_least_epoch(uint32_t epoch, Time at);
   void audit(Time at, const std::string& who, const std::string& what);
 
   // What stands in them is checked for sense: rows that make none are passed over and counted.
   std::vector<JobRow> jobs();
-  std::map<std::string, uint32_t> next_epochs();  // of names whose job was removed: what another begins with
+  // Of names whose job was removed: what another begins with. "": of every name.
+  std::map<std::string, uint32_t> next_epochs();
   std::vector<UploadRow> uploads();
   std::vector<FileRow> files();
   std::vector<ReportRow> reports();
@@ -131,7 +135,7 @@ class Manifest {
   };
 
   explicit Manifest(sqlite3* database) : database_(database) {}
-  ManifestStatus settle(bool make, bool& made);
+  ManifestStatus settle(bool make);
   ManifestStatus check();
   int execute(const std::string& sql);
   sqlite3_stmt* prepared(const char* sql);
@@ -151,8 +155,7 @@ class Manifest {
 
 struct Manifest::Opened {
   ManifestStatus status = ManifestStatus::broken;
-  std::string why;    // when not fine
-  bool made = false;  // there was none
+  std::string why;  // when not fine
   std::unique_ptr<Manifest> manifest;
 };
 

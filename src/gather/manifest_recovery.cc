@@ -1,5 +1,7 @@
 // Opens the manifest, or what can be had in its place. Each step can be cut short and begun again: the copy takes the
-// manifest's name only when it is whole, and a spool with jobs but without a manifest is a damaged one.
+// manifest's name only when it is whole, and a spool with jobs but without a manifest is a damaged one. The mark
+// `restoring` is there from before the first step until recovery's rows stand: what the copy does not know is part of
+// its job all the same, whichever start finds it.
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -37,7 +39,12 @@ bool has_entries(FileSystem& files, const std::string& folder) {
   return error == 0 ? !entries.empty() : error != ENOENT;
 }
 
-bool is_missing(FileSystem& files, const std::string& path) {
+bool is_there(FileSystem& files, const std::string& path) {
+  PathInfo info;
+  return files.info(path, info) == 0;
+}
+
+bool is_absent(FileSystem& files, const std::string& path) {
   PathInfo info;
   const int error = files.info(path, info);
   return error == 0 ? info.size == 0 : error == ENOENT;
@@ -50,6 +57,22 @@ void set_manifest_aside(FileSystem& files, Time at) {
     files.rename(std::string(kManifestName) + suffix,
                  fmt::format("{}/{}.sqlite{}", folder, at.time_since_epoch().count(), suffix), true);
   }
+}
+
+int begin_restoring(FileSystem& files) {
+  int mark = -1;
+  int error = files.create(kRestoringName, mark);
+  if (is_full(error) && files.remove(kBallastName) == 0) error = files.create(kRestoringName, mark);
+  if (error == 0) files.close(mark);
+  return error == 0 || error == EEXIST ? files.sync_folder("") : error;
+}
+
+// 0: `backup` is the manifest now.
+int put_in_place(FileSystem& files, const std::string& backup) {
+  int error = copy_file(files, backup, "restored.tmp");
+  if (is_full(error) && files.remove(kBallastName) == 0) error = copy_file(files, backup, "restored.tmp");
+  if (error == 0) error = files.rename("restored.tmp", kManifestName, true);
+  return error == 0 ? files.sync_folder("") : error;
 }
 
 }  // namespace
@@ -81,11 +104,17 @@ OpenedManifest restore_manifest(FileSystem& files, const RecoveryOptions& option
   OpenedManifest out;
   out.restored = true;
   const std::string path = options.spool + "/" + kManifestName;
+  const auto cannot = [&](int error) {
+    out.error = {ErrorKind::output, "cannot restore " + path + ": " + std::strerror(error)};
+    return std::move(out);
+  };
+  std::vector<FolderEntry> entries;
+  if (const int error = files.list("backup", entries); error != 0 && error != ENOENT) return cannot(error);
+  if (const int error = begin_restoring(files); error != 0) return cannot(error);
   set_manifest_aside(files, options.now);
   for (const std::string& backup : backups(files)) {
-    int error = copy_file(files, backup, "restored.tmp");
-    if (error == 0) error = files.rename("restored.tmp", kManifestName, true);
-    if (error == 0) error = files.sync_folder("");
+    const int error = put_in_place(files, backup);
+    if (is_full(error)) return cannot(error);
     if (error != 0) continue;
     out.manifest = Manifest::open(path, options.database_vfs, false).manifest;
     if (out.manifest) {
@@ -101,16 +130,21 @@ OpenedManifest restore_manifest(FileSystem& files, const RecoveryOptions& option
   return out;
 }
 
+int end_restoring(FileSystem& files) {
+  const int error = files.remove(kRestoringName);
+  return error == 0 ? files.sync_folder("") : error == ENOENT ? 0 : error;
+}
+
 OpenedManifest open_or_restore(FileSystem& files, const RecoveryOptions& options) {
   OpenedManifest out;
   const std::string path = options.spool + "/" + kManifestName;
-  const bool missing = is_missing(files, kManifestName);
-  const bool used = has_entries(files, "jobs") || has_entries(files, "backup");
+  const bool missing = is_absent(files, kManifestName);
+  const bool used = has_entries(files, "jobs") || has_entries(files, "in") || has_entries(files, "backup");
   std::string why = "it is missing";
   if (!missing || !used) {
     Manifest::Opened opened = Manifest::open(path, options.database_vfs, options.repair);
     out.manifest = std::move(opened.manifest);
-    out.restored = opened.made;
+    out.restored = is_there(files, kRestoringName);
     why = opened.why;
     if (opened.status == ManifestStatus::foreign) {
       out.error = {ErrorKind::no_input, path + " is of another format: a newer skewscope may have made it"};

@@ -109,7 +109,8 @@ FileRow file_row(Cells& cells) {
 std::string first_text(Cells& cells) { return cells.text(); }
 
 std::pair<std::string, uint32_t> removed_row(Cells& cells) {
-  std::string name = job_name(cells);
+  std::string name = cells.text();
+  cells.require(name.empty() || is_name(name));
   return {std::move(name), cells.number<uint32_t>(1, kMostUid)};
 }
 
@@ -209,6 +210,10 @@ void Manifest::remove_job(const std::string& job, Time at) {
   run("DELETE FROM file WHERE job = ?", job);
   run("DELETE FROM report WHERE job = ?", job);
   run("DELETE FROM job WHERE name = ?", job);
+}
+
+void Manifest::put_least_epoch(uint32_t epoch, Time at) {
+  run("INSERT OR REPLACE INTO removed_job VALUES ('', ?, ?)", int64_t{epoch}, at);
 }
 
 void Manifest::audit(Time at, const std::string& who, const std::string& what) {

@@ -52,10 +52,9 @@ int PartFile::open(uint64_t durable, std::optional<uint64_t> length) {
   uint64_t size = 0;
   if (const int error = files_.size(file_, size); error != 0) return error;
   if (size != durable) {
-    if (const int error = files_.truncate(file_, durable); error != 0) return error;
-    reserved_ = 0;
+    if (const int error = cut_to(durable); error != 0) return error;
   }
-  if (length && *length > reserved_) {  // truncating gave it back, or it was told late
+  if (length && *length > reserved_) {  // not by this process yet, or it was told late
     if (const int error = files_.reserve(file_, *length); error != 0) return error;
     reserved_ = *length;
   }
@@ -63,6 +62,13 @@ int PartFile::open(uint64_t durable, std::optional<uint64_t> length) {
     if (const int error = read_again(); error != 0) return error;
   }
   begin_segment();
+  return 0;
+}
+
+// Gives back what was reserved behind: it is taken again before anything else can have it.
+int PartFile::cut_to(uint64_t bytes) {
+  if (const int error = files_.truncate(file_, bytes); error != 0) return error;
+  if (files_.reserve(file_, reserved_) != 0) reserved_ = 0;
   return 0;
 }
 
@@ -87,8 +93,7 @@ void PartFile::close() {
 
 int PartFile::append(std::string_view bytes) {
   if (const int error = files_.write(file_, bytes, written_); error != 0) {
-    files_.truncate(file_, written_);
-    reserved_ = 0;
+    cut_to(written_);
     return error;
   }
   whole_.update(bytes);
@@ -118,8 +123,7 @@ int PartFile::first_bytes(std::string& bytes) {
 }
 
 int PartFile::roll_back() {
-  if (const int error = files_.truncate(file_, segment_start_); error != 0) return error;
-  reserved_ = 0;
+  if (const int error = cut_to(segment_start_); error != 0) return error;
   written_ = hashed_ = segment_start_;
   whole_ = whole_before_;
   begin_segment();

@@ -47,6 +47,7 @@ class PartFile {
   Digest segment_digest() const { return segment_ ? segment_->digest() : whole_.digest(); }
 
  private:
+  int cut_to(uint64_t bytes);
   int read_again();
   void begin_segment();
 

@@ -12,6 +12,12 @@
 #include "skewscope/protocol/names.h"
 
 namespace skewscope::gather {
+namespace {
+
+constexpr const char* kSuffixes[] = {".json", ".json.gz", ".json.zst", ".digest"};
+constexpr std::chrono::seconds kBeforeItsName{2};  // a file's row says when, a moment before it gets its name
+
+}  // namespace
 
 bool Recovery::begin() {
   if (!options_.repair && !exists(kManifestName) && !exists("jobs")) {
@@ -29,6 +35,9 @@ bool Recovery::begin() {
       out_.error = {ErrorKind::output, fmt::format("cannot make {}/{}: {}", options_.spool, folder, strerror(error))};
       return false;
     }
+  }
+  for (const FolderEntry& entry : entries_of("backup")) {
+    if (options_.repair && entry.name.ends_with(".tmp")) files_.remove("backup/" + entry.name);  // cut short
   }
   take(open_or_restore(files_, options_));
   if (!out_.manifest || !options_.repair) return out_.manifest != nullptr;
@@ -73,11 +82,13 @@ bool Recovery::read_all() {
   for (UploadRow& row : manifest.uploads()) uploads_[row.id] = row;
   for (FileRow& row : manifest.files()) rows_[{row.job, row.capture, row.rank}] = row;
   for (ReportRow& row : manifest.reports()) reports_[row.job][row.generation] = row;
-  if (restored_) {  // nobody knows how many ends of tokens the copy has missed
+  if (restored_) {  // nobody knows how many ends of tokens the copy has missed, of jobs that were deleted since, too
     for (auto& [name, row] : jobs_) {
       row.epoch = std::max(row.epoch + 1, epoch_of_now());
       change([row = row](Manifest& to) { to.put(row); });
     }
+    out_.next_epochs[""] = epoch_of_now();
+    change([epoch = epoch_of_now(), now = options_.now](Manifest& to) { to.put_least_epoch(epoch, now); });
   }
   if (manifest.senseless_rows() > 0) {
     problem(fmt::format("{} rows of the manifest make no sense and are passed over", manifest.senseless_rows()));
@@ -90,6 +101,14 @@ bool Recovery::exists(const std::string& path, uint64_t* size) {
   const bool there = files_.info(path, info) == 0;
   if (there && size != nullptr) *size = info.size;
   return there;
+}
+
+// A folder that is damaged hides what no row knows; where that may be a job's, the start fails.
+std::vector<FolderEntry> Recovery::entries_of(const std::string& folder) {
+  std::vector<FolderEntry> entries;
+  const int error = files_.list(folder, entries);
+  if (error != 0 && !is_missing(error) && restored_) throw CannotTell{folder, error};
+  return entries;
 }
 
 std::optional<Digest> Recovery::digest_of_file(const std::string& path, uint64_t size) {
@@ -173,7 +192,7 @@ void Recovery::settle_replacements() {
     uint64_t size = 0;
     const bool in_place = exists(path, &size) && size == row.size && digest_of_file(path, size) == row.digest;
     if (in_place) continue;
-    for (const char* suffix : {".json", ".json.gz", ".json.zst", ".digest"}) {
+    for (const char* suffix : kSuffixes) {
       const std::string after = rank_path(row.job, row.capture, row.rank, suffix);
       if (!exists(after, &size) || digest_of_file(after, size) != upload.digest) continue;
       rows_.erase(before);  // the file that took its place is then one without a row, and this upload's
@@ -195,9 +214,12 @@ void Recovery::check_files() {
     const std::string path = rank_path(row.job, row.capture, row.rank, row.suffix);
     uint64_t size = 0;
     const bool there = exists(path, &size);
-    const bool sound = there && size == row.size && (!options_.verify || digest_of_file(path, size) == row.digest);
     job_of(row.job);
-    if (sound) {
+    if (restored_ && was_replaced(found->second)) {
+      found = there ? std::next(found) : rows_.erase(found);  // another suffix: one without a row now
+      continue;
+    }
+    if (there && size == row.size && (!options_.verify || digest_of_file(path, size) == row.digest)) {
       ++found;
       continue;
     }
@@ -215,15 +237,45 @@ void Recovery::check_files() {
   }
 }
 
+// Since the copy was made that the manifest was restored from. Damage changes neither a file's size nor its times.
+bool Recovery::was_replaced(FileRow& row) {
+  const std::string path = rank_path(row.job, row.capture, row.rank, row.suffix);
+  PathInfo info;
+  if (files_.info(path, info) != 0) {
+    return std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
+                       [&](const char* suffix) { return exists(rank_path(row.job, row.capture, row.rank, suffix)); });
+  }
+  if (info.size == row.size && info.changed <= row.committed_at + kBeforeItsName) return false;
+  const std::optional<Digest> digest = digest_of_file(path, info.size);
+  if (!digest || *digest == row.digest) return false;
+  problem(path + " is a newer file than the manifest knows");
+  row.size = info.size;
+  row.digest = *digest;
+  ++row.generation;
+  row.committed_at = options_.now;
+  row.recovered = true;
+  take_in(row);
+  return true;
+}
+
+// Its row, and its job's report is made again.
+void Recovery::take_in(const FileRow& row) {
+  JobRow& job = job_of(row.job);
+  ++job.arrivals;
+  job.last_arrival = job.last_byte = options_.now;
+  change([row](Manifest& manifest) {
+    manifest.put(row);
+    manifest.arrived(row.job, row.committed_at);
+  });
+}
+
 void Recovery::find_strangers() {
-  std::vector<FolderEntry> jobs, captures, ranks;
-  files_.list("jobs", jobs);
-  for (const FolderEntry& job : jobs) {
-    if (!is_name(job.name) || files_.list(ranks_folder(job.name), captures) != 0) continue;
-    for (const FolderEntry& capture : captures) {
+  for (const FolderEntry& job : entries_of("jobs")) {
+    if (!is_name(job.name)) continue;
+    for (const FolderEntry& capture : entries_of(ranks_folder(job.name))) {
       const std::optional<int> number = capture_of(capture.name);
-      if (!number || files_.list(capture_folder(job.name, *number), ranks) != 0) continue;
-      for (const FolderEntry& entry : ranks) {
+      if (!number) continue;
+      for (const FolderEntry& entry : entries_of(capture_folder(job.name, *number))) {
         const std::optional<RankName> name = rank_of(entry.name);
         const std::string path = capture_folder(job.name, *number) + "/" + entry.name;
         const auto row = name ? rows_.find({job.name, *number, name->rank}) : rows_.end();
@@ -264,7 +316,6 @@ void Recovery::adopt_or_set_aside(const std::string& job, int capture, const Ran
   if (upload == nullptr && !(restored_ && digest)) {
     return set_aside(path, quarantine_folder(job), fmt::format("c{:04}-r{:05}{}", capture, name.rank, name.suffix));
   }
-  job_of(job);
   if (upload != nullptr) {
     row.uid = upload->asked.uid;
     row.client = upload->asked.client;
@@ -277,17 +328,21 @@ void Recovery::adopt_or_set_aside(const std::string& job, int capture, const Ran
   }
   dirty_.insert({capture_folder(job, capture), ranks_folder(job), job_folder(job)});
   rows_[{job, capture, name.rank}] = row;
-  JobRow& of_job = jobs_.at(job);
-  ++of_job.arrivals;
-  of_job.last_arrival = of_job.last_byte = options_.now;
-  change([row](Manifest& manifest) {
-    manifest.put(row);
-    manifest.arrived(row.job, row.committed_at);
-  });
+  take_in(row);
 }
 
 void Recovery::write() {
-  if (changes_.empty() || !options_.repair) return;
+  if (!options_.repair) return;
+  if (!changes_.empty()) write_rows();
+  if (!restored_ || !out_.manifest) return;
+  if (const int error = end_restoring(files_); error != 0) {
+    out_.error = {ErrorKind::output,
+                  fmt::format("cannot remove {}/{}: {}", options_.spool, kRestoringName, strerror(error))};
+    out_.manifest.reset();
+  }
+}
+
+void Recovery::write_rows() {
   // Backwards by name: where things go before where they come from.
   for (auto folder = dirty_.rbegin(); folder != dirty_.rend(); ++folder) {
     const int error = files_.sync_folder(*folder);

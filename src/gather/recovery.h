@@ -1,7 +1,8 @@
 // What is done with a spool before anything else: the manifest is opened, and what it says and what lies there are made
 // to agree. Everything is idempotent: a crash in here is a crash before it. No contents are read but the last segment
 // of each open upload and files that nobody accounts for. A damaged item is set aside and counted; it never stops the
-// daemon. Want of memory or descriptors is no damage: it ends the start, and the next one finds things as they are.
+// daemon. What cannot be looked at now (memory, descriptors, permission, a network disk that is away) is no damage: it
+// ends the start, and the next one finds things as they are.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,7 @@ struct Recovered {
   std::unique_ptr<Manifest> manifest;  // null: see `error`
   Error error;
   std::vector<JobRow> jobs;
-  std::map<std::string, uint32_t> next_epochs;  // of names whose job was deleted
+  std::map<std::string, uint32_t> next_epochs;  // of names whose job was deleted; "": of every name
   std::vector<UploadRow> uploads;
   std::vector<FileRow> files;
   std::vector<ReportRow> reports;
@@ -50,7 +51,9 @@ struct OpenedManifest {
   std::vector<std::string> problems;
 };
 OpenedManifest open_or_restore(FileSystem& files, const RecoveryOptions& options);
-// Moves it aside; the newest copy that can be read takes its place, else an empty one.
+// Moves it aside; the newest copy that can be read takes its place, else an empty one. Until end_restoring() every
+// start finds `restored` again.
 OpenedManifest restore_manifest(FileSystem& files, const RecoveryOptions& options);
+int end_restoring(FileSystem& files);
 
 }  // namespace skewscope::gather

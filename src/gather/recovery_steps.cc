@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "certain_files.h"
 #include "part_file.h"
 #include "recovery_steps.h"
 #include "skewscope/protocol/names.h"
@@ -21,10 +22,18 @@ bool Recovery::part_is_whole(const UploadRow& row) {
                (digest_of(files_, file, row.segment_start, bytes, digest) == 0 && digest.digest() == row.segment);
   if (whole && size > row.durable) {
     to_do(fmt::format("{} ends with {} bytes that nobody was told of", path, size - row.durable));
-    whole = !options_.repair || files_.truncate(file, row.durable) == 0;
+    if (options_.repair) cut_off(file, row);
   }
   files_.close(file);
   return whole;
+}
+
+// What is cut off nobody was told of, and what stays was seen to be right: no failure makes it a damaged file. The disk
+// that goes with it was promised: it is taken again before anything else can have it, and if it cannot be, the next
+// piece is refused.
+void Recovery::cut_off(int file, const UploadRow& row) {
+  if (const int error = files_.truncate(file, row.durable); error != 0) throw CannotTell{part_path(row.id), error};
+  files_.reserve(file, row.asked.length.value_or(0));
 }
 
 void Recovery::check_uploads() {
@@ -48,9 +57,7 @@ void Recovery::check_uploads() {
 }
 
 void Recovery::find_stray_parts() {
-  std::vector<FolderEntry> entries;
-  files_.list("in", entries);
-  for (const FolderEntry& entry : entries) {
+  for (const FolderEntry& entry : entries_of("in")) {
     const std::optional<std::string> id = id_of_part(entry.name);
     const auto row = id ? uploads_.find(*id) : uploads_.end();
     if (row != uploads_.end() && is_open(row->second)) continue;
@@ -69,17 +76,14 @@ void Recovery::find_stray_parts() {
 }
 
 void Recovery::check_reports() {
-  std::vector<FolderEntry> jobs;
-  files_.list("jobs", jobs);
-  for (const FolderEntry& job : jobs) {
+  for (const FolderEntry& job : entries_of("jobs")) {
     if (is_name(job.name)) check_reports_of(job.name);
   }
 }
 
 // A report that was being made is made again; a folder that no row knows was never told of.
 void Recovery::check_reports_of(const std::string& job) {
-  std::vector<FolderEntry> entries;
-  if (files_.list(reports_folder(job), entries) != 0) entries.clear();
+  const std::vector<FolderEntry> entries = entries_of(reports_folder(job));
   std::map<int, ReportRow>& rows = reports_[job];
   bool touched = false;
   for (auto row = rows.begin(); row != rows.end();) {

@@ -27,20 +27,25 @@ class Recovery {
   void bury_deleted_jobs();
   void settle_replacements();
   void check_files();
+  bool was_replaced(FileRow& row);
+  void take_in(const FileRow& row);
   void find_strangers();
   void adopt_or_set_aside(const std::string& job, int capture, const RankName& name, const std::string& path);
   UploadRow* upload_of(const FileRow& file);
   void check_uploads();
   bool part_is_whole(const UploadRow& row);
+  void cut_off(int file, const UploadRow& row);
   void find_stray_parts();
   void check_reports();
   void check_reports_of(const std::string& job);
   void point_current(const std::string& job);
   void write();
+  void write_rows();
 
   void to_do(std::string sentence) { out_.to_do.push_back(std::move(sentence)); }
   void problem(std::string sentence) { out_.problems.push_back(std::move(sentence)); }
   bool exists(const std::string& path, uint64_t* size = nullptr);
+  std::vector<FolderEntry> entries_of(const std::string& folder);
   std::optional<Digest> digest_of_file(const std::string& path, uint64_t size);
   void set_aside(const std::string& path, const std::string& folder, const std::string& name);
   void trash(const std::string& path);

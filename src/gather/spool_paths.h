@@ -1,5 +1,6 @@
 // Where things lie in the spool:
 //   gather.sqlite                                the manifest
+//   restoring                                    a start put a copy in its place, and is not done with it
 //   in/<id>.part                                 uploads; st_size = offset
 //   jobs/<job>/ranks/c0001/r00042.json.gz        complete files, read-only
 //   jobs/<job>/report/g0003/, current -> g0003   reports
@@ -14,6 +15,7 @@
 namespace skewscope::gather {
 
 inline constexpr const char* kManifestName = "gather.sqlite";
+inline constexpr const char* kRestoringName = "restoring";
 inline constexpr const char* kBallastName = "ballast";
 inline constexpr const char* kFolders[] = {"in", "jobs", "quarantine", "trash", "backup"};
 

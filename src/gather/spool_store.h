@@ -222,7 +222,7 @@ class SpoolStore : public Store {
   std::map<std::string, Job> jobs_;
   std::unordered_map<std::string, UploadPointer> uploads_;
   std::unordered_map<uint32_t, uint64_t> charged_of_user_;
-  std::map<std::string, uint32_t> next_epochs_;  // of names whose job was deleted
+  std::map<std::string, uint32_t> next_epochs_;  // of names whose job was deleted; "": of every name
   std::function<void(const std::string&)> hook_;
   StoreFigures figures_;
   DiskSpace space_;

@@ -255,6 +255,11 @@ int64_t MemoryDisk::size_of(int file) {
   return static_cast<int64_t>(files_.at(file)->bytes.size());
 }
 
+uint64_t MemoryDisk::reserved(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  return find(path)->reserved;
+}
+
 void MemoryDisk::flip_bit(const std::string& path, uint64_t byte) {
   const std::lock_guard lock(mutex_);
   Node& node = *find(path);

@@ -70,6 +70,7 @@ class MemoryDisk : public FileSystem {
   int open_for_reader(const std::string& path, int& descriptor) override;
 
   int64_t size_of(int file);
+  uint64_t reserved(const std::string& path);
   void flip_bit(const std::string& path, uint64_t byte);
 
  private:

@@ -160,6 +160,49 @@ TEST_CASE("a folder that finds the disk full gets the ballast, so that a reserve
   CHECK(ask.patch(id, 0, "abcd").value.complete);
 }
 
+TEST_CASE("what a part had reserved is still its own when bytes of it were cut off, before and after a restart") {
+  MemoryDisk disk;
+  StoreOptions options = test::memory_options(disk);
+  auto store = std::move(Store::open(options)).value();
+  const std::string id = Asking(*store).create(upload_of("train", 0, 3000)).value.id;
+  const uint64_t reserved = disk.reserved("in/" + id + ".part");
+  CHECK(reserved == 3000);
+  CHECK(Asking(*store).patch(id, 0, std::string(1000, 'a')).value.offset == 1000);
+  CHECK(Asking(*store).patch(id, 1000, std::string(1000, 'b'), sha256("another")).refusal == Refusal::wrong_digest);
+  CHECK(disk.reserved("in/" + id + ".part") == 3000);
+  store.reset();
+  int part = -1;
+  REQUIRE(disk.open("in/" + id + ".part", true, part) == 0);
+  REQUIRE(disk.write(part, std::string(500, 'c'), 1000) == 0);  // of a writer that was killed
+  disk.close(part);
+  store = std::move(Store::open(options)).value();
+  CHECK(disk.reserved("in/" + id + ".part") == 3000);
+  CHECK(Asking(*store).patch(id, 1000, std::string(2000, 'd')).value.complete);
+}
+
+TEST_CASE("a spool that may not be looked at now is no damaged one: the start fails, and the next finds all") {
+  struct Disk : MemoryDisk {
+    int error = 0;
+    std::string hidden;
+    int info(const std::string& path, PathInfo& info) override {
+      return path == hidden && error != 0 ? error : MemoryDisk::info(path, info);
+    }
+  } disk;
+  StoreOptions options = test::memory_options(disk);
+  { CHECK(Asking(*std::move(Store::open(options)).value()).put("train", 0, kTrace).value.complete); }
+  disk.hidden = "jobs/train/ranks/c0000/r00000.json";
+  for (const int error : {EACCES, EPERM, ESTALE, ETIMEDOUT, ENOTCONN, EHOSTDOWN, ENOMEM}) {
+    disk.error = error;
+    const auto opened = Store::open(options);
+    REQUIRE_FALSE(opened.ok());
+    CHECK_THAT(opened.error().message, Catch::Contains(disk.hidden));
+  }
+  disk.error = 0;
+  const auto store = std::move(Store::open(options)).value();
+  CHECK(Asking(*store).content("train", 0) == kTrace);
+  CHECK(store->figures().lost_files == 0);
+}
+
 TEST_CASE("a file that was to be replaced and cannot be put back ends the daemon, and the next start puts it back") {
   struct Disk : MemoryDisk {
     bool full = false;
@@ -297,6 +340,80 @@ TEST_CASE("a damaged manifest comes back from its newest copy, with the files th
   CHECK(spool.store->job("train")->owner_uid == 1000);
   CHECK(spool.ask().content("train", 0) == kTrace);
   CHECK(spool.ask().content("train", 1) == "{}");
+  CHECK(problems_of(spool).empty());
+}
+
+// Its manifest is damaged; the copy of it knows rank 0 and the job "gone", but neither that rank 0 was replaced since
+// nor rank 1 nor that the job was deleted.
+std::unique_ptr<MemoryDisk> with_an_older_copy() {
+  MemoryDisk disk;
+  {
+    const auto store = std::move(Store::open(test::memory_options(disk))).value();
+    Asking(*store).put("train", 0, "first");
+    Asking(*store).put("gone", 0, "{}");
+  }
+  int from = -1, to = -1;
+  std::string manifest(1 << 20, '\0');
+  size_t got = 0;
+  REQUIRE(disk.open("gather.sqlite", false, from) == 0);
+  REQUIRE(disk.read(from, manifest.data(), manifest.size(), 0, got) == 0);
+  REQUIRE(disk.create("backup/gather-000000000001.sqlite", to) == 0);
+  REQUIRE(disk.write(to, std::string_view(manifest).substr(0, got), 0) == 0);
+  {
+    const auto store = std::move(Store::open(test::memory_options(disk))).value();
+    Asking ask(*store);
+    NewUpload other = upload_of("train", 0, 9);
+    other.metadata.replace = true;
+    ask.put(other, "secondary");
+    ask.put("train", 1, "after the copy");
+    ask.delete_job("gone");
+  }
+  disk.flip_bit("gather.sqlite", 100);
+  return disk.after_power_loss(Survives::everything, 0);
+}
+
+TEST_CASE("a restore that is cut short at any of its steps is a restore to the next start") {
+  const auto damaged = with_an_older_copy();
+  uint64_t step = 0;
+  for (bool cut = true; cut;) {
+    const auto disk = damaged->after_power_loss(Survives::everything, 0);
+    disk->lose_power_at(++step);
+    { const auto store = Store::open(test::memory_options(*disk)); }
+    cut = !disk->has_power();
+    const auto left = disk->after_power_loss(step % 2 == 0 ? Survives::nothing : Survives::some, 7);
+    auto opened = Store::open(test::memory_options(*left));
+    INFO("step " << step << (opened.ok() ? "" : ": " + opened.error().message));
+    REQUIRE(opened.ok());
+    const auto store = std::move(opened).value();
+    CHECK(Asking(*store).content("train", 0) == "secondary");
+    CHECK(Asking(*store).content("train", 1) == "after the copy");
+    CHECK(store->epoch_of("train") >= 1'000'000'000);  // tokens of before count no more
+    CHECK(store->epoch_of("gone") >= 1'000'000'000);
+    CHECK(store->epoch_of("never seen") >= 1'000'000'000);
+  }
+  CHECK(step > 10);
+}
+
+TEST_CASE("a restored manifest takes up what replaced a file since the copy was made, be it of the same length") {
+  Spool spool("replaced");
+  for (int rank = 0; rank < 3; ++rank) spool.ask().put("train", rank, kTrace + std::to_string(rank));
+  spool.close();
+  std::filesystem::remove_all(spool.path("backup"));
+  std::filesystem::create_directories(spool.path("backup"));
+  std::filesystem::copy_file(spool.path("gather.sqlite"), spool.path("backup/gather-999999999999.sqlite"));
+  spool.open();
+  NewUpload other = upload_of("train", 1, {});
+  other.metadata.replace = true;
+  CHECK(spool.ask().put(other, kTrace + "!").value.complete);
+  const uint64_t arrivals = spool.store->job("train")->arrivals;
+  spool.close();
+  overwrite(spool.path("gather.sqlite"), 0, std::string(4096, 'x'));
+  spool.open();
+  REQUIRE(spool.error.empty());
+  CHECK(spool.ask().content("train", 0) == kTrace + "0");
+  CHECK(spool.ask().content("train", 1) == kTrace + "!");
+  CHECK(spool.store->job("train")->arrivals == arrivals);  // its report is made again
+  CHECK(spool.store->figures().lost_files == 0);
   CHECK(problems_of(spool).empty());
 }
 
