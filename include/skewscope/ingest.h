@@ -39,7 +39,8 @@ struct IngestOptions {
 };
 
 // Files found for the paths a user gave: a file, a directory (recursive, by suffix), or a glob pattern. Sorted, unique.
-// A path that exists under its literal name is never taken for a pattern. Errors: no_input when nothing is found.
+// A path that exists under its literal name is never taken for a pattern. Errors: no_input when nothing is found,
+// unreadable when a folder cannot be listed.
 // Each of several processes gets its share of what they see, which may be nothing.
 Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths, Exchange& exchange = alone());
 
@@ -98,13 +99,14 @@ struct FileCheckOptions {
   std::string rank_regex;
   // Nobody writes to it: a large gzip file is whole where its last bytes are the end of its stream.
   bool closed = false;
-  std::function<bool()> go_on;  // asked between blocks that are read, may take its time; empty: always
+  int64_t digest_memory_bytes = 0;  // that reading a digest may take; 0: no limit
+  std::function<bool()> go_on;      // asked between blocks that are read, may take its time; empty: always
 };
 
 // `file` holds the bytes; `named` is the path whose words may tell the rank. Compressed files are inflated to the end,
 // their checksums compared; JSON ends where its first brace closes; digests check themselves. Rank and world size come
 // of the pattern, the keys before the events and the name, in the order in which reports believe them. Errors: usage
-// (bad pattern), no_input (cannot be opened, or was stopped).
+// (bad pattern), no_input or unreadable (cannot be opened, or was stopped), resource_limit.
 Result<FileCheck> check_file(const std::string& file, const std::string& named, const FileCheckOptions& options);
 
 }  // namespace skewscope

@@ -12,6 +12,7 @@ ExitCode code_of(ErrorKind kind) {
     case ErrorKind::usage:
       return kUsage;
     case ErrorKind::no_input:
+    case ErrorKind::unreadable:
       return kNoInput;
     case ErrorKind::output:
       return kOutput;

@@ -18,12 +18,13 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kGiveUpOnce_s = 600;
 constexpr int64_t kLongestPause_s = int64_t{365} * 24 * 3600;
 
-void add_pause(CLI::App& command, const std::string& flag, std::chrono::seconds& value, const std::string& help) {
+void add_pause(CLI::App& command, const std::string& flag, std::chrono::seconds& value, const std::string& help,
+               int64_t least_s = 0) {
   command
       .add_option_function<int64_t>(
           flag, [&value](const int64_t& seconds) { value = std::chrono::seconds(seconds); },
           help + fmt::format(" [{}]", value.count()))
-      ->check(CLI::Range(int64_t{0}, kLongestPause_s).description(""))
+      ->check(CLI::Range(least_s, kLongestPause_s).description(""))
       ->type_name("SECONDS");
 }
 
@@ -76,7 +77,8 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
                   "Percent of one processor, on average, that all of it takes; 0: no bound [100]")
       ->check(CLI::Range(0.0, 1600.0).description(""))
       ->type_name("PERCENT");
-  add_bytes(command, "--digest-memory", ship.digest_memory_bytes, "Memory that making a digest may take [2G]");
+  add_bytes(command, "--digest-memory", ship.digest_memory_bytes,
+            "Memory that making or checking a digest may take [2G]");
   add_pause(command, "--digest-time", ship.digest_time, "Time of a processor that making a digest may take");
   command.add_option("--uploads", ship.uploads, "Uploads at a time [2]")
       ->check(CLI::Range(1, 16).description(""))
@@ -86,7 +88,7 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
             "Without --once, after a pause, the first request comes at a random moment within this time");
   add_pause(command, "--rescan", ship.rescan, "Look through the folders as often as this");
   add_pause(command, "--patience", ship.patience, "A file that is empty or cut for so long is bad");
-  add_pause(command, "--timeout", ship.silence, "A gatherer silent for so long has failed");
+  add_pause(command, "--timeout", ship.silence, "A gatherer silent for so long has failed", 1);
   command
       .add_option("--give-up", options.give_up_s,
                   "Give a file up after this time of failures; default: 600 with --once, else 3 days")

@@ -202,11 +202,11 @@ Result<std::unique_ptr<ByteSource>> open_byte_source(const std::string& file) {
                  file + (S_ISDIR(status.st_mode) ? ": is a directory" : ": is not a regular file")};
   }
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return Error{ErrorKind::no_input, file + ": " + std::strerror(errno)};
+  if (descriptor < 0) return cannot_read(file, errno);
   auto opened = std::make_unique<File>(descriptor);
   std::string magic(4, '\0');
   magic.resize(opened->read(magic.data(), magic.size()));
-  if (opened->failed()) return Error{ErrorKind::no_input, file + ": " + std::strerror(errno)};
+  if (opened->failed()) return cannot_read(file, errno);
   using namespace std::string_view_literals;
   if (magic.starts_with("\x1f\x8b"sv)) {
     return std::unique_ptr<ByteSource>(new GzipSource(CompressedInput(std::move(opened), magic)));

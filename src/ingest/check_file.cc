@@ -129,14 +129,18 @@ bool check_text(const std::string& file, ingest::ByteSource& source, const FileC
   return true;
 }
 
-void check_digest(const std::string& file, FileCheck& check, RankEvidence& evidence) {
-  ingest::MemoryBudget budget(0);
+// Errors: resource_limit.
+Result<Done> check_digest(const std::string& file, const FileCheckOptions& options, FileCheck& check,
+                          RankEvidence& evidence) {
+  ingest::MemoryBudget budget(options.digest_memory_bytes);
   Result<TraceFile> read = ingest::read_digest_file(file, budget);
+  if (!read.ok() && read.error().kind == ErrorKind::resource_limit) return read.error();
   check.whole =
       read.ok() && (read.value().kind == ContentKind::rank_trace || read.value().kind == ContentKind::front_end);
   check.may_grow = !check.whole;
   if (!check.whole) check.problem = "no whole digest of a rank's trace, or of another version";
   if (check.whole) evidence = std::move(read.value().evidence);
+  return Done{};
 }
 
 RankEvidence evidence_before_events(const std::string& file) {
@@ -176,7 +180,7 @@ Result<FileCheck> check_file(const std::string& file, const std::string& named, 
   FileCheck check;
   RankEvidence evidence;
   if (ingest::is_digest_file(file)) {
-    check_digest(file, check, evidence);
+    if (const Result<Done> read = check_digest(file, options, check, evidence); !read.ok()) return read.error();
   } else {
     auto source = ingest::open_byte_source(file);
     if (!source.ok()) return source.error();

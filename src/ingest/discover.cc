@@ -44,38 +44,45 @@ bool is_own_document(const fs::path& file) {
   return head.find("\"schema\"") != std::string::npos && head.find("\"skewscope.") != std::string::npos;
 }
 
-void add_directory(const fs::path& folder, std::vector<std::string>& found) {
-  if (is_report_directory(folder)) return;
+// Folders that go away meanwhile, or that we may not see into, have nothing; links to folders are not followed.
+Result<Done> add_directory(const fs::path& folder, std::vector<std::string>& found) {
+  if (is_report_directory(folder)) return Done{};
   std::error_code failed;
-  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
-  for (const fs::recursive_directory_iterator end; !failed && entry != end; entry.increment(failed)) {
+  fs::directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
+  for (const fs::directory_iterator end; !failed && entry != end; entry.increment(failed)) {
     const fs::path& path = entry->path();
     const std::string name = path.filename().string();
     std::error_code unreadable;
     if (entry->is_directory(unreadable)) {
-      if (name.front() == '.' || is_report_directory(path)) entry.disable_recursion_pending();
+      if (name.front() == '.' || entry->is_symlink(unreadable)) continue;
+      if (Result<Done> below = add_directory(path, found); !below.ok()) return below;
     } else if (looks_like_trace_name(name) && entry->is_regular_file(unreadable) && !is_own_document(path)) {
       found.push_back(path.string());
     }
   }
+  const bool gone = failed == std::errc::no_such_file_or_directory || failed == std::errc::not_a_directory;
+  if (failed && !gone) return cannot_read(folder.string(), failed.value());
+  return Done{};
 }
 
 bool is_pattern(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
 
-void add_pattern(const std::string& pattern, std::vector<std::string>& found) {
+Result<Done> add_pattern(const std::string& pattern, std::vector<std::string>& found) {
   glob_t hits{};
+  Result<Done> added = Done{};
   if (glob(pattern.c_str(), GLOB_NOSORT, nullptr, &hits) == 0) {
-    for (size_t i = 0; i < hits.gl_pathc; ++i) {
+    for (size_t i = 0; i < hits.gl_pathc && added.ok(); ++i) {
       const std::string path = hits.gl_pathv[i];
       std::error_code unreadable;
       if (fs::is_directory(path, unreadable)) {
-        add_directory(path, found);
+        added = add_directory(path, found);
       } else if (!is_own_document(path)) {
         found.push_back(path);
       }
     }
   }
   globfree(&hits);
+  return added;
 }
 
 // One entry per file, whatever the spellings of its path; the smallest stays of those that are no links, else of all.
@@ -114,7 +121,7 @@ Result<std::vector<std::string>> files_of(const std::string& path) {
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
   if (fs::is_directory(status)) {
-    add_directory(path, found);
+    if (const Result<Done> added = add_directory(path, found); !added.ok()) return added.error();
     if (found.empty()) {
       const bool report = is_report_directory(path);
       return Error{ErrorKind::no_input,
@@ -124,7 +131,7 @@ Result<std::vector<std::string>> files_of(const std::string& path) {
   } else if (fs::exists(status)) {
     found.push_back(path);
   } else if (is_pattern(path)) {
-    add_pattern(path, found);
+    if (const Result<Done> added = add_pattern(path, found); !added.ok()) return added.error();
     if (found.empty()) return Error{ErrorKind::no_input, path + ": no file matches the pattern"};
   } else {
     return Error{ErrorKind::no_input, path + ": no such file or directory"};

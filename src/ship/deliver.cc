@@ -47,6 +47,8 @@ Delivery of_state(const HeldFile& held) {
   switch (held.state()) {
     case HeldFile::State::absent:
       return {End::not_now, "changed or went away"};
+    case HeldFile::State::unreadable:
+      return {End::unreadable, held.reason()};
     case HeldFile::State::written:
       return {End::not_now, "is being written"};
     case HeldFile::State::busy:
@@ -102,9 +104,10 @@ class Delivering {
   }
 
   std::optional<Delivery> identify(const HeldFile& held) {
-    const FileCheckOptions how{w_.options.rank_regex, held.closed(), w_.go_on};
+    const auto digest_memory = static_cast<int64_t>(w_.options.digest_memory_bytes);
+    const FileCheckOptions how{w_.options.rank_regex, held.closed(), digest_memory, w_.go_on};
     const Result<FileCheck> checked = check_file(held.open_path(), candidate_.path, how);
-    if (!checked.ok()) return w_.go_on() ? Delivery{End::bad, checked.error().message} : Delivery{};
+    if (!checked.ok()) return w_.go_on() ? unchecked(checked.error()) : Delivery{};
     const FileCheck& check = checked.value();
     if (!held.unchanged()) return Delivery{End::not_now, "changed while it was read"};
     if (!check.whole) return Delivery{check.may_grow ? End::unfinished : End::bad, check.problem};
@@ -125,6 +128,12 @@ class Delivering {
     plain_ = check.compression.empty() && metadata_.filename.size() > 5 &&
              metadata_.filename.compare(metadata_.filename.size() - 5, 5, ".json") == 0;
     return std::nullopt;
+  }
+
+  static Delivery unchecked(const Error& error) {
+    if (error.kind == ErrorKind::unreadable) return {End::unreadable, error.message};
+    const bool large = error.kind == ErrorKind::resource_limit;
+    return {End::bad, large ? "a digest that takes more than --digest-memory to be checked" : error.message};
   }
 
   // Path of the digest, made anew: a crash may have left another one.
@@ -159,7 +168,7 @@ class Delivering {
 
   std::optional<Delivery> prepare(const HeldFile& held, int descriptor) {
     struct stat status {};
-    if (descriptor < 0 || fstat(descriptor, &status) != 0) return Delivery{End::bad, "cannot be read"};
+    if (descriptor < 0 || fstat(descriptor, &status) != 0) return Delivery{End::unreadable, "cannot be read"};
     const bool compress = plain_ && w_.options.compress;
     const Payload::Source source{descriptor, static_cast<uint64_t>(status.st_size), compress, !w_.client.encrypted()};
     auto payload = Payload::make(source, w_.options.piece_bytes, w_.go_on);

@@ -22,6 +22,7 @@ struct Delivery {
     accepted,
     unfinished,  // empty, cut: may become whole, but then with another stamp
     not_now,     // somebody writes to it, another agent has it, it changed
+    unreadable,  // for want of memory, descriptors or a disk, which may pass
     bad,         // never
     left,        // given up
     stopped,

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "skewscope/base/result.h"
+
 namespace skewscope::ship {
 
 HeldFile::HeldFile(const std::string& path, const std::string& link, const FileStamp& stamp)
@@ -34,17 +36,21 @@ HeldFile::~HeldFile() {
 }
 
 HeldFile::State HeldFile::open_first_of(const std::string& path) {
+  bool passes = false;
   for (const std::string& name : {path, link_}) {
     if (name.empty()) continue;
     descriptor_ = open(name.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor_ >= 0 && (unchanged() || (name == link_ && moved_with_its_device()))) return State::held;
-    if (descriptor_ < 0 && errno != ENOENT && reason_.empty()) reason_ = std::strerror(errno);
+    if (descriptor_ < 0 && errno != ENOENT && reason_.empty()) {
+      passes = cannot_read(name, errno).kind == ErrorKind::unreadable;
+      reason_ = std::strerror(errno);
+    }
     if (descriptor_ < 0) continue;
     close(descriptor_);
     descriptor_ = -1;
     if (name == link_) let_go();  // its content has changed: it holds nothing that anybody wants
   }
-  return reason_.empty() ? State::absent : State::refused;
+  return reason_.empty() ? State::absent : passes ? State::unreadable : State::refused;
 }
 
 // After a restart of the node a file system may have another number.

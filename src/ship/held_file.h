@@ -12,10 +12,11 @@ class HeldFile {
  public:
   enum class State {
     held,
-    absent,   // neither the file nor its link is there with this content
-    written,  // somebody has it open for writing
-    busy,     // another agent holds it
-    refused,  // the system does not let us: reason()
+    absent,      // neither the file nor its link is there with this content
+    written,     // somebody has it open for writing
+    busy,        // another agent holds it
+    unreadable,  // not now: reason()
+    refused,     // the system does not let us: reason()
   };
 
   // `link`: where to link it; "": nowhere. Whatever had this stamp before and was linked there is found again.

@@ -32,7 +32,10 @@ Scan scan(const std::vector<std::string>& paths, const std::string& state_direct
   Scan result;
   for (const std::string& path : paths) {
     const auto found = discover_files({path});
-    if (!found.ok()) continue;  // an empty folder; or it was taken away, and may come back
+    if (!found.ok()) {  // an empty folder, or it was taken away, and may come back
+      if (found.error().kind == ErrorKind::unreadable) result.refused.push_back({path, found.error().message});
+      continue;
+    }
     for (const std::string& file : found.value()) {
       struct stat status {};
       if (lstat(file.c_str(), &status) != 0) continue;

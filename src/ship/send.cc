@@ -92,9 +92,12 @@ class Dialog {
     }
     item_.offset = *reply.offset;
     offset_known_ = true;
-    s_.conflicts = 0;
     s_.payload.sent(piece);
-    s_.progressed();
+    if (item_.offset > s_.furthest) {  // a gatherer that goes back and forth gets pauses
+      s_.furthest = item_.offset;
+      s_.conflicts = 0;
+      s_.progressed();
+    }
     s_.save();
     return std::nullopt;
   }
@@ -144,7 +147,7 @@ class Dialog {
 
   void forget() {
     item_.upload.clear();
-    item_.offset = 0;
+    item_.offset = s_.furthest = 0;
     offset_known_ = false;
     s_.save();
   }

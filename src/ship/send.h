@@ -18,7 +18,8 @@ struct Sending {
   std::function<void()> progressed;
   std::function<void()> save;  // the item
   int wrong_digests = 0;       // times the gatherer ended with another digest
-  int conflicts = 0;           // 409 and 460 in a row, without progress
+  int conflicts = 0;           // 409 and 460, without progress
+  uint64_t furthest = 0;       // offset: what is behind it is progress
 };
 
 struct Sent {

@@ -57,6 +57,7 @@ struct Seen {
   uint64_t scan = 0;        // that found it last
   bool spooled = false;     // known of the ledger: its own name may be gone
   bool at_work = false;
+  bool unreadable = false;  // when it was last tried
 };
 
 class Agent {
@@ -167,7 +168,8 @@ class Agent {
   void look_at_watched() {
     const std::lock_guard lock(mutex_);
     for (auto& [key, seen] : seen_) {
-      if (seen.state == Seen::State::unfinished) lose_patience(seen);
+      const bool tried = seen.state == Seen::State::watched && seen.unreadable;
+      if (seen.state == Seen::State::unfinished || tried) lose_patience(seen);
       if (seen.state == Seen::State::watched) look_at(key, seen);
     }
   }
@@ -262,6 +264,7 @@ class Agent {
     seen.at_work = false;
     seen.spooled = false;
     seen.reason = delivery.reason;
+    seen.unreadable = delivery.end == End::unreadable;
     switch (delivery.end) {
       case End::accepted:
         seen.state = Seen::State::accepted;
@@ -272,6 +275,7 @@ class Agent {
         seen.state = options_.once ? Seen::State::left : Seen::State::unfinished;
         return;
       case End::not_now:
+      case End::unreadable:
         seen.state = Seen::State::watched;
         if (options_.once) once_more(seen);
         return;
@@ -339,6 +343,7 @@ Result<Done> check_options(const ShipOptions& options) {
   if (options.capture < 0 || options.capture > kMostCaptures) return usage("--capture is 0 to 9999");
   if (options.uploads < 1 || options.uploads > 16) return usage("--uploads is 1 to 16");
   if (options.piece_bytes == 0) return usage("--piece is at least 1");
+  if (options.silence.count() < 1) return usage("--timeout is at least 1");
   if (options.cpu_percent < 0) return usage("--cpu is a share of a processor in percent");
   if (!options.pin.empty() && !is_pin(options.pin)) {
     return usage("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");

@@ -18,7 +18,7 @@ struct Written : test::Folder {
     std::ofstream(file, std::ios::binary) << bytes;
   }
   FileCheck check(const std::string& named = "", const std::string& regex = "") const {
-    return check_file(file, named.empty() ? file : named, {regex, false, {}}).value();
+    return check_file(file, named.empty() ? file : named, {regex, false, 0, {}}).value();
   }
 };
 
@@ -53,7 +53,7 @@ TEST_CASE("a large gzip file that nobody writes to is whole when its last bytes 
   REQUIRE(gzip.size() > 1'500'000);
   const auto check = [](const std::string& bytes, bool closed) {
     const Written written("rank3.json.gz", bytes);
-    return check_file(written.file, written.file, {"", closed, {}}).value();
+    return check_file(written.file, written.file, {"", closed, 0, {}}).value();
   };
   CHECK(check(gzip, true).whole);
   CHECK(check(ingest::gzipped(kWhole) + gzip, true).whole);
@@ -70,7 +70,7 @@ TEST_CASE("a large gzip file that nobody writes to is whole when its last bytes 
 
 TEST_CASE("a check that is told to stop stops") {
   const Written written("rank3.json.gz", ingest::gzipped(noise_as_letters(100'000)));
-  CHECK_FALSE(check_file(written.file, written.file, {"", true, [] { return false; }}).ok());
+  CHECK_FALSE(check_file(written.file, written.file, {"", true, 0, [] { return false; }}).ok());
 }
 
 TEST_CASE("rank and world size come of the keys before the events") {
@@ -85,7 +85,7 @@ TEST_CASE("the name tells where the content does not, the pattern before both") 
   CHECK(file.check("/traces/job_rank5-of-16.json").rank == Rank(5));
   CHECK(file.check("/traces/job_rank5-of-16.json").world_size == 16);
   CHECK(file.check("/traces/n7/rank5.json", "n(?<rank>\\d+)/").rank == Rank(7));
-  CHECK_FALSE(check_file(file.file, file.file, {"no group", false, {}}).ok());
+  CHECK_FALSE(check_file(file.file, file.file, {"no group", false, 0, {}}).ok());
 }
 
 TEST_CASE("what only other files could confirm is no rank") {

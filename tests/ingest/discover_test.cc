@@ -1,8 +1,10 @@
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "skewscope/ingest.h"
 
@@ -91,6 +93,35 @@ TEST_CASE("own report directories and documents are not traces") {
   folder.file("report/tables/x.json", "{}");
   folder.file("truth.json", "{\n  \"schema\": \"skewscope.truth/1\",\n  \"ranks\": []}");
   CHECK(names(discover_files({folder.path()})) == Names{"rank0.json"});
+}
+
+TEST_CASE("a folder that goes away meanwhile hides none of the others") {
+  const Folder folder;
+  folder.file("a/rank0.json");
+  folder.file("z/rank1.json");
+  const std::jthread coming_and_going([&](const std::stop_token& done) {
+    while (!done.stop_requested()) {
+      for (const char* name : {"b", "m", "y"}) fs::create_directories(folder.path(name));
+      for (const char* name : {"b", "m", "y"}) fs::remove(folder.path(name));
+    }
+  });
+  for (int i = 0; i < 2000; ++i) REQUIRE(names(discover_files({folder.path()})) == Names{"rank0.json", "rank1.json"});
+}
+
+TEST_CASE("a folder that cannot be listed for want of descriptors is an error, not an empty folder") {
+  const Folder folder;
+  folder.file("deep/rank0.json");
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const int next = dup(0);
+  close(next);
+  const rlimit one_more{static_cast<rlim_t>(next) + 1, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &one_more);
+  const auto found = discover_files({folder.path()});
+  setrlimit(RLIMIT_NOFILE, &before);
+  REQUIRE_FALSE(found.ok());
+  CHECK(found.error().kind == ErrorKind::unreadable);
+  CHECK_THAT(found.error().message, Catch::EndsWith("deep: Too many open files"));
 }
 
 TEST_CASE("nothing found is no_input and says which path") {

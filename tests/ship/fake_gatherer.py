@@ -43,6 +43,12 @@ class Lie:
     fields: dict
 
 
+@dataclass
+class Forget:
+    """Loses every byte of the upload and answers with this status."""
+    status: int
+
+
 class FakeGatherer:
     def __init__(self, token=None, certificate=None):
         self.token, self.faults, self.log = token, {}, []
@@ -196,6 +202,9 @@ class Conversation(http.server.BaseHTTPRequestHandler):
         if not upload:
             return
         with self.gatherer.lock:
+            if isinstance(self.fault, Forget):
+                upload["content"] = b""
+                return self.answer(self.fault.status)
             offset = len(upload["content"])
             if int(self.headers["Upload-Offset"]) != offset:
                 return self.answer(409, {"Upload-Offset": offset})

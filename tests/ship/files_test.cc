@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,6 +92,20 @@ TEST_CASE("a file that cannot be opened is refused with the reason") {
   const HeldFile held(link, "", stamp_at(file));  // a link is not followed
   CHECK(held.state() == HeldFile::State::refused);
   CHECK(held.reason() == "Too many levels of symbolic links");
+}
+
+TEST_CASE("a file that cannot be opened for want of descriptors is one for later") {
+  const Place place("descriptors");
+  const std::string file = place.write("a.json", "{}");
+  const FileStamp stamp = stamp_at(file);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{0, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  const HeldFile held(file, "", stamp);
+  setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(held.state() == HeldFile::State::unreadable);
+  CHECK(held.reason() == "Too many open files");
 }
 
 TEST_CASE("a change is seen by who holds the file") {

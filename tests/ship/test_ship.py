@@ -18,7 +18,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from fake_gatherer import Answer, Cut, FakeGatherer, Lie, Raw  # noqa: E402
+from fake_gatherer import Answer, Cut, FakeGatherer, Forget, Lie, Raw  # noqa: E402
 from shipping import EVENT, PATIENCE_S, PROGRAM, Shipping, trace  # noqa: E402
 
 class WhatIsSent(Shipping):
@@ -62,6 +62,14 @@ class WhatIsSent(Shipping):
         self.assertEqual(list(self.gatherer.stored()), [("j", 0, 1)])
         self.assertTrue(large.exists() and small.exists())
         self.assertEqual(os.listdir(self.folder / ".skewscope-ship" / "digests"), [])
+
+    def test_a_digest_that_would_take_more_memory_to_be_checked_than_it_may_is_named_and_kept(self):
+        self.write("rank0.json", trace(0, 2, events=20_000))
+        subprocess.run([PROGRAM, "digest", self.folder / "rank0.json", "-o", self.folder], check=True, capture_output=True)
+        (self.folder / "rank0.json").unlink()
+        result = self.ship("--digest-memory", "100K", code=4)
+        self.assertIn("takes more than --digest-memory to be checked", result["bad"][0])
+        self.assertEqual(self.ship()["files"], 1)
 
     def test_a_digest_is_made_outside_of_the_agents_memory(self):
         self.write("rank0.json", trace(padding=100_000_000))
@@ -205,6 +213,13 @@ class Cuts(Shipping):
             self.ship(job=f"s{status}")
             self.assertEqual(self.gatherer.log[at + 1][0], "HEAD")
         self.assertEqual(len(self.gatherer.stored()), 2)
+
+    def test_a_gatherer_that_goes_back_and_forth_is_not_asked_without_end(self):
+        content = self.write_gzip(0, events=2000).read_bytes()
+        self.gatherer.faults = {request: Forget(409) for request in range(2, 3000, 3)}  # PATCH, PATCH: lost, HEAD
+        result = self.ship("--piece", len(content) // 3 + 1, "--give-up", 20, code=4)
+        self.assertEqual(result["files"], 0)
+        self.assertLess(len(self.gatherer.log), 20)
 
     def test_an_upload_that_the_gatherer_lost_begins_anew(self):
         self.write_gzip(0, events=2000)

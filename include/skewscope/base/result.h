@@ -13,6 +13,7 @@ namespace skewscope {
 enum class ErrorKind {
   usage,           // the user's arguments or configuration do not make sense      (exit 2)
   no_input,        // nothing usable was given                                     (exit 3)
+  unreadable,      // it cannot be read now: memory, descriptors, a disk           (exit 3)
   output,          // the output exists or cannot be written                       (exit 5)
   resource_limit,  // --memory-limit would be exceeded                             (exit 6)
   internal,        // an invariant of skewscope does not hold                      (exit 70)
@@ -22,6 +23,9 @@ struct Error {
   ErrorKind kind = ErrorKind::internal;
   std::string message;
 };
+
+// Of a file or folder: no_input, or unreadable where `error`, an errno, says nothing of the file itself.
+Error cannot_read(const std::string& path, int error);
 
 template <class T>
 class [[nodiscard]] Result {
