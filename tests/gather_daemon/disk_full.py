@@ -6,6 +6,7 @@ through once there is room. Skipped where nothing can be mounted.
 usage: disk_full.py SKEWSCOPE     1 fill, 10 with SKEWSCOPE_DOSE=nightly"""
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -37,13 +38,16 @@ class SmallDisk(unittest.TestCase):
         return at
 
     def ext4(self, *options):
+        return self.image("mkfs.ext4", 128 << 20, *options)
+
+    def image(self, make, size, *options):
         at, image = self.folder / "spool", self.folder / "image"
         at.mkdir()
         with open(image, "wb") as file:
-            file.truncate(128 << 20)
-        if not shutil.which("mkfs.ext4"):
-            self.skipTest("no mkfs.ext4")
-        made = run("mkfs.ext4", "-q", *options, image)
+            file.truncate(size)
+        if not shutil.which(make):
+            self.skipTest(f"no {make}")
+        made = run(make, "-q", *options, image)
         self.assertEqual(made.returncode, 0, made.stderr)
         self.mounted(run("mount", "-o", "loop", image, at), at)
         return at
@@ -62,6 +66,30 @@ class SmallDisk(unittest.TestCase):
         self.assertEqual(code, 0, text)
         self.assertEqual(sorted(map(digest_of, daemon.stored().values())), sorted(map(digest_of, promised.values())))
 
+    def fill(self, filler):
+        """What is left of the disk, to its last block."""
+        with open(filler, "wb", buffering=0) as file:
+            for size in (PIECE, 4096):
+                try:
+                    while file.write(b"x" * size):
+                        pass
+                except OSError:
+                    pass
+
+    def finish_after_a_restart(self, spool):
+        """An upload whose space was reserved, by a daemon that starts on the full disk."""
+        daemon, content = self.daemon(), os.urandom(32 * PIECE)
+        daemon.ask("PUT", "/v1/jobs/run", body=b'{"world_size": 1000}')
+        path = daemon.create(len(content))["Location"]
+        self.assertEqual(daemon.patch(path, 0, content[:PIECE]).status, 204)
+        self.fill(spool / "somebody-else")
+        daemon.stop(signal.SIGKILL)
+        daemon.start()
+        self.assertEqual(daemon.put(os.urandom(PIECE), rank=1).status, 507)
+        self.assertEqual(daemon.patch(path, PIECE, content[PIECE:]).status, 204)
+        (spool / "somebody-else").unlink()
+        self.ends_well(daemon, {0: content})
+
     def fill_and_empty(self, spool, fills):
         daemon, promised, refused, rank = self.daemon(), {}, 0, 0
         daemon.ask("PUT", "/v1/jobs/run", body=b'{"world_size": 1000}')
@@ -70,12 +98,7 @@ class SmallDisk(unittest.TestCase):
             reserved = os.urandom(4 * PIECE)
             path = daemon.create(len(reserved), rank=rank)["Location"]
             self.assertEqual(daemon.patch(path, 0, reserved[:PIECE]).status, 204)
-            with open(filler, "wb") as file:
-                try:
-                    while file.write(b"x" * PIECE):
-                        file.flush()
-                except OSError:
-                    pass
+            self.fill(filler)
             unknown = daemon.create(None, rank=rank + 1)  # its length is not known: nothing is reserved
             content = os.urandom(PIECE)
             answers = [daemon.put(content, rank=rank + 2), daemon.create(len(content), rank=rank + 2)]
@@ -100,6 +123,12 @@ class SmallDisk(unittest.TestCase):
 
     def test_reserved_uploads_finish_on_a_full_ext4_and_others_come_through_later(self):
         self.fill_and_empty(self.ext4(), dose(1, 8))
+
+    def test_a_daemon_that_starts_on_a_full_ext4_finishes_what_was_reserved(self):
+        self.finish_after_a_restart(self.ext4())
+
+    def test_a_daemon_that_starts_on_a_full_xfs_finishes_what_was_reserved(self):
+        self.finish_after_a_restart(self.image("mkfs.xfs", 320 << 20))
 
     def use_up_names(self, spool):
         """Small files until there is no room for another name."""
