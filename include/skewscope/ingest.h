@@ -40,9 +40,10 @@ struct IngestOptions {
 
 // Files found for the paths a user gave: a file, a directory (recursive, by suffix), or a glob pattern. Sorted, unique.
 // A path that exists under its literal name is never taken for a pattern. Errors: no_input when nothing is found,
-// unreadable when a folder cannot be listed.
+// unreadable when a folder cannot be listed; with `unlisted` that is said there, and what the others have is found.
 // Each of several processes gets its share of what they see, which may be nothing.
-Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths, Exchange& exchange = alone());
+Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths, Exchange& exchange = alone(),
+                                                std::vector<Error>* unlisted = nullptr);
 
 // What `skewscope inspect` says of one file.
 struct FileSummary {

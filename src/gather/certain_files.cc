@@ -14,8 +14,8 @@ int CertainFiles::told(int error, const std::string& path) {
 bool is_missing(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EXDEV; }
 
 int CertainFiles::seen(int error, const std::string& path) {
-  const bool damaged = error == EIO || error == EUCLEAN || error == EBADMSG || error == EISDIR || error == ENXIO;
-  if (error != 0 && !is_missing(error) && !damaged) throw CannotTell{path, error};
+  const bool other = error == EISDIR || error == ENXIO || error == EUCLEAN || error == EBADMSG;
+  if (error != 0 && !is_missing(error) && !other) throw CannotTell{path, error};
   return error;
 }
 

@@ -83,7 +83,7 @@ void CommitThread::commit(std::deque<Change> batch) {
       change.done(refusal);
     }
   }
-  Refusal refusal = flush(folders);
+  Refusal refusal = flush(folders.rbegin(), folders.rend());  // trash, quarantine, jobs, in
   if (refusal == Refusal::none) refusal = write_rows(prepared);
   if (refusal == Refusal::no_space) undo(prepared, folders);
   for (Change* change : prepared) {
@@ -97,19 +97,21 @@ void CommitThread::undo(const std::deque<Change*>& changes, const std::set<std::
   for (const Change* change : changes) {
     if (change->undo) change->undo();
   }
-  flush(folders);
+  flush(folders.begin(), folders.end());
 }
 
-Refusal CommitThread::flush(const std::set<std::string>& folders) {
+// In this order: where things go before where they come from.
+template <class Folders>
+Refusal CommitThread::flush(Folders folder, Folders end) {
   failed_ = failed_ || hooks_.stopped();
   const auto start = std::chrono::steady_clock::now();
-  // Backwards by name: where things go (trash, quarantine, jobs) before where they come from (jobs, in).
-  for (auto folder = folders.rbegin(); folder != folders.rend() && !failed_; ++folder) {
+  uint64_t flushes = 0;
+  for (; folder != end && !failed_; ++folder, ++flushes) {
     const int error = files_.sync_folder(*folder);
     Pulse::beat_here();
     if (error != 0) fail("cannot flush the folder " + *folder + ": " + std::strerror(error));
   }
-  hooks_.flushed(folders.size(), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  hooks_.flushed(flushes, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return failed_ ? Refusal::unavailable : Refusal::none;
 }
 

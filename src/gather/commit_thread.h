@@ -47,7 +47,8 @@ class CommitThread {
   std::deque<Change> take();
   void commit(std::deque<Change> batch);
   void undo(const std::deque<Change*>& changes, const std::set<std::string>& folders);
-  Refusal flush(const std::set<std::string>& folders);
+  template <class Folders>
+  Refusal flush(Folders folder, Folders end);
   Refusal write_rows(const std::deque<Change*>& changes);
   void tidy(bool idle);
   void fail(const std::string& why);

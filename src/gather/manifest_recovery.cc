@@ -15,21 +15,28 @@
 namespace skewscope::gather {
 namespace {
 
-int copy_file(FileSystem& files, const std::string& from, const std::string& to) {
+// Of the copy itself: the next one may be better. Else the disk, or want of something: another start may do better.
+struct Failure {
+  int error = 0;
+  bool of_copy = false;
+};
+
+Failure copy_file(FileSystem& files, const std::string& from, const std::string& to) {
   int source = -1, target = -1;
+  if (const int error = files.open(from, false, source); error != 0) return {error, true};
   files.remove(to);
-  int error = files.open(from, false, source);
-  if (error == 0) error = files.create(to, target);
+  Failure failure{files.create(to, target)};
   std::vector<char> buffer(1 << 20);
   uint64_t offset = 0;
-  for (size_t got = buffer.size(); error == 0 && got == buffer.size(); offset += got) {
-    error = files.read(source, buffer.data(), buffer.size(), offset, got);
-    if (error == 0) error = files.write(target, {buffer.data(), got}, offset);
+  for (size_t got = buffer.size(); failure.error == 0 && got == buffer.size(); offset += got) {
+    failure = {files.read(source, buffer.data(), buffer.size(), offset, got), true};
+    if (failure.error == 0) failure = {files.write(target, {buffer.data(), got}, offset)};
   }
-  if (error == 0) error = files.sync_data(target);
-  if (source >= 0) files.close(source);
+  if (failure.error == 0) failure = {files.sync_data(target)};
+  files.close(source);
   if (target >= 0) files.close(target);
-  return error;
+  if (failure.error != 0) files.remove(to);
+  return failure;
 }
 
 // As far as can be told.
@@ -50,29 +57,47 @@ bool is_absent(FileSystem& files, const std::string& path) {
   return error == 0 ? info.size == 0 : error == ENOENT;
 }
 
-void set_manifest_aside(FileSystem& files, Time at) {
-  const std::string folder = quarantine_folder(".manifests");
-  files.make_folder(folder);
-  for (const char* suffix : {"", "-wal", "-journal"}) {
-    files.rename(std::string(kManifestName) + suffix,
-                 fmt::format("{}/{}.sqlite{}", folder, at.time_since_epoch().count(), suffix), true);
-  }
+// Runs `call`, once more with the ballast's room if there was none.
+template <class Call>
+Failure with_room(FileSystem& files, const Call& call) {
+  Failure failure = call();
+  if (is_full(failure.error) && files.remove(kBallastName) == 0) failure = call();
+  return failure;
 }
 
 int begin_restoring(FileSystem& files) {
-  int mark = -1;
-  int error = files.create(kRestoringName, mark);
-  if (is_full(error) && files.remove(kBallastName) == 0) error = files.create(kRestoringName, mark);
-  if (error == 0) files.close(mark);
-  return error == 0 || error == EEXIST ? files.sync_folder("") : error;
+  const Failure made = with_room(files, [&]() -> Failure {
+    int mark = -1;
+    const int error = files.create(kRestoringName, mark);
+    if (error == 0) files.close(mark);
+    return {error == EEXIST ? 0 : error};
+  });
+  return made.error == 0 ? files.sync_folder("") : made.error;
 }
 
-// 0: `backup` is the manifest now.
-int put_in_place(FileSystem& files, const std::string& backup) {
-  int error = copy_file(files, backup, "restored.tmp");
-  if (is_full(error) && files.remove(kBallastName) == 0) error = copy_file(files, backup, "restored.tmp");
-  if (error == 0) error = files.rename("restored.tmp", kManifestName, true);
-  return error == 0 ? files.sync_folder("") : error;
+// With its log, which SQLite would play over whatever lies in its place.
+int set_manifest_aside(FileSystem& files, Time at) {
+  const std::string folder = quarantine_folder(".manifests");
+  const Failure made = with_room(files, [&]() -> Failure {
+    const int error = files.make_folder(folder);
+    return {error == EEXIST ? 0 : error};
+  });
+  if (made.error != 0) return made.error;
+  const std::string name = fmt::format("{}/{}-{}.sqlite", folder, at.time_since_epoch().count(), random_hex(2));
+  for (const char* suffix : {"", "-wal", "-journal"}) {
+    const Failure moved = with_room(
+        files, [&]() -> Failure { return {files.rename(std::string(kManifestName) + suffix, name + suffix, false)}; });
+    if (moved.error != 0 && moved.error != ENOENT) return moved.error;
+  }
+  return files.sync_folder("");
+}
+
+// Nothing: `backup` is the manifest now.
+Failure put_in_place(FileSystem& files, const std::string& backup) {
+  Failure failure = with_room(files, [&] { return copy_file(files, backup, "restored.tmp"); });
+  if (failure.error == 0) failure = {files.rename("restored.tmp", kManifestName, true)};
+  if (failure.error == 0) failure = {files.sync_folder("")};
+  return failure;
 }
 
 }  // namespace
@@ -104,28 +129,32 @@ OpenedManifest restore_manifest(FileSystem& files, const RecoveryOptions& option
   OpenedManifest out;
   out.restored = true;
   const std::string path = options.spool + "/" + kManifestName;
-  const auto cannot = [&](int error) {
-    out.error = {ErrorKind::output, "cannot restore " + path + ": " + std::strerror(error)};
+  const auto cannot = [&](const std::string& why) {
+    out.error = {ErrorKind::output, "cannot restore " + path + ": " + why};
     return std::move(out);
   };
   std::vector<FolderEntry> entries;
-  if (const int error = files.list("backup", entries); error != 0 && error != ENOENT) return cannot(error);
-  if (const int error = begin_restoring(files); error != 0) return cannot(error);
-  set_manifest_aside(files, options.now);
+  int error = files.list("backup", entries);
+  if (error == ENOENT) error = 0;
+  if (error == 0) error = begin_restoring(files);
+  if (error == 0) error = set_manifest_aside(files, options.now);
+  if (error != 0) return cannot(std::strerror(error));
   for (const std::string& backup : backups(files)) {
-    const int error = put_in_place(files, backup);
-    if (is_full(error)) return cannot(error);
-    if (error != 0) continue;
-    out.manifest = Manifest::open(path, options.database_vfs, false).manifest;
-    if (out.manifest) {
+    const Failure failure = put_in_place(files, backup);
+    if (failure.error != 0 && !failure.of_copy) return cannot(std::strerror(failure.error));
+    if (failure.error != 0 || is_absent(files, kManifestName)) continue;
+    Manifest::Opened opened = Manifest::open(path, options.database_vfs, true);
+    if (opened.status == ManifestStatus::fine) {
+      out.manifest = std::move(opened.manifest);
       out.problems.push_back("the manifest was restored from " + backup);
       return out;
     }
-    set_manifest_aside(files, options.now);
+    if (opened.status != ManifestStatus::damaged) return cannot(opened.why);
+    if (error = set_manifest_aside(files, options.now); error != 0) return cannot(std::strerror(error));
   }
   Manifest::Opened made = Manifest::open(path, options.database_vfs, true);
+  if (made.status != ManifestStatus::fine) return cannot(made.why);
   out.manifest = std::move(made.manifest);
-  if (!out.manifest) out.error = {ErrorKind::output, "cannot make " + path + ": " + made.why};
   out.problems.push_back("the manifest was made anew from what lies in jobs/");
   return out;
 }
@@ -149,7 +178,8 @@ OpenedManifest open_or_restore(FileSystem& files, const RecoveryOptions& options
     if (opened.status == ManifestStatus::foreign) {
       out.error = {ErrorKind::no_input, path + " is of another format: a newer skewscope may have made it"};
     } else if (opened.status != ManifestStatus::fine) {
-      out.error = {ErrorKind::no_input, "cannot open " + path + ": " + why};
+      out.error = {ErrorKind::no_input, "cannot open " + path + ": " + why +
+                                            "; if it is lost, move it away: the next start restores its newest copy"};
     }
     if (opened.status != ManifestStatus::damaged) return out;
   }

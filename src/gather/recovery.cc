@@ -85,10 +85,12 @@ bool Recovery::read_all() {
   if (restored_) {  // nobody knows how many ends of tokens the copy has missed, of jobs that were deleted since, too
     for (auto& [name, row] : jobs_) {
       row.epoch = std::max(row.epoch + 1, epoch_of_now());
+      row.deleting = false;  // it may be another of its name by now
       change([row = row](Manifest& to) { to.put(row); });
     }
-    out_.next_epochs[""] = epoch_of_now();
-    change([epoch = epoch_of_now(), now = options_.now](Manifest& to) { to.put_least_epoch(epoch, now); });
+    uint32_t& least = out_.next_epochs[""];
+    least = std::max(least + 1, epoch_of_now());
+    change([epoch = least, now = options_.now](Manifest& to) { to.put_least_epoch(epoch, now); });
   }
   if (manifest.senseless_rows() > 0) {
     problem(fmt::format("{} rows of the manifest make no sense and are passed over", manifest.senseless_rows()));
@@ -143,7 +145,7 @@ JobRow& Recovery::job_of(const std::string& name) {
     row.name = name;
     row.created = row.last_byte = options_.now;
     // Tokens of a job whose epoch is not known are refused: whoever is entitled gets another.
-    row.epoch = epoch_of_now();
+    row.epoch = std::max({epoch_of_now(), out_.next_epochs[""], out_.next_epochs[name]});
     change([row](Manifest& manifest) { manifest.add_job(row); });
   }
   return found->second;
@@ -199,22 +201,44 @@ void Recovery::settle_replacements() {
       break;
     }
     const bool moved_on = rows_.count({metadata.job, metadata.capture, metadata.rank}) == 0;
-    if (!moved_on && options_.repair) {
-      const int error = files_.rename(aside, path, false);
-      if (error != 0 && error != ENOENT) throw CannotTell{aside, error};  // it is not lost
-    }
-    dirty_.insert(capture_folder(metadata.job, metadata.capture));
-    dirty_.insert(quarantine_folder(metadata.job));
+    // What is there now came after the copy that the manifest was restored from.
+    const bool older = restored_ && has_file(metadata.job, metadata.capture, metadata.rank);
+    if (!moved_on && !older && options_.repair) put_back(aside, path);
   }
+}
+
+// It is not lost: what stands in its way, or none, does not make it so.
+void Recovery::put_back(const std::string& aside, const std::string& path) {
+  int error = files_.rename(aside, path, false);
+  if (error == EEXIST) {
+    set_aside(path, aside.substr(0, aside.rfind('/')), path.substr(path.rfind('/') + 1) + ".damaged");
+    settled_.erase(path);
+    error = files_.rename(aside, path, false);
+  }
+  if (error == 0) error = files_.sync_folder(path.substr(0, path.rfind('/')));
+  if (error != 0 && error != ENOENT) throw CannotTell{aside, error};
+}
+
+bool Recovery::has_file(const std::string& job, int capture, int rank) {
+  return std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
+                     [&](const char* suffix) { return exists(rank_path(job, capture, rank, suffix)); });
 }
 
 void Recovery::check_files() {
   for (auto found = rows_.begin(); found != rows_.end();) {
     const FileRow row = found->second;
     const std::string path = rank_path(row.job, row.capture, row.rank, row.suffix);
-    uint64_t size = 0;
-    const bool there = exists(path, &size);
     job_of(row.job);
+    uint64_t size = 0;
+    bool there = false;
+    try {
+      there = exists(path, &size);
+    } catch (const CannotTell& failed) {
+      if (failed.error != EIO) throw;
+      problem(path + " cannot be looked at: " + strerror(EIO));  // nothing is known of it: its row stays
+      ++found;
+      continue;
+    }
     if (restored_ && was_replaced(found->second)) {
       found = there ? std::next(found) : rows_.erase(found);  // another suffix: one without a row now
       continue;
@@ -241,10 +265,7 @@ void Recovery::check_files() {
 bool Recovery::was_replaced(FileRow& row) {
   const std::string path = rank_path(row.job, row.capture, row.rank, row.suffix);
   PathInfo info;
-  if (files_.info(path, info) != 0) {
-    return std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
-                       [&](const char* suffix) { return exists(rank_path(row.job, row.capture, row.rank, suffix)); });
-  }
+  if (files_.info(path, info) != 0) return has_file(row.job, row.capture, row.rank);
   if (info.size == row.size && info.changed <= row.committed_at + kBeforeItsName) return false;
   const std::optional<Digest> digest = digest_of_file(path, info.size);
   if (!digest || *digest == row.digest) return false;
@@ -260,6 +281,7 @@ bool Recovery::was_replaced(FileRow& row) {
 
 // Its row, and its job's report is made again.
 void Recovery::take_in(const FileRow& row) {
+  dirty_.insert(capture_folder(row.job, row.capture));
   JobRow& job = job_of(row.job);
   ++job.arrivals;
   job.last_arrival = job.last_byte = options_.now;

@@ -76,14 +76,18 @@ void Recovery::find_stray_parts() {
 }
 
 void Recovery::check_reports() {
+  std::set<std::string> jobs;
+  for (const auto& [job, rows] : reports_) jobs.insert(job);
   for (const FolderEntry& job : entries_of("jobs")) {
-    if (is_name(job.name)) check_reports_of(job.name);
+    if (is_name(job.name)) jobs.insert(job.name);
   }
+  for (const std::string& job : jobs) check_reports_of(job);
 }
 
 // A report that was being made is made again; a folder that no row knows was never told of.
 void Recovery::check_reports_of(const std::string& job) {
-  const std::vector<FolderEntry> entries = entries_of(reports_folder(job));
+  std::vector<FolderEntry> entries;
+  files_.list(reports_folder(job), entries);
   std::map<int, ReportRow>& rows = reports_[job];
   bool touched = false;
   for (auto row = rows.begin(); row != rows.end();) {
@@ -106,10 +110,28 @@ void Recovery::check_reports_of(const std::string& job) {
     const auto row = generation ? rows.find(*generation) : rows.end();
     const bool of_row = row != rows.end() && (log || row->second.state != ReportState::failed);
     if (entry.name == "current" || of_row) continue;
+    if (restored_ && generation && !log && jobs_.count(job) > 0 &&
+        exists(report_folder(job, *generation) + "/COMPLETE")) {
+      take_in_report(job, *generation);
+      touched = true;
+      continue;
+    }
     trash(reports_folder(job) + "/" + entry.name);
     touched = true;
   }
   if (touched && options_.repair) point_current(job);
+}
+
+// It was told of after the copy was made that the manifest was restored from, and of which files nobody knows: another
+// one is made.
+void Recovery::take_in_report(const std::string& job, int generation) {
+  ReportRow row;
+  row.job = job;
+  row.generation = generation;
+  row.state = ReportState::partial;
+  row.started = row.ended = options_.now;
+  reports_[job][generation] = row;
+  change([row](Manifest& manifest) { manifest.put(row); });
 }
 
 void Recovery::point_current(const std::string& job) {

@@ -26,6 +26,8 @@ class Recovery {
   bool read_all();
   void bury_deleted_jobs();
   void settle_replacements();
+  void put_back(const std::string& aside, const std::string& path);
+  bool has_file(const std::string& job, int capture, int rank);
   void check_files();
   bool was_replaced(FileRow& row);
   void take_in(const FileRow& row);
@@ -38,6 +40,7 @@ class Recovery {
   void find_stray_parts();
   void check_reports();
   void check_reports_of(const std::string& job);
+  void take_in_report(const std::string& job, int generation);
   void point_current(const std::string& job);
   void write();
   void write_rows();

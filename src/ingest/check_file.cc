@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "gzip_end.h"
 #include "memory_budget.h"
 #include "rank_resolution.h"
+#include "skewscope/digest.h"
 #include "skewscope/ingest.h"
 #include "top_level.h"
 
@@ -101,9 +103,20 @@ const char* problem_of(SourceEnd end) {
   return "";
 }
 
-// False: stopped.
-bool check_text(const std::string& file, ingest::ByteSource& source, const FileCheckOptions& options,
-                FileCheck& check) {
+Result<bool> begins_as_digest(const std::string& file) {
+  const int descriptor = open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return cannot_read(file, errno);
+  std::array<char, kDigestHeadBytes> head{};
+  const ssize_t got = pread(descriptor, head.data(), head.size(), 0);
+  const int error = got < 0 ? errno : 0;
+  close(descriptor);
+  if (error != 0) return cannot_read(file, error);
+  return is_digest({head.data(), static_cast<size_t>(got)});
+}
+
+// False: stopped. Errors: unreadable.
+Result<bool> check_text(const std::string& file, ingest::ByteSource& source, const FileCheckOptions& options,
+                        FileCheck& check) {
   const bool plain = *source.compression() == '\0';
   const bool ends =
       plain ? ends_as_kineto_does(file) : options.closed && check.compression == "gzip" && ends_as_gzip_does(file);
@@ -120,6 +133,7 @@ bool check_text(const std::string& file, ingest::ByteSource& source, const FileC
     bytes += got;
     if (plain) brackets.read({block.data(), got});
   }
+  if (source.end() == SourceEnd::unreadable) return cannot_read(file, EIO);
   check.problem = problem_of(source.end());
   if (check.problem.empty() && bytes == 0) check.problem = "empty";
   if (check.problem.empty() && plain && !brackets.closed()) check.problem = "cut: its JSON is not closed";
@@ -143,12 +157,12 @@ Result<Done> check_digest(const std::string& file, const FileCheckOptions& optio
   return Done{};
 }
 
-RankEvidence evidence_before_events(const std::string& file) {
-  RankEvidence evidence;
+Result<RankEvidence> evidence_before_events(const std::string& file) {
   auto source = ingest::open_byte_source(file);
-  if (!source.ok()) return evidence;
+  if (!source.ok()) return source.error();
   ingest::ChunkCutter cutter(*source.value(), {});
   cutter.find_events();
+  if (source.value()->end() == SourceEnd::unreadable) return cannot_read(file, EIO);
   ingest::FileContent content;
   ingest::TopLevel top;
   ingest::DefectCounts defects;
@@ -179,14 +193,22 @@ Result<FileCheck> check_file(const std::string& file, const std::string& named, 
   if (!overrides.ok()) return overrides.error();
   FileCheck check;
   RankEvidence evidence;
-  if (ingest::is_digest_file(file)) {
+  const Result<bool> digest = begins_as_digest(file);
+  if (!digest.ok()) return digest.error();
+  if (digest.value()) {
     if (const Result<Done> read = check_digest(file, options, check, evidence); !read.ok()) return read.error();
   } else {
     auto source = ingest::open_byte_source(file);
     if (!source.ok()) return source.error();
     check.compression = source.value()->compression();
-    if (!check_text(file, *source.value(), options, check)) return Error{ErrorKind::no_input, "stopped"};
-    if (check.whole) evidence = evidence_before_events(file);
+    const Result<bool> read = check_text(file, *source.value(), options, check);
+    if (!read.ok()) return read.error();
+    if (!read.value()) return Error{ErrorKind::no_input, "stopped"};
+    if (check.whole) {
+      Result<RankEvidence> told = evidence_before_events(file);
+      if (!told.ok()) return told.error();
+      evidence = std::move(told).value();
+    }
   }
   if (!check.whole) return check;
   evidence.file = named;

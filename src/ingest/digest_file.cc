@@ -1,6 +1,7 @@
 #include "digest_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -41,6 +42,7 @@ bool is_digest_file(const std::string& path) {
 
 Result<TraceFile> read_digest_file(const std::string& path, MemoryBudget& budget) {
   std::ifstream in(path, std::ios::binary);
+  if (!in) return cannot_read(path, errno);
   std::error_code failed;
   const uintmax_t file_bytes = fs::file_size(path, failed);
   std::string bytes;

@@ -44,9 +44,14 @@ bool is_own_document(const fs::path& file) {
   return head.find("\"schema\"") != std::string::npos && head.find("\"skewscope.") != std::string::npos;
 }
 
+struct Found {
+  std::vector<std::string> files;
+  std::vector<Error> unlisted;  // folders
+};
+
 // Folders that go away meanwhile, or that we may not see into, have nothing; links to folders are not followed.
-Result<Done> add_directory(const fs::path& folder, std::vector<std::string>& found) {
-  if (is_report_directory(folder)) return Done{};
+void add_directory(const fs::path& folder, Found& found) {
+  if (is_report_directory(folder)) return;
   std::error_code failed;
   fs::directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
   for (const fs::directory_iterator end; !failed && entry != end; entry.increment(failed)) {
@@ -55,34 +60,33 @@ Result<Done> add_directory(const fs::path& folder, std::vector<std::string>& fou
     std::error_code unreadable;
     if (entry->is_directory(unreadable)) {
       if (name.front() == '.' || entry->is_symlink(unreadable)) continue;
-      if (Result<Done> below = add_directory(path, found); !below.ok()) return below;
+      add_directory(path, found);
     } else if (looks_like_trace_name(name) && entry->is_regular_file(unreadable) && !is_own_document(path)) {
-      found.push_back(path.string());
+      found.files.push_back(path.string());
     }
   }
   const bool gone = failed == std::errc::no_such_file_or_directory || failed == std::errc::not_a_directory;
-  if (failed && !gone) return cannot_read(folder.string(), failed.value());
-  return Done{};
+  if (failed && !gone) {
+    found.unlisted.push_back({ErrorKind::unreadable, folder.string() + ": cannot be listed: " + failed.message()});
+  }
 }
 
 bool is_pattern(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
 
-Result<Done> add_pattern(const std::string& pattern, std::vector<std::string>& found) {
+void add_pattern(const std::string& pattern, Found& found) {
   glob_t hits{};
-  Result<Done> added = Done{};
   if (glob(pattern.c_str(), GLOB_NOSORT, nullptr, &hits) == 0) {
-    for (size_t i = 0; i < hits.gl_pathc && added.ok(); ++i) {
+    for (size_t i = 0; i < hits.gl_pathc; ++i) {
       const std::string path = hits.gl_pathv[i];
       std::error_code unreadable;
       if (fs::is_directory(path, unreadable)) {
-        added = add_directory(path, found);
+        add_directory(path, found);
       } else if (!is_own_document(path)) {
-        found.push_back(path);
+        found.files.push_back(path);
       }
     }
   }
   globfree(&hits);
-  return added;
 }
 
 // One entry per file, whatever the spellings of its path; the smallest stays of those that are no links, else of all.
@@ -116,23 +120,24 @@ std::string what_is_there(const fs::path& folder) {
   return "; " + first + " is " + format.name + ": " + format.next_step;
 }
 
-Result<std::vector<std::string>> files_of(const std::string& path) {
-  std::vector<std::string> found;
+Result<Found> files_of(const std::string& path) {
+  Found found;
   std::error_code failed;
   const fs::file_status status = fs::status(path, failed);
   if (fs::is_directory(status)) {
-    if (const Result<Done> added = add_directory(path, found); !added.ok()) return added.error();
-    if (found.empty()) {
+    add_directory(path, found);
+    if (found.files.empty() && found.unlisted.empty()) {
       const bool report = is_report_directory(path);
       return Error{ErrorKind::no_input,
                    path + (report ? std::string(": is a report directory, not a directory of traces")
                                   : ": no .json, .json.gz or .json.zst file in it" + what_is_there(path))};
     }
   } else if (fs::exists(status)) {
-    found.push_back(path);
+    found.files.push_back(path);
   } else if (is_pattern(path)) {
-    if (const Result<Done> added = add_pattern(path, found); !added.ok()) return added.error();
-    if (found.empty()) return Error{ErrorKind::no_input, path + ": no file matches the pattern"};
+    add_pattern(path, found);
+    if (found.files.empty() && found.unlisted.empty())
+      return Error{ErrorKind::no_input, path + ": no file matches the pattern"};
   } else {
     return Error{ErrorKind::no_input, path + ": no such file or directory"};
   }
@@ -152,20 +157,27 @@ std::set<std::string> found_somewhere(const std::vector<std::string>& own, Excha
 
 }  // namespace
 
-Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths, Exchange& exchange) {
+Result<std::vector<std::string>> discover_files(const std::vector<std::string>& paths, Exchange& exchange,
+                                                std::vector<Error>* unlisted) {
   std::vector<std::string> files, good;
   std::vector<std::pair<std::string, Error>> errors;
+  Result<Done> own = Done{};
   for (const std::string& path : paths) {
-    const Result<std::vector<std::string>> below = files_of(path);
+    Result<Found> below = files_of(path);
     if (!below.ok()) {
       errors.emplace_back(path, below.error());
       continue;
     }
-    files.insert(files.end(), below.value().begin(), below.value().end());
+    std::vector<Error>& unread = below.value().unlisted;
+    if (unlisted != nullptr) {
+      unlisted->insert(unlisted->end(), unread.begin(), unread.end());
+    } else if (!unread.empty()) {
+      own = unread.front();
+    }
+    files.insert(files.end(), below.value().files.begin(), below.value().files.end());
     good.push_back(path);
   }
   const std::set<std::string> found = found_somewhere(good, exchange);
-  Result<Done> own = Done{};
   if (found.empty()) own = Error{ErrorKind::no_input, "no files given"};
   const auto lost = std::find_if(errors.begin(), errors.end(), [&](const auto& e) { return !found.contains(e.first); });
   if (lost != errors.end()) own = lost->second;

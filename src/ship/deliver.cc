@@ -94,7 +94,8 @@ class Delivering {
       fs::remove_all(w_.ledger.digest_folder(candidate_.stamp), ignored);
     }
     const bool never_whole = !w_.ledger.load(candidate_.stamp);
-    const bool useless = (end == End::unfinished || end == End::not_now) && (never_whole || !held.unchanged());
+    const bool waits = end == End::unfinished || end == End::not_now || end == End::unreadable;
+    const bool useless = waits && (never_whole || !held.unchanged());
     if (useless || ((end == End::bad || end == End::left) && lies_there())) held.let_go();
   }
 
@@ -213,7 +214,7 @@ class Delivering {
   }
 
   static Delivery unreadable(const HeldFile& held) {
-    return held.unchanged() ? Delivery{End::left, "cannot be read to its end"}
+    return held.unchanged() ? Delivery{End::unreadable, "cannot be read to its end"}
                             : Delivery{End::not_now, "changed while it was sent"};
   }
 

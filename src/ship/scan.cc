@@ -31,11 +31,10 @@ std::string why_not(const struct stat& status) {
 Scan scan(const std::vector<std::string>& paths, const std::string& state_directory) {
   Scan result;
   for (const std::string& path : paths) {
-    const auto found = discover_files({path});
-    if (!found.ok()) {  // an empty folder, or it was taken away, and may come back
-      if (found.error().kind == ErrorKind::unreadable) result.refused.push_back({path, found.error().message});
-      continue;
-    }
+    std::vector<Error> unlisted;
+    const auto found = discover_files({path}, alone(), &unlisted);
+    for (const Error& error : unlisted) result.unlisted.push_back(error.message);
+    if (!found.ok()) continue;  // an empty folder, or it was taken away, and may come back
     for (const std::string& file : found.value()) {
       struct stat status {};
       if (lstat(file.c_str(), &status) != 0) continue;

@@ -15,7 +15,8 @@ struct Refusal {
 
 struct Scan {
   std::vector<Candidate> files;
-  std::vector<Refusal> refused;  // of those named by the user: symbolic links, other users' files
+  std::vector<Refusal> refused;       // of those named by the user: symbolic links, other users' files
+  std::vector<std::string> unlisted;  // folders, with the reason: what lies there is not known
 };
 
 // What discover_files() finds, but symbolic links, what is no regular file, other users' files, and what lies below

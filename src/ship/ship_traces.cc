@@ -37,7 +37,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick{50};
-constexpr milliseconds kLook{500};  // between looks at files that were not finished
+constexpr milliseconds kLook{500};          // between looks at files that were not finished
+constexpr std::chrono::seconds kPause{10};  // before another try of what could not be read
 constexpr std::chrono::hours kSweep{1};
 constexpr int kScanShare = 20;  // scanning takes at most one part in 20 of the time
 
@@ -57,7 +58,7 @@ struct Seen {
   uint64_t scan = 0;        // that found it last
   bool spooled = false;     // known of the ledger: its own name may be gone
   bool at_work = false;
-  bool unreadable = false;  // when it was last tried
+  std::optional<Clock::time_point> unreadable;  // the last try, if it was
 };
 
 class Agent {
@@ -138,9 +139,14 @@ class Agent {
     ++scan_;
     for (const Candidate& file : found.files) meet(file);
     refused_ = found.refused;
+    for (const std::string& folder : found.unlisted) {
+      if (std::count(unlisted_.begin(), unlisted_.end(), folder) == 0) say(Severity::warning, folder);
+    }
+    unlisted_ = found.unlisted;
+    const bool all_seen = unlisted_.empty();
     for (auto entry = seen_.begin(); entry != seen_.end();) {
       const Seen& seen = entry->second;
-      const bool gone = seen.scan != scan_ && !seen.spooled && seen.state != Seen::State::queued;
+      const bool gone = all_seen && seen.scan != scan_ && !seen.spooled && seen.state != Seen::State::queued;
       entry = gone ? seen_.erase(entry) : std::next(entry);
     }
     next_scan_allowed_ = Clock::now() + kScanShare * (Clock::now() - began);
@@ -168,13 +174,15 @@ class Agent {
   void look_at_watched() {
     const std::lock_guard lock(mutex_);
     for (auto& [key, seen] : seen_) {
-      const bool tried = seen.state == Seen::State::watched && seen.unreadable;
-      if (seen.state == Seen::State::unfinished || tried) lose_patience(seen);
+      const bool unreadable = seen.state == Seen::State::watched && seen.unreadable;
+      if (seen.state == Seen::State::unfinished || unreadable) lose_patience(seen);
       if (seen.state == Seen::State::watched) look_at(key, seen);
     }
   }
 
   void look_at(const std::string& key, Seen& seen) {
+    if (seen.unreadable && Clock::now() - *seen.unreadable < kPause) return;
+    if (seen.spooled) return enqueue(key, seen);  // its own name may be gone
     const int descriptor = open(seen.file.path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor < 0) {
       if (options_.once) leave(seen, "cannot be opened");
@@ -261,10 +269,12 @@ class Agent {
 
   void settle_down(Seen& seen, const Delivery& delivery) {
     using End = Delivery::End;
+    const bool unreadable = delivery.end == End::unreadable;
+    if (unreadable && !seen.unreadable) seen.since = Clock::now();  // patience begins
     seen.at_work = false;
-    seen.spooled = false;
+    seen.spooled = seen.spooled && unreadable;
     seen.reason = delivery.reason;
-    seen.unreadable = delivery.end == End::unreadable;
+    seen.unreadable = unreadable ? std::optional(Clock::now()) : std::nullopt;
     switch (delivery.end) {
       case End::accepted:
         seen.state = Seen::State::accepted;
@@ -299,6 +309,7 @@ class Agent {
 
   Shipped result() {
     const std::lock_guard lock(mutex_);
+    shipped_.left = unlisted_;
     for (const Refusal& refusal : refused_) shipped_.bad.push_back(refusal.path + ": " + refusal.reason);
     for (const auto& [key, seen] : seen_) {
       const std::string line = seen.file.path + ": " + (seen.reason.empty() ? "not finished" : seen.reason);
@@ -327,6 +338,7 @@ class Agent {
   Clock::time_point next_contact_{};
   std::optional<Clock::time_point> quiet_since_;  // the last delivery's end
   std::vector<Refusal> refused_;
+  std::vector<std::string> unlisted_;
   Shipped shipped_;
 };
 
@@ -352,7 +364,8 @@ Result<Done> check_options(const ShipOptions& options) {
   if (options.digest && options.delete_source)
     return usage("--delete-source would lose traces of which --digest sends less");
   for (const std::string& path : options.paths) {
-    const auto found = discover_files({path});
+    std::vector<Error> unlisted;  // is said when it is shipped
+    const auto found = discover_files({path}, alone(), &unlisted);
     std::error_code failed;
     if (!found.ok() && !fs::is_directory(path, failed)) return found.error();
   }

@@ -28,6 +28,13 @@ void overwrite(const std::filesystem::path& path, std::streamoff offset, const s
   file << bytes;
 }
 
+void write_file(MemoryDisk& disk, const std::string& path, const std::string& bytes) {
+  int file = -1;
+  REQUIRE(disk.create(path, file) == 0);
+  REQUIRE(disk.write(file, bytes, 0) == 0);
+  disk.close(file);
+}
+
 bool has_file_in(const std::filesystem::path& folder) {
   std::error_code missing;
   const std::filesystem::directory_iterator entries(folder, missing);
@@ -180,6 +187,26 @@ TEST_CASE("what a part had reserved is still its own when bytes of it were cut o
   CHECK(Asking(*store).patch(id, 1000, std::string(2000, 'd')).value.complete);
 }
 
+TEST_CASE("a file of which a start can learn nothing stays with its job") {
+  struct Disk : MemoryDisk {
+    bool fails = false;
+    int info(const std::string& path, PathInfo& info) override {
+      return fails && path.find("r00000") != std::string::npos ? EIO : MemoryDisk::info(path, info);
+    }
+  } disk;
+  StoreOptions options = test::memory_options(disk);
+  {
+    const auto store = std::move(Store::open(options)).value();
+    for (int rank = 0; rank < 2; ++rank) Asking(*store).put("train", rank, kTrace);
+  }
+  disk.fails = true;
+  { CHECK(std::move(Store::open(options)).value()->job("train")->arrived == 2); }
+  disk.fails = false;
+  const auto store = std::move(Store::open(options)).value();
+  CHECK(Asking(*store).content("train", 0) == kTrace);
+  CHECK(Asking(*store).content("train", 1) == kTrace);
+}
+
 TEST_CASE("a spool that may not be looked at now is no damaged one: the start fails, and the next finds all") {
   struct Disk : MemoryDisk {
     int error = 0;
@@ -233,6 +260,31 @@ TEST_CASE("a file that was to be replaced and cannot be put back ends the daemon
   CHECK(again->figures().lost_files == 0);
 }
 
+TEST_CASE("a file that was being replaced is put back though something that nobody knows has its place") {
+  int put_back = 0;
+  for (uint64_t step = 1; step < 60; ++step) {
+    MemoryDisk disk;
+    {
+      const auto store = std::move(Store::open(test::memory_options(disk))).value();
+      Asking(*store).put("train", 0, "{1234}");
+      disk.lose_power_at(disk.steps() + step);
+      NewUpload other = upload_of("train", 0, 6);
+      other.metadata.replace = true;
+      Asking(*store).put(other, "{5678}");
+      disk.lose_power();
+    }
+    const auto left = disk.after_power_loss(Survives::everything, 0);
+    PathInfo info;
+    const std::string path = "jobs/train/ranks/c0000/r00000.json";
+    if (left->info(path, info) == 0) continue;
+    ++put_back;
+    write_file(*left, path, "{----}");
+    const auto store = std::move(Store::open(test::memory_options(*left))).value();
+    CHECK(Asking(*store).content("train", 0) == "{1234}");
+  }
+  CHECK(put_back > 0);
+}
+
 TEST_CASE("what replaces in one request and finds the disk full at any point leaves nothing, and the file stays") {
   NewUpload other = upload_of("train", 0, 4);
   other.metadata.replace = other.one_request = true;
@@ -254,6 +306,11 @@ TEST_CASE("what replaces in one request and finds the disk full at any point lea
       ++refused;
       CHECK(ask.remove(id).refusal == Refusal::none);
       CHECK(ask.content("train", 0) == "abcd");
+    }
+    {
+      const auto without_power = disk.after_power_loss(Survives::nothing, 0);
+      const auto after = std::move(Store::open(test::memory_options(*without_power))).value();
+      CHECK(Asking(*after).content("train", 0) == "abcd");
     }
     RecoveryOptions look{};
     look.spool = MemoryDisk::kSpool;
@@ -367,6 +424,11 @@ std::unique_ptr<MemoryDisk> with_an_older_copy() {
     ask.put(other, "secondary");
     ask.put("train", 1, "after the copy");
     ask.delete_job("gone");
+    const std::string output = ask.begin_report("train").value.output;
+    const std::string folder = output.substr(std::string(MemoryDisk::kSpool).size() + 1);
+    REQUIRE(disk.make_folder(folder) == 0);
+    for (const char* name : {"/report.json", "/COMPLETE"}) write_file(disk, folder + name, "{}");
+    REQUIRE(ask.end_report("train", 1, 0).refusal == Refusal::none);
   }
   disk.flip_bit("gather.sqlite", 100);
   return disk.after_power_loss(Survives::everything, 0);
@@ -387,11 +449,68 @@ TEST_CASE("a restore that is cut short at any of its steps is a restore to the n
     const auto store = std::move(opened).value();
     CHECK(Asking(*store).content("train", 0) == "secondary");
     CHECK(Asking(*store).content("train", 1) == "after the copy");
+    CHECK(store->job("train")->report_generation == 1);
     CHECK(store->epoch_of("train") >= 1'000'000'000);  // tokens of before count no more
     CHECK(store->epoch_of("gone") >= 1'000'000'000);
     CHECK(store->epoch_of("never seen") >= 1'000'000'000);
   }
   CHECK(step > 10);
+}
+
+TEST_CASE("a copy that says a job was being deleted does not delete the job that has its name now") {
+  Spool spool("deleting");
+  spool.ask().put("train", 0, kTrace);
+  spool.close();
+  std::filesystem::remove_all(spool.path("backup"));
+  std::filesystem::create_directories(spool.path("backup"));
+  const auto copy = spool.path("backup/gather-999999999999.sqlite");
+  std::filesystem::copy_file(spool.path("gather.sqlite"), copy);
+  sqlite3* database = nullptr;
+  sqlite3_open(copy.c_str(), &database);
+  CHECK(sqlite3_exec(database, "UPDATE job SET deleting = 1; PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr) ==
+        SQLITE_OK);
+  sqlite3_close(database);
+  overwrite(spool.path("gather.sqlite"), 0, std::string(4096, 'x'));
+  spool.open();
+  REQUIRE(spool.error.empty());
+  CHECK(spool.ask().content("train", 0) == kTrace);
+}
+
+TEST_CASE("a disk that fails while a copy is put in place does not make an older copy the manifest") {
+  struct Disk : MemoryDisk {
+    bool fails = false;
+    int create(const std::string& path, int& file) override {
+      return fails && path == "restored.tmp" ? EIO : MemoryDisk::create(path, file);
+    }
+    int sync_folder(const std::string& path) override {
+      PathInfo info;
+      return fails && MemoryDisk::info("gather.sqlite", info) != 0 ? EIO : MemoryDisk::sync_folder(path);
+    }
+  } disk;
+  const auto copy_to = [&](const std::string& path) {
+    std::string bytes(1 << 20, '\0');
+    size_t got = 0;
+    int file = -1;
+    REQUIRE(disk.open("gather.sqlite", false, file) == 0);
+    REQUIRE(disk.read(file, bytes.data(), bytes.size(), 0, got) == 0);
+    disk.close(file);
+    write_file(disk, path, bytes.substr(0, got));
+  };
+  for (const int ranks : {4, 8}) {
+    {
+      const auto store = std::move(Store::open(test::memory_options(disk))).value();
+      JobSettings settings;
+      settings.world_size = ranks;
+      Asking(*store).put_job("train", settings);
+    }
+    copy_to("backup/gather-00000000000" + std::to_string(ranks) + ".sqlite");
+  }
+  disk.flip_bit("gather.sqlite", 100);
+  disk.fails = true;
+  for (int start = 0; start < 3; ++start) CHECK_FALSE(Store::open(test::memory_options(disk)).ok());
+  disk.fails = false;
+  const auto store = std::move(Store::open(test::memory_options(disk))).value();
+  CHECK(store->job("train")->settings.world_size == 8);
 }
 
 TEST_CASE("a restored manifest takes up what replaced a file since the copy was made, be it of the same length") {

@@ -9,6 +9,7 @@ usage: kill.py SKEWSCOPE [KILLS [SEED]]     10 kills; 1,000 with SKEWSCOPE_DOSE=
 import http.client
 import os
 import random
+import shutil
 import socket
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import time
 from daemon import Daemon, checksum_of, digest_of, dose, key_file, metadata, minted
 
 AGENTS, LEAST_REQUESTS, LEAST_BYTES, LONGEST_START = 8, 50, 20 << 20, 5
+KILLS_OF_A_SPOOL = 40
 MARK = b"INTRUDER-WAS-HERE-" * 8
 
 
@@ -195,8 +197,8 @@ def verify(daemon, history, reader):
             history.say(f"the intruder's bytes are in {path.name}")
 
 
-def main(kills, seed):
-    print(f"seed {seed}, {kills} kills")
+def kill_on_one_spool(kills, seed):
+    """Problems, one sentence each."""
     folder = tempfile.mkdtemp(prefix="skewscope_kill_")
     keys = key_file(folder)
     token = minted(keys, "load")
@@ -221,12 +223,23 @@ def main(kills, seed):
         thread.join(30)
     daemon_token = minted(keys, "load", "--scopes", "read")
     verify(daemon, history, daemon_token)
-    print(f"{counted} of {tried} kills under enough load; {len(history.complete)} of {len(history.sent)} files acknowledged")
+    print(f"{counted} of {tried} kills under enough load; {len(history.complete)} of {len(history.sent)} files acknowledged", flush=True)
     if counted < kills:
         history.problems.append("invalid run: too little load")
-    for problem in history.problems:
+    if not history.problems:
+        shutil.rmtree(folder)
+    return history.problems
+
+
+def main(kills, seed):
+    """On spools of KILLS_OF_A_SPOOL each: what they store is some gigabytes."""
+    print(f"seed {seed}, {kills} kills", flush=True)
+    problems = []
+    for first in range(0, kills, KILLS_OF_A_SPOOL):
+        problems = problems or kill_on_one_spool(min(KILLS_OF_A_SPOOL, kills - first), seed + first)
+    for problem in problems:
         print(problem)
-    return 1 if history.problems else 0
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

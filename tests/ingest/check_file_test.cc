@@ -1,3 +1,6 @@
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <random>
@@ -78,6 +81,24 @@ TEST_CASE("rank and world size come of the keys before the events") {
   CHECK(check.rank == Rank(3));
   CHECK(check.rank_source == "distributedInfo");
   CHECK(check.world_size == 8);
+}
+
+TEST_CASE("a check that is short of descriptors says so, and never tells another rank than the content's") {
+  const Written file("rank5.json", kWhole);  // is rank 3
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const int next = dup(0);
+  close(next);
+  bool unreadable = false, told = false;
+  for (rlim_t free = 0; free < 6; ++free) {
+    const rlimit some{static_cast<rlim_t>(next) + free, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &some);
+    const auto checked = check_file(file.file, file.file, {"", false, 0, {}});
+    setrlimit(RLIMIT_NOFILE, &before);
+    CHECK((checked.ok() ? checked.value().rank == Rank(3) : checked.error().kind == ErrorKind::unreadable));
+    (checked.ok() ? told : unreadable) = true;
+  }
+  CHECK((unreadable && told));
 }
 
 TEST_CASE("the name tells where the content does not, the pattern before both") {

@@ -108,9 +108,10 @@ TEST_CASE("a folder that goes away meanwhile hides none of the others") {
   for (int i = 0; i < 2000; ++i) REQUIRE(names(discover_files({folder.path()})) == Names{"rank0.json", "rank1.json"});
 }
 
-TEST_CASE("a folder that cannot be listed for want of descriptors is an error, not an empty folder") {
+TEST_CASE("a folder that cannot be listed is an error, not an empty folder") {
   const Folder folder;
   folder.file("deep/rank0.json");
+  folder.file("rank1.json");
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
   const int next = dup(0);
@@ -118,10 +119,15 @@ TEST_CASE("a folder that cannot be listed for want of descriptors is an error, n
   const rlimit one_more{static_cast<rlim_t>(next) + 1, before.rlim_max};
   setrlimit(RLIMIT_NOFILE, &one_more);
   const auto found = discover_files({folder.path()});
+  std::vector<Error> unlisted;
+  const auto others = discover_files({folder.path()}, alone(), &unlisted);
   setrlimit(RLIMIT_NOFILE, &before);
   REQUIRE_FALSE(found.ok());
   CHECK(found.error().kind == ErrorKind::unreadable);
-  CHECK_THAT(found.error().message, Catch::EndsWith("deep: Too many open files"));
+  CHECK_THAT(found.error().message, Catch::EndsWith("deep: cannot be listed: Too many open files"));
+  CHECK(names(others) == Names{"rank1.json"});  // who asks for it gets the others, and is told
+  REQUIRE(unlisted.size() == 1);
+  CHECK(unlisted[0].message == found.error().message);
 }
 
 TEST_CASE("nothing found is no_input and says which path") {
