@@ -14,7 +14,7 @@ int CertainFiles::told(int error, const std::string& path) {
 bool is_missing(int error) { return error == ENOENT || error == ENOTDIR || error == ELOOP || error == EXDEV; }
 
 int CertainFiles::seen(int error, const std::string& path) {
-  const bool other = error == EISDIR || error == ENXIO || error == EUCLEAN || error == EBADMSG;
+  const bool other = error == EISDIR || error == ENXIO || error == EUCLEAN || error == EBADMSG || error == EIO;
   if (error != 0 && !is_missing(error) && !other) throw CannotTell{path, error};
   return error;
 }

@@ -1,9 +1,8 @@
 // For recovery, which sets aside what is not there or not whole: a file that cannot be looked at for want of memory,
-// descriptors, permission or a disk is neither; only bytes that cannot be read are damage. A call that fails so ends
-// all of it with CannotTell; the next start finds things as they are.
+// descriptors, permission or a network disk is neither. A call that fails so ends all of it with CannotTell; the next
+// start finds things as they are. EIO is the item's own.
 #pragma once
 
-#include <cerrno>
 #include <string>
 
 #include "file_system.h"
@@ -24,15 +23,14 @@ class CertainFiles : public FileSystem {
   int lock(const std::string& path) override { return files_.lock(path); }
   int create(const std::string& path, int& file) override { return told(files_.create(path, file), path); }
   int open(const std::string& path, bool writable, int& file) override {
-    const int error = files_.open(path, writable, file);
-    return error == EIO ? error : seen(error, path);
+    return seen(files_.open(path, writable, file), path);
   }
   void close(int file) override { files_.close(file); }
   int write(int file, std::string_view bytes, uint64_t offset) override {
     return told(files_.write(file, bytes, offset));
   }
   int read(int file, char* buffer, size_t bytes, uint64_t offset, size_t& got) override {
-    return told(files_.read(file, buffer, bytes, offset, got));
+    return seen(files_.read(file, buffer, bytes, offset, got));
   }
   int reserve(int file, uint64_t bytes) override { return told(files_.reserve(file, bytes)); }
   int size(int file, uint64_t& bytes) override { return told(files_.size(file, bytes)); }

@@ -149,7 +149,10 @@ OpenedManifest restore_manifest(FileSystem& files, const RecoveryOptions& option
       out.problems.push_back("the manifest was restored from " + backup);
       return out;
     }
-    if (opened.status != ManifestStatus::damaged) return cannot(opened.why);
+    if (opened.status != ManifestStatus::damaged && opened.status != ManifestStatus::foreign) {
+      files.remove(kManifestName);  // the next start tries this copy again
+      return cannot(opened.why);
+    }
     if (error = set_manifest_aside(files, options.now); error != 0) return cannot(std::strerror(error));
   }
   Manifest::Opened made = Manifest::open(path, options.database_vfs, true);

@@ -105,6 +105,14 @@ bool Recovery::exists(const std::string& path, uint64_t* size) {
   return there;
 }
 
+// Nothing can be learned of it, so its row stays.
+bool Recovery::is_unknown(const std::string& path) {
+  PathInfo info;
+  if (files_.info(path, info) != EIO) return false;
+  problem(path + " cannot be looked at: " + strerror(EIO));
+  return true;
+}
+
 // A folder that is damaged hides what no row knows; where that may be a job's, the start fails.
 std::vector<FolderEntry> Recovery::entries_of(const std::string& folder) {
   std::vector<FolderEntry> entries;
@@ -229,16 +237,12 @@ void Recovery::check_files() {
     const FileRow row = found->second;
     const std::string path = rank_path(row.job, row.capture, row.rank, row.suffix);
     job_of(row.job);
-    uint64_t size = 0;
-    bool there = false;
-    try {
-      there = exists(path, &size);
-    } catch (const CannotTell& failed) {
-      if (failed.error != EIO) throw;
-      problem(path + " cannot be looked at: " + strerror(EIO));  // nothing is known of it: its row stays
+    if (is_unknown(path)) {
       ++found;
       continue;
     }
+    uint64_t size = 0;
+    const bool there = exists(path, &size);
     if (restored_ && was_replaced(found->second)) {
       found = there ? std::next(found) : rows_.erase(found);  // another suffix: one without a row now
       continue;

@@ -42,7 +42,7 @@ void Recovery::check_uploads() {
     const UploadMetadata& metadata = row.asked.metadata;
     const bool stands = rows_.count({metadata.job, metadata.capture, metadata.rank}) > 0;  // or what replaced it
     const std::string part = part_path(row.id);
-    if (is_open(row) ? part_is_whole(row) : row.stage == UploadStage::expired || stands) {
+    if (is_open(row) ? is_unknown(part) || part_is_whole(row) : row.stage == UploadStage::expired || stands) {
       job_of(metadata.job);
       ++found;
       continue;

@@ -48,6 +48,7 @@ class Recovery {
   void to_do(std::string sentence) { out_.to_do.push_back(std::move(sentence)); }
   void problem(std::string sentence) { out_.problems.push_back(std::move(sentence)); }
   bool exists(const std::string& path, uint64_t* size = nullptr);
+  bool is_unknown(const std::string& path);
   std::vector<FolderEntry> entries_of(const std::string& folder);
   std::optional<Digest> digest_of_file(const std::string& path, uint64_t size);
   void set_aside(const std::string& path, const std::string& folder, const std::string& name);

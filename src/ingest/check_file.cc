@@ -143,14 +143,13 @@ Result<bool> check_text(const std::string& file, ingest::ByteSource& source, con
   return true;
 }
 
-// Errors: resource_limit.
+// Errors: resource_limit, unreadable.
 Result<Done> check_digest(const std::string& file, const FileCheckOptions& options, FileCheck& check,
                           RankEvidence& evidence) {
   ingest::MemoryBudget budget(options.digest_memory_bytes);
   Result<TraceFile> read = ingest::read_digest_file(file, budget);
-  if (!read.ok() && read.error().kind == ErrorKind::resource_limit) return read.error();
-  check.whole =
-      read.ok() && (read.value().kind == ContentKind::rank_trace || read.value().kind == ContentKind::front_end);
+  if (!read.ok()) return read.error();
+  check.whole = read.value().kind == ContentKind::rank_trace || read.value().kind == ContentKind::front_end;
   check.may_grow = !check.whole;
   if (!check.whole) check.problem = "no whole digest of a rank's trace, or of another version";
   if (check.whole) evidence = std::move(read.value().evidence);

@@ -57,6 +57,10 @@ Result<TraceFile> read_digest_file(const std::string& path, MemoryBudget& budget
     return budget.exceeded_by(path);
   }
   read_more(in, static_cast<size_t>(file_bytes) - bytes.size(), bytes);
+  if (in.bad()) {
+    budget.give_back(needed);
+    return cannot_read(path, EIO);
+  }
   Result<TraceFile> file = from_digest(bytes);
   budget.give_back(needed);
   if (!file.ok()) return unusable(path, file.error().message);

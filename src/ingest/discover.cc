@@ -2,11 +2,14 @@
 #include <glob.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "other_format.h"
 #include "share_files.h"
@@ -49,11 +52,17 @@ struct Found {
   std::vector<Error> unlisted;  // folders
 };
 
-// Folders that go away meanwhile, or that we may not see into, have nothing; links to folders are not followed.
+Error cannot_list(const std::string& folder, int error) {
+  const bool forbidden = error == EACCES || error == EPERM;
+  return {forbidden ? ErrorKind::no_input : ErrorKind::unreadable,
+          folder + ": cannot be listed: " + std::strerror(error)};
+}
+
+// Folders that go away meanwhile have nothing; links to folders are not followed.
 void add_directory(const fs::path& folder, Found& found) {
   if (is_report_directory(folder)) return;
   std::error_code failed;
-  fs::directory_iterator entry(folder, fs::directory_options::skip_permission_denied, failed);
+  fs::directory_iterator entry(folder, failed);
   for (const fs::directory_iterator end; !failed && entry != end; entry.increment(failed)) {
     const fs::path& path = entry->path();
     const std::string name = path.filename().string();
@@ -66,16 +75,22 @@ void add_directory(const fs::path& folder, Found& found) {
     }
   }
   const bool gone = failed == std::errc::no_such_file_or_directory || failed == std::errc::not_a_directory;
-  if (failed && !gone) {
-    found.unlisted.push_back({ErrorKind::unreadable, folder.string() + ": cannot be listed: " + failed.message()});
-  }
+  if (failed && !gone) found.unlisted.push_back(cannot_list(folder.string(), failed.value()));
 }
 
 bool is_pattern(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
 
+thread_local std::vector<Error> unlisted_by_glob;
+
 void add_pattern(const std::string& pattern, Found& found) {
   glob_t hits{};
-  if (glob(pattern.c_str(), GLOB_NOSORT, nullptr, &hits) == 0) {
+  const auto on_error = [](const char* folder, int error) {
+    unlisted_by_glob.push_back(cannot_list(folder, error));
+    return 0;
+  };
+  const bool any = glob(pattern.c_str(), GLOB_NOSORT, on_error, &hits) == 0;
+  for (Error& error : std::exchange(unlisted_by_glob, {})) found.unlisted.push_back(std::move(error));
+  if (any) {
     for (size_t i = 0; i < hits.gl_pathc; ++i) {
       const std::string path = hits.gl_pathv[i];
       std::error_code unreadable;
@@ -171,8 +186,14 @@ Result<std::vector<std::string>> discover_files(const std::vector<std::string>& 
     std::vector<Error>& unread = below.value().unlisted;
     if (unlisted != nullptr) {
       unlisted->insert(unlisted->end(), unread.begin(), unread.end());
-    } else if (!unread.empty()) {
-      own = unread.front();
+    } else {  // folders that we may not see into have nothing
+      const auto lost = std::find_if(unread.begin(), unread.end(),
+                                     [](const Error& error) { return error.kind == ErrorKind::unreadable; });
+      if (lost != unread.end()) own = *lost;
+      if (below.value().files.empty() && !unread.empty()) {
+        errors.emplace_back(path, unread.front());
+        continue;
+      }
     }
     files.insert(files.end(), below.value().files.begin(), below.value().files.end());
     good.push_back(path);

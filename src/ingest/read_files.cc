@@ -16,6 +16,7 @@
 #include "link_calls.h"
 #include "link_details.h"
 #include "memory_budget.h"
+#include "reading.h"
 #include "rank_resolution.h"
 #include "skewscope/base/huge_pages.h"
 #include "skewscope/digest.h"
@@ -154,7 +155,11 @@ TraceFile link_file(FileContent content) {
 }
 
 Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& options, MemoryBudget& budget) {
-  if (is_digest_file(path)) return read_digest_file(path, budget);
+  if (is_digest_file(path)) {
+    Result<TraceFile> digest = read_digest_file(path, budget);
+    const bool unreadable = !digest.ok() && digest.error().kind == ErrorKind::unreadable;
+    return unreadable ? link_file(unreadable_content(path, digest.error().message)) : std::move(digest);
+  }
   if (options.visit) return parse_file(path, true, budget);  // a digest has no details to visit
   const std::string place = cached_place(path, options.cache);
   if (std::optional<TraceFile> known = find_cached(path, place, budget)) return std::move(*known);

@@ -96,7 +96,9 @@ class Delivering {
     const bool never_whole = !w_.ledger.load(candidate_.stamp);
     const bool waits = end == End::unfinished || end == End::not_now || end == End::unreadable;
     const bool useless = waits && (never_whole || !held.unchanged());
-    if (useless || ((end == End::bad || end == End::left) && lies_there())) held.let_go();
+    if ((useless && (end != End::unreadable || lies_there())) ||
+        ((end == End::bad || end == End::left) && lies_there()))
+      held.let_go();
   }
 
   bool lies_there() const {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <ctime>
 #include <deque>
@@ -143,13 +144,21 @@ class Agent {
       if (std::count(unlisted_.begin(), unlisted_.end(), folder) == 0) say(Severity::warning, folder);
     }
     unlisted_ = found.unlisted;
-    const bool all_seen = unlisted_.empty();
     for (auto entry = seen_.begin(); entry != seen_.end();) {
       const Seen& seen = entry->second;
-      const bool gone = all_seen && seen.scan != scan_ && !seen.spooled && seen.state != Seen::State::queued;
+      const bool gone =
+          seen.scan != scan_ && !seen.spooled && seen.state != Seen::State::queued && !may_be_there(seen.file);
       entry = gone ? seen_.erase(entry) : std::next(entry);
     }
     next_scan_allowed_ = Clock::now() + kScanShare * (Clock::now() - began);
+  }
+
+  // In a folder that could not be listed.
+  bool may_be_there(const Candidate& file) const {
+    struct stat status {};
+    if (unlisted_.empty()) return false;
+    if (lstat(file.path.c_str(), &status) == 0) return stamp_of(status) == file.stamp;
+    return errno != ENOENT && errno != ENOTDIR;
   }
 
   void meet(const Candidate& file) {
@@ -272,7 +281,7 @@ class Agent {
     const bool unreadable = delivery.end == End::unreadable;
     if (unreadable && !seen.unreadable) seen.since = Clock::now();  // patience begins
     seen.at_work = false;
-    seen.spooled = seen.spooled && unreadable;
+    seen.spooled = unreadable && access(ledger_.held_path(seen.file.stamp).c_str(), F_OK) == 0;
     seen.reason = delivery.reason;
     seen.unreadable = unreadable ? std::optional(Clock::now()) : std::nullopt;
     switch (delivery.end) {

@@ -187,17 +187,21 @@ TEST_CASE("what a part had reserved is still its own when bytes of it were cut o
   CHECK(Asking(*store).patch(id, 1000, std::string(2000, 'd')).value.complete);
 }
 
-TEST_CASE("a file of which a start can learn nothing stays with its job") {
+TEST_CASE("a file or an upload of which a start can learn nothing stays with its job") {
   struct Disk : MemoryDisk {
     bool fails = false;
     int info(const std::string& path, PathInfo& info) override {
-      return fails && path.find("r00000") != std::string::npos ? EIO : MemoryDisk::info(path, info);
+      const bool hidden = path.find("r00000") != std::string::npos || path.ends_with(".part");
+      return fails && hidden ? EIO : MemoryDisk::info(path, info);
     }
   } disk;
+  std::string id;
   StoreOptions options = test::memory_options(disk);
   {
     const auto store = std::move(Store::open(options)).value();
     for (int rank = 0; rank < 2; ++rank) Asking(*store).put("train", rank, kTrace);
+    id = Asking(*store).create(upload_of("train", 2, 8)).value.id;
+    CHECK(Asking(*store).patch(id, 0, "{12").value.offset == 3);
   }
   disk.fails = true;
   { CHECK(std::move(Store::open(options)).value()->job("train")->arrived == 2); }
@@ -205,6 +209,35 @@ TEST_CASE("a file of which a start can learn nothing stays with its job") {
   const auto store = std::move(Store::open(options)).value();
   CHECK(Asking(*store).content("train", 0) == kTrace);
   CHECK(Asking(*store).content("train", 1) == kTrace);
+  CHECK(Asking(*store).patch(id, 3, "3456}").value.complete);
+}
+
+TEST_CASE("bytes that a network disk does not give now are not damaged: the start fails, and the next finds all") {
+  struct Disk : MemoryDisk {
+    int error = 0, part = -1;
+    int open(const std::string& path, bool writable, int& file) override {
+      const int opened = MemoryDisk::open(path, writable, file);
+      if (path.ends_with(".part")) part = file;
+      return opened;
+    }
+    int read(int file, char* buffer, size_t bytes, uint64_t offset, size_t& got) override {
+      return error != 0 && file == part ? error : MemoryDisk::read(file, buffer, bytes, offset, got);
+    }
+  } disk;
+  StoreOptions options = test::memory_options(disk);
+  std::string id;
+  {
+    const auto store = std::move(Store::open(options)).value();
+    id = Asking(*store).create(upload_of("train", 2, 8)).value.id;
+    CHECK(Asking(*store).patch(id, 0, "{12").value.offset == 3);
+  }
+  for (const int error : {ESTALE, ETIMEDOUT, EACCES, ENOTCONN}) {
+    disk.error = error;
+    CHECK_FALSE(Store::open(options).ok());
+  }
+  disk.error = 0;
+  const auto store = std::move(Store::open(options)).value();
+  CHECK(Asking(*store).patch(id, 3, "3456}").value.complete);
 }
 
 TEST_CASE("a spool that may not be looked at now is no damaged one: the start fails, and the next finds all") {
