@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <stdexcept>
 
 #include "memory_vfs.h"
 
@@ -248,6 +249,13 @@ int MemoryDisk::open_for_reader(const std::string& path, int& descriptor) {
   descriptor = ::memfd_create("file", MFD_CLOEXEC);
   const ssize_t wrote = ::pwrite(descriptor, node->bytes.data(), node->bytes.size(), 0);
   return wrote == static_cast<ssize_t>(node->bytes.size()) ? 0 : EIO;
+}
+
+void MemoryDisk::make_file(const std::string& path, const std::string& bytes) {
+  int file = -1;
+  if (create(path, file) != 0) throw std::logic_error(path + " cannot be made");
+  write(file, bytes, 0);
+  close(file);
 }
 
 int64_t MemoryDisk::size_of(int file) {

@@ -69,6 +69,7 @@ class MemoryDisk : public FileSystem {
   int space(DiskSpace& space) override;
   int open_for_reader(const std::string& path, int& descriptor) override;
 
+  void make_file(const std::string& path, const std::string& bytes);
   int64_t size_of(int file);
   uint64_t reserved(const std::string& path);
   void flip_bit(const std::string& path, uint64_t byte);

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <string>
@@ -142,6 +143,18 @@ struct Spool {
 
   std::string error;
 };
+
+inline void overwrite(const std::filesystem::path& path, std::streamoff offset, const std::string& bytes) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(offset);
+  file << bytes;
+}
+
+inline bool has_file_in(const std::filesystem::path& folder) {
+  std::error_code missing;
+  const std::filesystem::directory_iterator entries(folder, missing);
+  return !missing && entries != std::filesystem::directory_iterator();
+}
 
 // What check_spool() says of it, once closed.
 inline std::vector<std::string> problems_of(Spool& spool, bool repair = false) {
