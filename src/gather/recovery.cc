@@ -14,7 +14,6 @@
 namespace skewscope::gather {
 namespace {
 
-constexpr const char* kSuffixes[] = {".json", ".json.gz", ".json.zst", ".digest"};
 constexpr std::chrono::seconds kBeforeItsName{2};  // a file's row says when, a moment before it gets its name
 
 }  // namespace
@@ -202,8 +201,8 @@ void Recovery::settle_replacements() {
     uint64_t size = 0;
     const bool in_place = exists(path, &size) && size == row.size && digest_of_file(path, size) == row.digest;
     if (in_place) continue;
-    for (const char* suffix : kSuffixes) {
-      const std::string after = rank_path(row.job, row.capture, row.rank, suffix);
+    for (const std::string_view suffix : kSuffixes) {
+      const std::string after = rank_path(row.job, row.capture, row.rank, std::string(suffix));
       if (!exists(after, &size) || digest_of_file(after, size) != upload.digest) continue;
       rows_.erase(before);  // the file that took its place is then one without a row, and this upload's
       break;
@@ -228,8 +227,9 @@ void Recovery::put_back(const std::string& aside, const std::string& path) {
 }
 
 bool Recovery::has_file(const std::string& job, int capture, int rank) {
-  return std::any_of(std::begin(kSuffixes), std::end(kSuffixes),
-                     [&](const char* suffix) { return exists(rank_path(job, capture, rank, suffix)); });
+  return std::any_of(std::begin(kSuffixes), std::end(kSuffixes), [&](std::string_view suffix) {
+    return exists(rank_path(job, capture, rank, std::string(suffix)));
+  });
 }
 
 void Recovery::check_files() {

@@ -10,8 +10,6 @@
 namespace skewscope::gather {
 namespace {
 
-constexpr std::string_view kSuffixes[] = {".json", ".json.gz", ".json.zst", ".digest"};
-
 // `letter` and then a number, at least `digits` long, as it is printed.
 std::optional<int> numbered(std::string_view name, char letter, int digits, int most) {
   if (name.empty() || name.front() != letter) return std::nullopt;

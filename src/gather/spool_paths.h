@@ -14,6 +14,7 @@
 
 namespace skewscope::gather {
 
+inline constexpr std::string_view kSuffixes[] = {".json", ".json.gz", ".json.zst", ".digest"};  // of ranks' files
 inline constexpr const char* kManifestName = "gather.sqlite";
 inline constexpr const char* kRestoringName = "restoring";
 inline constexpr const char* kBallastName = "ballast";
