@@ -99,9 +99,10 @@ bool Recovery::read_all() {
 
 bool Recovery::exists(const std::string& path, uint64_t* size) {
   PathInfo info;
-  const bool there = files_.info(path, info) == 0;
-  if (there && size != nullptr) *size = info.size;
-  return there;
+  const int error = files_.info(path, info);
+  if (error == EIO) throw CannotTell{path, error};  // unless is_unknown() was asked: it may be what is looked for
+  if (error == 0 && size != nullptr) *size = info.size;
+  return error == 0;
 }
 
 // Nothing can be learned of it, so its row stays.
@@ -122,7 +123,9 @@ std::vector<FolderEntry> Recovery::entries_of(const std::string& folder) {
 
 std::optional<Digest> Recovery::digest_of_file(const std::string& path, uint64_t size) {
   int file = -1;
-  if (files_.open(path, false, file) != 0) return std::nullopt;
+  const int opened = files_.open(path, false, file);
+  if (opened == EIO && !options_.verify) throw CannotTell{path, opened};
+  if (opened != 0) return std::nullopt;
   Sha256 digest;
   const int error = digest_of(files_, file, 0, size, digest);
   files_.close(file);

@@ -62,6 +62,7 @@ void Recovery::find_stray_parts() {
     const auto row = id ? uploads_.find(*id) : uploads_.end();
     if (row != uploads_.end() && is_open(row->second)) continue;
     const std::string path = "in/" + entry.name;
+    if (is_unknown(path)) continue;
     uint64_t size = 0;
     exists(path, &size);
     // Its bytes are a file by now, or it has none, or nobody was told of them: the row comes before the answer.
@@ -94,7 +95,7 @@ void Recovery::check_reports_of(const std::string& job) {
     const ReportState state = row->second.state;
     const std::string folder = report_folder(job, row->first);
     const bool readable = state == ReportState::complete || state == ReportState::partial;
-    if (state == ReportState::failed || (readable && exists(folder + "/COMPLETE"))) {
+    if (state == ReportState::failed || (readable && is_complete(folder))) {
       ++row;
       continue;
     }
@@ -110,8 +111,7 @@ void Recovery::check_reports_of(const std::string& job) {
     const auto row = generation ? rows.find(*generation) : rows.end();
     const bool of_row = row != rows.end() && (log || row->second.state != ReportState::failed);
     if (entry.name == "current" || of_row) continue;
-    if (restored_ && generation && !log && jobs_.count(job) > 0 &&
-        exists(report_folder(job, *generation) + "/COMPLETE")) {
+    if (restored_ && generation && !log && jobs_.count(job) > 0 && is_complete(report_folder(job, *generation))) {
       take_in_report(job, *generation);
       touched = true;
       continue;
@@ -120,6 +120,11 @@ void Recovery::check_reports_of(const std::string& job) {
     touched = true;
   }
   if (touched && options_.repair) point_current(job);
+}
+
+bool Recovery::is_complete(const std::string& report) {
+  const std::string marker = report + "/COMPLETE";
+  return !is_unknown(marker) && exists(marker);
 }
 
 // It was told of after the copy was made that the manifest was restored from, and of which files nobody knows: another

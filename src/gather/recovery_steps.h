@@ -40,6 +40,7 @@ class Recovery {
   void find_stray_parts();
   void check_reports();
   void check_reports_of(const std::string& job);
+  bool is_complete(const std::string& report);
   void take_in_report(const std::string& job, int generation);
   void point_current(const std::string& job);
   void write();

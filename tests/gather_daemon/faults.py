@@ -301,12 +301,12 @@ class Found(Faults):
         numbers = self.numbers(fault, text)
         self.meet_all([Run(len(numbers) if last else len(numbers) // 2 + 1, fault, of=text, **options)], 1)
 
-    def meet_one_at_restart(self, kill, fault, text):
+    def meet_one_at_restart(self, kill, fault, text, number=1):
         """`kill`: before the first call of this text; None: the job is done and the daemon ended well."""
         killed = Run(1, KILL if kill else None, of=kill)
         killed.meet()
         self.assertEqual(killed.met is None, kill is None)
-        self.meet_all([Restart(killed, 1, fault, of=text)], 1)
+        self.meet_all([Restart(killed, number, fault, of=text)], 1)
         self.assertEqual(killed.findings(), [])
 
     def test_a_manifest_that_cannot_be_looked_at_now_is_not_taken_for_a_missing_one(self):
@@ -314,6 +314,10 @@ class Found(Faults):
 
     def test_a_file_that_cannot_be_looked_at_now_is_not_set_aside(self):
         self.meet_one_at_restart(None, errno.ENOMEM, "openat2 jobs/run/ranks/c0000/r00001")
+
+    def test_a_file_without_a_row_that_cannot_be_read_now_is_not_set_aside(self):
+        for number in (1, 2):  # looked at, opened
+            self.meet_one_at_restart("fsync jobs/run/ranks/c0000", errno.EIO, "openat2 jobs/run/ranks/c0000/r00000", number)
 
     def test_a_part_that_cannot_be_cut_off_where_it_was_promised_is_not_set_aside(self):
         self.meet_one_at_restart("mkdirat jobs/run/ranks/c0000", errno.EIO, "ftruncate in/")
