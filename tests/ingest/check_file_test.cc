@@ -83,6 +83,7 @@ TEST_CASE("rank and world size come of the keys before the events") {
   CHECK(check.world_size == 8);
 }
 
+#if !SKEWSCOPE_SANITIZE  // which needs descriptors of its own
 TEST_CASE("a check that is short of descriptors says so, and never tells another rank than the content's") {
   const Written file("rank5.json", kWhole);  // is rank 3
   rlimit before{};
@@ -100,6 +101,7 @@ TEST_CASE("a check that is short of descriptors says so, and never tells another
   }
   CHECK((unreadable && told));
 }
+#endif
 
 TEST_CASE("the name tells where the content does not, the pattern before both") {
   const Written file("held", "{" + kEvents + "}");
