@@ -87,7 +87,7 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
   add_pause(command, "--spread", ship.spread,
             "Without --once, after a pause, the first request comes at a random moment within this time");
   add_pause(command, "--rescan", ship.rescan, "Look through the folders as often as this");
-  add_pause(command, "--patience", ship.patience, "A file that is empty or cut for so long is bad");
+  add_pause(command, "--patience", ship.patience, "A file that is empty, cut or cannot be read for so long is bad");
   add_pause(command, "--timeout", ship.silence, "A gatherer silent for so long has failed", 1);
   command
       .add_option("--give-up", options.give_up_s,

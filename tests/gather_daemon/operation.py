@@ -440,7 +440,7 @@ class Limits(unittest.TestCase):
             slow = os.fork()
             if slow == 0:
                 slow_clients(daemon)
-            time.sleep(1)  # their first bytes have been flushed
+            time.sleep(1)  # all 50 are at work
             try:
                 beside.append(honest(f"beside{len(beside)}"))
             finally:
