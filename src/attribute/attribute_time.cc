@@ -6,8 +6,10 @@
 // where these are. What either pass found is told to all processes, so that all come to the same sums.
 
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "busy_intervals.h"
@@ -189,22 +191,32 @@ struct Stage {
     std::vector<size_t> members, unmatched;
   };
 
+  const CollectiveCall& call_of(const UnmatchedCall& unmatched) const {
+    return job[unmatched.call.trace].calls[static_cast<size_t>(unmatched.call.call)];
+  }
+
   void label_calls_of(TraceIndex t, const TraceRows& rows) {
     if (!job.holds(t)) return;
-    const BusyIntervals busy(job[t].gpu);
-    for (const size_t row : rows.members) {
+    std::optional<BusyIntervals> made;
+    std::vector<attribute::LabelEdge> copies;
+    tbb::parallel_invoke([&] { made.emplace(job[t].gpu); }, [&] { copies = attribute::copy_edges(job[t].gpu); });
+    const BusyIntervals& busy = *made;
+    tbb::parallel_for(size_t{0}, rows.members.size(), [&](size_t k) {
+      const size_t row = rows.members[k];
       const bool split = d.instances[instance_of_row[row]].reason == SplitReason::split;
       d.members[row] =
           split ? split_parts(table.spans[row], wait_ns[row], busy) : unsplit_parts(table.spans[row], busy);
-    }
+    });
+    tbb::parallel_for(size_t{0}, rows.unmatched.size(), [&](size_t k) {
+      const CollectiveCall& call = call_of(table.unmatched[rows.unmatched[k]]);
+      d.unmatched[rows.unmatched[k]] = unsplit_parts({call.start, call.duration_ns}, busy);
+    });
     std::vector<CallLabels> labels;
     for (const size_t row : rows.members) labels.push_back({table.spans[row].start, d.members[row]});
     for (const size_t u : rows.unmatched) {
-      const CollectiveCall& call = job[t].calls[static_cast<size_t>(table.unmatched[u].call.call)];
-      d.unmatched[u] = unsplit_parts({call.start, call.duration_ns}, busy);
-      labels.push_back({call.start, d.unmatched[u]});
+      labels.push_back({call_of(table.unmatched[u]).start, d.unmatched[u]});
     }
-    label_steps_of(t, attribute::StepLabels(job[t], labels, busy));
+    label_steps_of(t, attribute::StepLabels(std::move(copies), labels, busy));
   }
 
   void label_steps_of(TraceIndex t, const attribute::StepLabels& labels) {

@@ -21,13 +21,13 @@ namespace {
 
 constexpr std::array kHidden = {&StepParts::exposed_transfer_ns, &StepParts::exposed_wait_ns,
                                 &StepParts::exposed_unattributed_ns, &StepParts::exposed_memcpy_ns};
-constexpr size_t kTransfer = 0, kWait = 1, kUnattributed = 2, kCopy = 3;
+constexpr int32_t kTransfer = 0, kWait = 1, kUnattributed = 2, kCopy = 3;
 
-struct Edge {
-  int64_t ns;
-  int32_t change;  // +1 start, -1 end
-  size_t label;    // of kHidden
-};
+void add(int64_t from, int64_t length, int32_t label, std::vector<LabelEdge>& edges) {
+  if (length <= 0) return;
+  edges.push_back({from, 1, label});
+  edges.push_back({from + length, -1, label});
+}
 
 struct StepBounds {
   JobNs last_begin{INT64_MIN}, last_end{INT64_MIN};
@@ -80,27 +80,28 @@ std::vector<OwnStep> own_steps(const RankTrace& trace) {
   return steps;
 }
 
-StepLabels::StepLabels(const RankTrace& trace, const std::vector<CallLabels>& calls, const BusyIntervals& busy)
+std::vector<LabelEdge> copy_edges(const GpuEvents& gpu) {
+  std::vector<LabelEdge> edges;
+  edges.reserve(2 * static_cast<size_t>(std::count(gpu.work.begin(), gpu.work.end(), GpuWork::memcpy)));
+  for (size_t i = 0; i < gpu.size(); ++i) {
+    if (gpu.work[i] == GpuWork::memcpy) add(gpu.start[i].ns, gpu.duration_ns[i], kCopy, edges);
+  }
+  return edges;
+}
+
+StepLabels::StepLabels(std::vector<LabelEdge> copies, const std::vector<CallLabels>& calls, const BusyIntervals& busy)
     : busy_(busy) {
-  std::vector<Edge> edges;
-  const auto add = [&](int64_t from, int64_t length, size_t label) {
-    if (length <= 0) return;
-    edges.push_back({from, 1, label});
-    edges.push_back({from + length, -1, label});
-  };
+  std::vector<LabelEdge> edges = std::move(copies);
   for (const CallLabels& call : calls) {
-    add(call.start.ns, call.parts.wait_ns, kWait);
-    add(call.start.ns + call.parts.wait_ns, call.parts.transfer_ns, kTransfer);
-    add(call.start.ns, call.parts.unattributed_ns, kUnattributed);
+    add(call.start.ns, call.parts.wait_ns, kWait, edges);
+    add(call.start.ns + call.parts.wait_ns, call.parts.transfer_ns, kTransfer, edges);
+    add(call.start.ns, call.parts.unattributed_ns, kUnattributed, edges);
   }
-  for (size_t i = 0; i < trace.gpu.size(); ++i) {
-    if (trace.gpu.work[i] == GpuWork::memcpy) add(trace.gpu.start[i].ns, trace.gpu.duration_ns[i], kCopy);
-  }
-  sort_runs(edges, [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
+  sort_runs(edges, [](const LabelEdge& a, const LabelEdge& b) { return a.ns < b.ns; });
   std::array<int32_t, kHidden.size()> running{};
   for (size_t i = 0; i < edges.size();) {
     const int64_t now = edges[i].ns;
-    for (; i < edges.size() && edges[i].ns == now; ++i) running[edges[i].label] += edges[i].change;
+    for (; i < edges.size() && edges[i].ns == now; ++i) running[static_cast<size_t>(edges[i].label)] += edges[i].change;
     if (i == edges.size()) break;
     const auto first = std::find_if(running.begin(), running.end(), [](int32_t n) { return n > 0; });
     if (first != running.end())

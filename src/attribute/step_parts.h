@@ -24,10 +24,18 @@ struct CallLabels {
   CallParts parts;
 };
 
+// Where something that computation hides begins or ends.
+struct LabelEdge {
+  int64_t ns;
+  int32_t change;  // +1 begins, -1 ends
+  int32_t label;   // a row of kHidden in step_parts.cc
+};
+std::vector<LabelEdge> copy_edges(const GpuEvents& gpu);
+
 class StepLabels {
  public:
-  // `calls`: all of the trace, in any order. `busy` must outlive this.
-  StepLabels(const RankTrace& trace, const std::vector<CallLabels>& calls, const BusyIntervals& busy);
+  // `copies`: copy_edges() of the trace; `calls`: all of it, in any order. `busy` must outlive this.
+  StepLabels(std::vector<LabelEdge> copies, const std::vector<CallLabels>& calls, const BusyIntervals& busy);
   StepParts between(LocalNs begin, LocalNs end) const;
 
  private:

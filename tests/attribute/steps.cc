@@ -56,7 +56,7 @@ TEST_CASE("computing hides transfer, transfer hides waiting, waiting hides unspl
   add_row(trace, GpuWork::memcpy, 50, 700);
   const BusyIntervals busy(trace.gpu);
   // [80,300): waiting 80-200, transfer 200-300. [150,250): transfer. [280,400): unsplit.
-  const StepLabels labels(trace, {call(80, 120, 100), call(150, 0, 100), call(280, 0, 0, 120)}, busy);
+  const StepLabels labels(copy_edges(trace.gpu), {call(80, 120, 100), call(150, 0, 100), call(280, 0, 0, 120)}, busy);
   // 0-100 computing, 100-150 wait, 150-300 transfer, 300-400 unsplit, 400-700 copy, 700-1000 idle.
   check(labels.between(LocalNs{0}, LocalNs{1000}), 100, 150, 50, 100, 300, 300);
   check(labels.between(LocalNs{120}, LocalNs{320}), 0, 150, 30, 20, 0, 0);
