@@ -1,5 +1,6 @@
 #include "client.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -33,7 +34,9 @@ std::string url_part(CURLU* url, CURLUPart part) {
 }
 
 bool is_this_machine(const std::string& host) {
-  return host == "localhost" || host == "[::1]" || host.rfind("127.", 0) == 0;
+  in_addr address{};
+  const bool loops = inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
+  return loops || host == "localhost" || host == "[::1]";
 }
 
 // Once per process, before the first handle; libcurl wants it so.
@@ -189,7 +192,10 @@ bool Client::prepare(Connection& connection, const std::string& path, Reply& fai
   connection.set(CURLOPT_SSL_VERIFYHOST, 2L);
   connection.set(CURLOPT_SSLVERSION, long{CURL_SSLVERSION_TLSv1_2});
   if (!options_.pin.empty()) connection.set(CURLOPT_PINNEDPUBLICKEY, options_.pin.c_str());
-  if (!options_.ca_file.empty()) connection.set(CURLOPT_CAINFO, options_.ca_file.c_str());
+  if (!options_.ca_file.empty()) {
+    connection.set(CURLOPT_CAINFO, options_.ca_file.c_str());
+    connection.set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // else the system's authorities count, too
+  }
   connection.set(CURLOPT_NOSIGNAL, 1L);
   connection.set(CURLOPT_USERAGENT, "skewscope-ship");
   connection.set(CURLOPT_CONNECTTIMEOUT, kConnect_s);

@@ -14,6 +14,7 @@
 
 #include "digest_process.h"
 #include "held_file.h"
+#include "remove_source.h"
 #include "retry.h"
 #include "send.h"
 #include "skewscope/base/human_units.h"
@@ -79,6 +80,7 @@ class Delivering {
     item_.path = candidate_.path;
     item_.stamp = candidate_.stamp;
     if (item_.accepted) return {End::accepted, "", 0};
+    save();  // whatever becomes of its name now, the next run finds it
     const std::optional<std::string> form = w_.options.digest ? make_digest(held) : held.open_path();
     if (!form) return w_.go_on() ? Delivery{End::bad, reason_} : Delivery{};
     const Descriptor file(open(form->c_str(), O_RDONLY | O_CLOEXEC));
@@ -89,6 +91,8 @@ class Delivering {
 
   // The link of what is not sent goes, unless it is all that is left of a whole file.
   void release(const HeldFile& held, End end) const {
+    // Nobody would come back for it: it would keep the disk full.
+    if (end == End::accepted && (w_.options.once || w_.options.delete_source)) held.let_go();
     if (w_.options.digest && end != End::stopped) {
       std::error_code ignored;
       fs::remove_all(w_.ledger.digest_folder(candidate_.stamp), ignored);
@@ -121,6 +125,12 @@ class Delivering {
     if (rank < 0) return Delivery{End::bad, "nothing in it or its name tells its rank: give --rank-regex"};
     if (world && rank >= *world) {
       return Delivery{End::bad, fmt::format("is rank {} ({}) of a world of {}", rank, check.rank_source, *world)};
+    }
+    if (const std::string older = w_.claim(rank); !older.empty()) {
+      return Delivery{End::bad,
+                      fmt::format("is a second file of rank {}, and capture {} is the older {}: send each capture "
+                                  "with a --capture of its own, or --replace",
+                                  rank, w_.options.capture, older)};
     }
     metadata_.job = w_.options.job;
     metadata_.capture = w_.options.capture;
@@ -224,7 +234,10 @@ class Delivering {
     item_.accepted = true;
     item_.accepted_at = std::time(nullptr);
     save();
-    if (w_.options.delete_source && lies_there()) unlink(candidate_.path.c_str());
+    if (w_.options.delete_source &&
+        remove_source(candidate_.path, candidate_.stamp, w_.ledger.aside_path(candidate_.stamp)) == Removal::written) {
+      w_.say(Severity::warning, candidate_.path + ": accepted, and kept: somebody has it open for writing");
+    }
     w_.say(Severity::info, fmt::format("{}: rank {}, {}, accepted", candidate_.path, metadata_.rank,
                                        human_bytes(static_cast<int64_t>(payload_->size()))));
     return {End::accepted, "", payload_->size()};

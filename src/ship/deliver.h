@@ -41,6 +41,8 @@ struct Worker {
   std::function<bool()> go_on;  // asked between blocks of work: rests within the share
   std::function<void(Severity, const std::string&)> say;
   std::function<double()> random;  // uniform in [0, 1)
+  // Of the file under way: the older file that has this rank; "": this one has it.
+  std::function<std::string(int rank)> claim;
 };
 
 Delivery deliver(const Candidate& candidate, Worker& worker);

@@ -92,6 +92,10 @@ std::string Ledger::held_path(const FileStamp& stamp) const {
   return directory_.empty() ? "" : directory_ + "/held/" + key(stamp);
 }
 
+std::string Ledger::aside_path(const FileStamp& stamp) const {
+  return directory_.empty() ? "" : held_path(stamp) + ".aside";
+}
+
 std::string Ledger::digest_folder(const FileStamp& stamp) const { return directory_ + "/digests/" + key(stamp); }
 
 std::optional<Item> Ledger::load(const FileStamp& stamp) const {
@@ -108,15 +112,15 @@ bool Ledger::save(const Item& item) const {
   return write_whole(directory_ + "/items/" + key(item.stamp) + ".json", text);
 }
 
-std::vector<Item> Ledger::items() const {
-  std::vector<Item> found;
+std::map<std::string, Item> Ledger::items(const std::string& prefix) const {
+  std::map<std::string, Item> found;
   std::error_code failed;
   for (fs::directory_iterator entry(directory_ + "/items", failed), end; !failed && entry != end;
        entry.increment(failed)) {
-    const std::string name = entry->path().filename().string();
-    if (name.rfind(target_ + "-", 0) != 0 || entry->path().extension() != ".json") continue;
-    const auto text = read_small(entry->path().string());
-    if (auto item = text ? item_of(*text) : std::nullopt) found.push_back(std::move(*item));
+    const fs::path& path = entry->path();
+    if (path.extension() != ".json" || path.stem().string().rfind(prefix, 0) != 0) continue;
+    const auto text = read_small(path.string());
+    if (auto item = text ? item_of(*text) : std::nullopt) found.emplace(path.stem().string(), std::move(*item));
   }
   return found;
 }
@@ -124,7 +128,7 @@ std::vector<Item> Ledger::items() const {
 std::vector<Item> Ledger::unfinished() const {
   std::vector<Item> found;
   if (directory_.empty()) return found;
-  for (Item& item : items()) {
+  for (auto& [key, item] : items(target_ + "-")) {
     if (!item.accepted) found.push_back(std::move(item));
   }
   return found;
@@ -132,10 +136,10 @@ std::vector<Item> Ledger::unfinished() const {
 
 void Ledger::sweep(int64_t now_unix_s) const {
   if (directory_.empty()) return;
-  for (const Item& item : items()) {
+  for (const auto& [key, item] : items("")) {
     if (!item.accepted || now_unix_s - item.accepted_at < kHeldAfterwards_s) continue;
-    unlink(held_path(item.stamp).c_str());
-    if (!lies_there(item)) unlink((directory_ + "/items/" + key(item.stamp) + ".json").c_str());
+    unlink((directory_ + "/held/" + key).c_str());
+    if (!lies_there(item)) unlink((directory_ + "/items/" + key + ".json").c_str());
   }
 }
 

@@ -8,6 +8,7 @@
 // KEY names target (gatherer, job, capture, form) and stamp: other content, or another gatherer, is another item.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,12 +45,15 @@ class Ledger {
   std::vector<Item> unfinished() const;
   // Where the content is held; "" without a directory.
   std::string held_path(const FileStamp& stamp) const;
+  // Where it is for a moment while it is removed; "" without a directory.
+  std::string aside_path(const FileStamp& stamp) const;
   std::string digest_folder(const FileStamp& stamp) const;
-  // Lets go of what was accepted over 72 h ago, and forgets it once its file is gone or has changed.
+  // Of any target: lets go of what was accepted over 72 h ago, and forgets it once its file is gone or has changed.
   void sweep(int64_t now_unix_s) const;
 
  private:
-  std::vector<Item> items() const;
+  // By key, of the keys that begin so.
+  std::map<std::string, Item> items(const std::string& prefix) const;
 
   std::string directory_, target_;
 };

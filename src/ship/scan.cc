@@ -18,11 +18,13 @@ bool is_below(const std::string& path, const std::string& folder) {
   return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
 }
 
+constexpr const char* kForeign = "belongs to another user";
+
 // "": it is one to send.
 std::string why_not(const struct stat& status) {
   if (S_ISLNK(status.st_mode)) return "is a symbolic link";
   if (!S_ISREG(status.st_mode)) return "is no regular file";
-  if (status.st_uid != geteuid()) return "belongs to another user";
+  if (status.st_uid != geteuid()) return kForeign;
   return "";
 }
 
@@ -44,6 +46,8 @@ Scan scan(const std::vector<std::string>& paths, const std::string& state_direct
         result.files.push_back({file, stamp_of(status)});
       } else if (file == path) {
         result.refused.push_back({file, reason});
+      } else if (reason == kForeign) {
+        result.foreign.push_back(file);
       }
     }
   }
@@ -54,7 +58,10 @@ std::vector<std::string> folders_of(const std::vector<std::string>& paths) {
   std::vector<std::string> folders;
   for (const std::string& path : paths) {
     std::error_code failed;
-    const fs::path folder = fs::is_directory(path, failed) ? fs::path(path) : fs::path(path).parent_path();
+    fs::path folder = fs::is_directory(path, failed) ? fs::path(path) : fs::path(path).parent_path();
+    while (folder.string().find_first_of("*?[") != std::string::npos && !fs::is_directory(folder, failed)) {
+      folder = folder.parent_path();
+    }
     folders.push_back(folder.empty() ? "." : folder.string());
   }
   return folders;

@@ -17,13 +17,15 @@ struct Scan {
   std::vector<Candidate> files;
   std::vector<Refusal> refused;       // of those named by the user: symbolic links, other users' files
   std::vector<std::string> unlisted;  // folders, with the reason: what lies there is not known
+  std::vector<std::string> foreign;   // traces of other users within the folders
 };
 
 // What discover_files() finds, but symbolic links, what is no regular file, other users' files, and what lies below
 // `state_directory`.
 Scan scan(const std::vector<std::string>& paths, const std::string& state_directory);
 
-// Those of `paths` that are folders, and the folders of the others.
+// Those of `paths` that are folders, and the folders of the others; of a pattern, the one in front of its first
+// wildcard.
 std::vector<std::string> folders_of(const std::vector<std::string>& paths);
 
 }  // namespace skewscope::ship

@@ -22,7 +22,10 @@
 #include <optional>
 #include <random>
 #include <thread>
+#include <tuple>
 
+#include "rank_claims.h"
+#include "remove_source.h"
 #include "scan.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/ingest.h"
@@ -71,6 +74,7 @@ class Agent {
         ledger_(state_directory_, fmt::format("{} {} {} {}", base_, options.job, options.capture, options.digest)),
         pace_(options.rate_bytes_per_s),
         cpu_(0.01 * options.cpu_percent),
+        claims_(options.replace),
         stop_(std::move(stop)) {}
 
   Shipped run() {
@@ -96,7 +100,10 @@ class Agent {
   void find_spooled() {
     ledger_.sweep(std::time(nullptr));
     const std::lock_guard lock(mutex_);
-    for (const Item& item : ledger_.unfinished()) {
+    std::vector<Item> items = ledger_.unfinished();
+    std::sort(items.begin(), items.end(),
+              [](const Item& a, const Item& b) { return a.stamp.mtime_ns < b.stamp.mtime_ns; });
+    for (const Item& item : items) {
       if (access(ledger_.held_path(item.stamp).c_str(), F_OK) != 0) continue;
       Seen& seen = seen_[item.stamp.key()];
       seen.file = {item.path, item.stamp};
@@ -112,7 +119,7 @@ class Agent {
     while (!stop_()) {
       const auto now = Clock::now();
       if ((happened && now >= next_scan_allowed_ && !(options_.once && scanned)) ||
-          (!options_.once && now >= next_scan)) {
+          (!options_.once && now >= std::max(next_scan, next_scan_allowed_))) {
         look_around();
         happened = false;
         scanned = true;
@@ -123,7 +130,7 @@ class Agent {
         look_at_watched();
         next_look = now + kLook;
       }
-      if (options_.once && scanned && all_decided()) return;
+      if (options_.once && scanned && all_decided()) return remove_renamed();
       if (now >= next_sweep) {
         ledger_.sweep(std::time(nullptr));
         next_sweep = now + kSweep;
@@ -144,6 +151,11 @@ class Agent {
       if (std::count(unlisted_.begin(), unlisted_.end(), folder) == 0) say(Severity::warning, folder);
     }
     unlisted_ = found.unlisted;
+    if (foreign_.empty() && !found.foreign.empty()) {
+      say(Severity::warning,
+          fmt::format("{} belongs to another user, as {} in all: left out", found.foreign[0], found.foreign.size()));
+    }
+    foreign_ = found.foreign;
     for (auto entry = seen_.begin(); entry != seen_.end();) {
       const Seen& seen = entry->second;
       const bool gone =
@@ -166,27 +178,49 @@ class Agent {
     Seen& seen = entry->second;
     seen.file.path = seen.at_work ? seen.file.path : file.path;
     seen.scan = scan_;
-    if (!is_new) return;
-    seen.file.stamp = file.stamp;
-    seen.since = Clock::now();
-    const auto item = ledger_.load(file.stamp);
-    if (!item || !item->accepted) return;
-    seen.state = Seen::State::accepted;
-    ++shipped_.before;
-    // It was accepted, and its agent ended before it could delete it.
-    if (struct stat status{};
-        options_.delete_source && lstat(file.path.c_str(), &status) == 0 && stamp_of(status) == file.stamp) {
-      unlink(file.path.c_str());
+    if (is_new) {
+      seen.file.stamp = file.stamp;
+      seen.since = Clock::now();
+      const auto item = ledger_.load(file.stamp);
+      if (item && item->accepted) {
+        seen.state = Seen::State::accepted;
+        ++shipped_.before;
+      }
+    }
+    if (seen.state == Seen::State::accepted) remove_accepted(file);
+  }
+
+  // Its agent ended before it could, it was renamed meanwhile, or somebody had it open.
+  void remove_accepted(const Candidate& file) const {
+    if (options_.delete_source) remove_source(file.path, file.stamp, ledger_.aside_path(file.stamp));
+  }
+
+  // With --once: what has another name now than when it was found.
+  void remove_renamed() {
+    if (!options_.delete_source) return;
+    const Scan found = scan(options_.paths, state_directory_);
+    const std::lock_guard lock(mutex_);
+    for (const Candidate& file : found.files) {
+      const auto seen = seen_.find(file.stamp.key());
+      if (seen != seen_.end() && seen->second.state == Seen::State::accepted) remove_accepted(file);
     }
   }
 
   void look_at_watched() {
     const std::lock_guard lock(mutex_);
-    for (auto& [key, seen] : seen_) {
+    std::vector<std::pair<const std::string, Seen>*> watched;
+    for (auto& entry : seen_) {
+      Seen& seen = entry.second;
       const bool unreadable = seen.state == Seen::State::watched && seen.unreadable;
       if (seen.state == Seen::State::unfinished || unreadable) lose_patience(seen);
-      if (seen.state == Seen::State::watched) look_at(key, seen);
+      if (seen.state == Seen::State::watched) watched.push_back(&entry);
     }
+    // By age, as claims_ wants it.
+    std::sort(watched.begin(), watched.end(), [](const auto* a, const auto* b) {
+      const Candidate &first = a->second.file, &second = b->second.file;
+      return std::tie(first.stamp.mtime_ns, first.path) < std::tie(second.stamp.mtime_ns, second.path);
+    });
+    for (auto* entry : watched) look_at(entry->first, entry->second);
   }
 
   void look_at(const std::string& key, Seen& seen) {
@@ -256,7 +290,8 @@ class Agent {
                   cpu_,
                   go_on,
                   [this](Severity severity, const std::string& line) { say(severity, line); },
-                  [&] { return std::uniform_real_distribution<double>()(engine); }};
+                  [&] { return std::uniform_real_distribution<double>()(engine); },
+                  {}};
     std::unique_lock lock(mutex_);
     while (!stopping_) {
       if (queue_.empty() || Clock::now() < next_contact_) {
@@ -268,8 +303,11 @@ class Agent {
       Seen& seen = seen_.at(key);
       seen.at_work = true;
       const Candidate file = seen.file;
+      const uint64_t turn = claims_.take_turn();
       lock.unlock();
+      worker.claim = [&](int rank) { return claims_.claim(turn, rank, file, not_stopped); };
       const Delivery delivery = deliver(file, worker);
+      claims_.end_turn(turn, delivery.end == Delivery::End::bad);
       lock.lock();
       quiet_since_ = Clock::now();
       settle_down(seen_.at(key), delivery);
@@ -319,6 +357,8 @@ class Agent {
   Shipped result() {
     const std::lock_guard lock(mutex_);
     shipped_.left = unlisted_;
+    const bool nothing = seen_.empty() && refused_.empty();
+    if (nothing && !foreign_.empty()) shipped_.left.push_back(foreign_[0] + ": belongs to another user");
     for (const Refusal& refusal : refused_) shipped_.bad.push_back(refusal.path + ": " + refusal.reason);
     for (const auto& [key, seen] : seen_) {
       const std::string line = seen.file.path + ": " + (seen.reason.empty() ? "not finished" : seen.reason);
@@ -335,6 +375,7 @@ class Agent {
   Ledger ledger_;
   Pace pace_;
   CpuShare cpu_;
+  RankClaims claims_;
   std::function<bool()> stop_;
   Watcher watcher_;
   std::atomic<bool> stopping_{false};
@@ -347,7 +388,7 @@ class Agent {
   Clock::time_point next_contact_{};
   std::optional<Clock::time_point> quiet_since_;  // the last delivery's end
   std::vector<Refusal> refused_;
-  std::vector<std::string> unlisted_;
+  std::vector<std::string> unlisted_, foreign_;
   Shipped shipped_;
 };
 

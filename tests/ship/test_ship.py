@@ -102,6 +102,39 @@ class WhatIsSent(Shipping):
         self.assertIn(("j", 0, 0), self.gatherer.stored())
 
 
+    def test_of_several_captures_in_one_folder_the_oldest_of_each_rank_is_sent_and_the_others_are_named(self):
+        oldest = {}
+        for step in (360, 240, 120):  # as they lie on the disk
+            for rank in (3, 1, 0, 2):
+                path = self.write_gzip(rank, 4, seed=100 * step + rank, name=f"run_rank{rank}-of-4_step{step}.json.gz")
+                os.utime(path, (1_700_000_000 + step, 1_700_000_000 + step))
+                oldest["j", 0, rank] = path.read_bytes()
+        result = self.ship("--uploads", 4, code=4)
+        self.assertEqual(self.gatherer.stored(), oldest)
+        self.assertEqual((result["files"], len(result["bad"])), (4, 8))
+        self.assertIn("step240.json.gz: is a second file of rank 0, and capture 0 is the older ", result["bad"][0])
+        self.assertIn("step120.json.gz: send each capture with a --capture of its own", result["bad"][0])
+        self.gatherer.files.clear()
+        newest = {("k", 0, rank): next(self.folder.glob(f"*rank{rank}-*step360*")).read_bytes() for rank in range(4)}
+        self.assertEqual(self.ship("--uploads", 4, "--replace", job="k")["files"], 12)
+        self.assertEqual(self.gatherer.stored(), newest)
+
+    def test_a_folder_with_nothing_but_another_users_files_is_not_all_done(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root to give a file away")
+        os.chown(self.write_gzip(0), 1234, 1234)
+        self.assertIn("rank0.json.gz: belongs to another user", self.ship(code=4)["left"][0])
+
+    def test_a_pattern_leaves_no_folder_of_its_name(self):
+        (self.folder / "a").mkdir()
+        self.write_gzip(0, name="a/rank0.json.gz")
+        pattern = str(self.folder / "*/*.gz")
+        run = subprocess.run([PROGRAM, "ship", pattern, "--to", self.gatherer.url, "--job", "j", "--once", "--settle", "0"],
+                             capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), [".skewscope-ship", "a"])
+
+
 class Many(Shipping):
     def test_two_thousand_small_files_arrive_once_each(self):
         for rank in range(2000):
@@ -260,6 +293,20 @@ class Cuts(Shipping):
         self.assertEqual(creations, 1)
 
 
+    def test_what_a_killed_agent_had_not_hashed_yet_is_sent_whatever_became_of_its_name(self):
+        path = self.write("rank0.json", trace(padding=60_000_000))
+        content = path.read_bytes()
+        agent = self.watch("--cpu", 5)
+        items = self.folder / ".skewscope-ship/items"
+        self.until(lambda: items.exists() and any(items.glob("*.json")))
+        self.assertEqual(json.loads(next(items.glob("*.json")).read_text())["sha256"], "")
+        agent.send_signal(signal.SIGKILL)
+        agent.wait()
+        path.unlink()
+        self.assertEqual(self.ship()["files"], 1)
+        self.assertEqual(gzip.decompress(self.gatherer.stored()["j", 0, 0]), content)
+
+
 class Proof(Shipping):
     """A source is never deleted before an equal digest came back."""
 
@@ -270,6 +317,38 @@ class Proof(Shipping):
         self.ship("--delete-source")
         self.assertEqual(there, [True])
         self.assertFalse(path.exists())
+
+    def test_a_source_that_somebody_has_open_for_writing_stays(self):
+        path, writers = self.write_gzip(0), []
+        self.gatherer.on_complete = lambda key: writers.append(open(path, "ab"))
+        self.ship("--delete-source")
+        self.assertTrue(path.exists())
+        writers[0].close()
+        self.ship("--delete-source")
+        self.assertFalse(path.exists())
+
+    def test_a_source_that_was_renamed_while_it_was_sent_goes_too(self):
+        path = self.write_gzip(0)
+        self.gatherer.on_complete = lambda key: path.rename(self.folder / "rank0_final.json.gz")
+        self.ship("--delete-source")
+        self.assertEqual(os.listdir(self.folder), [".skewscope-ship"])
+
+    def test_what_took_the_sources_name_meanwhile_stays(self):
+        path, other = self.write_gzip(0), gzip.compress(trace(0, seed=5))
+        self.gatherer.on_complete = lambda key: self.write(path.name, other)
+        self.ship("--delete-source")
+        self.assertEqual(path.read_bytes(), other)
+
+    def test_an_agent_that_ends_keeps_no_disk_and_neither_does_one_that_deletes(self):
+        held = self.folder / ".skewscope-ship/held"
+        path = self.write_gzip(0)
+        self.ship()
+        self.assertEqual((os.listdir(held), path.stat().st_nlink), ([], 1))
+        agent = self.watch("--delete-source", "--capture", 1)
+        self.until(lambda: not path.exists())
+        agent.terminate()
+        agent.wait()
+        self.assertEqual(os.listdir(held), [])
 
     def test_a_wrong_or_missing_digest_deletes_nothing_and_is_no_success(self):
         other = "sha-256=:" + "A" * 43 + "=:"
@@ -342,7 +421,8 @@ class Credentials(Shipping):
 
     def test_a_token_never_travels_in_the_clear(self):
         self.write_gzip(0)
-        self.assertIn("https", self.ship("--token-file", self.token, url="http://192.0.2.1:7475", code=2))
+        for other in ("192.0.2.1", "127.evil.invalid", "127.0.0.1.evil.invalid", "localhost.evil.invalid"):
+            self.assertIn("https", self.ship("--token-file", self.token, url=f"http://{other}:7475", code=2))
 
     def certificate(self):
         if not shutil.which("openssl"):
@@ -365,6 +445,25 @@ class Credentials(Shipping):
         self.assertEqual(self.gatherer.log, [])
         self.assertEqual(self.ship("--ca", str(pem) + ".crt")["files"], 1)
 
+    def test_with_a_ca_of_ones_own_the_systems_do_not_count(self):
+        if os.getuid() != 0:
+            self.skipTest("needs root to mount")
+        pem, own = self.certificate(), self.folder.parent / "own.crt"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                        "/dev/null", "-out", own, "-subj", "/CN=own"], capture_output=True, check=True)
+        self.gatherer.stop()
+        self.gatherer = FakeGatherer(certificate=str(pem))
+        self.write_gzip(0)
+        trusted = (f"mount -t tmpfs none /etc/ssl/certs && cp {pem}.crt /etc/ssl/certs && openssl rehash /etc/ssl/certs "
+                   f"&& cp {own} /etc/ssl/certs/ca-certificates.crt")
+
+        def files(*arguments):
+            command = self.command("--once", "--json", "--settle", 0, "--give-up", 1, *arguments)
+            run = subprocess.run(["unshare", "--mount", "sh", "-c", trusted + ' && exec "$@"', "sh", *command],
+                                 capture_output=True, text=True, timeout=PATIENCE_S)
+            return json.loads(run.stdout)["files"]
+        self.assertEqual(files("--ca", own), 0)
+        self.assertEqual(files(), 1)
 
     def test_a_pinned_key_must_be_the_gatherers_besides_its_certificate(self):
         pem = self.certificate()
