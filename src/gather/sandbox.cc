@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <sched.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -91,10 +92,22 @@ constexpr const char* kForbidden[] = {"socket",
                                       "ptrace",
                                       "process_vm_readv",
                                       "process_vm_writev",
+                                      "process_madvise",
+                                      "process_mrelease",
                                       "pidfd_open",
                                       "pidfd_getfd",
+                                      "pidfd_send_signal",
                                       "kill",
                                       "tkill",
+                                      "rt_sigqueueinfo",
+                                      "rt_tgsigqueueinfo",
+                                      "fork",
+                                      "vfork",
+                                      "setpriority",
+                                      "ioprio_set",
+                                      "sched_setattr",
+                                      "sched_setparam",
+                                      "sched_setscheduler",
                                       "mount",
                                       "umount2",
                                       "pivot_root",
@@ -115,17 +128,26 @@ constexpr const char* kForbidden[] = {"socket",
                                       "swapon",
                                       "reboot"};
 
+// The daemon has the same uid: signals, limits and processes would otherwise reach it.
+bool forbid_with_arguments(scmp_filter_ctx filter) {
+  const auto forbid = [&](int call, int error, scmp_arg_cmp argument) {
+    return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(static_cast<uint16_t>(error)), call, 1, &argument) == 0;
+  };
+  const auto self = static_cast<scmp_datum_t>(getpid());
+  return forbid(SCMP_SYS(tgkill), EPERM, {0, SCMP_CMP_NE, self, 0}) &&  // abort() signals itself
+         forbid(SCMP_SYS(prlimit64), EPERM, {0, SCMP_CMP_NE, 0, 0}) &&
+         forbid(SCMP_SYS(clone), EPERM, {0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0}) &&  // threads, no processes
+         seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;  // libc takes clone then
+}
+
 bool forbid_calls() {
   const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   if (filter == nullptr) return false;
-  bool added = true;
+  bool added = forbid_with_arguments(filter);
   for (const char* name : kForbidden) {
     const int number = seccomp_syscall_resolve_name(name);
     if (number != __NR_SCMP_ERROR) added = added && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0) == 0;
   }
-  // abort() signals itself; nobody else may be signalled.
-  const scmp_arg_cmp another{0, SCMP_CMP_NE, static_cast<scmp_datum_t>(getpid()), 0};
-  added = added && seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, &another) == 0;
   const bool loaded = added && seccomp_load(filter) == 0;
   seccomp_release(filter);
   return loaded;
