@@ -135,6 +135,8 @@ Metrics::Metrics() : state_(std::make_unique<State>()) {
       .Register(state_->registry)
       .Add({{"version", SKEWSCOPE_VERSION}})
       .Set(1);
+  // From 0 on: of a counter that begins at 1 nobody sees the first increase.
+  for (const char* result : {"made", "failed"}) state_->reports.Add({{"result", result}});
 }
 
 Metrics::~Metrics() = default;

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""configs/prometheus and configs/gather.toml: alerts under Prometheus' own rule tests, names against the daemon's metrics.
+usage: monitoring.py SKEWSCOPE"""
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from daemon import PROGRAM, DaemonTest
+
+TOP = Path(__file__).resolve().parents[2]
+RULES = TOP / "configs/prometheus/skewscope-gather.rules.yml"
+DASHBOARD = TOP / "configs/prometheus/grafana-dashboard.json"
+# A day and a half, sample by minute: a series as promtool writes it, and the alert that it sets off at its end.
+CASES = [
+    ('up{job="skewscope-gather"}', "1x2000 0x100", "SkewscopeGatherDown"),
+    ("skewscope_gather_lost_files_total", "0x2000 1x100", "SkewscopeGatherLostFiles"),
+    ("skewscope_gather_disk_free_bytes", "10e9x2100", "SkewscopeGatherDiskFull"),
+    ("skewscope_gather_disk_free_bytes", "3e12-1e9x2100", "SkewscopeGatherDiskFull"),  # in 15 hours
+    ("skewscope_gather_checksum_failures_total", "0x2000 0+1x100", "SkewscopeGatherBadDigests"),
+    ('skewscope_gather_reports_total{result="failed"}', "0x2000 1x100", "SkewscopeGatherReportsFail"),
+    ('skewscope_gather_auth_failures_total{kind="token"}', "0+120x2100", "SkewscopeGatherStrangers"),
+]
+HEALTHY = {
+    'up{job="skewscope-gather"}': "1x2100",
+    "skewscope_gather_lost_files_total": "0x2100",
+    "skewscope_gather_disk_free_bytes": "3e12x2100",
+    "skewscope_gather_checksum_failures_total": "0x2100",
+    'skewscope_gather_reports_total{result="failed"}': "0x2100",
+    'skewscope_gather_auth_failures_total{kind="token"}': "0+1x2100",
+    "skewscope_gather_fsync_duration_seconds_sum": "0+6x2100",
+    "skewscope_gather_fsync_duration_seconds_count": "0+600x2100",
+    'skewscope_gather_report_lag_seconds_bucket{le="60"}': "0+1x2100",
+    'skewscope_gather_report_lag_seconds_bucket{le="+Inf"}': "0+1x2100",
+}
+
+
+def rule_tests(series, alerts):
+    """promtool's file: at the end these alerts fire, and no other."""
+    names = re.findall(r"alert: (\w+)", RULES.read_text())
+    checks = [{"eval_time": "2100m", "alertname": name,
+               "exp_alerts": [{}] if name in alerts else []} for name in names]
+    return {"rule_files": [str(RULES)], "evaluation_interval": "1m",
+            "tests": [{"interval": "1m", "input_series": [{"series": s, "values": v} for s, v in series.items()],
+                       "alert_rule_test": checks}]}
+
+
+@unittest.skipUnless(shutil.which("promtool"), "no promtool: scripts/install_packages --with-checks")
+class Alerts(unittest.TestCase):
+    def fired(self, series):
+        """Names of the alerts that fire at the end: promtool says which it did not expect."""
+        with tempfile.NamedTemporaryFile("w", suffix=".yml") as file:
+            json.dump(rule_tests(series, []), file)
+            file.flush()
+            done = subprocess.run(["promtool", "test", "rules", file.name], capture_output=True, text=True)
+        text = done.stdout + done.stderr
+        found = set(re.findall(r"alertname: ?(\w+), time", text))
+        self.assertEqual(done.returncode == 0, not found, text)
+        return found
+
+    def test_a_healthy_gatherer_sets_off_none(self):
+        self.assertEqual(self.fired(HEALTHY), set())
+
+    def test_each_trouble_sets_off_its_alert_and_no_other(self):
+        for series, values, alert in CASES:
+            with self.subTest(alert=alert):
+                self.assertEqual(self.fired({**HEALTHY, series: values}), {alert})
+
+    def test_slow_flushes_and_late_reports_set_off_theirs(self):
+        slow = {**HEALTHY, "skewscope_gather_fsync_duration_seconds_sum": "0+1200x2100"}
+        self.assertEqual(self.fired(slow), {"SkewscopeGatherSlowDisk"})
+        late = {**HEALTHY, 'skewscope_gather_report_lag_seconds_bucket{le="60"}': "0x2100",
+                'skewscope_gather_report_lag_seconds_bucket{le="3600"}': "0+1x2100"}
+        self.assertEqual(self.fired(late), {"SkewscopeGatherReportsLate"})
+
+
+class Names(DaemonTest):
+    def test_rules_and_dashboard_ask_only_for_figures_that_the_daemon_has(self):
+        self.daemon.put(b"x", "counted", 0)
+        text = self.daemon.ask("GET", "/metrics", admin=True).body.decode()
+        known = set(re.findall(r"(?m)^# TYPE (\S+)", text)) | {
+            "skewscope_gather_refused_total", "skewscope_gather_auth_failures_total"}  # once there is one
+        asked = set(re.findall(r"skewscope_gather_\w+", RULES.read_text() + DASHBOARD.read_text()))
+        self.assertGreater(len(asked), 12)
+        self.assertEqual({name for name in asked if re.sub(r"_(sum|count|bucket)$", "", name) not in known}, set())
+
+
+class Settings(unittest.TestCase):
+    def test_each_key_of_the_sample_is_a_flag(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([PROGRAM, "gather", "--config", TOP / "configs/gather.toml", "--spool", folder, "--check"],
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 3, done.stderr)  # read, and then no spool found to check
+            self.assertIn("spool", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
