@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "option_values.h"
@@ -41,10 +42,24 @@ void add_bytes(CLI::App& command, const std::string& flag, uint64_t& value, cons
       ->type_name("BYTES");
 }
 
+// As configs/slurm names it for the gatherer; "" where this is no job of Slurm.
+std::string job_of_slurm() {
+  const auto value = [](const char* name, const char* otherwise) {
+    const char* text = std::getenv(name);
+    return std::string(text != nullptr && *text != '\0' ? text : otherwise);
+  };
+  const std::string id = value("SLURM_JOB_ID", "");
+  if (id.empty()) return "";
+  return value("SLURM_CLUSTER_NAME", "cluster") + "-" + id + "." + value("SLURM_RESTART_COUNT", "0");
+}
+
 void add_what(CLI::App& command, ShipOptions& ship) {
   command.add_option("PATH", ship.paths, "Folders to watch, or files")->required()->type_name("");
   command.add_option("--to", ship.url, "The gatherer, as http(s)://HOST:PORT")->required()->type_name("URL");
-  command.add_option("--job", ship.job, "The job's name")->required()->type_name("NAME");
+  ship.job = job_of_slurm();
+  command.add_option("--job", ship.job, "The job's name; default within a job of Slurm: CLUSTER-ID.RESTARTS")
+      ->required(ship.job.empty())
+      ->type_name("NAME");
   command.add_option("--world-size", ship.world_size, "Ranks of the job; default: as the traces tell")
       ->check(CLI::Range(1, kMostRanks).description(""))
       ->type_name("N");

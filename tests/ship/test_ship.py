@@ -125,6 +125,17 @@ class WhatIsSent(Shipping):
         os.chown(self.write_gzip(0), 1234, 1234)
         self.assertIn("rank0.json.gz: belongs to another user", self.ship(code=4)["left"][0])
 
+    def test_within_a_job_of_slurm_the_job_has_the_name_that_the_prolog_registers(self):
+        self.write_gzip(0)
+        command = [PROGRAM, "ship", str(self.folder), "--to", self.gatherer.url, "--once", "--settle", "0"]
+        plain = {key: value for key, value in os.environ.items() if not key.startswith("SLURM_")}
+        for more, job in (({"SLURM_JOB_ID": "17"}, "cluster-17.0"),
+                          ({"SLURM_JOB_ID": "17", "SLURM_CLUSTER_NAME": "c", "SLURM_RESTART_COUNT": "2"}, "c-17.2")):
+            run = subprocess.run(command, env={**plain, **more}, capture_output=True, text=True, timeout=PATIENCE_S)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn((job, 0, 0), self.gatherer.files)
+        self.assertEqual(subprocess.run(command, env=plain, capture_output=True).returncode, 2)
+
     def test_a_pattern_leaves_no_folder_of_its_name(self):
         (self.folder / "a").mkdir()
         self.write_gzip(0, name="a/rank0.json.gz")
