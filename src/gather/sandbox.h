@@ -15,9 +15,9 @@ struct Sandbox {
 };
 
 // Binds this process and its children for good: limits of memory, processor time, file size and descriptors; no new
-// program or process, no socket, no signal to another process and no look into it (seccomp); no file but those below the two folders and what the
-// system tells about itself (Landlock). Call with one thread. Returns what the kernel could not give, as text for the
-// log ("" if nothing); an error where a layer that it has refuses.
+// program or process, no socket, no signal to another process and no look into it (seccomp); no file but those below
+// the two folders and what the system tells about itself (Landlock). Call with one thread. Returns what the kernel
+// could not give, as text for the log ("" if nothing); an error where a layer that it has refuses.
 Result<std::string> enter_sandbox(const Sandbox& sandbox);
 
 }  // namespace skewscope::gather

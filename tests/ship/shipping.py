@@ -74,3 +74,13 @@ class Shipping(unittest.TestCase):
         while not condition() and time.monotonic() < end:
             time.sleep(0.02)
         self.assertTrue(condition())
+
+
+def run_classes(cases):
+    """Those that the command line names, or each in a process of its own: most of the time is waiting."""
+    if len(sys.argv) > 1:
+        unittest.main()
+    names = [name for name, kind in cases.items()
+             if isinstance(kind, type) and issubclass(kind, Shipping) and kind is not Shipping]
+    runs = [subprocess.Popen([sys.executable, sys.argv[0], PROGRAM, name]) for name in names]
+    sys.exit(max(run.wait() for run in runs))
