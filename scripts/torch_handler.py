@@ -10,7 +10,7 @@
 Each capture of each rank becomes traces/pretrain-7b/pretrain-7b_rank3-of-8_step120.pt.trace.json.gz. A file has its name
 only when it is whole: it is written under a hidden name in the same folder and renamed. Rank and world size are those of
 torch.distributed where it runs, else of torchrun, Slurm or MPI. Copy this file beside the training script; it needs
-nothing but PyTorch.
+nothing but PyTorch, and for ship_to skewscope and flock (util-linux).
 """
 import itertools
 import os
@@ -55,25 +55,33 @@ def job_name():
     return "job"
 
 
-def ship(path, url, job, world, capture):
-    """Hands a file to `skewscope ship` in the background. Training goes on without it, too."""
+def ship(path, target, world, capture):
+    """Hands a file to `skewscope ship` in the background, one agent at a time on a node. Training goes on without it, too."""
+    lock = os.path.join(os.path.dirname(path), f".{os.uname().nodename}.ship.lock")
     try:
-        subprocess.Popen(["skewscope", "ship", path, "--to", url, "--job", job, "--world-size", str(world),
+        subprocess.Popen(["flock", lock, "skewscope", "ship", path, *target, "--world-size", str(world),
                           "--capture", str(capture), "--once", "--quiet"])
     except OSError as error:
-        warnings.warn(f"{path} is not sent to {url}: {error}")
+        warnings.warn(f"{path} is not sent: {error}")
 
 
-def trace_handler(directory, job=None, ranks=None, ship_to=None):
+def trace_handler(directory, job=None, ranks=None, ship_to=None, token_file=None, ca=None):
     """A function to pass as on_trace_ready.
 
     directory  of the traces; made where it is missing, a folder per job below it
     job        name of the job; default: the scheduler's job id
     ranks      only these write, for instance range(0, 1024, 8); default: all
-    ship_to    URL of a `skewscope gather`: each whole file is handed to `skewscope ship`, which sends it in the background
+    ship_to    URL of a `skewscope gather`: each whole file is handed to `skewscope ship`, which sends it in the background.
+               The ranks of a node take turns, so that all of them cost what one agent may. What it cannot send it says on
+               standard error. It ends with the job: what has not gone by then stays, for another `skewscope ship`
+    token_file the job's token, readable by its owner alone; a gatherer on another machine wants one, for this very job name
+    ca         certificates to trust, PEM; default: the system's
     """
     job = re.sub(r"[^A-Za-z0-9._-]+", "-", job or job_name()).strip(".-") or "job"
     captures = itertools.count()  # the schedule is the same on all ranks
+    target = ["--to", ship_to, "--job", job]
+    for flag, file in (("--token-file", token_file), ("--ca", ca)):
+        target += [flag, os.fspath(file)] if file is not None else []
 
     def handle(profile):
         rank, world = rank_and_world()
@@ -90,6 +98,6 @@ def trace_handler(directory, job=None, ranks=None, ship_to=None):
             if os.path.exists(partial):
                 os.remove(partial)
         if ship_to is not None:
-            ship(path, ship_to, job, world, next(captures))
+            ship(path, target, world, next(captures))
 
     return handle

@@ -18,11 +18,11 @@ NAMES = ("first", "second")
 class Machine:
     """A name, an address, and `traces` with files of its own. Lives as long as its first process."""
 
-    def __init__(self, folder, name):
+    def __init__(self, folder, name, mounts):
         self.folder, self.name = folder, name
         self.traces = folder / f"{name}.traces"
         self.traces.mkdir()
-        first = f"hostname {name} && mount --bind {self.traces} {folder}/traces && echo up && exec sleep infinity"
+        first = f"hostname {name} && {mounts} && mount --bind {self.traces} {folder}/traces && echo up && exec sleep infinity"
         self.process = subprocess.Popen(["unshare", "--net", "--uts", "--mount", "sh", "-c", first],
                                         stdout=subprocess.PIPE)
         if self.process.stdout.readline() != b"up\n":
@@ -50,15 +50,21 @@ class Machine:
 
 class TwoMachines(unittest.TestCase):
     """`alone` is the report of one process that has all eight files."""
+    where = None  # its folder lies; default: with all temporary files
+
+    @classmethod
+    def furnish(cls):
+        """Before there are machines; the shell commands by which each makes its own view of the disk."""
+        return "true"
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = Path(tempfile.mkdtemp(prefix="skewscope_machines_"))
+        cls.folder = Path(tempfile.mkdtemp(prefix="skewscope_machines_", dir=cls.where))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         (cls.folder / "traces").mkdir()
-        cls.machines = []
+        cls.machines, mounts = [], cls.furnish()
         for name in NAMES:
-            cls.machines.append(Machine(cls.folder, name))
+            cls.machines.append(Machine(cls.folder, name, mounts))
             cls.addClassCleanup(cls.machines[-1].unplug)
         subprocess.run(["ip", "link", "add", "skew0", "type", "veth", "peer", "name", "skew1"], check=True)
         for i, machine in enumerate(cls.machines):

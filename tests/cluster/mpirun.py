@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`skewscope report` under mpirun on two machines (machines.py): each process reads the files beside it, the report is the
 one of a process that has them all, and who dies takes the others along.
-usage: two_machines.py SKEWSCOPE"""
+usage: mpirun.py SKEWSCOPE"""
 import os
 import signal
 import subprocess

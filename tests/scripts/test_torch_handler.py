@@ -3,6 +3,8 @@
 import gzip
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -78,10 +80,57 @@ class Handler(unittest.TestCase):
         with mock.patch.object(torch_handler.subprocess, "Popen") as popen:
             self.written({"RANK": "1", "WORLD_SIZE": "2"}, job="j", ship_to="https://head:7475")
         command = popen.call_args.args[0]
-        self.assertEqual(command[:2], ["skewscope", "ship"])
-        self.assertTrue(Path(command[2]).exists())
-        self.assertEqual(command[3:], ["--to", "https://head:7475", "--job", "j", "--world-size", "2", "--capture", "0", "--once",
+        self.assertEqual(command[:4], ["flock", str(self.folder / f"j/.{os.uname().nodename}.ship.lock"), "skewscope", "ship"])
+        self.assertTrue(Path(command[4]).exists())
+        self.assertEqual(command[5:], ["--to", "https://head:7475", "--job", "j", "--world-size", "2", "--capture", "0", "--once",
                                        "--quiet"])
+
+    def test_ship_is_told_where_the_token_and_the_certificates_are(self):
+        with mock.patch.object(torch_handler.subprocess, "Popen") as popen:
+            self.written({}, job="j", ship_to="https://head:7475", token_file=Path("/home/me/token"), ca="/etc/ca.pem")
+        self.assertEqual(popen.call_args.args[0][5:13], ["--to", "https://head:7475", "--job", "j", "--token-file",
+                                                         "/home/me/token", "--ca", "/etc/ca.pem"])
+
+    @unittest.skipIf(shutil.which("flock") is None, "no flock on this machine")
+    def test_the_agents_of_a_node_take_turns(self):
+        agent, log = self.folder / "skewscope", self.folder / "log"
+        agent.write_text(f"#!/bin/sh\necho begin >>{log}\nsleep 0.2\necho end >>{log}\n")
+        agent.chmod(0o755)
+        popen, agents = subprocess.Popen, []
+        with mock.patch.object(torch_handler.subprocess, "Popen", lambda command: agents.append(popen(command))):
+            for rank in range(4):
+                self.written({"PATH": f"{self.folder}:{os.environ['PATH']}", "RANK": str(rank), "WORLD_SIZE": "4"}, job="j",
+                             ship_to="https://head:7475")
+        for started in agents:
+            started.wait()
+        self.assertEqual(log.read_text().split(), ["begin", "end"] * 4)
+
+    @unittest.skipIf(PROGRAM is None, "no skewscope given")
+    def test_a_gatherer_gets_the_files_of_all_ranks_and_captures_with_the_token_alone(self):
+        keys, token = self.folder / "keys", self.folder / "token"
+        keys.write_text(os.urandom(32).hex() + "\n")
+        keys.chmod(0o600)
+        token.write_text(subprocess.run([PROGRAM, "gather", "--token-key-file", keys, "--mint-token", "j"], check=True,
+                                        capture_output=True, text=True).stdout)
+        token.chmod(0o600)
+        (self.folder / "skewscope").symlink_to(PROGRAM)
+        gather = subprocess.Popen([PROGRAM, "gather", "--spool", self.folder / "spool", "--token-key-file", keys, "--listen",
+                                   "127.0.0.1:0", "--admin", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True,
+                                  stderr=subprocess.DEVNULL)
+        self.addCleanup(gather.communicate)
+        self.addCleanup(gather.terminate)
+        url = re.search(r"http://\S+", gather.stdout.readline()).group()
+        agents, popen = [], subprocess.Popen
+        with mock.patch.object(torch_handler.subprocess, "Popen", lambda command: agents.append(popen(command))):
+            for rank in "01":
+                world = {"PATH": f"{self.folder}:{os.environ['PATH']}", "RANK": rank, "WORLD_SIZE": "2"}
+                with mock.patch.dict(os.environ, world):
+                    handle = torch_handler.trace_handler(self.folder / "traces", "j", ship_to=url, token_file=token)
+                    for _ in range(2):
+                        handle(Profile())
+        self.assertEqual([agent.wait() for agent in agents], [0] * 4)
+        stored = sorted(path.parent.name for path in (self.folder / "spool/jobs/j/ranks").rglob("*.gz"))
+        self.assertEqual(stored, ["c0000", "c0000", "c0001", "c0001"])
 
     def test_captures_are_counted_and_training_goes_on_without_ship(self):
         handle = torch_handler.trace_handler(self.folder, job="j", ship_to="https://head:7475")
