@@ -41,6 +41,7 @@ struct ShipOptions {
   // Without `once`: after a pause, the first request comes at a random moment within this time, so that the agents of a
   // job do not all come at once.
   std::chrono::seconds spread{30};
+  // Of failures of a file; with `once`, of all files together without progress.
   std::chrono::seconds give_up{72 * 3600};
   std::chrono::seconds patience{600};         // for a file that is empty or cut: then it is bad
   std::chrono::seconds silence{60};           // of the gatherer, before a request counts as failed

@@ -206,7 +206,10 @@ class Delivering {
                     *payload_,
                     metadata_,
                     [&] { return held.unchanged() && w_.go_on(); },
-                    [&] { backoff_.progressed(); },
+                    [&] {
+                      backoff_.progressed();
+                      w_.outage.over();
+                    },
                     [&] { save(); }};
     for (;;) {
       ++item_.tries;
@@ -231,6 +234,7 @@ class Delivering {
   }
 
   Delivery accepted() {
+    w_.outage.over();
     item_.accepted = true;
     item_.accepted_at = std::time(nullptr);
     save();
@@ -246,7 +250,9 @@ class Delivering {
   // False: there is no time left for it.
   bool pause(const Reply& why) {
     const auto wait = backoff_.failed(why.status, why.retry_after);
-    const auto until = Clock::now() + wait, last = began_ + w_.options.give_up;
+    // With `once` one bound for all: a job's end waits for them.
+    const auto since = w_.options.once ? w_.outage.failed(Clock::now()) : began_;
+    const auto until = Clock::now() + wait, last = since + w_.options.give_up;
     if (until >= last) return false;
     w_.say(Severity::warning, fmt::format("{}: {}; again in {:.1f} s", candidate_.path, why.detail,
                                           static_cast<double>(wait.count()) * 1e-3));

@@ -8,6 +8,7 @@
 #include "client.h"
 #include "cpu_share.h"
 #include "ledger.h"
+#include "retry.h"
 #include "skewscope/ship.h"
 
 namespace skewscope::ship {
@@ -38,6 +39,7 @@ struct Worker {
   const Ledger& ledger;
   Client& client;
   CpuShare& cpu;
+  Outage& outage;
   std::function<bool()> go_on;  // asked between blocks of work: rests within the share
   std::function<void(Severity, const std::string&)> say;
   std::function<double()> random;  // uniform in [0, 1)

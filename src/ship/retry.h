@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <mutex>
 #include <optional>
 
 namespace skewscope::ship {
@@ -26,6 +27,26 @@ inline constexpr std::chrono::seconds kNoSpaceWait{300}, kLongestRetryAfter{3600
 // Waits between failures: random in 0 .. min(60 s, 0.5 s * 2^n) after the n-th in a row, so that agents that lost one
 // gatherer at one moment do not come back at one moment. At least what Retry-After asks for; 5 min when its disk is
 // full and it says nothing.
+// Since when nobody of an agent has got any further. From any thread.
+class Outage {
+ public:
+  using Moment = std::chrono::steady_clock::time_point;
+  // A failure: since when it is one of several without progress.
+  Moment failed(Moment now) {
+    const std::lock_guard lock(mutex_);
+    if (!since_) since_ = now;
+    return *since_;
+  }
+  void over() {
+    const std::lock_guard lock(mutex_);
+    since_.reset();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<Moment> since_;
+};
+
 class Backoff {
  public:
   // `random`: uniform in [0, 1).

@@ -288,6 +288,7 @@ class Agent {
                   ledger_,
                   client,
                   cpu_,
+                  outage_,
                   go_on,
                   [this](Severity severity, const std::string& line) { say(severity, line); },
                   [&] { return std::uniform_real_distribution<double>()(engine); },
@@ -376,6 +377,7 @@ class Agent {
   Pace pace_;
   CpuShare cpu_;
   RankClaims claims_;
+  Outage outage_;
   std::function<bool()> stop_;
   Watcher watcher_;
   std::atomic<bool> stopping_{false};

@@ -290,6 +290,14 @@ class Cuts(Shipping):
         self.assertIn("given up", result["left"][0])
         self.assertTrue(path.exists())
 
+    def test_with_once_a_gatherer_that_is_away_is_waited_for_once_for_all_files(self):
+        for rank in range(12):
+            self.write_gzip(rank, 12, seed=rank)
+        self.gatherer.stop()
+        began = time.monotonic()
+        self.assertEqual(len(self.ship("--give-up", 3, code=4)["left"]), 12)
+        self.assertLess(time.monotonic() - began, 9)  # one by one, two at a time: 18
+
     def test_a_killed_agent_goes_on_where_the_gatherer_is(self):
         content = self.write_gzip(0, events=20_000).read_bytes()
         for kill in range(4):
