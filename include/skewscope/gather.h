@@ -48,7 +48,7 @@ struct GatherOptions {
   std::string spool;
   std::string listen = "127.0.0.1:7475";
   std::string admin = "127.0.0.1:7476";
-  std::string server_name;  // what Host must say besides the listening address; "": anything
+  std::string server_name;  // what Host must say besides the listening address; "": src/gather/host.h
   bool insecure_local = false;
   std::string certificate, private_key;  // PEM files: TLS when given
   std::string client_ca;                 // PEM file: client certificates are asked for and must be signed by it

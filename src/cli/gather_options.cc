@@ -56,7 +56,9 @@ void add_access(CLI::App& command, GatherOptions& options) {
   file("--certificate", options.certificate, "Certificate chain, PEM: HTTPS in place of HTTP");
   file("--private-key", options.private_key, "Its private key, PEM");
   file("--client-ca", options.client_ca, "Clients must show a certificate signed by this one, PEM");
-  command.add_option("--server-name", options.server_name, "Name that requests must give as Host; default: any")
+  command
+      .add_option("--server-name", options.server_name,
+                  "Name that requests must give as Host; default: any, with --insecure-local this machine's alone")
       ->type_name("NAME")
       ->group("Access");
   command.add_flag("--munge", options.munge, "Owners of jobs get tokens for MUNGE credentials")->group("Access");

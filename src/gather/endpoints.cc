@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "host.h"
 #include "log.h"
 #include "pages.h"
 
@@ -14,8 +15,8 @@ std::chrono::sys_seconds now() {
   return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-// A probe every few seconds is no event.
-bool is_quiet(Endpoint endpoint) {
+// Of the listener of metrics and health.
+bool is_admin(Endpoint endpoint) {
   return endpoint == Endpoint::metrics || endpoint == Endpoint::healthy || endpoint == Endpoint::ready;
 }
 
@@ -36,15 +37,6 @@ Response text(int status, const char* body) {
   response.field("Content-Type", "text/plain; charset=utf-8");
   response.body = body;
   return response;
-}
-
-// Host must say who we are: a page elsewhere that has its own name resolve to our address gets nothing.
-bool is_named(std::string_view host, const GatherOptions& options) {
-  if (options.server_name.empty() || same_ignoring_case(host, options.listen)) return true;
-  const size_t colon = host.rfind(':');
-  if (colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos) host = host.substr(0, colon);
-  const std::string_view listen = options.listen;
-  return same_ignoring_case(host, options.server_name) || host == listen.substr(0, listen.rfind(':'));
 }
 
 // Root of this machine speaks on the registry's socket, of jobs alone.
@@ -150,9 +142,10 @@ bool Endpoints::proves_something(const Call& call, const Caller& caller) const {
 std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   const Request& request = call.request;
   if (call.registry) return registry_caller(request);
-  if (!is_quiet(request.endpoint) && !is_named(request.host, settings()->options)) {
-    return problem(421, "this is another server");
-  }
+  const auto held = settings();
+  const bool ours = is_admin(request.endpoint) ? is_our_admin_host(request.host, held->options)
+                                               : is_our_host(request.host, held->options);
+  if (!ours) return problem(421, "this is another server");
   Caller caller = caller_of(call);
   if (request.endpoint == Endpoint::tokens && proves_something(call, caller)) return caller;  // of what: see token()
   const std::string job = job_of(request, caller);
@@ -301,7 +294,7 @@ void Endpoints::served(const Served& served) {
         "refused",
         {{"request", served.request_id}, {"peer", served.peer}, {"status", int64_t{status}}, {"err", served.refused}});
   }
-  if (is_quiet(served.endpoint)) return;
+  if (is_admin(served.endpoint)) return;  // a probe every few seconds is no event
   const Call& call = *served.call;
   const auto log = status < 500 ? log_info : log_error;
   const bool ranked = served.endpoint == Endpoint::rank_put || served.endpoint == Endpoint::rank_get;

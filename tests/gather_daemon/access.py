@@ -282,6 +282,23 @@ class Registry(unittest.TestCase):
                 self.assertEqual(daemon.stop(), 0)
 
 
+class Rebinding(DaemonTest):
+    """A page of evil.example whose name has come to mean 127.0.0.1, in a browser on the daemon's machine."""
+
+    def test_a_page_that_rebinds_its_name_to_a_daemon_without_credentials_gets_nothing_and_changes_nothing(self):
+        self.assertEqual(self.daemon.put(b"x", "kept", 0).status, 201)
+        for host in ("evil.example", "evil.example:80", f"evil.example:{self.daemon.port}", "127.0.0.1.evil.example"):
+            for method, path in (("GET", "/v1/jobs"), ("GET", "/"), ("DELETE", "/v1/jobs/kept"), ("GET", "/v1/jobs/kept/ranks/0")):
+                answer = self.daemon.ask(method, path, Host=host)
+                self.assertEqual(answer.status, 421, f"{method} {path} of {host}")
+                self.assertNotIn(b"kept", answer.body)
+            for path in ("/metrics", "/-/healthy", "/-/ready"):
+                self.assertEqual(self.daemon.ask("GET", path, admin=True, Host=host).status, 421)
+        for host in ("localhost", f"localhost:{self.daemon.port}", "127.0.0.1", "127.9.9.9:1", f"[::1]:{self.daemon.port}"):
+            self.assertEqual(self.daemon.ask("GET", "/v1/jobs/kept", Host=host).status, 200)
+            self.assertEqual(self.daemon.ask("GET", "/metrics", admin=True, Host=host).status, 200)
+
+
 class Open(unittest.TestCase):
     def refused(self, *flags):
         folder = tempfile.TemporaryDirectory()

@@ -140,7 +140,7 @@ def intrude(daemon, history, token):
                      f"{metadata('load', 77777)}\r\nContent-Type: application/offset+octet-stream\r\nAuthorization: Bearer ss1.a.b"):
             try:
                 with socket.create_connection((daemon.host, daemon.port), 5) as sock:
-                    sock.sendall(f"{head}\r\nHost: x\r\nContent-Length: {len(MARK)}\r\n\r\n".encode() + MARK)
+                    sock.sendall(f"{head}\r\nHost: localhost\r\nContent-Length: {len(MARK)}\r\n\r\n".encode() + MARK)
                     got = sock.recv(100)
                     if got and got.split()[1] not in (b"401", b"429", b"503"):
                         history.say(f"an intruder got {got!r}")

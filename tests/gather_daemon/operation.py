@@ -131,7 +131,7 @@ class Signals(unittest.TestCase):
         daemon = Daemon().start()
         path = daemon.create(1_000_000)["Location"]
         with daemon.connect() as running:
-            running.sendall(f"PATCH {path} HTTP/1.1\r\nHost: x\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
+            running.sendall(f"PATCH {path} HTTP/1.1\r\nHost: localhost\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
                             "Content-Type: application/offset+octet-stream\r\nContent-Length: 1000000\r\n\r\n".encode() + b"a" * 700_000)
             time.sleep(0.5)
             begin = time.monotonic()
@@ -243,8 +243,8 @@ class Signals(unittest.TestCase):
 
     @unittest.skipUnless(os.environ.get("HANGING_DISK_LIBRARY"), "the library of hanging_disk.cc is not named")
     def test_the_service_manager_hears_nothing_while_one_thread_hangs(self):
-        put = b"PUT /v1/jobs/run/ranks/1 HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx"
-        get = b"GET /v1/jobs/run/ranks/0 HTTP/1.1\r\nHost: x\r\n\r\n"
+        put = b"PUT /v1/jobs/run/ranks/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx"
+        get = b"GET /v1/jobs/run/ranks/0 HTTP/1.1\r\nHost: localhost\r\n\r\n"
         # Of an upload's bytes, of a folder, of a file that goes out: a file thread, the commit thread, one of the network's.
         for call, request, status in (("fdatasync", put, b" 201 "), ("fsync", put, b" 201 "), ("pread", get, b" 200 ")):
             with self.subTest(call), tempfile.TemporaryDirectory() as folder, \
@@ -334,17 +334,17 @@ class Limits(unittest.TestCase):
         daemon = self.daemon("--head-time", 1, "--idle-time", 2, "--silence-time", 2)
         self.assertLess(self.closed_after(daemon), 1.8)
         self.assertLess(self.closed_after(daemon, b"GET / HTTP/1.1\r\nHost: "), 1.8)
-        idle = self.closed_after(daemon, b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
+        idle = self.closed_after(daemon, b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.assertTrue(1.5 < idle < 4, idle)
         with daemon.connect() as sock:
-            sock.sendall(b"PUT /v1/jobs/slow/ranks/0 HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx")
+            sock.sendall(b"PUT /v1/jobs/slow/ranks/0 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nx")
             self.assertIn(b" 408 ", received(sock))
 
     def test_a_body_that_trickles_is_ended_and_what_came_counts(self):
         daemon = self.daemon("--silence-time", 5)
         path = daemon.create(1_000_000, "trickle")["Location"]
         with daemon.connect() as sock:
-            sock.sendall(f"PATCH {path} HTTP/1.1\r\nHost: x\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
+            sock.sendall(f"PATCH {path} HTTP/1.1\r\nHost: localhost\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
                          "Content-Type: application/offset+octet-stream\r\nContent-Length: 1000000\r\n\r\n".encode())
             sent, begin = 0, time.monotonic()
             while time.monotonic() - begin < 20 and not select.select([sock], [], [], 0.1)[0]:
@@ -389,7 +389,7 @@ class Limits(unittest.TestCase):
         time.sleep(0.2)
         self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
         self.assertEqual(received(held[0], 3), b"")
-        held[2].sendall(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n")
+        held[2].sendall(b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.assertIn(b" 200 ", held[2].recv(4096))
         for sock in held:
             sock.close()
@@ -399,7 +399,7 @@ class Limits(unittest.TestCase):
         held = []
         for rank in range(2):
             sock = daemon.connect()
-            sock.sendall(f"PUT /v1/jobs/many/ranks/{rank} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx".encode())
+            sock.sendall(f"PUT /v1/jobs/many/ranks/{rank} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nx".encode())
             held.append(sock)
         time.sleep(0.3)
         answer = daemon.put(b"x", "many", 2)
@@ -412,10 +412,10 @@ class Limits(unittest.TestCase):
     def test_a_connection_ends_after_a_thousand_requests(self):
         daemon = self.daemon()
         with daemon.connect() as sock:
-            sock.sendall(b"GET /-/x HTTP/1.1\r\nHost: x\r\n\r\n")
+            sock.sendall(b"GET /-/x HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertIn(b"close", received(sock, 2))
         with daemon.connect() as sock:
-            sock.sendall(b"GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n" * 1001)
+            sock.sendall(b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1001)
             got = received(sock, 3)
         self.assertEqual(got.count(b"HTTP/1.1 200"), 1000)
         self.assertEqual(got.count(b"Connection: close"), 1)
@@ -465,10 +465,10 @@ def slow_clients(daemon):
         if i % 3 == 0:
             sock.sendall(b"GET /v1/jobs HTTP/1.1\r\nX-Slow: ")
         elif i % 3 == 1:
-            sock.sendall(f"PUT /v1/jobs/slow/ranks/{i} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n".encode())
+            sock.sendall(f"PUT /v1/jobs/slow/ranks/{i} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n".encode())
         else:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-            sock.sendall(b"GET /v1/jobs/slow/ranks/9999 HTTP/1.1\r\nHost: x\r\n\r\n")
+            sock.sendall(b"GET /v1/jobs/slow/ranks/9999 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         socks.append(sock)
     while True:
         time.sleep(0.2)

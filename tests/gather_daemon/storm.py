@@ -52,7 +52,7 @@ class Member:
 
     async def send(self, reader, writer):
         async def ask(method, path, body=b"", **fields):
-            lines = [f"{method} {path} HTTP/1.1", "Host: x", "Tus-Resumable: 1.0.0", f"Content-Length: {len(body)}"]
+            lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Tus-Resumable: 1.0.0", f"Content-Length: {len(body)}"]
             lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
             writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
             head = (await reader.readuntil(b"\r\n\r\n")).decode()

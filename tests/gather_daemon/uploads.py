@@ -96,7 +96,7 @@ class Tus(DaemonTest):
     def test_a_head_while_a_patch_runs_ends_it_and_tells_the_offset_that_counts(self):
         path = self.daemon.create(1_000_000, rank=10)["Location"]
         with self.daemon.connect() as running:
-            running.sendall(f"PATCH {path} HTTP/1.1\r\nHost: x\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
+            running.sendall(f"PATCH {path} HTTP/1.1\r\nHost: localhost\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
                             "Content-Type: application/offset+octet-stream\r\nContent-Length: 1000000\r\n\r\n".encode() + b"a" * 600_000)
             time.sleep(0.3)
             head = self.daemon.ask("HEAD", path)
@@ -110,7 +110,7 @@ class Tus(DaemonTest):
     def test_bytes_of_a_broken_connection_count(self):
         path = self.daemon.create(1_000_000, rank=11)["Location"]
         with self.daemon.connect() as broken:
-            broken.sendall(f"PATCH {path} HTTP/1.1\r\nHost: x\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
+            broken.sendall(f"PATCH {path} HTTP/1.1\r\nHost: localhost\r\nTus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"
                            "Content-Type: application/offset+octet-stream\r\nContent-Length: 1000000\r\n\r\n".encode() + b"a" * 500_000)
         for _ in range(100):
             time.sleep(0.1)  # a HEAD that comes before the end does would end the PATCH
@@ -165,7 +165,7 @@ class Put(DaemonTest):
 
     def test_a_file_that_did_not_come_whole_is_forgotten(self):
         with self.daemon.connect() as broken:
-            broken.sendall(b"PUT /v1/jobs/broken/ranks/3 HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + b"a" * 500)
+            broken.sendall(b"PUT /v1/jobs/broken/ranks/3 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n" + b"a" * 500)
         state = self.daemon.wait_for_job(lambda job: job["open_uploads"] == 0, "broken", 5)
         self.assertEqual((state["open_uploads"], state["arrived"]), (0, 0))
 
@@ -178,8 +178,8 @@ class Put(DaemonTest):
         self.assertEqual(self.daemon.ask("GET", "/v1/jobs/run/ranks/4", Range="bytes=999999-").status, 416)
 
     def test_a_put_without_a_length_is_refused(self):
-        self.assertIn(b" 411 ", self.raw("PUT /v1/jobs/run/ranks/5 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"))
-        self.assertIn(b" 411 ", self.raw("PUT /v1/jobs/run/ranks/5 HTTP/1.1\r\nHost: x\r\n\r\n"))
+        self.assertIn(b" 411 ", self.raw("PUT /v1/jobs/run/ranks/5 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"))
+        self.assertIn(b" 411 ", self.raw("PUT /v1/jobs/run/ranks/5 HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 
     def test_the_job_tells_what_has_arrived_and_what_is_missing(self):
         self.assertEqual(self.daemon.ask("PUT", "/v1/jobs/count", body=b'{"world_size": 4}').status, 201)
@@ -198,10 +198,10 @@ class Put(DaemonTest):
 
     def test_an_answer_never_repeats_what_was_asked(self):
         for path in ("/v1/jobs/%3Cscript%3E", "/<script>", "/v1/uploads/<script>"):
-            self.assertNotIn(b"script", self.raw(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n"))
+            self.assertNotIn(b"script", self.raw(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 
     def test_several_requests_share_a_connection(self):
-        got = self.raw("GET /v1/jobs HTTP/1.1\r\nHost: x\r\n\r\n" * 3 + "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        got = self.raw("GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3 + "GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         self.assertEqual(got.count(b"HTTP/1.1 200"), 4)
 
     def test_every_answer_has_an_id(self):

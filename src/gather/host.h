@@ -1,0 +1,20 @@
+// Whom a request's Host names. A page elsewhere that has its own name resolve to our address (DNS rebinding) must get
+// nothing from a browser on this machine.
+#pragma once
+
+#include <string_view>
+
+#include "skewscope/gather.h"
+
+namespace skewscope::gather {
+
+// `host`: as in the request, with or without port, whatever the port says; "": HTTP/1.0 without Host, which no browser
+// sends.
+//
+// With a server name: that name or the listening address. Without: where nobody is asked for a credential, this machine
+// (localhost, 127.0.0.0/8, [::1]); elsewhere anything, as a rebinding page has none.
+bool is_our_host(std::string_view host, const GatherOptions& options);
+// The listener of metrics and health asks nobody for a credential: this machine, or the server name.
+bool is_our_admin_host(std::string_view host, const GatherOptions& options);
+
+}  // namespace skewscope::gather
