@@ -22,19 +22,19 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kMostRequests = 1000;
-constexpr seconds kGoodbye{2}, kCrowdedIdle{5}, kHeldBack{1};
+constexpr seconds kGoodbye{2}, kShortIdle{5}, kHeldBack{1};
 constexpr size_t kMostDiscarded = 1 << 20;
 
 class Connection : public Guest, public std::enable_shared_from_this<Connection> {
  public:
-  Connection(std::shared_ptr<Wire> wire, Way way, Service& service, Lobby::Slot seat)
-      : wire_(std::move(wire)), way_(way), service_(service), seat_(std::move(seat)) {}
+  Connection(std::shared_ptr<Wire> wire, Way way, Service& service, Lobby& guests, Lobby::Slot seat)
+      : wire_(std::move(wire)), way_(way), service_(service), guests_(guests), seat_(std::move(seat)) {}
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
-  ~Connection() override { service_.lobby().leave(this); }
+  ~Connection() override { guests_.leave(this); }
 
   void start() {
-    service_.lobby().enter(shared_from_this());
+    guests_.enter(shared_from_this());
     const auto& limits = service_.limits();
     known_by_ = Clock::now() + limits.before_authentication;
     end_after(std::min(limits.handshake, limits.before_authentication));
@@ -79,7 +79,8 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     if (served_ == 0) {
       end_after(std::chrono::duration_cast<milliseconds>(known_by_ - Clock::now()));
     } else if (inbox_.empty()) {
-      end_after(service_.lobby().crowded() ? std::min(limits.idle, kCrowdedIdle) : limits.idle);
+      const bool sooner = way_ != Way::main || guests_.crowded();
+      end_after(sooner ? std::min(limits.idle, kShortIdle) : limits.idle);
     } else {
       end_after(limits.before_authentication);
     }
@@ -140,7 +141,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
       return hold_back(std::move(*refusal));
     }
     call.caller = std::move(std::get<Caller>(who));
-    service_.lobby().authenticated(this);
+    if (way_ != Way::admin) guests_.authenticated(this);
     // It may have to wait for its body's slot, and wakes all who have waited too long.
     wire_->set_timer(Lobby::kLongestWait,
                      [self = shared_from_this()] { self->service_.lobby().end_waits(Clock::now()); });
@@ -418,6 +419,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   std::shared_ptr<Wire> wire_;
   Way way_;
   Service& service_;
+  Lobby& guests_;
   Lobby::Slot seat_;
   std::array<char, 4096> arrivals_{};
   std::string inbox_;  // received, and no part of what was served
@@ -435,8 +437,8 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
 }  // namespace
 
-void serve_connection(std::shared_ptr<Wire> wire, Way way, Service& service, Lobby::Slot seat) {
-  std::make_shared<Connection>(std::move(wire), way, service, std::move(seat))->start();
+void serve_connection(std::shared_ptr<Wire> wire, Way way, Service& service, Lobby& guests, Lobby::Slot seat) {
+  std::make_shared<Connection>(std::move(wire), way, service, guests, std::move(seat))->start();
 }
 
 }  // namespace skewscope::gather

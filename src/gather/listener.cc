@@ -64,20 +64,92 @@ void notice_dead_peers(tcp::socket& socket) {
 
 // One listening socket. Without a descriptor to accept with, the spare one is given up so that the connection can be
 // taken and closed: left in the queue, it would make accept() fail at once for ever.
-class Door : public std::enable_shared_from_this<Door> {
+template <class Protocol>
+class Door : public std::enable_shared_from_this<Door<Protocol>> {
  public:
-  Door(asio::io_context& io, std::shared_ptr<TlsContext> tls, std::function<bool()> may_accept, Network::Accept accept)
-      : io_(io),
-        strand_(asio::make_strand(io)),
-        acceptor_(strand_),
-        timer_(strand_),
-        tls_(std::move(tls)),
+  using Socket = typename Protocol::socket;
+
+  Door(asio::io_context& io, std::function<bool()> may_accept)
+      : acceptor_(asio::make_strand(io)),
+        io_(io),
+        timer_(acceptor_.get_executor()),
         may_accept_(std::move(may_accept)),
-        accept_(std::move(accept)),
         spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
-  ~Door() { ::close(spare_); }
+  virtual ~Door() { ::close(spare_); }
+
+  void start() {
+    asio::post(acceptor_.get_executor(), [self = this->shared_from_this()] { self->accept_next(); });
+  }
+  void stop() {
+    asio::post(acceptor_.get_executor(), [self = this->shared_from_this()] {
+      self->stopped_ = true;
+      BoostError ignored;
+      self->acceptor_.close(ignored);
+      self->timer_.cancel();
+    });
+  }
+
+ protected:
+  virtual void let_in(Socket socket) = 0;
+
+  typename Protocol::acceptor acceptor_;  // its executor is a strand
+
+ private:
+  void accept_next() {
+    if (stopped_) return;
+    if (!may_accept_()) return wait(kFullPause);
+    acceptor_.async_accept(asio::make_strand(io_), [self = this->shared_from_this()](BoostError error, Socket socket) {
+      self->accepted(error, std::move(socket));
+    });
+  }
+
+  void accepted(BoostError error, Socket socket) {
+    if (stopped_) return;
+    if (error == asio::error::no_descriptors || error == BoostError(ENFILE, boost::system::system_category())) {
+      shed();
+      pause_ = std::clamp(2 * pause_, kShortestPause, kLongestPause);
+      return wait(pause_);
+    }
+    pause_ = std::chrono::milliseconds(0);
+    if (!error) {
+      try {
+        let_in(std::move(socket));
+      } catch (const std::exception&) {
+        return wait(kShortestPause);  // no memory for this one
+      }
+    }
+    accept_next();
+  }
+
+  void wait(std::chrono::milliseconds time) {
+    timer_.expires_after(time);
+    timer_.async_wait([self = this->shared_from_this()](BoostError error) {
+      if (!error) self->accept_next();
+    });
+  }
+
+  void shed() {
+    ::close(spare_);
+    const int refused = accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (refused >= 0) ::close(refused);
+    spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+
+  asio::io_context& io_;
+  asio::steady_timer timer_;
+  std::function<bool()> may_accept_;
+  int spare_;
+  bool stopped_ = false;
+  std::chrono::milliseconds pause_{0};
+};
+
+class TcpDoor : public Door<tcp> {
+ public:
+  TcpDoor(asio::io_context& io, std::shared_ptr<TlsContext> tls, std::function<bool()> may_accept,
+          Network::Accept accept)
+      : Door(io, std::move(may_accept)), tls_(std::move(tls)), accept_(std::move(accept)) {}
 
   Result<std::string> open_at(const tcp::endpoint& endpoint) {
     BoostError error;
@@ -98,20 +170,8 @@ class Door : public std::enable_shared_from_this<Door> {
     }
     return Error{ErrorKind::usage, "the socket that was handed over is no TCP listener"};
   }
-
-  void start() {
-    asio::post(strand_, [self = shared_from_this()] { self->accept_next(); });
-  }
-  void stop() {
-    asio::post(strand_, [self = shared_from_this()] {
-      self->stopped_ = true;
-      BoostError ignored;
-      self->acceptor_.close(ignored);
-      self->timer_.cancel();
-    });
-  }
   void use(std::shared_ptr<TlsContext> tls) {
-    asio::post(strand_, [self = shared_from_this(), tls = std::move(tls)] { self->tls_ = tls; });
+    asio::post(acceptor_.get_executor(), [self = shared_from_this(), this, tls = std::move(tls)] { tls_ = tls; });
   }
 
  private:
@@ -119,96 +179,37 @@ class Door : public std::enable_shared_from_this<Door> {
     const std::string host = endpoint.address().to_string();
     return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
   }
-
-  void accept_next() {
-    if (stopped_) return;
-    if (!may_accept_()) return wait(kFullPause);
-    acceptor_.async_accept(asio::make_strand(io_), [self = shared_from_this()](BoostError error, tcp::socket socket) {
-      self->accepted(error, std::move(socket));
-    });
+  void let_in(tcp::socket socket) override {
+    notice_dead_peers(socket);
+    accept_(make_wire(std::move(socket), tls_ ? tls_->context : nullptr));
   }
 
-  void accepted(BoostError error, tcp::socket socket) {
-    if (stopped_) return;
-    if (error == asio::error::no_descriptors || error == BoostError(ENFILE, boost::system::system_category())) {
-      shed();
-      pause_ = std::clamp(2 * pause_, kShortestPause, kLongestPause);
-      return wait(pause_);
-    }
-    pause_ = std::chrono::milliseconds(0);
-    if (!error) {
-      notice_dead_peers(socket);
-      try {
-        accept_(make_wire(std::move(socket), tls_ ? tls_->context : nullptr));
-      } catch (const std::exception&) {
-        return wait(kShortestPause);  // no memory for this one
-      }
-    }
-    accept_next();
-  }
-
-  void wait(std::chrono::milliseconds time) {
-    timer_.expires_after(time);
-    timer_.async_wait([self = shared_from_this()](BoostError error) {
-      if (!error) self->accept_next();
-    });
-  }
-
-  void shed() {
-    ::close(spare_);
-    const int refused = accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (refused >= 0) ::close(refused);
-    spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  }
-
-  asio::io_context& io_;
-  asio::strand<asio::io_context::executor_type> strand_;
-  tcp::acceptor acceptor_;
-  asio::steady_timer timer_;
   std::shared_ptr<TlsContext> tls_;
-  std::function<bool()> may_accept_;
   Network::Accept accept_;
-  int spare_;
-  bool stopped_ = false;
-  std::chrono::milliseconds pause_{0};
 };
 
-// The registry's: few connections, from this machine.
-class LocalDoor : public std::enable_shared_from_this<LocalDoor> {
+// The registry's: from this machine, by the user who asks.
+class LocalDoor : public Door<asio::local::stream_protocol> {
  public:
-  LocalDoor(asio::io_context& io, Network::Accept accept)
-      : io_(io), acceptor_(asio::make_strand(io)), accept_(std::move(accept)) {}
+  LocalDoor(asio::io_context& io, std::function<bool()> may_accept, Network::Accept accept)
+      : Door(io, std::move(may_accept)), accept_(std::move(accept)) {}
 
   Result<Done> open_at(const std::string& path) {
     struct stat there {};
     if (lstat(path.c_str(), &there) == 0 && S_ISSOCK(there.st_mode))
       unlink(path.c_str());  // of a daemon that was killed
+    const asio::local::stream_protocol::endpoint endpoint(path);
     BoostError error;
-    acceptor_.open(local::endpoint().protocol(), error);
-    if (!error) acceptor_.bind(local::endpoint(path), error);
+    acceptor_.open(endpoint.protocol(), error);
+    if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(kBacklog, error);
     if (!error && chmod(path.c_str(), 0600) == 0) return Done{};
     return Error{ErrorKind::usage,
                  "cannot listen on " + path + ": " + (error ? error.message() : std::strerror(errno))};
   }
-  void start() {
-    acceptor_.async_accept(asio::make_strand(io_), [self = shared_from_this()](BoostError error, local::socket socket) {
-      if (error == asio::error::operation_aborted) return;
-      if (!error) self->let_in(std::move(socket));
-      self->start();
-    });
-  }
-  void stop() {
-    asio::post(acceptor_.get_executor(), [self = shared_from_this()] {
-      BoostError ignored;
-      self->acceptor_.close(ignored);
-    });
-  }
 
  private:
-  using local = asio::local::stream_protocol;
-
-  void let_in(local::socket socket) {
+  void let_in(Socket socket) override {
     ucred peer{};
     socklen_t size = sizeof peer;
     const bool told = getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
@@ -217,8 +218,6 @@ class LocalDoor : public std::enable_shared_from_this<LocalDoor> {
     }
   }
 
-  asio::io_context& io_;
-  local::acceptor acceptor_;
   Network::Accept accept_;
 };
 
@@ -241,7 +240,7 @@ class AsioNetwork : public Network {
     const auto endpoint = endpoint_of(place.address);
     if (!given && !endpoint.ok()) return endpoint.error();
     const bool secure = tls != nullptr;
-    auto door = std::make_shared<Door>(io_, std::move(tls), std::move(may_accept), std::move(accept));
+    auto door = std::make_shared<TcpDoor>(io_, std::move(tls), std::move(may_accept), std::move(accept));
     auto bound = given ? door->take_over(place.activated) : door->open_at(endpoint.value());
     if (!bound.ok()) return bound;
     if (place.on_loopback && !is_loopback(bound.value())) {
@@ -251,8 +250,8 @@ class AsioNetwork : public Network {
     doors_.push_back({door, secure});
     return bound;
   }
-  Result<Done> listen_locally(const std::string& path, Accept accept) override {
-    auto door = std::make_shared<LocalDoor>(io_, std::move(accept));
+  Result<Done> listen_locally(const std::string& path, std::function<bool()> may_accept, Accept accept) override {
+    auto door = std::make_shared<LocalDoor>(io_, std::move(may_accept), std::move(accept));
     if (auto open = door->open_at(path); !open.ok()) return open;
     door->start();
     local_doors_.push_back(std::move(door));
@@ -275,7 +274,7 @@ class AsioNetwork : public Network {
 
  private:
   struct Entry {
-    std::shared_ptr<Door> door;
+    std::shared_ptr<TcpDoor> door;
     bool secure;
   };
 

@@ -33,7 +33,7 @@ class Network {
   virtual Result<std::string> listen(const Place& place, std::shared_ptr<TlsContext> tls,
                                      std::function<bool()> may_accept, Accept accept) = 0;
   // Listens on a Unix socket, where only root and the daemon's own user are let in.
-  virtual Result<Done> listen_locally(const std::string& path, Accept accept) = 0;
+  virtual Result<Done> listen_locally(const std::string& path, std::function<bool()> may_accept, Accept accept) = 0;
   // From here on, accepted connections use this one; those that are open keep theirs.
   virtual void use_tls(std::shared_ptr<TlsContext> tls) = 0;
   virtual void stop_accepting() = 0;

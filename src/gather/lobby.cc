@@ -8,7 +8,6 @@ namespace skewscope::gather {
 namespace {
 
 constexpr int kMostWriting = 16;  // twice the store's threads
-constexpr std::chrono::seconds kTimeToSpeak{1};
 
 }  // namespace
 
@@ -94,7 +93,7 @@ bool Lobby::may_accept() const {
   const std::lock_guard lock(mutex_);
   if (slots_.connections() >= limits_.connections) return false;
   if (std::ssize(unknown_) < limits_.unauthenticated_connections) return true;
-  return std::chrono::steady_clock::now() - unknown_.front().since > kTimeToSpeak;
+  return std::chrono::steady_clock::now() - unknown_.front().since > to_speak_;
 }
 
 bool Lobby::crowded() const {

@@ -21,7 +21,9 @@ class Guest {
 
 class Lobby {
  public:
-  explicit Lobby(const GatherLimits& limits) : limits_(limits), slots_(limits) {}
+  // `to_speak`: so long may_accept() gives a stranger to say who they are, where too many have come.
+  explicit Lobby(const GatherLimits& limits, std::chrono::milliseconds to_speak = std::chrono::seconds(1))
+      : limits_(limits), to_speak_(to_speak), slots_(limits) {}
 
   void use(const GatherLimits& limits);  // whoever is in stays
 
@@ -73,6 +75,7 @@ class Lobby {
   void give_back(const std::string& job);
 
   GatherLimits limits_;
+  const std::chrono::milliseconds to_speak_;
   mutable std::mutex mutex_;
   Slots slots_;
   FailureThrottle throttle_;

@@ -4,6 +4,8 @@
 // listened to. At the end connections go before the store, so that what they hold of it is given back.
 #include <signal.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <thread>
@@ -27,6 +29,7 @@ using std::chrono::seconds;
 constexpr int kNetworkThreads = 2;
 constexpr int kBeatsOfAlarm = 10;
 constexpr seconds kBeat{1};
+constexpr std::array kWays{Way::main, Way::admin, Way::registry};
 constexpr seconds kLastAnswers{2}, kLastFlushes{5}, kLastConnections{1};
 
 sigset_t served_signals() {
@@ -51,6 +54,15 @@ bool wait_for(Clock::duration time, const Condition& done) {
     std::this_thread::sleep_for(milliseconds(5));
   }
   return true;
+}
+
+// Of the listeners on this machine alone. On that of metrics nobody says who they are: the one that came first goes
+// when another comes.
+GatherLimits side_limits() {
+  GatherLimits limits;
+  limits.connections = limits.connections_per_address = 64;
+  limits.unauthenticated_connections = 32;
+  return limits;
 }
 
 // Counts what a forker makes.
@@ -116,23 +128,23 @@ class Daemon {
     const auto sockets = activated_sockets();
     const auto accept_by = [this](Way way) {
       return [this, way](std::shared_ptr<Wire> wire) {
-        // Whoever watches the daemon gets in when nobody else does.
-        auto seat = way == Way::main ? endpoints_->lobby().seat(wire->peer()) : nullptr;
-        if (way == Way::main && !seat) return wire->close();
-        serve_connection(std::move(wire), way, *endpoints_, std::move(seat));
+        Lobby& guests = guests_by(way);
+        auto seat = guests.seat(wire->peer());
+        if (!seat) return wire->close();
+        serve_connection(std::move(wire), way, *endpoints_, guests, std::move(seat));
       };
     };
-    const auto may_accept = [this] { return endpoints_->lobby().may_accept(); };
+    const auto may_accept_by = [this](Way way) { return [this, way] { return guests_by(way).may_accept(); }; };
     const bool on_loopback = options.insecure_local || !tls;
     const auto main = network_->listen({options.listen, sockets.empty() ? -1 : sockets[0], on_loopback}, tls,
-                                       may_accept, accept_by(Way::main));
+                                       may_accept_by(Way::main), accept_by(Way::main));
     if (!main.ok()) return main.error();
-    const auto admin = network_->listen(
-        {options.admin, sockets.size() < 2 ? -1 : sockets[1], true}, nullptr, [] { return true; },
-        accept_by(Way::admin));
+    const auto admin = network_->listen({options.admin, sockets.size() < 2 ? -1 : sockets[1], true}, nullptr,
+                                        may_accept_by(Way::admin), accept_by(Way::admin));
     if (!admin.ok()) return admin.error();
     if (!options.registry_socket.empty()) {
-      auto local = network_->listen_locally(options.registry_socket, accept_by(Way::registry));
+      auto local =
+          network_->listen_locally(options.registry_socket, may_accept_by(Way::registry), accept_by(Way::registry));
       if (!local.ok()) return local;
     }
     const std::string url = (tls ? "https://" : "http://") + main.value();
@@ -144,6 +156,17 @@ class Daemon {
     std::fflush(stdout);
     notify_manager("READY=1");
     return Done{};
+  }
+
+  // Each way has its guests: whoever watches the daemon, and the head node's prolog, get in when nobody else does, and
+  // fill no place of the main listener's.
+  Lobby& guests_by(Way way) {
+    if (way == Way::main) return endpoints_->lobby();
+    return way == Way::admin ? admin_guests_ : registry_guests_;
+  }
+  bool all_have_left() {
+    return std::all_of(kWays.begin(), kWays.end(),
+                       [this](Way way) { return guests_by(way).figures().connections == 0; });
   }
 
   // The store cannot vouch for anything any more. From any thread.
@@ -215,23 +238,24 @@ class Daemon {
     notify_manager("STOPPING=1");
     network_->stop_accepting();
     endpoints_->drain();
-    Lobby& lobby = endpoints_->lobby();
-    lobby.end_idle();
-    if (!failed_) wait_for(kLastAnswers, [&] { return lobby.figures().connections == 0; });
-    lobby.end_all();
+    const auto gone = [this] { return all_have_left(); };
+    for (const Way way : kWays) guests_by(way).end_idle();
+    if (!failed_) wait_for(kLastAnswers, gone);
+    for (const Way way : kWays) guests_by(way).end_all();
     // What they have received and not yet handed over comes before the store closes.
-    wait_for(kLastConnections, [&] { return lobby.figures().connections == 0; });
+    wait_for(kLastConnections, gone);
     scheduler_.reset();
     auto drained = std::make_shared<std::atomic<bool>>(false);
     store_->drain([drained] { *drained = true; });
     const bool flushed = wait_for(kLastFlushes, [&] { return drained->load(); });
-    wait_for(kLastConnections, [&] { return lobby.figures().connections == 0; });
+    wait_for(kLastConnections, gone);
     network_.reset();
     log_info("stopped", {{"flushed", flushed ? "yes" : "no"}});
   }
 
   std::unique_ptr<Store> store_;
   std::unique_ptr<Endpoints> endpoints_;
+  Lobby admin_guests_{side_limits(), milliseconds(0)}, registry_guests_{side_limits(), milliseconds(0)};
   std::unique_ptr<Network> network_;
   std::unique_ptr<ReportScheduler> scheduler_;
   GatherOptions in_use_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace skewscope::gather {
@@ -98,6 +99,19 @@ TEST_CASE("a burst of strangers is given time to say who they are before the nex
   CHECK_FALSE(lobby.may_accept());
   lobby.authenticated(first.get());
   CHECK(lobby.may_accept());
+}
+
+TEST_CASE("where strangers get no time to speak the next one comes in and the first one goes") {
+  Lobby lobby(limits_of(10, 2), std::chrono::milliseconds(0));
+  const auto first = std::make_shared<Visitor>(), second = std::make_shared<Visitor>(),
+             third = std::make_shared<Visitor>();
+  lobby.enter(first);
+  lobby.enter(second);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  CHECK(lobby.may_accept());
+  lobby.enter(third);
+  CHECK(first->ended);
+  CHECK_FALSE(second->ended);
 }
 
 TEST_CASE("a job with one piece to write does not wait behind all pieces of a job with many") {

@@ -366,11 +366,40 @@ class Limits(unittest.TestCase):
         time.sleep(0.2)
         self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
 
-    def test_without_a_free_descriptor_it_waits_and_does_not_spin(self):
+    def test_many_connections_to_metrics_take_no_place_of_the_main_listener_nor_of_each_other(self):
+        daemon = self.daemon("--unauthenticated-connections", 16)
+        for text in (b"", b"GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n"):
+            held = []
+            for _ in range(600):
+                held.append(socket.create_connection(("127.0.0.1", daemon.admin_port), 20))
+                held[-1].sendall(text)
+            begin = time.monotonic()
+            self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
+            self.assertEqual(daemon.ask("GET", "/metrics", admin=True).status, 200)
+            self.assertLess(time.monotonic() - begin, 5)
+            time.sleep(1)
+            self.assertLess(len(os.listdir(f"/proc/{daemon.process.pid}/fd")), 150)
+            for sock in held:
+                sock.close()
+
+    def test_idle_connections_to_metrics_end_within_seconds_and_main_ones_stay(self):
         daemon = self.daemon()
+        with daemon.connect() as main:
+            main.sendall(b"GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            with socket.create_connection(("127.0.0.1", daemon.admin_port), 20) as admin:
+                admin.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                begin = time.monotonic()
+                self.assertIn(b" 200 ", received(admin, 10))
+                self.assertTrue(4 < time.monotonic() - begin < 8)
+            self.assertEqual(select.select([main], [], [], 0)[0], [main])
+            self.assertIn(b" 200 ", main.recv(4096))
+            self.assertEqual(select.select([main], [], [], 0.5)[0], [], "the main connection was closed, too")
+
+    def without_descriptors(self, daemon, connect):
+        """20 connections to a daemon that has no descriptor for most of them cost it little."""
         pid = daemon.process.pid
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{pid}/fd")) + 4,) * 2)
-        held = [daemon.connect() for _ in range(20)]
+        held = [connect() for _ in range(20)]
 
         def cpu_ticks():
             return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
@@ -382,6 +411,22 @@ class Limits(unittest.TestCase):
             sock.close()
         time.sleep(1.5)
         self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
+
+    def test_without_a_free_descriptor_it_waits_and_does_not_spin(self):
+        daemon = self.daemon()
+        self.without_descriptors(daemon, daemon.connect)
+
+    def test_without_a_free_descriptor_the_registry_waits_and_does_not_spin(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/registry"
+            daemon = self.daemon("--registry-socket", path)
+
+            def connect():
+                sock = socket.socket(socket.AF_UNIX)
+                sock.connect(path)
+                return sock
+
+            self.without_descriptors(daemon, connect)
 
     def test_the_oldest_stranger_makes_room(self):
         daemon = self.daemon("--unauthenticated-connections", 3)
