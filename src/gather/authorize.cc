@@ -95,6 +95,11 @@ Caller identify(const Request& request, const TokenKeys& keys, std::chrono::sys_
   return out;
 }
 
+bool is_known(const Caller& caller) {
+  return caller.insecure_local || !caller.node.empty() || caller.munge ||
+         (!caller.failed && (caller.token || caller.cookie));
+}
+
 int status_of(Decision decision) {
   switch (decision) {
     case Decision::allow:

@@ -40,6 +40,10 @@ struct Caller {
   bool insecure_local = false;  // the daemon asks nobody for anything
 };
 
+// Has shown a credential that counts, for whatever, or none is asked for. One of MUNGE counts once it is decoded; who
+// gets a token for it shows that one with the next request.
+bool is_known(const Caller& caller);
+
 // What the request itself shows: bearer token and login cookie. A MUNGE credential (authorization_scheme "munge") is
 // left to the caller of this, who sets `munge` or `failed`.
 Caller identify(const Request& request, const TokenKeys& keys, std::chrono::sys_seconds now);

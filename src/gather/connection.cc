@@ -70,14 +70,21 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     });
   }
 
+  // Who has not shown a credential has until known_by_ for all that they ask, whatever was answered.
+  milliseconds time_for(milliseconds usual) const {
+    if (known_) return usual;
+    const auto left = std::chrono::duration_cast<milliseconds>(known_by_ - Clock::now());
+    return std::clamp(left, milliseconds(0), usual);
+  }
+
   // --- the head
 
   void await_request() {
     call_.reset();
     if (ending_) return say_goodbye();
     const auto& limits = service_.limits();
-    if (served_ == 0) {
-      end_after(std::chrono::duration_cast<milliseconds>(known_by_ - Clock::now()));
+    if (!known_) {
+      end_after(time_for(limits.before_authentication));
     } else if (inbox_.empty()) {
       const bool sooner = way_ != Way::main || guests_.crowded();
       end_after(sooner ? std::min(limits.idle, kShortIdle) : limits.idle);
@@ -93,7 +100,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     if (inbox_.size() >= kLongestHead) return refuse({431, "head too large", {}});
     wire_->read(arrivals_.data(), arrivals_.size(), [self = shared_from_this()](size_t bytes) {
       if (bytes == 0) return self->wire_->close();
-      if (self->inbox_.empty() && self->served_ > 0) self->end_after(self->service_.limits().before_authentication);
+      if (self->inbox_.empty() && self->known_) self->end_after(self->service_.limits().before_authentication);
       self->inbox_.append(self->arrivals_.data(), bytes);
       self->look_for_head();
     });
@@ -141,7 +148,8 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
       return hold_back(std::move(*refusal));
     }
     call.caller = std::move(std::get<Caller>(who));
-    if (way_ != Way::admin) guests_.authenticated(this);
+    known_ = known_ || way_ != Way::main || (is_known(call.caller) && !service_.revoked(call));
+    if (known_ && way_ != Way::admin) guests_.authenticated(this);
     // It may have to wait for its body's slot, and wakes all who have waited too long.
     wire_->set_timer(Lobby::kLongestWait,
                      [self = shared_from_this()] { self->service_.lobby().end_waits(Clock::now()); });
@@ -168,7 +176,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     if (auto* response = std::get_if<Response>(&next)) return send(std::move(*response));
     if (auto* document = std::get_if<TakeDocument>(&next)) {
       return ask_for_body([self = shared_from_this(), document = std::move(*document)] {
-        self->end_after(self->service_.limits().silence);
+        self->end_after(self->time_for(self->service_.limits().silence));
         self->read_document(document, {});
       });
     }
@@ -184,7 +192,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
   void ask_for_body(std::function<void()> then) {
     if (!call_->request.expects_continue || left_ == 0 || !inbox_.empty()) return then();
-    end_after(service_.limits().silence);
+    end_after(time_for(service_.limits().silence));
     static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     wire_->write(kContinue, [self = shared_from_this(), then = std::move(then)](bool done) {
       if (!done) return self->wire_->close();
@@ -342,13 +350,14 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   void send(Response response) {
     response_ = std::move(response);
     const bool asked_to_keep = call_ && call_->request.keep_alive;
-    keep_ = asked_to_keep && !response_.close && left_ == 0 && served_ < kMostRequests && !ending_;
+    const bool may_stay = known_ || Clock::now() < known_by_;
+    keep_ = asked_to_keep && may_stay && !response_.close && left_ == 0 && served_ < kMostRequests && !ending_;
     outbox_ = head_of(response_, request_id_, keep_);
     const bool bodiless = call_ && call_->request.method == Method::head;
     if (!bodiless && !response_.file) outbox_ += response_.body;
     const bool file_follows = response_.file && !bodiless && response_.file_size > 0;
     tell_served();
-    end_after(service_.limits().silence);
+    end_after(std::max<milliseconds>(time_for(service_.limits().silence), kGoodbye));
     wire_->write(outbox_, [self = shared_from_this(), file_follows](bool done) {
       if (!done) return self->wire_->close();
       if (!file_follows) return self->answered();
@@ -425,6 +434,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   std::string inbox_;  // received, and no part of what was served
   Clock::time_point known_by_{}, started_{};
   int served_ = 0;
+  bool known_ = false;  // has shown a credential that counts, or needs none
   bool ending_ = false, keep_ = false;
   std::string request_id_, outbox_;
   std::shared_ptr<Call> call_;        // being answered

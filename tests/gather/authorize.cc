@@ -211,6 +211,22 @@ TEST_CASE("each credential may do at each endpoint what it should and nothing el
   }
 }
 
+TEST_CASE("a caller is known by a credential that counts, and not beside one that does not") {
+  Caller nobody, token, cookie, node, munge, both, local;
+  token.token = cookie.cookie = both.cookie = TokenPayload{};
+  node.node = "n1";
+  munge.munge = MungeIdentity{1000, "a"};
+  both.failed = true;
+  local.insecure_local = true;
+  CHECK_FALSE(is_known(nobody));
+  CHECK(is_known(token));
+  CHECK(is_known(cookie));
+  CHECK(is_known(node));
+  CHECK(is_known(munge));
+  CHECK_FALSE(is_known(both));
+  CHECK(is_known(local));
+}
+
 TEST_CASE("who may not see a job cannot tell whether it exists") {
   for (const Credential& credential : kCredentials) {
     INFO(credential.name);

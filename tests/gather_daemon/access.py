@@ -3,6 +3,7 @@
 usage: access.py SKEWSCOPE"""
 import concurrent.futures
 import os
+import select
 import signal
 import ssl
 import subprocess
@@ -171,6 +172,62 @@ class Tokens(DaemonTest):
         self.assertEqual(self.daemon.ask("GET", "/jobs/a", Cookie=cookie).status, 200)
         self.assertEqual(self.daemon.ask("GET", "/v1/jobs/a", Cookie=cookie).status, 401)
         self.assertEqual(self.daemon.ask("PUT", "/v1/jobs/a/ranks/1", body=b"x", Cookie=cookie).status, 401)
+
+
+class Strangers(unittest.TestCase):
+    """Who has shown no credential has little time and few places, whatever was answered."""
+
+    def daemon(self, *flags):
+        daemon = Daemon("--token-key-file", KEYS, *flags, insecure=False).start()
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        return daemon
+
+    def lives(self, daemon, line, seconds, fields=""):
+        """Seconds until the daemon closes a connection that asks this time and again; `seconds` if it does not."""
+        with daemon.connect() as sock:
+            begin = time.monotonic()
+            while time.monotonic() - begin < seconds:
+                try:
+                    sock.sendall(f"{line} HTTP/1.1\r\nHost: x\r\n{fields}\r\n".encode())
+                    if not sock.recv(4096):
+                        return time.monotonic() - begin
+                except ConnectionError:
+                    return time.monotonic() - begin
+                time.sleep(0.2)
+        return seconds
+
+    def test_a_stranger_who_asks_for_what_needs_no_credential_has_no_more_time_than_a_silent_one(self):
+        daemon = self.daemon("--head-time", 2)
+        token = minted(KEYS, "a")
+        for line in ("OPTIONS /v1/uploads", "GET /login", "GET /"):
+            self.assertTrue(1 < self.lives(daemon, line, 6) < 4, line)
+        for fields in (f"Authorization: Bearer {token}\r\n", f"Cookie: __Host-skewscope={token}\r\n"):
+            self.assertEqual(self.lives(daemon, "OPTIONS /v1/uploads", 4, fields), 4)
+        gone = minted(KEYS, "a", "--life", 1)
+        time.sleep(2.1)
+        self.assertTrue(1 < self.lives(daemon, "OPTIONS /v1/uploads", 6, f"Cookie: __Host-skewscope={gone}\r\n") < 4)
+
+    def test_a_form_of_a_stranger_that_trickles_in_ends_with_the_strangers_time(self):
+        daemon = self.daemon("--head-time", 2)
+        with daemon.connect() as sock:
+            sock.sendall(b"POST /login HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+                         b"Content-Length: 1000\r\n\r\n")
+            begin = time.monotonic()
+            while time.monotonic() - begin < 6 and not select.select([sock], [], [], 0.2)[0]:
+                sock.sendall(b"x")
+            self.assertLess(time.monotonic() - begin, 4)
+
+    def test_a_stranger_who_was_answered_still_makes_room_for_others(self):
+        daemon = self.daemon("--unauthenticated-connections", 3)
+        strangers = [daemon.connect() for _ in range(3)]
+        for sock, path in zip(strangers, (b"OPTIONS /v1/uploads", b"GET /login", b"GET /login")):
+            sock.sendall(path + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertRegex(sock.recv(4096), rb"^HTTP/1.1 20[04] ")
+        time.sleep(1.2)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs", token=minted(KEYS, "a")).status, 200)
+        self.assertEqual(received(strangers[0], 3), b"")
+        for sock in strangers:
+            sock.close()
 
 
 class Tls(unittest.TestCase):
