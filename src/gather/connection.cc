@@ -143,8 +143,6 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     auto who = service_.admit_caller(call);
     if (auto* refusal = std::get_if<Response>(&who)) {
       if (refusal->status != 401) return send(std::move(*refusal));
-      refused_ = "credential";
-      refusal->close = true;
       return hold_back(std::move(*refusal));
     }
     call.caller = std::move(std::get<Caller>(who));
@@ -160,6 +158,8 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
   // Guessing a credential is slow, and after many guesses refused.
   void hold_back(Response refusal) {
+    refused_ = "credential";
+    refusal.close = true;
     Lobby& lobby = service_.lobby();
     const auto verdict = lobby.verdict(wire_->peer());
     lobby.failed(wire_->peer());
@@ -227,7 +227,9 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     if (left_ == 0) {
       wire_->stop_timer();
       return document.then(std::move(text), [self = shared_from_this()](Response response) {
-        self->wire_->post([self, response = std::move(response)] { self->send(response); });
+        self->wire_->post([self, response = std::move(response)] {
+          response.status == 401 ? self->hold_back(response) : self->send(response);
+        });
       });
     }
     read_body(arrivals_.data(), arrivals_.size(),

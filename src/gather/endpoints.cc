@@ -248,7 +248,10 @@ Next Endpoints::login(const CallPointer& call) {
     const auto shown = held->keys ? held->keys->verify(token, now()) : std::nullopt;
     const bool revoked = shown && shown->epoch < store_.epoch_of(shown->job);
     const auto payload = shown && !revoked ? login_payload(*shown, now()) : std::nullopt;
-    if (!payload) return respond(refuse_login(call->peer));
+    if (!payload) {
+      metrics_.authentication_failed("login");
+      return respond(login_page(true));
+    }
     respond(see_other("/").field("Set-Cookie", login_cookie(held->keys->mint(*payload))));
   }};
 }
@@ -258,24 +261,11 @@ Next Endpoints::token(const CallPointer& call) {
   if (!held->keys) return problem(404, "this daemon gives out no tokens");
   TokenDesk::Means means{held->munge, *held->keys, name_of_this_server(held->options)};
   return TakeDocument{[this, call, means = std::move(means)](const std::string& body, const Respond& respond) {
-    desk_.issue(call, means, body, [this, call, respond](Response response) {
-      if (response.status == 401) {
-        lobby_.failed(call->peer);
-        metrics_.authentication_failed("munge");
-      }
+    desk_.issue(call, means, body, [this, respond](Response response) {
+      if (response.status == 401) metrics_.authentication_failed("munge");
       respond(std::move(response));
     });
   }};
-}
-
-Response Endpoints::refuse_login(const std::string& peer) {
-  const auto verdict = lobby_.verdict(peer);
-  lobby_.failed(peer);
-  metrics_.authentication_failed("login");
-  Response refusal =
-      verdict == FailureThrottle::Verdict::pass ? login_page(true) : problem(429, "too many failed authentications");
-  refusal.close = true;
-  return refusal;
 }
 
 // --- what is told of each request

@@ -47,7 +47,6 @@ class Endpoints : public Service {
   Response admin(const Call& call) const;
   Next login(const CallPointer& call);
   Next token(const CallPointer& call);
-  Response refuse_login(const std::string& peer);
 
   Store& store_;
   Lobby lobby_;

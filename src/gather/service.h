@@ -26,7 +26,7 @@ struct Call {
 
 using Respond = std::function<void(Response)>;
 
-// The body is a small document: it is read whole and handed over.
+// The body is a small document: it is read whole and handed over. An answer of 401 is a failed authentication.
 struct TakeDocument {
   std::function<void(std::string body, Respond respond)> then;
 };

@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using std::chrono::seconds;
 
-constexpr size_t kMostWaiting = 64;
+constexpr ptrdiff_t kMostWaiting = 64, kMostOfOneAddress = 8;
 constexpr int64_t kUsualLife = 24 * 3600, kLongestLife = 8 * 24 * 3600;  // s
 
 struct Wish {
@@ -66,11 +66,7 @@ Response grant_for_munge(const Store& store, const Call& call, const TokenDesk::
   Caller caller = call.caller;
   const MungeAnswer answer = means.munge->decode(call.request.bearer, means.server);
   if (answer.unavailable) return problem(503, "MUNGE does not answer");
-  if (!answer.identity) {
-    Response refusal = unauthorized();
-    refusal.close = true;
-    return refusal;
-  }
+  if (!answer.identity) return unauthorized();
   if (!wish.job.empty() && wish.job != answer.identity->job) return problem(400, "the credential is for another job");
   wish.job = answer.identity->job;
   caller.munge = answer.identity;
@@ -93,10 +89,13 @@ void TokenDesk::issue(const std::shared_ptr<const Call>& call, Means means, cons
   if (!wish) return respond(problem(400, "the body is no JSON object of job and life_s"));
   if (call->request.authorization_scheme != "munge") return respond(grant(store_, *call, call->caller, means, *wish));
   const std::lock_guard lock(mutex_);
-  if (waiting_.size() >= kMostWaiting) return respond(problem(503, "too many ask for tokens"));
-  waiting_.emplace_back([this, call, means = std::move(means), wish = *wish, respond = std::move(respond)] {
-    respond(grant_for_munge(store_, *call, means, wish));
-  });
+  const auto of_address = std::count_if(waiting_.begin(), waiting_.end(),
+                                        [&](const Waiting& other) { return other.address == call->peer; });
+  if (of_address >= kMostOfOneAddress) return respond(problem(429, "too many ask for tokens from this address"));
+  if (std::ssize(waiting_) >= kMostWaiting) return respond(problem(503, "too many ask for tokens"));
+  waiting_.push_back({call->peer, [this, call, means = std::move(means), wish = *wish, respond = std::move(respond)] {
+                        respond(grant_for_munge(store_, *call, means, wish));
+                      }});
   if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   changed_.notify_one();
 }
@@ -108,7 +107,7 @@ void TokenDesk::work() {
       changed_.wait(lock);
       continue;
     }
-    const auto next = std::move(waiting_.front());
+    const auto next = std::move(waiting_.front().decode);
     waiting_.pop_front();
     lock.unlock();
     next();

@@ -28,16 +28,21 @@ class TokenDesk {
     TokenKeys keys;
     std::string server;  // whom a MUNGE credential must be for
   };
-  // munged is asked on a thread of the desk: it may take its time. `respond` from there or at once.
+  // munged is asked on a thread of the desk: it may take its time. Few may wait for it, and fewer of one address.
+  // `respond` from there or at once.
   void issue(const std::shared_ptr<const Call>& call, Means means, const std::string& body, Respond respond);
 
  private:
+  struct Waiting {
+    std::string address;
+    std::function<void()> decode;
+  };
   void work();
 
   const Store& store_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> waiting_;
+  std::deque<Waiting> waiting_;
   bool over_ = false;
   std::thread thread_;
 };

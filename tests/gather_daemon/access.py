@@ -5,6 +5,7 @@ import concurrent.futures
 import os
 import select
 import signal
+import socket
 import ssl
 import subprocess
 import tempfile
@@ -304,6 +305,59 @@ class Tls(unittest.TestCase):
                 return
             time.sleep(0.05)
         self.fail(f"no {event}: {daemon.log_text()}")
+
+
+@unittest.skipUnless(os.environ.get("FAKE_MUNGE_LIBRARY"), "the library of fake_munge/munge.cc is not named")
+class MungeCredentials(unittest.TestCase):
+    """With a libmunge for which "STATUS,UID,RESTRICTED_TO,TTL,PAYLOAD" is a credential; 15: it has expired."""
+
+    def start(self, milliseconds=0):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        os.symlink(os.environ["FAKE_MUNGE_LIBRARY"], folder.name + "/libmunge.so.2")
+        daemon = Daemon("--token-key-file", KEYS, "--munge", "--server-name", "localhost", insecure=False)
+        daemon.flags += ["--registry-socket", str(daemon.folder / "registry")]
+        daemon.start(env={**os.environ, "LD_LIBRARY_PATH": folder.name, "FAKE_MUNGE_MS": str(milliseconds)})
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        return daemon
+
+    def credential(self, status):
+        return f"{status},1000,{os.geteuid()},60,ss1|localhost|mine|0123456789abcdef"
+
+    def ask(self, daemon, status, source="127.0.0.1"):
+        """Status and seconds of a request for a token from this address."""
+        begin = time.monotonic()
+        with socket.create_connection((daemon.host, daemon.port), 20, (source, 0)) as sock:
+            sock.sendall(f"POST /v1/tokens HTTP/1.1\r\nHost: localhost\r\nAuthorization: Munge {self.credential(status)}\r\n"
+                         "Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
+            answer = received(sock, 20)
+        if b" 429 " in answer:
+            self.assertRegex(answer, rb"\r\nRetry-After: \d+\r\n")
+        return int(answer.split()[1]), time.monotonic() - begin
+
+    def test_many_failed_munge_credentials_are_slowed_and_then_refused_and_a_good_one_still_counts(self):
+        daemon = self.start()
+        daemon.curl("--unix-socket", daemon.folder / "registry", "-X", "PUT", "--data", '{"owner_uid": 1000}',
+                    "http://localhost/v1/jobs/mine")
+        self.assertEqual(self.ask(daemon, 0)[0], 201)
+        first = [self.ask(daemon, 15) for _ in range(20)]
+        self.assertEqual([status for status, _ in first], [401] * 20)
+        self.assertLess(max(seconds for _, seconds in first), 0.9)
+        with concurrent.futures.ThreadPoolExecutor(5) as pool:
+            rest = list(pool.map(lambda _: self.ask(daemon, 15), range(25)))
+        self.assertEqual({status for status, _ in rest}, {401, 429})
+        self.assertGreater(sorted(seconds for _, seconds in rest)[1], 0.9)
+        self.assertEqual(self.ask(daemon, 0)[0], 201)
+
+    def test_one_address_cannot_fill_the_desk_that_has_munge_credentials_decoded(self):
+        daemon = self.start(milliseconds=200)
+        with concurrent.futures.ThreadPoolExecutor(41) as pool:
+            strangers = [pool.submit(self.ask, daemon, 15) for _ in range(40)]
+            time.sleep(0.5)
+            _, seconds = pool.submit(self.ask, daemon, 15, "127.0.0.2").result()
+        refused = [stranger.result()[0] for stranger in strangers].count(429)
+        self.assertGreater(refused, 25)
+        self.assertLess(seconds, 4)
 
 
 class Registry(unittest.TestCase):

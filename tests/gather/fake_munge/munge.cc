@@ -1,4 +1,8 @@
-// A libmunge without munged: a credential is "STATUS UID RESTRICTED_TO TTL PAYLOAD" in plain text.
+// A libmunge without munged: a credential is "STATUS UID RESTRICTED_TO TTL PAYLOAD" in plain text, over HTTP with
+// commas for blanks. It takes FAKE_MUNGE_MS milliseconds to decode one.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdarg>
 #include <cstdlib>
 #include <cstring>
@@ -31,7 +35,10 @@ int munge_ctx_get(void* opaque, int option, ...) {
 
 int munge_decode(const char* credential, void* opaque, void** data, int* size, unsigned* uid, unsigned*) {
   auto* const context = static_cast<Context*>(opaque);
-  std::istringstream in(credential);
+  std::string text(credential);
+  std::replace(text.begin(), text.end(), ',', ' ');
+  if (const char* const ms = std::getenv("FAKE_MUNGE_MS")) ::usleep(1000 * std::atoi(ms));
+  std::istringstream in(text);
   int status = 8;
   std::string payload;
   in >> status >> *uid >> context->restricted_to >> context->ttl >> payload;
