@@ -26,6 +26,8 @@ struct GatherLimits {
   int unauthenticated_connections = 256;
   int bodies = 256;  // requests whose body is being read
   int bodies_per_job = 64;
+  int downloads = 128;  // answers that are a file
+  int downloads_per_job = 32;
   std::chrono::seconds handshake{10}, before_authentication{15}, idle{30}, silence{30};
   uint64_t least_rate = 64 << 10;  // bytes per second of a body, over 30 s, after 10 s of grace
   // Of all jobs. Of one at most half of them, and twice its ranks (16 at least) where their number was told.

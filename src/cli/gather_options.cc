@@ -100,6 +100,8 @@ void add_limits(CLI::App& command, GatherLimits& limits) {
             "Of these, without a credential yet");
   add_count(command, "--bodies", limits.bodies, "Bodies received at a time");
   add_count(command, "--bodies-per-job", limits.bodies_per_job, "Of these, for one job");
+  add_count(command, "--downloads", limits.downloads, "Files sent at a time");
+  add_count(command, "--downloads-per-job", limits.downloads_per_job, "Of these, of one job");
   add_count(command, "--open-uploads", limits.open_uploads,
             "Uploads that are not complete; of one job half of them, and twice its ranks where it told their number");
   add_seconds(command, "--handshake-time", limits.handshake, "Longest TLS handshake");

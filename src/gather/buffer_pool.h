@@ -1,4 +1,5 @@
-// The buffers that bodies are read into: a bounded number of large ones, used again and again. From any thread.
+// The buffers through which bodies come or files go: a bounded number of large ones, used again and again. From any
+// thread.
 #pragma once
 
 #include <cstddef>

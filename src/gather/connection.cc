@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "head.h"
 #include "skewscope/protocol/digest.h"
@@ -62,6 +63,12 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     RateFloor floor;
     int status = 0;  // of the answer to a body that did not come whole; 0: none, nobody listens
     bool evicted = false, finishing = false;
+  };
+
+  struct Download {
+    std::shared_ptr<void> slot;  // goes back after the buffer
+    BufferPool::Buffer buffer;
+    RateFloor floor;
   };
 
   void end_after(milliseconds time) {
@@ -312,8 +319,8 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   void conclude(const std::shared_ptr<Body>& body, const Outcome<UploadState>& outcome) {
     Response response = body->file.answer(outcome);
     body_.reset();
+    body->buffer.reset();  // before the slot: whoever gets that finds a buffer
     body->file = {};
-    body->buffer.reset();
     send(std::move(response));
   }
 
@@ -335,8 +342,8 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   void dismiss(const std::shared_ptr<Body>& body) {
     if (body->file.broken_off) body->file.broken_off();
     body_.reset();
-    body->file = {};
     body->buffer.reset();
+    body->file = {};
   }
 
   void evict(int serial) {
@@ -382,28 +389,45 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   }
 
   void send_file() {
-    auto buffer = service_.buffers().take();
-    if (!buffer) return wire_->close();
-    send_part(buffer, std::make_shared<RateFloor>(service_.limits().least_rate, Clock::now()));
+    download_.emplace(Download{std::move(response_.held), service_.download_buffers().take(),
+                               RateFloor(service_.limits().least_rate, Clock::now())});
+    if (!download_->buffer) return wire_->close();
+    read_part();
   }
 
-  void send_part(const BufferPool::Buffer& buffer, const std::shared_ptr<RateFloor>& floor) {
+  // On a thread that may wait for the disk. Until it is back nothing else touches response_ and download_.
+  void read_part() {
     if (response_.file_size == 0) return answered();
     if (service_.revoked(*call_)) return wire_->close();
-    const size_t wanted = static_cast<size_t>(std::min<uint64_t>(kBufferBytes, response_.file_size));
-    const ssize_t got = pread(response_.file->fd(), buffer.get(), wanted, static_cast<off_t>(response_.file_offset));
+    const auto read = [self = shared_from_this(), begin = Clock::now()] {
+      const Response& response = self->response_;
+      const size_t wanted = static_cast<size_t>(std::min<uint64_t>(kBufferBytes, response.file_size));
+      const ssize_t got =
+          pread(response.file->fd(), self->download_->buffer.get(), wanted, static_cast<off_t>(response.file_offset));
+      self->wire_->post([self, begin, got] {
+        self->download_->floor.held_back(Clock::now() - begin);
+        self->write_part(got);
+      });
+    };
+    service_.readers().post(std::hash<std::string>()(request_id_), read);
+  }
+
+  void write_part(ssize_t got) {
     if (got <= 0) return wire_->close();  // shorter than promised: only a broken connection says so
-    response_.file_offset += static_cast<uint64_t>(got);
-    response_.file_size -= static_cast<uint64_t>(got);
+    const auto bytes = static_cast<size_t>(got);
+    response_.file_offset += bytes;
+    response_.file_size -= bytes;
     end_after(service_.limits().silence);
-    wire_->write({buffer.get(), static_cast<size_t>(got)}, [self = shared_from_this(), buffer, floor, got](bool done) {
-      floor->received(static_cast<uint64_t>(got), Clock::now());
-      if (!done || floor->too_slow(Clock::now())) return self->wire_->close();
-      self->send_part(buffer, floor);
+    wire_->write({download_->buffer.get(), bytes}, [self = shared_from_this(), bytes](bool done) {
+      RateFloor& floor = self->download_->floor;
+      floor.received(bytes, Clock::now());
+      if (!done || floor.too_slow(Clock::now())) return self->wire_->close();
+      self->read_part();
     });
   }
 
   void answered() {
+    download_.reset();
     response_ = {};
     if (keep_) return await_request();
     call_.reset();
@@ -443,6 +467,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   uint64_t left_ = 0, received_ = 0;  // of its body
   std::shared_ptr<Body> body_;
   Response response_;
+  std::optional<Download> download_;
   const char* refused_ = "";
   size_t discarded_ = 0;
 };

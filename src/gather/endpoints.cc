@@ -10,6 +10,7 @@ namespace skewscope::gather {
 namespace {
 
 constexpr size_t kJobsOnPage = 1000;
+constexpr int kReaders = 4;
 
 std::chrono::sys_seconds now() {
   return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -81,21 +82,21 @@ const char* reason_of(int status) {
   }
 }
 
-// As many go out as come in.
-size_t buffers_for(const GatherLimits& limits) { return 2 * static_cast<size_t>(limits.bodies); }
-
 }  // namespace
 
 Endpoints::Endpoints(Store& store, const std::shared_ptr<const Settings>& settings)
     : store_(store),
       lobby_(settings->options.limits),
-      buffers_(buffers_for(settings->options.limits)),
+      buffers_(static_cast<size_t>(settings->options.limits.bodies)),
+      download_buffers_(static_cast<size_t>(settings->options.limits.downloads)),
+      readers_(kReaders),
       desk_(store),
       settings_(settings) {}
 
 void Endpoints::use(const std::shared_ptr<const Settings>& settings) {
   lobby_.use(settings->options.limits);
-  buffers_.use(buffers_for(settings->options.limits));
+  buffers_.use(static_cast<size_t>(settings->options.limits.bodies));
+  download_buffers_.use(static_cast<size_t>(settings->options.limits.downloads));
   store_.use(settings->options.limits, settings->options.retention);
   const std::lock_guard lock(mutex_);
   settings_ = settings;
@@ -190,9 +191,8 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
     case Endpoint::rank_put:
       return put_rank(rooms, call, next);
     case Endpoint::rank_get:
-      return next(get_rank(store_, *call));
     case Endpoint::report:
-      return next(get_report(store_, *call));
+      return next(file_of(*call));
     case Endpoint::job_put:
       return put_job(rooms, call, next);
     case Endpoint::job_list:
@@ -217,6 +217,15 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
     case Endpoint::ready:
       return next(admin(*call));
   }
+}
+
+Response Endpoints::file_of(const Call& call) {
+  auto slot = lobby_.download(call.request.job);
+  if (!slot) return problem(503, "too many downloads at once");
+  const bool rank = call.request.endpoint == Endpoint::rank_get;
+  Response response = rank ? get_rank(store_, call) : get_report(store_, call);
+  response.held = std::move(slot);
+  return response;
 }
 
 Response Endpoints::page_of(const Call& call) const {

@@ -30,6 +30,8 @@ class Endpoints : public Service {
   void served(const Served& served) override;
   Lobby& lobby() override { return lobby_; }
   BufferPool& buffers() override { return buffers_; }
+  BufferPool& download_buffers() override { return download_buffers_; }
+  FileThreads& readers() override { return readers_; }
   GatherLimits limits() const override { return settings()->options.limits; }
 
   // From the next request on; what is connected and open stays.
@@ -43,6 +45,7 @@ class Endpoints : public Service {
   Caller caller_of(const Call& call) const;
   std::string job_of(const Request& request, const Caller& caller) const;
   bool proves_something(const Call& call, const Caller& caller) const;
+  Response file_of(const Call& call);
   Response page_of(const Call& call) const;
   Response admin(const Call& call) const;
   Next login(const CallPointer& call);
@@ -50,7 +53,8 @@ class Endpoints : public Service {
 
   Store& store_;
   Lobby lobby_;
-  BufferPool buffers_;
+  BufferPool buffers_, download_buffers_;
+  FileThreads readers_;
   Metrics metrics_;
   TokenDesk desk_;
   mutable std::mutex mutex_;

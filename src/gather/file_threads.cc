@@ -11,18 +11,25 @@ FileThreads::FileThreads(int count) {
   }
 }
 
-FileThreads::~FileThreads() {
+void FileThreads::stop() {
   for (const auto& lane : lanes_) {
     const std::lock_guard lock(lane->mutex);
     lane->closing = true;
     lane->changed.notify_one();
   }
-  for (const auto& lane : lanes_) lane->thread.join();
+  for (const auto& lane : lanes_) {
+    if (lane->thread.joinable()) lane->thread.join();
+    std::deque<std::function<void()>> dropped;
+    const std::lock_guard lock(lane->mutex);
+    lane->stopped = true;
+    dropped.swap(lane->tasks);
+  }
 }
 
 void FileThreads::post(size_t hash, std::function<void()> task) {
   Lane& lane = *lanes_[hash % lanes_.size()];
   const std::lock_guard lock(lane.mutex);
+  if (lane.stopped) return;
   lane.tasks.push_back(std::move(task));
   lane.changed.notify_one();
 }

@@ -1,4 +1,5 @@
-// The threads that write, flush and hash. Work on one thing always goes to the same thread, in order.
+// The threads that write, flush and hash, and those that read what goes out. Work on one thing always goes to the same
+// thread, in order.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +17,8 @@ namespace skewscope::gather {
 class FileThreads {
  public:
   explicit FileThreads(int count);
-  ~FileThreads();  // what was posted is done first
+  ~FileThreads() { stop(); }
+  void stop();  // what was posted is done first; what is posted after it is dropped
 
   void post(size_t hash, std::function<void()> task);
   bool advance();  // none hangs: Pulse::advanced() of each
@@ -26,7 +28,7 @@ class FileThreads {
     std::mutex mutex;
     std::condition_variable changed;
     std::deque<std::function<void()>> tasks;
-    bool closing = false;
+    bool closing = false, stopped = false;
     Pulse pulse;
     std::thread thread;
   };

@@ -87,6 +87,22 @@ bool RateFloor::too_slow(Moment now) const {
   return bytes < span.count() * static_cast<double>(least_);
 }
 
+bool JobShares::acquire(const std::string& job, int most, int most_per_job) {
+  if (taken_ >= most) return false;
+  if (taken_ >= most - most / 4) {
+    const int jobs = static_cast<int>(by_job_.size() + (by_job_.count(job) == 0 ? 1 : 0));
+    most_per_job = std::min(most_per_job, std::max(1, most / jobs));
+  }
+  if (!gather::acquire(by_job_, job, most_per_job)) return false;
+  ++taken_;
+  return true;
+}
+
+void JobShares::release(const std::string& job) {
+  gather::release(by_job_, job);
+  --taken_;
+}
+
 bool Slots::acquire_connection(const std::string& address) {
   if (connections_ >= limits_.connections) return false;
   if (!acquire(by_address_, address, limits_.connections_per_address)) return false;
@@ -100,20 +116,11 @@ void Slots::release_connection(const std::string& address) {
 }
 
 bool Slots::acquire_body(const std::string& job) {
-  if (bodies_ >= limits_.bodies) return false;
-  int most = limits_.bodies_per_job;
-  if (bodies_ >= limits_.bodies - limits_.bodies / 4) {
-    const int jobs = static_cast<int>(by_job_.size() + (by_job_.count(job) == 0 ? 1 : 0));
-    most = std::min(most, std::max(1, limits_.bodies / jobs));
-  }
-  if (!acquire(by_job_, job, most)) return false;
-  ++bodies_;
-  return true;
+  return bodies_.acquire(job, limits_.bodies, limits_.bodies_per_job);
 }
 
-void Slots::release_body(const std::string& job) {
-  release(by_job_, job);
-  --bodies_;
+bool Slots::acquire_download(const std::string& job) {
+  return downloads_.acquire(job, limits_.downloads, limits_.downloads_per_job);
 }
 
 void Turns::wait(const std::string& job, uint64_t bytes, std::function<void()> start) {

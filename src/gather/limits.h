@@ -54,9 +54,21 @@ class RateFloor {
   std::deque<std::pair<Moment, uint64_t>> window_;  // bytes by second
 };
 
-// Connections and bodies in use; acquire says no when a bound would be passed. Only what was acquired is released.
-// Once three quarters of all bodies are in use, a job gets another only while it has fewer than an equal share of them:
-// the last quarter is for jobs that have little.
+// Jobs' shares of a bounded number of places. Once three quarters of all are taken, a job gets another only while it
+// has fewer than an equal share: the last quarter is for jobs that have little.
+class JobShares {
+ public:
+  bool acquire(const std::string& job, int most, int most_per_job);
+  void release(const std::string& job);
+  int taken() const { return taken_; }
+
+ private:
+  int taken_ = 0;
+  std::unordered_map<std::string, int> by_job_;
+};
+
+// Connections, bodies and downloads in use; acquire says no when a bound would be passed. Only what was acquired is
+// released.
 class Slots {
  public:
   explicit Slots(const GatherLimits& limits) : limits_(limits) {}
@@ -64,14 +76,17 @@ class Slots {
   bool acquire_connection(const std::string& address);
   void release_connection(const std::string& address);
   bool acquire_body(const std::string& job);
-  void release_body(const std::string& job);
+  void release_body(const std::string& job) { bodies_.release(job); }
+  bool acquire_download(const std::string& job);
+  void release_download(const std::string& job) { downloads_.release(job); }
   int connections() const { return connections_; }
-  int bodies() const { return bodies_; }
+  int bodies() const { return bodies_.taken(); }
 
  private:
   GatherLimits limits_;
-  int connections_ = 0, bodies_ = 0;
-  std::unordered_map<std::string, int> by_address_, by_job_;
+  int connections_ = 0;
+  std::unordered_map<std::string, int> by_address_;
+  JobShares bodies_, downloads_;
 };
 
 // Whose turn it is to write: deficit round robin (Shreedhar and Varghese 1995) over jobs, so that each job that has

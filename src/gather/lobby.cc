@@ -38,6 +38,15 @@ void Lobby::body(const std::string& job, std::function<void(Slot)> then) {
   then(slot_of(job));
 }
 
+Lobby::Slot Lobby::download(const std::string& job) {
+  const std::lock_guard lock(mutex_);
+  if (!slots_.acquire_download(job)) return nullptr;
+  return {this, [job](Lobby* lobby) {
+            const std::lock_guard back(lobby->mutex_);
+            lobby->slots_.release_download(job);
+          }};
+}
+
 Lobby::Slot Lobby::slot_of(const std::string& job) {
   return {this, [job](Lobby* lobby) { lobby->give_back(job); }};
 }

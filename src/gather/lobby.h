@@ -39,6 +39,7 @@ class Lobby {
   static constexpr std::chrono::seconds kLongestWait{10};
   void body(const std::string& job, std::function<void(Slot)> then);
   void end_waits(Moment now);
+  Slot download(const std::string& job);  // of a file that goes out
   // No while all seats are taken, and while too many strangers came just now: they may be about to say who they are.
   bool may_accept() const;
   bool crowded() const;  // above 80 % of the seats: idle connections have to go sooner

@@ -45,6 +45,8 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("unauthenticated-connections", limits.unauthenticated_connections, When::now);
   visit("bodies", limits.bodies, When::now);
   visit("bodies-per-job", limits.bodies_per_job, When::now);
+  visit("downloads", limits.downloads, When::now);
+  visit("downloads-per-job", limits.downloads_per_job, When::now);
   visit("open-uploads", limits.open_uploads, When::now);
   visit("handshake-time", limits.handshake.count(), When::now);
   visit("head-time", limits.before_authentication.count(), When::now);

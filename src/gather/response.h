@@ -28,7 +28,8 @@ struct Response {
   std::string body;
   std::shared_ptr<OpenFile> file;  // sent in place of `body`: `file_size` bytes from `file_offset`
   uint64_t file_offset = 0, file_size = 0;
-  bool close = false;  // the connection ends after it
+  std::shared_ptr<void> held;  // let go when the file has been sent, or will not be
+  bool close = false;          // the connection ends after it
 
   Response& field(std::string name, std::string value);
 };

@@ -179,14 +179,13 @@ class Daemon {
 
   // The manager hears from us only while each thread of the network and of the store gets on with what it does.
   void show_life() {
-    const bool network = network_->advances(), store = store_->advances();
-    if (network && store) {
+    const bool network = network_->advances(), store = store_->advances(), readers = endpoints_->readers().advance();
+    if (network && store && readers) {
       notify_manager("WATCHDOG=1");
       beats_missed_ = 0;
     } else if (++beats_missed_ == kBeatsOfAlarm) {
-      log_error("stalled",
-                {{"err", store ? "a thread of the network has not got on for some seconds"
-                               : "a thread of the store has not got on for some seconds: is the disk there?"}});
+      const char* const files = "a thread that works on files has not got on for some seconds: is the disk there?";
+      log_error("stalled", {{"err", network ? files : "a thread of the network has not got on for some seconds"}});
     }
   }
 
@@ -249,6 +248,7 @@ class Daemon {
     store_->drain([drained] { *drained = true; });
     const bool flushed = wait_for(kLastFlushes, [&] { return drained->load(); });
     wait_for(kLastConnections, gone);
+    endpoints_->readers().stop();
     network_.reset();
     log_info("stopped", {{"flushed", flushed ? "yes" : "no"}});
   }

@@ -9,6 +9,7 @@
 
 #include "authorize.h"
 #include "buffer_pool.h"
+#include "file_threads.h"
 #include "lobby.h"
 #include "response.h"
 #include "store.h"
@@ -62,8 +63,10 @@ class Service {
   virtual void served(const Served& served) = 0;
 
   virtual Lobby& lobby() = 0;
-  virtual BufferPool& buffers() = 0;
-  virtual GatherLimits limits() const = 0;  // at present
+  virtual BufferPool& buffers() = 0;           // of bodies
+  virtual BufferPool& download_buffers() = 0;  // of files that go out
+  virtual FileThreads& readers() = 0;          // which read these
+  virtual GatherLimits limits() const = 0;     // at present
 };
 
 }  // namespace skewscope::gather

@@ -123,6 +123,21 @@ TEST_CASE("the last quarter of all bodies is for jobs that have less than an equ
   CHECK(!slots.acquire_body("fourth"));
 }
 
+TEST_CASE("downloads are bounded in all and per job, and take nothing from bodies") {
+  GatherLimits limits = limits_of(0, 0, 1, 1);
+  limits.downloads = 3;
+  limits.downloads_per_job = 2;
+  Slots slots(limits);
+  CHECK(slots.acquire_download("a"));
+  CHECK(slots.acquire_download("a"));
+  CHECK(!slots.acquire_download("a"));
+  CHECK(slots.acquire_download("b"));
+  CHECK(!slots.acquire_download("c"));
+  CHECK(slots.acquire_body("a"));
+  slots.release_download("a");
+  CHECK(slots.acquire_download("c"));
+}
+
 TEST_CASE("a job that has ended takes no share") {
   Slots slots(limits_of(0, 0, 16, 16));
   for (int i = 0; i < 100; ++i) {

@@ -245,7 +245,7 @@ class Signals(unittest.TestCase):
     def test_the_service_manager_hears_nothing_while_one_thread_hangs(self):
         put = b"PUT /v1/jobs/run/ranks/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx"
         get = b"GET /v1/jobs/run/ranks/0 HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        # Of an upload's bytes, of a folder, of a file that goes out: a file thread, the commit thread, one of the network's.
+        # Of an upload's bytes, of a folder, of a file that goes out: a file thread, the commit thread, one that reads.
         for call, request, status in (("fdatasync", put, b" 201 "), ("fsync", put, b" 201 "), ("pread", get, b" 200 ")):
             with self.subTest(call), tempfile.TemporaryDirectory() as folder, \
                     socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
@@ -453,6 +453,48 @@ class Limits(unittest.TestCase):
         self.assertEqual(daemon.put(b"x", "other", 2).status, 201)
         for sock in held:
             sock.close()
+
+    def slow_reader(self, daemon, job):
+        """The first bytes of an answer whose rest is not read, and its connection."""
+        sock = daemon.connect()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        sock.sendall(f"GET /v1/jobs/{job}/ranks/0 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        self.addCleanup(sock.close)
+        return sock.recv(64), sock
+
+    def test_slow_readers_of_one_job_take_no_buffer_of_another_jobs_uploads(self):
+        daemon = self.daemon("--bodies", 2)
+        daemon.put(bytes(32 << 20), "read", 0)
+        for _ in range(8):
+            self.assertIn(b" 200 ", self.slow_reader(daemon, "read")[0])
+        for rank in range(3):
+            self.assertEqual(daemon.put(b"x", "written", rank).status, 201)
+
+    def test_too_many_downloads_at_once_are_told_to_come_back(self):
+        daemon = self.daemon("--downloads", 4, "--downloads-per-job", 2)
+        for job in ("read", "other"):
+            daemon.put(bytes(32 << 20), job, 0)
+        held = []
+        for _ in range(2):
+            first, sock = self.slow_reader(daemon, "read")
+            self.assertIn(b" 200 ", first)
+            held.append(sock)
+        answer = daemon.ask("GET", "/v1/jobs/read/ranks/0")
+        self.assertEqual(answer.status, 503)
+        self.assertTrue(1 <= int(answer["Retry-After"]) <= 30)
+        self.assertEqual(len(daemon.ask("GET", "/v1/jobs/other/ranks/0").body), 32 << 20)
+        for sock in held:
+            sock.close()
+        time.sleep(0.3)
+        self.assertEqual(len(daemon.ask("GET", "/v1/jobs/read/ranks/0").body), 32 << 20)
+
+    def test_one_connection_downloads_one_file_after_the_other_however_few_may_be_sent(self):
+        daemon = self.daemon("--downloads", 1, "--downloads-per-job", 1)
+        daemon.put(b"x" * 300_000, "read", 0)
+        with daemon.connect() as sock:
+            sock.sendall(b"GET /v1/jobs/read/ranks/0 HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20)
+            got = received(sock, 2)
+        self.assertEqual((got.count(b"HTTP/1.1 200 "), got.count(b"x" * 300_000)), (20, 20))
 
     def test_a_connection_ends_after_a_thousand_requests(self):
         daemon = self.daemon()
