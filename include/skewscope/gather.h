@@ -57,6 +57,7 @@ struct GatherOptions {
   std::string token_key_file;            // 0600; current key in the first line, the one before it in the second
   bool munge = false;                    // POST /v1/tokens takes MUNGE credentials
   std::string registry_socket;           // Unix socket on which the head node's prolog registers jobs; "": none
+  std::string registry_user;  // who, by name, is let in there besides root and the daemon's own user; "": nobody
   int report_processes = 1;
   std::chrono::seconds report_time{30 * 60};
   uint64_t report_memory = 8ull << 30;

@@ -67,6 +67,11 @@ void add_access(CLI::App& command, GatherOptions& options) {
                   "Unix socket on which root, as the prolog of a job, says whose job it is")
       ->type_name("PATH")
       ->group("Access");
+  command
+      .add_option("--registry-user", options.registry_user,
+                  "Who may say so besides root: the user that PrologSlurmctld runs as, usually slurm")
+      ->type_name("NAME")
+      ->group("Access");
 }
 
 void add_reports(CLI::App& command, GatherOptions& options) {

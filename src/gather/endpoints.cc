@@ -40,7 +40,7 @@ Response text(int status, const char* body) {
   return response;
 }
 
-// Root of this machine speaks on the registry's socket, of jobs alone.
+// The head node speaks on the registry's socket, of jobs alone: root, or the user that was named.
 std::variant<Caller, Response> registry_caller(const Request& request) {
   if (request.endpoint != Endpoint::job_put && request.endpoint != Endpoint::job_end &&
       request.endpoint != Endpoint::job_revoke && request.endpoint != Endpoint::job_get) {

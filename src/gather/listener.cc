@@ -191,8 +191,9 @@ class TcpDoor : public Door<tcp> {
 // The registry's: from this machine, by the user who asks.
 class LocalDoor : public Door<asio::local::stream_protocol> {
  public:
-  LocalDoor(asio::io_context& io, std::function<bool()> may_accept, Network::Accept accept)
-      : Door(io, std::move(may_accept)), accept_(std::move(accept)) {}
+  LocalDoor(asio::io_context& io, const std::optional<LocalUser>& user, std::function<bool()> may_accept,
+            Network::Accept accept)
+      : Door(io, std::move(may_accept)), user_(user), accept_(std::move(accept)) {}
 
   Result<Done> open_at(const std::string& path) {
     struct stat there {};
@@ -203,7 +204,7 @@ class LocalDoor : public Door<asio::local::stream_protocol> {
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(kBacklog, error);
-    if (!error && chmod(path.c_str(), 0600) == 0) return Done{};
+    if (!error && chmod(path.c_str(), mode_for_user(path)) == 0) return Done{};
     return Error{ErrorKind::usage,
                  "cannot listen on " + path + ": " + (error ? error.message() : std::strerror(errno))};
   }
@@ -213,11 +214,17 @@ class LocalDoor : public Door<asio::local::stream_protocol> {
     ucred peer{};
     socklen_t size = sizeof peer;
     const bool told = getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-    if (told && (peer.uid == 0 || peer.uid == geteuid())) {
+    if (told && (peer.uid == 0 || peer.uid == geteuid() || (user_ && peer.uid == user_->uid))) {
       accept_(make_wire(std::move(socket), "uid " + std::to_string(peer.uid)));
     }
   }
+  // That the user can connect; let_in() decides. Where the socket cannot be given to the user's group, all can.
+  mode_t mode_for_user(const std::string& path) const {
+    if (!user_) return 0600;
+    return chown(path.c_str(), static_cast<uid_t>(-1), user_->group) == 0 ? 0660 : 0666;
+  }
 
+  std::optional<LocalUser> user_;
   Network::Accept accept_;
 };
 
@@ -250,8 +257,9 @@ class AsioNetwork : public Network {
     doors_.push_back({door, secure});
     return bound;
   }
-  Result<Done> listen_locally(const std::string& path, std::function<bool()> may_accept, Accept accept) override {
-    auto door = std::make_shared<LocalDoor>(io_, std::move(may_accept), std::move(accept));
+  Result<Done> listen_locally(const std::string& path, const std::optional<LocalUser>& user,
+                              std::function<bool()> may_accept, Accept accept) override {
+    auto door = std::make_shared<LocalDoor>(io_, user, std::move(may_accept), std::move(accept));
     if (auto open = door->open_at(path); !open.ok()) return open;
     door->start();
     local_doors_.push_back(std::move(door));

@@ -1,8 +1,11 @@
 // Accepts connections and runs the threads of the network.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "skewscope/base/result.h"
@@ -16,6 +19,12 @@ struct TlsFiles {
   std::string certificate, private_key, client_ca;  // PEM; client_ca "": none is asked for
 };
 Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files);
+
+// A user of this machine; `group`: the primary one.
+struct LocalUser {
+  uid_t uid = 0;
+  gid_t group = 0;
+};
 
 class Network {
  public:
@@ -32,8 +41,9 @@ class Network {
   // `may_accept`: while it says no, connections wait in the kernel. Gives the address it listens on.
   virtual Result<std::string> listen(const Place& place, std::shared_ptr<TlsContext> tls,
                                      std::function<bool()> may_accept, Accept accept) = 0;
-  // Listens on a Unix socket, where only root and the daemon's own user are let in.
-  virtual Result<Done> listen_locally(const std::string& path, std::function<bool()> may_accept, Accept accept) = 0;
+  // Listens on a Unix socket, where only root, the daemon's own user and `user` are let in.
+  virtual Result<Done> listen_locally(const std::string& path, const std::optional<LocalUser>& user,
+                                      std::function<bool()> may_accept, Accept accept) = 0;
   // From here on, accepted connections use this one; those that are open keep theirs.
   virtual void use_tls(std::shared_ptr<TlsContext> tls) = 0;
   virtual void stop_accepting() = 0;

@@ -15,6 +15,7 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("admin", o.admin, When::never);
   visit("insecure-local", o.insecure_local, When::never);
   visit("registry-socket", o.registry_socket, When::never);
+  visit("registry-user", o.registry_user, When::never);
   visit("server-name", o.server_name, When::now);
   visit("certificate", o.certificate, When::now);
   visit("private-key", o.private_key, When::now);

@@ -143,8 +143,10 @@ class Daemon {
                                         may_accept_by(Way::admin), accept_by(Way::admin));
     if (!admin.ok()) return admin.error();
     if (!options.registry_socket.empty()) {
-      auto local =
-          network_->listen_locally(options.registry_socket, may_accept_by(Way::registry), accept_by(Way::registry));
+      const auto user = registry_user_of(options);
+      if (!user.ok()) return user.error();
+      auto local = network_->listen_locally(options.registry_socket, user.value(), may_accept_by(Way::registry),
+                                            accept_by(Way::registry));
       if (!local.ok()) return local;
     }
     const std::string url = (tls ? "https://" : "http://") + main.value();

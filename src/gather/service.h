@@ -20,7 +20,7 @@ struct Call {
   Request request;
   Caller caller;
   std::string peer;               // address
-  bool registry = false;          // came over the registry's socket: root of this machine
+  bool registry = false;          // came over the registry's socket: root, or the named user
   std::string certificate_name;   // node of the client's certificate
   std::function<void()> evicted;  // the body is no longer wanted; from any thread
 };

@@ -1,9 +1,11 @@
 #include "start_rules.h"
 
+#include <pwd.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 namespace skewscope::gather {
 namespace {
@@ -31,8 +33,24 @@ Result<Done> check_options(const GatherOptions& options) {
   if (!tls && !is_loopback(options.listen)) {
     return wrong("plain HTTP only on loopback, not on " + options.listen + ": give --certificate and --private-key");
   }
+  if (!options.registry_user.empty() && options.registry_socket.empty()) {
+    return wrong("--registry-user needs --registry-socket PATH");
+  }
+  if (const auto user = registry_user_of(options); !user.ok()) return user.error();
   if (!is_loopback(options.admin)) return wrong("--admin is plain HTTP: only on loopback, not on " + options.admin);
   return Done{};
+}
+
+Result<std::optional<LocalUser>> registry_user_of(const GatherOptions& options) {
+  if (options.registry_user.empty()) return std::optional<LocalUser>();
+  std::vector<char> text(16 << 10);
+  passwd entry{};
+  passwd* found = nullptr;
+  const int error = getpwnam_r(options.registry_user.c_str(), &entry, text.data(), text.size(), &found);
+  if (found != nullptr) return std::optional(LocalUser{entry.pw_uid, entry.pw_gid});
+  return wrong(
+      "--registry-user: " + (error == 0 ? "no user of this name: " : std::strerror(error) + std::string(": ")) +
+      options.registry_user);
 }
 
 Result<Done> make_spool(const std::string& folder) {

@@ -11,6 +11,9 @@ namespace skewscope::gather {
 // Refuses what would leave the daemon open: no credential, or plain HTTP, anywhere but on loopback.
 Result<Done> check_options(const GatherOptions& options);
 
+// Whom --registry-user names; nullopt: nobody.
+Result<std::optional<LocalUser>> registry_user_of(const GatherOptions& options);
+
 // Where it is missing and its parent is there: for this user and group alone.
 Result<Done> make_spool(const std::string& folder);
 

@@ -3,6 +3,7 @@
 usage: access.py SKEWSCOPE"""
 import concurrent.futures
 import os
+import pwd
 import select
 import signal
 import socket
@@ -393,6 +394,50 @@ class Registry(unittest.TestCase):
                 self.assertEqual(daemon.stop(), 0)
 
 
+@unittest.skipUnless(os.geteuid() == 0, "only root can be somebody else")
+class RegistryUser(unittest.TestCase):
+    """Who is let in on the registry's socket: root, the daemon's own user, and the one that is named."""
+
+    def start(self, *flags, **more):
+        daemon = Daemon("--token-key-file", KEYS, *flags, insecure=False)
+        daemon.folder.chmod(0o755)
+        if "user" in more:
+            for path in (daemon.folder, daemon.spool):
+                os.chown(path, more["user"], more["group"])
+            daemon.flags = ["--insecure-local", *map(str, flags)]
+        daemon.socket = daemon.folder / "registry"
+        daemon.flags += ["--registry-socket", str(daemon.socket)]
+        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+        return daemon.start(**more)
+
+    def put_job_as(self, daemon, name):
+        """Whether this user of the machine may register a job."""
+        user = pwd.getpwnam(name)
+        done = subprocess.run(["curl", "-sS", "--unix-socket", daemon.socket, "-X", "PUT", "--data", '{"owner_uid": 1000}', "-o", "/dev/null",
+                               "-w", "%{http_code}", f"http://localhost/v1/jobs/of_{name}"], capture_output=True, text=True, timeout=20,
+                              user=user.pw_uid, group=user.pw_gid, extra_groups=[], cwd="/")
+        return done.stdout in ("200", "201")
+
+    def mode(self, daemon):
+        return oct(daemon.socket.stat().st_mode & 0o777)
+
+    def test_without_a_named_user_root_alone_registers_jobs(self):
+        daemon = self.start()
+        self.assertEqual([self.put_job_as(daemon, name) for name in ("root", "nobody", "daemon")], [True, False, False])
+        self.assertEqual(self.mode(daemon), "0o600")
+
+    def test_the_named_user_registers_jobs_and_nobody_else(self):
+        daemon = self.start("--registry-user", "nobody")
+        self.assertEqual([self.put_job_as(daemon, name) for name in ("root", "nobody", "daemon")], [True, True, False])
+        self.assertEqual((self.mode(daemon), daemon.socket.stat().st_gid), ("0o660", pwd.getpwnam("nobody").pw_gid))
+
+    def test_where_the_socket_cannot_be_given_to_the_users_group_the_peer_decides_alone(self):
+        other = pwd.getpwnam("bin")
+        daemon = self.start("--registry-user", "nobody", user=other.pw_uid, group=other.pw_gid, extra_groups=[])
+        self.assertEqual([self.put_job_as(daemon, name) for name in ("root", "bin", "nobody", "daemon")], [True, True, True, False])
+        self.assertEqual(self.mode(daemon), "0o666")
+
+
 class Rebinding(DaemonTest):
     """A page of evil.example whose name has come to mean 127.0.0.1, in a browser on the daemon's machine."""
 
@@ -428,6 +473,9 @@ class Open(unittest.TestCase):
         self.assertIn("loopback", self.refused("--listen", "0.0.0.0:0", "--token-key-file", KEYS))
         self.assertIn("loopback", self.refused("--listen", "127.0.0.1:0", "--insecure-local", "--admin", "0.0.0.0:0"))
         self.assertIn("--insecure-local", self.refused("--listen", "127.0.0.1:0", "--insecure-local", "--token-key-file", KEYS))
+        self.assertIn("no user of this name: nosuch", self.refused("--listen", "127.0.0.1:0", "--insecure-local", "--registry-user", "nosuch",
+                                                                   "--registry-socket", "/nowhere/registry"))
+        self.assertIn("--registry-socket", self.refused("--listen", "127.0.0.1:0", "--insecure-local", "--registry-user", "root"))
         self.assertIn("--private-key", self.refused("--listen", "127.0.0.1:0", "--token-key-file", KEYS, "--certificate", KEYS))
 
 
