@@ -99,6 +99,8 @@ void add_limits(CLI::App& command, GatherLimits& limits) {
   add_bytes(command, "--reserved-disk", limits.reserved_disk, "Kept free, at most 5 % of the file system", "10G");
   add_share(command, "--soft-disk", limits.soft_disk, "Share in use from which no new job is taken", "0.85");
   add_share(command, "--hard-disk", limits.hard_disk, "Share in use from which no new upload is taken", "0.95");
+  add_bytes(command, "--soft-memory", limits.soft_memory,
+            "Memory of the daemon in use from which no new file or piece of one is taken", "3G");
   add_count(command, "--connections", limits.connections, "Connections");
   add_count(command, "--connections-per-address", limits.connections_per_address, "Of these, from one address");
   add_count(command, "--unauthenticated-connections", limits.unauthenticated_connections,

@@ -58,6 +58,10 @@ std::string name_of_this_server(const GatherOptions& options) {
   return name;
 }
 
+bool brings_a_file(Endpoint endpoint) {
+  return endpoint == Endpoint::upload_create || endpoint == Endpoint::upload_patch || endpoint == Endpoint::rank_put;
+}
+
 // Why an answer is a refusal, where its request was understood.
 const char* reason_of(int status) {
   switch (status) {
@@ -100,6 +104,13 @@ void Endpoints::use(const std::shared_ptr<const Settings>& settings) {
   store_.use(settings->options.limits, settings->options.retention);
   const std::lock_guard lock(mutex_);
   settings_ = settings;
+}
+
+void Endpoints::use_memory(uint64_t bytes) {
+  const bool is_short = bytes > limits().soft_memory;
+  if (short_of_memory_.exchange(is_short) == is_short) return;
+  const auto log = is_short ? log_warning : log_info;
+  log(is_short ? "memory_short" : "memory_regained", {{"bytes", static_cast<int64_t>(bytes)}});
 }
 
 std::shared_ptr<const Settings> Endpoints::settings() const {
@@ -177,6 +188,7 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
     response.close = true;
     return next(std::move(response));
   }
+  if (short_of_memory_ && brings_a_file(call->request.endpoint)) return next(problem(503, "memory is short"));
   switch (call->request.endpoint) {
     case Endpoint::upload_options:
       return next(upload_options(limits()));

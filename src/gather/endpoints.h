@@ -37,6 +37,7 @@ class Endpoints : public Service {
   // From the next request on; what is connected and open stays.
   void use(const std::shared_ptr<const Settings>& settings);
   void drain() { draining_ = true; }
+  void use_memory(uint64_t bytes);  // so much of it the daemon has at present
   bool ready() const { return !draining_ && store_.healthy(); }
   Metrics& metrics() { return metrics_; }
 
@@ -59,7 +60,7 @@ class Endpoints : public Service {
   TokenDesk desk_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Settings> settings_;
-  std::atomic<bool> draining_{false};
+  std::atomic<bool> draining_{false}, short_of_memory_{false};
 };
 
 }  // namespace skewscope::gather

@@ -41,6 +41,7 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("reserved-disk", limits.reserved_disk, When::now);
   visit("soft-disk", limits.soft_disk, When::now);
   visit("hard-disk", limits.hard_disk, When::now);
+  visit("soft-memory", limits.soft_memory, When::now);
   visit("connections", limits.connections, When::now);
   visit("connections-per-address", limits.connections_per_address, When::now);
   visit("unauthenticated-connections", limits.unauthenticated_connections, When::now);

@@ -3,11 +3,13 @@
 // The process that makes reports is forked first, while there is one thread. The store recovers before anybody is
 // listened to. At the end connections go before the store, so that what they hold of it is given back.
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <fstream>
 #include <thread>
 
 #include "connection.h"
@@ -44,6 +46,14 @@ int next_signal(milliseconds time) {
   const sigset_t signals = served_signals();
   const timespec limit{time.count() / 1000, (time.count() % 1000) * 1'000'000};
   return std::max(sigtimedwait(&signals, nullptr, &limit), 0);
+}
+
+// Resident, of this process; 0 where the kernel does not tell.
+uint64_t memory_in_use() {
+  std::ifstream statm("/proc/self/statm");
+  uint64_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return statm ? resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
 // Until `done` or the time is up.
@@ -196,6 +206,7 @@ class Daemon {
     for (auto next_beat = Clock::now(); !failure_told_;) {
       if (Clock::now() >= next_beat) {
         show_life();
+        endpoints_->use_memory(memory_in_use());
         next_beat = Clock::now() + kBeat;
       }
       const int signal = next_signal(kBeat);

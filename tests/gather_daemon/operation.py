@@ -217,6 +217,26 @@ class Signals(unittest.TestCase):
             self.assertIn("restart alone: registry-socket ", refused["err"])
             self.assertEqual(daemon.create(10, "other").status, 429)
 
+    def test_above_its_memory_it_takes_no_body_until_there_is_room_again_and_answers_all_else(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = Path(folder) / "config.toml"
+            config.write_text("")
+            daemon = Daemon("--config", config).start()
+            self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+            path = daemon.create(10)["Location"]
+            self.assertIn("soft-memory 3221225472 -> 1048576", self.reloaded(daemon, config, 'soft-memory = "1M"\n')["changed"])
+            time.sleep(2.5)
+            for answer in (daemon.put(b"x", "run", 1), daemon.create(10), daemon.patch(path, 0, b"0123456789")):
+                self.assertEqual(answer.status, 503)
+                self.assertTrue(1 <= int(answer["Retry-After"]) <= 30)
+            self.assertEqual(daemon.ask("HEAD", path)["Upload-Offset"], "0")
+            self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
+            self.reloaded(daemon, config, "")
+            time.sleep(2.5)
+            self.assertEqual(daemon.patch(path, 0, b"0123456789").status, 204)
+            events = [line["event"] for line in daemon.log_lines() if line["event"].startswith("memory")]
+            self.assertEqual(events, ["memory_short", "memory_regained"])
+
     def test_sighup_takes_other_deadlines_for_jobs_that_are_there(self):
         with tempfile.TemporaryDirectory() as folder:
             config = Path(folder) / "config.toml"
