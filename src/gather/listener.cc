@@ -93,8 +93,7 @@ class Door : public std::enable_shared_from_this<Door<Protocol>> {
 
  protected:
   virtual void let_in(Socket socket) = 0;
-
-  typename Protocol::acceptor acceptor_;  // its executor is a strand
+  typename Protocol::acceptor& acceptor() { return acceptor_; }  // its executor is a strand
 
  private:
   void accept_next() {
@@ -137,6 +136,7 @@ class Door : public std::enable_shared_from_this<Door<Protocol>> {
     spare_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
   }
 
+  typename Protocol::acceptor acceptor_;
   asio::io_context& io_;
   asio::steady_timer timer_;
   std::function<bool()> may_accept_;
@@ -153,25 +153,25 @@ class TcpDoor : public Door<tcp> {
 
   Result<std::string> open_at(const tcp::endpoint& endpoint) {
     BoostError error;
-    acceptor_.open(endpoint.protocol(), error);
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_.bind(endpoint, error);
-    if (!error) acceptor_.listen(kBacklog, error);
+    acceptor().open(endpoint.protocol(), error);
+    if (!error) acceptor().set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor().bind(endpoint, error);
+    if (!error) acceptor().listen(kBacklog, error);
     if (error) return Error{ErrorKind::usage, "cannot listen on " + spelled(endpoint) + ": " + error.message()};
-    return spelled(acceptor_.local_endpoint(error));
+    return spelled(acceptor().local_endpoint(error));
   }
   Result<std::string> take_over(int descriptor) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     BoostError error;
     if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-      acceptor_.assign(address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), descriptor, error);
-      if (!error) return spelled(acceptor_.local_endpoint(error));
+      acceptor().assign(address.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), descriptor, error);
+      if (!error) return spelled(acceptor().local_endpoint(error));
     }
     return Error{ErrorKind::usage, "the socket that was handed over is no TCP listener"};
   }
   void use(std::shared_ptr<TlsContext> tls) {
-    asio::post(acceptor_.get_executor(), [self = shared_from_this(), this, tls = std::move(tls)] { tls_ = tls; });
+    asio::post(acceptor().get_executor(), [self = shared_from_this(), this, tls = std::move(tls)] { tls_ = tls; });
   }
 
  private:
@@ -201,9 +201,9 @@ class LocalDoor : public Door<asio::local::stream_protocol> {
       unlink(path.c_str());  // of a daemon that was killed
     const asio::local::stream_protocol::endpoint endpoint(path);
     BoostError error;
-    acceptor_.open(endpoint.protocol(), error);
-    if (!error) acceptor_.bind(endpoint, error);
-    if (!error) acceptor_.listen(kBacklog, error);
+    acceptor().open(endpoint.protocol(), error);
+    if (!error) acceptor().bind(endpoint, error);
+    if (!error) acceptor().listen(kBacklog, error);
     if (!error && chmod(path.c_str(), mode_for_user(path)) == 0) return Done{};
     return Error{ErrorKind::usage,
                  "cannot listen on " + path + ": " + (error ? error.message() : std::strerror(errno))};
