@@ -21,7 +21,7 @@ namespace {
 
 // What `attempt` returns there, or 200 where the sandbox could not be entered.
 int in_sandbox(const std::function<int()>& attempt) {
-  const test::Folder folder("sandbox");
+  const skewscope::test::Folder folder("sandbox");
   const pid_t child = fork();
   if (child == 0) {
     const bool entered = enter_sandbox({folder.path.string(), folder.path.string(), 0, 60}).ok();
