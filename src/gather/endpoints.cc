@@ -158,6 +158,9 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   const bool ours = is_admin(request.endpoint) ? is_our_admin_host(request.host, held->options)
                                                : is_our_host(request.host, held->options);
   if (!ours) return problem(421, "this is another server");
+  if (held->options.insecure_local && !is_our_page(request.origin, request.host)) {
+    return problem(403, "asked for by a page of another server");
+  }
   Caller caller = caller_of(call);
   if (request.endpoint == Endpoint::tokens && proves_something(call, caller)) return caller;  // of what: see token()
   const std::string job = job_of(request, caller);

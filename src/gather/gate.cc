@@ -40,6 +40,7 @@ enum Field : size_t {
   kUploadOffset,
   kUploadChecksum,
   kMethodOverride,
+  kOrigin,
   kFields
 };
 constexpr std::array<std::string_view, kFields> kKnown = {"host",
@@ -63,7 +64,8 @@ constexpr std::array<std::string_view, kFields> kKnown = {"host",
                                                           "upload-defer-length",
                                                           "upload-offset",
                                                           "upload-checksum",
-                                                          "x-http-method-override"};
+                                                          "x-http-method-override",
+                                                          "origin"};
 
 using Seen = std::array<std::optional<std::string_view>, kFields>;
 
@@ -130,6 +132,7 @@ std::optional<Refused> take_framing(Request& request, const Seen& seen, int vers
   if (version == 11 && !seen[kHost]) return Refused{400, "Host is missing", {}};
   if (seen[kHost] && !is_host(*seen[kHost])) return Refused{400, "Host is no name or address", {}};
   request.host = seen[kHost].value_or("");
+  request.origin = seen[kOrigin].value_or("");
   if (seen[kContentLength]) {
     request.content_length = whole_number(*seen[kContentLength], kLargestNumber);
     if (!request.content_length) return Refused{400, "Content-Length is no number", {}};

@@ -35,4 +35,10 @@ bool is_our_admin_host(std::string_view host, const GatherOptions& options) {
   return is_this_machine(name) || is_server_name(name, options);
 }
 
+bool is_our_page(std::string_view origin, std::string_view host) {
+  if (origin.empty()) return true;
+  const size_t scheme = origin.find("://");
+  return scheme != std::string_view::npos && same_ignoring_case(origin.substr(scheme + 3), host);
+}
+
 }  // namespace skewscope::gather

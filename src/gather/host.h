@@ -16,5 +16,8 @@ namespace skewscope::gather {
 bool is_our_host(std::string_view host, const GatherOptions& options);
 // The listener of metrics and health asks nobody for a credential: this machine, or the server name.
 bool is_our_admin_host(std::string_view host, const GatherOptions& options);
+// Whether a request comes from no page (`origin` "") or from one of the server that `host` names. A page of elsewhere
+// can have a browser send what changes something, though it does not get the answer.
+bool is_our_page(std::string_view origin, std::string_view host);
 
 }  // namespace skewscope::gather

@@ -47,5 +47,15 @@ TEST_CASE(
   CHECK_FALSE(is_our_admin_host("evil.example", options));
 }
 
+TEST_CASE("a request comes from a page of this server, or from none") {
+  CHECK(is_our_page("", "localhost:7475"));
+  CHECK(is_our_page("http://localhost:7475", "LocalHost:7475"));
+  for (const char* origin :
+       {"null", "http://evil.example", "http://localhost", "http://localhost:8080", "localhost:7475"}) {
+    INFO(origin);
+    CHECK_FALSE(is_our_page(origin, "localhost:7475"));
+  }
+}
+
 }  // namespace
 }  // namespace skewscope::gather

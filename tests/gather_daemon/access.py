@@ -454,6 +454,14 @@ class Rebinding(DaemonTest):
             self.assertEqual(self.daemon.ask("GET", "/v1/jobs/kept", Host=host).status, 200)
             self.assertEqual(self.daemon.ask("GET", "/metrics", admin=True, Host=host).status, 200)
 
+    def test_a_page_of_elsewhere_changes_nothing_at_a_daemon_without_credentials(self):
+        self.assertEqual(self.daemon.put(b"x", "told", 0).status, 201)
+        host = f"localhost:{self.daemon.port}"
+        for origin in ("https://evil.example", "null", "http://localhost:1"):
+            for path in ("/v1/jobs/told/end", "/v1/jobs/told/revoke"):
+                self.assertEqual(self.daemon.ask("POST", path, Host=host, Origin=origin).status, 403)
+        self.assertEqual(self.daemon.ask("POST", "/v1/jobs/told/end", Host=host, Origin=f"http://{host}").status, 200)
+
 
 class Open(unittest.TestCase):
     def refused(self, *flags):
