@@ -20,15 +20,18 @@ std::vector<int> missing_ranks(const Job& job, int expected) {
   return out;
 }
 
-void tell_reports(const Job& job, JobState& state) {
+void tell_reports(const Job& job, bool again, JobState& state) {
   if (job.row.arrivals > 0) state.report = ReportState::waiting;
+  const uint64_t newest = job.reports.empty() ? 0 : job.reports.rbegin()->second.arrivals;
   for (const auto& [generation, report] : job.reports) {
-    state.report = report.state;
-    state.reported_arrivals = std::max(state.reported_arrivals, report.arrivals);
+    const bool counts = !again || report.state != ReportState::failed || report.arrivals != newest;
+    state.report = counts ? report.state : ReportState::waiting;
+    if (counts) state.reported_arrivals = std::max(state.reported_arrivals, report.arrivals);
     if (report.state != ReportState::running) state.report_exit_code = report.exit_code;
     const bool readable = report.state == ReportState::complete || report.state == ReportState::partial;
     if (readable) state.report_generation = generation;
   }
+  if (again) state.failed_at = job.reports.rbegin()->second.ended;
 }
 
 }  // namespace
@@ -58,7 +61,7 @@ JobState SpoolStore::brief_state_held(const Job& job) const {
   out.ended = job.row.ended;
   out.bytes = job.bytes;
   out.open_uploads = job.open_uploads;
-  tell_reports(job, out);
+  tell_reports(job, is_to_be_tried_again(job), out);
   out.created = job.row.created;
   out.last_byte = job.row.last_byte;
   out.ended_at = job.row.ended_at;

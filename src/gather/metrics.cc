@@ -165,7 +165,7 @@ void Metrics::report_begins(const std::vector<JobState>& jobs) {
 
 void Metrics::report_ended(int exit_code, double seconds) {
   state_->report_seconds.Observe(seconds);
-  state_->reports.Add({{"result", exit_code <= 1 ? "made" : "failed"}}).Increment();
+  state_->reports.Add({{"result", exit_code == 0 || exit_code == 1 ? "made" : "failed"}}).Increment();
 }
 
 std::string Metrics::text(const StoreFigures& store, const Lobby::Figures& lobby,

@@ -13,6 +13,18 @@ constexpr size_t kGenerationsKept = 2;
 constexpr int kDeepestReport = 4;
 constexpr const char* kReadable[] = {"report.json", "index.html", "summary.txt", "report.sqlite", "diagnostics.json"};
 
+// How often a report is made that failed by this code; what crashed or is wrong in itself, once.
+int most_tries(int exit_code) {
+  switch (exit_code) {
+    case kCannotFork:
+      return 10;
+    case kReportOutOfMemory:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
 bool is_readable(ReportState state) { return state == ReportState::complete || state == ReportState::partial; }
 
 }  // namespace
@@ -50,6 +62,8 @@ void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done
     {
       const std::lock_guard lock(mutex_);
       Job& job = jobs_.at(name);
+      const bool same = !job.reports.empty() && job.reports.rbegin()->second.arrivals == row->arrivals;
+      if (!same) job.failed_tries = 0;
       job.reports[row->generation] = *row;
       job.ranks_missing = !folders_of->missing_ranks.empty();
     }
@@ -137,6 +151,7 @@ void SpoolStore::post_report(const std::string& name, const ReportRow& row, bool
       const auto job = jobs_.find(name);
       const bool there = job != jobs_.end() && job->second.reports.count(row.generation) > 0;
       if (there) job->second.reports[row.generation] = row;
+      if (there) ++job->second.failed_tries;
       // The row still says that it runs: a restart makes it again.
       if (there && refusal != Refusal::none) job->second.reports[row.generation].state = ReportState::failed;
       if (there) state = state_held(job->second);
@@ -147,6 +162,23 @@ void SpoolStore::post_report(const std::string& name, const ReportRow& row, bool
     changed(name);
   };
   post(std::move(change));
+}
+
+bool SpoolStore::is_to_be_tried_again(const Job& job) {
+  if (job.reports.empty() || job.reports.rbegin()->second.state != ReportState::failed) return false;
+  return job.failed_tries < most_tries(job.reports.rbegin()->second.exit_code);
+}
+
+// A start gives each failure one more try; not to what has ended the forker twice.
+void SpoolStore::count_tries(Job& job) {
+  if (job.reports.empty()) return;
+  const ReportRow& newest = job.reports.rbegin()->second;
+  const auto ended_forker = [&](const auto& report) {
+    return report.second.exit_code == kForkerGone && report.second.arrivals == newest.arrivals;
+  };
+  const auto ends = std::count_if(job.reports.begin(), job.reports.end(), ended_forker);
+  const bool once_more = newest.exit_code == kForkerGone && ends < 2;
+  job.failed_tries = once_more ? 0 : std::max(1, most_tries(newest.exit_code) - 1);
 }
 
 // All but the newest that can be read and the newest that failed, with their logs.

@@ -2,19 +2,29 @@
 //   all ranks are there                     -> at once
 //   some are missing, none was made yet     -> at the deadline: some time after the last byte, or after "no more
 //   captures" some are missing, a partial one is out  -> when arrivals pause
+// One that is to be tried again waits for as long as arrivals must pause.
 #include "reports.h"
 
 #include <algorithm>
 
 namespace skewscope::gather {
 
-std::optional<Time> report_due(const JobState& job, const GatherDeadlines& deadlines) {
-  const bool unseen = job.arrivals > job.reported_arrivals;
-  if (!unseen || job.report == ReportState::running) return std::nullopt;
+namespace {
+
+Time first_due(const JobState& job, const GatherDeadlines& deadlines) {
   if (job.expected > 0 && job.arrived >= job.expected * job.captures) return job.last_arrival;
   if (job.reported_arrivals > 0) return job.last_arrival + deadlines.debounce;
   const Time quiet = job.last_byte + job.settings.deadline.value_or(deadlines.after_last_byte);
   return job.ended ? std::min(quiet, std::max(job.ended_at, job.last_arrival) + deadlines.after_end) : quiet;
+}
+
+}  // namespace
+
+std::optional<Time> report_due(const JobState& job, const GatherDeadlines& deadlines) {
+  const bool unseen = job.arrivals > job.reported_arrivals;
+  if (!unseen || job.report == ReportState::running) return std::nullopt;
+  const Time due = first_due(job, deadlines);
+  return job.failed_at ? std::max(due, *job.failed_at + deadlines.debounce) : due;
 }
 
 }  // namespace skewscope::gather

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -31,7 +32,7 @@ using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLargestMessage = 64 << 10;
-constexpr int kTooLong = 124, kOutOfMemory = 6, kInternal = 70;
+constexpr int kTooLong = 124, kInternal = 70;
 
 bool send_json(int socket, const Json& message) {
   const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -80,7 +81,7 @@ struct Running {
     try {
       code = make_report(task);
     } catch (const std::bad_alloc&) {
-      code = kOutOfMemory;
+      code = kReportOutOfMemory;
     } catch (const std::exception& error) {
       std::fprintf(stderr, "%s\n", error.what());
     }
@@ -124,7 +125,7 @@ class ForkerProcess {
     const pid_t pid = fork();
     if (pid == 0) make_one(task, make_report_, static_cast<uint64_t>(limit_.count()) * 64);
     const int id = message["id"];
-    if (pid < 0) return send_json(socket_, {{"id", id}, {"exit_code", kInternal}});
+    if (pid < 0) return send_json(socket_, {{"id", id}, {"exit_code", kCannotFork}});
     setpgid(pid, pid);
     running_[pid] = {id, Clock::now() + limit_, false};
     return true;
@@ -173,6 +174,7 @@ class Forker : public ReportForker {
 
   void run(const ReportTask& task, std::function<void(int)> done) override {
     int id = 0;
+    if (gone_) return done(kForkerGone);
     {
       const std::lock_guard lock(mutex_);
       if (!listener_.joinable()) listener_ = std::thread([this] { listen(); });
@@ -181,7 +183,13 @@ class Forker : public ReportForker {
     }
     const Json message = {{"id", id},        {"traces", task.traces},   {"output", task.output},
                           {"job", task.job}, {"threads", task.threads}, {"memory", task.memory}};
-    if (!send_json(socket_, message)) tell(id, kInternal);
+    if (!send_json(socket_, message) || gone_) tell(id, kForkerGone);
+  }
+
+  bool alive() const override {
+    siginfo_t end{};
+    const bool asked = waitid(P_PID, static_cast<id_t>(child_), &end, WEXITED | WNOHANG | WNOWAIT) == 0;
+    return !gone_ && asked && end.si_pid == 0;
   }
 
  private:
@@ -189,12 +197,13 @@ class Forker : public ReportForker {
     for (Json message = receive_json(socket_); message.is_object(); message = receive_json(socket_)) {
       tell(message["id"], message["exit_code"]);
     }
+    gone_ = true;
     std::map<int, std::function<void(int)>> orphans;
     {
       const std::lock_guard lock(mutex_);
       orphans.swap(waiting_);
     }
-    for (const auto& [id, done] : orphans) done(kInternal);
+    for (const auto& [id, done] : orphans) done(kForkerGone);
   }
 
   void tell(int id, int exit_code) {
@@ -211,6 +220,7 @@ class Forker : public ReportForker {
 
   int socket_;
   pid_t child_;
+  std::atomic<bool> gone_{false};  // nobody listens to what it says
   std::mutex mutex_;
   std::thread listener_;  // started with the first report: the daemon has one thread until it serves
   int last_id_ = 0;

@@ -1,7 +1,8 @@
 // One thread holds, for every job whose state has changed, when its next report is due (report_due), and starts what is
 // due while fewer than `report_processes` run. A change of a job wakes it, so that a complete job's report starts at
-// once. A report that crashed is made once more with half the threads and the same memory; after that it has failed
-// until another rank arrives. Once a minute the same thread asks what retention lets go.
+// once. A report that crashed or wanted more memory is made once more with half the threads; after that it has failed
+// until another rank arrives, or is due again after a pause (JobState::failed_at). Once a minute the same thread asks
+// what retention lets go.
 #include <algorithm>
 #include <condition_variable>
 #include <map>
@@ -163,7 +164,7 @@ class Scheduler : public ReportScheduler {
   void make(const std::string& job, int generation, ReportTask task, bool again) {
     forker_.run(task, [this, job, generation, task, again](int code) mutable {
       if (stopping()) return ended(job);  // its end was ours, not its own
-      if (again && (code >= kFirstSignalCode || code == kReportTookTooLong)) {
+      if (again && (code >= kFirstSignalCode || code == kReportTookTooLong || code == kReportOutOfMemory)) {
         task.threads = std::max(1, task.threads / 2);
         return make(job, generation, task, false);
       }

@@ -18,15 +18,18 @@ class ReportForker {
   // Forks. In the children `make_report` runs and its return value is the exit code.
   static Result<std::unique_ptr<ReportForker>> start(const GatherOptions& options, const MakeReport& make_report);
   virtual ~ReportForker() = default;
-  // `done` is called on a thread of the forker with the exit code; 128 + signal for a crash, 124 for too long.
+  // `done` is called on a thread of the forker with the exit code; 128 + signal for a crash, 124 for too long,
+  // kCannotFork, kForkerGone.
   virtual void run(const ReportTask& task, std::function<void(int exit_code)> done) = 0;
-  // Ends what runs; every `done` has been called when it returns, and what is run later ends at once with 70.
+  // Ends what runs; every `done` has been called when it returns, and what is run later ends at once with kForkerGone.
   virtual void stop() = 0;
+  // No: it makes no report any more, and there is no other without a start of the daemon.
+  virtual bool alive() const = 0;
 };
 
 // Watches the store and keeps every job's report current: at once when its ranks are complete, at the deadline without
-// the missing ones, again after a late arrival. At most `report_processes` at once; a crash is tried once more. Deletes
-// what retention lets go.
+// the missing ones, again after a late arrival. At most `report_processes` at once; a crash is tried once more, want of
+// processes or memory some times, with a pause between. Deletes what retention lets go.
 class ReportScheduler {
  public:
   static std::unique_ptr<ReportScheduler> start(Store& store, ReportForker& forker, const GatherOptions& options);

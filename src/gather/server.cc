@@ -30,6 +30,8 @@ using std::chrono::seconds;
 
 constexpr int kNetworkThreads = 2;
 constexpr int kBeatsOfAlarm = 10;
+constexpr const char* kForkerHasEnded =
+    "the process that makes reports has ended: only a start of the daemon makes another";
 constexpr seconds kBeat{1};
 constexpr std::array kWays{Way::main, Way::admin, Way::registry};
 constexpr seconds kLastAnswers{2}, kLastFlushes{5}, kLastConnections{1};
@@ -93,6 +95,7 @@ class CountedForker : public ReportForker {
     });
   }
   void stop() override { forker_.stop(); }
+  bool alive() const override { return forker_.alive(); }
 
  private:
   ReportForker& forker_;
@@ -124,12 +127,14 @@ class Daemon {
     daemon.endpoints_ = std::make_unique<Endpoints>(*daemon.store_, settings.value());
     daemon.network_ = Network::start(kNetworkThreads);
     CountedForker counted(*forker.value(), *daemon.store_, daemon.endpoints_->metrics());
+    daemon.forker_ = forker.value().get();
     daemon.scheduler_ = ReportScheduler::start(*daemon.store_, counted, options);
     auto listening = daemon.listen(options, tls.value());
     if (listening.ok()) daemon.run(options, reload);
     daemon.drain();
     if (!listening.ok()) return listening;
     if (daemon.failed_) return Error{ErrorKind::resource_limit, "the store failed: " + daemon.why_};
+    if (daemon.forker_gone_) return Error{ErrorKind::internal, kForkerHasEnded};
     return Done{};
   }
 
@@ -205,6 +210,10 @@ class Daemon {
     in_use_ = options;
     for (auto next_beat = Clock::now(); !failure_told_;) {
       if (Clock::now() >= next_beat) {
+        if (forker_gone_ = !forker_->alive(); forker_gone_) {
+          log_error("forker_gone", {{"err", kForkerHasEnded}});
+          return;
+        }
         show_life();
         endpoints_->use_memory(memory_in_use());
         next_beat = Clock::now() + kBeat;
@@ -271,6 +280,8 @@ class Daemon {
   Lobby admin_guests_{side_limits(), milliseconds(0)}, registry_guests_{side_limits(), milliseconds(0)};
   std::unique_ptr<Network> network_;
   std::unique_ptr<ReportScheduler> scheduler_;
+  const ReportForker* forker_ = nullptr;
+  bool forker_gone_ = false;
   GatherOptions in_use_;
   int beats_missed_ = 0;
   std::atomic<bool> failed_{false}, failure_told_{false};

@@ -47,7 +47,10 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
     uploads_.emplace(row.id, upload);
   }
   for (ReportRow& row : recovered.reports) jobs_[row.job].reports.emplace(row.generation, row);
-  for (auto& [name, job] : jobs_) charge_quarantine(name, job);
+  for (auto& [name, job] : jobs_) {
+    charge_quarantine(name, job);
+    count_tries(job);
+  }
   look_at_disk();
   refill_ballast();
   last_backup_ = time_of_newest_backup(files_);

@@ -51,6 +51,7 @@ struct Job {
   bool stands = false;                          // its row is in the manifest
   std::map<int, std::map<int, FileRow>> files;  // capture -> rank
   std::map<int, ReportRow> reports;
+  int failed_tries = 0;        // in a row, of the newest report's arrivals, for want of something; see most_tries
   bool ranks_missing = false;  // when the running report began
   std::set<int> captures;      // seen in files or uploads
   uint64_t bytes = 0;          // of complete files
@@ -175,6 +176,8 @@ class SpoolStore : public Store {
   void post_report(const std::string& job, const ReportRow& row, bool swap, const Reply<JobState>& done);
   Refusal flush_report(const std::string& folder, int depth);
   void discard_reports(const std::string& job);
+  static void count_tries(Job& job);
+  static bool is_to_be_tried_again(const Job& job);
 
   // Failure, time, disk (spool_store.cc, sweep.cc).
   void fail(const std::string& why);

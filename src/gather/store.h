@@ -94,6 +94,9 @@ struct JobSettings {
 
 enum class ReportState { none, waiting, running, complete, partial, failed };
 
+// How a report ends that could not be made, beside its own exit codes; of those, the one for want of memory.
+inline constexpr int kForkerGone = -1, kCannotFork = -2, kReportOutOfMemory = 6;
+
 struct JobState {
   std::string name;
   uint32_t owner_uid = 0;
@@ -111,6 +114,7 @@ struct JobState {
   int report_exit_code = 0;
   Time created{}, last_byte{}, ended_at{}, last_arrival{};
   uint64_t arrivals = 0, reported_arrivals = 0;  // files committed so far; of those, in the newest report begun
+  std::optional<Time> failed_at;                 // of a report that is to be tried again: it counts as not begun
   JobSettings settings;
 };
 
@@ -178,7 +182,8 @@ class Store {
 
   // Reports. begin_report gives the folders of a new generation (too_many: one is running); its `output` does not
   // exist. end_report makes it current when the exit code is 0, 1 or 4 and it holds COMPLETE; else it is failed, and
-  // the one before it stays. The two newest that can be read are kept.
+  // the one before it stays. What failed for want of a process or of memory is to be tried again some times, and once
+  // after a start. The two newest that can be read are kept.
   struct ReportFolders {
     int generation = 0;
     std::string traces, output;

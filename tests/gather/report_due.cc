@@ -62,6 +62,15 @@ TEST_CASE("after a partial report, late ranks make the next one due when they pa
   CHECK(report_due(job, kDeadlines) == second_at(1030));
 }
 
+TEST_CASE("a report that is to be tried again waits for as long as arrivals must pause") {
+  JobState job = job_of(8, 8);
+  job.failed_at = second_at(1100);
+  CHECK(report_due(job, kDeadlines) == second_at(1130));
+  job = job_of(8, 7);
+  job.failed_at = second_at(1100);
+  CHECK(report_due(job, kDeadlines) == second_at(1910));
+}
+
 TEST_CASE("several captures are complete together") {
   JobState job = job_of(8, 8);
   job.captures = 2;

@@ -1,4 +1,5 @@
 // What a report's process may and may not do. Each attempt runs in a real process of the forker.
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -143,7 +144,46 @@ TEST_CASE("stopping ends what runs and tells every caller") {
   std::promise<int> code;
   forker.value()->run(folders.task(), [&](int exit_code) { code.set_value(exit_code); });
   forker.value()->stop();
-  CHECK(code.get_future().get() == 70);
+  CHECK(code.get_future().get() == kForkerGone);
+}
+
+// Of this process, which has one thread that forks.
+pid_t only_child() {
+  pid_t child = -1;
+  std::ifstream("/proc/self/task/" + std::to_string(getpid()) + "/children") >> child;
+  return child;
+}
+
+TEST_CASE("when the forker dies, its callers are told so, and whoever asks") {
+  const Folders folders;
+  GatherOptions options;
+  auto forker = ReportForker::start(options, [](const ReportTask&) {
+    std::this_thread::sleep_for(std::chrono::hours(1));
+    return 0;
+  });
+  REQUIRE(forker.ok());
+  CHECK(forker.value()->alive());
+  std::promise<int> running, late;
+  forker.value()->run(folders.task(), [&](int exit_code) { running.set_value(exit_code); });
+  REQUIRE(kill(only_child(), SIGKILL) == 0);
+  CHECK(running.get_future().get() == kForkerGone);
+  CHECK_FALSE(forker.value()->alive());
+  forker.value()->run(folders.task(), [&](int exit_code) { late.set_value(exit_code); });
+  CHECK(late.get_future().get() == kForkerGone);
+}
+
+TEST_CASE("a forker that cannot fork says so, and that it lives") {
+  const Folders folders;
+  GatherOptions options;
+  auto forker = ReportForker::start(options, [](const ReportTask&) { return 0; });
+  REQUIRE(forker.ok());
+  const rlimit none{0, 0};
+  if (getuid() == 0) return;  // whom no limit of processes holds
+  REQUIRE(prlimit(only_child(), RLIMIT_NPROC, &none, nullptr) == 0);
+  std::promise<int> code;
+  forker.value()->run(folders.task(), [&](int exit_code) { code.set_value(exit_code); });
+  CHECK(code.get_future().get() == kCannotFork);
+  CHECK(forker.value()->alive());
 }
 
 }  // namespace

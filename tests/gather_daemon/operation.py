@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""The daemon as its operator sees it: metrics, health, signals, service manager, pages, reports.
+"""The daemon as its operator sees it: metrics, health, signals, service manager, pages.
 usage: operation.py SKEWSCOPE"""
 import os
-import re
 import select
 import shutil
 import signal
@@ -13,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from daemon import PROGRAM, Daemon, DaemonTest, digest_of, received
+from daemon import PROGRAM, Daemon, DaemonTest, received
 
 
 class Outside(DaemonTest):
@@ -64,65 +63,6 @@ class Outside(DaemonTest):
         self.assertEqual(len(text.splitlines()), len(self.daemon.log_lines()))
         line = [line for line in self.daemon.log_lines() if line.get("job") == "logged"][0]
         self.assertEqual((line["route"], line["rank"], line["status"], line["bytes"], line["peer"]), ("rank_put", 2, 201, 1, "127.0.0.1"))
-
-
-class Reports(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.traces = Path(folder.name) / "job"
-        subprocess.run([PROGRAM, "simulate", "-q", "-o", self.traces, "--nodes", "1", "--gpus", "4", "--steps", "4"], check=True)
-        self.files = {int(re.match(r"rank(\d+)_", path.name).group(1)): path.read_bytes() for path in self.traces.glob("rank*")}
-
-    def daemon(self, *flags):
-        daemon = Daemon(*flags).start()
-        self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
-        return daemon
-
-    def test_a_job_whose_ranks_are_all_there_has_its_report_within_seconds(self):
-        daemon = self.daemon()
-        daemon.ask("PUT", "/v1/jobs/sim", body=b'{"world_size": 4}')
-        for rank, content in self.files.items():
-            self.assertEqual(daemon.put(content, "sim", rank, Repr_Digest=digest_of(content)).status, 201)
-        state = daemon.wait_for_job(lambda job: job["report_state"] in ("complete", "failed"), "sim")
-        self.assertEqual((state["report_state"], state["generation"]), ("complete", 1), daemon.log_text())
-        report = daemon.ask("GET", "/v1/jobs/sim/report.json").json()
-        self.assertEqual(report["job"]["ranks_present"], [0, 1, 2, 3])
-        page = daemon.ask("GET", "/v1/jobs/sim/report.html")
-        self.assertEqual(page.status, 200)
-        policy = page["Content-Security-Policy"]
-        for hash_ in re.findall(r"'sha256-[^']+'", page.body[:3000].decode()):
-            self.assertIn(hash_, policy)
-        self.assertIn("sandbox allow-scripts", policy)
-        self.assertIn("default-src 'none'", policy)
-        self.assertEqual(daemon.ask("GET", "/v1/jobs/sim/report/1.json").json(), report)
-        self.assertEqual(daemon.ask("GET", "/v1/jobs/sim/report/2.json").status, 404)
-        self.assertIn(b'href="/v1/jobs/sim/report.html"', daemon.ask("GET", "/jobs/sim").body)
-        metrics = daemon.ask("GET", "/metrics", admin=True).body.decode()
-        self.assertIn('skewscope_gather_reports_total{result="made"} 1', metrics)
-        line = [line for line in daemon.log_lines() if line["event"] == "report"][0]
-        self.assertEqual((line["job"], line["exit_code"]), ("sim", 0))
-
-    def test_an_ended_job_has_a_report_without_its_missing_rank_and_another_when_that_arrives(self):
-        daemon = self.daemon("--deadline-after-end", 1, "--debounce", 1)
-        daemon.ask("PUT", "/v1/jobs/part", body=b'{"world_size": 4}')
-        for rank in (0, 1, 3):
-            daemon.put(self.files[rank], "part", rank)
-        daemon.ask("POST", "/v1/jobs/part/end")
-        state = daemon.wait_for_job(lambda job: job["report_state"] in ("partial", "failed"), "part")
-        self.assertEqual((state["report_state"], state["missing_ranks"]), ("partial", [2]))
-        daemon.put(self.files[2], "part", 2)
-        state = daemon.wait_for_job(lambda job: job["report_state"] == "complete", "part")
-        self.assertEqual((state["report_state"], state["generation"]), ("complete", 2))
-
-    def test_rubbish_fails_its_report_and_nothing_else(self):
-        daemon = self.daemon()
-        daemon.ask("PUT", "/v1/jobs/rubbish", body=b'{"world_size": 1}')
-        daemon.put(os.urandom(5000), "rubbish", 0)
-        state = daemon.wait_for_job(lambda job: job["report_state"] == "failed", "rubbish")
-        self.assertEqual(state["report_state"], "failed")
-        self.assertEqual(daemon.ask("GET", "/v1/jobs/rubbish/report.json").status, 404)
-        self.assertEqual(daemon.ask("GET", "/-/ready", admin=True).status, 200)
 
 
 class Signals(unittest.TestCase):

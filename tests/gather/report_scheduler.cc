@@ -1,0 +1,124 @@
+// Which reports are made again, by a forker that ends them as the test says. The store's clock stands in the past:
+// every pause is over.
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <mutex>
+
+#include "spool.h"
+#include "src/gather/reports.h"
+
+namespace skewscope::gather {
+namespace {
+
+using test::kTrace;
+using test::Spool;
+
+class ForkerOfCodes : public ReportForker {
+ public:
+  explicit ForkerOfCodes(std::vector<int> codes) : codes_(std::move(codes)) {}
+
+  void run(const ReportTask& task, std::function<void(int)> done) override {
+    int code = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      threads_.push_back(task.threads);
+      code = codes_.empty() ? 0 : codes_.front();
+      if (!codes_.empty()) codes_.erase(codes_.begin());
+    }
+    if (code == 0) {
+      std::filesystem::create_directories(task.output);
+      std::ofstream(task.output + "/COMPLETE") << "skewscope.report/1\n";
+    }
+    done(code);
+  }
+  void stop() override {}
+  bool alive() const override { return true; }
+  size_t runs() const {
+    const std::lock_guard lock(mutex_);
+    return threads_.size();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<int> codes_, threads_;
+};
+
+// The state in which the report of a job of one rank stays, and how often it was made, when it ends by these codes.
+struct MadeAgain {
+  ReportState report = ReportState::none;
+  size_t runs = 0;
+};
+MadeAgain made_by(Spool& spool, const std::vector<int>& codes) {
+  ForkerOfCodes forker(codes);
+  const auto scheduler = ReportScheduler::start(*spool.store, forker, {});
+  const auto over = [&] {
+    const ReportState report = spool.store->job("train")->report;
+    return report != ReportState::waiting && report != ReportState::running;
+  };
+  for (int i = 0; i < 1000 && !over(); ++i) usleep(20'000);
+  usleep(200'000);  // that it is not made again
+  return {spool.store->job("train")->report, forker.runs()};
+}
+
+void send_only_rank(Spool& spool) {
+  spool.clock = time(nullptr) - 3600;
+  JobSettings settings;
+  settings.world_size = 1;
+  spool.ask().put_job("train", settings);
+  spool.ask().put("train", 0, kTrace);
+}
+
+TEST_CASE("a report is tried again until a process can be forked for it, ten times at most") {
+  Spool spool("cannot_fork");
+  send_only_rank(spool);
+  SECTION("some times") {
+    const MadeAgain made = made_by(spool, {kCannotFork, kCannotFork, kCannotFork});
+    CHECK(made.report == ReportState::complete);
+    CHECK(made.runs == 4);
+  }
+  SECTION("every time") {
+    const MadeAgain made = made_by(spool, std::vector<int>(100, kCannotFork));
+    CHECK(made.report == ReportState::failed);
+    CHECK(made.runs == 10);
+  }
+}
+
+TEST_CASE(
+    "a report that wants more memory is tried with half the threads, again after a pause, and once after a start") {
+  Spool spool("want_of_memory");
+  send_only_rank(spool);
+  const MadeAgain made = made_by(spool, std::vector<int>(100, kReportOutOfMemory));
+  CHECK(made.report == ReportState::failed);
+  CHECK(made.runs == 4);
+  spool.open();
+  CHECK(spool.store->job("train")->report == ReportState::waiting);
+  CHECK(made_by(spool, {}).report == ReportState::complete);
+}
+
+TEST_CASE("a report during which the forker died is made again after a start, but not a third time") {
+  Spool spool("forker_died");
+  send_only_rank(spool);
+  for (int generation = 1; generation <= 2; ++generation) {
+    REQUIRE(spool.ask().begin_report("train").value.generation == generation);
+    spool.ask().end_report("train", generation, kForkerGone);
+    spool.open();
+    CHECK((spool.store->job("train")->report == ReportState::waiting) == (generation == 1));
+  }
+  CHECK(spool.store->job("train")->report == ReportState::failed);
+  spool.ask().put("train", 1, "{}");
+  CHECK(made_by(spool, {}).report == ReportState::complete);
+}
+
+TEST_CASE("a report that is wrong in itself is not tried again, not after a start either") {
+  Spool spool("wrong_in_itself");
+  send_only_rank(spool);
+  CHECK(made_by(spool, {70}).report == ReportState::failed);
+  spool.open();
+  const MadeAgain made = made_by(spool, {});
+  CHECK(made.report == ReportState::failed);
+  CHECK(made.runs == 0);
+}
+
+}  // namespace
+}  // namespace skewscope::gather
