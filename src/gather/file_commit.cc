@@ -176,8 +176,8 @@ void SpoolStore::settle(const ArrivalPointer& arrival, Refusal refusal) {
     refusal = Refusal::other_content;
   } else if (refusal == Refusal::none) {
     if (arrival->verdict == Verdict::duplicate) files_.remove(part_path(upload->row.id));
-    complete_upload(*arrival);
     if (arrival->verdict == Verdict::placed) enter_file(*arrival);
+    complete_upload(*arrival);  // last: its capture has begun at every moment
     changed(arrival->row.job);
   }
   arrival->done({refusal, refusal == Refusal::none ? state_of(*upload) : UploadState()});
@@ -212,7 +212,6 @@ void SpoolStore::enter_file(const Arrival& arrival) {
     ++figures_.files;
   }
   job.files[row.capture][row.rank] = row;
-  job.captures.insert(row.capture);
   job.highest_rank = std::max(job.highest_rank, row.rank);
   ++job.row.arrivals;
   job.row.last_arrival = std::max(job.row.last_arrival, row.committed_at);

@@ -8,16 +8,51 @@
 namespace skewscope::gather {
 namespace {
 
-constexpr size_t kMostMissingRanks = 1000;
+constexpr size_t kMostMissingRanks = 1000, kMostMissingCaptures = 32;
 
-std::vector<int> missing_ranks(const Job& job, int expected) {
+const std::map<int, FileRow>& files_of(const Job& job, int capture) {
+  static const std::map<int, FileRow> none;
+  const auto found = job.files.find(capture);
+  return found == job.files.end() ? none : found->second;
+}
+
+// The first of them. No rank of `files` is as large as `expected`.
+std::vector<int> missing_of(const std::map<int, FileRow>& files, int expected) {
   std::vector<int> out;
-  const auto newest = job.captures.empty() ? job.files.end() : job.files.find(*job.captures.rbegin());
-  if (newest != job.files.end() && newest->second.size() >= static_cast<size_t>(expected)) return out;
+  if (files.size() >= static_cast<size_t>(expected)) return out;
+  auto file = files.begin();
   for (int rank = 0; rank < expected && out.size() < kMostMissingRanks; ++rank) {
-    if (newest == job.files.end() || newest->second.count(rank) == 0) out.push_back(rank);
+    const bool there = file != files.end() && file->first == rank;
+    there ? static_cast<void>(++file) : out.push_back(rank);
   }
   return out;
+}
+
+void tell_missing(const Job& job, JobState& state) {
+  std::set<int> captures, ranks;
+  for (const auto& [capture, files] : job.files) captures.insert(capture);
+  for (const auto& [capture, uploads] : job.open_of_capture) captures.insert(capture);
+  if (captures.empty()) captures.insert(0);
+  size_t room = kMostMissingRanks;
+  for (const int capture : captures) {
+    MissingRanks missing{capture, missing_of(files_of(job, capture), state.expected)};
+    if (missing.ranks.empty()) continue;
+    ranks.insert(missing.ranks.begin(), missing.ranks.end());
+    missing.ranks.resize(std::min(missing.ranks.size(), room));
+    room -= missing.ranks.size();
+    state.missing.push_back(std::move(missing));
+    if (state.missing.size() == kMostMissingCaptures) break;
+  }
+  for (const int rank : ranks) {
+    if (state.missing_ranks.size() < kMostMissingRanks) state.missing_ranks.push_back(rank);
+  }
+}
+
+// With a file or an open upload.
+size_t captures_begun(const Job& job) {
+  const auto has_no_file = [&](const auto& open) { return job.files.count(open.first) == 0; };
+  return job.files.size() +
+         static_cast<size_t>(std::count_if(job.open_of_capture.begin(), job.open_of_capture.end(), has_no_file));
 }
 
 void tell_reports(const Job& job, bool again, JobState& state) {
@@ -44,7 +79,7 @@ int SpoolStore::expected_of(const Job& job) {
 
 JobState SpoolStore::state_held(const Job& job) const {
   JobState out = brief_state_held(job);
-  out.missing_ranks = missing_ranks(job, out.expected);
+  tell_missing(job, out);
   return out;
 }
 
@@ -56,8 +91,8 @@ JobState SpoolStore::brief_state_held(const Job& job) const {
   out.expected = expected_of(job);
   const int asked = job.row.settings.world_size.value_or(job.row.most_told);
   out.conflict = out.expected > 0 && (asked != out.expected || (job.row.least_told > 0 && job.row.least_told != asked));
-  for (const auto& [capture, files] : job.files) out.arrived += static_cast<int>(files.size());
-  out.captures = std::max({1, job.row.settings.captures.value_or(1), static_cast<int>(job.captures.size())});
+  for (const auto& [capture, files] : job.files) out.arrived += static_cast<int64_t>(files.size());
+  out.captures = std::max({1, job.row.settings.captures.value_or(1), static_cast<int>(captures_begun(job))});
   out.ended = job.row.ended;
   out.bytes = job.bytes;
   out.open_uploads = job.open_uploads;

@@ -12,12 +12,21 @@ using nlohmann::json;
 constexpr size_t kMostNodes = 1 << 16;
 constexpr int64_t kLongestTime = int64_t{10} * 365 * 24 * 3600;  // s
 
+json missing_json(const JobState& job) {
+  json out = json::array();
+  for (const MissingRanks& missing : job.missing) {
+    out.push_back({{"capture", missing.capture}, {"ranks", missing.ranks}});
+  }
+  return out;
+}
+
 json as_json(const JobState& job) {
   return {{"job", job.name},
           {"state", state_of(job)},
           {"arrived", job.arrived},
-          {"expected", job.expected * job.captures},
+          {"expected", files_expected(job)},
           {"missing_ranks", job.missing_ranks},
+          {"missing", missing_json(job)},
           {"captures", job.captures},
           {"bytes", job.bytes},
           {"open_uploads", job.open_uploads},
@@ -91,7 +100,7 @@ const char* name_of(ReportState state) {
 }
 
 const char* state_of(const JobState& job) {
-  if (job.expected > 0 && job.arrived >= job.expected * job.captures) return "complete";
+  if (is_whole(job)) return "complete";
   return job.ended ? "ended" : "receiving";
 }
 

@@ -12,8 +12,8 @@ const char* name_of(ReportState state);
 // receiving; complete: every rank of every capture is there; ended: no more come, and some are missing.
 const char* state_of(const JobState& job);
 
-// job, state, arrived, expected, missing_ranks, captures, bytes, open_uploads, ended, conflict, report_state,
-// generation (of the newest report that can be read; 0: none), report_exit_code, epoch.
+// job, state, arrived, expected, missing_ranks, missing ([{capture, ranks}, ...]), captures, bytes, open_uploads,
+// ended, conflict, report_state, generation (of the newest report that can be read; 0: none), report_exit_code, epoch.
 std::string job_json(const JobState& job);
 // {"jobs": [...], "next": name to go on after, absent at the end}
 std::string job_list_json(const std::vector<JobState>& jobs, const std::string& next);

@@ -88,8 +88,8 @@ void add_jobs(Snapshot& to, const std::vector<JobState>& jobs) {
   double expected = 0, arrived = 0;
   for (const JobState& job : jobs) {
     ++by_state[state_of(job)];
-    expected += job.expected * job.captures;
-    arrived += job.arrived;
+    expected += static_cast<double>(files_expected(job));
+    arrived += static_cast<double>(job.arrived);
   }
   for (const auto& [state, count] : by_state) to.gauge("jobs", "Jobs by state", "state", state, count);
   to.gauge("ranks_expected", "Ranks that the jobs in the spool expect", expected);

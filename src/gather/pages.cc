@@ -49,7 +49,7 @@ std::string time_text(Time time) {
 }
 
 std::string progress(const JobState& job) {
-  const int expected = job.expected * job.captures;
+  const int64_t expected = files_expected(job);
   if (expected == 0) return fmt::format("{} arrived", job.arrived);
   return fmt::format("<progress max=\"{1}\" value=\"{0}\"></progress> {0} of {1}", job.arrived, expected);
 }
@@ -129,13 +129,18 @@ Response job_page(const JobState& job) {
   row("State", state_of(job));
   row("Ranks", progress(job));
   if (job.conflict) row("Doubt", "The senders disagree about the number of ranks; the largest one counts.");
-  if (!job.missing_ranks.empty()) row("Missing ranks", ranges(job.missing_ranks));
+  for (const MissingRanks& missing : job.missing) {
+    const std::string where = job.captures > 1 ? fmt::format("Missing ranks of capture {}", missing.capture) : "";
+    row(where.empty() ? "Missing ranks" : where.c_str(), ranges(missing.ranks));
+  }
   row("Received", bytes_text(job.bytes));
   row("Open uploads", std::to_string(job.open_uploads));
   row("Last byte", time_text(job.last_byte));
   row("Report", report_link(job));
   if (job.report == ReportState::failed) {
-    row("Why it failed", fmt::format("skewscope report ended with code {}", job.report_exit_code));
+    row("Why it failed", job.report_exit_code < 0
+                             ? "There was no process for it."
+                             : fmt::format("skewscope report ended with code {}", job.report_exit_code));
   }
   body += "</dl>";
   return page(200, document("skewscope: " + job.name, body, true), policy("'none'"));

@@ -46,8 +46,12 @@ void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done
       if (state.report == ReportState::running) return Refusal::too_many;
       const auto& reports = found->second.reports;
       *row = {name, reports.empty() ? 1 : reports.rbegin()->first + 1, ReportState::running, state.arrivals, at, {}, 0};
-      *folders_of = {row->generation, options_.spool + "/" + ranks_folder(name),
-                     options_.spool + "/" + report_folder(name, row->generation), state.expected, state.missing_ranks};
+      *folders_of = {row->generation,
+                     options_.spool + "/" + ranks_folder(name),
+                     options_.spool + "/" + report_folder(name, row->generation),
+                     state.expected,
+                     state.expected > 0 && !is_whole(state),
+                     state.missing_ranks};
     }
     int error = 0;
     for (const std::string& folder : {job_folder(name), ranks_folder(name), reports_folder(name)}) {
@@ -65,7 +69,7 @@ void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done
       const bool same = !job.reports.empty() && job.reports.rbegin()->second.arrivals == row->arrivals;
       if (!same) job.failed_tries = 0;
       job.reports[row->generation] = *row;
-      job.ranks_missing = !folders_of->missing_ranks.empty();
+      job.partial = folders_of->partial;
     }
     done({Refusal::none, *folders_of});
     changed(name);
@@ -82,7 +86,7 @@ void SpoolStore::end_report(const std::string& name, int generation, int exit_co
     const bool there = job != jobs_.end() && !job->second.row.deleting && job->second.reports.count(generation) > 0;
     if (there) row = job->second.reports.at(generation);
     if (!there || row.state != ReportState::running) refusal = Refusal::unknown;
-    if (there) row.state = job->second.ranks_missing ? ReportState::partial : ReportState::complete;
+    if (there) row.state = job->second.partial ? ReportState::partial : ReportState::complete;
   }
   if (refusal != Refusal::none) return answer<JobState>(std::move(done), {refusal, {}});
   row.exit_code = exit_code;

@@ -12,7 +12,7 @@ namespace skewscope::gather {
 namespace {
 
 Time first_due(const JobState& job, const GatherDeadlines& deadlines) {
-  if (job.expected > 0 && job.arrived >= job.expected * job.captures) return job.last_arrival;
+  if (is_whole(job)) return job.last_arrival;
   if (job.reported_arrivals > 0) return job.last_arrival + deadlines.debounce;
   const Time quiet = job.last_byte + job.settings.deadline.value_or(deadlines.after_last_byte);
   return job.ended ? std::min(quiet, std::max(job.ended_at, job.last_arrival) + deadlines.after_end) : quiet;

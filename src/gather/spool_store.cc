@@ -23,7 +23,6 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
     job.bytes += row.size;
     job.charged += row.size;
     charged_of_user_[row.uid] += row.size;
-    job.captures.insert(row.capture);
     job.highest_rank = std::max(job.highest_rank, row.rank);
     job.row.last_byte = std::max(job.row.last_byte, row.committed_at);
     job.files[row.capture].emplace(row.rank, row);
@@ -41,7 +40,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
       charged_of_user_[row.asked.uid] += upload->charged;
       ++job.open_uploads;
       ++figures_.open_uploads;
-      job.captures.insert(row.asked.metadata.capture);
+      ++job.open_of_capture[row.asked.metadata.capture];
       job.row.last_byte = std::max(job.row.last_byte, row.progress);
     }
     uploads_.emplace(row.id, upload);

@@ -51,11 +51,11 @@ struct Job {
   bool stands = false;                          // its row is in the manifest
   std::map<int, std::map<int, FileRow>> files;  // capture -> rank
   std::map<int, ReportRow> reports;
-  int failed_tries = 0;        // in a row, of the newest report's arrivals, for want of something; see most_tries
-  bool ranks_missing = false;  // when the running report began
-  std::set<int> captures;      // seen in files or uploads
-  uint64_t bytes = 0;          // of complete files
-  uint64_t charged = 0;        // and of open uploads, and of what is in quarantine
+  int failed_tries = 0;  // in a row, of the newest report's arrivals, for want of something; see most_tries
+  bool partial = false;  // when the running report began
+  std::map<int, int> open_of_capture;  // open uploads, where there are any
+  uint64_t bytes = 0;                  // of complete files
+  uint64_t charged = 0;                // and of open uploads, and of what is in quarantine
   int open_uploads = 0;
   int uploads = 0;  // with the complete ones that are still remembered
   int highest_rank = -1;

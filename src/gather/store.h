@@ -97,18 +97,24 @@ enum class ReportState { none, waiting, running, complete, partial, failed };
 // How a report ends that could not be made, beside its own exit codes; of those, the one for want of memory.
 inline constexpr int kForkerGone = -1, kCannotFork = -2, kReportOutOfMemory = 6;
 
+struct MissingRanks {
+  int capture = 0;
+  std::vector<int> ranks;
+};
+
 struct JobState {
   std::string name;
   uint32_t owner_uid = 0;
   uint32_t epoch = 0;     // tokens of an older one are revoked
   int expected = 0;       // ranks per capture; 0: not known
   bool conflict = false;  // sources disagree about the world size; `expected` is the largest
-  int arrived = 0;        // files of the newest generation of each (capture, rank)
-  int captures = 1;
-  bool ended = false;  // no more captures come
-  uint64_t bytes = 0;  // of complete files
+  int64_t arrived = 0;    // files of the newest generation of each (capture, rank)
+  int captures = 1;       // told, or begun: with a file or an open upload
+  bool ended = false;     // no more captures come
+  uint64_t bytes = 0;     // of complete files
   int open_uploads = 0;
-  std::vector<int> missing_ranks;  // of the newest capture; at most 1000
+  std::vector<int> missing_ranks;     // in any capture that has begun; at most 1000
+  std::vector<MissingRanks> missing;  // the same by capture: of the first 32 that lack any, at most 1000 in all
   ReportState report = ReportState::none;
   int report_generation = 0;  // newest that can be read; 0: none
   int report_exit_code = 0;
@@ -117,6 +123,10 @@ struct JobState {
   std::optional<Time> failed_at;                 // of a report that is to be tried again: it counts as not begun
   JobSettings settings;
 };
+
+// Files of a whole set; 0: not known.
+inline int64_t files_expected(const JobState& job) { return int64_t{job.expected} * job.captures; }
+inline bool is_whole(const JobState& job) { return job.expected > 0 && job.arrived >= files_expected(job); }
 
 struct StoredFile {
   int fd = -1;  // owned by the receiver
@@ -187,7 +197,8 @@ class Store {
   struct ReportFolders {
     int generation = 0;
     std::string traces, output;
-    int world_size = 0;
+    int world_size = 0;    // 0: not known
+    bool partial = false;  // some of the ranks are missing in some capture
     std::vector<int> missing_ranks;
   };
   virtual void begin_report(const std::string& job, Reply<ReportFolders> done) = 0;

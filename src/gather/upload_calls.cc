@@ -162,7 +162,7 @@ Refusal SpoolStore::enter_held(const UploadPointer& upload, bool& of_new_job) {
     }
     ++job.open_uploads;
     ++figures_.open_uploads;
-    job.captures.insert(metadata.capture);
+    ++job.open_of_capture[metadata.capture];
   }
   ++job.uploads;
   if (metadata.world_size) {
@@ -388,6 +388,8 @@ void SpoolStore::close_held(Upload& upload) {
   if (job == jobs_.end()) return;
   charge_held(metadata.job, upload.row.asked.uid, upload.charged, 0);
   --job->second.open_uploads;
+  const auto open = job->second.open_of_capture.find(metadata.capture);
+  if (--open->second == 0) job->second.open_of_capture.erase(open);
   --figures_.open_uploads;
 }
 

@@ -24,6 +24,7 @@ JobState job_of(const std::string& name) {
   job.expected = 4;
   job.arrived = 2;
   job.missing_ranks = {1, 3};
+  job.missing = {{0, {1, 3}}};
   return job;
 }
 

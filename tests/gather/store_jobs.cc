@@ -8,6 +8,7 @@
 #include "model.h"
 #include "skewscope/gather.h"
 #include "spool.h"
+#include "src/gather/reports.h"
 
 namespace skewscope::gather {
 namespace {
@@ -49,6 +50,72 @@ TEST_CASE("a job counts the ranks that came and names those that are missing") {
   CHECK(job.missing_ranks == std::vector<int>{1, 3});
   CHECK(job.bytes == kTrace.size() + 2);
   CHECK_FALSE(job.conflict);
+}
+
+NewUpload of_capture(int capture, int rank, std::optional<uint64_t> length) {
+  NewUpload upload = upload_of("train", rank, length);
+  upload.metadata.capture = capture;
+  return upload;
+}
+
+TEST_CASE("a rank is missing in whichever capture it is missing, and the report is partial for it") {
+  Spool spool("missing_by_capture");
+  Asking ask = spool.ask();
+  ask.put_job("train", ranks(4));
+  ask.put(of_capture(0, 0, {}), kTrace);
+  for (int rank = 0; rank < 4; ++rank) ask.put(of_capture(1, rank, {}), kTrace);
+  const auto check = [&] {
+    const JobState job = *spool.store->job("train");
+    CHECK(job.arrived == 5);
+    CHECK(files_expected(job) == 8);
+    CHECK(job.missing_ranks == std::vector<int>{1, 2, 3});
+    REQUIRE(job.missing.size() == 1);
+    CHECK(job.missing[0].capture == 0);
+    CHECK(job.missing[0].ranks == std::vector<int>{1, 2, 3});
+  };
+  check();
+  spool.open();
+  check();
+  write_report(spool.ask().begin_report("train").value);
+  CHECK(spool.ask().end_report("train", 1, 0).value.report == ReportState::partial);
+}
+
+TEST_CASE("a report is partial while fewer captures have begun than were told") {
+  Spool spool("captures_told");
+  JobSettings settings = ranks(1);
+  settings.captures = 2;
+  spool.ask().put_job("train", settings);
+  spool.ask().put("train", 0, kTrace);
+  write_report(spool.ask().begin_report("train").value);
+  CHECK(spool.ask().end_report("train", 1, 0).value.report == ReportState::partial);
+}
+
+TEST_CASE("a capture counts while it has a file or an open upload") {
+  Spool spool("captures_begun");
+  Asking ask = spool.ask();
+  ask.put_job("train", ranks(2));
+  const std::string aborted = ask.create(of_capture(5, 0, 100)).value.id;
+  CHECK(spool.store->job("train")->captures == 1);
+  for (int rank = 0; rank < 2; ++rank) ask.put("train", rank, kTrace);
+  CHECK(spool.store->job("train")->captures == 2);
+  CHECK_FALSE(is_whole(*spool.store->job("train")));
+  spool.open();
+  CHECK(spool.store->job("train")->captures == 2);
+  spool.ask().remove(aborted);
+  CHECK(spool.store->job("train")->captures == 1);
+  CHECK(is_whole(*spool.store->job("train")));
+}
+
+TEST_CASE("of a job of the most ranks and captures, one file is not the whole set") {
+  Spool spool("largest_job");
+  JobSettings settings = ranks(1 << 20);
+  settings.captures = 4096;
+  spool.ask().put_job("train", settings);
+  spool.ask().put("train", 0, kTrace);
+  const JobState job = *spool.store->job("train");
+  CHECK(files_expected(job) == int64_t{1} << 32);
+  CHECK_FALSE(is_whole(job));
+  CHECK(report_due(job, {}) > job.last_arrival);
 }
 
 TEST_CASE("the first upload makes its job, whose owner and world size it tells") {

@@ -192,6 +192,22 @@ class Put(DaemonTest):
         listed = self.daemon.ask("GET", "/v1/jobs").json()["jobs"]
         self.assertIn("count", [job["job"] for job in listed])
 
+    def test_the_job_tells_what_is_missing_in_which_capture(self):
+        self.daemon.ask("PUT", "/v1/jobs/captures", body=b'{"world_size": 4}')
+        self.daemon.put(b"0", "captures", 0)
+        for rank in range(4):
+            self.daemon.put(b"%d" % rank, "captures", rank, query="?capture=1")
+        state = self.daemon.job("captures")
+        self.assertEqual((state["state"], state["arrived"], state["expected"], state["missing_ranks"], state["missing"]),
+                         ("receiving", 5, 8, [1, 2, 3], [{"capture": 0, "ranks": [1, 2, 3]}]))
+        self.assertIn(b"<dt>Missing ranks of capture 0</dt><dd>1-3</dd>", self.daemon.ask("GET", "/jobs/captures").body)
+
+    def test_of_the_largest_job_one_file_is_not_the_whole_set(self):
+        self.daemon.ask("PUT", "/v1/jobs/largest", body=b'{"world_size": 1048576, "captures": 4096}')
+        self.daemon.put(b"x", "largest", 0)
+        state = self.daemon.job("largest")
+        self.assertEqual((state["state"], state["arrived"], state["expected"]), ("receiving", 1, 1 << 32))
+
     def test_a_job_that_says_nonsense_of_itself_is_refused(self):
         for body in (b"[]", b'{"world_size": 0}', b'{"world_size": "4"}', b'{"colour": 1}', b"{"):
             self.assertEqual(self.daemon.ask("PUT", "/v1/jobs/nonsense", body=body).status, 400, body)
