@@ -74,6 +74,7 @@ struct ReportTask {
   std::string job;
   int threads = 0;
   uint64_t memory = 0;  // bytes it may use; more ends it
+  int world_size = 0;   // ranks that the job has at least; 0: not known
 };
 using MakeReport = std::function<int(const ReportTask&)>;
 

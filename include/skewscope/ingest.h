@@ -26,6 +26,7 @@ struct CacheOptions {
 struct IngestOptions {
   std::string rank_regex;      // --rank-regex: named group `rank`, searched in the path; empty: not given
   std::string rank_map;        // --rank-map: CSV file of path,rank (path may be a file name); empty: not given
+  int32_t world_size = 0;      // --world-size: the job has at least so many ranks; 0: as the files say
   std::vector<int32_t> ranks;  // --ranks: only these; empty: all
   std::optional<std::pair<int64_t, int64_t>> steps;  // --steps A:B: GPU rows and calls launched in A <= step < B
   // Called once for each file, whatever it turned out to be, from several threads at once, while the details of its

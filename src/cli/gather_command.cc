@@ -32,12 +32,15 @@ int make_report(const ReportTask& task) {
   options.common.quiet = true;
   options.input.paths = {task.traces};
   options.input.ingest.rank_regex = kRankOfFile;
+  options.input.ingest.world_size = std::min(task.world_size, kLargestWorldSize);
   options.output = task.output;
   options.job = task.job;
   const tbb::global_control threads(tbb::global_control::max_allowed_parallelism,
                                     static_cast<size_t>(std::max(task.threads, 1)));
   Alone alone;
-  return run_report(options, fmt::format("skewscope report {} -o {}", task.traces, task.output), alone);
+  std::string command = fmt::format("skewscope report {} -o {}", task.traces, task.output);
+  if (task.world_size > 0) command += fmt::format(" --world-size {}", options.input.ingest.world_size);
+  return run_report(options, command, alone);
 }
 
 // The options as the command line and the file of --config say at present.

@@ -65,6 +65,11 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       .add_option("-o,--output", options.output,
                   fmt::format("Report directory; default: {}, none with --json", kDefaultOutput))
       ->type_name("DIR");
+  command
+      .add_option("--world-size", options.input.ingest.world_size,
+                  "Ranks that the job has at least; where the traces say more, they count")
+      ->check(CLI::Range(1, kLargestWorldSize).description(""))
+      ->type_name("N");
   command.add_option("--job", options.job, "Name of the job; default: as the traces say, else their folder's")
       ->type_name("NAME");
   command

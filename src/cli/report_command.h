@@ -12,6 +12,8 @@
 
 namespace skewscope::cli {
 
+constexpr int kLargestWorldSize = 1'000'000;
+
 struct ReportOptions {
   CommonOptions common;
   InputOptions input;

@@ -1,7 +1,7 @@
 // Threads and fork do not mix, and a daemon's memory holds keys: so a small process is forked while the daemon still
 // has one thread and no secret, and forks each report from itself. The daemon and the forker speak JSON over a socket
-// pair that keeps message boundaries: {id, traces, output, job, threads, memory} one way, {id, exit_code} the other.
-// The forker ends, and ends its reports, when the daemon's end of the socket closes.
+// pair that keeps message boundaries: {id, traces, output, job, threads, memory, world_size} one way, {id, exit_code}
+// the other. The forker ends, and ends its reports, when the daemon's end of the socket closes.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -121,7 +121,8 @@ class ForkerProcess {
   bool take_task() {
     const Json message = receive_json(socket_);
     if (!message.is_object()) return false;
-    const ReportTask task{message["traces"], message["output"], message["job"], message["threads"], message["memory"]};
+    const ReportTask task{message["traces"],  message["output"], message["job"],
+                          message["threads"], message["memory"], message["world_size"]};
     const pid_t pid = fork();
     if (pid == 0) make_one(task, make_report_, static_cast<uint64_t>(limit_.count()) * 64);
     const int id = message["id"];
@@ -181,8 +182,13 @@ class Forker : public ReportForker {
       id = ++last_id_;
       waiting_[id] = std::move(done);
     }
-    const Json message = {{"id", id},        {"traces", task.traces},   {"output", task.output},
-                          {"job", task.job}, {"threads", task.threads}, {"memory", task.memory}};
+    const Json message = {{"id", id},
+                          {"traces", task.traces},
+                          {"output", task.output},
+                          {"job", task.job},
+                          {"threads", task.threads},
+                          {"memory", task.memory},
+                          {"world_size", task.world_size}};
     if (!send_json(socket_, message) || gone_) tell(id, kForkerGone);
   }
 

@@ -75,7 +75,8 @@ void leave_to_others(int32_t process, JobTrace& job) {
 
 Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer,
                                Exchange& exchange) {
-  const Result<ingest::RankOverrides> overrides = ingest::RankOverrides::make(options.rank_map, options.rank_regex);
+  const Result<ingest::RankOverrides> overrides =
+      ingest::RankOverrides::make(options.rank_map, options.rank_regex, options.world_size);
   if (const auto all = agree(exchange, failure_of(overrides)); !all.ok()) return all.error();
 
   std::vector<std::string> sorted_files(files);

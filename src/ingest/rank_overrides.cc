@@ -85,8 +85,10 @@ std::pair<std::string, size_t> with_plain_groups(const std::string& pattern) {
 
 }  // namespace
 
-Result<RankOverrides> RankOverrides::make(const std::string& rank_map_file, const std::string& rank_regex) {
+Result<RankOverrides> RankOverrides::make(const std::string& rank_map_file, const std::string& rank_regex,
+                                          int32_t least_world_size) {
   RankOverrides overrides;
+  overrides.least_world_size_ = least_world_size;
   if (!rank_map_file.empty()) {
     Result<std::map<std::string, int32_t>> ranks = read_map(rank_map_file);
     if (!ranks.ok()) return ranks.error();

@@ -55,6 +55,7 @@ class RankResolver {
 
   ResolvedRanks resolve() {
     world_ = world_size_of(evidence_, result_.findings);
+    heed_told_world_size();
     find_doubted_claims();
     for (size_t i = 0; i < evidence_.size(); ++i) collect_claims(i);
     add_coordinates();
@@ -67,6 +68,18 @@ class RankResolver {
   }
 
  private:
+  // The larger counts: files of a part of the job may know of no more.
+  void heed_told_world_size() {
+    const int32_t told = overrides_.least_world_size();
+    if (told <= world_.size) return;
+    if (world_.size > 0 && world_.exact) {
+      add_finding(result_.findings, {Severity::warning, "world-size-disagreement", "", Rank(), -1, 1,
+                                     "world size " + std::to_string(told) + " by --world-size, " + world_.source +
+                                         " says " + std::to_string(world_.size)});
+    }
+    world_ = {told, "--world-size", world_.exact};
+  }
+
   // A number outside the world is no rank: a regex that took the pid, a stamp in the name.
   void claim(size_t i, int64_t rank, std::string source) {
     if (rank < 0) return;

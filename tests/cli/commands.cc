@@ -22,6 +22,17 @@ TEST_CASE("report writes a whole directory and prints its summary") {
   CHECK(json["stragglers"][0]["rank"] == 2);
 }
 
+TEST_CASE("report counts and names the ranks that --world-size says are missing") {
+  REQUIRE(place().run("report traces -o told --world-size 6 -f json").code == 0);
+  const auto told = nlohmann::json::parse(place().read("told/report.json"))["job"];
+  CHECK(told["world_size"] == 6);
+  CHECK(told["ranks_missing"] == nlohmann::json({4, 5}));
+  CHECK(place().run("report traces -o strict --world-size 6 --strict").code == 4);
+  REQUIRE(place().run("report traces -o fewer --world-size 2 --strict -f json").code == 0);
+  CHECK(nlohmann::json::parse(place().read("fewer/report.json"))["job"]["world_size"] == 4);
+  CHECK(place().run("report traces --world-size 0").code == 2);
+}
+
 TEST_CASE("report.json of a simulated job follows the schema") {
   if (std::system("python3 -c 'import jsonschema' 2>/dev/null") != 0) {
     WARN("skipped: no python3-jsonschema");

@@ -61,6 +61,17 @@ class Reports(unittest.TestCase):
         state = daemon.wait_for_job(lambda job: job["report_state"] == "complete", "part")
         self.assertEqual((state["report_state"], state["generation"]), ("complete", 2))
 
+    def test_the_report_names_the_ranks_that_the_job_was_told_to_have_and_no_trace_knows_of(self):
+        daemon = self.daemon("--deadline-after-end", 1)
+        daemon.ask("PUT", "/v1/jobs/told", body=b'{"world_size": 8}')
+        for rank, content in self.files.items():
+            daemon.put(content, "told", rank)
+        daemon.ask("POST", "/v1/jobs/told/end")
+        state = daemon.wait_for_job(lambda job: job["report_state"] in ("partial", "failed"), "told")
+        self.assertEqual((state["report_state"], state["missing_ranks"]), ("partial", [4, 5, 6, 7]))
+        job = daemon.ask("GET", "/v1/jobs/told/report.json").json()["job"]
+        self.assertEqual((job["world_size"], job["ranks_present"], job["ranks_missing"]), (8, [0, 1, 2, 3], [4, 5, 6, 7]))
+
     def test_rubbish_fails_its_report_and_nothing_else(self):
         daemon = self.daemon()
         daemon.ask("PUT", "/v1/jobs/rubbish", body=b'{"world_size": 1}')

@@ -27,8 +27,9 @@ RankEvidence file(const std::string& name, int64_t rank, int64_t world, bool aft
   return evidence;
 }
 
-ResolvedRanks resolve(const std::vector<RankEvidence>& evidence, const std::string& regex = "") {
-  const auto overrides = RankOverrides::make("", regex);
+ResolvedRanks resolve(const std::vector<RankEvidence>& evidence, const std::string& regex = "",
+                      int32_t least_world_size = 0) {
+  const auto overrides = RankOverrides::make("", regex, least_world_size);
   REQUIRE(overrides.ok());
   return resolve_ranks(evidence, overrides.value());
 }
@@ -169,6 +170,19 @@ TEST_CASE("a rank in distributedInfo without a world size is weaker than one wit
   CHECK(ranks.files[0].source == "distributedInfo without world size");
   CHECK(ranks.world_size == 4);
   CHECK(ranks.world_size_source == "number of files");
+}
+
+TEST_CASE("a job has at least as many ranks as its user says, and more where the files say more") {
+  const ResolvedRanks more = resolve({file("a.json", 0, 4), file("r6.json")}, "r(?<rank>[0-9]+)", 8);
+  CHECK(more.world_size == 8);
+  CHECK(more.world_size_source == "--world-size");
+  CHECK(more.files[1].rank == Rank(6));
+  REQUIRE(count(more.findings, "world-size-disagreement") == 1);
+  const ResolvedRanks fewer = resolve({file("a.json", 0, 4)}, "", 2);
+  CHECK(fewer.world_size == 4);
+  CHECK(fewer.world_size_source == "distributedInfo");
+  CHECK(fewer.findings.empty());
+  CHECK(resolve({file("r3.json")}, "r(?<rank>[0-9]+)", 2).world_size == 4);
 }
 
 TEST_CASE("files that disagree on the world size are reported, the majority counts") {
