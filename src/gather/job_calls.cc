@@ -98,7 +98,7 @@ JobState SpoolStore::brief_state_held(const Job& job) const {
   out.open_uploads = job.open_uploads;
   tell_reports(job, is_to_be_tried_again(job), out);
   out.created = job.row.created;
-  out.last_byte = job.row.last_byte;
+  out.last_byte = job.bodies > 0 ? std::max(job.row.last_byte, now()) : job.row.last_byte;
   out.ended_at = job.row.ended_at;
   out.last_arrival = job.row.last_arrival;
   out.arrivals = job.row.arrivals;

@@ -99,7 +99,7 @@ class Scheduler : public ReportScheduler {
       lock.unlock();
       for (const std::string& job : changed) plan(job, options.deadlines);
       if (sweeps) delete_what_is_old(options.retention);
-      start_what_is_due();
+      start_what_is_due(options.deadlines);
       lock.lock();
       if (changed_.empty() && !ends_) wake_.wait_for(lock, until_next_held());
     }
@@ -131,8 +131,17 @@ class Scheduler : public ReportScheduler {
     return running_ >= options_.report_processes ? most : std::clamp(wait, std::chrono::milliseconds(10), most);
   }
 
-  void start_what_is_due() {
+  // Bodies that are under way have moved the time: they do not wake this thread.
+  void start_what_is_due(const GatherDeadlines& deadlines) {
     for (auto entry = due_.begin(); entry != due_.end();) {
+      const bool passed = entry->second <= this_second();
+      const std::optional<JobState> state = passed ? store_.job_in_brief(entry->first) : std::nullopt;
+      const std::optional<Time> due = state ? report_due(*state, deadlines) : std::nullopt;
+      if (passed && !due) {
+        entry = due_.erase(entry);
+        continue;
+      }
+      if (due) entry->second = *due;
       if (entry->second > this_second()) {
         ++entry;
         continue;

@@ -57,6 +57,7 @@ struct Job {
   uint64_t bytes = 0;                  // of complete files
   uint64_t charged = 0;                // and of open uploads, and of what is in quarantine
   int open_uploads = 0;
+  int bodies = 0;   // uploads that have a writer
   int uploads = 0;  // with the complete ones that are still remembered
   int highest_rank = -1;
 };
@@ -131,6 +132,7 @@ class SpoolStore : public Store {
   void release(const UploadPointer& upload, uint64_t writer);
   void make_durable(const UploadPointer& upload, const Then& then, bool last = false);
   Refusal sync_part(Upload& upload);
+  void end_body(Upload& upload);
   void abandon_writer(Upload& upload);
   void forget_upload(const UploadPointer& upload);
   void drop_upload(const UploadPointer& upload, const Then& then);

@@ -118,7 +118,8 @@ struct JobState {
   ReportState report = ReportState::none;
   int report_generation = 0;  // newest that can be read; 0: none
   int report_exit_code = 0;
-  Time created{}, last_byte{}, ended_at{}, last_arrival{};
+  Time created{}, ended_at{}, last_arrival{};
+  Time last_byte{};                              // now, while a body is under way
   uint64_t arrivals = 0, reported_arrivals = 0;  // files committed so far; of those, in the newest report begun
   std::optional<Time> failed_at;                 // of a report that is to be tried again: it counts as not begun
   JobSettings settings;

@@ -289,6 +289,8 @@ Refusal SpoolStore::begin_writer(const UploadPointer& upload, const Asked& asked
   {
     const std::lock_guard lock(mutex_);
     upload->writer = ++writers_;
+    const auto job = jobs_.find(upload->row.asked.metadata.job);
+    if (!upload->gone && job != jobs_.end()) ++job->second.bodies;
   }
   upload->refused = Refusal::none;
   upload->evicted = asked.evicted;
@@ -363,7 +365,7 @@ void SpoolStore::drop_upload(const UploadPointer& upload, const Then& then) {
 }
 
 void SpoolStore::abandon_writer(Upload& upload) {
-  upload.writer = 0;
+  end_body(upload);
   if (upload.evicted) std::exchange(upload.evicted, nullptr)();
   upload.part.close();
 }

@@ -75,11 +75,23 @@ void SpoolStore::finish(const UploadPointer& upload, uint64_t writer, bool vouch
     upload->checksum.reset();
     upload->evicted = nullptr;
     if (upload->row.asked.length == upload->part.written()) {
-      upload->writer = 0;
+      end_body(*upload);
       return commit_file(upload, done);
     }
     end_writer(upload, reply);
   });
+}
+
+// Until now bytes may have come at any moment.
+void SpoolStore::end_body(Upload& upload) {
+  if (upload.writer == 0) return;
+  upload.writer = 0;
+  const Time at = now();
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(upload.row.asked.metadata.job);
+  if (upload.gone || job == jobs_.end()) return;
+  --job->second.bodies;
+  job->second.row.last_byte = std::max(job->second.row.last_byte, at);
 }
 
 void SpoolStore::release(const UploadPointer& upload, uint64_t writer) {
@@ -92,7 +104,7 @@ void SpoolStore::release(const UploadPointer& upload, uint64_t writer) {
 
 void SpoolStore::end_writer(const UploadPointer& upload, const Then& then) {
   if (upload->writer == 0) return then(Refusal::none);
-  upload->writer = 0;
+  end_body(*upload);
   if (upload->evicted) std::exchange(upload->evicted, nullptr)();
   const bool checked = upload->checksum.has_value();
   upload->checksum.reset();

@@ -13,6 +13,7 @@
 namespace skewscope::gather {
 namespace {
 
+using test::answer_of;
 using test::Asking;
 using test::kTrace;
 using test::Spool;
@@ -139,6 +140,23 @@ TEST_CASE("sources that disagree about the world size are in conflict, and the l
   CHECK(spool.store->job("train")->conflict);
   spool.open();
   CHECK(spool.store->job("train")->conflict);
+}
+
+TEST_CASE("a job's last byte is now while a body is under way, and then the moment of its end") {
+  Spool spool("last_byte");
+  NewUpload upload = upload_of("train", 0, 3);
+  SECTION("of an upload that can be resumed") {}
+  SECTION("of one request") { upload.one_request = true; }
+  const std::string id = spool.ask().create(upload).value.id;
+  const auto writer = spool.ask().append(id, 0).value;
+  for (int quiet = 0; quiet < 2; ++quiet) {
+    spool.clock += 100;
+    CHECK(spool.store->job("train")->last_byte == Time(std::chrono::seconds(spool.clock)));
+  }
+  const Time end = Time(std::chrono::seconds(spool.clock));
+  answer_of<UploadState>([&](auto done) { writer->finish(done, nullptr); });
+  spool.clock += 100;
+  CHECK(spool.store->job("train")->last_byte == end);
 }
 
 TEST_CASE("settings, end and epoch of a job stand after a stop and a start") {

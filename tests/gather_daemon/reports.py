@@ -72,6 +72,21 @@ class Reports(unittest.TestCase):
         job = daemon.ask("GET", "/v1/jobs/told/report.json").json()["job"]
         self.assertEqual((job["world_size"], job["ranks_present"], job["ranks_missing"]), (8, [0, 1, 2, 3], [4, 5, 6, 7]))
 
+    def test_the_deadline_waits_for_a_file_that_is_being_sent(self):
+        daemon = self.daemon()
+        daemon.ask("PUT", "/v1/jobs/slow", body=b'{"world_size": 4, "deadline_s": 2}')
+        for rank in (0, 1, 2):
+            daemon.put(self.files[rank], "slow", rank)
+        last = self.files[3]
+        with daemon.connect() as sender:
+            sender.sendall(f"PUT /v1/jobs/slow/ranks/3 HTTP/1.1\r\nHost: x\r\nContent-Length: {len(last)}\r\n\r\n".encode())
+            for tenth in range(10):  # 5 s
+                sender.sendall(last[len(last) * tenth // 10:len(last) * (tenth + 1) // 10])
+                self.assertEqual(daemon.job("slow")["report_state"], "waiting")
+                time.sleep(0.5)
+        state = daemon.wait_for_job(lambda job: job["report_state"] not in ("waiting", "running"), "slow")
+        self.assertEqual((state["report_state"], state["generation"]), ("complete", 1))
+
     def test_rubbish_fails_its_report_and_nothing_else(self):
         daemon = self.daemon()
         daemon.ask("PUT", "/v1/jobs/rubbish", body=b'{"world_size": 1}')
