@@ -18,6 +18,7 @@ struct GatherLimits {
   uint64_t largest_file = 16ull << 30;
   uint64_t largest_job = 4ull << 40;
   uint64_t largest_user = 8ull << 40;
+  int files_per_job = 1 << 20;           // complete ones and open uploads: each has a row and some memory
   uint64_t reserved_disk = 10ull << 30;  // kept free; never more than 5 % of the file system
   uint64_t soft_memory = 3ull << 30;     // of the daemon, in use; from there on no new body is taken
   double soft_disk = 0.85;               // share in use from which no new job is taken

@@ -181,7 +181,7 @@ void SpoolStore::settle(const ArrivalPointer& arrival, Refusal refusal) {
     changed(arrival->row.job);
   }
   arrival->done({refusal, refusal == Refusal::none ? state_of(*upload) : UploadState()});
-  if (refusal == Refusal::none && upload->row.asked.one_request) forget_upload(upload);
+  if (refusal == Refusal::none) upload->row.asked.one_request ? forget_upload(upload) : remember(upload);
   next(upload);
 }
 

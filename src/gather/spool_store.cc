@@ -43,6 +43,8 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
       ++job.open_of_capture[row.asked.metadata.capture];
       job.row.last_byte = std::max(job.row.last_byte, row.progress);
     }
+    const UploadMetadata& metadata = row.asked.metadata;
+    if (row.stage == UploadStage::complete) job.remembered[{metadata.capture, metadata.rank}] = row.id;
     uploads_.emplace(row.id, upload);
   }
   for (ReportRow& row : recovered.reports) jobs_[row.job].reports.emplace(row.generation, row);

@@ -53,9 +53,10 @@ struct Job {
   std::map<int, ReportRow> reports;
   int failed_tries = 0;  // in a row, of the newest report's arrivals, for want of something; see most_tries
   bool partial = false;  // when the running report began
-  std::map<int, int> open_of_capture;  // open uploads, where there are any
-  uint64_t bytes = 0;                  // of complete files
-  uint64_t charged = 0;                // and of open uploads, and of what is in quarantine
+  std::map<int, int> open_of_capture;                     // open uploads, where there are any
+  uint64_t bytes = 0;                                     // of complete files
+  uint64_t charged = 0;                                   // and of open uploads, and of what is in quarantine
+  std::map<std::pair<int, int>, std::string> remembered;  // capture, rank -> id of the upload that completed last
   int open_uploads = 0;
   int bodies = 0;   // uploads that have a writer
   int uploads = 0;  // with the complete ones that are still remembered
@@ -136,6 +137,7 @@ class SpoolStore : public Store {
   void abandon_writer(Upload& upload);
   void forget_upload(const UploadPointer& upload);
   void drop_upload(const UploadPointer& upload, const Then& then);
+  void remember(const UploadPointer& upload);
   void quarantine_upload(const UploadPointer& upload, const char* why, const Then& then);
   Refusal set_aside(const std::string& path, const Upload& upload, const std::string& suffix,
                     std::set<std::string>& folders);

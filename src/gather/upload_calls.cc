@@ -8,6 +8,13 @@
 namespace skewscope::gather {
 namespace {
 
+// With those that are on their way.
+int64_t files_held(const Job& job) {
+  int64_t files = job.open_uploads;
+  for (const auto& [capture, of_capture] : job.files) files += static_cast<int64_t>(of_capture.size());
+  return files;
+}
+
 size_t lane_of(const std::string& id) { return std::hash<std::string>()(id); }
 
 }  // namespace
@@ -112,6 +119,8 @@ Refusal SpoolStore::admit_held(const NewUpload& asked, const FileRow*& same) con
     }
     if (!metadata.replace) return Refusal::other_content;
   }
+  const int64_t files = job == jobs_.end() ? 0 : files_held(job->second);
+  if (file == nullptr && files >= limits().files_per_job) return Refusal::quota;
   const int all = limits().open_uploads;
   if (figures_.open_uploads >= static_cast<uint64_t>(all)) return Refusal::too_many;
   if (job == jobs_.end()) return Refusal::none;
@@ -203,7 +212,7 @@ void SpoolStore::begin_part(const UploadPointer& upload, bool of_new_job, const 
   const auto begun = [this, upload, done] {
     done({Refusal::none, state_of(*upload)});
     changed(upload->row.asked.metadata.job);
-    if (upload->row.asked.one_request && !is_open(upload->row)) forget_upload(upload);
+    if (!is_open(upload->row)) upload->row.asked.one_request ? forget_upload(upload) : remember(upload);
     next(upload);
   };
   if (upload->row.asked.one_request && is_known(upload->row.asked.metadata)) return begun();
@@ -346,6 +355,23 @@ void SpoolStore::remove(const std::string& id, Reply<Done> done) {
   });
 }
 
+// Of each file one upload that completed is known for a while; whoever asks for an older one begins again, and is done.
+void SpoolStore::remember(const UploadPointer& upload) {
+  UploadPointer older;
+  {
+    const std::lock_guard lock(mutex_);
+    const UploadMetadata& metadata = upload->row.asked.metadata;
+    const auto job = jobs_.find(metadata.job);
+    if (upload->gone || job == jobs_.end()) return;
+    std::string& id = job->second.remembered[{metadata.capture, metadata.rank}];
+    const auto found = id == upload->row.id ? uploads_.end() : uploads_.find(id);
+    if (found != uploads_.end()) older = found->second;
+    id = upload->row.id;
+  }
+  if (!older) return;
+  submit(older, [this, older] { drop_upload(older, [this, older](Refusal) { next(older); }); });
+}
+
 // Row first: a part without a row is nobody's, a row without its part would be a loss.
 void SpoolStore::drop_upload(const UploadPointer& upload, const Then& then) {
   abandon_writer(*upload);
@@ -376,8 +402,11 @@ void SpoolStore::forget_upload(const UploadPointer& upload) {
   close_held(*upload);
   upload->gone = true;
   uploads_.erase(upload->row.id);
-  const auto job = jobs_.find(upload->row.asked.metadata.job);
+  const UploadMetadata& metadata = upload->row.asked.metadata;
+  const auto job = jobs_.find(metadata.job);
   if (job == jobs_.end()) return;
+  const auto known = job->second.remembered.find({metadata.capture, metadata.rank});
+  if (known != job->second.remembered.end() && known->second == upload->row.id) job->second.remembered.erase(known);
   --job->second.uploads;
   if (!job->second.stands && job->second.uploads == 0) jobs_.erase(job);
 }

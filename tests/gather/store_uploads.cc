@@ -321,6 +321,48 @@ TEST_CASE("all jobs together have a bounded number of open uploads, and one job 
   CHECK(ask.create(upload_of("c", 0, 1)).refusal == Refusal::none);
 }
 
+TEST_CASE("however often a file that is there is sent again, one upload of it is remembered") {
+  Spool spool("remembered");
+  Asking ask = spool.ask();
+  NewUpload upload = upload_of("train", 0, kTrace.size());
+  SECTION("by its digest alone") { upload.metadata.sha256 = ask.put(upload, kTrace).value.digest; }
+  SECTION("with its bytes") {}
+  std::vector<std::string> ids;
+  for (int i = 0; i < 20; ++i) ids.push_back(ask.put(upload, kTrace).value.id);
+  const auto known = [&] {
+    return std::count_if(ids.begin(), ids.end(),
+                         [&](const std::string& id) { return spool.store->metadata_of(id).has_value(); });
+  };
+  for (int i = 0; i < 100 && known() > 1; ++i) usleep(20'000);
+  CHECK(known() == 1);
+  CHECK(ask.state(ids.back()).value.complete);
+  spool.open();
+  CHECK(known() == 1);
+  CHECK(spool.ask().state(ids.back()).value.complete);
+  CHECK(spool.ask().content("train", 0) == kTrace);
+}
+
+TEST_CASE("a job has a bounded number of files, however small, and those it has can be sent again and replaced") {
+  Spool spool("files_per_job");
+  spool.options.limits.files_per_job = 3;
+  spool.open();
+  Asking ask = spool.ask();
+  CHECK(ask.put("train", 0, "").value.complete);
+  CHECK(ask.put("train", 1, "").value.complete);
+  const std::string open = ask.create(upload_of("train", 2, 1)).value.id;
+  CHECK(ask.put("train", 3, "").refusal == Refusal::quota);
+  NewUpload other = upload_of("train", 1, 2);
+  other.metadata.capture = 1;
+  CHECK(ask.put(other, "{}").refusal == Refusal::quota);
+  CHECK(ask.put("train", 1, "").value.complete);
+  NewUpload replacing = upload_of("train", 1, 2);
+  replacing.metadata.replace = true;
+  CHECK(ask.put(replacing, "{}").value.complete);
+  CHECK(ask.put("other", 0, "").value.complete);
+  ask.remove(open);
+  CHECK(ask.put("train", 3, "").value.complete);
+}
+
 TEST_CASE("a full disk takes no uploads, a fairly full one no jobs") {
   Spool spool("marks");
   spool.ask().put("there", 0, kTrace);
