@@ -15,6 +15,11 @@ int64_t files_held(const Job& job) {
   return files;
 }
 
+// It ends with its creation: no other request comes.
+bool is_empty(const UploadRow& row) {
+  return row.stage == UploadStage::open && !row.asked.one_request && row.asked.length == uint64_t{0};
+}
+
 size_t lane_of(const std::string& id) { return std::hash<std::string>()(id); }
 
 }  // namespace
@@ -200,7 +205,7 @@ void SpoolStore::begin_part(const UploadPointer& upload, bool of_new_job, const 
   if (open && refusal == Refusal::none) refusal = room_for(upload->row, of_new_job);
   if (open && refusal == Refusal::none) {
     refusal = refusal_of(upload->part.create(upload->row.asked.length.value_or(0)), "cannot make an upload's file");
-    if (!upload->row.asked.one_request) upload->part.close();
+    if (!upload->row.asked.one_request && !is_empty(upload->row)) upload->part.close();
   }
   const auto refuse = [this, upload, open, done](Refusal why) {
     if (open) files_.remove(part_path(upload->row.id));
@@ -210,8 +215,10 @@ void SpoolStore::begin_part(const UploadPointer& upload, bool of_new_job, const 
   };
   if (refusal != Refusal::none) return refuse(refusal);
   const auto begun = [this, upload, done] {
-    done({Refusal::none, state_of(*upload)});
     changed(upload->row.asked.metadata.job);
+    if (is_empty(upload->row))
+      return on_file_thread(upload->row.id, [this, upload, done] { commit_file(upload, done); });
+    done({Refusal::none, state_of(*upload)});
     if (!is_open(upload->row)) upload->row.asked.one_request ? forget_upload(upload) : remember(upload);
     next(upload);
   };

@@ -214,6 +214,24 @@ TEST_CASE("another content for a rank is refused unless replacing was asked for"
   CHECK(problems_of(spool).empty());
 }
 
+TEST_CASE("a file of nothing is complete when it is created") {
+  Spool spool("empty");
+  Asking ask = spool.ask();
+  const auto created = ask.create(upload_of("train", 0, 0));
+  REQUIRE(created.refusal == Refusal::none);
+  CHECK(created.value.complete);
+  CHECK(created.value.digest == Sha256().digest());
+  CHECK(spool.store->job("train")->arrived == 1);
+  CHECK(spool.store->job("train")->open_uploads == 0);
+  CHECK(ask.create(upload_of("train", 0, 0)).value.complete);
+  NewUpload wrong = upload_of("train", 1, 0);
+  wrong.metadata.sha256 = Digest{};
+  CHECK(ask.create(wrong).refusal == Refusal::wrong_digest);
+  spool.open();
+  CHECK(spool.ask().state(created.value.id).refusal == Refusal::unknown);  // of the second
+  CHECK(spool.store->job("train")->arrived == 1);
+}
+
 TEST_CASE("a length that is told late ends the upload like one told at once") {
   Spool spool("deferred");
   Asking ask = spool.ask();

@@ -91,7 +91,11 @@ class Tus(DaemonTest):
     def test_a_file_of_nothing_is_complete_when_it_is_created(self):
         created = self.daemon.create(0, rank=9)
         self.assertEqual(created.status, 201)
-        self.assertEqual(created["Upload-Offset"], "0")
+        self.assertEqual((created["Upload-Offset"], created["Repr-Digest"]), ("0", digest_of(b"")))
+        self.assertEqual(self.daemon.ask("HEAD", created["Location"])["Repr-Digest"], digest_of(b""))
+        self.assertEqual(self.daemon.ask("GET", "/v1/jobs/run/ranks/9").body, b"")
+        refused = self.daemon.create(0, rank=16, fields={"Repr_Digest": digest_of(b"x")})
+        self.assertEqual(refused.status, 460)
 
     def test_a_head_while_a_patch_runs_ends_it_and_tells_the_offset_that_counts(self):
         path = self.daemon.create(1_000_000, rank=10)["Location"]
