@@ -276,14 +276,20 @@ void SpoolStore::raise_epoch(const std::string& job, Reply<JobState> done) {
       job, false, [](JobRow& row) { ++row.epoch; }, std::move(done));
 }
 
-// From here on nothing comes into the job; its uploads' last operations end before it goes.
 void SpoolStore::delete_job(const std::string& name, Reply<Done> done) {
+  delete_job_if(
+      name, [](const JobState&) { return true; }, std::move(done));
+}
+
+// From here on nothing comes into the job; its uploads' last operations end before it goes.
+void SpoolStore::delete_job_if(const std::string& name, const std::function<bool(const JobState&)>& holds,
+                               Reply<Done> done) {
   Refusal refusal = closed();
   std::vector<UploadPointer> uploads;
   if (refusal == Refusal::none) {
     const std::lock_guard lock(mutex_);
     const auto job = jobs_.find(name);
-    if (job == jobs_.end() || job->second.row.deleting) {
+    if (job == jobs_.end() || job->second.row.deleting || !holds(brief_state_held(job->second))) {
       refusal = Refusal::unknown;
     } else {
       job->second.row.deleting = true;

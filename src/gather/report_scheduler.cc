@@ -213,8 +213,12 @@ class Scheduler : public ReportScheduler {
       after = page.back().name;
       jobs.insert(jobs.end(), page.begin(), page.end());
     }
+    std::map<std::string, uint64_t> arrivals;
+    for (const JobState& job : jobs) arrivals[job.name] = job.arrivals;
     for (const std::string& job : jobs_to_delete(jobs, retention, this_second())) {
-      store_.delete_job(job, [](const Outcome<Done>&) {});
+      // Somebody may have begun to send since it was looked at.
+      const auto still = [seen = arrivals[job]](const JobState& now) { return is_over(now) && now.arrivals == seen; };
+      store_.delete_job_if(job, still, [](const Outcome<Done>&) {});
     }
   }
 

@@ -39,7 +39,9 @@ class ReportScheduler {
   virtual void use(const GatherOptions& options) = 0;
 };
 
-// Finished jobs to delete, by age and by total bytes, oldest first; never one with uploads or a report running.
+// Every file it has is in a report that has ended, and none is on its way. True of a job that has sent nothing, too.
+bool is_over(const JobState& job);
+// Jobs to delete that are over, by age and by total bytes, oldest first.
 std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const GatherRetention& retention, Time now);
 
 }  // namespace skewscope::gather

@@ -5,15 +5,21 @@
 namespace skewscope::gather {
 namespace {
 
+Time last_change(const JobState& job) { return std::max({job.created, job.last_byte, job.last_arrival, job.ended_at}); }
+
+// A job that is registered and has sent nothing may still run: it is not gone sooner than the daemon's own age.
+std::chrono::seconds kept_for(const JobState& job, const GatherRetention& retention) {
+  const std::chrono::seconds asked = job.settings.retention.value_or(retention.age);
+  return job.arrivals == 0 && !job.ended ? std::max(asked, retention.age) : asked;
+}
+
+}  // namespace
+
 bool is_over(const JobState& job) {
   const bool told =
       job.report == ReportState::complete || job.report == ReportState::partial || job.report == ReportState::failed;
-  return told && job.open_uploads == 0 && job.arrivals == job.reported_arrivals;
+  return (told || job.arrivals == 0) && job.open_uploads == 0 && job.arrivals == job.reported_arrivals;
 }
-
-Time last_change(const JobState& job) { return std::max({job.created, job.last_byte, job.last_arrival}); }
-
-}  // namespace
 
 std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const GatherRetention& retention, Time now) {
   std::vector<const JobState*> over;
@@ -26,8 +32,8 @@ std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const
                    [](const JobState* a, const JobState* b) { return last_change(*a) < last_change(*b); });
   std::vector<std::string> doomed;
   for (const JobState* job : over) {
-    const bool old = now - last_change(*job) > job->settings.retention.value_or(retention.age);
-    const bool too_much = retention.total_bytes > 0 && bytes > retention.total_bytes;
+    const bool old = now - last_change(*job) > kept_for(*job, retention);
+    const bool too_much = retention.total_bytes > 0 && bytes > retention.total_bytes && job->bytes > 0;
     if (!old && !too_much) continue;
     doomed.push_back(job->name);
     bytes -= job->bytes;

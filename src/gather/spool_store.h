@@ -80,6 +80,8 @@ class SpoolStore : public Store {
   void end_job(const std::string& job, Reply<JobState> done) override;
   void raise_epoch(const std::string& job, Reply<JobState> done) override;
   void delete_job(const std::string& job, Reply<Done> done) override;
+  void delete_job_if(const std::string& job, const std::function<bool(const JobState&)>& holds,
+                     Reply<Done> done) override;
   std::optional<JobState> job(const std::string& job) const override;
   std::optional<JobState> job_in_brief(const std::string& job) const override;
   uint32_t epoch_of(const std::string& job) const override;

@@ -163,7 +163,7 @@ class Store {
   static Result<std::unique_ptr<Store>> open(const StoreOptions& options);
   virtual ~Store() = default;  // flushes what is open; pending replies come first
 
-  // Uploads. A creation whose digest the job already has for that rank is complete at once.
+  // Uploads. A creation whose digest the job already has for that rank is complete at once, and so is one of length 0.
   virtual void create(const NewUpload& upload, Reply<UploadState> done) = 0;
   // Ends a running writer first (its next write is refused), so that the offset told is the one the next writer must
   // use.
@@ -184,6 +184,9 @@ class Store {
   // From the answer on, tokens that were given for the job before do not count.
   virtual void raise_epoch(const std::string& job, Reply<JobState> done) = 0;
   virtual void delete_job(const std::string& job, Reply<Done> done) = 0;
+  // unknown: `holds`, asked in the moment of the deletion, said no. It must not call the store.
+  virtual void delete_job_if(const std::string& job, const std::function<bool(const JobState&)>& holds,
+                             Reply<Done> done) = 0;
   virtual std::optional<JobState> job(const std::string& job) const = 0;
   virtual std::optional<JobState> job_in_brief(const std::string& job) const = 0;  // without missing_ranks: in O(1)
   // Of the job, or of the next one of this name: a deleted job's tokens do not count in it. 0 for a name never used.

@@ -110,6 +110,25 @@ TEST_CASE("a report during which the forker died is made again after a start, bu
   CHECK(made_by(spool, {}).report == ReportState::complete);
 }
 
+TEST_CASE("a job that was over is not deleted when somebody sends again in that moment") {
+  Spool spool("sends_again");
+  send_only_rank(spool);
+  CHECK(made_by(spool, {}).report == ReportState::complete);
+  const JobState seen = *spool.store->job("train");
+  REQUIRE(is_over(seen));
+  const auto delete_if_over = [&] {
+    return test::answer_of<Done>([&](auto done) { spool.store->delete_job_if("train", is_over, done); }).refusal;
+  };
+  const std::string id = spool.ask().create(test::upload_of("train", 1, 2)).value.id;
+  CHECK(delete_if_over() == Refusal::unknown);
+  CHECK(spool.ask().patch(id, 0, "{}").value.complete);
+  CHECK(delete_if_over() == Refusal::unknown);
+  CHECK(spool.ask().content("train", 1) == "{}");
+  CHECK(made_by(spool, {}).report == ReportState::complete);
+  CHECK(delete_if_over() == Refusal::none);
+  CHECK_FALSE(spool.store->job("train"));
+}
+
 TEST_CASE("a report that is wrong in itself is not tried again, not after a start either") {
   Spool spool("wrong_in_itself");
   send_only_rank(spool);
