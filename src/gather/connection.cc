@@ -120,6 +120,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     request_id_ = random_hex(8);
     auto read =
         read_head(std::string_view(inbox_).substr(0, end), way_ == Way::admin ? Listener::admin : Listener::main);
+    asks_for_head_ = inbox_.starts_with("HEAD ");
     inbox_.erase(0, end);
     if (auto* refused = std::get_if<Refused>(&read)) return refuse(*refused);
     auto& request = std::get<Request>(read);
@@ -362,7 +363,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     const bool may_stay = known_ || Clock::now() < known_by_;
     keep_ = asked_to_keep && may_stay && !response_.close && left_ == 0 && served_ < kMostRequests && !ending_;
     outbox_ = head_of(response_, request_id_, keep_);
-    const bool bodiless = call_ && call_->request.method == Method::head;
+    const bool bodiless = asks_for_head_;
     if (!bodiless && !response_.file) outbox_ += response_.body;
     const bool file_follows = response_.file && !bodiless && response_.file_size > 0;
     tell_served();
@@ -462,6 +463,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   int served_ = 0;
   bool known_ = false;  // has shown a credential that counts, or needs none
   bool ending_ = false, keep_ = false;
+  bool asks_for_head_ = false;  // the answer has no body, whatever it says
   std::string request_id_, outbox_;
   std::shared_ptr<Call> call_;        // being answered
   uint64_t left_ = 0, received_ = 0;  // of its body

@@ -134,14 +134,18 @@ Caller Endpoints::caller_of(const Call& call) const {
 }
 
 // The job that a request is about. What cannot be read is answered by its handler: only to those who hold a token.
-std::string Endpoints::job_of(const Request& request, const Caller& caller) const {
+std::optional<UploadMetadata> Endpoints::upload_of(const Request& request) const {
   if (request.endpoint == Endpoint::upload_create) {
     const ParsedMetadata parsed = parse_upload_metadata(request.upload_metadata);
-    return parsed.problem == nullptr ? parsed.metadata.job : caller.token ? caller.token->job : "";
+    return parsed.problem == nullptr ? std::optional(parsed.metadata) : std::nullopt;
   }
-  if (request.upload_id.empty()) return request.job;
-  const auto metadata = store_.metadata_of(request.upload_id);
-  return metadata ? metadata->job : "";
+  return request.upload_id.empty() ? std::nullopt : store_.metadata_of(request.upload_id);
+}
+
+std::string Endpoints::job_of(const Request& request, const Caller& caller) const {
+  if (const auto upload = upload_of(request)) return upload->job;
+  if (request.endpoint == Endpoint::upload_create) return caller.token ? caller.token->job : "";
+  return request.upload_id.empty() ? request.job : "";
 }
 
 bool Endpoints::proves_something(const Call& call, const Caller& caller) const {
@@ -312,12 +316,16 @@ void Endpoints::served(const Served& served) {
   const Call& call = *served.call;
   const auto log = status < 500 ? log_info : log_error;
   const bool ranked = served.endpoint == Endpoint::rank_put || served.endpoint == Endpoint::rank_get;
+  const auto upload = upload_of(call.request);
+  const LogValue none = std::string_view();
   const std::string trace = call.request.bearer.empty() ? "" : token_trace(call.request.bearer);
   log("request", {{"request", served.request_id},
                   {"route", name_of(served.endpoint)},
                   {"status", int64_t{status}},
-                  {"job", call.request.job},
-                  {"rank", ranked ? LogValue(int64_t{call.request.rank}) : LogValue(std::string_view())},
+                  {"job", upload ? upload->job : call.request.job},
+                  {"rank", upload   ? int64_t{upload->rank}
+                           : ranked ? LogValue(int64_t{call.request.rank})
+                                    : none},
                   {"upload", call.request.upload_id},
                   {"peer", served.peer},
                   {"node", call.certificate_name},

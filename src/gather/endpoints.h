@@ -44,6 +44,7 @@ class Endpoints : public Service {
  private:
   std::shared_ptr<const Settings> settings() const;
   Caller caller_of(const Call& call) const;
+  std::optional<UploadMetadata> upload_of(const Request& request) const;
   std::string job_of(const Request& request, const Caller& caller) const;
   bool proves_something(const Call& call, const Caller& caller) const;
   Response file_of(const Call& call);

@@ -2,6 +2,7 @@
 //
 // The process that makes reports is forked first, while there is one thread. The store recovers before anybody is
 // listened to. At the end connections go before the store, so that what they hold of it is given back.
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -9,7 +10,8 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
-#include <fstream>
+#include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include "connection.h"
@@ -52,10 +54,12 @@ int next_signal(milliseconds time) {
 
 // Resident, of this process; 0 where the kernel does not tell.
 uint64_t memory_in_use() {
-  std::ifstream statm("/proc/self/statm");
-  uint64_t size = 0, resident = 0;
-  statm >> size >> resident;
-  return statm ? resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+  std::array<char, 128> text{};
+  const int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  const ssize_t got = statm < 0 ? -1 : read(statm, text.data(), text.size() - 1);
+  if (statm >= 0) close(statm);
+  const char* resident = got < 0 ? nullptr : std::strchr(text.data(), ' ');  // the first number is the address space
+  return resident == nullptr ? 0 : std::strtoull(resident, nullptr, 10) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 // Until `done` or the time is up.

@@ -63,6 +63,19 @@ class Outside(DaemonTest):
         self.assertEqual(len(text.splitlines()), len(self.daemon.log_lines()))
         line = [line for line in self.daemon.log_lines() if line.get("job") == "logged"][0]
         self.assertEqual((line["route"], line["rank"], line["status"], line["bytes"], line["peer"]), ("rank_put", 2, 201, 1, "127.0.0.1"))
+        upload = self.daemon.create(3, rank=5, job="uploaded")["Location"]
+        self.daemon.patch(upload, 0, b"abc")
+        lines = [line for line in self.daemon.log_lines() if line.get("job") == "uploaded"]
+        self.assertEqual([(line["route"], line["rank"], line.get("upload")) for line in lines],
+                         [("upload_create", 5, None), ("upload_patch", 5, upload.rsplit("/")[-1])])
+
+    def test_no_answer_to_head_has_a_body_whatever_is_wrong(self):
+        for path in ("/v1/uploads/" + "0" * 32, "/v1/nothing", "/v1/jobs/none/ranks/0", "/v1/jobs/j/end"):
+            with self.daemon.connect() as sock:
+                sock.sendall(f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+                answer = received(sock)
+            self.assertGreaterEqual(int(answer.split()[1]), 400)
+            self.assertTrue(answer.endswith(b"\r\n\r\n"), answer)
 
 
 class Signals(unittest.TestCase):

@@ -79,7 +79,7 @@ class Reports(unittest.TestCase):
             daemon.put(self.files[rank], "slow", rank)
         last = self.files[3]
         with daemon.connect() as sender:
-            sender.sendall(f"PUT /v1/jobs/slow/ranks/3 HTTP/1.1\r\nHost: x\r\nContent-Length: {len(last)}\r\n\r\n".encode())
+            sender.sendall(f"PUT /v1/jobs/slow/ranks/3 HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(last)}\r\n\r\n".encode())
             for tenth in range(10):  # 5 s
                 sender.sendall(last[len(last) * tenth // 10:len(last) * (tenth + 1) // 10])
                 self.assertEqual(daemon.job("slow")["report_state"], "waiting")
