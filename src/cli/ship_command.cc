@@ -106,7 +106,8 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
   add_pause(command, "--timeout", ship.silence, "A gatherer silent for so long has failed", 1);
   command
       .add_option("--give-up", options.give_up_s,
-                  "Give a file up after this time of failures; with --once, of all files without progress; default: 600, else 3 days")
+                  "Give a file up after this time of failures; with --once, of all files without progress; default: "
+                  "600, else 3 days")
       ->check(CLI::Range(int64_t{1}, kLongestPause_s).description(""))
       ->type_name("SECONDS");
   command.add_flag("--no-compress", options.no_compress, "Send .json as it is, not as gzip");
