@@ -9,11 +9,11 @@ import machines
 CONFIGURATION = """
 ClusterName=two
 SlurmctldHost=first(10.78.0.1)
-SlurmUser=root
+SlurmUser={user}
 SlurmdUser=root
 AuthInfo=socket={folder}/munge/munge.socket.2,cred_expire=10
 StateSaveLocation={folder}/state
-SlurmctldPidFile={folder}/slurmctld.pid
+SlurmctldPidFile={folder}/state/slurmctld.pid
 SlurmdPidFile={folder}/%n.slurmd.pid
 SlurmdSpoolDir={folder}/%n.spool
 SlurmdParameters=config_overrides
@@ -29,14 +29,15 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sbatch")
 
 
 class SlurmCluster(machines.TwoMachines):
-    settings = ""  # more lines of slurm.conf
+    settings, user = "", "root"  # more lines of slurm.conf; whose slurmctld and its hooks are
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        (cls.folder / "slurm.conf").write_text((CONFIGURATION + cls.settings).format(folder=cls.folder))
+        (cls.folder / "slurm.conf").write_text((CONFIGURATION + cls.settings).format(folder=cls.folder, user=cls.user))
         for name in ("state", *(f"{node}.{kind}" for node in machines.NAMES for kind in ("spool", "tmp"))):
             (cls.folder / name).mkdir(mode=0o755)
+        shutil.chown(cls.folder / "state", cls.user)
         os.environ["SLURM_CONF"] = str(cls.folder / "slurm.conf")
         os.environ["PATH"] = f"{cls.folder}/bin:{os.environ['PATH']}"
         first, second = cls.machines

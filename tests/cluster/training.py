@@ -46,7 +46,7 @@ AS_USER, AS_DAEMON = (("setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-g
 
 
 class Training(slurm_cluster.SlurmCluster):
-    where, settings = "/var/tmp", SETTINGS
+    where, settings, user = "/var/tmp", SETTINGS, "slurm"
 
     @classmethod
     def furnish(cls):
@@ -79,7 +79,8 @@ class Training(slurm_cluster.SlurmCluster):
         cls.start(cls.machines[0], *AS_DAEMON, cls.folder / "bin/skewscope", "gather", "--spool", cls.folder / "spool",
                   "--listen", "10.78.0.1:7475", "--certificate", etc / "head.pem", "--private-key", etc / "head.key",
                   "--token-key-file", etc / "keys", "--munge", "--server-name", "head.example",
-                  "--registry-socket", "/run/skewscope/gather.sock", "--deadline-after-end", 1, "--debounce", 1)
+                  "--registry-socket", "/run/skewscope/gather.sock", "--registry-user", cls.user, "--deadline-after-end", 1,
+                  "--debounce", 1)
 
     def setUp(self):
         self.await_that(lambda: self.registry("GET", "none") is None, "the gatherer is up")
