@@ -122,7 +122,7 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       "SIGTERM ends it without loss; SIGHUP reads the --config, certificates and keys again and logs what has\n"
       "changed; spool, addresses and --report-time change with a restart.\n"
       "Exit codes: 0 done, 1 --check found damage, 2 usage, 3 no usable spool, 5 output, 6 the store failed, "
-      "70 internal.");
+      "70 internal, or the process that makes reports has ended.");
 }
 
 ExitCode run_gather(const GatherCommandOptions& options, const std::vector<std::string>& arguments) {
