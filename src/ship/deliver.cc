@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 using End = Delivery::End;
 
 constexpr size_t kLongestFilename = 255;
+constexpr int kConflict = 409;
 constexpr uint64_t kDigestOfNothing = 1 << 20;  // more than an empty trace's
 
 class Descriptor {
@@ -66,8 +67,10 @@ class Delivering {
 
   Delivery run() {
     const HeldFile held(candidate_.path, w_.ledger.held_path(candidate_.stamp), candidate_.stamp);
+    if (held.state() == HeldFile::State::absent && was_accepted()) return {End::accepted, "", 0};
     if (held.state() != HeldFile::State::held) return of_state(held);
     Delivery delivery = deliver(held);
+    delivery.rank = rank_;
     release(held, delivery.end);
     return delivery;
   }
@@ -81,12 +84,22 @@ class Delivering {
     item_.stamp = candidate_.stamp;
     if (item_.accepted) return {End::accepted, "", 0};
     save();  // whatever becomes of its name now, the next run finds it
+    const Claim claim = w_.claim(metadata_.rank);
+    if (!w_.go_on()) return {};
+    if (claim == Claim::waits) return {End::waits, "waits for an older file of its rank"};
+    if (claim == Claim::outdated && w_.options.replace) return {End::bad, "is older than what has replaced its rank"};
     const std::optional<std::string> form = w_.options.digest ? make_digest(held) : held.open_path();
     if (!form) return w_.go_on() ? Delivery{End::bad, reason_} : Delivery{};
     const Descriptor file(open(form->c_str(), O_RDONLY | O_CLOEXEC));
     if (auto ended = prepare(held, file.number())) return *ended;
     // From here on size and digest of what is sent are known.
     return send_until_decided(held);
+  }
+
+  // By another agent, which has removed it.
+  bool was_accepted() const {
+    const auto item = w_.ledger.load(candidate_.stamp);
+    return item && item->accepted;
   }
 
   // The link of what is not sent goes, unless it is all that is left of a whole file.
@@ -126,15 +139,9 @@ class Delivering {
     if (world && rank >= *world) {
       return Delivery{End::bad, fmt::format("is rank {} ({}) of a world of {}", rank, check.rank_source, *world)};
     }
-    if (const std::string older = w_.claim(rank); !older.empty()) {
-      return Delivery{End::bad,
-                      fmt::format("is a second file of rank {}, and capture {} is the older {}: send each capture "
-                                  "with a --capture of its own, or --replace",
-                                  rank, w_.options.capture, older)};
-    }
     metadata_.job = w_.options.job;
     metadata_.capture = w_.options.capture;
-    metadata_.rank = rank;
+    metadata_.rank = rank_ = rank;
     metadata_.world_size = world;
     metadata_.replace = w_.options.replace;
     metadata_.filename = fs::path(candidate_.path).filename().string();
@@ -221,11 +228,16 @@ class Delivering {
         case Sent::End::changed:
           return unreadable(held);
         case Sent::End::refused:
-          return {End::bad, sent.why.detail};
+          return {End::bad, sent.why.detail + (sent.why.status == kConflict ? hint() : "")};
         case Sent::End::wait:
           if (!pause(sent.why)) return w_.go_on() ? Delivery{End::left, "given up: " + sent.why.detail} : Delivery{};
       }
     }
+  }
+
+  std::string hint() const {
+    return fmt::format("; of several captures each wants a --capture of its own: {} is that of what came first",
+                       w_.options.capture);
   }
 
   static Delivery unreadable(const HeldFile& held) {
@@ -277,6 +289,7 @@ class Delivering {
   Item item_;
   UploadMetadata metadata_;
   std::optional<Payload> payload_;
+  int rank_ = -1;
   bool plain_ = false, warned_ = false;
   std::string reason_;
 };

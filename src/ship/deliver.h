@@ -23,6 +23,7 @@ struct Delivery {
     accepted,
     unfinished,  // empty, cut: may become whole, but then with another stamp
     not_now,     // somebody writes to it, another agent has it, it changed
+    waits,       // until what is older of its rank has been dealt with
     unreadable,  // for want of memory, descriptors or a disk, which may pass
     bad,         // never
     left,        // given up
@@ -31,6 +32,13 @@ struct Delivery {
   End end = End::stopped;
   std::string reason;
   uint64_t bytes = 0;  // as sent; 0 and accepted: it was before
+  int rank = -1;       // where it is known
+};
+
+enum class Claim {
+  granted,
+  waits,     // for an older file of its rank
+  outdated,  // a newer one has been accepted
 };
 
 // Of one worker; several share ledger and pace.
@@ -42,9 +50,8 @@ struct Worker {
   Outage& outage;
   std::function<bool()> go_on;  // asked between blocks of work: rests within the share
   std::function<void(Severity, const std::string&)> say;
-  std::function<double()> random;  // uniform in [0, 1)
-  // Of the file under way: the older file that has this rank; "": this one has it.
-  std::function<std::string(int rank)> claim;
+  std::function<double()> random;        // uniform in [0, 1)
+  std::function<Claim(int rank)> claim;  // of the file under way
 };
 
 Delivery deliver(const Candidate& candidate, Worker& worker);

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -15,6 +17,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "skewscope.ship-item/1";
+constexpr const char* kAside = ".aside";
 constexpr size_t kLargestFile = 64 << 10;
 
 std::optional<std::string> read_small(const std::string& path) {
@@ -93,7 +96,7 @@ std::string Ledger::held_path(const FileStamp& stamp) const {
 }
 
 std::string Ledger::aside_path(const FileStamp& stamp) const {
-  return directory_.empty() ? "" : held_path(stamp) + ".aside";
+  return directory_.empty() ? "" : held_path(stamp) + kAside;
 }
 
 std::string Ledger::digest_folder(const FileStamp& stamp) const { return directory_ + "/digests/" + key(stamp); }
@@ -132,6 +135,29 @@ std::vector<Item> Ledger::unfinished() const {
     if (!item.accepted) found.push_back(std::move(item));
   }
   return found;
+}
+
+std::vector<std::string> Ledger::clear_asides() const {
+  std::vector<std::string> stuck;
+  if (directory_.empty()) return stuck;
+  const std::map<std::string, Item> known = items("");
+  std::error_code failed;
+  for (fs::directory_iterator entry(directory_ + "/held", failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    const std::string aside = entry->path().string();
+    if (entry->path().extension() != kAside) continue;
+    const auto item = known.find(entry->path().stem().string());
+    struct stat status {};
+    const bool accepted = item != known.end() && item->second.accepted && lstat(aside.c_str(), &status) == 0 &&
+                          stamp_of(status) == item->second.stamp;
+    if (accepted ? unlink(aside.c_str()) == 0
+                 : item != known.end() &&
+                       renameat2(AT_FDCWD, aside.c_str(), AT_FDCWD, item->second.path.c_str(), RENAME_NOREPLACE) == 0) {
+      continue;
+    }
+    stuck.push_back(aside);
+  }
+  return stuck;
 }
 
 void Ledger::sweep(int64_t now_unix_s) const {

@@ -48,6 +48,9 @@ class Ledger {
   // Where it is for a moment while it is removed; "" without a directory.
   std::string aside_path(const FileStamp& stamp) const;
   std::string digest_folder(const FileStamp& stamp) const;
+  // What an agent that was killed had put aside: goes if it is what was accepted, else back to where it was, being what
+  // had taken the name meanwhile. Returns what can do neither.
+  std::vector<std::string> clear_asides() const;
   // Of any target: lets go of what was accepted over 72 h ago, and forgets it once its file is gone or has changed.
   void sweep(int64_t now_unix_s) const;
 

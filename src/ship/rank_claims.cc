@@ -1,46 +1,56 @@
 #include "rank_claims.h"
 
+#include <algorithm>
 #include <chrono>
+#include <tuple>
 
 namespace skewscope::ship {
+
+bool is_older(const Candidate& a, const Candidate& b) {
+  return std::tie(a.stamp.mtime_ns, a.path) < std::tie(b.stamp.mtime_ns, b.path);
+}
 
 uint64_t RankClaims::take_turn() {
   const std::lock_guard lock(mutex_);
   unclaimed_.insert(turns_);
-  running_.insert(turns_);
   return turns_++;
 }
 
-bool RankClaims::may_claim(uint64_t turn, int rank, const Candidate& file) const {
-  if (*unclaimed_.begin() < turn) return false;
-  const auto other = claims_.find(rank);
-  return !replace_ || other == claims_.end() || other->second.is_of(file) || running_.count(other->second.turn) == 0;
-}
-
-std::string RankClaims::claim(uint64_t turn, int rank, const Candidate& file, const std::function<bool()>& go_on) {
+Claim RankClaims::claim(uint64_t turn, int rank, const Candidate& file, const std::function<bool()>& go_on) {
   constexpr std::chrono::milliseconds kTick{50};
   std::unique_lock lock(mutex_);
-  while (!may_claim(turn, rank, file)) {
+  while (*unclaimed_.begin() < turn) {
     changed_.wait_for(lock, kTick);
     lock.unlock();
     const bool on = go_on();
     lock.lock();
-    if (!on) return "";
+    if (!on) return Claim::waits;
   }
   unclaimed_.erase(turn);
   changed_.notify_all();
-  const auto other = claims_.find(rank);
-  if (other != claims_.end() && !other->second.is_of(file) && !replace_) return other->second.file.path;
-  claims_[rank] = {file, turn};
-  return "";
+  Rank& known = ranks_[rank];
+  const auto same = [&](const Candidate& other) { return other.stamp == file.stamp; };
+  if (std::none_of(known.undecided.begin(), known.undecided.end(), same)) known.undecided.push_back(file);
+  const auto older = [&](const Candidate& other) { return !same(other) && is_older(other, file); };
+  if (std::any_of(known.undecided.begin(), known.undecided.end(), older)) return Claim::waits;
+  return known.newest && is_older(file, *known.newest) ? Claim::outdated : Claim::granted;
 }
 
-void RankClaims::end_turn(uint64_t turn, bool refused) {
+void RankClaims::end_turn(uint64_t turn, int rank, const Candidate& file, Verdict verdict) {
+  if (verdict != Verdict::undecided) forget(file);
   const std::lock_guard lock(mutex_);
   unclaimed_.erase(turn);
-  running_.erase(turn);
-  if (refused) std::erase_if(claims_, [&](const auto& claim) { return claim.second.turn == turn; });
   changed_.notify_all();
+  if (verdict != Verdict::accepted || rank < 0) return;
+  std::optional<Candidate>& newest = ranks_[rank].newest;
+  if (!newest || is_older(*newest, file)) newest = file;
+}
+
+void RankClaims::forget(const Candidate& file) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [rank, known] : ranks_) {
+    std::erase_if(known.undecided, [&](const Candidate& other) { return other.stamp == file.stamp; });
+  }
 }
 
 }  // namespace skewscope::ship

@@ -1,8 +1,10 @@
-// Which file is a rank's, where a folder holds several of it.
+// Whose turn it is among files of one rank.
 //
-// The profiler of a job may leave several captures in one folder; an agent sends one. On each node it must be the same
-// one: the oldest of each rank, whoever is checked first. So files are taken from the queue by age, and a file's rank
-// is claimed only after all that were taken before it have claimed theirs.
+// The profiler of a job may leave several captures in one folder; an agent sends one, and the gatherer keeps what came
+// first (with --replace what came last). On each node that must be the same one: files of one rank are sent one after
+// the other, the oldest first, whoever is checked first. So files are taken from the queue by age, a file's rank is
+// claimed only after all that were taken before it have claimed theirs, and it waits, outside the queue, until nothing
+// older of its rank is undecided.
 #pragma once
 
 #include <condition_variable>
@@ -10,40 +12,39 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
-#include <string>
+#include <vector>
 
 #include "deliver.h"
 
 namespace skewscope::ship {
 
+bool is_older(const Candidate& a, const Candidate& b);
+
 class RankClaims {
  public:
-  // `replace`: a newer file takes its rank over, once the older one has been dealt with.
-  explicit RankClaims(bool replace) : replace_(replace) {}
-
-  // A file is taken from the queue: its turn.
+  // A file is taken from the queue.
   uint64_t take_turn();
-  // The older file that has `rank`; "": `file` has it now, or `go_on` said no. Waits for earlier turns. Of equal path,
-  // files are one that was written anew: that is the gatherer's to judge.
-  std::string claim(uint64_t turn, int rank, const Candidate& file, const std::function<bool()>& go_on);
-  // The file has been dealt with; `refused`: for good, its rank is free again.
-  void end_turn(uint64_t turn, bool refused);
+  // Waits for earlier turns to be claimed or ended, as long as `go_on`.
+  Claim claim(uint64_t turn, int rank, const Candidate& file, const std::function<bool()>& go_on);
+  // `rank` -1: it claimed none. What is undecided will be tried again as it is, and what is newer waits for it.
+  enum class Verdict { accepted, not_accepted, undecided };
+  void end_turn(uint64_t turn, int rank, const Candidate& file, Verdict verdict);
+  // It is gone.
+  void forget(const Candidate& file);
 
  private:
-  struct Claim {
-    Candidate file;
-    uint64_t turn = 0;
-    bool is_of(const Candidate& other) const { return file.path == other.path || file.stamp == other.stamp; }
+  struct Rank {
+    std::vector<Candidate> undecided;
+    std::optional<Candidate> newest;  // accepted
   };
-  bool may_claim(uint64_t turn, int rank, const Candidate& file) const;
 
-  const bool replace_;
   std::mutex mutex_;
   std::condition_variable changed_;
   uint64_t turns_ = 0;
-  std::set<uint64_t> unclaimed_, running_;  // turns
-  std::map<int, Claim> claims_;             // by rank
+  std::set<uint64_t> unclaimed_;  // turns
+  std::map<int, Rank> ranks_;
 };
 
 }  // namespace skewscope::ship

@@ -21,8 +21,8 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <set>
 #include <thread>
-#include <tuple>
 
 #include "rank_claims.h"
 #include "remove_source.h"
@@ -54,7 +54,7 @@ void become_gentle() {
 }
 
 struct Seen {
-  enum class State { watched, queued, unfinished, accepted, bad, left };
+  enum class State { watched, queued, waiting, unfinished, accepted, bad, left };
   Candidate file;
   State state = State::watched;
   std::string reason;
@@ -62,6 +62,7 @@ struct Seen {
   uint64_t scan = 0;        // that found it last
   bool spooled = false;     // known of the ledger: its own name may be gone
   bool at_work = false;
+  int rank = -1;                                // once it is known
   std::optional<Clock::time_point> unreadable;  // the last try, if it was
 };
 
@@ -74,7 +75,6 @@ class Agent {
         ledger_(state_directory_, fmt::format("{} {} {} {}", base_, options.job, options.capture, options.digest)),
         pace_(options.rate_bytes_per_s),
         cpu_(0.01 * options.cpu_percent),
-        claims_(options.replace),
         stop_(std::move(stop)) {}
 
   Shipped run() {
@@ -99,6 +99,7 @@ class Agent {
   // What an earlier run held and did not get through, whatever became of its name.
   void find_spooled() {
     ledger_.sweep(std::time(nullptr));
+    for (const std::string& aside : ledger_.clear_asides()) say(Severity::error, aside + ": has lost its place");
     const std::lock_guard lock(mutex_);
     std::vector<Item> items = ledger_.unfinished();
     std::sort(items.begin(), items.end(),
@@ -160,8 +161,10 @@ class Agent {
       const Seen& seen = entry->second;
       const bool gone =
           seen.scan != scan_ && !seen.spooled && seen.state != Seen::State::queued && !may_be_there(seen.file);
+      if (gone) claims_.forget(seen.file);
       entry = gone ? seen_.erase(entry) : std::next(entry);
     }
+    for (const int rank : waiting_ranks()) go_on_with(rank);
     next_scan_allowed_ = Clock::now() + kScanShare * (Clock::now() - began);
   }
 
@@ -216,10 +219,8 @@ class Agent {
       if (seen.state == Seen::State::watched) watched.push_back(&entry);
     }
     // By age, as claims_ wants it.
-    std::sort(watched.begin(), watched.end(), [](const auto* a, const auto* b) {
-      const Candidate &first = a->second.file, &second = b->second.file;
-      return std::tie(first.stamp.mtime_ns, first.path) < std::tie(second.stamp.mtime_ns, second.path);
-    });
+    std::sort(watched.begin(), watched.end(),
+              [](const auto* a, const auto* b) { return is_older(a->second.file, b->second.file); });
     for (auto* entry : watched) look_at(entry->first, entry->second);
   }
 
@@ -228,6 +229,7 @@ class Agent {
     if (seen.spooled) return enqueue(key, seen);  // its own name may be gone
     const int descriptor = open(seen.file.path.c_str(), O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor < 0) {
+      if (ledger_.load(seen.file.stamp)) return enqueue(key, seen);  // its own name may be gone
       if (options_.once) leave(seen, "cannot be opened");
       return;
     }
@@ -272,7 +274,8 @@ class Agent {
   bool all_decided() {
     const std::lock_guard lock(mutex_);
     for (const auto& [key, seen] : seen_) {
-      if (seen.state == Seen::State::watched || seen.state == Seen::State::queued) return false;
+      using State = Seen::State;
+      if (seen.state == State::watched || seen.state == State::queued || seen.state == State::waiting) return false;
     }
     return true;
   }
@@ -308,11 +311,38 @@ class Agent {
       lock.unlock();
       worker.claim = [&](int rank) { return claims_.claim(turn, rank, file, not_stopped); };
       const Delivery delivery = deliver(file, worker);
-      claims_.end_turn(turn, delivery.end == Delivery::End::bad);
+      claims_.end_turn(turn, delivery.rank, file, verdict_of(delivery.end));
       lock.lock();
       quiet_since_ = Clock::now();
-      settle_down(seen_.at(key), delivery);
+      Seen& settled = seen_.at(key);
+      settle_down(settled, delivery);
+      if (settled.rank >= 0 && delivery.end != Delivery::End::waits) go_on_with(settled.rank);
     }
+  }
+
+  RankClaims::Verdict verdict_of(Delivery::End end) const {
+    using Verdict = RankClaims::Verdict;
+    if (end == Delivery::End::accepted) return Verdict::accepted;
+    const bool comes_again = end == Delivery::End::waits || (end == Delivery::End::unreadable && !options_.once);
+    return comes_again ? Verdict::undecided : Verdict::not_accepted;
+  }
+
+  std::set<int> waiting_ranks() const {
+    std::set<int> ranks;
+    for (const auto& [key, seen] : seen_) {
+      if (seen.state == Seen::State::waiting) ranks.insert(seen.rank);
+    }
+    return ranks;
+  }
+
+  // The oldest file that waits for its rank's older ones: if there is one left, it will say so.
+  void go_on_with(int rank) {
+    std::pair<const std::string, Seen>* oldest = nullptr;
+    for (auto& entry : seen_) {
+      if (entry.second.state != Seen::State::waiting || entry.second.rank != rank) continue;
+      if (oldest == nullptr || is_older(entry.second.file, oldest->second.file)) oldest = &entry;
+    }
+    if (oldest != nullptr) enqueue(oldest->first, oldest->second);
   }
 
   void settle_down(Seen& seen, const Delivery& delivery) {
@@ -320,7 +350,9 @@ class Agent {
     const bool unreadable = delivery.end == End::unreadable;
     if (unreadable && !seen.unreadable) seen.since = Clock::now();  // patience begins
     seen.at_work = false;
-    seen.spooled = unreadable && access(ledger_.held_path(seen.file.stamp).c_str(), F_OK) == 0;
+    seen.rank = std::max(seen.rank, delivery.rank);
+    seen.spooled =
+        (unreadable || delivery.end == End::waits) && access(ledger_.held_path(seen.file.stamp).c_str(), F_OK) == 0;
     seen.reason = delivery.reason;
     seen.unreadable = unreadable ? std::optional(Clock::now()) : std::nullopt;
     switch (delivery.end) {
@@ -331,6 +363,9 @@ class Agent {
         return;
       case End::unfinished:
         seen.state = options_.once ? Seen::State::left : Seen::State::unfinished;
+        return;
+      case End::waits:
+        seen.state = Seen::State::waiting;
         return;
       case End::not_now:
       case End::unreadable:

@@ -170,6 +170,23 @@ TEST_CASE("a link is kept for 72 hours after the file was accepted, the memory o
   CHECK_FALSE(ledger.load(item.stamp));
 }
 
+TEST_CASE("what a killed agent had put aside goes if it was accepted, else back to its name") {
+  const Place place("aside");
+  const std::string file = place.write("a.json", "{}"), other = place.write("b.json", "{\"new\": 1}");
+  const Ledger ledger(place.state(), "t");
+  const Item item{file, stamp_at(file), true, 1'000'000, sha256("x"), "", 2, 1};
+  REQUIRE(ledger.save(item));
+  fs::rename(file, ledger.aside_path(item.stamp));
+  CHECK(ledger.clear_asides().empty());
+  CHECK_FALSE(fs::exists(ledger.aside_path(item.stamp)));
+  fs::rename(other, ledger.aside_path(item.stamp));  // had taken its name
+  CHECK(ledger.clear_asides().empty());
+  CHECK(fs::file_size(file) == 10);
+  place.write("c.json", "{}");
+  fs::rename(place.path / "traces/c.json", ledger.aside_path(item.stamp));
+  CHECK(ledger.clear_asides() == std::vector{ledger.aside_path(item.stamp)});  // its name is taken
+}
+
 TEST_CASE("without a folder the ledger takes nothing and says so") {
   const Ledger ledger("", "t");
   CHECK_FALSE(ledger.save({}));

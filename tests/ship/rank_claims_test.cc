@@ -8,49 +8,58 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const Candidate kOlder{"a/step120", {1, 2, 3, 4}}, kNewer{"a/step240", {1, 5, 3, 6}};
+using Verdict = RankClaims::Verdict;
+
+const Candidate kOldest{"step120", {1, 2, 3, 120}}, kMiddle{"step240", {1, 5, 3, 240}},
+    kNewest{"step360", {1, 7, 3, 360}};
 const auto kAlways = [] { return true; };
 
 }  // namespace
 
-TEST_CASE("a rank is the file's whose turn came first, though another is checked first") {
-  RankClaims claims(false);
+TEST_CASE("the oldest file of a rank goes first, though another is checked first") {
+  RankClaims claims;
   const uint64_t first = claims.take_turn(), second = claims.take_turn();
-  auto newer = std::async(std::launch::async, [&] { return claims.claim(second, 7, kNewer, kAlways); });
+  auto newer = std::async(std::launch::async, [&] { return claims.claim(second, 7, kMiddle, kAlways); });
   CHECK(newer.wait_for(100ms) == std::future_status::timeout);
-  CHECK(claims.claim(first, 7, kOlder, kAlways).empty());
-  CHECK(newer.get() == "a/step120");
+  CHECK(claims.claim(first, 7, kOldest, kAlways) == Claim::granted);
+  CHECK(newer.get() == Claim::waits);
 }
 
-TEST_CASE("a file that ends without a rank, or is refused for good, stands in nobody's way") {
-  RankClaims claims(false);
-  const uint64_t first = claims.take_turn(), second = claims.take_turn(), third = claims.take_turn();
-  claims.end_turn(first, false);
-  CHECK(claims.claim(second, 7, kOlder, kAlways).empty());
-  claims.end_turn(second, true);
-  CHECK(claims.claim(third, 7, kNewer, kAlways).empty());
+TEST_CASE("the next file of a rank goes once what is older was accepted or refused, not while it will be tried again") {
+  for (const Verdict verdict : {Verdict::accepted, Verdict::not_accepted, Verdict::undecided}) {
+    RankClaims claims;
+    const uint64_t first = claims.take_turn();
+    CHECK(claims.claim(first, 7, kOldest, kAlways) == Claim::granted);
+    claims.end_turn(first, 7, kOldest, verdict);
+    const Claim expected = verdict == Verdict::undecided ? Claim::waits : Claim::granted;
+    CHECK(claims.claim(claims.take_turn(), 7, kMiddle, kAlways) == expected);
+    CHECK(claims.claim(claims.take_turn(), 8, kMiddle, kAlways) == Claim::granted);
+  }
 }
 
-TEST_CASE("a file has its rank again when it is tried again, renamed or written anew") {
-  RankClaims claims(false);
-  CHECK(claims.claim(claims.take_turn(), 7, kOlder, kAlways).empty());
-  CHECK(claims.claim(claims.take_turn(), 7, kOlder, kAlways).empty());
-  CHECK(claims.claim(claims.take_turn(), 7, {"renamed", kOlder.stamp}, kAlways).empty());
-  CHECK(claims.claim(claims.take_turn(), 7, {"renamed", kNewer.stamp}, kAlways).empty());
+TEST_CASE("files that wait go by age, in whatever order they come again") {
+  RankClaims claims;
+  for (const Candidate* file : {&kOldest, &kMiddle, &kNewest}) {
+    const uint64_t turn = claims.take_turn();
+    const bool goes = claims.claim(turn, 7, *file, kAlways) == Claim::granted;
+    CHECK(goes == (file == &kOldest));
+    if (!goes) claims.end_turn(turn, 7, *file, Verdict::undecided);
+  }
+  claims.forget(kOldest);
+  CHECK(claims.claim(claims.take_turn(), 7, kNewest, kAlways) == Claim::waits);
+  CHECK(claims.claim(claims.take_turn(), 7, kMiddle, kAlways) == Claim::granted);
 }
 
-TEST_CASE("a file that replaces another waits until that has been sent") {
-  RankClaims claims(true);
-  const uint64_t first = claims.take_turn(), second = claims.take_turn();
-  CHECK(claims.claim(first, 7, kOlder, kAlways).empty());
-  auto newer = std::async(std::launch::async, [&] { return claims.claim(second, 7, kNewer, kAlways); });
-  CHECK(newer.wait_for(100ms) == std::future_status::timeout);
-  claims.end_turn(first, false);
-  CHECK(newer.get().empty());
+TEST_CASE("what comes after a newer file was accepted is outdated") {
+  RankClaims claims;
+  const uint64_t turn = claims.take_turn();
+  CHECK(claims.claim(turn, 7, kMiddle, kAlways) == Claim::granted);
+  claims.end_turn(turn, 7, kMiddle, Verdict::accepted);
+  CHECK(claims.claim(claims.take_turn(), 7, kOldest, kAlways) == Claim::outdated);
 }
 
 TEST_CASE("an agent that is stopped waits for no rank") {
-  RankClaims claims(false);
+  RankClaims claims;
   claims.take_turn();
-  CHECK(claims.claim(claims.take_turn(), 7, kNewer, [] { return false; }).empty());
+  CHECK(claims.claim(claims.take_turn(), 7, kNewest, [] { return false; }) == Claim::waits);
 }

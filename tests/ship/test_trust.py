@@ -204,8 +204,8 @@ class Disturbance(Shipping):
     def test_two_agents_on_one_folder_send_each_file_once(self):
         for rank in range(8):
             self.write_gzip(rank, 8, events=2000, seed=rank)
-        agents = [subprocess.Popen(self.command("--once", "--quiet", "--rate", "4M"), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-                  for _ in range(3)]
+        command = self.command("--once", "--quiet", "--rate", "4M", "--delete-source")
+        agents = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
         for agent in agents:
             out = agent.communicate(timeout=PATIENCE_S)
             self.assertEqual(agent.returncode, 0, out)
