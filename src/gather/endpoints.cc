@@ -58,9 +58,7 @@ std::string name_of_this_server(const GatherOptions& options) {
   return name;
 }
 
-bool brings_a_file(Endpoint endpoint) {
-  return endpoint == Endpoint::upload_create || endpoint == Endpoint::upload_patch || endpoint == Endpoint::rank_put;
-}
+bool brings_a_file(Endpoint endpoint) { return endpoint == Endpoint::upload_create || endpoint == Endpoint::rank_put; }
 
 // Why an answer is a refusal, where its request was understood.
 const char* reason_of(int status) {
@@ -107,7 +105,8 @@ void Endpoints::use(const std::shared_ptr<const Settings>& settings) {
 }
 
 void Endpoints::use_memory(uint64_t bytes) {
-  const bool is_short = bytes > limits().soft_memory;
+  const uint64_t most = limits().soft_memory;
+  const bool is_short = bytes > (short_of_memory_ ? most - most / 10 : most);  // no to and fro at the bound
   if (short_of_memory_.exchange(is_short) == is_short) return;
   const auto log = is_short ? log_warning : log_info;
   log(is_short ? "memory_short" : "memory_regained", {{"bytes", static_cast<int64_t>(bytes)}});

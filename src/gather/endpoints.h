@@ -32,6 +32,7 @@ class Endpoints : public Service {
   BufferPool& buffers() override { return buffers_; }
   BufferPool& download_buffers() override { return download_buffers_; }
   FileThreads& readers() override { return readers_; }
+  void stop_desk() { desk_.stop(); }
   GatherLimits limits() const override { return settings()->options.limits; }
 
   // From the next request on; what is connected and open stays.

@@ -275,6 +275,7 @@ class Daemon {
     const bool flushed = wait_for(kLastFlushes, [&] { return drained->load(); });
     wait_for(kLastConnections, gone);
     endpoints_->readers().stop();
+    endpoints_->stop_desk();
     network_.reset();
     log_info("stopped", {{"flushed", flushed ? "yes" : "no"}});
   }

@@ -75,10 +75,12 @@ Response grant_for_munge(const Store& store, const Call& call, const TokenDesk::
 
 }  // namespace
 
-TokenDesk::~TokenDesk() {
+void TokenDesk::stop() {
+  std::deque<Waiting> dropped;
   {
     const std::lock_guard lock(mutex_);
     over_ = true;
+    dropped.swap(waiting_);
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
@@ -89,6 +91,7 @@ void TokenDesk::issue(const std::shared_ptr<const Call>& call, Means means, cons
   if (!wish) return respond(problem(400, "the body is no JSON object of job and life_s"));
   if (call->request.authorization_scheme != "munge") return respond(grant(store_, *call, call->caller, means, *wish));
   const std::lock_guard lock(mutex_);
+  if (over_) return respond(problem(503, "the daemon is stopping"));
   const auto of_address = std::count_if(waiting_.begin(), waiting_.end(),
                                         [&](const Waiting& other) { return other.address == call->peer; });
   if (of_address >= kMostOfOneAddress) return respond(problem(429, "too many ask for tokens from this address"));

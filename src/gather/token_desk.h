@@ -21,7 +21,8 @@ class TokenDesk {
   explicit TokenDesk(const Store& store) : store_(store) {}
   TokenDesk(const TokenDesk&) = delete;
   TokenDesk& operator=(const TokenDesk&) = delete;
-  ~TokenDesk();
+  ~TokenDesk() { stop(); }
+  void stop();  // who still waits is not answered
 
   struct Means {
     std::shared_ptr<const Munge> munge;  // null: credentials of MUNGE do not count

@@ -210,6 +210,7 @@ void SpoolStore::begin_part(const UploadPointer& upload, bool of_new_job, const 
   const auto refuse = [this, upload, open, done](Refusal why) {
     if (open) files_.remove(part_path(upload->row.id));
     forget_upload(upload);
+    changed(upload->row.asked.metadata.job);  // its capture may have begun with it
     done({why, {}});
     next(upload);
   };

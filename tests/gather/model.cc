@@ -71,6 +71,8 @@ void Model::arrived(const Key& key, const std::string& content) {
   kept.told_any = true;
   kept.sent = {content};
   may_go_.erase(key.first);
+  // Of a file one upload that completed is known.
+  for (Sending& sending : sendings_) sending.may_go = sending.may_go || (sending.key == key && sending.complete);
 }
 
 void Model::put(Asking& ask, const Step& step, bool replace, bool same) {
@@ -111,8 +113,8 @@ void Model::append(Asking& ask, const Step& step) {
     if (sent.refusal != Refusal::none) return;
     sending.may_go = false;
     sending.told = sent.value.offset;
+    if (sent.value.complete) arrived(sending.key, sending.content);
     sending.complete = sent.value.complete;
-    if (sending.complete) arrived(sending.key, sending.content);
     return;
   }
 }

@@ -178,14 +178,14 @@ class Signals(unittest.TestCase):
             path = daemon.create(10)["Location"]
             self.assertIn("soft-memory 3221225472 -> 1048576", self.reloaded(daemon, config, 'soft-memory = "1M"\n')["changed"])
             time.sleep(2.5)
-            for answer in (daemon.put(b"x", "run", 1), daemon.create(10), daemon.patch(path, 0, b"0123456789")):
+            for answer in (daemon.put(b"x", "run", 1), daemon.create(10)):
                 self.assertEqual(answer.status, 503)
                 self.assertTrue(1 <= int(answer["Retry-After"]) <= 30)
-            self.assertEqual(daemon.ask("HEAD", path)["Upload-Offset"], "0")
+            self.assertEqual(daemon.patch(path, 0, b"0123456789").status, 204)  # what has begun may end
             self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
             self.reloaded(daemon, config, "")
             time.sleep(2.5)
-            self.assertEqual(daemon.patch(path, 0, b"0123456789").status, 204)
+            self.assertEqual(daemon.put(b"x", "run", 1).status, 201)
             events = [line["event"] for line in daemon.log_lines() if line["event"].startswith("memory")]
             self.assertEqual(events, ["memory_short", "memory_regained"])
 
