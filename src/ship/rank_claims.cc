@@ -10,6 +10,16 @@ bool is_older(const Candidate& a, const Candidate& b) {
   return std::tie(a.stamp.mtime_ns, a.path) < std::tie(b.stamp.mtime_ns, b.path);
 }
 
+bool RankClaims::has_older(const Rank& known, const Candidate& file) {
+  return std::any_of(known.undecided.begin(), known.undecided.end(),
+                     [&](const Candidate& other) { return !(other.stamp == file.stamp) && is_older(other, file); });
+}
+
+bool RankClaims::must_wait(int rank, const Candidate& file) {
+  const std::lock_guard lock(mutex_);
+  return has_older(ranks_[rank], file);
+}
+
 uint64_t RankClaims::take_turn() {
   const std::lock_guard lock(mutex_);
   unclaimed_.insert(turns_);
@@ -31,8 +41,7 @@ Claim RankClaims::claim(uint64_t turn, int rank, const Candidate& file, const st
   Rank& known = ranks_[rank];
   const auto same = [&](const Candidate& other) { return other.stamp == file.stamp; };
   if (std::none_of(known.undecided.begin(), known.undecided.end(), same)) known.undecided.push_back(file);
-  const auto older = [&](const Candidate& other) { return !same(other) && is_older(other, file); };
-  if (std::any_of(known.undecided.begin(), known.undecided.end(), older)) return Claim::waits;
+  if (has_older(known, file)) return Claim::waits;
   return known.newest && is_older(file, *known.newest) ? Claim::outdated : Claim::granted;
 }
 

@@ -28,6 +28,8 @@ class RankClaims {
   uint64_t take_turn();
   // Waits for earlier turns to be claimed or ended, as long as `go_on`.
   Claim claim(uint64_t turn, int rank, const Candidate& file, const std::function<bool()>& go_on);
+  // Something older of its rank is undecided still.
+  bool must_wait(int rank, const Candidate& file);
   // `rank` -1: it claimed none. What is undecided will be tried again as it is, and what is newer waits for it.
   enum class Verdict { accepted, not_accepted, undecided };
   void end_turn(uint64_t turn, int rank, const Candidate& file, Verdict verdict);
@@ -39,6 +41,8 @@ class RankClaims {
     std::vector<Candidate> undecided;
     std::optional<Candidate> newest;  // accepted
   };
+
+  static bool has_older(const Rank& known, const Candidate& file);
 
   std::mutex mutex_;
   std::condition_variable changed_;

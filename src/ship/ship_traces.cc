@@ -316,7 +316,9 @@ class Agent {
       quiet_since_ = Clock::now();
       Seen& settled = seen_.at(key);
       settle_down(settled, delivery);
-      if (settled.rank >= 0 && delivery.end != Delivery::End::waits) go_on_with(settled.rank);
+      // What it waited for may have been decided before it was said to wait.
+      const bool waits = delivery.end == Delivery::End::waits && claims_.must_wait(settled.rank, settled.file);
+      if (settled.rank >= 0 && !waits) go_on_with(settled.rank);
     }
   }
 

@@ -45,7 +45,10 @@ TEST_CASE("files that wait go by age, in whatever order they come again") {
     CHECK(goes == (file == &kOldest));
     if (!goes) claims.end_turn(turn, 7, *file, Verdict::undecided);
   }
+  CHECK(claims.must_wait(7, kMiddle));
   claims.forget(kOldest);
+  CHECK_FALSE(claims.must_wait(7, kMiddle));
+  CHECK(claims.must_wait(7, kNewest));
   CHECK(claims.claim(claims.take_turn(), 7, kNewest, kAlways) == Claim::waits);
   CHECK(claims.claim(claims.take_turn(), 7, kMiddle, kAlways) == Claim::granted);
 }
