@@ -1,3 +1,5 @@
+#include <tbb/parallel_invoke.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -184,15 +186,16 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.ranks = report::rank_rows(rooms);
   out.steps = report::step_rows(rooms);
   out.rank_steps = report::rank_steps(rooms);
-  out.collective_steps = report::collective_steps(rooms);
-  out.collectives = report::collective_rows(rooms);
-  out.stragglers = report::stragglers_of(rooms);
+  // Each of these goes over all calls.
+  tbb::parallel_invoke([&] { out.collectives = report::collective_rows(rooms); },
+                       [&] { out.collective_steps = report::collective_steps(rooms); },
+                       [&] { out.stragglers = report::stragglers_of(rooms); },
+                       [&] { out.calls = report::call_rows(rooms); });
   out.what_if = report::what_if_of(rooms, std::ssize(out.job.steps));
   out.causes = report::cause_rows(rooms);
   out.flows = report::flow_rows(rooms);
   out.efficiency = report::efficiency_of(out.ranks, out.what_if);
   out.matching = report::matching_of(rooms);
-  out.calls = report::call_rows(rooms);
   out.unmatched = report::unmatched_rows(rooms);
   out.rank_statistics = report::rank_statistics(job, figures);
   out.end_spread_before_ns = clocks.end_spread_before_ns;

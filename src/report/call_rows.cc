@@ -1,5 +1,7 @@
 #include "call_rows.h"
 
+#include <tbb/parallel_for.h>
+
 namespace skewscope::report {
 namespace {
 
@@ -13,38 +15,39 @@ int64_t since_start(const ClockModel& clocks, TraceIndex trace, LocalNs stamp) {
   return clocks.to_job(trace, stamp).ns - clocks.reference_ns;
 }
 
+JobReport::CallRow call_row(const InstanceView& view, size_t member, int32_t id) {
+  const CollectiveInstance& instance = view.instance;
+  const CollectiveCall& call = view.call(member);
+  const CallParts& parts = view.parts(member);
+  JobReport::CallRow row;
+  row.instance = id;
+  row.communicator = instance.communicator.value;
+  row.seq = instance.seq >= 0 ? instance.seq : instance.ordinal;
+  row.op = to_string(call.kind == CollectiveKind::unknown ? instance.kind : call.kind);
+  row.dtype = to_string(instance.dtype);
+  row.bytes = instance.bytes;
+  row.rank = view.trace(member).rank.value;
+  row.start_ns = since_start(view.rooms.clocks, view.ref(member).trace, call.start);
+  row.end_ns = row.start_ns + call.duration_ns;  // the parts sum to the duration as recorded
+  row.wait_ns = parts.wait_ns;
+  row.transfer_ns = parts.transfer_ns;
+  row.exposed_ns = parts.exposed_ns();
+  row.complete = instance.complete;
+  row.note = note_of(view);
+  row.wait_bar_ns = view.split() ? view.timing.wait_bar_ns : -1;
+  row.basis = view.split() ? to_string(view.timing.basis) : "";
+  row.step = call.step;
+  return row;
+}
+
 }  // namespace
 
 std::vector<JobReport::CallRow> call_rows(const Rooms& rooms) {
-  std::vector<JobReport::CallRow> rows;
-  rows.reserve(rooms.instances.members.size());
-  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
+  std::vector<JobReport::CallRow> rows(rooms.instances.members.size());
+  tbb::parallel_for(size_t{0}, rooms.instances.instances.size(), [&](size_t i) {
     const InstanceView view(rooms, i);
-    const CollectiveInstance& instance = view.instance;
-    for (size_t m = 0; m < view.size(); ++m) {
-      const CollectiveCall& call = view.call(m);
-      const CallParts& parts = view.parts(m);
-      JobReport::CallRow row;
-      row.instance = static_cast<int32_t>(i);
-      row.communicator = instance.communicator.value;
-      row.seq = instance.seq >= 0 ? instance.seq : instance.ordinal;
-      row.op = to_string(call.kind == CollectiveKind::unknown ? instance.kind : call.kind);
-      row.dtype = to_string(instance.dtype);
-      row.bytes = instance.bytes;
-      row.rank = view.trace(m).rank.value;
-      row.start_ns = since_start(rooms.clocks, view.ref(m).trace, call.start);
-      row.end_ns = row.start_ns + call.duration_ns;  // the parts sum to the duration as recorded
-      row.wait_ns = parts.wait_ns;
-      row.transfer_ns = parts.transfer_ns;
-      row.exposed_ns = parts.exposed_ns();
-      row.complete = instance.complete;
-      row.note = note_of(view);
-      row.wait_bar_ns = view.split() ? view.timing.wait_bar_ns : -1;
-      row.basis = view.split() ? to_string(view.timing.basis) : "";
-      row.step = call.step;
-      rows.push_back(std::move(row));
-    }
-  }
+    for (size_t m = 0; m < view.size(); ++m) rows[view.row(m)] = call_row(view, m, static_cast<int32_t>(i));
+  });
   return rows;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "skewscope/base/finding.h"
@@ -182,14 +183,14 @@ struct JobReport {
   struct CallRow {
     int32_t instance = 0, communicator = 0;
     int64_t seq = 0;  // "Seq" where recorded, else the ordinal within its communicator
-    std::string op, dtype;
+    std::string_view op, dtype;  // words of the program's own, as all text here: a job has millions of these rows
     int64_t bytes = 0;
     int32_t rank = 0;
     int64_t start_ns = 0, end_ns = 0, wait_ns = 0, transfer_ns = 0, exposed_ns = 0;
     bool complete = false;
-    std::string note;          // why it was not split, or what weakens the split; "" for neither
+    std::string_view note;     // why it was not split, or what weakens the split; "" for neither
     int64_t wait_bar_ns = -1;  // half width of a 95 % interval of the wait; -1: unknown, or not split
-    std::string basis;         // clocks | durations; "" where it was not split
+    std::string_view basis;    // clocks | durations; "" where it was not split
     int64_t step = -1;         // profiler step the rank launched it in; -1: none
   };
   std::vector<CallRow> calls;
