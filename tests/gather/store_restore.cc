@@ -1,6 +1,8 @@
 // A manifest that is damaged, and what takes its place.
 #include <sqlite3.h>
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
 
 #include "memory_disk.h"
 #include "model.h"
@@ -33,6 +35,15 @@ TEST_CASE("a damaged manifest is moved aside, and what the folders hold is taken
     sqlite3_open(spool.path("gather.sqlite").c_str(), &database);
     CHECK(sqlite3_exec(database, "DROP TABLE report", nullptr, nullptr, nullptr) == SQLITE_OK);
     sqlite3_close(database);
+  }
+  SECTION("a row's key has changed, so that rows are out of order") {
+    const Digest digest = sha256(kTrace);
+    const std::string rank_0 = "train" + std::string(1, static_cast<char>(kTrace.size())) +
+                               std::string(digest.begin(), digest.end());
+    std::ifstream file(spool.path("gather.sqlite"), std::ios::binary);
+    const size_t at = std::string(std::istreambuf_iterator<char>(file), {}).find(rank_0);
+    REQUIRE(at != std::string::npos);
+    overwrite(spool.path("gather.sqlite"), static_cast<std::streamoff>(at), "zrain");
   }
   SECTION("it is empty") { std::filesystem::resize_file(spool.path("gather.sqlite"), 0); }
   SECTION("it is not there") { std::filesystem::remove(spool.path("gather.sqlite")); }
