@@ -38,8 +38,8 @@ TEST_CASE("a damaged manifest is moved aside, and what the folders hold is taken
   }
   SECTION("a row's key has changed, so that rows are out of order") {
     const Digest digest = sha256(kTrace);
-    const std::string rank_0 = "train" + std::string(1, static_cast<char>(kTrace.size())) +
-                               std::string(digest.begin(), digest.end());
+    const std::string rank_0 =
+        "train" + std::string(1, static_cast<char>(kTrace.size())) + std::string(digest.begin(), digest.end());
     std::ifstream file(spool.path("gather.sqlite"), std::ios::binary);
     const size_t at = std::string(std::istreambuf_iterator<char>(file), {}).find(rank_0);
     REQUIRE(at != std::string::npos);
