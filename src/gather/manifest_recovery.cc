@@ -100,6 +100,23 @@ Failure put_in_place(FileSystem& files, const std::string& backup) {
   return failure;
 }
 
+// SQLite opens a file whose header asks for a version above 2 to write it (https://sqlite.org/fileformat.html, byte 18)
+// and only reads it: the first commit would fail.
+bool header_forbids_writing(FileSystem& files) {
+  int file = -1;
+  if (files.open(kManifestName, false, file) != 0) return false;
+  char version = 0;
+  size_t got = 0;
+  const int error = files.read(file, &version, 1, 18, got);
+  files.close(file);
+  return error == 0 && got == 1 && static_cast<unsigned char>(version) > 2;
+}
+
+Manifest::Opened open_manifest(FileSystem& files, const RecoveryOptions& options, bool make) {
+  if (header_forbids_writing(files)) return {ManifestStatus::damaged, "its header forbids writing", nullptr};
+  return Manifest::open(options.spool + "/" + kManifestName, options.database_vfs, make);
+}
+
 }  // namespace
 
 std::string backup_path(Time at) { return fmt::format("backup/gather-{:012}.sqlite", at.time_since_epoch().count()); }
@@ -143,7 +160,7 @@ OpenedManifest restore_manifest(FileSystem& files, const RecoveryOptions& option
     const Failure failure = put_in_place(files, backup);
     if (failure.error != 0 && !failure.of_copy) return cannot(std::strerror(failure.error));
     if (failure.error != 0 || is_absent(files, kManifestName)) continue;
-    Manifest::Opened opened = Manifest::open(path, options.database_vfs, true);
+    Manifest::Opened opened = open_manifest(files, options, true);
     if (opened.status == ManifestStatus::fine) {
       out.manifest = std::move(opened.manifest);
       out.problems.push_back("the manifest was restored from " + backup);
@@ -155,7 +172,7 @@ OpenedManifest restore_manifest(FileSystem& files, const RecoveryOptions& option
     }
     if (error = set_manifest_aside(files, options.now); error != 0) return cannot(std::strerror(error));
   }
-  Manifest::Opened made = Manifest::open(path, options.database_vfs, true);
+  Manifest::Opened made = open_manifest(files, options, true);
   if (made.status != ManifestStatus::fine) return cannot(made.why);
   out.manifest = std::move(made.manifest);
   out.problems.push_back("the manifest was made anew from what lies in jobs/");
@@ -174,7 +191,7 @@ OpenedManifest open_or_restore(FileSystem& files, const RecoveryOptions& options
   const bool used = has_entries(files, "jobs") || has_entries(files, "in") || has_entries(files, "backup");
   std::string why = "it is missing";
   if (!missing || !used) {
-    Manifest::Opened opened = Manifest::open(path, options.database_vfs, options.repair);
+    Manifest::Opened opened = open_manifest(files, options, options.repair);
     out.manifest = std::move(opened.manifest);
     out.restored = is_there(files, kRestoringName);
     why = opened.why;

@@ -30,6 +30,7 @@ TEST_CASE("a damaged manifest is moved aside, and what the folders hold is taken
   std::filesystem::remove_all(spool.path("backup"));
   SECTION("bytes in its middle are others") { overwrite(spool.path("gather.sqlite"), 16, std::string(20000, 'x')); }
   SECTION("its format is one that SQLite does not know") { overwrite(spool.path("gather.sqlite"), 44, "----"); }
+  SECTION("its header says that it may only be read") { overwrite(spool.path("gather.sqlite"), 18, "?"); }
   SECTION("a table is missing") {
     sqlite3* database = nullptr;
     sqlite3_open(spool.path("gather.sqlite").c_str(), &database);

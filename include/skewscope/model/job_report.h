@@ -182,7 +182,7 @@ struct JobReport {
   // One row per instance and rank: tables/collective_ranks.csv. Times since job.window_start_ns on the common clock.
   struct CallRow {
     int32_t instance = 0, communicator = 0;
-    int64_t seq = 0;  // "Seq" where recorded, else the ordinal within its communicator
+    int64_t seq = 0;             // "Seq" where recorded, else the ordinal within its communicator
     std::string_view op, dtype;  // words of the program's own, as all text here: a job has millions of these rows
     int64_t bytes = 0;
     int32_t rank = 0;
