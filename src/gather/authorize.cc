@@ -29,6 +29,7 @@ Need need_of(Endpoint endpoint) {
     case Endpoint::page_jobs:
       return Need::list;
     case Endpoint::job_revoke:
+    case Endpoint::job_delete:
       return Need::administer;
     case Endpoint::upload_create:
     case Endpoint::upload_head:
@@ -37,7 +38,6 @@ Need need_of(Endpoint endpoint) {
     case Endpoint::rank_put:
     case Endpoint::job_put:
     case Endpoint::job_end:
-    case Endpoint::job_delete:
       return Need::upload;
   }
   return Need::upload;

@@ -65,6 +65,7 @@ const std::vector<Question> kEndpoints = {
 
     {"POST /v1/tokens", "A", {}},
     {"POST /v1/jobs/A/revoke", "A", {}},
+    {"DELETE /v1/jobs/A", "A", {}},
 
     {"POST /v1/uploads", "A", {"Tus-Resumable: 1.0.0", "Upload-Length: 5"}},
     {"HEAD /v1/uploads/0123456789abcdef0123456789abcdef", "A", kTus},
@@ -76,7 +77,6 @@ const std::vector<Question> kEndpoints = {
     {"PUT /v1/jobs/A/ranks/0", "A", {"Content-Length: 5"}},
     {"PUT /v1/jobs/A", "A", {"Content-Length: 2"}},
     {"POST /v1/jobs/A/end", "A", {}},
-    {"DELETE /v1/jobs/A", "A", {}},
 
     {"GET /v1/jobs/A", "A", {}},
     {"GET /v1/jobs/A/ranks/0", "A", {}},
@@ -92,65 +92,65 @@ const std::string kUploadA = token("A", kUpload), kReadA = token("A", kRead), kB
                   kReadB = token("B", kRead);
 
 // + allowed, a 401 (authenticate), f 403 (scope missing), - 404 (no such job).
-//   open, tokens revoke, uploads rank_put job_put end delete, job_get rank_get report list, pages
+//   open, tokens revoke delete, uploads rank_put job_put end, job_get rank_get report list, pages
 const std::vector<Credential> kCredentials = {
-    {"nothing", "", "", {}, "", false, "+++ aa aaaaaaaa aaaa aaa"},
-    {"--insecure-local", "", "", {}, "", true, "+++ ++ ++++++++ ++++ +++"},
-    bearer("no token", "", "+++ aa aaaaaaaa aaaa aaa"),
-    bearer("some text", "ss1.e30.AAAA", "+++ aa aaaaaaaa aaaa aaa"),
-    bearer("a forged signature", forged(kBothA), "+++ aa aaaaaaaa aaaa aaa"),
-    bearer("half a token", kBothA.substr(0, kBothA.size() / 2), "+++ aa aaaaaaaa aaaa aaa"),
-    bearer("an expired token", token("A", kUpload | kRead, 1, seconds(0)), "+++ aa aaaaaaaa aaaa aaa"),
-    bearer("a retired key", token("A", kAdmin, 1, hours(1), kRetiredKey), "+++ aa aaaaaaaa aaaa aaa"),
-    bearer("a revoked token", token("A", kUpload | kRead, 0), "+++ aa aaaaaaaa aaa+ aa+"),
-    bearer("a revoked admin of A", token("A", kAdmin, 0), "+++ aa aaaaaaaa aaa+ aa+"),
-    bearer("A: upload", kUploadA, "+++ ff ++++++++ ffff fff"),
-    bearer("A: read", kReadA, "+++ ff ffffffff ++++ +++"),
-    bearer("A: upload, read", kBothA, "+++ ff ++++++++ ++++ +++"),
-    bearer("A: admin", token("A", kAdmin), "+++ ++ ++++++++ ++++ +++"),
+    {"nothing", "", "", {}, "", false, "+++ aaa aaaaaaa aaaa aaa"},
+    {"--insecure-local", "", "", {}, "", true, "+++ +++ +++++++ ++++ +++"},
+    bearer("no token", "", "+++ aaa aaaaaaa aaaa aaa"),
+    bearer("some text", "ss1.e30.AAAA", "+++ aaa aaaaaaa aaaa aaa"),
+    bearer("a forged signature", forged(kBothA), "+++ aaa aaaaaaa aaaa aaa"),
+    bearer("half a token", kBothA.substr(0, kBothA.size() / 2), "+++ aaa aaaaaaa aaaa aaa"),
+    bearer("an expired token", token("A", kUpload | kRead, 1, seconds(0)), "+++ aaa aaaaaaa aaaa aaa"),
+    bearer("a retired key", token("A", kAdmin, 1, hours(1), kRetiredKey), "+++ aaa aaaaaaa aaaa aaa"),
+    bearer("a revoked token", token("A", kUpload | kRead, 0), "+++ aaa aaaaaaa aaa+ aa+"),
+    bearer("a revoked admin of A", token("A", kAdmin, 0), "+++ aaa aaaaaaa aaa+ aa+"),
+    bearer("A: upload", kUploadA, "+++ fff +++++++ ffff fff"),
+    bearer("A: read", kReadA, "+++ fff fffffff ++++ +++"),
+    bearer("A: upload, read", kBothA, "+++ fff +++++++ ++++ +++"),
+    bearer("A: admin", token("A", kAdmin), "+++ +++ +++++++ ++++ +++"),
     bearer("A: upload, signed with the key before", token("A", kUpload, 1, hours(1), kSecondKey),
-           "+++ ff ++++++++ ffff fff"),
-    bearer("A: a later epoch", token("A", kUpload | kRead, 2), "+++ ff ++++++++ ++++ +++"),
-    bearer("B: upload, read", token("B", kUpload | kRead), "+++ -- -------- ---+ --+"),
-    bearer("B: admin", token("B", kAdmin), "+++ -- -------- ---+ --+"),
-    bearer("a: upload, read (names keep their case)", token("a", kUpload | kRead), "+++ -- -------- ---+ --+"),
-    bearer("every job: admin", token("*", kAdmin, 0), "+++ ++ ++++++++ ++++ +++"),
-    bearer("every job: read", token("*", kRead, 0), "+++ ff ffffffff ++++ +++"),
-    {"another scheme", "Basic " + kBothA, "", {}, "", false, "+++ aa aaaaaaaa aaaa aaa"},
-    {"a token as MUNGE", "MUNGE " + kBothA, "", {}, "", false, "+++ aa aaaaaaaa aaaa aaa"},
-    cookie("cookie of A", "__Host-skewscope=" + kReadA, "+++ aa aaaaaaaa aaaa +++"),
-    cookie("cookie of A among others", "a=b; __Host-skewscope=" + kReadA + "; c=d", "+++ aa aaaaaaaa aaaa +++"),
-    cookie("cookie of B", "__Host-skewscope=" + kReadB, "+++ aa aaaaaaaa aaaa --+"),
-    cookie("cookie that may only upload", "__Host-skewscope=" + kUploadA, "+++ aa aaaaaaaa aaaa fff"),
-    cookie("cookie of an admin", "__Host-skewscope=" + token("*", kAdmin), "+++ aa aaaaaaaa aaaa +++"),
-    cookie("forged cookie", "__Host-skewscope=" + forged(kReadA), "+++ aa aaaaaaaa aaaa aaa"),
-    cookie("cookie twice", "__Host-skewscope=" + kReadA + "; __Host-skewscope=" + kReadA, "+++ aa aaaaaaaa aaaa aaa"),
-    cookie("cookie of another name", "skewscope=" + kReadA, "+++ aa aaaaaaaa aaaa aaa"),
+           "+++ fff +++++++ ffff fff"),
+    bearer("A: a later epoch", token("A", kUpload | kRead, 2), "+++ fff +++++++ ++++ +++"),
+    bearer("B: upload, read", token("B", kUpload | kRead), "+++ --- ------- ---+ --+"),
+    bearer("B: admin", token("B", kAdmin), "+++ --- ------- ---+ --+"),
+    bearer("a: upload, read (names keep their case)", token("a", kUpload | kRead), "+++ --- ------- ---+ --+"),
+    bearer("every job: admin", token("*", kAdmin, 0), "+++ +++ +++++++ ++++ +++"),
+    bearer("every job: read", token("*", kRead, 0), "+++ fff fffffff ++++ +++"),
+    {"another scheme", "Basic " + kBothA, "", {}, "", false, "+++ aaa aaaaaaa aaaa aaa"},
+    {"a token as MUNGE", "MUNGE " + kBothA, "", {}, "", false, "+++ aaa aaaaaaa aaaa aaa"},
+    cookie("cookie of A", "__Host-skewscope=" + kReadA, "+++ aaa aaaaaaa aaaa +++"),
+    cookie("cookie of A among others", "a=b; __Host-skewscope=" + kReadA + "; c=d", "+++ aaa aaaaaaa aaaa +++"),
+    cookie("cookie of B", "__Host-skewscope=" + kReadB, "+++ aaa aaaaaaa aaaa --+"),
+    cookie("cookie that may only upload", "__Host-skewscope=" + kUploadA, "+++ aaa aaaaaaa aaaa fff"),
+    cookie("cookie of an admin", "__Host-skewscope=" + token("*", kAdmin), "+++ aaa aaaaaaa aaaa +++"),
+    cookie("forged cookie", "__Host-skewscope=" + forged(kReadA), "+++ aaa aaaaaaa aaaa aaa"),
+    cookie("cookie twice", "__Host-skewscope=" + kReadA + "; __Host-skewscope=" + kReadA, "+++ aaa aaaaaaa aaaa aaa"),
+    cookie("cookie of another name", "skewscope=" + kReadA, "+++ aaa aaaaaaa aaaa aaa"),
     {"forged bearer, good cookie",
      "Bearer " + forged(kBothA),
      "__Host-skewscope=" + kReadA,
      {},
      "",
      false,
-     "+++ aa aaaaaaaa aaaa aaa"},
+     "+++ aaa aaaaaaa aaaa aaa"},
     {"bearer of B, cookie of A",
      "Bearer " + kReadB,
      "__Host-skewscope=" + kReadA,
      {},
      "",
      false,
-     "+++ -- -------- ---+ --+"},
-    munge("the owner", 1000, "A", "", "+++ +a aaaaaaaa aaaa aaa"),
-    munge("the owner, for job B", 1000, "B", "", "+++ -a aaaaaaaa aaaa aaa"),
-    munge("another user", 2000, "A", "", "+++ -a aaaaaaaa aaaa aaa"),
-    munge("another user on a node of A", 2000, "A", "n1", "+++ -a aaaaaaaa aaaa aaa"),
-    munge("root", 0, "A", "", "+++ -a aaaaaaaa aaaa aaa"),
-    munge("root of a node of A", 0, "A", "n1", "+++ +a aaaaaaaa aaaa aaa"),
-    munge("root of a node of B", 0, "A", "n7", "+++ -a aaaaaaaa aaaa aaa"),
-    {"certificate of a node of A", "", "", {}, "n1", false, "+++ +a aaaaaaaa aaaa aaa"},
-    {"certificate of a node of B", "", "", {}, "n7", false, "+++ -a aaaaaaaa aaaa aaa"},
-    {"certificate of a node of A, token of B", "Bearer " + kReadB, "", {}, "n1", false, "+++ -- -------- ---+ --+"},
-    {"certificate of a node of A, upload token", "Bearer " + kUploadA, "", {}, "n1", false, "+++ ff ++++++++ ffff fff"},
+     "+++ --- ------- ---+ --+"},
+    munge("the owner", 1000, "A", "", "+++ +aa aaaaaaa aaaa aaa"),
+    munge("the owner, for job B", 1000, "B", "", "+++ -aa aaaaaaa aaaa aaa"),
+    munge("another user", 2000, "A", "", "+++ -aa aaaaaaa aaaa aaa"),
+    munge("another user on a node of A", 2000, "A", "n1", "+++ -aa aaaaaaa aaaa aaa"),
+    munge("root", 0, "A", "", "+++ -aa aaaaaaa aaaa aaa"),
+    munge("root of a node of A", 0, "A", "n1", "+++ +aa aaaaaaa aaaa aaa"),
+    munge("root of a node of B", 0, "A", "n7", "+++ -aa aaaaaaa aaaa aaa"),
+    {"certificate of a node of A", "", "", {}, "n1", false, "+++ +aa aaaaaaa aaaa aaa"},
+    {"certificate of a node of B", "", "", {}, "n7", false, "+++ -aa aaaaaaa aaaa aaa"},
+    {"certificate of a node of A, token of B", "Bearer " + kReadB, "", {}, "n1", false, "+++ --- ------- ---+ --+"},
+    {"certificate of a node of A, upload token", "Bearer " + kUploadA, "", {}, "n1", false, "+++ fff +++++++ ffff fff"},
 };
 
 struct Asked {
@@ -195,7 +195,7 @@ char letter(Decision decision) {
 std::string decisions(const Credential& credential, const JobFacts* known) {
   std::string out;
   for (size_t i = 0; i < kEndpoints.size(); ++i) {
-    if (i == 3 || i == 5 || i == 13 || i == 17) out += ' ';
+    if (i == 3 || i == 6 || i == 13 || i == 17) out += ' ';
     const Asked asked = ask(kEndpoints[i], credential);
     const bool has_job = kEndpoints[i].job[0] != '\0';
     out += letter(authorize(asked.request, kEndpoints[i].job, has_job ? known : nullptr, asked.caller));
@@ -238,14 +238,14 @@ TEST_CASE("who may not see a job cannot tell whether it exists") {
 }
 
 TEST_CASE("a job's own token may create the job, an identity alone may not") {
-  CHECK(decisions(bearer("", kBothA, ""), nullptr) == "+++ ff ++++++++ ++++ +++");
-  CHECK(decisions(munge("", 1000, "A", "n1", ""), nullptr) == "+++ -a aaaaaaaa aaaa aaa");
+  CHECK(decisions(bearer("", kBothA, ""), nullptr) == "+++ fff +++++++ ++++ +++");
+  CHECK(decisions(munge("", 1000, "A", "n1", ""), nullptr) == "+++ -aa aaaaaaa aaaa aaa");
 }
 
 TEST_CASE("a token of a deleted job may not make another job of its name") {
-  CHECK(decisions(bearer("", token("A", kUpload | kRead, 0), ""), &kDeletedA) == "+++ aa aaaaaaaa aaa+ aa+");
-  CHECK(decisions(bearer("", kBothA, ""), &kDeletedA) == "+++ ff ++++++++ ++++ +++");
-  CHECK(decisions(munge("", 1000, "A", "n1", ""), &kDeletedA) == "+++ -a aaaaaaaa aaaa aaa");
+  CHECK(decisions(bearer("", token("A", kUpload | kRead, 0), ""), &kDeletedA) == "+++ aaa aaaaaaa aaa+ aa+");
+  CHECK(decisions(bearer("", kBothA, ""), &kDeletedA) == "+++ fff +++++++ ++++ +++");
+  CHECK(decisions(munge("", 1000, "A", "n1", ""), &kDeletedA) == "+++ -aa aaaaaaa aaaa aaa");
 }
 
 TEST_CASE("root's credential alone gets no token, not even for a job that root owns") {
