@@ -46,6 +46,7 @@ THIRD_PARTIES = {
     "tbb/": STAGES_WITH_TASKS | {"cli"},
     "oneapi/": STAGES_WITH_TASKS | {"cli"},
     "CLI/": {"cli"},
+    "toml++/": {"cli"},
     "sqlite3": {"report", "gather"},
     "boost/": {"gather"},
     "openssl/": {"protocol", "gather"},

@@ -1,7 +1,10 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "workplace.h"
 
@@ -173,6 +176,34 @@ TEST_CASE("a configuration file holds flags, the command line wins, and an unkno
   CHECK_FALSE(place().has("from-file"));
   std::ofstream(place() / "bad.toml") << "formt = \"csv\"\n";
   CHECK(place().run("report traces --config bad.toml -o never").code == 2);
+}
+
+TEST_CASE("a configuration file is TOML 1.0: a string may hold #, a number _") {
+  std::ofstream(place() / "signs.toml") << "output = \"a#b\"  # not \"c\"\n[report]\nquiet = true\nthreads = 1_0\n";
+  const Outcome r = place().run("report traces --config signs.toml");
+  INFO(r.err);
+  CHECK(r.code == 0);
+  CHECK(place().has("a#b/report.json"));
+}
+
+TEST_CASE("what is wrong in a configuration file is told by file, line and key") {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> texts = {
+      {"threads = 1\nquiet = true\nthreads = 2\n", {"wrong.toml:3: ", "threads"}},
+      {"threads = 1\n\n[report]\nthreads = 2\n", {"wrong.toml:4: ", "threads", "line 1"}},
+      {"o = \"x\"\noutput = \"x\"\n", {"wrong.toml:2: ", "output", "line 1"}},
+      {"quiet = true\noutput = \"x\n", {"wrong.toml:2: "}},
+      {"quiet = true\n[report]\nthread = 2\n", {"wrong.toml:3: ", "'thread' is no flag of report"}},
+      {"threads = 2026-01-01\n", {"wrong.toml:1: ", "threads"}},
+      {"output = never\n", {"wrong.toml:1: "}},
+  };
+  for (const auto& [text, parts] : texts) {
+    std::ofstream(place() / "wrong.toml") << text;
+    const Outcome r = place().run("report traces --config wrong.toml");
+    INFO(text << r.err);
+    CHECK(r.code == 2);
+    for (const std::string& part : parts) CHECK(r.err.find(part) != std::string::npos);
+  }
+  CHECK_FALSE(place().has("x"));
 }
 
 TEST_CASE("inspect names every file's rank, and as JSON, too") {

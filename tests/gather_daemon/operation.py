@@ -164,6 +164,11 @@ class Signals(unittest.TestCase):
             self.assertIn("open-uploads 65536 -> 1", line["changed"])
             self.assertEqual(daemon.create(10, "other").status, 429)
             self.assertEqual(self.reloaded(daemon, config, "open-uploads = 1\nsilence-time = 1\n").get("changed"), None)
+            for text in ('open-uploads = 9\ndeadline = 9\nopen-uploads = 8\n', 'open-uploads = 9\nmunge = "\n', "open-upload = 9\n"):
+                refused = self.reloaded(daemon, config, text)
+                self.assertEqual(refused["event"], "reload_refused")
+                self.assertIn(f"{config}:{len(text.splitlines())}: ", refused["err"])
+                self.assertEqual(daemon.create(10, "other").status, 429)
             refused = self.reloaded(daemon, config, 'registry-socket = "/nowhere"\nopen-uploads = 9\n')
             self.assertEqual(refused["event"], "reload_refused")
             self.assertIn("restart alone: registry-socket ", refused["err"])
