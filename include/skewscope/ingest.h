@@ -86,6 +86,9 @@ struct DigestsMade {
 Result<DigestsMade> make_digests(const std::vector<std::string>& files, const std::string& directory, bool force,
                                  const IngestOptions& options);
 
+// Errors: usage (no expression, or one without a group named rank). "": not given.
+Result<Done> check_rank_regex(const std::string& rank_regex);
+
 // What one file says of itself before anybody reads it as a trace, in bounded memory: for who passes files on.
 struct FileCheck {
   bool whole = false;

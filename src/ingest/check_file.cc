@@ -187,6 +187,12 @@ void resolve(const RankEvidence& evidence, const ingest::RankOverrides& override
 
 }  // namespace
 
+Result<Done> check_rank_regex(const std::string& rank_regex) {
+  const Result<ingest::RankOverrides> overrides = ingest::RankOverrides::make("", rank_regex);
+  if (!overrides.ok()) return overrides.error();
+  return Done{};
+}
+
 Result<FileCheck> check_file(const std::string& file, const std::string& named, const FileCheckOptions& options) {
   const Result<ingest::RankOverrides> overrides = ingest::RankOverrides::make("", options.rank_regex);
   if (!overrides.ok()) return overrides.error();

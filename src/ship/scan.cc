@@ -19,10 +19,11 @@ bool is_below(const std::string& path, const std::string& folder) {
 }
 
 constexpr const char* kForeign = "belongs to another user";
+constexpr const char* kLink = "is a symbolic link";
 
 // "": it is one to send.
 std::string why_not(const struct stat& status) {
-  if (S_ISLNK(status.st_mode)) return "is a symbolic link";
+  if (S_ISLNK(status.st_mode)) return kLink;
   if (!S_ISREG(status.st_mode)) return "is no regular file";
   if (status.st_uid != geteuid()) return kForeign;
   return "";
@@ -36,7 +37,10 @@ Scan scan(const std::vector<std::string>& paths, const std::string& state_direct
     std::vector<Error> unlisted;
     const auto found = discover_files({path}, alone(), &unlisted);
     for (const Error& error : unlisted) result.unlisted.push_back(error.message);
-    if (!found.ok()) continue;  // an empty folder, or it was taken away, and may come back
+    if (!found.ok()) {  // an empty folder, or it was taken away, and may come back
+      if (unlisted.empty()) result.empty.push_back(found.error().message);
+      continue;
+    }
     for (const std::string& file : found.value()) {
       struct stat status {};
       if (lstat(file.c_str(), &status) != 0) continue;
@@ -48,6 +52,8 @@ Scan scan(const std::vector<std::string>& paths, const std::string& state_direct
         result.refused.push_back({file, reason});
       } else if (reason == kForeign) {
         result.foreign.push_back(file);
+      } else if (reason == kLink) {
+        result.linked.push_back(file);
       }
     }
   }

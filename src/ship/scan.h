@@ -18,6 +18,8 @@ struct Scan {
   std::vector<Refusal> refused;       // of those named by the user: symbolic links, other users' files
   std::vector<std::string> unlisted;  // folders, with the reason: what lies there is not known
   std::vector<std::string> foreign;   // traces of other users within the folders
+  std::vector<std::string> empty;     // of the paths given, those without a trace, with the reason
+  std::vector<std::string> linked;    // symbolic links there that are named like traces
 };
 
 // What discover_files() finds, but symbolic links, what is no regular file, other users' files, and what lies below

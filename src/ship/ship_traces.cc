@@ -157,6 +157,12 @@ class Agent {
           fmt::format("{} belongs to another user, as {} in all: left out", found.foreign[0], found.foreign.size()));
     }
     foreign_ = found.foreign;
+    if (linked_.empty() && !found.linked.empty()) {
+      say(Severity::warning,
+          fmt::format("{} is a symbolic link, as {} in all: left out", found.linked[0], found.linked.size()));
+    }
+    linked_ = found.linked;
+    empty_ = found.empty;
     for (auto entry = seen_.begin(); entry != seen_.end();) {
       const Seen& seen = entry->second;
       const bool gone =
@@ -397,6 +403,7 @@ class Agent {
     shipped_.left = unlisted_;
     const bool nothing = seen_.empty() && refused_.empty();
     if (nothing && !foreign_.empty()) shipped_.left.push_back(foreign_[0] + ": belongs to another user");
+    for (const std::string& reason : empty_) say(Severity::warning, reason);
     for (const Refusal& refusal : refused_) shipped_.bad.push_back(refusal.path + ": " + refusal.reason);
     for (const auto& [key, seen] : seen_) {
       const std::string line = seen.file.path + ": " + (seen.reason.empty() ? "not finished" : seen.reason);
@@ -427,7 +434,7 @@ class Agent {
   Clock::time_point next_contact_{};
   std::optional<Clock::time_point> quiet_since_;  // the last delivery's end
   std::vector<Refusal> refused_;
-  std::vector<std::string> unlisted_, foreign_;
+  std::vector<std::string> unlisted_, foreign_, linked_, empty_;
   Shipped shipped_;
 };
 

@@ -87,6 +87,18 @@ class WhatIsSent(Shipping):
         self.assertEqual(list(self.gatherer.stored()), [("j", 0, 17)])
         self.assertEqual(self.gatherer.metadata["j", 0, 17]["world_size"], "32")
 
+    def test_where_there_is_nothing_to_send_the_folder_is_named_and_links_are_counted(self):
+        def said():
+            run = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE_S)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            return run.stderr
+        self.assertIn(f"{self.folder}: no .json", said())
+        for name in ("rank0.json.gz", "rank1.json.gz", "rank2.json.gz"):
+            (self.folder.parent / name).write_bytes(gzip.compress(trace(0)))
+            os.symlink(self.folder.parent / name, self.folder / name)
+        self.assertRegex(said(), f"{self.folder}/rank0.json.gz is a symbolic link, as 3 in all")
+        self.assertEqual(self.gatherer.log, [])
+
     def test_hidden_temporary_linked_and_foreign_files_are_not_touched(self):
         self.write_gzip(0)
         outside = self.folder.parent / "rank1.json.gz"
