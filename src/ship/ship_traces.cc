@@ -28,8 +28,7 @@
 #include "remove_source.h"
 #include "scan.h"
 #include "skewscope/base/printable.h"
-#include "skewscope/ingest.h"
-#include "skewscope/protocol/names.h"
+#include "start_rules.h"
 #include "watcher.h"
 
 namespace skewscope {
@@ -437,56 +436,6 @@ class Agent {
   std::vector<std::string> unlisted_, foreign_, linked_, empty_;
   Shipped shipped_;
 };
-
-Result<Done> check_options(const ShipOptions& options) {
-  const auto usage = [](std::string message) { return Error{ErrorKind::usage, std::move(message)}; };
-  if (options.paths.empty()) return usage("no path to send from");
-  if (!is_name(options.job)) {
-    return usage(
-        fmt::format("'{}' is no name of a job: letters, digits, '.', '_', '-', at most {}", options.job, kLongestName));
-  }
-  if (options.world_size && (*options.world_size < 1 || *options.world_size > kMostRanks)) {
-    return usage(fmt::format("--world-size {} is none", *options.world_size));
-  }
-  if (options.capture < 0 || options.capture > kMostCaptures) return usage("--capture is 0 to 9999");
-  if (options.uploads < 1 || options.uploads > 16) return usage("--uploads is 1 to 16");
-  if (options.piece_bytes == 0) return usage("--piece is at least 1");
-  if (options.silence.count() < 1) return usage("--timeout is at least 1");
-  if (options.cpu_percent < 0) return usage("--cpu is a share of a processor in percent");
-  if (!options.pin.empty() && !is_pin(options.pin)) {
-    return usage("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");
-  }
-  if (!options.pin.empty() && options.url.starts_with("http://")) return usage("--pin needs https");
-  if (options.digest && options.delete_source)
-    return usage("--delete-source would lose traces of which --digest sends less");
-  for (const std::string& path : options.paths) {
-    std::vector<Error> unlisted;  // is said when it is shipped
-    const auto found = discover_files({path}, alone(), &unlisted);
-    std::error_code failed;
-    if (!found.ok() && !fs::is_directory(path, failed)) return found.error();
-  }
-  return Done{};
-}
-
-// Where the ledger lives; "": nowhere, where none was asked for and none can be made.
-Result<std::string> make_state_directory(const ShipOptions& options) {
-  const std::string directory = options.state_directory.empty() ? folders_of(options.paths).front() + "/.skewscope-ship"
-                                                                : options.state_directory;
-  std::error_code failed;
-  for (const char* part : {"/items", "/held", "/digests"}) {
-    if (!failed) fs::create_directories(directory + part, failed);
-  }
-  if (!failed) fs::permissions(directory, fs::perms::owner_all, failed);
-  if (!failed && access((directory + "/items").c_str(), W_OK) == 0) return directory;
-  if (options.state_directory.empty() && !options.digest) {
-    if (options.say) {
-      options.say(Severity::warning,
-                  printable(directory + " cannot be made: after a restart files are sent again (--state)"));
-    }
-    return std::string();
-  }
-  return Error{ErrorKind::output, directory + ": cannot be made or written"};
-}
 
 }  // namespace
 

@@ -87,6 +87,12 @@ class WhatIsSent(Shipping):
         self.assertEqual(list(self.gatherer.stored()), [("j", 0, 17)])
         self.assertEqual(self.gatherer.metadata["j", 0, 17]["world_size"], "32")
 
+    def test_a_pattern_that_is_none_or_names_no_rank_is_refused_at_the_start(self):
+        self.write_gzip(0)
+        for pattern in ("(", r"rank(\d+)"):
+            self.assertIn("--rank-regex", self.ship("--rank-regex", pattern, code=2))
+        self.assertEqual(self.gatherer.log, [])
+
     def test_where_there_is_nothing_to_send_the_folder_is_named_and_links_are_counted(self):
         def said():
             run = subprocess.run(self.command("--once"), capture_output=True, text=True, timeout=PATIENCE_S)

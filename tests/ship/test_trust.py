@@ -182,6 +182,16 @@ class Disturbance(Shipping):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(self.gatherer.stored(), {("j", 0, 0): content})
 
+    def test_a_state_folder_that_cannot_be_made_stops_nothing_but_digests(self):
+        content = self.write_gzip(0).read_bytes()
+        nowhere = self.folder.parent / "file" / "state"
+        nowhere.parent.write_text("in the way")
+        run = subprocess.run(self.command("--once", "--state", nowhere), capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn(str(nowhere), run.stderr)
+        self.assertEqual(self.gatherer.stored(), {("j", 0, 0): content})
+        self.assertIn(str(nowhere), self.ship("--state", nowhere, "--digest", code=5))
+
     def test_the_rate_holds_over_all_uploads(self):
         for rank in range(2):
             self.write_gzip(rank, 2, events=6000, seed=rank)

@@ -1,0 +1,72 @@
+#include "start_rules.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "client.h"
+#include "scan.h"
+#include "skewscope/base/printable.h"
+#include "skewscope/ingest.h"
+#include "skewscope/protocol/names.h"
+
+namespace skewscope::ship {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
+
+void warn(const ShipOptions& options, const std::string& line) {
+  if (options.say) options.say(Severity::warning, printable(line));
+}
+
+}  // namespace
+
+Result<Done> check_options(const ShipOptions& options) {
+  if (options.paths.empty()) return usage("no path to send from");
+  if (!is_name(options.job)) {
+    return usage(
+        fmt::format("'{}' is no name of a job: letters, digits, '.', '_', '-', at most {}", options.job, kLongestName));
+  }
+  if (options.world_size && (*options.world_size < 1 || *options.world_size > kMostRanks)) {
+    return usage(fmt::format("--world-size {} is none", *options.world_size));
+  }
+  if (options.capture < 0 || options.capture > kMostCaptures) return usage("--capture is 0 to 9999");
+  if (options.uploads < 1 || options.uploads > 16) return usage("--uploads is 1 to 16");
+  if (options.piece_bytes == 0) return usage("--piece is at least 1");
+  if (options.silence.count() < 1) return usage("--timeout is at least 1");
+  if (options.cpu_percent < 0) return usage("--cpu is a share of a processor in percent");
+  if (!options.pin.empty() && !is_pin(options.pin)) {
+    return usage("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");
+  }
+  if (!options.pin.empty() && options.url.starts_with("http://")) return usage("--pin needs https");
+  if (auto fine = check_rank_regex(options.rank_regex); !fine.ok()) return fine.error();
+  if (options.digest && options.delete_source)
+    return usage("--delete-source would lose traces of which --digest sends less");
+  for (const std::string& path : options.paths) {
+    std::vector<Error> unlisted;  // is said when it is shipped
+    const auto found = discover_files({path}, alone(), &unlisted);
+    std::error_code failed;
+    if (!found.ok() && !fs::is_directory(path, failed)) return found.error();
+  }
+  return Done{};
+}
+
+Result<std::string> make_state_directory(const ShipOptions& options) {
+  const std::string directory = options.state_directory.empty() ? folders_of(options.paths).front() + "/.skewscope-ship"
+                                                                : options.state_directory;
+  std::error_code failed;
+  for (const char* part : {"/items", "/held", "/digests"}) {
+    if (!failed) fs::create_directories(directory + part, failed);
+  }
+  if (!failed) fs::permissions(directory, fs::perms::owner_all, failed);
+  if (!failed && access((directory + "/items").c_str(), W_OK) == 0) return directory;
+  if (options.digest) return Error{ErrorKind::output, directory + ": cannot be made or written, and --digest needs it"};
+  warn(options, directory + " cannot be made or written: after a restart files are sent again (--state)");
+  return std::string();
+}
+
+}  // namespace skewscope::ship

@@ -1,0 +1,17 @@
+// What an agent must be told right before it starts.
+#pragma once
+
+#include <string>
+
+#include "skewscope/base/result.h"
+#include "skewscope/ship.h"
+
+namespace skewscope::ship {
+
+// Errors: usage, no_input (a path that is not there).
+Result<Done> check_options(const ShipOptions& options);
+
+// Where the ledger lives; "": nowhere, where none can be made, which is said. Errors: output, where digests need one.
+Result<std::string> make_state_directory(const ShipOptions& options);
+
+}  // namespace skewscope::ship
