@@ -21,6 +21,8 @@ struct ShipOptions {
   std::optional<int> world_size;
   std::string token_file;       // read anew for each connection: it may rotate
   std::string ca_file;          // PEM; "": the system's
+  std::string certificate;      // PEM, for a gatherer that asks for one; read anew for each connection, as is its key
+  std::string private_key;      // PEM; "": in the file of the certificate
   std::string pin;              // "sha256//BASE64": the gatherer's public key must have this digest, too
   std::string state_directory;  // "": .skewscope-ship in the first directory given
   std::string rank_regex;       // named group `rank`; "": from the file's name and content, as `report` does

@@ -79,6 +79,9 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
   command.add_option("--token-file", ship.token_file, "File with the job's token, readable by its owner alone")
       ->type_name("FILE");
   command.add_option("--ca", ship.ca_file, "Certificates to trust, PEM; default: the system's")->type_name("FILE");
+  command.add_option("--cert", ship.certificate, "Certificate to show, PEM, for a gatherer with --client-ca")
+      ->type_name("FILE");
+  command.add_option("--key", ship.private_key, "Its private key, PEM; default: in the same file")->type_name("FILE");
   command.add_option("--pin", ship.pin, "Public key that the gatherer must have besides, as curl's --pinnedpubkey")
       ->type_name("sha256//BASE64");
   command

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "connection_failure.h"
 #include "skewscope/base/printable.h"
 
 namespace skewscope::ship {
@@ -179,6 +180,7 @@ bool Client::prepare(Connection& connection, const std::string& path, Reply& fai
     const Result<std::string> token = read_token(options_.token_file);
     if (!token.ok()) {
       failure.detail = token.error().message;
+      failure.untrusted = true;
       return false;
     }
     connection.add("Authorization: Bearer " + token.value());
@@ -195,6 +197,12 @@ bool Client::prepare(Connection& connection, const std::string& path, Reply& fai
   if (!options_.ca_file.empty()) {
     connection.set(CURLOPT_CAINFO, options_.ca_file.c_str());
     connection.set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));  // else the system's authorities count, too
+    connection.set(CURLOPT_CA_CACHE_TIMEOUT, 0L);                       // the file may have been replaced
+  }
+  if (!options_.certificate.empty()) {
+    const std::string& key = options_.private_key.empty() ? options_.certificate : options_.private_key;
+    connection.set(CURLOPT_SSLCERT, options_.certificate.c_str());
+    connection.set(CURLOPT_SSLKEY, key.c_str());
   }
   connection.set(CURLOPT_NOSIGNAL, 1L);
   connection.set(CURLOPT_USERAGENT, "skewscope-ship");
@@ -221,9 +229,8 @@ Reply Client::perform(Connection& connection) {
   // An answer that came whole counts, even where sending broke off: a refusal may come before the body is through.
   const bool refused_early = (code == CURLE_SEND_ERROR || code == CURLE_ABORTED_BY_CALLBACK) && reply.status >= 400;
   if (code == CURLE_OK || refused_early) return reply;
-  Reply failed;
-  failed.detail = printable(connection.error[0] != '\0' ? connection.error.data() : curl_easy_strerror(code));
-  return failed;
+  const std::string said = printable(connection.error[0] != '\0' ? connection.error.data() : curl_easy_strerror(code));
+  return failure_of(code, said, encrypted(), !options_.certificate.empty());
 }
 
 Reply Client::create(uint64_t length, const UploadMetadata& metadata) {

@@ -30,6 +30,7 @@ Result<std::string> read_token(const std::string& file);
 struct ClientOptions {
   std::string base;  // of base_url()
   std::string ca_file, pin, token_file;
+  std::string certificate, private_key;  // of this side; "": none, or the key lies with the certificate
   std::chrono::seconds silence{60};
   uint64_t rate_bytes_per_s = 0;
 };

@@ -230,9 +230,15 @@ class Delivering {
         case Sent::End::refused:
           return {End::bad, sent.why.detail + (sent.why.status == kConflict ? hint() : "")};
         case Sent::End::wait:
-          if (!pause(sent.why)) return w_.go_on() ? Delivery{End::left, "given up: " + sent.why.detail} : Delivery{};
+          if (!pause(sent.why)) return w_.go_on() ? Delivery{End::left, "given up: " + told(sent.why)} : Delivery{};
       }
     }
+  }
+
+  std::string told(const Reply& why) const {
+    if (!why.untrusted || why.status == 0) return why.detail;
+    const std::string& file = w_.options.token_file;
+    return why.detail + (file.empty() ? " (no --token-file was given)" : " (the token is that of " + file + ")");
   }
 
   std::string hint() const {
@@ -266,8 +272,12 @@ class Delivering {
     const auto since = w_.options.once ? w_.outage.failed(Clock::now()) : began_;
     const auto until = Clock::now() + wait, last = since + w_.options.give_up;
     if (until >= last) return false;
-    w_.say(Severity::warning, fmt::format("{}: {}; again in {:.1f} s", candidate_.path, why.detail,
-                                          static_cast<double>(wait.count()) * 1e-3));
+    if (!why.untrusted) {
+      w_.say(Severity::warning, fmt::format("{}: {}; again in {:.1f} s", candidate_.path, why.detail,
+                                            static_cast<double>(wait.count()) * 1e-3));
+    } else if (w_.outage.is_news(told(why))) {
+      w_.say(Severity::warning, fmt::format("{}: {}; tried again until that is put right", candidate_.path, told(why)));
+    }
     save();
     while (Clock::now() < until) {
       if (!w_.go_on()) return false;

@@ -19,6 +19,8 @@ struct Reply {
   std::optional<std::chrono::seconds> retry_after;
   std::string location;
   std::string detail;  // why, for people: of the problem document, or of the connection
+  // One side does not trust the other: a token or a certificate must be replaced. With status 0, `detail` says all.
+  bool untrusted = false;
 };
 
 inline constexpr size_t kLargestHead = 32 << 10;

@@ -5,6 +5,8 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace skewscope::ship {
 
@@ -20,13 +22,12 @@ enum class About { creation, upload };
 
 // `status`: of HTTP; 0: no whole answer came.
 Advice advise(int status, About about);
+// The token is wrong or has expired, or is of another job (404 of a creation): another one may take its place.
+bool is_about_token(int status, About about);
 
 inline constexpr std::chrono::milliseconds kFirstWait{500}, kLongestWait{60'000};
 inline constexpr std::chrono::seconds kNoSpaceWait{300}, kLongestRetryAfter{3600};
 
-// Waits between failures: random in 0 .. min(60 s, 0.5 s * 2^n) after the n-th in a row, so that agents that lost one
-// gatherer at one moment do not come back at one moment. At least what Retry-After asks for; 5 min when its disk is
-// full and it says nothing.
 // Since when nobody of an agent has got any further. From any thread.
 class Outage {
  public:
@@ -37,16 +38,26 @@ class Outage {
     if (!since_) since_ = now;
     return *since_;
   }
+  // Whether `trouble` was not the last told since then.
+  bool is_news(const std::string& trouble) {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(told_, trouble) != trouble;
+  }
   void over() {
     const std::lock_guard lock(mutex_);
     since_.reset();
+    told_.clear();
   }
 
  private:
   std::mutex mutex_;
   std::optional<Moment> since_;
+  std::string told_;
 };
 
+// Waits between failures: random in 0 .. min(60 s, 0.5 s * 2^n) after the n-th in a row, so that agents that lost one
+// gatherer at one moment do not come back at one moment. At least what Retry-After asks for; 5 min when its disk is
+// full and it says nothing.
 class Backoff {
  public:
   // `random`: uniform in [0, 1).

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
 
 namespace skewscope::ship {
 namespace {
@@ -125,8 +126,14 @@ class Dialog {
   }
 
   Sent stop(const Reply& reply, About about) {
+    if (is_about_token(reply.status, about)) return untrusted(reply);
     if (advise(reply.status, about) != Advice::refuse) return wait(reply, "");
     return refused(reply, reply.status == 409 ? kOtherContent : "");
+  }
+
+  static Sent untrusted(Reply reply) {
+    reply.untrusted = true;
+    return wait(std::move(reply), "");
   }
 
   static Sent wait(Reply reply, const char* why) { return {Sent::End::wait, told(std::move(reply), why)}; }
@@ -135,6 +142,7 @@ class Dialog {
   static Reply told(Reply reply, const std::string& why) {
     std::string text = !why.empty()       ? "the gatherer " + why
                        : reply.status > 0 ? fmt::format("the gatherer answered {}", reply.status)
+                       : reply.untrusted  ? std::exchange(reply.detail, "")
                                           : "no answer";
     if (!reply.detail.empty()) text += ": " + reply.detail;
     reply.detail = text;

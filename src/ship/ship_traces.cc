@@ -288,9 +288,9 @@ class Agent {
   void work() {
     const auto not_stopped = [this] { return !stopping_; };
     const auto go_on = [this, not_stopped] { return cpu_.rest(not_stopped); };
-    Client client(
-        {base_, options_.ca_file, options_.pin, options_.token_file, options_.silence, options_.rate_bytes_per_s},
-        pace_, go_on);
+    Client client({base_, options_.ca_file, options_.pin, options_.token_file, options_.certificate,
+                   options_.private_key, options_.silence, options_.rate_bytes_per_s},
+                  pace_, go_on);
     std::mt19937_64 engine{std::random_device{}()};
     Worker worker{options_,
                   ledger_,

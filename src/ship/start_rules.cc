@@ -1,8 +1,11 @@
 #include "start_rules.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <vector>
 
@@ -21,6 +24,22 @@ Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}
 
 void warn(const ShipOptions& options, const std::string& line) {
   if (options.say) options.say(Severity::warning, printable(line));
+}
+
+Result<Done> check_certificate(const ShipOptions& options) {
+  if (options.certificate.empty()) {
+    return options.private_key.empty() ? Result<Done>(Done{}) : usage("--key needs --cert");
+  }
+  if (options.url.starts_with("http://")) return usage("--cert needs https");
+  const std::string& key = options.private_key.empty() ? options.certificate : options.private_key;
+  for (const std::string& file : {options.certificate, key}) {
+    if (access(file.c_str(), R_OK) != 0) return usage(file + ": " + std::strerror(errno));
+  }
+  struct stat status {};
+  if (stat(key.c_str(), &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    warn(options, key + ": others can read this private key: chmod 600");
+  }
+  return Done{};
 }
 
 }  // namespace
@@ -43,6 +62,7 @@ Result<Done> check_options(const ShipOptions& options) {
     return usage("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");
   }
   if (!options.pin.empty() && options.url.starts_with("http://")) return usage("--pin needs https");
+  if (auto fine = check_certificate(options); !fine.ok()) return fine.error();
   if (auto fine = check_rank_regex(options.rank_regex); !fine.ok()) return fine.error();
   if (options.digest && options.delete_source)
     return usage("--delete-source would lose traces of which --digest sends less");

@@ -18,10 +18,28 @@ TEST_CASE("409 and 460 ask for the offset, a lost upload begins anew, other 4xx 
   CHECK(advise(460, About::upload) == Advice::resync);
   CHECK(advise(404, About::upload) == Advice::start_over);
   CHECK(advise(410, About::upload) == Advice::start_over);
-  for (const int status : {301, 307, 400, 401, 403, 411, 412, 413, 415, 417, 421, 431}) {
+  for (const int status : {301, 307, 400, 411, 412, 413, 415, 417, 421, 431}) {
     CHECK(advise(status, About::upload) == Advice::refuse);
   }
-  for (const int status : {404, 409, 410}) CHECK(advise(status, About::creation) == Advice::refuse);
+  for (const int status : {400, 409, 410, 413}) CHECK(advise(status, About::creation) == Advice::refuse);
+}
+
+TEST_CASE("401, 403 and a job that is not found are about the token, which may be replaced: never the end of a trace") {
+  for (const int status : {401, 403}) {
+    CHECK(advise(status, About::creation) == Advice::wait);
+    CHECK(advise(status, About::upload) == Advice::wait);
+  }
+  CHECK(advise(404, About::creation) == Advice::wait);
+}
+
+TEST_CASE("the same trouble is news once, and again after progress or another trouble") {
+  Outage outage;
+  CHECK(outage.is_news("401"));
+  CHECK_FALSE(outage.is_news("401"));
+  CHECK(outage.is_news("no certificate"));
+  CHECK(outage.is_news("401"));
+  outage.over();
+  CHECK(outage.is_news("401"));
 }
 
 TEST_CASE("waits are random below 0.5 s doubled at each failure, at most 60 s, and begin anew with progress") {

@@ -63,10 +63,40 @@ class Credentials(Shipping):
     def test_the_token_comes_from_a_file_only_its_owner_reads(self):
         self.gatherer.token = "ss1.abc.def"
         self.write_gzip(0)
-        self.ship(code=4)
+        self.assertIn("401", self.ship("--give-up", 1, code=4)["left"][0])
         self.assertEqual(self.ship("--token-file", self.token)["files"], 1)
         self.token.chmod(0o644)
         self.assertIn("chmod 600", self.ship("--token-file", self.token, code=2))
+
+    def said(self, agent):
+        agent.kill()
+        return agent.communicate()[1]
+
+    def test_a_trace_that_met_an_expired_token_is_sent_once_the_token_is_renewed(self):
+        content = self.write_gzip(0).read_bytes()
+        for status in (401, 403, 404):
+            with self.subTest(status):
+                self.gatherer.files.clear()
+                del self.gatherer.log[:]
+                self.gatherer.always = Answer(status)
+                agent = self.watch("--token-file", self.token, "--capture", status)
+                self.until(lambda: len(self.gatherer.log) >= 4)
+                self.gatherer.always, self.gatherer.token = None, "ss1.new.one"
+                renewed = self.token.with_name("renewed")
+                renewed.write_text(self.gatherer.token)
+                renewed.chmod(0o600)
+                renewed.rename(self.token)
+                self.until(lambda: self.gatherer.files)
+                self.assertEqual(self.gatherer.stored(), {("j", status, 0): content})
+                lines = [line for line in self.said(agent).splitlines() if str(self.token) in line]
+                self.assertEqual([str(status) in line for line in lines], [True], lines)
+
+    def test_with_once_a_wrong_token_leaves_the_traces_and_is_named(self):
+        self.write_gzip(0)
+        self.gatherer.always = Answer(401)
+        result = self.ship("--give-up", 1, "--token-file", self.token, code=4)
+        self.assertEqual(result["bad"], [])
+        self.assertRegex(result["left"][0], f"401.*{self.token}")
 
     def test_a_token_never_travels_in_the_clear(self):
         self.write_gzip(0)
@@ -93,6 +123,38 @@ class Credentials(Shipping):
         self.assertEqual(self.ship("--give-up", 1, "--ca", str(pem) + ".crt", url=elsewhere, code=4)["files"], 0)
         self.assertEqual(self.gatherer.log, [])
         self.assertEqual(self.ship("--ca", str(pem) + ".crt")["files"], 1)
+
+    def test_what_is_wrong_between_two_certificates_is_told_from_no_answer(self):
+        pem = self.certificate()
+        self.gatherer.stop()
+        self.gatherer = FakeGatherer(certificate=str(pem))
+        self.write_gzip(0)
+        ca, other = ["--ca", f"{pem}.crt"], "sha256//" + "A" * 43 + "="
+        elsewhere = self.gatherer.url.replace("127.0.0.1", "localhost")
+        for arguments, url, hint in ((["--ca", "/etc/hostname"], None, "--ca"), ([], None, "--ca"), (ca, elsewhere, "--to"),
+                                     ([*ca, "--pin", other], None, "--pin")):
+            with self.subTest(hint):
+                left = self.ship("--give-up", 1, *arguments, url=url, code=4)["left"][0]
+                self.assertIn(hint, left)
+                self.assertNotIn("no answer", left)
+        plain = self.gatherer.url.replace("https:", "http:")
+        self.assertIn("https?", self.ship("--give-up", 1, url=plain, code=4)["left"][0])
+        agent = self.watch()
+        self.assertIn("--ca", agent.stderr.readline())
+        self.assertIsNone(agent.poll())
+
+    def test_a_certificate_of_ones_own_wants_https_a_readable_file_and_a_key_that_is_kept(self):
+        pem = self.certificate()
+        key = Path(f"{pem}.key")
+        self.write_gzip(0)
+        https = "https://127.0.0.1:1"
+        self.assertIn("https", self.ship("--cert", f"{pem}.crt", "--key", key, code=2))
+        self.assertIn("--cert", self.ship("--key", key, url=https, code=2))
+        self.assertIn("none.pem", self.ship("--cert", "none.pem", url=https, code=2))
+        key.chmod(0o644)
+        run = subprocess.run(self.command("--once", "--give-up", 1, "--cert", f"{pem}.crt", "--key", key, url=https),
+                             capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertIn("chmod 600", run.stderr)
 
     def test_with_a_ca_of_ones_own_the_systems_do_not_count(self):
         if os.getuid() != 0:

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""`skewscope ship` before a gatherer with TLS, tokens and client certificates.
+usage: agent.py SKEWSCOPE"""
+import os
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from daemon import PROGRAM, Daemon, key_file, minted, self_made_ca
+
+TRACE = '{"distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": [], "traceName": "x"}'
+
+
+class Agent(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self_made_ca(self.folder)
+        self.keys = key_file(self.folder)
+        (self.folder / "traces").mkdir()
+        (self.folder / "traces/rank0.json").write_text(TRACE)
+        self.put_token(minted(self.keys, "a"))
+
+    def put_token(self, token):
+        renewed = self.folder / "renewed"
+        renewed.write_text(token)
+        renewed.chmod(0o600)
+        renewed.rename(self.folder / "token")
+
+    def start(self, *flags):
+        self.daemon = Daemon("--token-key-file", self.keys, "--certificate", self.folder / "head.pem", "--private-key",
+                             self.folder / "head.key", *flags, insecure=False).start()
+        self.addCleanup(self.daemon.stop)
+
+    def command(self, *arguments):
+        return [PROGRAM, "ship", self.folder / "traces", "--to", self.daemon.url, "--job", "a", "--settle", "0", "--ca",
+                self.folder / "ca.pem", "--token-file", self.folder / "token", *arguments]
+
+    def ship(self, *arguments):
+        """The agent's exit code and what it says."""
+        done = subprocess.run(self.command("--once", "--give-up", "1", *arguments), capture_output=True, text=True, timeout=120)
+        return done.returncode, done.stdout + done.stderr
+
+    def watch(self, *arguments):
+        agent = subprocess.Popen(self.command("--spread", "0", *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+        def end():
+            agent.kill()
+            agent.communicate()
+        self.addCleanup(end)
+        return agent
+
+    def wait_for_the_trace(self):
+        end = time.monotonic() + 120
+        while not self.daemon.stored() and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(len(self.daemon.stored()), 1)
+
+    def show(self, folder, name="shown"):
+        """What --cert and --key name becomes the certificate of a node of this folder's authority."""
+        for kind in ("pem", "key"):
+            (self.folder / f"{name}.{kind}").write_bytes((folder / f"node.{kind}").read_bytes())
+            (self.folder / f"{name}.{kind}").chmod(0o600)
+        return ["--cert", self.folder / f"{name}.pem", "--key", self.folder / f"{name}.key"]
+
+    def test_a_certificate_lets_it_in_where_one_is_asked_for_and_without_it_is_told_what_is_missing(self):
+        self.start("--client-ca", self.folder / "ca.pem")
+        code, text = self.ship()
+        self.assertEqual(code, 4, text)
+        self.assertIn("wants a client's certificate (--cert, --key)", text)
+        self.assertEqual(self.daemon.stored(), {})
+        code, text = self.ship(*self.show(self.folder))
+        self.assertEqual(code, 0, text)
+        self.assertEqual(len(self.daemon.stored()), 1)
+
+    def test_a_certificate_that_is_not_accepted_is_named_and_once_it_is_renewed_the_trace_is_sent(self):
+        self.start("--client-ca", self.folder / "ca.pem")
+        stranger = self.folder / "stranger"
+        stranger.mkdir()
+        self_made_ca(stranger)
+        agent = self.watch(*self.show(stranger))
+        self.assertIn("does not accept the certificate of --cert", agent.stderr.readline())
+        self.show(self.folder)
+        self.wait_for_the_trace()
+
+    def test_a_token_that_has_expired_is_named_and_once_it_is_renewed_the_trace_is_sent(self):
+        self.start()
+        self.put_token(minted(self.keys, "a", "--life", 1))
+        time.sleep(2.1)
+        agent = self.watch()
+        self.assertRegex(agent.stderr.readline(), f"401.*{self.folder}/token")
+        self.put_token(minted(self.keys, "a"))
+        self.wait_for_the_trace()
+
+    def test_a_token_of_another_job_or_without_the_right_to_send_costs_no_trace(self):
+        self.start()
+        for status, token in ((404, minted(self.keys, "b")), (403, minted(self.keys, "a", "--scopes", "read"))):
+            self.put_token(token)
+            code, text = self.ship()
+            self.assertEqual(code, 4, text)
+            self.assertRegex(text, f"left .*{status}.*{self.folder}/token")
+        self.put_token(minted(self.keys, "a"))
+        self.assertEqual(self.ship()[0], 0)
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    unittest.main()
