@@ -65,7 +65,7 @@ def ship(path, target, world, capture):
         warnings.warn(f"{path} is not sent: {error}")
 
 
-def trace_handler(directory, job=None, ranks=None, ship_to=None, token_file=None, ca=None):
+def trace_handler(directory, job=None, ranks=None, ship_to=None, token_file=None, ca=None, cert=None, key=None):
     """A function to pass as on_trace_ready.
 
     directory  of the traces; made where it is missing, a folder per job below it
@@ -76,11 +76,12 @@ def trace_handler(directory, job=None, ranks=None, ship_to=None, token_file=None
                standard error. It ends with the job: what has not gone by then stays, for another `skewscope ship`
     token_file the job's token, readable by its owner alone; a gatherer on another machine wants one, for this very job name
     ca         certificates to trust, PEM; default: the system's
+    cert, key  the node's certificate and its private key, PEM, for a gatherer that asks for one (--client-ca)
     """
     job = re.sub(r"[^A-Za-z0-9._-]+", "-", job or job_name()).strip(".-") or "job"
     captures = itertools.count()  # the schedule is the same on all ranks
     target = ["--to", ship_to, "--job", job]
-    for flag, file in (("--token-file", token_file), ("--ca", ca)):
+    for flag, file in (("--token-file", token_file), ("--ca", ca), ("--cert", cert), ("--key", key)):
         target += [flag, os.fspath(file)] if file is not None else []
 
     def handle(profile):

@@ -87,9 +87,11 @@ class Handler(unittest.TestCase):
 
     def test_ship_is_told_where_the_token_and_the_certificates_are(self):
         with mock.patch.object(torch_handler.subprocess, "Popen") as popen:
-            self.written({}, job="j", ship_to="https://head:7475", token_file=Path("/home/me/token"), ca="/etc/ca.pem")
-        self.assertEqual(popen.call_args.args[0][5:13], ["--to", "https://head:7475", "--job", "j", "--token-file",
-                                                         "/home/me/token", "--ca", "/etc/ca.pem"])
+            self.written({}, job="j", ship_to="https://head:7475", token_file=Path("/home/me/token"), ca="/etc/ca.pem",
+                         cert="/etc/node.pem", key="/etc/node.key")
+        self.assertEqual(popen.call_args.args[0][5:17], ["--to", "https://head:7475", "--job", "j", "--token-file",
+                                                         "/home/me/token", "--ca", "/etc/ca.pem", "--cert",
+                                                         "/etc/node.pem", "--key", "/etc/node.key"])
 
     @unittest.skipIf(shutil.which("flock") is None, "no flock on this machine")
     def test_the_agents_of_a_node_take_turns(self):
