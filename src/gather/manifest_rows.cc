@@ -143,7 +143,7 @@ sqlite3_stmt* Manifest::prepared(const char* sql) {
 void Manifest::put(const JobRow& row) {
   add_job(row);
   run("UPDATE job SET owner_uid=?2, epoch=?3, world_size=?4, captures=?5, deadline_s=?6, retention_s=?7, nodes=?8, "
-      "ended=?9, deleting=?10, last_byte=max(last_byte,?11), ended_at=?12 WHERE name=?1",
+      "ended=?9, deleting=?10, last_byte=?11, ended_at=?12 WHERE name=?1",
       row.name, row.owner_uid, row.epoch, row.settings.world_size, row.settings.captures, row.settings.deadline,
       row.settings.retention, joined(row.settings.nodes), row.ended, row.deleting, row.last_byte, row.ended_at);
 }
@@ -162,9 +162,7 @@ void Manifest::told(const std::string& job, int world_size) {
 }
 
 void Manifest::arrived(const std::string& job, Time at) {
-  run("UPDATE job SET arrivals = arrivals + 1, last_arrival = max(last_arrival, ?2), last_byte = max(last_byte, ?2) "
-      "WHERE name = ?1",
-      job, at);
+  run("UPDATE job SET arrivals = arrivals + 1, last_arrival = ?2, last_byte = ?2 WHERE name = ?1", job, at);
 }
 
 void Manifest::put_durable(const std::string& id, uint64_t durable, uint64_t segment_start, const Digest& segment,

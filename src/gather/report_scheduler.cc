@@ -97,12 +97,23 @@ class Scheduler : public ReportScheduler {
       const bool sweeps = this_second() >= sweep_;
       if (sweeps) sweep_ = this_second() + kRetentionEvery;
       lock.unlock();
+      if (clock_was_set_back()) look_at_all();
       for (const std::string& job : changed) plan(job, options.deadlines);
       if (sweeps) delete_what_is_old(options.retention);
       start_what_is_due(options.deadlines);
       lock.lock();
       if (changed_.empty() && !ends_) wake_.wait_for(lock, until_next_held());
     }
+  }
+
+  // What was planned by it is then planned anew.
+  bool clock_was_set_back() {
+    const Time before = std::exchange(clock_, this_second());
+    if (clock_ >= before) return false;
+    const std::lock_guard lock(mutex_);
+    put_off_.clear();
+    sweep_ = clock_;
+    return true;
   }
 
   // Of this thread alone.
@@ -225,6 +236,7 @@ class Scheduler : public ReportScheduler {
   Store& store_;
   ReportForker& forker_;
   std::map<std::string, Time> due_;
+  Time clock_ = this_second();  // when it was last looked at
 
   std::mutex mutex_;  // all below
   GatherOptions options_;

@@ -67,6 +67,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
   };
   commits_ = std::make_unique<CommitThread>(files_, std::move(recovered.manifest), std::move(hooks));
   file_threads_ = std::make_unique<FileThreads>(options_.file_threads);
+  forget_the_future();
   sweeper_ = std::thread([this] { sweep(); });
 }
 

@@ -203,6 +203,7 @@ class SpoolStore : public Store {
   void charge_quarantine(const std::string& name, Job& job);
   void look_at_disk();
   void refill_ballast();
+  void forget_the_future();
   bool has_ballast();
   bool free_ballast();
   void back_up();

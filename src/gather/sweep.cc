@@ -22,6 +22,7 @@ void SpoolStore::sweep() {
     lock.unlock();
     const Pulse::Work work(sweeping_);
     if (!failed_ && !draining_) {
+      forget_the_future();
       sweep_uploads();
       sweep_quarantine();
       look_at_disk();
@@ -31,6 +32,45 @@ void SpoolStore::sweep() {
     }
     lock.lock();
   }
+}
+
+// A moment that lies ahead is one at which the clock was wrong: were it believed now that the clock is right, whatever
+// waits from that moment on would wait too long.
+void SpoolStore::forget_the_future() {
+  std::vector<std::string> amended;
+  std::vector<UploadPointer> uploads;
+  {
+    const std::lock_guard lock(mutex_);
+    const Time at = now();
+    const auto amend = [at](std::initializer_list<Time*> times) {
+      bool any = false;
+      for (Time* time : times) {
+        any = any || *time > at;
+        *time = std::min(*time, at);
+      }
+      return any;
+    };
+    amend({&last_look_at_quarantine_});
+    for (auto& [name, job] : jobs_) {
+      bool any = amend({&job.row.created, &job.row.last_byte, &job.row.ended_at, &job.row.last_arrival});
+      for (auto& [generation, report] : job.reports) any = amend({&report.started, &report.ended}) || any;
+      if (any) amended.push_back(name);
+    }
+    for (const auto& [id, upload] : uploads_) {
+      if (std::max(upload->row.created, upload->row.progress) > at) uploads.push_back(upload);
+    }
+  }
+  for (const UploadPointer& upload : uploads) {
+    submit(upload, [this, upload] {
+      {
+        const std::lock_guard lock(mutex_);
+        upload->row.created = std::min(upload->row.created, now());
+        upload->row.progress = std::min(upload->row.progress, now());
+      }
+      next(upload);
+    });
+  }
+  for (const std::string& job : amended) changed(job);
 }
 
 void SpoolStore::sweep_uploads() {
@@ -155,7 +195,8 @@ bool SpoolStore::free_ballast() {
 
 void SpoolStore::back_up() {
   const Time at = now();
-  if (at - last_backup_ < kBackupEvery || !has_ballast()) return;
+  const bool recent = last_backup_ <= at && at - last_backup_ < kBackupEvery;
+  if (recent || !has_ballast()) return;
   last_backup_ = at;
   Change change;
   change.after = [this, at](Manifest& manifest) {
@@ -167,8 +208,11 @@ void SpoolStore::back_up() {
     const int error = files_.sync_data(file);
     files_.close(file);
     if (error != 0 || files_.rename(made, backup_path(at), true) != 0 || files_.sync_folder("backup") != 0) return;
-    const std::vector<std::string> kept = backups(files_);
-    for (size_t i = kBackupsKept; i < kept.size(); ++i) files_.remove(kept[i]);
+    size_t kept = 0;
+    for (const std::string& copy : backups(files_)) {
+      const bool ahead = copy > backup_path(at);  // older than its name says
+      if (ahead || ++kept > kBackupsKept) files_.remove(copy);
+    }
   };
   change.done = [](Refusal) {};
   post(std::move(change));

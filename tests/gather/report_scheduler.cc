@@ -84,6 +84,31 @@ TEST_CASE("a report is tried again until a process can be forked for it, ten tim
   }
 }
 
+TEST_CASE("a clock that was ahead when a rank arrived holds back no report, not after a start either") {
+  Spool spool("clock_ahead");
+  JobSettings settings;
+  settings.world_size = 2;
+  spool.ask().put_job("train", settings);
+  const int64_t right = time(nullptr) - 10;
+  spool.clock = right + 3600;
+  spool.ask().put("train", 0, kTrace);
+  spool.clock = right;
+  spool.ask().put("train", 1, kTrace);
+  SECTION("with all ranks there") {}
+  SECTION("and a start since") { spool.open(); }
+  SECTION("and its end told while it was ahead") {
+    spool.clock = right + 3600;
+    spool.ask().end_job("train");
+    settings.world_size = 4;
+    spool.clock = right - 900;
+    CHECK(spool.ask().put_job("train", settings).value.ended);
+  }
+  ForkerOfCodes forker({});
+  const auto scheduler = ReportScheduler::start(*spool.store, forker, {});
+  for (int i = 0; i < 250 && forker.runs() == 0; ++i) usleep(20'000);
+  CHECK(forker.runs() == 1);
+}
+
 TEST_CASE(
     "a report that wants more memory is tried with half the threads, again after a pause, and once after a start") {
   Spool spool("want_of_memory");

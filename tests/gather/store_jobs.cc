@@ -142,6 +142,29 @@ TEST_CASE("sources that disagree about the world size are in conflict, and the l
   CHECK(spool.store->job("train")->conflict);
 }
 
+TEST_CASE("no moment of a job or an upload lies ahead once the clock was set back") {
+  Spool spool("set_back");
+  const int64_t right = spool.clock;
+  spool.clock = right + 3600;
+  spool.ask().put("train", 0, kTrace);
+  spool.ask().end_job("train");
+  const std::string id = spool.ask().create(upload_of("train", 1, 100)).value.id;
+  spool.clock = right;
+  const auto lies_ahead = [&] {
+    const JobState job = *spool.store->job("train");
+    return std::max({job.created, job.last_byte, job.last_arrival, job.ended_at}) > Time(std::chrono::seconds(right)) ||
+           spool.ask().state(id).value.expires > Time(std::chrono::seconds(right + 3600));
+  };
+  SECTION("while it serves") {
+    for (int i = 0; i < 250 && lies_ahead(); ++i) usleep(20'000);
+    CHECK_FALSE(lies_ahead());
+  }
+  SECTION("over a start") {
+    spool.open();
+    CHECK_FALSE(lies_ahead());
+  }
+}
+
 TEST_CASE("a job's last byte is now while a body is under way, and then the moment of its end") {
   Spool spool("last_byte");
   NewUpload upload = upload_of("train", 0, 3);
