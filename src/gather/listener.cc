@@ -188,6 +188,15 @@ class TcpDoor : public Door<tcp> {
   Network::Accept accept_;
 };
 
+// Not on one that a daemon left behind when it was killed.
+bool somebody_listens(const asio::local::stream_protocol::endpoint& endpoint) {
+  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const bool nobody = connect(probe, endpoint.data(), static_cast<socklen_t>(endpoint.size())) != 0 &&
+                      (errno == ECONNREFUSED || errno == ENOENT);
+  ::close(probe);
+  return !nobody;
+}
+
 // The registry's: from this machine, by the user who asks.
 class LocalDoor : public Door<asio::local::stream_protocol> {
  public:
@@ -196,10 +205,14 @@ class LocalDoor : public Door<asio::local::stream_protocol> {
       : Door(io, std::move(may_accept)), user_(user), accept_(std::move(accept)) {}
 
   Result<Done> open_at(const std::string& path) {
-    struct stat there {};
-    if (lstat(path.c_str(), &there) == 0 && S_ISSOCK(there.st_mode))
-      unlink(path.c_str());  // of a daemon that was killed
     const asio::local::stream_protocol::endpoint endpoint(path);
+    struct stat there {};
+    if (lstat(path.c_str(), &there) == 0 && S_ISSOCK(there.st_mode)) {
+      if (somebody_listens(endpoint)) {
+        return Error{ErrorKind::usage, "cannot listen on " + path + ": another process does"};
+      }
+      unlink(path.c_str());
+    }
     BoostError error;
     acceptor().open(endpoint.protocol(), error);
     if (!error) acceptor().bind(endpoint, error);
