@@ -21,6 +21,10 @@ using Labels = std::vector<ClientMetric::Label>;
 
 const prometheus::Histogram::BucketBoundaries kSeconds{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 600};
 
+// Of reports, whose deadlines and --report-time are minutes and hours.
+const prometheus::Histogram::BucketBoundaries kReportSeconds{1,   2.5,  5,    10,   30,   60,    120,   300,
+                                                             600, 1200, 1800, 3600, 7200, 14400, 28800, 86400};
+
 std::string full(const char* name) { return std::string("skewscope_gather_") + name; }
 
 // Figures that others count: a family of one value per label.
@@ -118,12 +122,12 @@ struct Metrics::State {
                                               .Name(full("report_duration_seconds"))
                                               .Help("Time that a report took")
                                               .Register(registry)
-                                              .Add({}, kSeconds);
+                                              .Add({}, kReportSeconds);
   prometheus::Histogram& report_lag = prometheus::BuildHistogram()
                                           .Name(full("report_lag_seconds"))
                                           .Help("From a job's last file to the beginning of its report")
                                           .Register(registry)
-                                          .Add({}, kSeconds);
+                                          .Add({}, kReportSeconds);
   std::mutex mutex;
   std::set<std::string> running;  // jobs whose report runs
 };

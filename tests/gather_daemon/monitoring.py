@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from daemon import PROGRAM, DaemonTest
+from daemon import PROGRAM, Daemon, DaemonTest
 
 TOP = Path(__file__).resolve().parents[2]
 RULES = TOP / "configs/prometheus/skewscope-gather.rules.yml"
@@ -33,9 +33,13 @@ HEALTHY = {
     'skewscope_gather_auth_failures_total{kind="token"}': "0+1x2100",
     "skewscope_gather_fsync_duration_seconds_sum": "0+6x2100",
     "skewscope_gather_fsync_duration_seconds_count": "0+600x2100",
-    'skewscope_gather_report_lag_seconds_bucket{le="60"}': "0+1x2100",
-    'skewscope_gather_report_lag_seconds_bucket{le="+Inf"}': "0+1x2100",
 }
+
+
+def reports_each_minute(bounds, lag):
+    """The series of a daemon whose histogram has these bounds, when each minute a report begins `lag` seconds late."""
+    return {f'skewscope_gather_report_lag_seconds_bucket{{le="{bound}"}}': "0+1x2100" if lag <= float(bound) else "0x2100"
+            for bound in bounds}
 
 
 def rule_tests(series, alerts):
@@ -69,12 +73,18 @@ class Alerts(unittest.TestCase):
             with self.subTest(alert=alert):
                 self.assertEqual(self.fired({**HEALTHY, series: values}), {alert})
 
-    def test_slow_flushes_and_late_reports_set_off_theirs(self):
+    def test_reports_that_begin_late_set_off_theirs_by_the_buckets_that_the_daemon_has(self):
+        daemon = Daemon().start()
+        text = daemon.ask("GET", "/metrics", admin=True).body.decode()
+        daemon.stop()
+        bounds = re.findall(r'(?m)^skewscope_gather_report_lag_seconds_bucket\{le="([^"]+)"\}', text)
+        for lag, alerts in ((1000, set()), (2400, {"SkewscopeGatherReportsLate"}), (20000, {"SkewscopeGatherReportsLate"})):
+            with self.subTest(lag=lag):
+                self.assertEqual(self.fired({**HEALTHY, **reports_each_minute(bounds, lag)}), alerts)
+
+    def test_slow_flushes_set_off_theirs(self):
         slow = {**HEALTHY, "skewscope_gather_fsync_duration_seconds_sum": "0+1200x2100"}
         self.assertEqual(self.fired(slow), {"SkewscopeGatherSlowDisk"})
-        late = {**HEALTHY, 'skewscope_gather_report_lag_seconds_bucket{le="60"}': "0x2100",
-                'skewscope_gather_report_lag_seconds_bucket{le="3600"}': "0+1x2100"}
-        self.assertEqual(self.fired(late), {"SkewscopeGatherReportsLate"})
 
 
 class Names(DaemonTest):
