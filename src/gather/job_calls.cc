@@ -72,9 +72,19 @@ void tell_reports(const Job& job, bool again, JobState& state) {
 }  // namespace
 
 // As told by put_job and by uploads, or as many as the ranks that came need: the largest.
-int SpoolStore::expected_of(const Job& job) {
-  const int told = std::max(job.row.settings.world_size.value_or(0), job.row.most_told);
+int SpoolStore::expected_of(const Job& job, const JobRow& row) {
+  const int told = std::max(row.settings.world_size.value_or(0), row.most_told);
   return told == 0 ? 0 : std::max(told, job.highest_rank + 1);
+}
+
+int SpoolStore::captures_of(const Job& job, const JobRow& row) {
+  return std::max({1, row.settings.captures.value_or(1), static_cast<int>(captures_begun(job))});
+}
+
+// Is another set of files expected by `row` than until now, though some have come: a report of these may say otherwise.
+bool SpoolStore::expects_other_files(const Job& job, const JobRow& row) {
+  const auto whole = [&](const JobRow& by) { return int64_t{expected_of(job, by)} * captures_of(job, by); };
+  return job.row.arrivals > 0 && whole(row) != whole(job.row);
 }
 
 JobState SpoolStore::state_held(const Job& job) const {
@@ -88,15 +98,16 @@ JobState SpoolStore::brief_state_held(const Job& job) const {
   out.name = job.row.name;
   out.owner_uid = job.row.owner_uid;
   out.epoch = job.row.epoch;
-  out.expected = expected_of(job);
+  out.expected = expected_of(job, job.row);
   const int asked = job.row.settings.world_size.value_or(job.row.most_told);
   out.conflict = out.expected > 0 && (asked != out.expected || (job.row.least_told > 0 && job.row.least_told != asked));
   for (const auto& [capture, files] : job.files) out.arrived += static_cast<int64_t>(files.size());
-  out.captures = std::max({1, job.row.settings.captures.value_or(1), static_cast<int>(captures_begun(job))});
+  out.captures = captures_of(job, job.row);
   out.ended = job.row.ended;
   out.bytes = job.bytes;
   out.open_uploads = job.open_uploads;
   tell_reports(job, is_to_be_tried_again(job), out);
+  if (out.report == ReportState::complete && !is_whole(out)) out.report = ReportState::partial;
   out.created = job.row.created;
   out.last_byte = job.bodies > 0 ? std::max(job.row.last_byte, now()) : job.row.last_byte;
   out.ended_at = job.row.ended_at;
@@ -212,9 +223,10 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
   if (refusal != Refusal::none) return answer<JobState>(std::move(done), {refusal, {}});
   const Time at = now();
   const auto row = std::make_shared<JobRow>();
+  const auto other_files = std::make_shared<bool>(false);
   Change of_row;
   of_row.key = name;
-  of_row.prepare = [this, name, make, at, row, change](std::set<std::string>&) {
+  of_row.prepare = [this, name, make, at, row, other_files, change](std::set<std::string>&) {
     const std::lock_guard lock(mutex_);
     const auto job = jobs_.find(name);
     if (job == jobs_.end() && !make) return Refusal::unknown;
@@ -228,10 +240,14 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
       row->created = row->last_byte = at;
     }
     change(*row);
+    *other_files = job != jobs_.end() && expects_other_files(job->second, *row);
     return Refusal::none;
   };
-  of_row.rows = [row](Manifest& manifest) { manifest.put(*row); };
-  of_row.done = [this, name, at, row, change, done](Refusal why) {
+  of_row.rows = [name, row, other_files](Manifest& manifest) {
+    manifest.put(*row);
+    if (*other_files) manifest.widened(name);
+  };
+  of_row.done = [this, name, at, row, other_files, change, done](Refusal why) {
     if (why != Refusal::none) return done({why, {}});
     JobState state;
     {
@@ -241,6 +257,7 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
       if (made) job.row.created = job.row.last_byte = at;
       job.stands = true;
       change(job.row);
+      if (*other_files) ++job.row.arrivals;
       state = state_held(job);
     }
     done({Refusal::none, state});

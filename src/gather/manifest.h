@@ -93,11 +93,12 @@ class Manifest {
 
   // Runs `change`, whose calls below fill one transaction. Not fine: none of it holds.
   ManifestStatus transaction(const std::function<void()>& change);
-  // Of a job that is there already: without what add_job, told and arrived count up.
+  // Of a job that is there already: without what add_job, told, arrived and widened count up.
   void put(const JobRow& row);
   void add_job(const JobRow& row);  // unless it is there
   void told(const std::string& job, int world_size);
   void arrived(const std::string& job, Time at);
+  void widened(const std::string& job);
   void put(const UploadRow& row);
   void put_durable(const std::string& id, uint64_t durable, uint64_t segment_start, const Digest& segment, Time at);
   void put(const FileRow& row);  // replaces every generation of its rank

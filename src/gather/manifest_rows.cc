@@ -165,6 +165,8 @@ void Manifest::arrived(const std::string& job, Time at) {
   run("UPDATE job SET arrivals = arrivals + 1, last_arrival = ?2, last_byte = ?2 WHERE name = ?1", job, at);
 }
 
+void Manifest::widened(const std::string& job) { run("UPDATE job SET arrivals = arrivals + 1 WHERE name = ?1", job); }
+
 void Manifest::put_durable(const std::string& id, uint64_t durable, uint64_t segment_start, const Digest& segment,
                            Time at) {
   run("UPDATE upload SET durable=?2, segment_start=?3, segment_sha256=?4, progress=?5 WHERE id=?1", id, durable,

@@ -128,6 +128,8 @@ Response job_page(const JobState& job) {
   };
   row("State", state_of(job));
   row("Ranks", progress(job));
+  if (job.expected == 0)
+    row("Missing ranks", "Nobody has told how many ranks there are; a report is partial until then.");
   if (job.conflict) row("Doubt", "The senders disagree about the number of ranks; the largest one counts.");
   for (const MissingRanks& missing : job.missing) {
     const std::string where = job.captures > 1 ? fmt::format("Missing ranks of capture {}", missing.capture) : "";

@@ -50,7 +50,7 @@ void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done
                      options_.spool + "/" + ranks_folder(name),
                      options_.spool + "/" + report_folder(name, row->generation),
                      state.expected,
-                     state.expected > 0 && !is_whole(state),
+                     !is_whole(state),
                      state.missing_ranks};
     }
     int error = 0;

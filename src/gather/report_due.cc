@@ -1,4 +1,4 @@
-// A report is due when ranks came that the newest one has not seen:
+// A report is due when ranks came, or were told of, that the newest one does not know:
 //   all ranks are there                     -> at once
 //   some are missing, none was made yet     -> at the deadline: some time after the last byte, or after "no more
 //   captures" some are missing, a partial one is out  -> when arrivals pause

@@ -34,6 +34,7 @@ struct Upload {
   bool busy = false;
   std::atomic<bool> unsynced = false;  // a writer has written since the last flush
   bool gone = false;                   // removed, refused or of a deleted job
+  bool widens = false;                 // tells of ranks that nobody had told of; files of the job are there
 
   // Of its operations alone.
   PartFile part;
@@ -172,7 +173,9 @@ class SpoolStore : public Store {
   JobState state_held(const Job& job) const;
   JobState brief_state_held(const Job& job) const;
   const Job* standing_held(const std::string& job) const;
-  static int expected_of(const Job& job);
+  static int expected_of(const Job& job, const JobRow& row);
+  static int captures_of(const Job& job, const JobRow& row);
+  static bool expects_other_files(const Job& job, const JobRow& row);
   Refusal charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted);
   const FileRow* file_held(const std::string& job, int capture, int rank) const;
   JobRow job_row(const std::string& job) const;
@@ -200,10 +203,10 @@ class SpoolStore : public Store {
     on_file_thread("", [done = std::move(done), outcome = std::move(outcome)] { done(outcome); });
   }
   void sweep();
+  void forget_the_future();
   void charge_quarantine(const std::string& name, Job& job);
   void look_at_disk();
   void refill_ballast();
-  void forget_the_future();
   bool has_ballast();
   bool free_ballast();
   void back_up();

@@ -92,6 +92,7 @@ struct JobSettings {
   std::vector<std::string> nodes;
 };
 
+// partial: ranks are missing, or may be: nobody has told how many there are.
 enum class ReportState { none, waiting, running, complete, partial, failed };
 
 // How a report ends that could not be made, beside its own exit codes; of those, the one for want of memory.
@@ -119,9 +120,10 @@ struct JobState {
   int report_generation = 0;  // newest that can be read; 0: none
   int report_exit_code = 0;
   Time created{}, ended_at{}, last_arrival{};
-  Time last_byte{};                              // now, while a body is under way
-  uint64_t arrivals = 0, reported_arrivals = 0;  // files committed so far; of those, in the newest report begun
-  std::optional<Time> failed_at;                 // of a report that is to be tried again: it counts as not begun
+  Time last_byte{};  // now, while a body is under way
+  // Files committed so far, and how often others were expected since the first; of those, known to the newest report.
+  uint64_t arrivals = 0, reported_arrivals = 0;
+  std::optional<Time> failed_at;  // of a report that is to be tried again: it counts as not begun
   JobSettings settings;
 };
 
@@ -202,7 +204,7 @@ class Store {
     int generation = 0;
     std::string traces, output;
     int world_size = 0;    // 0: not known
-    bool partial = false;  // some of the ranks are missing in some capture
+    bool partial = false;  // some of the ranks are missing in some capture, or nobody has told how many there are
     std::vector<int> missing_ranks;
   };
   virtual void begin_report(const std::string& job, Reply<ReportFolders> done) = 0;

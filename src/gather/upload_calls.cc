@@ -129,7 +129,7 @@ Refusal SpoolStore::admit_held(const NewUpload& asked, const FileRow*& same) con
   const int all = limits().open_uploads;
   if (figures_.open_uploads >= static_cast<uint64_t>(all)) return Refusal::too_many;
   if (job == jobs_.end()) return Refusal::none;
-  const int ranks = expected_of(job->second), half = std::max(1, all / 2);
+  const int ranks = expected_of(job->second, job->second.row), half = std::max(1, all / 2);
   const int most = ranks == 0 ? half : std::min(half, std::max(16, 2 * ranks));
   return job->second.open_uploads < most ? Refusal::none : Refusal::too_many;
 }
@@ -181,8 +181,11 @@ Refusal SpoolStore::enter_held(const UploadPointer& upload, bool& of_new_job) {
   ++job.uploads;
   if (metadata.world_size) {
     const int told = *metadata.world_size;
-    job.row.least_told = job.row.least_told == 0 ? told : std::min(job.row.least_told, told);
-    job.row.most_told = std::max(job.row.most_told, told);
+    JobRow row = job.row;
+    row.least_told = row.least_told == 0 ? told : std::min(row.least_told, told);
+    row.most_told = std::max(row.most_told, told);
+    upload->widens = expects_other_files(job, row);
+    job.row = std::move(row);
   }
   uploads_.emplace(upload->row.id, upload);
   return Refusal::none;
@@ -230,13 +233,16 @@ void SpoolStore::begin_part(const UploadPointer& upload, bool of_new_job, const 
     const UploadMetadata& metadata = upload->row.asked.metadata;
     manifest.add_job(job_row(metadata.job));
     if (metadata.world_size) manifest.told(metadata.job, *metadata.world_size);
+    if (upload->widens) manifest.widened(metadata.job);
     if (!upload->row.asked.one_request) manifest.put(upload->row);
   };
   change.done = [this, upload, begun, refuse](Refusal why) {
     if (why != Refusal::none) return refuse(why);
     {
       const std::lock_guard lock(mutex_);
-      jobs_.at(upload->row.asked.metadata.job).stands = true;
+      Job& job = jobs_.at(upload->row.asked.metadata.job);
+      job.stands = true;
+      if (upload->widens) ++job.row.arrivals;
     }
     begun();
   };

@@ -314,9 +314,54 @@ TEST_CASE("a report becomes current when it is whole, and the last two are kept"
   CHECK(spool.store->read_report("train", 3, "../../ranks/c0000/r00000.json").refusal == Refusal::unknown);
 }
 
+TEST_CASE("a report of a job whose number of ranks nobody told is partial, and made again once it is told") {
+  Spool spool("told_late");
+  Asking ask = spool.ask();
+  const auto report = [&] {
+    const auto folders = spool.ask().begin_report("train").value;
+    write_report(folders);
+    return spool.ask().end_report("train", folders.generation, 0).value.report;
+  };
+  const auto is_due = [&] { return report_due(*spool.store->job("train"), {}).has_value(); };
+  ask.put("train", 0, kTrace);
+  CHECK(report() == ReportState::partial);
+  CHECK_FALSE(is_due());
+  SECTION("by the operator, more than came") {
+    CHECK(ask.put_job("train", ranks(8)).value.report == ReportState::partial);
+    CHECK(is_due());
+    spool.open();
+    CHECK(is_due());
+    CHECK(report() == ReportState::partial);
+  }
+  SECTION("by the operator, as many as came") {
+    ask.put_job("train", ranks(1));
+    CHECK(is_due());
+    CHECK(report() == ReportState::complete);
+    spool.ask().put_job("train", ranks(1));
+    CHECK_FALSE(is_due());
+    CHECK(spool.ask().put_job("train", ranks(2)).value.report == ReportState::partial);
+    CHECK(is_due());
+    CHECK(report() == ReportState::partial);
+  }
+  SECTION("by a sender who sends the same once more") {
+    NewUpload again = upload_of("train", 0, kTrace.size());
+    again.metadata.world_size = 1;
+    again.one_request = true;
+    CHECK(ask.put(again, kTrace).refusal == Refusal::none);
+    CHECK(is_due());
+    spool.open();
+    CHECK(is_due());
+    CHECK(report() == ReportState::complete);
+  }
+  CHECK_FALSE(is_due());
+  spool.open();
+  CHECK(spool.store->job("train")->arrivals == spool.store->job("train")->reported_arrivals);
+}
+
 TEST_CASE("a report that failed or is not whole leaves the one before it current") {
   Spool spool("failed_report");
   Asking ask = spool.ask();
+  ask.put_job("train", ranks(1));
   ask.put("train", 0, kTrace);
   write_report(ask.begin_report("train").value);
   CHECK(ask.end_report("train", 1, 0).value.report == ReportState::complete);
