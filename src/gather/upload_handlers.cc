@@ -55,8 +55,12 @@ Checksum checksum_of(const Request& request) {
   return {digest, {}, nullptr};
 }
 
-// The whole file's digest; a field that is there but holds no sha-256 is nobody's promise.
+// The whole file's digest; of another algorithm it is nobody's promise.
 std::optional<Digest> promised(const Request& request) { return digest_from_repr(request.repr_digest); }
+
+const char* problem_of_promise(const Request& request) {
+  return promises_sha256(request.repr_digest) && !promised(request) ? "malformed Repr-Digest" : nullptr;
+}
 
 // Opens the writer of an upload for the body of `call`.
 struct Append {
@@ -121,6 +125,7 @@ void create_upload(const Rooms& rooms, const CallPointer& call, const Continue& 
   const Request& request = call->request;
   const ParsedMetadata parsed = parse_upload_metadata(request.upload_metadata);
   if (parsed.problem != nullptr) return next(tus_problem(400, parsed.problem));
+  if (const char* wrong = problem_of_promise(request)) return next(tus_problem(400, wrong));
   const bool has_body = request.content_length.value_or(0) > 0;
   const Checksum checksum = checksum_of(request);
   if (checksum.problem != nullptr) return next(tus_problem(400, checksum.problem));
@@ -186,6 +191,7 @@ void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& n
   const Request& request = call->request;
   const Checksum checksum = checksum_of(request);
   if (checksum.problem != nullptr) return next(tus_problem(400, checksum.problem));
+  if (const char* wrong = problem_of_promise(request)) return next(tus_problem(400, wrong));
   Append to;
   to.id = request.upload_id;
   to.offset = std::stoull(request.upload_offset);
@@ -243,6 +249,7 @@ void put_file(Store& store, const CallPointer& call, const NewUpload& upload, co
 // One request, one file: what did not come whole is forgotten, there is no way to go on with it.
 void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next) {
   const Request& request = call->request;
+  if (const char* wrong = problem_of_promise(request)) return next(problem(400, wrong));
   NewUpload upload;
   upload.metadata.job = request.job;
   upload.metadata.rank = request.rank;

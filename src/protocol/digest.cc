@@ -119,6 +119,16 @@ std::optional<Digest> digest_from_hex(std::string_view text) {
 
 std::string repr_digest(const Digest& digest) { return "sha-256=:" + base64(as_text(digest)) + ":"; }
 
+bool promises_sha256(std::string_view text) {
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view member = text.substr(std::min(text.find_first_not_of(' '), comma), comma);
+    if (member.substr(0, member.find_first_of("=;, ")) == "sha-256") return true;
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  return false;
+}
+
 std::optional<Digest> digest_from_repr(std::string_view text) {
   constexpr std::string_view kName = "sha-256=:";
   while (!text.empty()) {

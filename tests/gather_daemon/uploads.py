@@ -165,6 +165,13 @@ class Put(DaemonTest):
 
     def test_a_wrong_digest_stores_nothing(self):
         self.assertEqual(self.daemon.put(b"bytes", rank=2, Repr_Digest=digest_of(b"other")).status, 460)
+        for digest in ("sha-256=:garbage:", "sha-256=:AAAA:", "sha-256", "md5=:AAAA:, sha-256=AAAA"):
+            self.assertEqual(self.daemon.put(b"bytes", rank=2, Repr_Digest=digest).status, 400)
+            self.assertEqual(self.daemon.create(5, rank=2, fields={"Repr_Digest": digest}).status, 400)
+        path = self.daemon.create(5, rank=2)["Location"]
+        self.assertEqual(self.daemon.patch(path, 0, b"bytes", Repr_Digest="sha-256=:garbage:").status, 400)
+        self.assertEqual(self.daemon.ask("DELETE", path).status, 204)
+        self.assertEqual(self.daemon.put(b"bytes", "unknown_algorithm", Repr_Digest="md5=:AAAA:, sha-512=:AAAA:").status, 201)
         self.assertEqual(self.daemon.ask("GET", "/v1/jobs/run/ranks/2").status, 404)
 
     def test_a_file_that_did_not_come_whole_is_forgotten(self):

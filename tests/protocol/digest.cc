@@ -44,6 +44,12 @@ TEST_CASE("Repr-Digest may list other algorithms") {
   CHECK(digest_from_repr(ours) == sha256("abc"));
   CHECK(digest_from_repr("md5=:AAAA:, " + ours) == sha256("abc"));
   CHECK(!digest_from_repr("md5=:AAAA:"));
+  CHECK_FALSE(promises_sha256("md5=:AAAA:, sha-512=:AAAA:"));
+  CHECK_FALSE(promises_sha256(""));
+  for (const std::string& text : {ours, "md5=:AAAA:, " + ours, std::string("sha-256=:garbage:"), std::string("sha-256"),
+                                  std::string("a=:AA==:,sha-256=AAAA")}) {
+    CHECK(promises_sha256(text));
+  }
   CHECK(!digest_from_repr("sha-256=:AAAA:"));
   CHECK(!digest_from_repr("sha-256=::"));
   CHECK(!digest_from_repr("sha-256=:"));

@@ -40,6 +40,7 @@ std::string hex(const Digest& digest);                     // 64 lower-case digi
 std::optional<Digest> digest_from_hex(std::string_view);   // either case; nothing else around it
 std::string repr_digest(const Digest& digest);             // sha-256=:BASE64:
 std::optional<Digest> digest_from_repr(std::string_view);  // the sha-256 member of the list, if it has one
+bool promises_sha256(std::string_view repr_digest);        // it has one, well-formed or not
 std::string upload_checksum(const Digest& digest);         // sha256 BASE64
 
 std::string base64(std::string_view bytes);
