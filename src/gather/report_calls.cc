@@ -17,6 +17,7 @@ constexpr const char* kReadable[] = {"report.json", "index.html", "summary.txt",
 int most_tries(int exit_code) {
   switch (exit_code) {
     case kCannotFork:
+    case kReportCannotWrite:
       return 10;
     case kReportOutOfMemory:
       return 2;
@@ -101,6 +102,7 @@ void SpoolStore::end_report(const std::string& name, int generation, int exit_co
     if (flushed == Refusal::unavailable && failed_) return done({flushed, {}});
     const bool whole = error == 0 && flushed == Refusal::none;
     if (!whole) row.state = ReportState::failed;
+    if (flushed == Refusal::no_space) row.exit_code = kReportCannotWrite;
     post_report(name, row, whole, done);
   });
 }

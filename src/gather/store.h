@@ -95,8 +95,8 @@ struct JobSettings {
 // partial: ranks are missing, or may be: nobody has told how many there are.
 enum class ReportState { none, waiting, running, complete, partial, failed };
 
-// How a report ends that could not be made, beside its own exit codes; of those, the one for want of memory.
-inline constexpr int kForkerGone = -1, kCannotFork = -2, kReportOutOfMemory = 6;
+// How a report ends that could not be made, beside its own exit codes; of those, the ones for want of disk and memory.
+inline constexpr int kForkerGone = -1, kCannotFork = -2, kReportCannotWrite = 5, kReportOutOfMemory = 6;
 
 struct MissingRanks {
   int capture = 0;
@@ -198,8 +198,8 @@ class Store {
 
   // Reports. begin_report gives the folders of a new generation (too_many: one is running); its `output` does not
   // exist. end_report makes it current when the exit code is 0, 1 or 4 and it holds COMPLETE; else it is failed, and
-  // the one before it stays. What failed for want of a process or of memory is to be tried again some times, and once
-  // after a start. The two newest that can be read are kept.
+  // the one before it stays. What failed for want of a process, of disk or of memory is to be tried again some times,
+  // and once after a start. The two newest that can be read are kept.
   struct ReportFolders {
     int generation = 0;
     std::string traces, output;
