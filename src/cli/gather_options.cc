@@ -83,9 +83,10 @@ void add_reports(CLI::App& command, GatherOptions& options) {
               "A job's report is made without its missing ranks after so long without a byte");
   add_seconds(command, "--deadline-after-end", deadlines.after_end, "The same, once the job has ended");
   add_seconds(command, "--debounce", deadlines.debounce, "A report is made again when arrivals pause for so long");
-  add_seconds(command, "--retention", options.retention.age, "Finished jobs are deleted after so long");
+  add_seconds(command, "--retention", options.retention.age,
+              "A job whose every file was reported on, or that has none, is deleted so long after its last change");
   add_bytes(command, "--retention-size", options.retention.total_bytes,
-            "The oldest finished jobs are deleted while all jobs are larger; 0: never", "0");
+            "Of these, the oldest with files are deleted sooner while all jobs are larger; 0: never", "0");
   add_seconds(command, "--quarantine-age", options.retention.quarantine_age,
               "Damaged, replaced and stray files, which are set aside, are deleted after so long");
   add_bytes(command, "--quarantine-size", options.retention.quarantine_bytes,

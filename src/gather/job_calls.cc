@@ -293,14 +293,23 @@ void SpoolStore::raise_epoch(const std::string& job, Reply<JobState> done) {
       job, false, [](JobRow& row) { ++row.epoch; }, std::move(done));
 }
 
-void SpoolStore::delete_job(const std::string& name, Reply<Done> done) {
-  delete_job_if(
-      name, [](const JobState&) { return true; }, std::move(done));
+void SpoolStore::delete_job(const std::string& name, const std::string& who, Reply<Done> done) {
+  delete_job_of(
+      name, who, [](const JobState&) { return true; }, std::move(done));
 }
 
 // From here on nothing comes into the job; its uploads' last operations end before it goes.
 void SpoolStore::delete_job_if(const std::string& name, const std::function<bool(const JobState&)>& holds,
                                Reply<Done> done) {
+  delete_job_of(name, "retention", holds, [this, done = std::move(done)](const Outcome<Done>& outcome) {
+    if (outcome.refusal == Refusal::none) count(&StoreFigures::jobs_deleted);
+    done(outcome);
+  });
+}
+
+// From here on nothing comes into the job; its uploads' last operations end before it goes.
+void SpoolStore::delete_job_of(const std::string& name, const std::string& who,
+                               const std::function<bool(const JobState&)>& holds, Reply<Done> done) {
   Refusal refusal = closed();
   std::vector<UploadPointer> uploads;
   if (refusal == Refusal::none) {
@@ -317,8 +326,9 @@ void SpoolStore::delete_job_if(const std::string& name, const std::function<bool
   }
   if (refusal != Refusal::none) return answer<Done>(std::move(done), {refusal, {}});
   const auto last = std::make_shared<int>(0);
-  const std::shared_ptr<void> gate(
-      last.get(), [this, last, name, uploads, done = std::move(done)](void*) { trash_job(name, uploads, done); });
+  const std::shared_ptr<void> gate(last.get(), [this, last, name, who, uploads, done = std::move(done)](void*) {
+    trash_job(name, who, uploads, done);
+  });
   for (const UploadPointer& upload : uploads) {
     submit(upload, [this, upload, gate] {
       abandon_writer(*upload);
@@ -327,7 +337,7 @@ void SpoolStore::delete_job_if(const std::string& name, const std::function<bool
   }
 }
 
-void SpoolStore::trash_job(const std::string& name, const std::vector<UploadPointer>& uploads,
+void SpoolStore::trash_job(const std::string& name, const std::string& who, const std::vector<UploadPointer>& uploads,
                            const Reply<Done>& done) {
   Change mark;
   mark.rows = [this, name](Manifest& manifest) { manifest.put(job_row(name)); };
@@ -355,7 +365,10 @@ void SpoolStore::trash_job(const std::string& name, const std::vector<UploadPoin
     }
     return refusal;
   };
-  move.rows = [name, at = now()](Manifest& manifest) { manifest.remove_job(name, at); };
+  move.rows = [this, name, who, at = now()](Manifest& manifest) {
+    manifest.audit(at, who, "deleted job " + name + ": " + contents_of(name));
+    manifest.remove_job(name, at);
+  };
   move.done = [this, name, uploads, done](Refusal refusal) {
     if (refusal == Refusal::none) {
       for (const UploadPointer& upload : uploads) forget_upload(upload);
@@ -372,6 +385,12 @@ void SpoolStore::trash_job(const std::string& name, const std::vector<UploadPoin
     changed(name);
   };
   post(std::move(move));
+}
+
+std::string SpoolStore::contents_of(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const JobState job = brief_state_held(jobs_.at(name));
+  return "files: " + std::to_string(job.arrived) + ", bytes: " + std::to_string(job.bytes);
 }
 
 // What is in trash/ is nobody's: the sweeper unlinks it at leisure.

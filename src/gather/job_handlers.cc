@@ -117,7 +117,7 @@ void revoke_tokens(const Rooms& rooms, const CallPointer& call, const Continue& 
 }
 
 void delete_job(const Rooms& rooms, const CallPointer& call, const Continue& next) {
-  rooms.store.delete_job(call->request.job, [next](const Outcome<Done>& outcome) {
+  rooms.store.delete_job(call->request.job, call->peer, [next](const Outcome<Done>& outcome) {
     if (outcome.refusal != Refusal::none) return next(refused(outcome.refusal));
     Response response;
     response.status = 204;

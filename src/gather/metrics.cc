@@ -73,6 +73,7 @@ void add_store(Snapshot& to, const StoreFigures& store) {
   to.gauge("quarantine_bytes", "Bytes of the files in quarantine", static_cast<double>(store.quarantine_bytes));
   to.counter("quarantine_deleted_total", "Files that left quarantine because they were old or too many",
              static_cast<double>(store.quarantine_deleted));
+  to.counter("jobs_deleted_total", "Jobs that retention deleted", static_cast<double>(store.jobs_deleted));
   to.counter("lost_files_total", "Files with a row and without bytes: always 0, else an alarm",
              static_cast<double>(store.lost_files));
   to.summary("fsync_duration_seconds", "Time of flushes to the disk", store.flush_seconds, store.flushes);

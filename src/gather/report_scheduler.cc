@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "log.h"
 #include "reports.h"
 
 namespace skewscope::gather {
@@ -224,12 +225,17 @@ class Scheduler : public ReportScheduler {
       after = page.back().name;
       jobs.insert(jobs.end(), page.begin(), page.end());
     }
-    std::map<std::string, uint64_t> arrivals;
-    for (const JobState& job : jobs) arrivals[job.name] = job.arrivals;
-    for (const std::string& job : jobs_to_delete(jobs, retention, this_second())) {
+    std::map<std::string, const JobState*> by_name;
+    for (const JobState& job : jobs) by_name[job.name] = &job;
+    for (const std::string& name : jobs_to_delete(jobs, retention, this_second())) {
+      const JobState& job = *by_name[name];
       // Somebody may have begun to send since it was looked at.
-      const auto still = [seen = arrivals[job]](const JobState& now) { return is_over(now) && now.arrivals == seen; };
-      store_.delete_job_if(job, still, [](const Outcome<Done>&) {});
+      const auto still = [seen = job.arrivals](const JobState& now) { return is_over(now) && now.arrivals == seen; };
+      const auto files = job.arrived, bytes = static_cast<int64_t>(job.bytes);
+      store_.delete_job_if(name, still, [name, files, bytes](const Outcome<Done>& outcome) {
+        if (outcome.refusal != Refusal::none) return;
+        log_info("job_deleted", {{"job", name}, {"by", "retention"}, {"files", files}, {"bytes", bytes}});
+      });
     }
   }
 

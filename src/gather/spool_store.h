@@ -80,7 +80,7 @@ class SpoolStore : public Store {
   void put_job(const std::string& job, const JobSettings& settings, Reply<JobState> done) override;
   void end_job(const std::string& job, Reply<JobState> done) override;
   void raise_epoch(const std::string& job, Reply<JobState> done) override;
-  void delete_job(const std::string& job, Reply<Done> done) override;
+  void delete_job(const std::string& job, const std::string& who, Reply<Done> done) override;
   void delete_job_if(const std::string& job, const std::function<bool(const JobState&)>& holds,
                      Reply<Done> done) override;
   std::optional<JobState> job(const std::string& job) const override;
@@ -180,7 +180,11 @@ class SpoolStore : public Store {
   const FileRow* file_held(const std::string& job, int capture, int rank) const;
   JobRow job_row(const std::string& job) const;
   void change_job(const std::string& job, bool make, const std::function<void(JobRow&)>& change, Reply<JobState> done);
-  void trash_job(const std::string& name, const std::vector<UploadPointer>& uploads, const Reply<Done>& done);
+  void delete_job_of(const std::string& name, const std::string& who, const std::function<bool(const JobState&)>& holds,
+                     Reply<Done> done);
+  void trash_job(const std::string& name, const std::string& who, const std::vector<UploadPointer>& uploads,
+                 const Reply<Done>& done);
+  std::string contents_of(const std::string& job) const;
   Refusal to_trash(const std::string& path, std::set<std::string>& folders);
   void post_report(const std::string& job, const ReportRow& row, bool swap, const Reply<JobState>& done);
   Refusal flush_report(const std::string& folder, int depth);

@@ -143,6 +143,7 @@ struct StoreFigures {
            flushes = 0;
   double flush_seconds = 0, recovery_seconds = 0;
   uint64_t open_uploads = 0, files = 0, disk_free_bytes = 0;
+  uint64_t jobs_deleted = 0;  // by retention
   uint64_t quarantine_files = 0, quarantine_bytes = 0, quarantine_deleted = 0;
 };
 
@@ -185,8 +186,9 @@ class Store {
   virtual void end_job(const std::string& job, Reply<JobState> done) = 0;
   // From the answer on, tokens that were given for the job before do not count.
   virtual void raise_epoch(const std::string& job, Reply<JobState> done) = 0;
-  virtual void delete_job(const std::string& job, Reply<Done> done) = 0;
-  // unknown: `holds`, asked in the moment of the deletion, said no. It must not call the store.
+  // `who`: for the audit.
+  virtual void delete_job(const std::string& job, const std::string& who, Reply<Done> done) = 0;
+  // By retention. unknown: `holds`, asked in the moment of the deletion, said no. It must not call the store.
   virtual void delete_job_if(const std::string& job, const std::function<bool(const JobState&)>& holds,
                              Reply<Done> done) = 0;
   virtual std::optional<JobState> job(const std::string& job) const = 0;

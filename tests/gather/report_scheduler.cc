@@ -135,6 +135,35 @@ TEST_CASE("a report during which the forker died is made again after a start, bu
   CHECK(made_by(spool, {}).report == ReportState::complete);
 }
 
+TEST_CASE("a report that found the disk full is tried again after pauses, ten times at most") {
+  Spool spool("disk_full");
+  send_only_rank(spool);
+  SECTION("until there is room") {
+    const MadeAgain made = made_by(spool, {kReportCannotWrite, kReportCannotWrite});
+    CHECK(made.report == ReportState::complete);
+    CHECK(made.runs == 3);
+  }
+  SECTION("or there is none") {
+    const MadeAgain made = made_by(spool, std::vector<int>(100, 5));  // its exit code for output
+    CHECK(made.report == ReportState::failed);
+    CHECK(made.runs == 10);
+  }
+}
+
+TEST_CASE("what retention deletes is counted and audited") {
+  Spool spool("audited");
+  spool.clock = time(nullptr) - 31 * 24 * 3600;
+  JobSettings settings;
+  settings.world_size = 1;
+  spool.ask().put_job("train", settings);
+  spool.ask().put("train", 0, kTrace);
+  CHECK(made_by(spool, {}).report == ReportState::complete);
+  ForkerOfCodes forker({});
+  const auto scheduler = ReportScheduler::start(*spool.store, forker, {});
+  for (int i = 0; i < 250 && spool.store->job("train"); ++i) usleep(20'000);
+  CHECK(spool.store->figures().jobs_deleted == 1);
+}
+
 TEST_CASE("a job that was over is not deleted when somebody sends again in that moment") {
   Spool spool("sends_again");
   send_only_rank(spool);

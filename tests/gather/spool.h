@@ -72,7 +72,7 @@ class Asking {
     return answer_of<JobState>([&](auto done) { store_.raise_epoch(job, done); });
   }
   Outcome<Done> delete_job(const std::string& job) {
-    return answer_of<Done>([&](auto done) { store_.delete_job(job, done); });
+    return answer_of<Done>([&](auto done) { store_.delete_job(job, "10.0.0.1", done); });
   }
   Outcome<Store::ReportFolders> begin_report(const std::string& job) {
     return answer_of<Store::ReportFolders>([&](auto done) { store_.begin_report(job, done); });
