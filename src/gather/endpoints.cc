@@ -249,7 +249,8 @@ Response Endpoints::file_of(const Call& call) {
 Response Endpoints::page_of(const Call& call) const {
   if (call.request.endpoint == Endpoint::page_job) {
     const auto job = store_.job(call.request.job);
-    return job ? job_page(*job) : page_not_found();
+    if (!job) return page_not_found();
+    return job_page(*job, job->report == ReportState::failed ? last_lines_of_log(store_, job->name) : "");
   }
   const auto jobs = visible_jobs(store_, call, "", kJobsOnPage);
   return jobs_page(jobs, jobs.size() == kJobsOnPage);

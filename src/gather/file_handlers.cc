@@ -11,6 +11,7 @@ namespace skewscope::gather {
 namespace {
 
 constexpr size_t kPolicyStandsIn = 4096;  // bytes of a page
+constexpr size_t kLogOnPage = 4096;       // bytes of a log
 
 struct Range {
   uint64_t first = 0, size = 0;
@@ -65,17 +66,32 @@ Response get_rank(const Store& store, const Call& call) {
 
 Response get_report(const Store& store, const Call& call) {
   const Request& request = call.request;
-  const bool html = request.suffix == ".html";
-  const auto stored = store.read_report(request.job, request.generation, html ? "index.html" : "report.json");
+  const bool html = request.suffix == ".html", log = request.suffix == ".log";
+  const auto stored = store.read_report(request.job, request.generation,
+                                        html  ? "index.html"
+                                        : log ? "log"
+                                              : "report.json");
   if (stored.refusal == Refusal::unknown) return problem(404, "no such report");
   if (stored.refusal != Refusal::none) return refused(stored.refusal);
   Response response = file_response(stored.value);
+  if (log) return response.field("Content-Type", "text/plain; charset=utf-8");
   if (!html) return response.field("Content-Type", "application/json");
   std::string beginning(kPolicyStandsIn, '\0');
   const ssize_t bytes = pread(stored.value.fd, beginning.data(), beginning.size(), 0);
   beginning.resize(static_cast<size_t>(std::max<ssize_t>(bytes, 0)));
   add_page_fields(response, policy_of_report(beginning));
   return response;
+}
+
+std::string last_lines_of_log(const Store& store, const std::string& job) {
+  const auto stored = store.read_report(job, 0, "log");
+  if (stored.refusal != Refusal::none) return "";
+  const OpenFile file(stored.value.fd);
+  std::string text(std::min<uint64_t>(stored.value.size, kLogOnPage), '\0');
+  const ssize_t got = pread(file.fd(), text.data(), text.size(), static_cast<off_t>(stored.value.size - text.size()));
+  text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  if (text.size() == kLogOnPage) text.erase(0, text.find('\n') + 1);  // which begins within a line
+  return text;
 }
 
 }  // namespace skewscope::gather

@@ -43,5 +43,6 @@ uint32_t uid_of(const Caller& caller);
 // file_handlers.cc
 Response get_rank(const Store& store, const Call& call);
 Response get_report(const Store& store, const Call& call);
+std::string last_lines_of_log(const Store& store, const std::string& job);  // of the newest report's; "": none
 
 }  // namespace skewscope::gather

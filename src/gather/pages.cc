@@ -55,8 +55,12 @@ std::string progress(const JobState& job) {
 }
 
 std::string report_link(const JobState& job) {
-  if (job.report_generation == 0) return name_of(job.report);
-  return fmt::format("<a href=\"/v1/jobs/{}/report.html\">{}</a>", escaped(job.name), name_of(job.report));
+  const std::string state = name_of(job.report);
+  if (job.report_generation == 0) return state;
+  const bool is_its_own = job.report == ReportState::complete || job.report == ReportState::partial;
+  const std::string link = fmt::format("<a href=\"/v1/jobs/{}/report.html\">{}</a>", escaped(job.name),
+                                       is_its_own ? state : "the one before");
+  return is_its_own ? link : fmt::format("{} ({})", state, link);
 }
 
 // "0-3, 7"
@@ -121,7 +125,7 @@ Response jobs_page(const std::vector<JobState>& jobs, bool more) {
   return page(200, document("skewscope: jobs", body, true), policy("'none'"));
 }
 
-Response job_page(const JobState& job) {
+Response job_page(const JobState& job, const std::string& report_log) {
   std::string body = fmt::format("<p><a href=\"/\">All jobs</a></p><h1>{}</h1>\n<dl>", escaped(job.name));
   const auto row = [&](const char* term, const std::string& markup) {
     body += fmt::format("<dt>{}</dt><dd>{}</dd>\n", term, markup);
@@ -143,6 +147,10 @@ Response job_page(const JobState& job) {
     row("Why it failed", job.report_exit_code < 0
                              ? "There was no process for it."
                              : fmt::format("skewscope report ended with code {}", job.report_exit_code));
+    if (!report_log.empty()) {
+      row("What it said last", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">All of it</a>",
+                                           escaped(report_log), escaped(job.name)));
+    }
   }
   body += "</dl>";
   return page(200, document("skewscope: " + job.name, body, true), policy("'none'"));

@@ -13,7 +13,8 @@ namespace skewscope::gather {
 std::string escaped(std::string_view text);  // for HTML text and quoted attributes
 
 Response jobs_page(const std::vector<JobState>& jobs, bool more);
-Response job_page(const JobState& job);
+// `report_log`: the last lines of it, where the newest report has failed.
+Response job_page(const JobState& job, const std::string& report_log);
 Response login_page(bool refused);
 Response page_not_found();
 

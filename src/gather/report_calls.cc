@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kGenerationsKept = 2;
 constexpr int kDeepestReport = 4;
 constexpr const char* kReadable[] = {"report.json", "index.html", "summary.txt", "report.sqlite", "diagnostics.json"};
+constexpr const char* kLog = "log";
 
 // How often a report is made that failed by this code; what crashed or is wrong in itself, once.
 int most_tries(int exit_code) {
@@ -225,17 +226,20 @@ void SpoolStore::discard_reports(const std::string& name) {
 }
 
 Outcome<StoredFile> SpoolStore::read_report(const std::string& name, int generation, const std::string& file) const {
-  const bool known = std::find(std::begin(kReadable), std::end(kReadable), file) != std::end(kReadable);
+  const bool log = file == kLog;
+  const bool known = log || std::find(std::begin(kReadable), std::end(kReadable), file) != std::end(kReadable);
   {
     const std::lock_guard lock(mutex_);
     const auto found = jobs_.find(name);
     if (!known || found == jobs_.end() || found->second.row.deleting) return {Refusal::unknown, {}};
     const Job& job = found->second;
+    if (generation == 0 && log && !job.reports.empty()) generation = job.reports.rbegin()->first;
     if (generation == 0) generation = brief_state_held(job).report_generation;
     const auto report = job.reports.find(generation);
-    if (report == job.reports.end() || !is_readable(report->second.state)) return {Refusal::unknown, {}};
+    if (report == job.reports.end()) return {Refusal::unknown, {}};
+    if (!log && !is_readable(report->second.state)) return {Refusal::unknown, {}};
   }
-  const std::string path = report_folder(name, generation) + "/" + file;
+  const std::string path = report_folder(name, generation) + (log ? ".log" : "/" + file);
   StoredFile out;
   PathInfo info;
   int error = files_.info(path, info);

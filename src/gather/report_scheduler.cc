@@ -190,7 +190,14 @@ class Scheduler : public ReportScheduler {
         task.threads = std::max(1, task.threads / 2);
         return make(job, generation, task, false);
       }
-      store_.end_report(job, generation, code, [this, job](const Outcome<JobState>&) { ended(job); });
+      store_.end_report(job, generation, code, [this, job, generation, code](const Outcome<JobState>& outcome) {
+        const bool made = outcome.refusal == Refusal::none && outcome.value.report_generation == generation;
+        if (!made) {
+          log_warning("report_failed",
+                      {{"job", job}, {"generation", int64_t{generation}}, {"exit_code", int64_t{code}}});
+        }
+        ended(job);
+      });
     });
   }
 

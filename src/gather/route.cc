@@ -11,8 +11,8 @@ namespace {
 
 using Segments = std::vector<std::string>;
 
-// A path of literal segments and of {job}, {id}, {rank}, {report} = report[.json|.html] and {generation} =
-// number[.json|.html]. `query`: the keys it takes, with blanks before and after each.
+// A path of literal segments and of {job}, {id}, {rank}, {report} = report[.json|.html|.log] and {generation} =
+// number[.json|.html|.log]. `query`: the keys it takes, with blanks before and after each.
 struct Pattern {
   Endpoint endpoint;
   Method method;
@@ -112,9 +112,9 @@ std::optional<Segments> segments_of(std::string_view path) {
   return out;
 }
 
-// Takes ".json" or ".html" off its end and gives it.
+// Takes ".json", ".html" or ".log" off its end and gives it.
 std::string take_suffix(std::string_view& text) {
-  for (const std::string_view suffix : {".json", ".html"}) {
+  for (const std::string_view suffix : {".json", ".html", ".log"}) {
     if (text.ends_with(suffix)) {
       text.remove_suffix(suffix.size());
       return std::string(suffix);

@@ -68,17 +68,35 @@ TEST_CASE("a report's page may run what its own policy names by hash, and nothin
 TEST_CASE("text from outside is no markup on a page") {
   CHECK(escaped("<b a=\"1\" c='2'>&") == "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
   JobState hostile = job_of("<script>alert(1)</script>");
-  CHECK(job_page(hostile).body.find("<script") == std::string::npos);
+  hostile.report = ReportState::failed;
+  CHECK(job_page(hostile, "<script>alert(2)</script>").body.find("<script") == std::string::npos);
   CHECK(jobs_page({hostile}, false).body.find("<script") == std::string::npos);
 }
 
 TEST_CASE("a job's page names its missing ranks and links the report once there is one") {
   JobState job = job_of("run");
-  CHECK(job_page(job).body.find("<dd>1, 3</dd>") != std::string::npos);
-  CHECK(job_page(job).body.find("report.html") == std::string::npos);
+  CHECK(job_page(job, "").body.find("<dd>1, 3</dd>") != std::string::npos);
+  CHECK(job_page(job, "").body.find("report.html") == std::string::npos);
   job.report_generation = 1;
   job.report = ReportState::partial;
-  CHECK(job_page(job).body.find("<a href=\"/v1/jobs/run/report.html\">partial</a>") != std::string::npos);
+  CHECK(job_page(job, "").body.find("<a href=\"/v1/jobs/run/report.html\">partial</a>") != std::string::npos);
+}
+
+TEST_CASE("a report that failed is not linked by its state, and says why it failed") {
+  JobState job = job_of("run");
+  job.report = ReportState::failed;
+  job.report_exit_code = 3;
+  job.report_generation = 1;
+  const std::string page = job_page(job, "no trace can be read\n").body;
+  CHECK(page.find("failed (<a href=\"/v1/jobs/run/report.html\">the one before</a>)") != std::string::npos);
+  CHECK(page.find("<pre>no trace can be read\n</pre>") != std::string::npos);
+  CHECK(page.find("href=\"/v1/jobs/run/report.log\"") != std::string::npos);
+}
+
+TEST_CASE("a job that has received nothing shows no last byte") {
+  JobState job = job_of("run");
+  job.created = Time(std::chrono::seconds(1'700'000'000));
+  CHECK(job_page(job, "").body.find("<dt>Last byte</dt><dd>–</dd>") != std::string::npos);
 }
 
 TEST_CASE("a job's JSON has what its readers rely on") {

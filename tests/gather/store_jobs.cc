@@ -397,6 +397,8 @@ TEST_CASE("a report's log goes with its generation, and stays over a start until
     return logs() == wanted;
   };
   CHECK(settled({"g0003.log", "g0004.log"}));
+  CHECK(text_of(spool.store->read_report("train", 0, "log")) == "what it said");
+  CHECK(spool.store->read_report("train", 2, "log").refusal == Refusal::unknown);
   for (int i = 0; i < 4; ++i) make(139);
   CHECK(settled({"g0003.log", "g0004.log", "g0007.log", "g0008.log"}));
   std::ofstream(spool.path("jobs/train/report/g0099.log")) << "of nobody";

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """When the daemon has a job's report made, and what of. usage: reports.py SKEWSCOPE"""
+import html
 import os
 import re
 import signal
@@ -72,6 +73,16 @@ class Reports(unittest.TestCase):
         job = daemon.ask("GET", "/v1/jobs/told/report.json").json()["job"]
         self.assertEqual((job["world_size"], job["ranks_present"], job["ranks_missing"]), (8, [0, 1, 2, 3], [4, 5, 6, 7]))
 
+    def test_one_rank_of_a_job_of_which_nothing_was_told_makes_a_partial_report_and_another_once_it_is(self):
+        daemon = self.daemon("--deadline", 1, "--debounce", 1)
+        daemon.put(self.files[0], "sent", 0)
+        state = daemon.wait_for_job(lambda job: job["report_state"] in ("partial", "complete", "failed"), "sent")
+        self.assertEqual((state["report_state"], state["expected"]), ("partial", 0))
+        daemon.ask("PUT", "/v1/jobs/sent", body=b'{"world_size": 8}')
+        state = daemon.wait_for_job(lambda job: job["generation"] == 2, "sent")
+        self.assertEqual((state["report_state"], state["generation"], state["missing_ranks"]), ("partial", 2, [1, 2, 3, 4, 5, 6, 7]))
+        self.assertEqual(daemon.ask("GET", "/v1/jobs/sent/report.json").json()["job"]["ranks_missing"], [1, 2, 3, 4, 5, 6, 7])
+
     def test_the_deadline_waits_for_a_file_that_is_being_sent(self):
         daemon = self.daemon()
         daemon.ask("PUT", "/v1/jobs/slow", body=b'{"world_size": 4, "deadline_s": 2}')
@@ -94,6 +105,14 @@ class Reports(unittest.TestCase):
         state = daemon.wait_for_job(lambda job: job["report_state"] == "failed", "rubbish")
         self.assertEqual(state["report_state"], "failed")
         self.assertEqual(daemon.ask("GET", "/v1/jobs/rubbish/report.json").status, 404)
+        log = daemon.ask("GET", "/v1/jobs/rubbish/report.log")
+        self.assertEqual((log.status, log["Content-Type"]), (200, "text/plain; charset=utf-8"))
+        self.assertIn(b"r00000", log.body)
+        self.assertEqual(daemon.ask("GET", "/v1/jobs/rubbish/report/1.log").body, log.body)
+        page = daemon.ask("GET", "/jobs/rubbish").body.decode()
+        self.assertIn(log.body.decode().splitlines()[-1], html.unescape(page))
+        line = [line for line in daemon.log_lines() if line["event"] == "report_failed"][0]
+        self.assertEqual((line["level"], line["job"], line["generation"], line["exit_code"]), ("warning", "rubbish", 1, state["report_exit_code"]))
         self.assertEqual(daemon.ask("GET", "/-/ready", admin=True).status, 200)
 
     def forker_of(self, daemon):
