@@ -252,7 +252,7 @@ Response Endpoints::page_of(const Call& call) const {
     if (!job) return page_not_found();
     return job_page(*job, job->report == ReportState::failed ? last_lines_of_log(store_, job->name) : "");
   }
-  const auto jobs = visible_jobs(store_, call, "", kJobsOnPage);
+  const auto jobs = visible_jobs(store_, call, "", kJobsOnPage, "");
   return jobs_page(jobs, jobs.size() == kJobsOnPage);
 }
 
@@ -301,7 +301,11 @@ Next Endpoints::token(const CallPointer& call) {
 void Endpoints::served(const Served& served) {
   const double seconds = std::chrono::duration<double>(served.duration).count();
   const int status = served.response->status;
-  if (served.call != nullptr) metrics_.request(served.endpoint, status, seconds);
+  if (served.call != nullptr) {
+    metrics_.request(served.endpoint, status, seconds);
+  } else {
+    metrics_.request_not_understood(status);
+  }
   if (*served.refused != '\0') {
     metrics_.refused(served.refused);
   } else if (status >= 400) {

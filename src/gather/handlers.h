@@ -33,8 +33,9 @@ Response get_job(const Store& store, const Call& call);
 void end_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
 void revoke_tokens(const Rooms& rooms, const CallPointer& call, const Continue& next);
 void delete_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
-// By name, at most `limit`.
-std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit);
+// By name, at most `limit`; of this state alone, or "": of any.
+std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit,
+                                   const std::string& state);
 // What decides who may do what with a job; nullopt: there never was one of this name.
 std::optional<JobFacts> facts_of(const Store& store, const std::string& job);
 JobFacts facts_of(const JobState& job);

@@ -73,7 +73,8 @@ void put_job(const Rooms& rooms, const CallPointer& call, const Continue& next) 
   }});
 }
 
-std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit) {
+std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit,
+                                   const std::string& state) {
   std::vector<JobState> visible;
   std::string last = after;
   for (size_t looked_at = kAtATime; looked_at == kAtATime && visible.size() < limit;) {
@@ -82,7 +83,8 @@ std::vector<JobState> visible_jobs(const Store& store, const Call& call, const s
     if (!jobs.empty()) last = jobs.back().name;
     for (JobState& job : jobs) {
       const bool may = may_read(job.name, facts_of(job), call.caller, call.request.endpoint);
-      if (may && visible.size() < limit) visible.push_back(std::move(job));
+      const bool wanted = state.empty() || state == state_of(job);
+      if (may && wanted && visible.size() < limit) visible.push_back(std::move(job));
     }
   }
   return visible;
@@ -96,9 +98,8 @@ Response list_jobs(const Store& store, const Call& call) {
     if (key == "state") state = value;
     if (key == "limit") limit = std::stoul(value);
   }
-  std::vector<JobState> page = visible_jobs(store, call, after, limit);
+  const std::vector<JobState> page = visible_jobs(store, call, after, limit, state);
   const std::string next = page.size() == limit ? page.back().name : "";
-  std::erase_if(page, [&](const JobState& job) { return !state.empty() && state != state_of(job); });
   return json_of(200, job_list_json(page, next));
 }
 

@@ -151,6 +151,10 @@ void Metrics::request(Endpoint endpoint, int status, double seconds) {
   state_->seconds.Observe(seconds);
 }
 
+void Metrics::request_not_understood(int status) {
+  state_->requests.Add({{"route", "none"}, {"code", std::to_string(status)}}).Increment();
+}
+
 void Metrics::refused(const char* reason) { state_->refusals.Add({{"reason", reason}}).Increment(); }
 
 void Metrics::authentication_failed(const char* kind) { state_->failures.Add({{"kind", kind}}).Increment(); }

@@ -19,6 +19,7 @@ class Metrics {
   ~Metrics();
 
   void request(Endpoint endpoint, int status, double seconds);
+  void request_not_understood(int status);
   void refused(const char* reason);
   void authentication_failed(const char* kind);
   // A report begins: `jobs` shows of which job, and since when it could have.

@@ -177,6 +177,7 @@ bool is_good_value(std::string_view key, std::string_view value) {
     const std::optional<uint64_t> number = whole_number(value, most);
     return number && *number >= least;
   };
+  if (key == "state") return value == "receiving" || value == "complete" || value == "ended";
   if (key == "limit") return between(1, 1000);
   if (key == "capture") return between(0, kMostCaptures);
   if (key == "world_size") return between(1, kMostRanks);

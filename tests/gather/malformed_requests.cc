@@ -334,6 +334,7 @@ const std::vector<Malformed> kMalformed = {
     {400, "GET /v1/jobs?after=%2e%2e", kEnd},
     {400, "GET /v1/jobs?after=a%00", kEnd},
     {400, "GET /v1/jobs?state=%", kEnd},
+    {400, "GET /v1/jobs?state=running", kEnd},
     {400, "GET /v1/jobs?state=a'or'1", kEnd},
     {400, "GET /v1/jobs/j?capture=1", kEnd},
     {400, "GET /v1/jobs/j/ranks/0?capture=10000", kEnd},
@@ -433,7 +434,7 @@ const std::vector<Malformed> kMalformed = {
 const std::vector<Malformed> kWellFormed = {
     {0, kGet, "X: y"},
     {0, "GET / HTTP/1.1|", "Host: [::1]:80"},
-    {0, "GET /v1/jobs?limit=1000&state=running&after=j", kEnd},
+    {0, "GET /v1/jobs?limit=1000&state=ended&after=j", kEnd},
     {0, kPut, "Content-Length: 5"},
     {0, kJob, "Content-Length: 65536"},
     {0, kPatch, "Content-Length: 5|Upload-Offset: 0|Content-Range: bytes 0-4/5"},

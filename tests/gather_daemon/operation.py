@@ -2,6 +2,7 @@
 """The daemon as its operator sees it: metrics, health, signals, service manager, pages.
 usage: operation.py SKEWSCOPE"""
 import os
+import re
 import select
 import shutil
 import signal
@@ -37,6 +38,29 @@ class Outside(DaemonTest):
         text = self.daemon.ask("GET", "/metrics", admin=True).body
         done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, b""))
+
+    def test_requests_that_were_refused_before_they_were_understood_are_counted(self):
+        def counted(code):
+            text = self.daemon.ask("GET", "/metrics", admin=True).body.decode()
+            found = re.search(rf'(?m)^skewscope_gather_http_requests_total{{code="{code}",route="none"}} (\d+)|'
+                              rf'^skewscope_gather_http_requests_total{{route="none",code="{code}"}} (\d+)', text)
+            return int(found[1] or found[2]) if found else 0
+
+        before = counted(400), counted(411)
+        self.raw("GET /v1/jobs HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", wait=1)
+        self.raw("PUT /v1/jobs/run/ranks/0 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", wait=1)
+        self.assertEqual((counted(400), counted(411)), (before[0] + 1, before[1] + 1))
+
+    def test_a_list_of_one_state_is_filled_with_jobs_of_that_state(self):
+        for job, ranks in (("list_a", 2), ("list_b", 1), ("list_c", 2), ("list_d", 1)):
+            self.daemon.ask("PUT", f"/v1/jobs/{job}", body=f'{{"world_size": {ranks}}}'.encode())
+            self.daemon.put(b"{}", job, 0)
+        page = self.daemon.ask("GET", "/v1/jobs?state=complete&limit=1&after=list").json()
+        self.assertEqual(([job["job"] for job in page["jobs"]], page["next"]), (["list_b"], "list_b"))
+        page = self.daemon.ask("GET", f"/v1/jobs?state=complete&limit=1&after={page['next']}").json()
+        self.assertEqual([job["job"] for job in page["jobs"]], ["list_d"])
+        for state, status in (("receiving", 200), ("ended", 200), ("bogus", 400), ("conflict", 400)):
+            self.assertEqual(self.daemon.ask("GET", f"/v1/jobs?state={state}").status, status)
 
     def test_health_and_readiness_are_told_on_the_admin_listener_alone(self):
         for path in ("/-/healthy", "/-/ready", "/metrics"):
