@@ -125,7 +125,7 @@ Job& SpoolStore::job_held(const std::string& name, uint32_t owner_uid, bool& mad
     row.name = name;
     row.owner_uid = owner_uid;
     row.epoch = next_epoch_held(name);
-    row.created = row.last_byte = now();
+    row.created = now();
   }
   return found->second;
 }
@@ -237,7 +237,7 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
     } else {
       row->name = name;
       row->epoch = next_epoch_held(name);
-      row->created = row->last_byte = at;
+      row->created = at;
     }
     change(*row);
     *other_files = job != jobs_.end() && expects_other_files(job->second, *row);
@@ -254,7 +254,7 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
       const std::lock_guard lock(mutex_);
       bool made = false;
       Job& job = job_held(name, row->owner_uid, made);
-      if (made) job.row.created = job.row.last_byte = at;
+      if (made) job.row.created = at;
       job.stands = true;
       change(job.row);
       if (*other_files) ++job.row.arrivals;
@@ -298,7 +298,6 @@ void SpoolStore::delete_job(const std::string& name, const std::string& who, Rep
       name, who, [](const JobState&) { return true; }, std::move(done));
 }
 
-// From here on nothing comes into the job; its uploads' last operations end before it goes.
 void SpoolStore::delete_job_if(const std::string& name, const std::function<bool(const JobState&)>& holds,
                                Reply<Done> done) {
   delete_job_of(name, "retention", holds, [this, done = std::move(done)](const Outcome<Done>& outcome) {

@@ -153,7 +153,7 @@ JobRow& Recovery::job_of(const std::string& name) {
   if (made) {
     JobRow& row = found->second;
     row.name = name;
-    row.created = row.last_byte = options_.now;
+    row.created = options_.now;
     // Tokens of a job whose epoch is not known are refused: whoever is entitled gets another.
     row.epoch = std::max({epoch_of_now(), out_.next_epochs[""], out_.next_epochs[name]});
     change([row](Manifest& manifest) { manifest.add_job(row); });

@@ -41,7 +41,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
       ++job.open_uploads;
       ++figures_.open_uploads;
       ++job.open_of_capture[row.asked.metadata.capture];
-      job.row.last_byte = std::max(job.row.last_byte, row.progress);
+      if (row.durable > 0) job.row.last_byte = std::max(job.row.last_byte, row.progress);
     }
     const UploadMetadata& metadata = row.asked.metadata;
     if (row.stage == UploadStage::complete) job.remembered[{metadata.capture, metadata.rank}] = row.id;

@@ -120,7 +120,7 @@ struct JobState {
   int report_generation = 0;  // newest that can be read; 0: none
   int report_exit_code = 0;
   Time created{}, ended_at{}, last_arrival{};
-  Time last_byte{};  // now, while a body is under way
+  Time last_byte{};  // now, while a body is under way; 0: none has come
   // Files committed so far, and how often others were expected since the first; of those, known to the newest report.
   uint64_t arrivals = 0, reported_arrivals = 0;
   std::optional<Time> failed_at;  // of a report that is to be tried again: it counts as not begun

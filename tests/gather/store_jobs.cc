@@ -165,6 +165,21 @@ TEST_CASE("no moment of a job or an upload lies ahead once the clock was set bac
   }
 }
 
+TEST_CASE("a job that is registered, or of which an upload was only announced, has no last byte") {
+  Spool spool("no_byte");
+  spool.ask().put_job("train", ranks(2));
+  spool.ask().create(upload_of("announced", 0, 100));
+  const auto check = [&] {
+    for (const char* job : {"train", "announced"}) {
+      CHECK(spool.store->job(job)->last_byte == Time());
+      CHECK(spool.store->job(job)->created == Time(std::chrono::seconds(spool.clock)));
+    }
+  };
+  check();
+  spool.open();
+  check();
+}
+
 TEST_CASE("a job's last byte is now while a body is under way, and then the moment of its end") {
   Spool spool("last_byte");
   NewUpload upload = upload_of("train", 0, 3);
