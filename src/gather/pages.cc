@@ -15,9 +15,11 @@ constexpr size_t kMostShown = 200;  // missing ranks on a page
 constexpr const char* kStyle =
     ":root{color-scheme:light dark}"
     "body{font:15px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem}"
-    "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.35rem .75rem .35rem 0;"
-    "border-bottom:1px solid #8884}td.n,th.n{text-align:right}progress{width:8rem}"
-    "dt{font-weight:600}dd{margin:0 0 .6rem}code{overflow-wrap:anywhere}input{font:inherit;width:100%;max-width:40rem}";
+    ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%}"
+    "th,td{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #8884;white-space:nowrap}"
+    "td.name{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td.n,th.n{text-align:right}"
+    "progress{width:8rem;max-width:20vw}dt{font-weight:600}dd{margin:0 0 .6rem}h1,dd,code{overflow-wrap:anywhere}"
+    "pre{margin:0;overflow-x:auto}input{font:inherit;width:100%;max-width:40rem;box-sizing:border-box}";
 
 // No `sandbox`: there is no script to shut in, and a link out of a sandboxed page would go without the cookie.
 std::string policy(const char* form_action) {
@@ -54,6 +56,7 @@ std::string progress(const JobState& job) {
   return fmt::format("<progress max=\"{1}\" value=\"{0}\"></progress> {0} of {1}", job.arrived, expected);
 }
 
+// What a report's state links is the report of that state.
 std::string report_link(const JobState& job) {
   const std::string state = name_of(job.report);
   if (job.report_generation == 0) return state;
@@ -110,16 +113,16 @@ Response jobs_page(const std::vector<JobState>& jobs, bool more) {
   if (jobs.empty()) body += "<p>No job has sent anything yet.</p>";
   if (!jobs.empty()) {
     body +=
-        "<table><thead><tr><th>Job</th><th>State</th><th>Ranks</th><th class=\"n\">Size</th><th>Last byte</th>"
-        "<th>Report</th></tr></thead><tbody>\n";
+        "<div class=\"wide\"><table><thead><tr><th>Job</th><th>State</th><th>Ranks</th><th class=\"n\">Size</th>"
+        "<th>Last byte</th><th>Report</th></tr></thead><tbody>\n";
     for (const JobState& job : jobs) {
       body += fmt::format(
-          "<tr><td><a href=\"/jobs/{0}\">{0}</a></td><td>{1}</td><td>{2}</td><td class=\"n\">{3}</td><td>{4}</td>"
-          "<td>{5}</td></tr>\n",
+          "<tr><td class=\"name\"><a href=\"/jobs/{0}\">{0}</a></td><td>{1}</td><td>{2}</td>"
+          "<td class=\"n\">{3}</td><td>{4}</td><td>{5}</td></tr>\n",
           escaped(job.name), state_of(job), progress(job), bytes_text(job.bytes), time_text(job.last_byte),
           report_link(job));
     }
-    body += "</tbody></table>";
+    body += "</tbody></table></div>";
   }
   if (more) body += "<p>There are more jobs than these; <code>GET /v1/jobs</code> lists all.</p>";
   return page(200, document("skewscope: jobs", body, true), policy("'none'"));

@@ -8,12 +8,15 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
 
-from daemon import PROGRAM, Daemon, DaemonTest, received
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "page"))
+import chromium  # noqa: E402
+from daemon import PROGRAM, Daemon, DaemonTest, key_file, received, self_made_ca
 
 
 class Outside(DaemonTest):
@@ -80,6 +83,32 @@ class Outside(DaemonTest):
             self.assertEqual(page["X-Content-Type-Options"], "nosniff")
             self.assertEqual(page["Referrer-Policy"], "no-referrer")
         self.assertEqual(self.daemon.ask("GET", "/jobs/none").status, 404)
+
+    @unittest.skipUnless(chromium.PROGRAM, "no chromium: scripts/install_packages --with-checks")
+    def test_on_a_narrow_window_sizes_and_times_stay_on_a_line_long_names_break_and_the_table_scrolls(self):
+        name = "narrow-" + "x" * 57
+        self.daemon.ask("PUT", f"/v1/jobs/{name}", body=b'{"world_size": 1024}')
+        self.daemon.put(b"x" * 3000, name, 0)
+        row = f"""[...document.querySelectorAll("tr")].find(row => row.textContent.includes("{name}")).cells"""
+        with tempfile.TemporaryDirectory() as folder, chromium.Chromium(390, 800) as browser:
+            path = Path(folder) / "page.html"
+            for address in ("/", f"/jobs/{name}"):
+                path.write_bytes(self.daemon.ask("GET", address).body)
+                browser.open(path)
+                self.assertLessEqual(browser.value("document.documentElement.scrollWidth"), 390, address)
+                if address != "/":
+                    continue
+                lines = browser.value(f"""[...{row}].map(cell => {{
+                    const range = document.createRange();
+                    range.selectNodeContents(cell);
+                    return new Set([...range.getClientRects()].filter(box => box.width > 0 && box.height > 10)
+                                                              .map(box => Math.round(box.bottom / 4))).size}})""")
+                self.assertGreater(lines[0], 1)
+                self.assertEqual([lines[3], lines[4]], [1, 1])
+                self.assertTrue(browser.value("""(() => { const box = document.querySelector("table").parentElement;
+                    box.scrollLeft = 10000;
+                    const end = document.querySelector("th:last-child").getBoundingClientRect().right;
+                    return end <= box.getBoundingClientRect().right + 1 })()"""))
 
     def test_the_log_is_json_lines(self):
         self.daemon.put(b"x", "logged", 2)
