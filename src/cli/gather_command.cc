@@ -61,6 +61,7 @@ Result<GatherOptions> read_again(const std::vector<std::string>& arguments) {
 }
 
 ExitCode check(const GatherCommandOptions& options) {
+  if (options.daemon.spool.empty()) return fail({ErrorKind::usage, "a spool directory is needed: --spool DIR"});
   const auto found = check_spool(options.daemon.spool, options.repair);
   if (!found.ok()) return fail(found.error());
   const SpoolCheck& spool = found.value();

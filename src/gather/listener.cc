@@ -325,6 +325,11 @@ class AsioNetwork : public Network {
 
 std::unique_ptr<Network> Network::start(int threads) { return std::make_unique<AsioNetwork>(threads); }
 
+Result<Done> check_address(const std::string& text) {
+  const auto endpoint = endpoint_of(text);
+  return endpoint.ok() ? Result<Done>(Done{}) : endpoint.error();
+}
+
 bool is_loopback(const std::string& address) {
   const auto endpoint = endpoint_of(address);
   return endpoint.ok() && endpoint.value().address().is_loopback();

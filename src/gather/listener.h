@@ -51,6 +51,7 @@ class Network {
   virtual bool advances() = 0;
 };
 
+Result<Done> check_address(const std::string& text);  // that it is ADDR:PORT
 // "127.0.0.1:7475", "[::1]:80": whether only this machine can reach it. False for what is no address.
 bool is_loopback(const std::string& address);
 

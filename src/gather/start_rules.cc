@@ -27,6 +27,9 @@ Result<Done> check_options(const GatherOptions& options) {
   if (options.munge && options.token_key_file.empty()) {
     return wrong("--munge gives out job tokens: these need --token-key-file FILE");
   }
+  for (const std::string& address : {options.listen, options.admin}) {
+    if (auto checked = check_address(address); !checked.ok()) return checked;
+  }
   if (options.insecure_local && !is_loopback(options.listen)) {
     return wrong("--insecure-local lets anybody in: only on loopback, not on " + options.listen);
   }

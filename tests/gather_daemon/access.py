@@ -439,25 +439,6 @@ class RegistryUser(unittest.TestCase):
         self.assertEqual(self.mode(daemon), "0o666")
 
 
-class RegistrySocket(unittest.TestCase):
-    def test_a_second_daemon_does_not_take_the_socket_of_one_that_runs_but_that_of_one_that_was_killed(self):
-        first = Daemon()
-        path = first.folder / "registry"
-        first.flags += ["--registry-socket", str(path)]
-        first.start()
-        self.addCleanup(lambda: first.process.poll() is None and first.stop())
-        second = Daemon("--registry-socket", path)
-        done = subprocess.run(second.command(), capture_output=True, text=True, timeout=20)
-        self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn(f"cannot listen on {path}: another process does", done.stderr)
-        code, text = first.curl("--unix-socket", path, "-X", "PUT", "--data", '{"world_size": 8}', "http://localhost/v1/jobs/run")
-        self.assertEqual((code, text.splitlines()[-1]), (0, "201"))
-        self.assertEqual(first.job("run")["expected"], 8)
-        first.stop(signal.SIGKILL)
-        second.start()
-        self.assertEqual(second.stop(), 0)
-
-
 class Rebinding(DaemonTest):
     """A page of evil.example whose name has come to mean 127.0.0.1, in a browser on the daemon's machine."""
 
@@ -501,6 +482,9 @@ class Open(unittest.TestCase):
         self.assertIn("loopback", self.refused("--listen", "0.0.0.0:0", "--token-key-file", KEYS))
         self.assertIn("loopback", self.refused("--listen", "127.0.0.1:0", "--insecure-local", "--admin", "0.0.0.0:0"))
         self.assertIn("--insecure-local", self.refused("--listen", "127.0.0.1:0", "--insecure-local", "--token-key-file", KEYS))
+        for address in ("127.0.0.1:99999", "127.0.0.1", "127.0.0.1:http"):
+            self.assertIn(f"'{address}' is no ADDR:PORT", self.refused("--listen", address, "--insecure-local"))
+            self.assertIn(f"'{address}' is no ADDR:PORT", self.refused("--listen", "127.0.0.1:0", "--insecure-local", "--admin", address))
         self.assertIn("no user of this name: nosuch", self.refused("--listen", "127.0.0.1:0", "--insecure-local", "--registry-user", "nosuch",
                                                                    "--registry-socket", "/nowhere/registry"))
         self.assertIn("--registry-socket", self.refused("--listen", "127.0.0.1:0", "--insecure-local", "--registry-user", "root"))

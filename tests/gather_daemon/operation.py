@@ -313,6 +313,23 @@ class Signals(unittest.TestCase):
         self.assertNotEqual(second.returncode, 0)
         self.assertEqual(daemon.stop(), 0)
 
+    def test_a_second_daemon_does_not_take_the_socket_of_one_that_runs_but_that_of_one_that_was_killed(self):
+        first = Daemon()
+        path = first.folder / "registry"
+        first.flags += ["--registry-socket", str(path)]
+        first.start()
+        self.addCleanup(lambda: first.process.poll() is None and first.stop())
+        second = Daemon("--registry-socket", path)
+        done = subprocess.run(second.command(), capture_output=True, text=True, timeout=20)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(f"cannot listen on {path}: another process does", done.stderr)
+        code, text = first.curl("--unix-socket", path, "-X", "PUT", "--data", '{"world_size": 8}', "http://localhost/v1/jobs/run")
+        self.assertEqual((code, text.splitlines()[-1]), (0, "201"))
+        self.assertEqual(first.job("run")["expected"], 8)
+        first.stop(signal.SIGKILL)
+        second.start()
+        self.assertEqual(second.stop(), 0)
+
     def test_the_service_manager_hears_ready_alive_reloading_and_stopping(self):
         with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
             manager.bind(folder + "/notify")
