@@ -1,11 +1,25 @@
 #include "reload.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
 
 namespace skewscope::gather {
 namespace {
 
 enum class When { now, at_start, never };
+
+constexpr size_t kLargestNamed = 1 << 20;  // of keys and certificates: what is behind it is not looked at
+
+Digest digest_of_file(const std::string& path) {
+  std::string text(kLargestNamed, '\0');
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const ssize_t size = file < 0 ? -1 : read(file, text.data(), text.size());
+  if (file >= 0) close(file);
+  return sha256(std::string_view(text).substr(0, static_cast<size_t>(std::max<ssize_t>(size, 0))));
+}
 
 // Each option under the name of its flag.
 template <class Visit>
@@ -76,6 +90,29 @@ Reload reload_of(const GatherOptions& before, const GatherOptions& after) {
     std::string& list = when == When::now ? out.taken : when == When::at_start ? out.at_start : out.refused;
     list += fmt::format("{}{} {} -> {}", list.empty() ? "" : ", ", flag, from, to);
   });
+  return out;
+}
+
+NamedFiles files_of(const GatherOptions& options) {
+  NamedFiles out;
+  const std::pair<const char*, const std::string&> named[] = {{"certificate", options.certificate},
+                                                              {"private-key", options.private_key},
+                                                              {"client-ca", options.client_ca},
+                                                              {"token-key-file", options.token_key_file}};
+  for (const auto& [flag, path] : named) {
+    if (path.empty()) continue;
+    out[flag] = {path, digest_of_file(path)};
+  }
+  return out;
+}
+
+std::string exchanged(const NamedFiles& before, const NamedFiles& after) {
+  std::string out;
+  for (const auto& [flag, file] : after) {
+    const auto old = before.find(flag);
+    if (old == before.end() || old->second.path != file.path || old->second.content == file.content) continue;
+    out += fmt::format("{}{} {}: other content", out.empty() ? "" : ", ", flag, file.path);
+  }
   return out;
 }
 

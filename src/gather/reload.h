@@ -1,9 +1,11 @@
 // What SIGHUP changes: options of before beside those of after.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "skewscope/gather.h"
+#include "skewscope/protocol/digest.h"
 
 namespace skewscope::gather {
 
@@ -14,5 +16,15 @@ struct Reload {
   std::string refused;   // where it listens was judged together with whom it lets in: nothing is taken
 };
 Reload reload_of(const GatherOptions& before, const GatherOptions& after);
+
+// What is in the files that options name: keys and certificates.
+struct NamedFile {
+  std::string path;
+  Digest content{};
+};
+using NamedFiles = std::map<std::string, NamedFile>;  // by flag
+NamedFiles files_of(const GatherOptions& options);
+// Each that was exchanged under the same name, as "flag PATH: other content".
+std::string exchanged(const NamedFiles& before, const NamedFiles& after);
 
 }  // namespace skewscope::gather

@@ -72,6 +72,12 @@ bool wait_for(Clock::duration time, const Condition& done) {
   return true;
 }
 
+// Unlike a token key it is taken: others than us use it, too, and give it to a group of theirs.
+void warn_of_open_key(const GatherOptions& options) {
+  if (options.private_key.empty() || !others_may_use(options.private_key)) return;
+  log_warning("private_key_open", {{"err", "others can read or write it; chmod 600 " + options.private_key}});
+}
+
 // Of the listeners on this machine alone. On that of metrics nobody says who they are: the one that came first goes
 // when another comes.
 GatherLimits side_limits() {
@@ -118,6 +124,7 @@ class Daemon {
     if (!settings.ok()) return settings.error();
     auto tls = tls_of(options);
     if (!tls.ok()) return tls.error();
+    warn_of_open_key(options);
     Daemon daemon;
     StoreOptions kept;
     kept.spool = options.spool;
@@ -212,6 +219,7 @@ class Daemon {
 
   void run(const GatherOptions& options, const std::function<Result<GatherOptions>()>& reload) {
     in_use_ = options;
+    files_in_use_ = files_of(options);
     for (auto next_beat = Clock::now(); !failure_told_;) {
       if (Clock::now() >= next_beat) {
         if (forker_gone_ = !forker_->alive(); forker_gone_) {
@@ -249,13 +257,18 @@ class Daemon {
     if (!settings.ok()) return refuse(settings.error());
     const auto tls = tls_of(options.value());
     if (!tls.ok()) return refuse(tls.error());
+    const NamedFiles files = files_of(options.value());
     endpoints_->use(settings.value());
     network_->use_tls(tls.value());
     scheduler_->use(options.value());
     const auto report_time = in_use_.report_time;  // of the process that makes reports
     in_use_ = options.value();
     in_use_.report_time = report_time;
-    log_info("reloaded", {{"changed", changes.taken}, {"needs_restart", changes.at_start}});
+    const std::string other_content = exchanged(std::exchange(files_in_use_, files), files);
+    const std::string changed =
+        changes.taken + (changes.taken.empty() || other_content.empty() ? "" : ", ") + other_content;
+    log_info("reloaded", {{"changed", changed}, {"needs_restart", changes.at_start}});
+    warn_of_open_key(options.value());
     notify_manager("READY=1");
   }
 
@@ -288,6 +301,7 @@ class Daemon {
   const ReportForker* forker_ = nullptr;
   bool forker_gone_ = false;
   GatherOptions in_use_;
+  NamedFiles files_in_use_;
   int beats_missed_ = 0;
   std::atomic<bool> failed_{false}, failure_told_{false};
   std::string why_;

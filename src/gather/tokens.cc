@@ -142,6 +142,12 @@ Result<std::string> read_key_file(const std::string& file) {
 
 }  // namespace
 
+bool others_may_use(const std::string& file) {
+  const KeyFile opened{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  struct stat status {};
+  return opened.fd >= 0 && ::fstat(opened.fd, &status) == 0 && others_may_use(opened.fd, status);
+}
+
 Result<TokenKeys> TokenKeys::read(const std::string& file) {
   const Result<std::string> text = read_key_file(file);
   if (!text.ok()) return text.error();

@@ -1,6 +1,10 @@
 #include "src/gather/reload.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/temporary_folder.h"
 
 namespace skewscope::gather {
 namespace {
@@ -15,6 +19,24 @@ TEST_CASE("a reload names each option that changed, before and after") {
   CHECK(changes.taken == "deadline-after-end 120 -> 7, largest-file 17179869184 -> 1048576");
   CHECK(changes.at_start == "report-time 1800 -> 60");
   CHECK(changes.refused.empty());
+}
+
+TEST_CASE("a reload names each file of keys or certificates that has other content than before") {
+  const skewscope::test::Folder folder("reload");
+  std::filesystem::create_directories(folder.path);
+  const auto write = [&](const char* name, const char* text) { std::ofstream(folder.path / name) << text; };
+  GatherOptions options;
+  options.token_key_file = folder.path / "keys";
+  options.certificate = folder.path / "head.pem";
+  write("keys", "one");
+  write("head.pem", "two");
+  const NamedFiles before = files_of(options);
+  CHECK(exchanged(before, files_of(options)).empty());
+  write("keys", "three");
+  CHECK(exchanged(before, files_of(options)) == "token-key-file " + options.token_key_file + ": other content");
+  write("head.pem", "four");
+  options.token_key_file = folder.path / "others";  // which the options tell
+  CHECK(exchanged(before, files_of(options)) == "certificate " + options.certificate + ": other content");
 }
 
 TEST_CASE("where it listens, and whether it speaks TLS there, is for a restart") {

@@ -7,6 +7,7 @@ import select
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -226,6 +227,55 @@ class Signals(unittest.TestCase):
             self.assertEqual(refused["event"], "reload_refused")
             self.assertIn("restart alone: registry-socket ", refused["err"])
             self.assertEqual(daemon.create(10, "other").status, 429)
+
+    def test_sighup_says_which_keys_and_certificates_were_exchanged(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self_made_ca(folder)
+            keys, certificate, key = key_file(folder), Path(folder) / "head.pem", Path(folder) / "head.key"
+            config = Path(folder) / "config.toml"
+            config.write_text("")
+            daemon = Daemon("--config", config, "--token-key-file", keys, "--certificate", certificate, "--private-key", key,
+                            insecure=False)
+            key.chmod(0o600)
+            daemon.start()
+            self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+            self.assertNotIn("private_key_open", daemon.log_text())
+            self.assertEqual(self.reloaded(daemon, config, "").get("changed"), None)
+            key_file(folder)
+            self.assertEqual(self.reloaded(daemon, config, "").get("changed"), f"token-key-file {keys}: other content")
+            self_made_ca(folder)
+            key.chmod(0o644)
+            self.assertEqual(self.reloaded(daemon, config, "open-uploads = 9\n")["changed"],
+                             f"open-uploads 65536 -> 9, certificate {certificate}: other content, private-key {key}: other content")
+            time.sleep(0.2)
+            line = [line for line in daemon.log_lines() if line["event"] == "private_key_open"][0]
+            self.assertEqual((line["level"], line["err"]), ("warning", f"others can read or write it; chmod 600 {key}"))
+
+    def test_what_retention_deletes_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = Path(folder) / "config.toml"
+            config.write_text("retention = 1\n")
+            daemon = Daemon("--config", config).start()
+            self.addCleanup(lambda: daemon.process.poll() is None and daemon.stop())
+            daemon.ask("PUT", "/v1/jobs/forgotten", body=b'{"world_size": 2}')
+            time.sleep(2.5)
+            self.reloaded(daemon, config, "retention = 1\n")  # it looks at once
+            for _ in range(100):
+                lines = [line for line in daemon.log_lines() if line["event"] == "job_deleted"]
+                if lines:
+                    break
+                time.sleep(0.05)
+            self.assertEqual([(line["job"], line["by"], line["files"]) for line in lines], [("forgotten", "retention", 0)])
+            self.assertIn("skewscope_gather_jobs_deleted_total 1", daemon.ask("GET", "/metrics", admin=True).body.decode())
+            daemon.stop()
+            with sqlite3.connect(daemon.spool / "gather.sqlite") as manifest:
+                self.assertEqual(manifest.execute("SELECT who, what FROM audit").fetchall(),
+                                 [("retention", "deleted job forgotten: files: 0, bytes: 0")])
+
+    def test_check_needs_a_spool(self):
+        done = subprocess.run([PROGRAM, "gather", "--check"], capture_output=True, text=True, timeout=20)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("a spool directory is needed: --spool DIR", done.stderr)
 
     def test_above_its_memory_it_takes_no_body_until_there_is_room_again_and_answers_all_else(self):
         with tempfile.TemporaryDirectory() as folder:
