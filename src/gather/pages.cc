@@ -19,7 +19,7 @@ constexpr const char* kStyle =
     "th,td{text-align:left;padding:.35rem .75rem .35rem 0;border-bottom:1px solid #8884;white-space:nowrap}"
     "td.name{white-space:normal;overflow-wrap:anywhere;min-width:9rem}td.n,th.n{text-align:right}"
     "progress{width:8rem;max-width:20vw}dt{font-weight:600}dd{margin:0 0 .6rem}h1,dd,code{overflow-wrap:anywhere}"
-    "pre{margin:0;overflow-x:auto}input{font:inherit;width:100%;max-width:40rem;box-sizing:border-box}";
+    "pre{margin:0;white-space:pre-wrap}input{font:inherit;width:100%;max-width:40rem;box-sizing:border-box}";
 
 // No `sandbox`: there is no script to shut in, and a link out of a sandboxed page would go without the cookie.
 std::string policy(const char* form_action) {
