@@ -16,6 +16,19 @@ std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members)
 
 namespace {
 
+// The offset member -> hub.
+std::optional<int64_t> prior_between(const ClockHints& hints, int32_t member, int32_t hub) {
+  if (hints.prior_ns.empty()) return std::nullopt;
+  const auto &own = hints.prior_ns[static_cast<size_t>(member)], &of_hub = hints.prior_ns[static_cast<size_t>(hub)];
+  return own && of_hub ? std::optional(*own - *of_hub) : std::nullopt;
+}
+
+bool on_one_host(const ClockHints& hints, int32_t member, int32_t hub) {
+  if (hints.host.empty()) return false;
+  const int32_t host = hints.host[static_cast<size_t>(member)];
+  return host >= 0 && host == hints.host[static_cast<size_t>(hub)];
+}
+
 // The member with most calls.
 int32_t hub_of(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open) {
   int32_t hub = open.front();
@@ -28,7 +41,7 @@ int32_t hub_of(const std::vector<MemberCalls>& members, const std::vector<int32_
 }  // namespace
 
 Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open,
-                          const std::vector<std::optional<int64_t>>& prior_ns, std::vector<bool>& ambiguous) {
+                          const ClockHints& hints, std::vector<bool>& ambiguous) {
   const auto calls = [&](int32_t m) -> const MemberCalls& { return members[static_cast<size_t>(m)]; };
   const int32_t hub = hub_of(members, open);
   Cluster cluster;
@@ -41,11 +54,8 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
       cluster.scatter_ns.push_back(0);
       continue;
     }
-    std::optional<int64_t> prior;
-    if (!prior_ns.empty() && prior_ns[static_cast<size_t>(m)] && prior_ns[static_cast<size_t>(hub)]) {
-      prior = *prior_ns[static_cast<size_t>(m)] - *prior_ns[static_cast<size_t>(hub)];
-    }
-    const ShiftResult shift = find_shift(calls(hub), calls(m), prior);
+    const ShiftResult shift =
+        find_shift(calls(hub), calls(m), prior_between(hints, m, hub), on_one_host(hints, m, hub));
     if (shift.evidence == ShiftEvidence::none || shift.evidence == ShiftEvidence::ambiguous) {
       if (shift.evidence == ShiftEvidence::ambiguous) {
         ambiguous[static_cast<size_t>(m)] = ambiguous[static_cast<size_t>(hub)] = true;

@@ -48,7 +48,7 @@ std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members)
 // Takes the one of `open` with most calls as hub and gathers all whose calls can be laid over it. Marks the members for
 // whom several shifts tie.
 Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open,
-                          const std::vector<std::optional<int64_t>>& prior_ns, std::vector<bool>& ambiguous);
+                          const ClockHints& hints, std::vector<bool>& ambiguous);
 
 // The rows of a cluster: by ends, then by order.
 Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster);

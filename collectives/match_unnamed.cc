@@ -139,7 +139,7 @@ struct Group {
 
 // The members' communicators, or none: all as one, else (no rank missing) in groups of one size, each proven.
 std::vector<Group> find_groups(const std::vector<MemberCalls>& members, Membership membership,
-                               const std::vector<std::optional<int64_t>>& prior_ns) {
+                               const ClockHints& hints) {
   constexpr size_t kLeastCalls = 5;
   constexpr size_t kMostMembers = 64;  // of which groups are looked for: every member is laid over every group's hub
   std::vector<int32_t> open = members_with_calls(members);
@@ -147,7 +147,7 @@ std::vector<Group> find_groups(const std::vector<MemberCalls>& members, Membersh
   std::vector<Group> groups;
   while (!open.empty()) {
     std::vector<bool> ambiguous(members.size(), false);
-    Cluster cluster = gather_around_hub(members, open, prior_ns, ambiguous);
+    Cluster cluster = gather_around_hub(members, open, hints, ambiguous);
     if (cluster.members.size() == recorded) {
       Rows rows = rows_of(members, cluster);
       const bool all_ranks = membership == Membership::inferred_of_all_ranks;
@@ -275,13 +275,13 @@ void match_in_step_order(const std::vector<MemberCalls>& members, Timed& timed) 
 
 }  // namespace
 
-void match_unnamed(const std::vector<MemberCalls>& members, Membership membership,
-                   const std::vector<std::optional<int64_t>>& prior_ns, Timed& timed) {
+void match_unnamed(const std::vector<MemberCalls>& members, Membership membership, const ClockHints& hints,
+                   Timed& timed) {
   if (members_with_calls(members).size() < 2) {
     for (const int32_t m : members_with_calls(members)) timed.cluster[static_cast<size_t>(m)] = 0;
     return;
   }
-  std::vector<Group> groups = find_groups(members, membership, prior_ns);
+  std::vector<Group> groups = find_groups(members, membership, hints);
   timed.settled = !groups.empty();
   int32_t number = 0;
   for (Group& group : groups) {

@@ -12,7 +12,7 @@
 
 namespace skewscope {
 
-void match_unnamed(const std::vector<MemberCalls>& members, Membership membership,
-                   const std::vector<std::optional<int64_t>>& prior_ns, Timed& timed);
+void match_unnamed(const std::vector<MemberCalls>& members, Membership membership, const ClockHints& hints,
+                   Timed& timed);
 
 }  // namespace skewscope

@@ -126,12 +126,11 @@ bool match_by_key(const std::vector<MemberCalls>& members, MatchedBy by, Rows& r
 
 // ---- by time --------------------------------------------------------------------------------------------------------
 
-void match_members_by_time(const std::vector<MemberCalls>& members, const std::vector<std::optional<int64_t>>& prior_ns,
-                           Timed& timed) {
+void match_members_by_time(const std::vector<MemberCalls>& members, const ClockHints& hints, Timed& timed) {
   std::vector<int32_t> open = members_with_calls(members);
   std::vector<bool> ambiguous(members.size(), false);
   for (int32_t number = 0; !open.empty(); ++number) {
-    const Cluster cluster = gather_around_hub(members, open, prior_ns, ambiguous);
+    const Cluster cluster = gather_around_hub(members, open, hints, ambiguous);
     for (const int32_t m : cluster.members) {
       timed.cluster[static_cast<size_t>(m)] = number;
       open.erase(std::find(open.begin(), open.end(), m));
@@ -182,8 +181,7 @@ void finish(const std::vector<MemberCalls>& members, Rows& rows, const std::vect
 
 }  // namespace
 
-MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership,
-                           const std::vector<std::optional<int64_t>>& prior_ns) {
+MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership, const ClockHints& hints) {
   MatchOutcome outcome;
   std::vector<std::vector<Refusal>> reason;
   for (const MemberCalls& m : members) reason.emplace_back(m.size(), Refusal::alone);
@@ -195,9 +193,9 @@ MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership m
   }
   Timed timed{{}, std::move(reason), std::vector<int32_t>(members.size(), -1), true};
   if (membership == Membership::known) {
-    match_members_by_time(members, prior_ns, timed);
+    match_members_by_time(members, hints, timed);
   } else {
-    match_unnamed(members, membership, prior_ns, timed);
+    match_unnamed(members, membership, hints, timed);
   }
   finish(members, timed.rows, timed.reason, outcome);
   outcome.cluster = std::move(timed.cluster);

@@ -47,8 +47,6 @@ struct MatchOutcome {
 // several groups apart (group_proof.h).
 enum class Membership : uint8_t { known, inferred, inferred_of_all_ranks };
 
-// `prior_ns[m]`: offset of member m's clock to a common one, where other communicators told it; empty: none known.
-MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership,
-                           const std::vector<std::optional<int64_t>>& prior_ns);
+MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership, const ClockHints& hints);
 
 }  // namespace skewscope

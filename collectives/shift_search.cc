@@ -1,11 +1,13 @@
 #include "collectives/shift_search.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <map>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "skewscope/base/sort_runs.h"
 
@@ -13,50 +15,52 @@ namespace skewscope {
 namespace {
 
 constexpr size_t kEnoughVotes = 40'000, kLeastVoters = 64;
-constexpr std::array<int64_t, 4> kWindows = {400'000, 100'000, 25'000,
-                                             10'000};  // ns; widths in which votes count as equal
-constexpr int kLeastVotes = 3;                         // fewer prove nothing without a prior
-constexpr int64_t kPriorSlack = 1'000'000;             // ns; what other communicators' offsets are good for
-constexpr int64_t kWallClockGood = 5'000'000;          // ns; offsets that NTP keeps
-constexpr int64_t kWallClockBad = 20'000'000;          // ns; offsets that NTP does not leave
-constexpr int64_t kLonelyWallClock = 500'000;          // ns; believed for one or two votes: one host, or PTP
 
-// An offset, and in the lowest bit whether the two calls name the same step: votes sort as plain numbers.
-class Vote {
- public:
-  Vote() = default;
-  Vote(int64_t offset_ns, bool same_step) : bits_(offset_ns * 2 + static_cast<int64_t>(same_step)) {}
-  int64_t offset_ns() const { return bits_ >> 1; }
-  bool same_step() const { return (bits_ & 1) != 0; }
-  bool operator<(const Vote& other) const { return bits_ < other.bits_; }
-
- private:
-  int64_t bits_ = 0;
+// A call's step, how many calls of its signature were made in it, and which of them it was.
+struct StepPlace {
+  int64_t step = -1;
+  int32_t ordinal = 0, of = 0;
 };
 
-struct Peak {
-  int64_t offset_ns = 0;  // median of the window's votes
-  int votes = 0;
-};
+std::vector<StepPlace> places_of(const MemberCalls& calls) {
+  std::map<std::pair<uint64_t, int64_t>, int32_t> count;
+  std::vector<StepPlace> places;
+  for (const MatchCall& call : calls) {
+    places.push_back({call.step, call.step < 0 ? 0 : count[{call.signature, call.step}]++, 0});
+  }
+  for (size_t c = 0; c < calls.size(); ++c) {
+    if (calls[c].step >= 0) places[c].of = count.at({calls[c].signature, calls[c].step});
+  }
+  return places;
+}
 
-// Ends and steps of calls of one signature, by end.
+VoteSteps steps_of(const StepPlace& a, const StepPlace& b) {
+  if (a.step < 0 || b.step < 0) return VoteSteps::unnamed;
+  if (a.step != b.step) return VoteSteps::different;
+  return a.ordinal == b.ordinal && a.of == b.of ? VoteSteps::same_place : VoteSteps::same;
+}
+
+// Ends and places of calls of one signature, by end.
 struct AlikeCalls {
-  std::vector<int64_t> end_ns, step;
+  std::vector<int64_t> end_ns;
+  std::vector<StepPlace> place;
 };
 using CallsBySignature = std::unordered_map<uint64_t, AlikeCalls>;
 
 CallsBySignature by_signature(const MemberCalls& calls) {
   CallsBySignature index;
-  for (const MatchCall& call : calls) {
-    AlikeCalls& alike = index[call.signature];
-    alike.end_ns.push_back(call.end_ns);
-    alike.step.push_back(call.step);
+  const std::vector<StepPlace> places = places_of(calls);
+  for (size_t c = 0; c < calls.size(); ++c) {
+    AlikeCalls& alike = index[calls[c].signature];
+    alike.end_ns.push_back(calls[c].end_ns);
+    alike.place.push_back(places[c]);
   }
   return index;
 }
 
 // All pairs of equal signature, of a block of consecutive member calls around `center` that casts enough votes.
-std::vector<Vote> collect_votes(const CallsBySignature& hub, const MemberCalls& member, size_t center) {
+std::vector<Vote> collect_votes(const CallsBySignature& hub, const MemberCalls& member,
+                                const std::vector<StepPlace>& places, size_t center) {
   std::vector<Vote> votes;
   const auto add = [&](size_t j) {
     const MatchCall& call = member[j];
@@ -66,7 +70,7 @@ std::vector<Vote> collect_votes(const CallsBySignature& hub, const MemberCalls& 
     const size_t before = votes.size();
     votes.resize(before + alike.end_ns.size());
     for (size_t i = 0; i < alike.end_ns.size(); ++i) {
-      votes[before + i] = Vote(alike.end_ns[i] - call.end_ns, call.step >= 0 && call.step == alike.step[i]);
+      votes[before + i] = Vote(alike.end_ns[i] - call.end_ns, steps_of(alike.place[i], places[j]));
     }
   };
   const auto enough = [&](size_t distance) { return votes.size() >= kEnoughVotes && 2 * distance >= kLeastVoters; };
@@ -76,94 +80,6 @@ std::vector<Vote> collect_votes(const CallsBySignature& hub, const MemberCalls& 
   }
   sort_runs(votes, std::less<Vote>());  // the votes of one call come in order
   return votes;
-}
-
-// The densest window of `width`, leaving out votes within 4 widths of `not_near`.
-Peak densest(const std::vector<int64_t>& offsets, int64_t width, std::optional<int64_t> not_near) {
-  Peak best;
-  size_t low = 0, votes = 0;
-  for (size_t high = 0; high < offsets.size(); ++high) {
-    if (high < votes || offsets[high] - offsets[high - votes] > width) continue;  // not more than the best so far
-    while (offsets[high] - offsets[low] > width) ++low;
-    const int64_t middle = offsets[low + (high - low) / 2];
-    if (not_near && std::llabs(middle - *not_near) <= 4 * width) continue;
-    votes = high - low + 1;
-    best = {middle, static_cast<int>(votes)};
-  }
-  return best;
-}
-
-struct Winner {
-  Peak peak;
-  ShiftEvidence evidence = ShiftEvidence::none;
-};
-
-// The densest window at `width`, and then narrower ones inside it as far as the votes follow: calls may stand closer
-// together than the width, and then it holds several shifts. Nothing where narrower windows inside tie.
-std::optional<Peak> narrowed(const std::vector<int64_t>& all, Peak peak, int64_t width, int64_t tolerance_ns) {
-  if (tolerance_ns >= width) return peak;  // calls stand four widths apart: the window holds one shift
-  for (const int64_t narrow : kWindows) {
-    if (narrow >= width) continue;
-    const auto low = std::lower_bound(all.begin(), all.end(), peak.offset_ns - 2 * width);
-    const auto high = std::upper_bound(all.begin(), all.end(), peak.offset_ns + 2 * width);
-    const std::vector<int64_t> inside(low, high);
-    const Peak best = densest(inside, narrow, std::nullopt);
-    if (2 * best.votes < peak.votes) return peak;  // ends scatter more than this width
-    const Peak second = densest(inside, narrow, best.offset_ns);
-    if (10 * best.votes < 11 * second.votes) return std::nullopt;
-    peak = best;
-    width = narrow;
-  }
-  return peak;
-}
-
-// Among offsets that a synchronised host may show, one that none of the others comes near.
-std::optional<Peak> wall_clock_peak(const std::vector<int64_t>& all, int64_t width, int64_t tolerance_ns) {
-  const auto low = std::lower_bound(all.begin(), all.end(), -kWallClockBad);
-  const auto high = std::upper_bound(all.begin(), all.end(), kWallClockBad);
-  const std::vector<int64_t> near(low, high);
-  const Peak best = densest(near, width, std::nullopt);
-  if (best.votes < kLeastVotes || std::llabs(best.offset_ns) > kWallClockGood) return std::nullopt;
-  if (best.votes < 2 * densest(near, width, best.offset_ns).votes) return std::nullopt;
-  return narrowed(near, best, width, tolerance_ns);
-}
-
-// Offsets of the votes near the prior.
-std::vector<int64_t> offsets_of(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, bool same_step_only) {
-  std::vector<int64_t> offsets;
-  if (!same_step_only) offsets.reserve(votes.size());
-  for (const Vote& vote : votes) {
-    if (prior_ns && std::llabs(vote.offset_ns() - *prior_ns) > kPriorSlack) continue;
-    if (vote.same_step() || !same_step_only) offsets.push_back(vote.offset_ns());
-  }
-  return offsets;
-}
-
-Winner judge(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, int64_t tolerance_ns) {
-  const std::vector<int64_t> all = offsets_of(votes, prior_ns, false);
-  if (all.empty()) return {};
-  std::array<Peak, kWindows.size()> peaks;
-  for (size_t i = 0; i < kWindows.size(); ++i) {
-    const int64_t width = kWindows[i];
-    const Peak best = peaks[i] = densest(all, width, std::nullopt);
-    if (best.votes < 2 * densest(all, width, best.offset_ns).votes) continue;
-    const std::optional<Peak> peak = narrowed(all, best, width, tolerance_ns);
-    if (!peak) continue;
-    if (prior_ns) return {*peak, ShiftEvidence::prior};
-    const bool proven = peak->votes >= kLeastVotes || std::llabs(peak->offset_ns) <= kLonelyWallClock;
-    return {*peak, proven ? ShiftEvidence::fingerprint : ShiftEvidence::ambiguous};
-  }
-  // Several windows are about equally dense: the job is periodic.
-  const std::vector<int64_t> same_step = offsets_of(votes, prior_ns, true);
-  for (size_t i = 0; i < kWindows.size(); ++i) {
-    const int64_t width = kWindows[i];
-    const Peak steps = densest(same_step, width, std::nullopt);
-    if (steps.votes >= kLeastVotes && 10 * steps.votes >= 9 * peaks[i].votes) {
-      if (const auto peak = narrowed(same_step, steps, width, tolerance_ns)) return {*peak, ShiftEvidence::step};
-    }
-    if (const auto peak = wall_clock_peak(all, width, tolerance_ns)) return {*peak, ShiftEvidence::fingerprint};
-  }
-  return {{}, ShiftEvidence::ambiguous};
 }
 
 // The end of the hub's call of equal signature that is nearest to `end`; none where none lies within `tolerance`.
@@ -265,31 +181,57 @@ ClockLine resistant_line(std::vector<ClockTie> ties) {
   return line;
 }
 
+namespace {
+
+// What the votes of two members are judged by.
+VoteContext context_of(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns,
+                       bool one_host) {
+  VoteContext context;
+  context.prior_ns = prior_ns;
+  context.one_host = one_host;
+  context.tolerance_ns = join_tolerance_ns(hub);
+  const int64_t first = std::max(hub.front().end_ns, member.front().end_ns);
+  const int64_t last = std::min(hub.back().end_ns, member.back().end_ns);
+  const auto inside = [&](const MatchCall& call) { return call.end_ns >= first && call.end_ns <= last; };
+  context.common_calls =
+      std::min(std::count_if(hub.begin(), hub.end(), inside), std::count_if(member.begin(), member.end(), inside));
+  std::set<int64_t> steps;
+  for (const MatchCall& call : hub) steps.insert(call.step);
+  const auto count = static_cast<int64_t>(steps.size());
+  context.step_ns = (hub.back().end_ns - hub.front().end_ns) / count;
+  context.step_calls = (static_cast<int64_t>(hub.size()) + count - 1) / count;
+  return context;
+}
+
+}  // namespace
+
 int64_t typical_spacing_ns(const MemberCalls& calls) { return spacing_quantile_ns(calls, 0.5); }
 
 int64_t join_tolerance_ns(const MemberCalls& calls) {
   constexpr int64_t kLeast = 50'000, kMost = 5'000'000;
   const int64_t low = spacing_quantile_ns(calls, 0.02);
-  return low == 0 ? kMost : std::clamp(low / 4, kLeast, kMost);
+  return low == 0 ? kMost : std::clamp(low / 4, std::min(kLeast, low / 2), kMost);
 }
 
-ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns) {
+ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns,
+                       bool one_host) {
   if (hub.empty() || member.empty()) return {};
   const CallsBySignature index = by_signature(hub);
-  const int64_t tolerance = join_tolerance_ns(hub);
+  const std::vector<StepPlace> places = places_of(member);
+  const VoteContext context = context_of(hub, member, prior_ns, one_host);
   Winner winner;
   size_t center = 0;
   for (const size_t quarter : {2U, 1U, 3U}) {  // the middle is most likely inside the other's window
     center = member.size() * quarter / 4;
-    winner = judge(collect_votes(index, member, center), prior_ns, tolerance);
+    winner = judge(collect_votes(index, member, places, center), context);
     if (winner.evidence != ShiftEvidence::none && winner.evidence != ShiftEvidence::ambiguous) break;
   }
   if (winner.evidence == ShiftEvidence::none || winner.evidence == ShiftEvidence::ambiguous) {
     return {winner.evidence, {}, 0};
   }
   std::vector<ClockTie> ties;
-  track(index, member, center, 1, winner.peak.offset_ns, tolerance, ties);
-  if (center > 0) track(index, member, center - 1, -1, winner.peak.offset_ns, tolerance, ties);
+  track(index, member, center, 1, winner.offset_ns, context.tolerance_ns, ties);
+  if (center > 0) track(index, member, center - 1, -1, winner.offset_ns, context.tolerance_ns, ties);
   if (ties.empty()) return {ShiftEvidence::ambiguous, {}, 0};
   ShiftResult result{winner.evidence, resistant_line(ties), 0};
   std::vector<double> distance;

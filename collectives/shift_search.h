@@ -4,8 +4,8 @@
 // seconds) and drift, over windows that start and stop at different steps, with calls missing. No sequence numbers.
 // Idea: all members leave an N-to-N collective together. So every pair of equal-signature calls (i of one, j of the
 // other) that really is one collective implies the same offset end_i - end_j; wrong pairs imply scattered ones. Each
-// pair votes for its offset and the densest narrow window of votes wins, if it clearly beats the next one. Step numbers
-// (ProfilerStep#N), then the wall clocks themselves, settle a tie; else the answer is "ambiguous".
+// pair votes for its offset and the densest narrow window of votes wins, if it clearly beats the next one
+// (shift_votes.h); else the answer is "ambiguous".
 // Then a join in time order tracks the offset outwards from the votes (drift), and a resistant line is fitted.
 // Why right: a job's steps never repeat to within microseconds, so a shift by whole steps loses most votes. Where they
 // do (a perfectly periodic job), two windows tie and the search refuses.
@@ -17,6 +17,8 @@
 #include <cstdint>
 #include <optional>
 #include <vector>
+
+#include "collectives/shift_votes.h"
 
 namespace skewscope {
 
@@ -33,6 +35,12 @@ struct MatchCall {
 
 // Sorted by (end, start).
 using MemberCalls = std::vector<MatchCall>;
+
+// What is known of the members' clocks beside their calls, per member; empty: nothing.
+struct ClockHints {
+  std::vector<std::optional<int64_t>> prior_ns;  // offset to a common clock, where other communicators told it
+  std::vector<int32_t> host;                     // equal: recorded under one host name; -1: not known
+};
 
 // Maps a member's clock to the hub's: hub = x + offset_ns + slope * (x - center_ns).
 struct ClockLine {
@@ -53,22 +61,22 @@ struct ClockTie {
 // at most 120 ppm; an offset alone below 12 ties. `ties` is not empty.
 ClockLine resistant_line(std::vector<ClockTie> ties);
 
-enum class ShiftEvidence : uint8_t { none, ambiguous, step, fingerprint, prior };
-
 struct ShiftResult {
   ShiftEvidence evidence = ShiftEvidence::none;
   ClockLine line;         // valid unless none or ambiguous
   double scatter_ns = 0;  // median distance of joined ends from the line
 };
 
-// `prior_ns`: the offset member -> hub as other communicators showed it, good to a millisecond.
-ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns);
+// `prior_ns`: the offset member -> hub as other communicators showed it, good to a millisecond. `one_host`: both traces
+// name the same host, so that their clocks should be one.
+ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns,
+                       bool one_host);
 
 // Median spacing of calls of equal signature; 0 when no signature comes twice.
 int64_t typical_spacing_ns(const MemberCalls& calls);
 
 // How close two ends of equal signature must lie to be one instance: a quarter of the 2nd percentile of the spacing of
-// equal-signature calls, within [50 us, 5 ms].
+// equal-signature calls, within [50 us, 5 ms] and at most half of it.
 int64_t join_tolerance_ns(const MemberCalls& calls);
 
 }  // namespace skewscope

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "collectives/match_rules.h"
 #include "collectives/synchronization.h"
@@ -159,13 +161,28 @@ bool all_ranks_recorded(const JobTrace& job, SessionId session) {
   return static_cast<int32_t>(ranks.size()) >= job.world_size;
 }
 
-std::vector<CallGroup> groups_of(std::vector<Part> parts) {
+// Per trace: the first of the same session and host name; -1: it names none.
+std::vector<int32_t> hosts_of(const JobTrace& job) {
+  std::map<std::pair<SessionId, std::string>, int32_t> first;
+  std::vector<int32_t> hosts;
+  for (size_t t = 0; t < job.traces.size(); ++t) {
+    const RankTrace& trace = job.traces[t];
+    const auto own = static_cast<int32_t>(t);
+    hosts.push_back(trace.host.empty() ? -1 : first.emplace(std::pair(trace.session, trace.host), own).first->second);
+  }
+  return hosts;
+}
+
+std::vector<CallGroup> groups_of(const JobTrace& job, std::vector<Part> parts) {
+  const std::vector<int32_t> hosts = hosts_of(job);
   std::sort(parts.begin(), parts.end(),
             [](const Part& a, const Part& b) { return std::tie(a.key, a.trace) < std::tie(b.key, b.trace); });
   std::vector<CallGroup> groups;
   for (Part& part : parts) {
-    if (groups.empty() || groups.back().key != part.key) groups.push_back({part.key, {}, {}, {}, Membership::known});
+    if (groups.empty() || groups.back().key != part.key)
+      groups.push_back({part.key, {}, {}, {}, {}, Membership::known});
     groups.back().members.push_back(part.trace);
+    groups.back().host.push_back(hosts[part.trace.index()]);
     groups.back().rows.push_back(std::move(part.rows));
     groups.back().calls.push_back(std::move(part.calls));
   }
@@ -197,7 +214,7 @@ std::vector<MemberCalls> CallGroup::matcher_view() const {
 
 GroupedCalls group_calls(const JobTrace& job, Exchange& exchange) {
   Sorter own = sort_own_calls(job);
-  GroupedCalls grouped{groups_of(collect_parts(job, own.groups, exchange)), std::move(own.unmatched)};
+  GroupedCalls grouped{groups_of(job, collect_parts(job, own.groups, exchange)), std::move(own.unmatched)};
   for (CallGroup& group : grouped.groups) {
     if (group.key.communicator.known()) continue;
     group.membership =

@@ -32,6 +32,7 @@ struct CallGroup {
   std::vector<TraceIndex> members;                 // those whose trace is there, sorted; of a pair the order is free
   std::vector<std::vector<int32_t>> rows;          // per member: rows of its trace's calls, sorted by (end, start)
   std::vector<std::vector<CollectiveCall>> calls;  // the calls in these rows
+  std::vector<int32_t> host;                       // per member: the first trace of its host's name; -1: no name
   Membership membership = Membership::known;
 
   // The calls as the matcher sees them.

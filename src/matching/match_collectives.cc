@@ -34,8 +34,9 @@ bool all_settled(const std::vector<MatchOutcome>& outcomes, Exchange& exchange) 
 
 std::vector<MatchOutcome> match_alone(const std::vector<CallGroup>& groups) {
   std::vector<MatchOutcome> outcomes(groups.size());
-  tbb::parallel_for(size_t{0}, groups.size(),
-                    [&](size_t g) { outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership, {}); });
+  tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
+    outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership, {{}, groups[g].host});
+  });
   return outcomes;
 }
 
@@ -46,7 +47,7 @@ void match_with(const std::vector<CallGroup>& groups, const Prior& prior, std::v
     if (outcomes[g].settled) return;
     const std::vector<std::optional<int64_t>> prior_ns = prior(groups[g]);
     const bool told = std::any_of(prior_ns.begin(), prior_ns.end(), [](const auto& p) { return p.has_value(); });
-    if (told) outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership, prior_ns);
+    if (told) outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership, {prior_ns, groups[g].host});
   });
 }
 

@@ -123,6 +123,17 @@ TEST_CASE("an inferred communicator is incomplete while ranks of the job are mis
   REQUIRE(table.communicators.communicators[0].size == 128);
 }
 
+TEST_CASE("ranks of one host that recorded different steps are left unmatched") {
+  JobBuilder b(2);
+  const CommunicatorId c = b.communicator("world", {0, 1});
+  add_calls(b, c, {0}, 12);
+  add_calls(b, c, {1}, 12);
+  for (CollectiveCall& call : b.trace(1).calls) call.start = call.start + 1'500'000'000;
+  CHECK(match_collectives(b.done()).instances.size() == 12);
+  b.trace(0).host = b.trace(1).host = "node";
+  CHECK(match_collectives(b.done()).instances.empty());
+}
+
 TEST_CASE("a kernel without operation and group stays unmatched") {
   JobBuilder b(2);
   add_calls(b, b.communicator("world", {0, 1}), {0, 1}, 10);

@@ -1,0 +1,205 @@
+#include "collectives/shift_votes.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace skewscope {
+namespace {
+
+// ns; widths in which votes count as equal. In those finer than kScatter, ends of one collective may scatter out.
+constexpr std::array<int64_t, 6> kWindows = {400'000, 100'000, 25'000, 10'000, 3'000, 1'000};
+constexpr int64_t kScatter = 10'000;
+constexpr int kLeastVotes = 3;                 // fewer prove nothing without a prior
+constexpr int kLeastFineVotes = 30;            // fewer may meet in a fine window by chance
+constexpr int64_t kPriorSlack = 1'000'000;     // ns; what other communicators' offsets are good for
+constexpr int64_t kWallClockGood = 5'000'000;  // ns; offsets that NTP keeps
+constexpr int64_t kWallClockBad = 20'000'000;  // ns; offsets that NTP does not leave
+constexpr int64_t kLonelyWallClock = 500'000;  // ns; believed for one or two votes: one host, or PTP
+constexpr int64_t kOneHost = 1'000'000;        // ns; more than any tracer's clocks of one host were seen to differ
+constexpr int64_t kOneHostWidth = 25'000;      // ns; ends of one collective scatter less on one host
+constexpr int64_t kOneHostUsually = 10'000;    // ns; what nearly all keep
+constexpr int64_t kFewCommonCalls = 10;        // fewer may miss each other although the clocks are one
+constexpr int64_t kStepsProven = 4;            // whole steps that fit nowhere else by chance
+
+struct Peak {
+  int64_t offset_ns = 0;  // median of the window's votes
+  int votes = 0;
+};
+
+// The densest window of `width`, leaving out votes within 4 widths of `not_near`.
+Peak densest(const std::vector<int64_t>& offsets, int64_t width, std::optional<int64_t> not_near) {
+  Peak best;
+  size_t low = 0, votes = 0;
+  for (size_t high = 0; high < offsets.size(); ++high) {
+    if (high < votes || offsets[high] - offsets[high - votes] > width) continue;  // not more than the best so far
+    while (offsets[high] - offsets[low] > width) ++low;
+    const int64_t middle = offsets[low + (high - low) / 2];
+    if (not_near && std::llabs(middle - *not_near) <= 4 * width) continue;
+    votes = high - low + 1;
+    best = {middle, static_cast<int>(votes)};
+  }
+  return best;
+}
+
+std::vector<int64_t> within(const std::vector<int64_t>& offsets, int64_t center_ns, int64_t distance_ns) {
+  return {std::lower_bound(offsets.begin(), offsets.end(), center_ns - distance_ns),
+          std::upper_bound(offsets.begin(), offsets.end(), center_ns + distance_ns)};
+}
+
+// Whether a window finer than ends may scatter still holds at least half of what lies around it, of enough votes.
+bool keeps_votes(const std::vector<int64_t>& offsets, const Peak& peak, int64_t width, int least) {
+  if (width >= kScatter) return true;
+  if (peak.votes < least) return false;
+  return 2 * peak.votes >= densest(within(offsets, peak.offset_ns, kScatter), kScatter, std::nullopt).votes;
+}
+
+// The densest window at `width`, and then narrower ones inside it as far as the votes follow: calls may stand closer
+// together than the width, and then it holds several shifts. Nothing where narrower windows inside tie.
+std::optional<Peak> narrowed(const std::vector<int64_t>& all, Peak peak, int64_t width, int64_t tolerance_ns) {
+  if (tolerance_ns >= width) return peak;  // calls stand four widths apart: the window holds one shift
+  for (const int64_t narrow : kWindows) {
+    if (narrow >= width || narrow < kScatter) continue;
+    const std::vector<int64_t> inside = within(all, peak.offset_ns, 2 * width);
+    const Peak best = densest(inside, narrow, std::nullopt);
+    const Peak second = densest(inside, narrow, best.offset_ns);
+    if (10 * best.votes < 11 * second.votes) return std::nullopt;
+    peak = best;
+    width = narrow;
+  }
+  return peak;
+}
+
+// The window that beats all others twice at `width`.
+std::optional<Peak> clear_peak(const std::vector<int64_t>& offsets, int64_t width, int64_t tolerance_ns) {
+  const Peak best = densest(offsets, width, std::nullopt);
+  if (best.votes == 0 || !keeps_votes(offsets, best, width, kLeastFineVotes)) return std::nullopt;
+  if (best.votes < 2 * densest(offsets, width, best.offset_ns).votes) return std::nullopt;
+  return narrowed(offsets, best, width, tolerance_ns);
+}
+
+// Among offsets that a synchronised host may show, one that none of the others comes near.
+std::optional<Peak> wall_clock_peak(const std::vector<int64_t>& all, int64_t width, int64_t tolerance_ns) {
+  const std::vector<int64_t> near = within(all, 0, kWallClockBad);
+  const Peak best = densest(near, width, std::nullopt);
+  if (best.votes < kLeastVotes || std::llabs(best.offset_ns) > kWallClockGood) return std::nullopt;
+  if (best.votes < 2 * densest(near, width, best.offset_ns).votes) return std::nullopt;
+  return narrowed(near, best, width, tolerance_ns);
+}
+
+// Whether an offset that one host's clocks cannot have holds at least `share` as many votes as the peak, in the finest
+// window in which either keeps together.
+bool as_dense(const std::vector<int64_t>& near, const std::vector<int64_t>& far, const Peak& peak, double share) {
+  for (auto width = kWindows.rbegin(); width != kWindows.rend(); ++width) {
+    const Peak here = densest(within(near, peak.offset_ns, *width), *width, std::nullopt);
+    const Peak there = densest(far, *width, std::nullopt);
+    if (!keeps_votes(near, here, *width, 1) && !keeps_votes(far, there, *width, 1)) continue;
+    return there.votes >= share * here.votes;
+  }
+  return false;
+}
+
+// Of offsets within what the clocks of one host differ by, the one that beats the others, clearly or, where it is next
+// to nothing, visibly.
+std::optional<Peak> one_host_peak(const std::vector<int64_t>& all, int64_t tolerance_ns) {
+  const std::vector<int64_t> near = within(all, 0, kOneHost);
+  std::optional<Peak> peak;
+  for (size_t i = 0; i < kWindows.size() && !peak; ++i) {
+    const int64_t width = kWindows[i];
+    // Wider ones leave nothing of a millisecond to compare with, or hold several shifts.
+    if (width > std::min(kOneHostWidth, tolerance_ns)) continue;
+    peak = clear_peak(near, width, tolerance_ns);
+    const Peak best = densest(near, width, std::nullopt), second = densest(near, width, best.offset_ns);
+    const bool usual = std::llabs(best.offset_ns) <= kOneHostUsually &&
+                       (second.votes == 0 || std::llabs(second.offset_ns) >= 4 * kOneHostUsually);
+    if (!peak && usual && best.votes >= kLeastVotes && keeps_votes(near, best, width, kLeastVotes) &&
+        10 * best.votes >= 11 * second.votes) {
+      peak = best;
+    }
+  }
+  if (!peak || (peak->votes < kLeastVotes && std::llabs(peak->offset_ns) > kLonelyWallClock)) return std::nullopt;
+  std::vector<int64_t> far;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(far), [](int64_t o) { return std::llabs(o) > kOneHost; });
+  const bool usual = std::llabs(peak->offset_ns) <= kOneHostUsually;
+  return as_dense(near, far, *peak, usual ? 2 : 0.9) ? std::nullopt : peak;
+}
+
+// Whether what the traces say of steps and hosts allows an offset that intervals between ends name.
+bool credible(const std::vector<Vote>& votes, const std::vector<int64_t>& all, const Peak& peak,
+              const VoteContext& context) {
+  const int64_t offset = std::llabs(peak.offset_ns);
+  int64_t of_steps[4] = {0, 0, 0, 0};
+  for (const Vote& vote : votes) {
+    if (std::llabs(vote.offset_ns() - peak.offset_ns) <= kScatter) ++of_steps[static_cast<size_t>(vote.steps())];
+  }
+  const auto unnamed = of_steps[0], different = of_steps[1], same = of_steps[2] + of_steps[3];
+  if (different > same + unnamed) {
+    if (context.one_host) return false;
+    if (offset <= kWallClockGood && 4 * offset <= context.step_ns) return true;
+    constexpr int64_t kWidth = 25'000;
+    const Peak fine = densest(within(all, peak.offset_ns, kWidth), kWidth, std::nullopt);
+    return fine.votes >= kStepsProven * context.step_calls &&
+           fine.votes >= 2 * densest(all, kWidth, fine.offset_ns).votes;
+  }
+  return !context.one_host || same > unnamed || context.common_calls >= kFewCommonCalls;
+}
+
+// Offsets of the votes near the prior that name as much of their steps.
+std::vector<int64_t> offsets_of(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, VoteSteps least) {
+  std::vector<int64_t> offsets;
+  if (least == VoteSteps::unnamed) offsets.reserve(votes.size());
+  for (const Vote& vote : votes) {
+    if (prior_ns && std::llabs(vote.offset_ns() - *prior_ns) > kPriorSlack) continue;
+    if (vote.steps() >= least) offsets.push_back(vote.offset_ns());
+  }
+  return offsets;
+}
+
+// The window of calls at equal places in their steps, where most of these lie in one and few others are denser. A
+// host's name and numbers of steps that say otherwise settle nothing.
+std::optional<Peak> step_peak(const std::vector<int64_t>& all, const std::vector<int64_t>& placed, int64_t width,
+                              const VoteContext& context) {
+  if (width > context.tolerance_ns) return std::nullopt;  // could hold several shifts
+  const Peak peak = densest(placed, width, std::nullopt);
+  if (peak.votes < kLeastVotes || 2 * static_cast<size_t>(peak.votes) < placed.size()) return std::nullopt;
+  const Peak here = densest(within(all, peak.offset_ns, width), width, std::nullopt);
+  if (10 * here.votes < 9 * densest(all, width, std::nullopt).votes) return std::nullopt;
+  if (context.one_host && std::llabs(peak.offset_ns) > kOneHost && context.common_calls >= kFewCommonCalls &&
+      10 * densest(within(all, 0, kOneHost), width, std::nullopt).votes >= 9 * here.votes) {
+    return std::nullopt;
+  }
+  return peak;
+}
+
+}  // namespace
+
+Winner judge(const std::vector<Vote>& votes, const VoteContext& context) {
+  const std::vector<int64_t> all = offsets_of(votes, context.prior_ns, VoteSteps::unnamed);
+  if (all.empty()) return {};
+  if (context.one_host && !context.prior_ns) {
+    if (const auto peak = one_host_peak(all, context.tolerance_ns)) {
+      return {peak->offset_ns, ShiftEvidence::fingerprint};
+    }
+  }
+  for (const int64_t width : kWindows) {
+    const std::optional<Peak> peak = clear_peak(all, width, context.tolerance_ns);
+    if (!peak) continue;
+    if (context.prior_ns) return {peak->offset_ns, ShiftEvidence::prior};
+    if (!credible(votes, all, *peak, context)) continue;
+    const bool proven = peak->votes >= kLeastVotes || std::llabs(peak->offset_ns) <= kLonelyWallClock;
+    return {peak->offset_ns, proven ? ShiftEvidence::fingerprint : ShiftEvidence::ambiguous};
+  }
+  // Several windows are about equally dense, or the densest is another step: the job is periodic.
+  const std::vector<int64_t> placed = offsets_of(votes, context.prior_ns, VoteSteps::same_place);
+  for (const int64_t width : kWindows) {
+    if (const auto peak = step_peak(all, placed, width, context)) {
+      return {peak->offset_ns, ShiftEvidence::step};
+    }
+    if (width < kScatter) continue;
+    const auto peak = wall_clock_peak(all, width, context.tolerance_ns);
+    if (peak && credible(votes, all, *peak, context)) return {peak->offset_ns, ShiftEvidence::fingerprint};
+  }
+  return {0, ShiftEvidence::ambiguous};
+}
+
+}  // namespace skewscope
