@@ -46,13 +46,20 @@ bool meet_throughout(const std::vector<MemberCalls>& members, const Rows& rows, 
   return true;
 }
 
+// Whether the row's calls are such that all members leave together.
+bool ends_together(const std::vector<Placed>& row, const std::vector<MemberCalls>& members) {
+  const Placed& first = row.front();
+  return members[static_cast<size_t>(first.member)][static_cast<size_t>(first.call)].ends_together;
+}
+
 // Mean distance of each member's ends from the hub's, of the signature in which it is largest, around their median. The
 // mean, because groups that a common step holds in line differ in some calls only.
-std::vector<double> distance_from_hub_ns(const Rows& rows, const Cluster& cluster) {
+std::vector<double> distance_from_hub_ns(const Rows& rows, const std::vector<MemberCalls>& members,
+                                         const Cluster& cluster) {
   std::map<std::pair<int32_t, uint64_t>, std::vector<double>> differences;  // by member and signature
   for (const std::vector<Placed>& row : rows.rows) {
     const auto hub = std::find_if(row.begin(), row.end(), [&](const Placed& p) { return p.member == cluster.hub; });
-    if (hub == row.end()) continue;
+    if (hub == row.end() || !ends_together(row, members)) continue;
     for (const Placed& p : row) {
       if (p.member == cluster.hub) continue;
       differences[{p.member, p.signature}].push_back(static_cast<double>(p.end_ns - hub->end_ns));
@@ -80,7 +87,7 @@ bool ends_agree(const std::vector<MemberCalls>& members, const Rows& rows, const
   if (cluster.method == MatchedBy::step) return false;
   const int64_t spacing_ns = typical_spacing_ns(members[static_cast<size_t>(cluster.hub)]);
   const double limit = std::max(kMostScatter, kShareOfSpacing * static_cast<double>(spacing_ns));
-  const std::vector<double> distance = distance_from_hub_ns(rows, cluster);
+  const std::vector<double> distance = distance_from_hub_ns(rows, members, cluster);
   if (distance.size() + 1 < cluster.members.size()) return false;
   const auto [least, most] = std::minmax_element(distance.begin(), distance.end());
   return *most <= limit && *most <= kAlike * std::max(kFinestScatter, *least);
@@ -92,11 +99,9 @@ Bond bond_by_lateness(const Rows& rows, const std::vector<MemberCalls>& members,
   for (size_t k = 0; k < cluster.members.size(); ++k) column[static_cast<size_t>(cluster.members[k])] = k;
   std::vector<JointCall> calls;
   for (const std::vector<Placed>& row : rows.rows) {
-    const Placed& first = row.front();
-    if (row.size() != cluster.members.size()) continue;
-    if (!members[static_cast<size_t>(first.member)][static_cast<size_t>(first.call)].ends_together) continue;
+    if (row.size() != cluster.members.size() || !ends_together(row, members)) continue;
     JointCall& call = calls.emplace_back();
-    call.signature = first.signature;
+    call.signature = row.front().signature;
     call.start_ns.resize(row.size());
     call.end_ns.resize(row.size());
     for (const Placed& p : row) {

@@ -145,3 +145,14 @@ TEST_CASE("evenly spaced calls whose ends scatter are joined by their places in 
   // A clock off by two calls, and no steps: nothing tells which call is which.
   CHECK(match(recorded(program, {0, 2, -1, 0, 12}), recorded(program, {0, 2, -1, 300, 12})).method.empty());
 }
+
+TEST_CASE("close ends of calls that do not leave together prove no group") {
+  Program program;
+  program.steps = 8;
+  std::vector<MemberCalls> members(4, recorded(program, {0, 7, -1}));
+  CHECK_FALSE(match_members(members, Membership::inferred_of_all_ranks, {}).method.empty());
+  for (MemberCalls& member : members) {
+    for (MatchCall& call : member) call.ends_together = false;
+  }
+  CHECK(match_members(members, Membership::inferred_of_all_ranks, {}).method.empty());
+}
