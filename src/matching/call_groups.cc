@@ -173,6 +173,51 @@ std::vector<int32_t> hosts_of(const JobTrace& job) {
   return hosts;
 }
 
+// A trace's calls of one communicator, or of one group that is to be inferred.
+struct Recorded {
+  GroupKey key;
+  TraceIndex trace;
+  bool custom = false;  // all of them
+};
+
+std::vector<Recorded> recorded_by_all(const JobTrace& job, const Sorter& own, Exchange& exchange) {
+  std::vector<Recorded> recorded;
+  for (const auto& [key, by_trace] : own.groups) {
+    for (const auto& [trace, rows] : by_trace) {
+      const std::vector<CollectiveCall>& calls = job[trace].calls;
+      recorded.push_back({key, trace, std::all_of(rows.begin(), rows.end(), [&](int32_t row) {
+                            return calls[static_cast<size_t>(row)].custom;
+                          })});
+    }
+  }
+  return all_rows(exchange, std::move(recorded));
+}
+
+// The size of the largest communicator whose calls some members named, who are not in the pool, and the others did not,
+// who are: the pool's calls may be theirs. 0: there is none.
+int32_t size_of_half_named(const JobTrace& job, const CallGroup& pool, const std::vector<Recorded>& recorded) {
+  std::set<TraceIndex> in_pool;
+  for (const Recorded& r : recorded) {
+    if (r.key == pool.key && !r.custom) in_pool.insert(r.trace);
+  }
+  std::map<CommunicatorId, std::set<TraceIndex>> naming;
+  for (const Recorded& r : recorded) {
+    if (r.key.communicator.known() && r.key.session == pool.key.session) naming[r.key.communicator].insert(r.trace);
+  }
+  int32_t size = 0;
+  for (const auto& [id, traces] : naming) {
+    const Communicator& communicator = job.communicators[id];
+    const auto pooled = [&](TraceIndex t) { return in_pool.count(t) > 0; };
+    const auto member = [&](TraceIndex t) {
+      return std::binary_search(communicator.members.begin(), communicator.members.end(), job[t].rank);
+    };
+    if (std::none_of(traces.begin(), traces.end(), pooled) && std::any_of(in_pool.begin(), in_pool.end(), member)) {
+      size = std::max(size, communicator.size);
+    }
+  }
+  return size;
+}
+
 std::vector<CallGroup> groups_of(const JobTrace& job, std::vector<Part> parts) {
   const std::vector<int32_t> hosts = hosts_of(job);
   std::sort(parts.begin(), parts.end(),
@@ -180,7 +225,7 @@ std::vector<CallGroup> groups_of(const JobTrace& job, std::vector<Part> parts) {
   std::vector<CallGroup> groups;
   for (Part& part : parts) {
     if (groups.empty() || groups.back().key != part.key)
-      groups.push_back({part.key, {}, {}, {}, {}, Membership::known});
+      groups.push_back({part.key, {}, {}, {}, {}, Membership::known, 0});
     groups.back().members.push_back(part.trace);
     groups.back().host.push_back(hosts[part.trace.index()]);
     groups.back().rows.push_back(std::move(part.rows));
@@ -214,11 +259,13 @@ std::vector<MemberCalls> CallGroup::matcher_view() const {
 
 GroupedCalls group_calls(const JobTrace& job, Exchange& exchange) {
   Sorter own = sort_own_calls(job);
+  const std::vector<Recorded> recorded = recorded_by_all(job, own, exchange);
   GroupedCalls grouped{groups_of(job, collect_parts(job, own.groups, exchange)), std::move(own.unmatched)};
   for (CallGroup& group : grouped.groups) {
     if (group.key.communicator.known()) continue;
-    group.membership =
-        all_ranks_recorded(job, group.key.session) ? Membership::inferred_of_all_ranks : Membership::inferred;
+    group.least_size = size_of_half_named(job, group, recorded);
+    const bool all = group.least_size == 0 && all_ranks_recorded(job, group.key.session);
+    group.membership = all ? Membership::inferred_of_all_ranks : Membership::inferred;
   }
   return grouped;
 }

@@ -34,6 +34,7 @@ struct CallGroup {
   std::vector<std::vector<CollectiveCall>> calls;  // the calls in these rows
   std::vector<int32_t> host;                       // per member: the first trace of its host's name; -1: no name
   Membership membership = Membership::known;
+  int32_t least_size = 0;  // where not known: of a communicator whose calls these may be, whose others name it
 
   // The calls as the matcher sees them.
   std::vector<MemberCalls> matcher_view() const;

@@ -94,7 +94,8 @@ class Describer {
     std::sort(c.members.begin(), c.members.end());
     const auto present = static_cast<int32_t>(std::count_if(
         job_.traces.begin(), job_.traces.end(), [&](const RankTrace& t) { return t.session == group_.key.session; }));
-    c.size = present >= job_.world_size ? static_cast<int32_t>(c.members.size()) : job_.world_size;
+    const auto own = static_cast<int32_t>(c.members.size());
+    c.size = std::max(present >= job_.world_size ? own : job_.world_size, group_.least_size);
     matched_.inferred.push_back(std::move(c));
     return CommunicatorId(at->second);
   }

@@ -123,6 +123,16 @@ TEST_CASE("an inferred communicator is incomplete while ranks of the job are mis
   REQUIRE(table.communicators.communicators[0].size == 128);
 }
 
+TEST_CASE("ranks without metadata are no whole group where another names them in its own") {
+  JobBuilder b(4);
+  add_calls(b, b.communicator("world", {0, 1, 2, 3}), {0}, 25);
+  add_calls(b, CommunicatorId(), {1, 2, 3}, 25);
+  const InstanceTable table = match_collectives(b.done());
+  REQUIRE(table.instances.size() == 25);
+  CHECK(complete(table) == 0);
+  for (const CollectiveInstance& i : table.instances) CHECK(i.expected == 4);
+}
+
 TEST_CASE("ranks of one host that recorded different steps are left unmatched") {
   JobBuilder b(2);
   const CommunicatorId c = b.communicator("world", {0, 1});
