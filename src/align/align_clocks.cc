@@ -13,6 +13,7 @@
 #include "joint_fit.h"
 #include "model_choice.h"
 #include "node_prior.h"
+#include "one_host.h"
 #include "simulated_errors.h"
 #include "skewscope/align.h"
 
@@ -210,6 +211,16 @@ struct Aligner {
     }
   }
 
+  // What collectives leave untied may still be one host's clock, as recorded.
+  void take_hosts(const InstanceTable& instances) {
+    for (const align::HostClock& host : align::host_clocks(job, instances, model)) {
+      for (const size_t t : host.traces) {
+        model.clocks[t].component = static_cast<int32_t>(host.traces.front());
+        model.clocks[t].uncertainty_ns = t == host.traces.front() ? 0 : host.bar_ns;
+      }
+    }
+  }
+
   // The job's first event on the common clock is the reference: the same maps, written around it.
   void set_reference() {
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -240,6 +251,7 @@ ClockModel align_clocks(const JobTrace& job, const InstanceTable& instances, Ali
     aligner.take_as_recorded(mode);
   } else {
     for (const Beacons& beacons : components) fits.push_back(aligner.align(beacons));
+    if (mode == AlignMode::automatic) aligner.take_hosts(instances);
   }
   model.end_spread_after_ns = end_spread_ns(components, fits);
   std::sort(model.ties.begin(), model.ties.end());

@@ -80,3 +80,24 @@ TEST_CASE("sends in one direction tie no clocks: their delay and their offset ar
   const ClockModel clocks = align_clocks(job, match_collectives(job), AlignMode::automatic);
   for (const TraceClock& clock : clocks.clocks) REQUIRE_FALSE(clock.aligned);
 }
+
+TEST_CASE("a pipeline that only sends forward is compared by the clock of its host, where its ends agree on it") {
+  for (const double apart_us : {0.0, 300.0, 5'000.0}) {
+    for (const bool one_host : {true, false}) {
+      Pipeline p(2, false);
+      for (CollectiveCall& call : p.builder.trace(1).calls) {
+        call.start = call.start + std::llround(1000 * (apart_us - p.offset_us[1]));
+      }
+      p.builder.trace(0).host = "node0";
+      p.builder.trace(1).host = one_host ? "node0" : "node1";
+      const JobTrace& job = p.builder.done();
+      const ClockModel model = align_clocks(job, match_collectives(job), AlignMode::automatic);
+      CAPTURE(apart_us, one_host);
+      REQUIRE(check_invariants(model, job) == "");
+      CHECK_FALSE(model.clocks[1].aligned);
+      const bool compared = one_host && apart_us < 1'000;
+      CHECK((model.clocks[0].component >= 0 && model.clocks[0].component == model.clocks[1].component) == compared);
+      if (compared) CHECK(static_cast<double>(model.clocks[1].uncertainty_ns) >= 1000 * apart_us);
+    }
+  }
+}
