@@ -17,14 +17,14 @@ namespace {
 constexpr size_t kEnoughVotes = 40'000, kLeastVoters = 64;
 
 // A call's step, how many calls of its signature were made in it, and which of them it was.
-struct StepPlace {
+struct CallPlace {
   int64_t step = -1;
   int32_t ordinal = 0, of = 0;
 };
 
-std::vector<StepPlace> places_of(const MemberCalls& calls) {
+std::vector<CallPlace> places_of(const MemberCalls& calls) {
   std::map<std::pair<uint64_t, int64_t>, int32_t> count;
-  std::vector<StepPlace> places;
+  std::vector<CallPlace> places;
   for (const MatchCall& call : calls) {
     places.push_back({call.step, call.step < 0 ? 0 : count[{call.signature, call.step}]++, 0});
   }
@@ -34,7 +34,7 @@ std::vector<StepPlace> places_of(const MemberCalls& calls) {
   return places;
 }
 
-VoteSteps steps_of(const StepPlace& a, const StepPlace& b) {
+VoteSteps steps_of(const CallPlace& a, const CallPlace& b) {
   if (a.step < 0 || b.step < 0) return VoteSteps::unnamed;
   if (a.step != b.step) return VoteSteps::different;
   return a.ordinal == b.ordinal && a.of == b.of ? VoteSteps::same_place : VoteSteps::same;
@@ -43,13 +43,13 @@ VoteSteps steps_of(const StepPlace& a, const StepPlace& b) {
 // Ends and places of calls of one signature, by end.
 struct AlikeCalls {
   std::vector<int64_t> end_ns;
-  std::vector<StepPlace> place;
+  std::vector<CallPlace> place;
 };
 using CallsBySignature = std::unordered_map<uint64_t, AlikeCalls>;
 
 CallsBySignature by_signature(const MemberCalls& calls) {
   CallsBySignature index;
-  const std::vector<StepPlace> places = places_of(calls);
+  const std::vector<CallPlace> places = places_of(calls);
   for (size_t c = 0; c < calls.size(); ++c) {
     AlikeCalls& alike = index[calls[c].signature];
     alike.end_ns.push_back(calls[c].end_ns);
@@ -60,7 +60,7 @@ CallsBySignature by_signature(const MemberCalls& calls) {
 
 // All pairs of equal signature, of a block of consecutive member calls around `center` that casts enough votes.
 std::vector<Vote> collect_votes(const CallsBySignature& hub, const MemberCalls& member,
-                                const std::vector<StepPlace>& places, size_t center) {
+                                const std::vector<CallPlace>& places, size_t center) {
   std::vector<Vote> votes;
   const auto add = [&](size_t j) {
     const MatchCall& call = member[j];
@@ -217,7 +217,7 @@ ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::o
                        bool one_host) {
   if (hub.empty() || member.empty()) return {};
   const CallsBySignature index = by_signature(hub);
-  const std::vector<StepPlace> places = places_of(member);
+  const std::vector<CallPlace> places = places_of(member);
   const VoteContext context = context_of(hub, member, prior_ns, one_host);
   Winner winner;
   size_t center = 0;

@@ -11,8 +11,8 @@ namespace {
 constexpr uint64_t kSignatures = 4;
 const ClockHints kOneHost = {{}, {0, 0}};
 
-// One program of a job: what one step does, and when. The same for all its members.
-struct Program {
+// A training or decoding loop: what a step does, and when. The same for all its members.
+struct Loop {
   int steps = 1, calls = 12;  // calls of a step
   double spacing_us = 500;    // least; up to `uneven` times it, differing within the step, alike in all steps
   double uneven = 3;
@@ -28,25 +28,25 @@ struct Recording {
   double clock_us = 0, jitter_us = 0.8;
 };
 
-MemberCalls recorded(const Program& program, const Recording& recording) {
+MemberCalls recorded(const Loop& loop, const Recording& recording) {
   std::mt19937 pattern(3), noise(5), jitter(static_cast<unsigned>(std::lround(recording.clock_us)) + 7);
   const auto uniform = [](std::mt19937& random, double most) {
     return most * static_cast<double>(random() % 1'000'000) / 1e6;
   };
   std::vector<double> spacing;
-  for (int c = 0; c < program.calls; ++c) {
-    spacing.push_back(program.spacing_us * (1 + uniform(pattern, program.uneven - 1)));
+  for (int c = 0; c < loop.calls; ++c) {
+    spacing.push_back(loop.spacing_us * (1 + uniform(pattern, loop.uneven - 1)));
   }
   MemberCalls calls;
   double now = 1000;
-  for (int step = 0; step < program.steps; ++step, now += program.pause_us) {
-    for (int c = 0; c < program.calls; ++c) {
-      now += spacing[static_cast<size_t>(c)] + uniform(noise, program.noise_us);
+  for (int step = 0; step < loop.steps; ++step, now += loop.pause_us) {
+    for (int c = 0; c < loop.calls; ++c) {
+      now += spacing[static_cast<size_t>(c)] + uniform(noise, loop.noise_us);
       if (step < recording.first || step > recording.last) continue;
       MatchCall call;
       call.end_ns = std::llround(1000 * (now + recording.clock_us + uniform(jitter, recording.jitter_us)));
       call.start_ns = call.end_ns - 10'000;
-      call.signature = 1 + static_cast<uint64_t>(c) % program.signatures;
+      call.signature = 1 + static_cast<uint64_t>(c) % loop.signatures;
       call.step = recording.number < 0 ? -1 : recording.number + step - recording.first;
       calls.push_back(call);
     }
@@ -74,82 +74,82 @@ MatchOutcome match(const MemberCalls& a, const MemberCalls& b, const ClockHints&
 
 TEST_CASE("members that recorded different steps share no call, however alike the steps are") {
   for (const double pause_us : {10'000.0, 1'500'000.0}) {
-    Program program;
-    program.steps = 2;
-    program.pause_us = pause_us;
-    const MatchOutcome outcome = match(recorded(program, {0, 0, 11}), recorded(program, {1, 1, 12}));
+    Loop loop;
+    loop.steps = 2;
+    loop.pause_us = pause_us;
+    const MatchOutcome outcome = match(recorded(loop, {0, 0, 11}), recorded(loop, {1, 1, 12}));
     CHECK(outcome.method.empty());
     REQUIRE(outcome.left.size() == 24);
     for (const auto& left : outcome.left) CHECK(left.reason == Refusal::ambiguous);
     // Without numbers, the clock of the host that both name says as much.
-    CHECK(match(recorded(program, {0, 0, -1}), recorded(program, {1, 1, -1}), kOneHost).method.empty());
+    CHECK(match(recorded(loop, {0, 0, -1}), recorded(loop, {1, 1, -1}), kOneHost).method.empty());
   }
 }
 
 TEST_CASE("steps that both recorded are matched where one began a step earlier") {
-  Program program;
-  program.steps = 4;
+  Loop loop;
+  loop.steps = 4;
   for (const ClockHints& hints : {ClockHints(), kOneHost}) {
-    CHECK(pairs(match(recorded(program, {0, 2, 10}), recorded(program, {1, 3, 11}), hints), 12) == 24);
+    CHECK(pairs(match(recorded(loop, {0, 2, 10}), recorded(loop, {1, 3, 11}), hints), 12) == 24);
   }
 }
 
 TEST_CASE("where one host's clock and step numbers disagree in a periodic job, the clock is right") {
-  Program program;
-  program.steps = 8;
-  program.calls = 3;
-  program.uneven = 1;
-  program.noise_us = 2;
-  program.pause_us = 100;
-  program.signatures = 1;
-  CHECK(pairs(match(recorded(program, {0, 7, 0}), recorded(program, {0, 7, 1}), kOneHost), 0) == 24);
+  Loop loop;
+  loop.steps = 8;
+  loop.calls = 3;
+  loop.uneven = 1;
+  loop.noise_us = 2;
+  loop.pause_us = 100;
+  loop.signatures = 1;
+  CHECK(pairs(match(recorded(loop, {0, 7, 0}), recorded(loop, {0, 7, 1}), kOneHost), 0) == 24);
 }
 
 TEST_CASE("two machines of one name are told apart by calls that did not meet on one clock") {
-  Program program;
-  program.steps = 8;
-  program.noise_us = 300;
+  Loop loop;
+  loop.steps = 8;
+  loop.noise_us = 300;
   for (const int64_t number : {-1, 100}) {
     const MatchOutcome outcome =
-        match(recorded(program, {0, 7, number}), recorded(program, {0, 7, number, 40'000}), kOneHost);
+        match(recorded(loop, {0, 7, number}), recorded(loop, {0, 7, number, 40'000}), kOneHost);
     CHECK(pairs(outcome, 0) == 96);
   }
 }
 
 TEST_CASE("a decoding loop's calls, alike to microseconds, are told by ends that agree better still") {
-  Program program;
-  program.steps = 8;
-  program.calls = 48;
-  program.spacing_us = 55;
-  program.uneven = 1;
-  program.noise_us = 4;
-  program.pause_us = 250;
-  program.signatures = 1;
+  Loop loop;
+  loop.steps = 8;
+  loop.calls = 48;
+  loop.spacing_us = 55;
+  loop.uneven = 1;
+  loop.noise_us = 4;
+  loop.pause_us = 250;
+  loop.signatures = 1;
   for (const ClockHints& hints : {ClockHints(), kOneHost}) {
-    CHECK(pairs(match(recorded(program, {0, 7, -1}), recorded(program, {0, 7, -1}), hints), 0) == 384);
+    CHECK(pairs(match(recorded(loop, {0, 7, -1}), recorded(loop, {0, 7, -1}), hints), 0) == 384);
   }
 }
 
 TEST_CASE("evenly spaced calls whose ends scatter are joined by their places in the step") {
-  Program program;
-  program.steps = 3;
-  program.calls = 40;
-  program.spacing_us = 150;
-  program.uneven = 1;
-  program.noise_us = 0;
-  program.pause_us = 600;
-  program.signatures = 1;
-  MemberCalls one_lost = recorded(program, {0, 2, 7, 300, 12});
+  Loop loop;
+  loop.steps = 3;
+  loop.calls = 40;
+  loop.spacing_us = 150;
+  loop.uneven = 1;
+  loop.noise_us = 0;
+  loop.pause_us = 600;
+  loop.signatures = 1;
+  MemberCalls one_lost = recorded(loop, {0, 2, 7, 300, 12});
   one_lost.pop_back();
-  CHECK(pairs(match(recorded(program, {0, 2, 7, 0, 12}), one_lost), 0) == 119);
+  CHECK(pairs(match(recorded(loop, {0, 2, 7, 0, 12}), one_lost), 0) == 119);
   // A clock off by two calls, and no steps: nothing tells which call is which.
-  CHECK(match(recorded(program, {0, 2, -1, 0, 12}), recorded(program, {0, 2, -1, 300, 12})).method.empty());
+  CHECK(match(recorded(loop, {0, 2, -1, 0, 12}), recorded(loop, {0, 2, -1, 300, 12})).method.empty());
 }
 
 TEST_CASE("close ends of calls that do not leave together prove no group") {
-  Program program;
-  program.steps = 8;
-  std::vector<MemberCalls> members(4, recorded(program, {0, 7, -1}));
+  Loop loop;
+  loop.steps = 8;
+  std::vector<MemberCalls> members(4, recorded(loop, {0, 7, -1}));
   CHECK_FALSE(match_members(members, Membership::inferred_of_all_ranks, {}).method.empty());
   for (MemberCalls& member : members) {
     for (MatchCall& call : member) call.ends_together = false;
