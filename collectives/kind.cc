@@ -25,7 +25,7 @@ struct Spelling {
   CollectiveKind kind;
 };
 
-// What c10d, its backends and torch.distributed's functional layer write as an operation's name, folded.
+// What c10d, its backends, torch.distributed's functional layer and torchcomms write as an operation's name, folded.
 constexpr std::array kOperationNames = {
     Spelling{"allreduce", CollectiveKind::all_reduce},
     Spelling{"all_reduce", CollectiveKind::all_reduce},
@@ -43,17 +43,22 @@ constexpr std::array kOperationNames = {
     Spelling{"all_gather_into_tensor", CollectiveKind::all_gather},
     Spelling{"all_gather_into_tensor_coalesced", CollectiveKind::all_gather},
     Spelling{"allgather_into_tensor_coalesced", CollectiveKind::all_gather},
+    Spelling{"all_gather_single", CollectiveKind::all_gather},
+    Spelling{"all_gather_v", CollectiveKind::all_gather},
     Spelling{"reduce_scatter", CollectiveKind::reduce_scatter},
     Spelling{"reducescatter", CollectiveKind::reduce_scatter},
     Spelling{"reduce_scatter_base", CollectiveKind::reduce_scatter},
     Spelling{"reduce_scatter_tensor", CollectiveKind::reduce_scatter},
     Spelling{"reduce_scatter_tensor_coalesced", CollectiveKind::reduce_scatter},
     Spelling{"reduce_scatter_coalesced", CollectiveKind::reduce_scatter},
+    Spelling{"reduce_scatter_single", CollectiveKind::reduce_scatter},
+    Spelling{"reduce_scatter_v", CollectiveKind::reduce_scatter},
     Spelling{"all_to_all", CollectiveKind::all_to_all},
     Spelling{"alltoall", CollectiveKind::all_to_all},
     Spelling{"alltoall_base", CollectiveKind::all_to_all},
     Spelling{"all_to_all_base", CollectiveKind::all_to_all},
     Spelling{"all_to_all_single", CollectiveKind::all_to_all},
+    Spelling{"all_to_all_v_single", CollectiveKind::all_to_all},
     Spelling{"all_to_allv", CollectiveKind::all_to_all},
     Spelling{"all_to_all(v)", CollectiveKind::all_to_all},
     Spelling{"alltoallv", CollectiveKind::all_to_all},
@@ -74,6 +79,9 @@ constexpr std::array kOperationNames = {
     Spelling{"nccl:coalesced", CollectiveKind::coalesced},
     Spelling{"batch_isend_irecv", CollectiveKind::coalesced},
 };
+
+// What the same layers record besides: nothing that runs on a GPU.
+constexpr std::array<std::string_view, 6> kNoOperations = {"", "wait", "init", "finalize", "reconfigure", "split"};
 
 // Names of libraries that launch one kernel per collective, as their kernels begin: NCCL, RCCL, MTIA's and Habana's
 // HCCL, Ascend's HCCL, oneCCL, Moore Threads' MCCL, Cambricon's CNCL, RCCL's MSCCL.
@@ -281,12 +289,17 @@ std::optional<CollectiveKind> kind_from_operation_name(std::string_view name) {
   for (const Spelling& known : kOperationNames) {
     if (text == known.text) return known.kind;
   }
-  return std::nullopt;
+  for (const std::string_view other : kNoOperations) {
+    if (text == other) return std::nullopt;
+  }
+  return CollectiveKind::unknown;
 }
 
 std::optional<CollectiveKind> kind_from_annotation(std::string_view name) {
   const size_t prefix = backend_prefix(name);
-  return prefix > 0 ? kind_from_operation_name(name.substr(prefix)) : std::nullopt;
+  if (prefix == 0) return std::nullopt;
+  const std::optional<CollectiveKind> kind = kind_from_operation_name(name.substr(prefix));
+  return kind == CollectiveKind::unknown ? std::nullopt : kind;
 }
 
 std::optional<CollectiveKind> kind_from_kernel(std::string_view name) {

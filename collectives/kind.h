@@ -29,10 +29,10 @@ enum class CollectiveKind : uint8_t {
 const char* to_string(CollectiveKind kind);
 
 // From the "Collective name" of kernel args and record_param_comms, or the text behind "nccl:", "gloo:", "rccl:" of an
-// annotation ("all_reduce", "_allgather_base", "send 0->1"). nullopt: not an operation ("wait", "init", "").
+// annotation ("all_reduce", "send 0->1"). nullopt: no operation ("wait", "init", ""); `unknown`: one of a new name.
 std::optional<CollectiveKind> kind_from_operation_name(std::string_view name);
 
-// From a whole annotation name such as "nccl:all_reduce" or "gloo:broadcast"; nullopt when it is none.
+// From a whole annotation name such as "nccl:all_reduce" or "gloo:broadcast"; nullopt when it is none that we know.
 std::optional<CollectiveKind> kind_from_annotation(std::string_view name);
 
 // From a GPU kernel's name. nullopt: not a communication kernel. `unknown`: communication whose operation the name does

@@ -163,7 +163,7 @@ void MetadataFinder::take_range(StringId range_name, CallMetadata& call) {
   const CollectiveKind kind = annotations_.of(range_name).value_or(CollectiveKind::unknown);
   if (call.kind == CollectiveKind::unknown) {
     call.kind = kind;
-    call.source = MetadataSource::annotation;
+    if (!call.args.any()) call.source = MetadataSource::annotation;
   }
   if (call.kind == kind) call.peer_in_group = peer_in_annotation(name(range_name));
 }

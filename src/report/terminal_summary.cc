@@ -99,7 +99,7 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
   if (!report.clocks.empty()) add_wrapped(lines, "Clocks", clock_words(report), 1);
   if (const Finding* inferred = find_finding(report.diagnostics, kInferredCommunicators); inferred != nullptr) {
     add_wrapped(lines, "Groups",
-                fmt::format("inferred from ends that agree: {} (the traces name none)", inferred->count), 1);
+                fmt::format("inferred from ends that agree: {} (their calls name none)", inferred->count), 1);
   }
   add_gpu_time(lines, f);
   const JobReport::Efficiency& e = report.efficiency;

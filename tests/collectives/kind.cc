@@ -28,6 +28,11 @@ TEST_CASE("every spelling of an operation means its kind") {
       {"recvAnySource", CollectiveKind::recv},
       {"sparse_all_reduce", CollectiveKind::all_reduce},
       {"coalesced", CollectiveKind::coalesced},
+      {"all_gather_v", CollectiveKind::all_gather},  // torchcomms, from here on
+      {"all_gather_single", CollectiveKind::all_gather},
+      {"reduce_scatter_v", CollectiveKind::reduce_scatter},
+      {"reduce_scatter_single", CollectiveKind::reduce_scatter},
+      {"all_to_all_v_single", CollectiveKind::all_to_all},
   };
   for (const auto& [name, kind] : table) {
     INFO(name);
@@ -38,9 +43,15 @@ TEST_CASE("every spelling of an operation means its kind") {
 TEST_CASE("wait and init are no operations") {
   REQUIRE_FALSE(kind_from_operation_name("wait"));
   REQUIRE_FALSE(kind_from_operation_name("init"));
+  REQUIRE_FALSE(kind_from_operation_name("reconfigure"));
   REQUIRE_FALSE(kind_from_operation_name(""));
   REQUIRE_FALSE(kind_from_annotation("ProfilerStep#3"));
   REQUIRE_FALSE(kind_from_annotation("all_reduce"));
+}
+
+TEST_CASE("an operation whose name nobody taught us is one of unknown kind, a range of such a name none") {
+  REQUIRE(kind_from_operation_name("alltoallv_dedup_exec") == CollectiveKind::unknown);
+  REQUIRE_FALSE(kind_from_annotation("nccl:alltoallv_dedup_exec"));
 }
 
 TEST_CASE("an annotation tells the operation behind its backend's prefix") {

@@ -303,6 +303,31 @@ TEST_CASE("the row of a wait says nothing of the kernel it is linked to") {
   CHECK(linked.groups.empty());
 }
 
+TEST_CASE("an operation nobody taught us keeps group, type and size; its range or kernel tells the kind") {
+  ContentBuilder b;
+  const CommArgs args = b.args("fancy_all_gather", "BFloat16", 4096, 16384, "7", "[0, 1, 2, 3]", 4);
+  b.launch(110, 1);
+  b.kernel("ncclDevKernel_AllGather_RING_LL(x)", 120, 30, 1).args = b.add(args);
+  CommOpRow& record = b.op("record_param_comms", 200, 50);
+  record.external_id = 47;
+  record.args = b.add(args);
+  b.op("nccl:broadcast", 205, 40);
+  b.launch(210, 2);
+  b.kernel("ncclDevKernel_Generic(x)", 220, 30, 2).external_id = 47;
+  const LinkedTrace linked = link(std::move(b));
+  REQUIRE(linked.trace.calls.size() == 2);
+  CHECK(linked.trace.calls[0].kind == CollectiveKind::all_gather);
+  CHECK(linked.trace.calls[0].source == MetadataSource::kernel_args);
+  CHECK(linked.trace.calls[1].kind == CollectiveKind::broadcast);
+  CHECK(linked.trace.calls[1].source == MetadataSource::record_param_comms);
+  for (const CollectiveCall& call : linked.trace.calls) {
+    CHECK(call.dtype == DType::bfloat16);
+    CHECK(call.out_elements == 16384);
+  }
+  REQUIRE(linked.groups.size() == 1);
+  CHECK(linked.groups[0].name == "7");
+}
+
 TEST_CASE("metadata on a kernel that is no communication makes no call") {
   ContentBuilder b;
   b.kernel("void at::native::vectorized_elementwise_kernel<4>", 120, 30, 42).args =
