@@ -94,10 +94,17 @@ std::string_view without_return_type(std::string_view kernel_name) {
   return kernel_name;
 }
 
+bool is_nccl(std::string_view library) { return library == "nccl" || library == "rccl"; }
+
+// NCCL and RCCL write "ncclDevKernel_…", a namespace is "nccl::"; "nccl_fp8_cast" is somebody's helper beside them.
+bool begins_with(std::string_view kernel_name, std::string_view library) {
+  return kernel_name.starts_with(library) && !(is_nccl(library) && kernel_name.substr(library.size(), 1) == "_");
+}
+
 std::string_view library_of(std::string_view kernel_name) {
   kernel_name = without_return_type(kernel_name);
   for (const std::string_view library : kLibraries) {
-    if (kernel_name.substr(0, library.size()) == library) return library;
+    if (begins_with(kernel_name, library)) return library;
   }
   return {};
 }
@@ -148,13 +155,13 @@ CollectiveKind kind_from_library_kernel(std::string_view kernel_name, std::strin
   for (const Spelling& word : kLibraryWords) {
     if (rest.substr(0, word.text.size()) == word.text) return word.kind;
   }
-  const bool nccl = library == "nccl" || library == "rccl";  // oneCCL reduces locally, too: "oneccl_reduce_base"
-  return nccl && rest.substr(0, 6) == "reduce" ? CollectiveKind::reduce : CollectiveKind::unknown;
+  // oneCCL reduces locally, too: "oneccl_reduce_base".
+  return is_nccl(library) && rest.substr(0, 6) == "reduce" ? CollectiveKind::reduce : CollectiveKind::unknown;
 }
 
 // Kernels of everybody else by a part of their name, where no word of kOperationWords tells: vLLM, SGLang and aiter;
-// symmetric memory; TransformerEngine's userbuffers; DeepEP, HybridEP, Mori and TensorRT-LLM (MoE's dispatch and
-// combine are all-to-all).
+// symmetric memory; TransformerEngine's userbuffers; DeepEP, HybridEP, Mori, pplx-garden and TensorRT-LLM (MoE's
+// dispatch and combine are all-to-all).
 constexpr std::array kCustomKernels = {
     Spelling{"cross_device_reduce", CollectiveKind::all_reduce},
     Spelling{"allreduce_fusion", CollectiveKind::all_reduce},
@@ -175,6 +182,10 @@ constexpr std::array kCustomKernels = {
     Spelling{"hybrid_ep::device_sync_kernel", CollectiveKind::barrier},
     Spelling{"EpDispatchI", CollectiveKind::all_to_all},  // …IntraNode, …InterNode
     Spelling{"EpCombineI", CollectiveKind::all_to_all},
+    Spelling{"EpDispatchLowLatency", CollectiveKind::all_to_all},
+    Spelling{"EpCombineLowLatency", CollectiveKind::all_to_all},
+    Spelling{"a2a_dispatch_", CollectiveKind::all_to_all},
+    Spelling{"a2a_combine_", CollectiveKind::all_to_all},
     Spelling{"moeA2ADispatch", CollectiveKind::all_to_all},
     Spelling{"moeA2ACombine", CollectiveKind::all_to_all},
 };
@@ -307,8 +318,10 @@ std::optional<CollectiveKind> kind_from_kernel(std::string_view name) {
     return kind_from_library_kernel(name, library);
   }
   if (const auto kind = kind_from_custom_kernel(name)) return kind;
-  // As TraceLens: "nccl" anywhere in the name, e.g. in a namespace.
-  if (contains(name, "nccl") || contains(name, "rccl")) return CollectiveKind::unknown;
+  for (size_t at = 0; at < name.size(); ++at) {  // behind a namespace, or mangled
+    const std::string_view rest = name.substr(at);
+    if (begins_with(rest, "nccl") || begins_with(rest, "rccl")) return CollectiveKind::unknown;
+  }
   return std::nullopt;
 }
 

@@ -123,6 +123,10 @@ TEST_CASE("kernels of engines and of other libraries communicate, and their name
       {"kuserbuffers_pushsendrecv(int*, int*, int4*, int4*, int)", CollectiveKind::unknown},
       {"void deep_ep::intranode::dispatch<8>(x)", CollectiveKind::all_to_all},
       {"void mori::moe::EpDispatchIntraNodeKernel<hip_bfloat16>(x)", CollectiveKind::all_to_all},
+      {"void mori::moe::EpCombineLowLatencyAsyncSend<hip_bfloat16>(x)", CollectiveKind::all_to_all},
+      {"EpDispatchLowLatencyAsyncRecv_bf16", CollectiveKind::all_to_all},
+      {"void a2a_kernels::a2a_dispatch_send_kernel<true, 4, 8>(x)", CollectiveKind::all_to_all},
+      {"void a2a_combine_recv_kernel<4, 8, unsigned char>(x)", CollectiveKind::all_to_all},
       {"void hybrid_ep::combine_kernel<x>(y)", CollectiveKind::all_to_all},
       {"nvshmemi_alltoall_on_stream_kernel(x)", CollectiveKind::all_to_all},
       {"void rocshmem::put_kernel<x>(y)", CollectiveKind::unknown},
@@ -140,11 +144,20 @@ TEST_CASE("a kernel that only has a collective's word in its name, its arguments
        {"triton_poi_fused_add_all_reduce_4", "triton_red_fused_all_gather_into_tensor_0",
         "void block_all_reduce_sum_f32_f32_kernel<256>(float*, float*, int)",
         "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<AllReduceEpilogue>>(x)",
-        "void gemm_allreduce_kernel<x>(y)", "void deep_ep::layout::get_dispatch_layout<256, 32, 8>(x)",
-        "void aiter::local_device_load_rmsnorm<x, 512>(y)", "void flash_fwd_splitkv_combine_kernel<x>(y)",
+        "void gemm_allreduce_kernel<x>(y)", "nccl_fp8_cast", "void rccl_metrics(x)",
+        "void deep_ep::layout::get_dispatch_layout<256, 32, 8>(x)", "void aiter::local_device_load_rmsnorm<x, 512>(y)",
+        "void flash_fwd_splitkv_combine_kernel<x>(y)",
         "void at::native::_scatter_gather_elementwise_kernel<128, 8>(x)"}) {
     INFO(name);
     REQUIRE(work_of_kernel(name) == GpuWork::compute);
+  }
+}
+
+TEST_CASE("a kernel of NCCL communicates behind a namespace and mangled, too") {
+  for (const char* name : {"_Z21ncclDevKernel_Generic24ncclDevKernelArgsStorageILm4096EE.kd",
+                           "void meta::ncclKernel_Other<x>(y)", "void my::nccl::copy_kernel(x)"}) {
+    INFO(name);
+    REQUIRE(work_of_kernel(name) == GpuWork::communication);
   }
 }
 
