@@ -48,8 +48,8 @@ const std::vector<Writer>& writers() {
 
 // The one number that "rank" carries anywhere in the name; words such as "tp_rank3" name a coordinate, not the rank.
 void find_rank_word(const std::string& name, FileNameFacts& facts) {
-  static const std::regex kRank(R"((?:^|[^a-z])(local|tp|pp|dp|ep|cp|node|group)?[-_]?rank[-_=]?(\d+)(?:-?of-?(\d+))?)",
-                                std::regex::icase);
+  static const std::regex kRank(
+      R"((?:^|[^a-z])(local|tp|mp|pp|dp|ep|cp|node|group)?[-_]?rank[-_=]?(\d+)(?:-?of-?(\d+))?)", std::regex::icase);
   for (std::sregex_iterator hit(name.begin(), name.end(), kRank), end; hit != end; ++hit) {
     const int32_t rank = (*hit)[1].matched ? -1 : small_number((*hit)[2].str());
     if (rank < 0) continue;

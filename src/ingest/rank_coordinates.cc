@@ -14,6 +14,8 @@
 #include <optional>
 #include <tuple>
 
+#include "rank_clashes.h"
+
 namespace skewscope::ingest {
 namespace {
 
@@ -55,7 +57,7 @@ std::string source_of(unsigned reading) {
   for (size_t d = 0; d < kDimensions; ++d) {
     if ((reading >> d & 1U) != 0) names += std::string(names.empty() ? "" : "/") + kNames[d];
   }
-  return "file name " + names + (names.size() > 2 ? " coordinates" : " coordinate") + ", world size";
+  return "file name " + names + (names.size() > 2 ? " coordinates" : " coordinate");
 }
 
 void report(Findings& findings, const std::string& file, const std::string& what) {
@@ -75,14 +77,7 @@ bool agrees_with_content(const RankEvidence& file, int64_t number, int64_t known
     report(findings, file.file, says + ", a better source says " + std::to_string(known));
     return false;
   }
-  const auto lacks = [number](const std::vector<int64_t>& group) {
-    return !group.empty() && std::find(group.begin(), group.end(), number) == group.end();
-  };
-  const std::vector<ProcessGroup>& config = file.distributed.groups;
-  if (std::none_of(file.call_groups.begin(), file.call_groups.end(), lacks) &&
-      std::none_of(config.begin(), config.end(), [&](const ProcessGroup& group) { return lacks(group.ranks); })) {
-    return true;
-  }
+  if (in_all_groups(file, number)) return true;
   report(findings, file.file, says + ", which is not in all groups of the process");
   return false;
 }

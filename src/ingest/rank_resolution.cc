@@ -1,9 +1,10 @@
 // Problem: a trace may say its rank in five places, each of them wrong sometimes: file names carry local ranks and
 // pids, an on-demand trace claims the root's rank where its first collective was a broadcast, renamed files keep old
 // numbers. Idea: list every source's answer per file in order of trust, take the first, and report each later one that
-// differs. Two sources are only as good as the set of files: claims of on-demand traces count while no two overlapping
-// captures claim the same number; parallel coordinates count when they fit the world size (rank_coordinates.h); local
-// ranks count when they are unique, or hosts tell the nodes apart. Source: kineto-format.md, sections 8 and 12.
+// differs. A source is only as good as the set of files: where it gives two overlapping captures one number, and a
+// later source tells all its files apart, the later one counts; claims of on-demand traces then count in no case;
+// parallel coordinates count when they fit the world size (rank_coordinates.h); local ranks count when they are unique,
+// or hosts tell the nodes apart. Source: kineto-format.md, sections 8 and 12.
 #include "rank_resolution.h"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 
 #include "group_members.h"
 #include "number_in_names.h"
+#include "rank_clashes.h"
 #include "rank_coordinates.h"
 #include "world_size.h"
 
@@ -58,8 +60,11 @@ class RankResolver {
     heed_told_world_size();
     find_doubted_claims();
     for (size_t i = 0; i < evidence_.size(); ++i) collect_claims(i);
-    add_coordinates();
+    drop_clashing_sources();
+    add_coordinates(world_.size, "world size");
     add_local_ranks();
+    add_ranks_by_folder();
+    add_coordinates_of_unknown_world();
     add_numbers_in_names();
     for (size_t i = 0; i < evidence_.size(); ++i) result_.files.push_back(first_claim(i));
     number_the_rest();
@@ -140,8 +145,52 @@ class RankResolver {
     if (file.name.rank >= 0) claim(i, file.name.rank, "file name " + file.name.rule);
   }
 
+  static bool by_user(const Claim& claim) { return claim.source.starts_with("--"); }
+
+  // What each of `files` is by its claim number `k`, -1 for none.
+  std::vector<int64_t> claimed(const std::vector<size_t>& files, size_t k) const {
+    std::vector<int64_t> numbers(evidence_.size(), -1);
+    for (const size_t i : files) numbers[i] = k < claims_[i].size() ? claims_[i][k].rank : -1;
+    return numbers;
+  }
+
+  // The first claim behind the files' first one that tells all of them apart, and that no group contradicts; 0: none.
+  size_t telling_claim(const std::vector<size_t>& files) const {
+    for (size_t k = 1;; ++k) {
+      const std::vector<int64_t> numbers = claimed(files, k);
+      for (const size_t i : files) {
+        if (numbers[i] < 0) return 0;
+      }
+      const bool fits =
+          std::all_of(files.begin(), files.end(), [&](size_t i) { return in_all_groups(evidence_[i], numbers[i]); });
+      if (fits && first_clash(evidence_, numbers) < 0) return k;
+    }
+  }
+
+  // Whoever gives two processes one number knows no ranks: every source that does gives way to one that does not.
+  void drop_clashing_sources() {
+    std::map<std::string, std::vector<size_t>> by_source;
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      if (!claims_[i].empty() && !by_user(claims_[i].front())) by_source[claims_[i].front().source].push_back(i);
+    }
+    for (const auto& [source, files] : by_source) {
+      const int64_t clash = first_clash(evidence_, claimed(files, 0));
+      const size_t telling = clash < 0 ? 0 : telling_claim(files);
+      if (telling == 0) continue;
+      const auto first = static_cast<size_t>(clash);
+      add_finding(result_.findings, {Severity::warning, "rank-doubtful", evidence_[first].file, Rank(), -1,
+                                     static_cast<int64_t>(files.size()),
+                                     source + " says rank " + std::to_string(claims_[first].front().rank) +
+                                         " here and in another file of the same time; all files go by " +
+                                         claims_[first][telling].source + ", which tells them apart"});
+      for (const size_t i : files) {
+        claims_[i].erase(claims_[i].begin(), claims_[i].begin() + static_cast<std::ptrdiff_t>(telling));
+      }
+    }
+  }
+
   // Ahead of local ranks: what fits the world size is proven by more than what is merely unique.
-  void add_coordinates() {
+  void add_coordinates(int32_t world_size, const std::string& size_from) {
     std::vector<int64_t> known;
     bool wanted = false;
     for (size_t i = 0; i < evidence_.size(); ++i) {
@@ -149,10 +198,29 @@ class RankResolver {
       wanted = wanted || (claims_[i].empty() && evidence_[i].name.coordinates.any());
     }
     if (!wanted) return;
-    const CoordinateRanks ranks = ranks_by_coordinates(evidence_, known, world_.size, result_.findings);
+    const CoordinateRanks ranks = ranks_by_coordinates(evidence_, known, world_size, result_.findings);
     coordinates_refuted_ = ranks.refuted;
     for (size_t i = 0; i < ranks.of_file.size(); ++i) {
-      if (claims_[i].empty()) claim(i, ranks.of_file[i], ranks.source);
+      if (claims_[i].empty()) claim(i, ranks.of_file[i], ranks.source + ", " + size_from);
+    }
+  }
+
+  // As many ranks as the coordinates name places: all of a job, or a part that counts from 0.
+  void add_coordinates_of_unknown_world() {
+    std::set<std::tuple<int32_t, int32_t, int32_t, int32_t>> places;
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      const Coordinates& c = evidence_[i].name.coordinates;
+      if (!claims_[i].empty() || !c.any()) return;
+      places.emplace(c.tp, c.cp, c.dp, c.pp);
+    }
+    if (world_.size > 0 || places.size() < 2) return;
+    add_coordinates(static_cast<int32_t>(places.size()), "number of files");
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      if (claims_[i].empty()) continue;
+      add_finding(result_.findings, {Severity::info, "rank-from-local-rank", evidence_[i].file,
+                                     Rank(static_cast<int32_t>(claims_[i].front().rank)), -1, 1,
+                                     "only the coordinates in the names tell the files apart, and they count them; "
+                                     "taken as the ranks of the whole job"});
     }
   }
 
@@ -197,14 +265,47 @@ class RankResolver {
     }
   }
 
+  // Names that only count the processes of a node, in a folder for each node: "node1/rank0.json".
+  void add_ranks_by_folder() {
+    std::vector<int64_t> places;
+    for (size_t i = 0; i < evidence_.size(); ++i) {
+      const FileNameFacts& name = evidence_[i].name;
+      const bool by_name = claims_[i].empty() || claims_[i].front().rank == name.rank;
+      if (!by_name || claims_[i].size() > 1) return;
+      places.push_back(name.rank >= 0 ? name.rank : name.local_rank);
+    }
+    if (first_clash(evidence_, places) < 0) return;
+    const std::vector<int64_t> ranks = ranks_by_folder(evidence_, places, world_.size);
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      claims_[i].clear();
+      claim(i, ranks[i], "file name " + evidence_[i].name.rule + " (local), folder");
+      add_finding(result_.findings, {Severity::info, "rank-from-local-rank", evidence_[i].file,
+                                     Rank(static_cast<int32_t>(ranks[i])), -1, 1,
+                                     "the number in the name repeats in every folder; taken as the place on a node, "
+                                     "nodes numbered by folder name (--rank-map says it for sure)"});
+    }
+  }
+
+  // Neither the name nor the content says more than those of all other files. A rank that all claim is none.
+  bool undecided(size_t i) const {
+    const FileNameFacts& name = evidence_[i].name;
+    if (name.rank >= 0 || name.local_rank >= 0 || name.coordinates.any()) return false;
+    if (claims_[i].empty() || claims_[0].empty()) return claims_[i].empty() && claims_[0].empty();
+    return !by_user(claims_[i].front()) && claims_[i].front().rank == claims_[0].front().rank;
+  }
+
   // The last resort: no file says more than a number that nobody explains.
   void add_numbers_in_names() {
     for (size_t i = 0; i < evidence_.size(); ++i) {
-      const FileNameFacts& name = evidence_[i].name;
-      if (!claims_[i].empty() || name.local_rank >= 0 || name.coordinates.any()) return;
+      if (!undecided(i)) return;
     }
     const std::vector<int64_t> ranks = numbers_in_names(evidence_);
     for (size_t i = 0; i < ranks.size(); ++i) {
+      const bool replaces = !claims_[i].empty();
+      if (replaces && ((world_.exact && ranks[i] >= world_.size) || !in_all_groups(evidence_[i], ranks[i]))) return;
+    }
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      claims_[i].clear();
       claim(i, ranks[i], "number in file name");
       if (claims_[i].empty()) continue;
       add_finding(result_.findings,
@@ -266,6 +367,10 @@ class RankResolver {
     if (world_.size >= seen && world_.size > 0) return;
     result_.world_size = std::max(world_.size, seen);
     result_.world_size_source = "number of files";
+    if (world_.size > 0 || ranks.size() < 2) return;
+    add_finding(result_.findings, {Severity::info, "world-size-unknown", "", Rank(), -1, 1,
+                                   "nothing tells how many ranks the job has; taken to be " + std::to_string(seen) +
+                                       ", as the files say: --world-size states it for sure"});
   }
 
   const std::vector<RankEvidence>& evidence_;

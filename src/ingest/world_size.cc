@@ -81,7 +81,8 @@ int32_t most_frequent(const Answers& answers) {
 WorldSize world_size_of(const std::vector<RankEvidence>& evidence, Findings& findings) {
   report_absurd_answers(evidence, findings);
   WorldSize world{most_frequent(answers_of(evidence, kStated)), "distributedInfo", true};
-  if (world.size == 0) world = {most_frequent(answers_of(evidence, kDefaultGroup)), "size of default_pg", true};
+  const int32_t by_calls = most_frequent(answers_of(evidence, kDefaultGroup));  // a world has no larger group
+  if (by_calls > world.size) world = {by_calls, "size of default_pg", true};
   if (world.size == 0) {
     const Answers groups = answers_of(evidence, kWidestGroup);
     const int32_t largest = groups.empty() ? 0 : static_cast<int32_t>(groups.rbegin()->first);

@@ -11,6 +11,7 @@ namespace skewscope::report {
 // Codes that the summary asks for.
 constexpr const char* kInconclusiveClocks = "inconclusive-clocks";
 constexpr const char* kInferredCommunicators = "inferred-communicators";
+constexpr const char* kUnknownWorldSize = "world-size-unknown";  // by ingest
 
 // The code of the finding about calls that are unmatched for this reason.
 std::string unmatched_code(std::string_view reason);

@@ -211,6 +211,9 @@ std::string remedy_of_unmatched(const JobReport& report) {
                : "Record with PyTorch 2.4 or newer, which names the group and partner of every call.";
   }
   if (!report.job.ranks_missing.empty()) return "Give the traces of all ranks: these name no group.";
+  if (find_finding(report.diagnostics, kUnknownWorldSize) != nullptr) {
+    return fmt::format("If these are the traces of all ranks, say so: --world-size {}.", report.job.world_size);
+  }
   return cpu ? "Record more steps, until they show who waits for whom."
              : "Record with PyTorch 2.4 or newer, which names the group of every call, or more steps.";
 }

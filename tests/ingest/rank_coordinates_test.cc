@@ -167,3 +167,12 @@ TEST_CASE("evidence lists the members of a process's call groups once, and only 
   b.add(b.args("wait", "Float", 1, 1, "5", "[0]", 1));
   CHECK(evidence_of(b.content).call_groups == std::vector<std::vector<int64_t>>{{1, 5}});
 }
+
+TEST_CASE("in a world of unknown size coordinates that count the files are ranks, and it is said") {
+  const ResolvedRanks ranks = resolve_all(
+      files({"tp0_pp0_dp0.1.pt.trace.json", "tp1_pp0_dp0.1.pt.trace.json", "tp2_pp0_dp0.1.pt.trace.json"}, -1));
+  CHECK(ranks_of(ranks) == std::vector<int32_t>{0, 1, 2});
+  CHECK(ranks.files[2].source == "file name TP coordinate, number of files");
+  CHECK(count_of(ranks.findings, "rank-from-local-rank") == 3);
+  CHECK(ranks_of(resolve_all(files({"tp0_pp0.json", "tp1_pp1.json", "tp2_pp0.json", "tp2_pp1.json"}, -1))) == kNone4);
+}

@@ -48,6 +48,7 @@ TEST_CASE("each writer's file name gives the rank it means, global or local") {
       {"rank of world", "a100_rank0of2_nccl_args.json.gz", 0, -1, 2},
       {"local rank", "host3_local_rank2.json", -1, 2, -1},
       {"a coordinate", "tp_rank3.json", -1, -1, -1},
+      {"a model-parallel rank", "mp_rank_01_dp_000.json", -1, -1, -1},
       {"a stamp behind rank", "rank1741944360123.json", -1, -1, -1},
       {"no number behind rank", "rank_not_found.json.gz", -1, -1, -1},
   };
