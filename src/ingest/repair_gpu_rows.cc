@@ -56,6 +56,35 @@ void clear_negative(FileContent& content, int64_t count) {
   report(content, "negative-duration", count, "GPU rows with a negative duration; taken as 0");
 }
 
+bool same_work(const GpuRow& a, const GpuRow& b) {
+  return std::tie(a.start, a.duration_ns, a.device, a.stream, a.correlation, a.name, a.work) ==
+         std::tie(b.start, b.duration_ns, b.device, b.stream, b.correlation, b.name, b.work);
+}
+
+// Rows are sorted. Of a launch's work two rows are alike only where stamps are too coarse for short rows, or where the
+// file holds its events twice.
+void drop_repeated(FileContent& content) {
+  std::vector<GpuRow>& gpu = content.gpu;
+  const auto repeats = [&](size_t i) {
+    const GpuRow& row = gpu[i];
+    if (row.correlation < 0 || row.duration_ns <= content.resolution_ns) return false;
+    for (size_t k = i; k > 0 && gpu[k - 1].start == row.start && gpu[k - 1].duration_ns == row.duration_ns; --k) {
+      if (same_work(gpu[k - 1], row)) return true;
+    }
+    return false;
+  };
+  size_t i = 1;
+  while (i < gpu.size() && !repeats(i)) ++i;
+  if (i >= gpu.size()) return;
+  std::vector<GpuRow> kept(gpu.begin(), gpu.begin() + static_cast<ptrdiff_t>(i));
+  for (; i < gpu.size(); ++i) {
+    if (!repeats(i)) kept.push_back(gpu[i]);
+  }
+  report(content, "repeated-events", static_cast<int64_t>(gpu.size() - kept.size()),
+         "GPU rows that stand in the file twice, alike in every respect; each counts once");
+  gpu = std::move(kept);
+}
+
 void drop_far_rows(FileContent& content, const Survey& survey) {
   if (content.gpu.empty() || survey.last - survey.first <= kDay_ns) return;
   std::vector<LocalNs> starts;
@@ -147,6 +176,7 @@ void repair_gpu_rows(FileContent& content) {
   clear_negative(content, survey.negative);
   drop_far_rows(content, survey);
   sort_rows(content.gpu);
+  drop_repeated(content);
   if (content.gpu.empty() || !any_covers_successor(content.gpu)) return;
   const int64_t window_ns = std::max<int64_t>(content.gpu.back().start - content.gpu.front().start, 1);
   int64_t clipped = 0;

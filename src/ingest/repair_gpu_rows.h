@@ -8,6 +8,7 @@ namespace skewscope::ingest {
 // Sorts rows by (start, longest first), keeping file order among equals, and repairs, each with a finding:
 //   negative-duration     set to 0
 //   time-out-of-range     dropped: starts more than a day away from the median start
+//   repeated-events       dropped: a row before them is alike in every respect
 //   overlapping-duration  cut at the next start on its stream
 void repair_gpu_rows(FileContent& content);
 

@@ -31,6 +31,32 @@ TEST_CASE("a duration that runs over its successors and is absurd is cut at the 
   CHECK(count(b.content, "overlapping-duration") == 1);
 }
 
+TEST_CASE("rows that stand in the file twice count once, whatever stands between them") {
+  ContentBuilder b = steady_stream(3);
+  b.kernel("other", 20, 10, 1001, 8);
+  for (size_t i = 0; i < 4; ++i) b.content.gpu.push_back(b.content.gpu[i]);
+  repair_gpu_rows(b.content);
+  CHECK(b.content.gpu.size() == 4);
+  CHECK(count(b.content, "repeated-events") == 4);
+}
+
+TEST_CASE("rows that differ in stream, name, launch or time, or have no time to tell by, are no repetition") {
+  ContentBuilder b;
+  b.content.resolution_ns = 1000;
+  b.kernel("k", 20, 10, 1);
+  b.kernel("k", 20, 10, 1, 8);
+  b.kernel("k", 20, 10, 2);
+  b.kernel("other", 20, 10, 1);
+  b.kernel("k", 20, 11, 1);
+  b.kernel("k", 30, 1, 1);  // two of half a microsecond in whole ones
+  b.kernel("k", 30, 1, 1);
+  b.kernel("orphan", 40, 10, -1);
+  b.kernel("orphan", 40, 10, -1);
+  repair_gpu_rows(b.content);
+  CHECK(b.content.gpu.size() == 9);
+  CHECK(b.content.findings.empty());
+}
+
 TEST_CASE("a duration over 100 times the median is cut even inside the window") {
   ContentBuilder b = steady_stream(1000);
   b.content.gpu[10].duration_ns = 5'000'000;
