@@ -23,6 +23,8 @@ constexpr std::array<Words, kDefectCount> kWords = {{
     {"zero-stamp", Severity::warning, "GPU events had time stamp 0 and duration 0; they were dropped"},
     {"dropped-event", Severity::warning,
      "events could not be read, even after repair; their time is missing from the report"},
+    {"operator-gpu-time", Severity::warning,
+     "\"CUDA functions\" are GPU time by operator, not by kernel; they were left out: record with torch.profiler"},
     {"skipped-bytes", Severity::warning, "text between events was no event; it was skipped"},
     {"oversized-event", Severity::warning,
      "no event ended within the largest chunk; the text up to the next event was skipped"},

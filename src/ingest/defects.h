@@ -21,6 +21,7 @@ enum class Defect : uint8_t {
   negative_duration,  // counted as 0
   zero_stamp,         // GPU row with ts 0 and dur 0: dropped
   dropped_event,      // could not be read, even after repair
+  operator_gpu_time,  // row of the profiler before Kineto: GPU time of an operator, no kernel
   skipped_bytes,      // text between events that is no event
   oversized_event,    // no end of an event within the largest chunk
   interleaved_files,  // a second file inside the events

@@ -158,9 +158,14 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
         } else if (is_key(key, "pid\"")) {
           event.pid = value.raw_json_token();
           // PyTorch built without Kineto (Debian's) writes no category.
-          if (!event.has_category && bare(event.pid) == "CPU functions"sv) {
+          if (event.has_category) break;
+          const std::string_view place = bare(event.pid);
+          if (place == "CPU functions"sv) {
             event.event_class = EventClass::cpu_op;
             event.has_category = said_what = true;
+          } else if (place == "CUDA functions"sv) {
+            rows.defects.add(Defect::operator_gpu_time, place_of(event.pid));
+            return Outcome::skipped;
           }
         }
         break;

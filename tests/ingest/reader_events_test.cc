@@ -137,6 +137,15 @@ TEST_CASE("a PyTorch without Kineto names no category: its CPU functions are ope
   CHECK(content.comm_ops[0].duration_ns == 7'000);
 }
 
+TEST_CASE("GPU time by operator, as a PyTorch without Kineto writes it, is counted as left out") {
+  const FileContent content = read_text(
+      R"([{"name": "aten::mm", "ph": "X", "ts": 88, "dur": 25, "tid": 1, "pid": "CPU functions", "args": {}}, )"
+      R"({"name": "aten::mm", "ph": "X", "ts": 90, "dur": 7, "tid": 1, "pid": "CUDA functions", "args": {}}, )"
+      R"({"name": "aten::mm", "ph": "X", "ts": 98, "dur": 7, "tid": 1, "pid": "CUDA functions", "args": {}}])");
+  CHECK(content.gpu.empty());
+  CHECK(count_of(content, "operator-gpu-time") == 2);
+}
+
 TEST_CASE("a step comes from the host's annotation, not from its copy on the GPU") {
   const FileContent content = read_text(trace_of(
       event("user_annotation", "ProfilerStep#12") + "," + event("gpu_user_annotation", "ProfilerStep#12") + "," +
