@@ -41,7 +41,8 @@ class Assembler {
 
  private:
   std::string why_nothing_is_usable() const {
-    std::string message = "no usable trace among " + std::to_string(files_.size()) + " files";
+    std::string message = "no usable trace";
+    if (files_.size() > 1) message += " among " + std::to_string(files_.size()) + " files";
     for (const TraceFile& file : files_) {
       if (!file.linked.findings.empty()) {
         return message + "; " + file.evidence.file + ": " + file.linked.findings.back().message;

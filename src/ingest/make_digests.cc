@@ -110,7 +110,7 @@ struct Made {
 Result<Made> make_digest(const Job& job, bool force, const IngestOptions& options, ingest::MemoryBudget& budget) {
   Result<TraceFile> read = ingest::read_whole_file(job.trace, options, budget);
   if (!read.ok()) return read.error();
-  const TraceFile& file = read.value();
+  TraceFile& file = read.value();
   budget.give_back(ingest::bytes_of(file.linked.trace));  // gone when it is written
   if (!ingest::could_be_read(file)) return Made{};
   if (auto folder = make_folder(job.digest.parent_path()); !folder.ok()) return folder.error();
@@ -118,8 +118,8 @@ Result<Made> make_digest(const Job& job, bool force, const IngestOptions& option
     return done.error();
   const bool trace = file.kind == ContentKind::rank_trace || file.kind == ContentKind::front_end;
   if (trace) return Made{Made::Of::a_trace, ""};
-  const Findings& findings = file.linked.findings;
-  return Made{Made::Of::another_file, findings.empty() ? "" : job.trace + ": " + findings.back().message};
+  ingest::report_left_out(file);
+  return Made{Made::Of::another_file, job.trace + ": " + file.linked.findings.back().message};
 }
 
 DigestsMade sum_up(const std::vector<Job>& jobs, const std::vector<std::optional<Result<Made>>>& made) {

@@ -123,7 +123,8 @@ Reason reason_of(ContentKind kind) {
       return {"execution-trace", "not a rank: execution trace",
               "an execution trace, without times on the GPU; left out"};
     case ContentKind::merged_trace:
-      return {"merged-trace", "not a rank: merged trace", "several ranks merged into one file; left out"};
+      return {"merged-trace", "not a rank: merged trace",
+              "several ranks merged into one file; left out: give the ranks' own files"};
     case ContentKind::front_end:
       return {"front-end", "not a rank: front end", "a process without GPU work and collectives; left out"};
     case ContentKind::empty:
@@ -208,6 +209,16 @@ void tell_apart(std::vector<TraceFile>& files) {
   }
 }
 
+void report_left_out(TraceFile& file) {
+  const Reason reason = reason_of(file.kind);
+  Findings& findings = file.linked.findings;
+  const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
+    return finding.code == reason.code || finding.code == "other-format";
+  });
+  if (said) return;
+  findings.push_back({Severity::warning, reason.code, file.evidence.file, Rank(), -1, 1, reason.message});
+}
+
 void judge_files(std::vector<TraceFile>& files) {
   const bool any_rank = std::any_of(files.begin(), files.end(),
                                     [](const TraceFile& file) { return file.kind == ContentKind::rank_trace; });
@@ -216,13 +227,7 @@ void judge_files(std::vector<TraceFile>& files) {
     file.usable =
         file.kind == ContentKind::rank_trace || (file.kind == ContentKind::front_end && (claims_rank || !any_rank));
     if (file.usable) continue;
-    const Reason reason = reason_of(file.kind);
-    Findings& findings = file.linked.findings;
-    const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-      return finding.code == reason.code || finding.code == "other-format";
-    });
-    if (said) continue;
-    findings.push_back({Severity::warning, reason.code, file.evidence.file, Rank(), -1, 1, reason.message});
+    report_left_out(file);
   }
 }
 

@@ -25,6 +25,9 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
 // several files of the job claim tells nothing; each of them is then called by the path it was read from.
 void tell_apart(std::vector<TraceFile>& files);
 
+// The last finding of a file that is no rank says why, unless one does already.
+void report_left_out(TraceFile& file);
+
 // Says which files are no rank, as findings of those files, and marks the others usable. A process without GPU work and
 // collectives is a front end beside ranks, but alone it is what the user asked about.
 void judge_files(std::vector<TraceFile>& files);

@@ -314,3 +314,33 @@ TEST_CASE("report keeps digests in the user's cache folder, somewhere else, or n
   CHECK(place().run("report traces --json").code == 0);
   CHECK(std::distance(fs::directory_iterator(cache), fs::directory_iterator()) == 4);
 }
+
+TEST_CASE("inspect tells a problem of several files once, in lines of a terminal's width") {
+  fs::create_directory(place() / "alike");
+  for (const char* rank : {"0", "1", "2"}) {
+    std::ofstream(place() / ("alike/rank" + std::string(rank) + ".json"))
+        << R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10.5, "dur": 5.5,)"
+        << R"( "args": {"device": 0, "stream": 7, "correlation": 3}}]})";
+  }
+  const Outcome r = place().run("inspect alike");
+  CHECK(says(r.out, "rank0.json and 2 more:\n  GPU rows launched before recording began"));
+  CHECK_FALSE(says(r.out, "rank1.json:"));
+  std::istringstream lines(r.out);
+  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
+}
+
+TEST_CASE("digest and report refuse a merged trace for the same reason, with the next step") {
+  fs::create_directory(place() / "merged");
+  std::ofstream(place() / "merged/all.json")
+      << R"({"traceEvents": [{"ph": "M", "name": "process_labels", "pid": 1, "args": {"labels": "[Rank 0] GPU"}},)"
+      << R"({"ph": "M", "name": "process_labels", "pid": 2, "args": {"labels": "[Rank 1] GPU"}},)"
+      << R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 10.5, "dur": 5.5,)"
+      << R"( "args": {"device": 0, "stream": 7, "correlation": 3}}]})";
+  const std::string reason = "all.json: several ranks merged into one file; left out: give the ranks' own files";
+  const Outcome report = place().run("report merged -o refused"), digest = place().run("digest merged -o refused");
+  CHECK(report.code == 3);
+  CHECK(says(report.err, reason));
+  CHECK_FALSE(says(report.err, "among"));
+  CHECK(digest.code == 3);
+  CHECK(says(digest.err, reason));
+}
