@@ -3,17 +3,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "skewscope/summarize.h"
 
 namespace skewscope {
 namespace {
 
+// What to choose from: ranks, or captures of one.
+std::string choices_in(const JobTrace& job) {
+  const Rank rank = job.traces.front().rank;
+  const bool one_rank =
+      std::all_of(job.traces.begin(), job.traces.end(), [&](const RankTrace& trace) { return trace.rank == rank; });
+  if (!one_rank) return fmt::format("these are traces of {} ranks: name one file, or --ranks N", job.traces.size());
+  std::string files;
+  for (const RankTrace& trace : job.traces) files += (files.empty() ? "" : ", ") + trace.file;
+  return fmt::format("these are {} captures of rank {}: name one of {}", job.traces.size(), rank.value, files);
+}
+
 // The one trace that the options leave, and where it lies.
 Result<std::string> file_of(const JobTrace& job, const std::vector<std::string>& files) {
-  if (job.traces.size() > 1) {
-    return Error{ErrorKind::usage, fmt::format("these are traces of {} captures or ranks: name one file, or --ranks N",
-                                               job.traces.size())};
-  }
+  if (job.traces.size() > 1) return Error{ErrorKind::usage, choices_in(job)};
   for (const std::string& file : files) {
     if (file == job.traces.front().file) return file;
   }

@@ -61,6 +61,21 @@ TEST_CASE("rank refuses traces of several ranks and says how to name one") {
   CHECK(says(several.err, "--ranks N"));
 }
 
+TEST_CASE("rank --ranks names the captures of that rank where there are several") {
+  REQUIRE(place().run("simulate -o twice/iteration_1 --nodes 1 --gpus 2 --tp 2 --steps 2 --layers 2").code == 0);
+  fs::create_directory(place() / "twice/iteration_2");
+  for (const char* file : {"rank0_trace.json", "rank1_trace.json"}) {
+    fs::copy(place() / ("twice/iteration_1/" + std::string(file)),
+             place() / ("twice/iteration_2/" + std::string(file)));
+  }
+  const Outcome r = place().run("rank twice --ranks 1");
+  CHECK(r.code == 2);
+  CHECK(says(r.err, "2 captures of rank 1"));
+  CHECK(says(r.err, "twice/iteration_1/rank1_trace.json"));
+  CHECK(says(r.err, "twice/iteration_2/rank1_trace.json"));
+  CHECK_FALSE(says(r.err, "--ranks N"));
+}
+
 TEST_CASE("rank says so when a trace holds no GPU rows") {
   REQUIRE(place().run("simulate -o cpu --nodes 1 --gpus 2 --tp 2 --steps 2 --layers 2 --vendor cpu").code == 0);
   const Outcome text = place().run("rank cpu/rank1_trace.json");
