@@ -95,8 +95,8 @@ void add_what_if(Lines& lines, const JobReport::WhatIf& w) {
 }
 
 void add_job(Lines& lines, const JobReport& report, const Figures& f) {
-  add_wrapped(lines, "Job", job_words(report.job), 1);
-  if (!report.clocks.empty()) add_wrapped(lines, "Clocks", clock_words(report), 1);
+  add_wrapped(lines, "Job", job_words(report.job), 2);
+  if (!report.clocks.empty()) add_wrapped(lines, "Clocks", clock_words(report), 2);
   if (const Finding* inferred = find_finding(report.diagnostics, kInferredCommunicators); inferred != nullptr) {
     add_wrapped(lines, "Groups",
                 fmt::format("inferred from ends that agree: {} (their calls name none)", inferred->count), 1);
@@ -223,7 +223,10 @@ std::string terminal_summary(const JobReport& job_report, const std::string& out
   add_collectives(most_wait, job_report);
   const std::vector<std::string> warnings = warnings_of(job_report, figures);
   if (!warnings.empty() || !output.empty()) end.push_back({});
-  for (const std::string& warning : warnings) add_wrapped(end, "Warning", warning, 1, Style::warning);
+  const size_t room = kLines - std::min(kLines, lines.size() + end.size() + warnings.size() + 1);
+  for (const std::string& warning : warnings) {
+    add_wrapped(end, "Warning", warning, room >= warnings.size() ? 2 : 1, Style::warning);
+  }
   if (!output.empty()) end.push_back({pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)});
   while (lines.size() + late.size() + most_wait.size() + end.size() > kLines) {
     (late.size() > most_wait.size() ? late : most_wait).pop_back();

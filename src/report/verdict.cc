@@ -222,7 +222,10 @@ std::string remedy_of_unmatched(const JobReport& report) {
 void name_obstacle(const JobReport& report, Verdict& v) {
   if (report.ranks.size() == 1) {
     v.why = "One rank alone cannot tell: waiting shows only against the traces of the others.";
-    v.next = "Give the traces of the other ranks, too.";
+    v.next =
+        report.job.world_size > 1
+            ? "Give the traces of the other ranks, too."
+            : "Give the traces of other ranks, if the job has any; skewscope rank tells of each device of this one.";
     return;
   }
   const auto noted = [&](std::string_view note) {

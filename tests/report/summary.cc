@@ -305,3 +305,35 @@ TEST_CASE("colours appear only when asked for and change no word") {
   for (size_t at; (at = colored.find('\x1b')) != std::string::npos;) colored.erase(at, colored.find('m', at) + 1 - at);
   CHECK(colored == plain);
 }
+
+TEST_CASE("where the size of the world decides whether calls match, the summary offers to state it") {
+  HandBuilt built = job_of(2);
+  for (int32_t rank = 0; rank < 2; ++rank) {
+    add_unmatched(built, rank, UnmatchedReason::ambiguous);
+    built.job.traces[static_cast<size_t>(rank)].calls.back().communicator = CommunicatorId();
+  }
+  CHECK_FALSE(says(terminal_summary(built.report(), "", false), "--world-size"));
+  built.job.findings.push_back({Severity::info, "world-size-unknown", "", Rank(), -1, 1, "nothing tells"});
+  const std::string text = terminal_summary(built.report(), "", false);
+  check_fits(text);
+  CHECK(says(text, "Next     If these are the traces of all ranks, say so: --world-size 2."));
+}
+
+TEST_CASE("a job that may have one rank only is not said to have others") {
+  HandBuilt built = job_of(1);
+  add_unmatched(built, 0, UnmatchedReason::group_of_one);
+  CHECK(says(terminal_summary(built.report(), "", false), "other ranks, if the job has any; skewscope rank"));
+  built.job.world_size = 2;
+  CHECK(says(terminal_summary(built.report(), "", false), "Give the traces of the other ranks, too."));
+}
+
+TEST_CASE("the line of the job and that of the clocks say their last word, on a second line where need be") {
+  HandBuilt built = skewed_job();
+  built.job.name = "a_name_of_some_length";
+  built.job.vendor = "nvidia";
+  built.job.sessions = 12;
+  for (int64_t step = 0; step < 40; step += 2) built.job.traces[0].steps.push_back({step, LocalNs{0}, 1});
+  const std::string text = terminal_summary(built.report(), "", false);
+  check_fits(text);
+  CHECK(says(text, " nvidia\n"));
+}
