@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,7 +15,7 @@
 namespace skewscope::cli {
 namespace {
 
-constexpr size_t kProblemsShown = 20, kFormat = 1;  // kFormat: a column
+constexpr size_t kProblemsShown = 20, kColumns = 80, kFormat = 1;  // kFormat: a column
 
 using Json = nlohmann::ordered_json;
 using Row = std::array<std::string, 9>;
@@ -99,15 +100,40 @@ std::string table_text(const std::vector<FileSummary>& files) {
   return text;
 }
 
+// In lines of kColumns, two blanks ahead of each.
+std::string wrapped(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    size_t cut = text.size();
+    if (cut > kColumns - 2) cut = text.rfind(' ', kColumns - 2);
+    if (cut == std::string_view::npos || cut == 0) cut = std::min(text.find(' '), text.size());
+    lines += fmt::format("  {}\n", text.substr(0, cut));
+    text.remove_prefix(std::min(text.size(), cut + 1));
+  }
+  return lines;
+}
+
+// Each problem once, with the first of the files that have it.
 std::string problems_text(const std::vector<FileSummary>& files) {
-  std::string text;
-  size_t problems = 0;
+  std::vector<std::string> problems;
+  std::map<std::string, std::vector<std::string>> files_of;
   for (const FileSummary& file : files) {
     for (const std::string& problem : file.problems) {
-      if (++problems <= kProblemsShown) text += fmt::format("{}: {}\n", printable(file.file), printable(problem));
+      std::vector<std::string>& having = files_of[problem];
+      if (having.empty()) problems.push_back(problem);
+      having.push_back(file.file);
     }
   }
-  if (problems > kProblemsShown) text += fmt::format("and {} more; --json has all\n", problems - kProblemsShown);
+  std::string text;
+  for (size_t i = 0; i < std::min(problems.size(), kProblemsShown); ++i) {
+    const std::vector<std::string>& having = files_of[problems[i]];
+    text += printable(having.front());
+    if (having.size() > 1) text += fmt::format(" and {} more", having.size() - 1);
+    text += ":\n" + wrapped(printable(problems[i]));
+  }
+  if (problems.size() > kProblemsShown) {
+    text += fmt::format("and {} more problems; --json has all\n", problems.size() - kProblemsShown);
+  }
   return text;
 }
 

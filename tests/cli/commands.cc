@@ -268,7 +268,7 @@ TEST_CASE("inspect shows the world size that a file itself states, else the job'
   const Outcome table = place().run("inspect worlds");
   CHECK(says(table.out, "Files in worlds, all kineto json\nFILE "));
   CHECK(says(table.out, "\nsub/c.json  3     16 "));
-  CHECK(says(table.out, "\nsub/c.json: world size 4"));
+  CHECK(says(table.out, "\nsub/c.json:\n  world size 4"));
   std::ofstream(place() / "worlds/text.json") << "not a trace";
   CHECK(says(place().run("inspect worlds").out, "\nsub/c.json  kineto json"));
 }
