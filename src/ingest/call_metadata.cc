@@ -41,6 +41,10 @@ bool external_ids_equal_correlations(const std::vector<GpuRow>& gpu) {
                      [](const GpuRow& row) { return row.external_id < 0 || row.external_id == row.correlation; });
 }
 
+bool launched_in(const LaunchRow& launch, const CommOpRow& op) {
+  return launch.thread == op.thread && op.start <= launch.start && launch.start < op.start + op.duration_ns;
+}
+
 template <class T>
 void fill(T& field, T absent, T other) {
   if (field == absent) field = other;
@@ -181,6 +185,10 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
   call.custom = is_custom_communication_kernel(kernel);
   const CommOpRow* record = linked_op(Role::record, row, launch);
   take_args(useful_args(row.args), record, call);
+  const bool of_record = record != nullptr && (call.own_args < 0 || call.op_args >= 0);
+  if (of_record && launch != nullptr && launched_in(*launch, *record)) {
+    call.record = static_cast<int32_t>(record - content_.comm_ops.data());
+  }
 
   const int32_t over = launch == nullptr ? -1 : host_ranges_.innermost(launch->thread, launch->start, [&](int32_t i) {
     return roles_[static_cast<size_t>(i)] == Role::range;

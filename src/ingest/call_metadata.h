@@ -22,6 +22,7 @@ struct CallMetadata {
   DType dtype = DType::unknown;
   int64_t in_elements = -1, out_elements = -1;
   int64_t peer_in_group = -1;  // from "send 0->1"
+  int32_t record = -1;         // row of comm_ops: the record_param_comms in which a kernel was launched
 };
 
 // What the names of a file tell, asked once per distinct name: there are few, and they stand on every call.

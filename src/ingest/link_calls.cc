@@ -99,6 +99,7 @@ class Linker {
   LinkedTrace link() {
     if (content_.details) linked_.detail = link_details(content_, launch_of_);
     tbb::parallel_invoke([&] { add_calls(); }, [&] { add_host_window(); }, [&] { choose_launches(); });
+    report_calls();
     give_back(content_.comm_args);
     give_back(content_.comm_ops);
     add_gpu_rows();
@@ -185,6 +186,26 @@ class Linker {
     for (size_t i = 0; i < content_.gpu.size(); ++i) {
       if (content_.gpu[i].work == GpuWork::communication) add_kernel_call(i, metadata);
     }
+    host_collectives_ = std::count_if(content_.comm_ops.begin(), content_.comm_ops.end(),
+                                      [&](const CommOpRow& row) { return is_host_call(row); });
+  }
+
+  // Apart from add_calls(), beside which others report.
+  void report_calls() {
+    if (host_collectives_ > 0) {
+      add_finding(linked_.findings, {Severity::info, "host-collectives", content_.file, Rank(), -1, host_collectives_,
+                                     "gloo collectives on the CPU beside GPU work; not among the calls"});
+    }
+    if (continued_calls_ > 0) {
+      add_finding(linked_.findings, {Severity::info, "several-kernels", content_.file, Rank(), -1, continued_calls_,
+                                     "kernels that another one of the same operation precedes; counted as one call, "
+                                     "from the first one's start to the last one's end"});
+    }
+  }
+
+  bool is_host_call(const CommOpRow& range) const {
+    const std::string_view name = content_.strings.view(range.name);
+    return name.starts_with("gloo:") && kind_from_annotation(name);
   }
 
   void add_kernel_call(size_t gpu_row, MetadataFinder& metadata) {
@@ -202,14 +223,28 @@ class Linker {
       call.launch_start = launch->start;
       call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
     }
-    add_call(call, metadata.of_kernel(row, launch));
+    const CallMetadata told = metadata.of_kernel(row, launch);
+    if (!continues_call(call, told)) add_call(call, told);
+  }
+
+  // What one operation launches on one stream of a GPU is one call, however many kernels the library makes of it: the
+  // record tells the size of all together.
+  bool continues_call(const CollectiveCall& kernel, const CallMetadata& told) {
+    if (told.record < 0) return false;
+    const int32_t device = content_.gpu[static_cast<size_t>(kernel.gpu_row)].device;
+    const auto [known, first] =
+        call_of_record_.emplace(std::make_tuple(told.record, device, kernel.stream), linked_.trace.calls.size());
+    if (first) return false;
+    CollectiveCall& call = linked_.trace.calls[known->second];
+    call.duration_ns = std::max(call.end(), kernel.end()) - call.start;
+    ++continued_calls_;
+    return true;
   }
 
   // Without GPU rows, the ranges of a CPU backend are the collectives.
   void add_host_calls(MetadataFinder& metadata) {
     for (const CommOpRow& range : content_.comm_ops) {
-      const std::string_view name = content_.strings.view(range.name);
-      if (name.substr(0, 5) != "gloo:" || !kind_from_annotation(name)) continue;
+      if (!is_host_call(range)) continue;
       CollectiveCall call;
       call.start = call.launch_start = range.start;
       call.duration_ns = std::max<int64_t>(range.duration_ns, 0);
@@ -295,6 +330,8 @@ class Linker {
   std::vector<int32_t> new_row_of_launch_;  // per row of content_.launches: row of linked_.trace.launches; -1: unused
   std::vector<int32_t> used_launches_;      // the inverse
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
+  std::map<std::tuple<int32_t, int32_t, int32_t>, size_t> call_of_record_;  // by row of comm_ops, device, stream
+  int64_t host_collectives_ = 0, continued_calls_ = 0;
   LinkedTrace linked_;
 };
 

@@ -290,6 +290,34 @@ TEST_CASE("equal mentions of a group are one") {
   CHECK(linked.open_calls[2].group == 0);
 }
 
+TEST_CASE("kernels that one operation launched on one stream are one call, from the first start to the last end") {
+  constexpr const char* kReduceScatter = "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL(x)";
+  ContentBuilder b;
+  CommOpRow& record = b.op("record_param_comms", 100, 50);
+  record.external_id = 47;
+  record.args = b.add(b.args("reduce_scatter_tensor_coalesced", "BFloat16", 800, 200, "0", "[0, 1, 2, 3]", 4));
+  b.launch(110, 1);
+  b.launch(120, 2);
+  b.launch(130, 3);
+  b.launch(300, 4);  // after the operation: whoever launched it, another one
+  b.kernel(kReduceScatter, 150, 30, 1).external_id = 47;
+  b.kernel(kReduceScatter, 185, 25, 2).external_id = 47;
+  b.kernel(kReduceScatter, 160, 10, 3, 8).external_id = 47;
+  b.kernel(kReduceScatter, 310, 10, 4).external_id = 47;
+  b.launch(135, 5);
+  GpuRow& elsewhere = b.kernel(kReduceScatter, 320, 10, 5);
+  elsewhere.external_id = 47;
+  elsewhere.device = 1;
+  const LinkedTrace linked = link(std::move(b));
+  REQUIRE(linked.trace.calls.size() == 4);
+  CHECK(linked.trace.calls[0].start == at_us(150));
+  CHECK(linked.trace.calls[0].duration_ns == 60'000);
+  CHECK(linked.trace.calls[1].stream == 8);
+  CHECK(linked.trace.calls[2].start == at_us(310));
+  REQUIRE(linked.findings.size() == 1);
+  CHECK(linked.findings[0].code == "several-kernels");
+}
+
 TEST_CASE("the row of a wait says nothing of the kernel it is linked to") {
   ContentBuilder b;
   CommOpRow& op = b.op("record_param_comms", 100, 50);
@@ -419,12 +447,18 @@ TEST_CASE("without GPU rows every gloo range is a call, with the record around i
   CHECK(calls[2].step == -1);
 }
 
-TEST_CASE("gloo ranges beside GPU rows are not calls") {
+TEST_CASE("gloo ranges beside GPU rows are not calls, but counted") {
   ContentBuilder b;
   b.op("gloo:barrier", 100, 50);
+  b.op("gloo:all_reduce", 200, 50);
+  b.op("nccl:all_reduce", 300, 50);
+  b.launch(5, 7);
   b.kernel("a", 10, 1, 7);
   const LinkedTrace linked = link(std::move(b));
   CHECK(linked.trace.calls.empty());
+  REQUIRE(linked.findings.size() == 1);
+  CHECK(linked.findings[0].code == "host-collectives");
+  CHECK(linked.findings[0].count == 2);
 }
 
 TEST_CASE("the device is the one most rows ran on, its name from deviceProperties") {
