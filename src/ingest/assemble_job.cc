@@ -193,7 +193,7 @@ class Assembler {
 
   void describe_job() {
     JobTrace& job = result_.job;
-    static constexpr std::array kNames = {"nvidia", "amd", "intel"};
+    static constexpr std::array kNames = {"nvidia", "amd", "intel", ""};
     std::set<GpuVendor> vendors;
     for (const RankTrace& trace : job.traces) {
       if (trace.gpu.size() == 0) continue;

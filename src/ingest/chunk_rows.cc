@@ -118,7 +118,7 @@ void ChunkRows::clear() {
   defects = {};
   events = 0;
   cpu_rows = 0;
-  hip_launches = intel_launches = false;
+  hip_launches = intel_launches = cuda_launches = false;
 }
 
 ProcessUse& ChunkRows::process(int64_t pid) { return process_in(processes, pid); }
@@ -190,6 +190,7 @@ int64_t append_rows(const ChunkRows& rows, KernelWorks& works, FileContent& cont
   content.events += rows.events;
   content.hip_launches |= rows.hip_launches;
   content.intel_launches |= rows.intel_launches;
+  content.cuda_launches |= rows.cuda_launches;
   bytes += static_cast<int64_t>(rows.comm_args.size() * sizeof(CommArgs) + rows.gpu.size() * sizeof(GpuRow) +
                                 rows.comm_ops.size() * sizeof(CommOpRow) + rows.launches.size() * sizeof(LaunchRow) +
                                 rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +

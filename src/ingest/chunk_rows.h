@@ -73,7 +73,7 @@ struct ChunkRows {
   DefectCounts defects;
   int64_t events = 0;
   int64_t cpu_rows = 0;
-  bool hip_launches = false, intel_launches = false;
+  bool hip_launches = false, intel_launches = false, cuda_launches = false;
 
   void clear();
   ProcessUse& process(int64_t pid);

@@ -383,6 +383,7 @@ void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
   const std::string_view name = bare(event.name);
   rows.hip_launches |= name.starts_with("hip"sv);
   rows.intel_launches |= name.starts_with("ur"sv) || name.starts_with("ze"sv);
+  rows.cuda_launches |= name.starts_with("cu"sv);
   rows.process(number_of_place(event.pid)).launches++;
   rows.launches.push_back(row);
 }

@@ -348,10 +348,14 @@ int32_t busiest_device(const GpuEvents& gpu) {
 }
 
 GpuVendor vendor_of(const FileContent& content) {
+  if (!content.launches.empty()) {
+    if (content.hip_launches) return GpuVendor::amd;
+    if (content.intel_launches) return GpuVendor::intel;
+    return content.cuda_launches ? GpuVendor::nvidia : GpuVendor::other;
+  }
   const std::string device = content.devices.empty() ? "" : content.devices.front().name;
-  const bool told = !content.launches.empty();
-  if (told ? content.hip_launches : content.hip_properties || device.starts_with("AMD")) return GpuVendor::amd;
-  return (told ? content.intel_launches : device.starts_with("Intel")) ? GpuVendor::intel : GpuVendor::nvidia;
+  if (content.hip_properties || device.starts_with("AMD")) return GpuVendor::amd;
+  return device.starts_with("Intel") ? GpuVendor::intel : GpuVendor::nvidia;
 }
 
 }  // namespace

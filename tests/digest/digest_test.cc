@@ -165,7 +165,7 @@ TEST_CASE("a forged row without a name, and a path that no system has, are refus
 
 TEST_CASE("a forged digest of a vendor, or with work, that has no name is refused") {
   TraceFile file = small_file();
-  file.linked.trace.vendor = static_cast<GpuVendor>(3);
+  file.linked.trace.vendor = static_cast<GpuVendor>(4);
   CHECK(from_digest(to_digest(file)).error().message.find("vendor") != std::string::npos);
   file = small_file();
   file.linked.trace.gpu.work[0] = static_cast<GpuWork>(77);

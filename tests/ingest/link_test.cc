@@ -488,8 +488,15 @@ TEST_CASE("the vendor is told by the launches, else by properties") {
   CHECK(by_properties.trace.vendor == GpuVendor::amd);
   ContentBuilder cuda;
   cuda.launch(0, 1);
-  const LinkedTrace neither = link(std::move(cuda));
-  CHECK(neither.trace.vendor == GpuVendor::nvidia);
+  cuda.content.cuda_launches = true;
+  const LinkedTrace by_cuda = link(std::move(cuda));
+  CHECK(by_cuda.trace.vendor == GpuVendor::nvidia);
+  ContentBuilder mtia;
+  mtia.launch(0, 1);
+  const LinkedTrace by_none = link(std::move(mtia));
+  CHECK(by_none.trace.vendor == GpuVendor::other);
+  const LinkedTrace untold = link(ContentBuilder());
+  CHECK(untold.trace.vendor == GpuVendor::nvidia);
   ContentBuilder level_zero;
   level_zero.launch(0, 1);
   level_zero.content.intel_launches = true;

@@ -65,11 +65,19 @@ TEST_CASE("a launch through HIP is told by its name") {
   CHECK(content.hip_launches);
 }
 
+TEST_CASE("a launch through CUDA is told by its name") {
+  for (const char* name : {"cudaLaunchKernelExC", "cuLaunchKernelEx"}) {
+    CHECK(read_text(trace_of(event("cuda_runtime", name, "\"correlation\": 7"))).cuda_launches);
+  }
+  CHECK_FALSE(read_text(trace_of(event("privateuse1_runtime", "synLaunch", "\"correlation\": 7"))).cuda_launches);
+}
+
 TEST_CASE("a launch through Unified Runtime or Level Zero is told by its name") {
   for (const char* name : {"urEnqueueKernelLaunch", "zeCommandListAppendLaunchKernel"}) {
     const FileContent content =
         read_text(trace_of(event("xpu_runtime", name, "\"correlation\": 7") + "," + kernel("gemm_kernel", "9", "1")));
     CHECK(content.intel_launches);
+    CHECK_FALSE(content.cuda_launches);
     CHECK_FALSE(content.hip_launches);
   }
 }

@@ -92,11 +92,12 @@ struct CollectiveCall {
   LocalNs end() const { return start + duration_ns; }
 };
 
-// By the interface that launched the work, else by the device; whoever is neither is taken for the first.
+// By the interface that launched the work, else by the device; NVIDIA where neither tells.
 enum class GpuVendor : uint8_t {
   nvidia,
   amd,    // HIP
   intel,  // Unified Runtime, Level Zero
+  other,  // launched through none of these: MTIA, Gaudi, Ascend
 };
 
 struct RankTrace {
