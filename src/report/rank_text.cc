@@ -24,7 +24,7 @@ std::string head(const RankReport& report) {
   return labelled("Trace", fit_tail(report.file, kRankColumns - kRankLabel)) + labelled("", text);
 }
 
-std::string timeline_text(const TimelineRow& whole) {
+std::string timeline_text(const TimelineRow& whole, size_t devices) {
   const RankSummary& t = whole.timeline;
   if (whole.gpu_rows == 0)
     return labelled("GPU time", "no GPU rows: a CPU-only process, or recorded without GPU activity");
@@ -33,6 +33,7 @@ std::string timeline_text(const TimelineRow& whole) {
                               share_of(t.compute_ns, t.total_ns), share_of(t.exposed_communication_ns, t.total_ns)));
   text += labelled("", fmt::format("exposed copies {}, idle {}; {} GPU rows", share_of(t.exposed_memcpy_ns, t.total_ns),
                                    share_of(t.idle_ns, t.total_ns), whole.gpu_rows));
+  if (devices > 1) text += labelled("", fmt::format("{} devices taken as one; each by itself is below", devices));
   if (t.communication_ns > 0) {
     text +=
         labelled("", fmt::format("communication {}, of it {} behind computation", human_duration(t.communication_ns),
@@ -128,7 +129,7 @@ std::string rank_text(const RankReport& report) {
   // Steps may be longer than the window of the GPU's rows.
   const int64_t window_ns =
       std::max(report.tables.timeline.front().timeline.total_ns, report.tables.utilization.window_ns);
-  return report::head(report) + report::timeline_text(report.tables.timeline.front()) +
+  return report::head(report) + report::timeline_text(report.tables.timeline.front(), devices.size()) +
          report::advice_section(report.advice, window_ns) + report::parts_table("Device", devices, false) +
          report::parts_table("Step", steps, true) + report::streams_table(report.tables) +
          report::launches_text(report.tables.launches) + report::details_section(report.tables) +

@@ -337,3 +337,15 @@ TEST_CASE("the line of the job and that of the clocks say their last word, on a 
   check_fits(text);
   CHECK(says(text, " nvidia\n"));
 }
+
+TEST_CASE("the times of several devices of one process are said to be those of all together") {
+  RankReport report;
+  report.tables.timeline.resize(3);  // all, then each
+  for (int32_t row = 0; row < 3; ++row) {
+    report.tables.timeline[static_cast<size_t>(row)].gpu_rows = 9;
+    report.tables.timeline[static_cast<size_t>(row)].device = row - 1;
+  }
+  CHECK(says(rank_text(report), "2 devices taken as one"));
+  report.tables.timeline.resize(1);
+  CHECK_FALSE(says(rank_text(report), "taken as one"));
+}
