@@ -15,7 +15,7 @@
 namespace skewscope::cli {
 namespace {
 
-constexpr size_t kProblemsShown = 20, kColumns = 80, kFormat = 1;  // kFormat: a column
+constexpr size_t kProblemsShown = 20, kLineWidth = 80, kFormat = 1;  // kFormat: a column
 
 using Json = nlohmann::ordered_json;
 using Row = std::array<std::string, 9>;
@@ -100,12 +100,12 @@ std::string table_text(const std::vector<FileSummary>& files) {
   return text;
 }
 
-// In lines of kColumns, two blanks ahead of each.
+// In lines of kLineWidth, two blanks ahead of each.
 std::string wrapped(std::string_view text) {
   std::string lines;
   while (!text.empty()) {
     size_t cut = text.size();
-    if (cut > kColumns - 2) cut = text.rfind(' ', kColumns - 2);
+    if (cut > kLineWidth - 2) cut = text.rfind(' ', kLineWidth - 2);
     if (cut == std::string_view::npos || cut == 0) cut = std::min(text.find(' '), text.size());
     lines += fmt::format("  {}\n", text.substr(0, cut));
     text.remove_prefix(std::min(text.size(), cut + 1));

@@ -12,8 +12,6 @@
 namespace skewscope::ingest {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 template <class Word>
 uint64_t load(const char* from) {
   static_assert(std::endian::native == std::endian::little, "the first digit is taken for the lowest byte");

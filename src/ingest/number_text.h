@@ -7,6 +7,8 @@
 
 namespace skewscope::ingest {
 
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 // How the fraction of a microsecond stamp was written.
 struct FractionForm {
   int32_t digits = 0;          // as written; 0: no fraction

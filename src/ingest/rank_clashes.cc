@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "number_text.h"
+
 namespace skewscope::ingest {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // "node10" comes behind "node9".
 struct NumbersByValue {

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error usage(std::string message) { return {ErrorKind::usage, std::move(message)}; }
+Error misuse(std::string message) { return {ErrorKind::usage, std::move(message)}; }
 
 void warn(const ShipOptions& options, const std::string& line) {
   if (options.say) options.say(Severity::warning, printable(line));
@@ -28,12 +28,12 @@ void warn(const ShipOptions& options, const std::string& line) {
 
 Result<Done> check_certificate(const ShipOptions& options) {
   if (options.certificate.empty()) {
-    return options.private_key.empty() ? Result<Done>(Done{}) : usage("--key needs --cert");
+    return options.private_key.empty() ? Result<Done>(Done{}) : misuse("--key needs --cert");
   }
-  if (options.url.starts_with("http://")) return usage("--cert needs https");
+  if (options.url.starts_with("http://")) return misuse("--cert needs https");
   const std::string& key = options.private_key.empty() ? options.certificate : options.private_key;
   for (const std::string& file : {options.certificate, key}) {
-    if (access(file.c_str(), R_OK) != 0) return usage(file + ": " + std::strerror(errno));
+    if (access(file.c_str(), R_OK) != 0) return misuse(file + ": " + std::strerror(errno));
   }
   struct stat status {};
   if (stat(key.c_str(), &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
@@ -45,27 +45,27 @@ Result<Done> check_certificate(const ShipOptions& options) {
 }  // namespace
 
 Result<Done> check_options(const ShipOptions& options) {
-  if (options.paths.empty()) return usage("no path to send from");
+  if (options.paths.empty()) return misuse("no path to send from");
   if (!is_name(options.job)) {
-    return usage(
+    return misuse(
         fmt::format("'{}' is no name of a job: letters, digits, '.', '_', '-', at most {}", options.job, kLongestName));
   }
   if (options.world_size && (*options.world_size < 1 || *options.world_size > kMostRanks)) {
-    return usage(fmt::format("--world-size {} is none", *options.world_size));
+    return misuse(fmt::format("--world-size {} is none", *options.world_size));
   }
-  if (options.capture < 0 || options.capture > kMostCaptures) return usage("--capture is 0 to 9999");
-  if (options.uploads < 1 || options.uploads > 16) return usage("--uploads is 1 to 16");
-  if (options.piece_bytes == 0) return usage("--piece is at least 1");
-  if (options.silence.count() < 1) return usage("--timeout is at least 1");
-  if (options.cpu_percent < 0) return usage("--cpu is a share of a processor in percent");
+  if (options.capture < 0 || options.capture > kMostCaptures) return misuse("--capture is 0 to 9999");
+  if (options.uploads < 1 || options.uploads > 16) return misuse("--uploads is 1 to 16");
+  if (options.piece_bytes == 0) return misuse("--piece is at least 1");
+  if (options.silence.count() < 1) return misuse("--timeout is at least 1");
+  if (options.cpu_percent < 0) return misuse("--cpu is a share of a processor in percent");
   if (!options.pin.empty() && !is_pin(options.pin)) {
-    return usage("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");
+    return misuse("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");
   }
-  if (!options.pin.empty() && options.url.starts_with("http://")) return usage("--pin needs https");
+  if (!options.pin.empty() && options.url.starts_with("http://")) return misuse("--pin needs https");
   if (auto fine = check_certificate(options); !fine.ok()) return fine.error();
   if (auto fine = check_rank_regex(options.rank_regex); !fine.ok()) return fine.error();
   if (options.digest && options.delete_source)
-    return usage("--delete-source would lose traces of which --digest sends less");
+    return misuse("--delete-source would lose traces of which --digest sends less");
   for (const std::string& path : options.paths) {
     std::vector<Error> unlisted;  // is said when it is shipped
     const auto found = discover_files({path}, alone(), &unlisted);

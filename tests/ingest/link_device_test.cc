@@ -8,7 +8,7 @@ using namespace skewscope::ingest;  // NOLINT
 
 namespace {
 
-LinkedTrace link(ContentBuilder&& b) { return link_calls(std::move(b.content)); }
+LinkedTrace link_device(ContentBuilder&& b) { return link_calls(std::move(b.content)); }
 
 }  // namespace
 
@@ -21,7 +21,7 @@ TEST_CASE("the device is the one most rows ran on, its name from devicePropertie
   b.kernel("a", 10, 1, 1).device = 0;
   b.kernel("b", 20, 1, 2).device = 2;
   b.kernel("c", 30, 1, 3).device = 2;
-  const LinkedTrace linked = link(std::move(b));
+  const LinkedTrace linked = link_device(std::move(b));
   CHECK(linked.trace.device == 2);
   CHECK(linked.trace.device_name == "GPU two");
 }
@@ -31,31 +31,31 @@ TEST_CASE("the vendor is told by the launches, else by properties") {
   hip.launch(0, 1);
   hip.content.hip_launches = true;
   hip.kernel("a", 10, 1, 1);
-  const LinkedTrace by_launches = link(std::move(hip));
+  const LinkedTrace by_launches = link_device(std::move(hip));
   CHECK(by_launches.trace.vendor == GpuVendor::amd);
   ContentBuilder properties;
   properties.content.hip_properties = true;
-  const LinkedTrace by_properties = link(std::move(properties));
+  const LinkedTrace by_properties = link_device(std::move(properties));
   CHECK(by_properties.trace.vendor == GpuVendor::amd);
   ContentBuilder cuda;
   cuda.launch(0, 1);
   cuda.content.cuda_launches = true;
-  const LinkedTrace by_cuda = link(std::move(cuda));
+  const LinkedTrace by_cuda = link_device(std::move(cuda));
   CHECK(by_cuda.trace.vendor == GpuVendor::nvidia);
   ContentBuilder mtia;
   mtia.launch(0, 1);
-  const LinkedTrace by_none = link(std::move(mtia));
+  const LinkedTrace by_none = link_device(std::move(mtia));
   CHECK(by_none.trace.vendor == GpuVendor::other);
-  const LinkedTrace untold = link(ContentBuilder());
+  const LinkedTrace untold = link_device(ContentBuilder());
   CHECK(untold.trace.vendor == GpuVendor::nvidia);
   ContentBuilder level_zero;
   level_zero.launch(0, 1);
   level_zero.content.intel_launches = true;
-  const LinkedTrace by_names = link(std::move(level_zero));
+  const LinkedTrace by_names = link_device(std::move(level_zero));
   CHECK(by_names.trace.vendor == GpuVendor::intel);
   ContentBuilder max_gpu;
   max_gpu.content.devices.resize(1);
   max_gpu.content.devices[0].name = "Intel(R) Data Center GPU Max 1550";
-  const LinkedTrace by_device = link(std::move(max_gpu));
+  const LinkedTrace by_device = link_device(std::move(max_gpu));
   CHECK(by_device.trace.vendor == GpuVendor::intel);
 }
