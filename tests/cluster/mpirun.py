@@ -44,7 +44,9 @@ class UnderMpirun(machines.TwoMachines):
             run = self.report(processes, f"by{processes}")
             out, error = run.communicate()
             self.assertEqual(run.returncode, 0, error)
-            self.assertEqual(error, "")
+            # Open MPI's launcher may find that a process it has just started is further than itself, and says so.
+            said = [line for line in error.splitlines() if line and "plm:rsh: Warning: setpgid" not in line]
+            self.assertEqual(said, [])
             self.assertIn("Rank 5 is the cause", out)
             self.assertEqual(self.bytes_of(f"by{processes}"), self.bytes_of("alone"))
 
