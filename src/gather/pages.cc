@@ -58,7 +58,7 @@ std::string progress(const JobState& job) {
 
 // What a report's state links is the report of that state.
 std::string report_link(const JobState& job) {
-  const std::string state = name_of(job.report);
+  std::string state = name_of(job.report);
   if (job.report_generation == 0) return state;
   const bool is_its_own = job.report == ReportState::complete || job.report == ReportState::partial;
   const std::string link = fmt::format("<a href=\"/v1/jobs/{}/report.html\">{}</a>", escaped(job.name),

@@ -93,7 +93,7 @@ Reload reload_of(const GatherOptions& before, const GatherOptions& after) {
   return out;
 }
 
-NamedFiles files_of(const GatherOptions& options) {
+NamedFiles secrets_of(const GatherOptions& options) {
   NamedFiles out;
   const std::pair<const char*, const std::string&> named[] = {{"certificate", options.certificate},
                                                               {"private-key", options.private_key},

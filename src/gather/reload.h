@@ -23,7 +23,7 @@ struct NamedFile {
   Digest content{};
 };
 using NamedFiles = std::map<std::string, NamedFile>;  // by flag
-NamedFiles files_of(const GatherOptions& options);
+NamedFiles secrets_of(const GatherOptions& options);
 // Each that was exchanged under the same name, as "flag PATH: other content".
 std::string exchanged(const NamedFiles& before, const NamedFiles& after);
 

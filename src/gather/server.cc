@@ -219,7 +219,7 @@ class Daemon {
 
   void run(const GatherOptions& options, const std::function<Result<GatherOptions>()>& reload) {
     in_use_ = options;
-    files_in_use_ = files_of(options);
+    files_in_use_ = secrets_of(options);
     for (auto next_beat = Clock::now(); !failure_told_;) {
       if (Clock::now() >= next_beat) {
         if (forker_gone_ = !forker_->alive(); forker_gone_) {
@@ -257,7 +257,7 @@ class Daemon {
     if (!settings.ok()) return refuse(settings.error());
     const auto tls = tls_of(options.value());
     if (!tls.ok()) return refuse(tls.error());
-    const NamedFiles files = files_of(options.value());
+    const NamedFiles files = secrets_of(options.value());
     endpoints_->use(settings.value());
     network_->use_tls(tls.value());
     scheduler_->use(options.value());

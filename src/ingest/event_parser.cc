@@ -129,11 +129,7 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
   event.event_class = EventClass::skip;
   event.has_category = event.complete = event.kept = event.repeats_arg = false;
   event.likely_name = nullptr;
-  event.name = {};
-  event.stamp = {};
-  event.duration = {};
-  event.pid = {};
-  event.tid = {};
+  event.name = event.stamp = event.duration = event.pid = event.tid = {};
   event.present = 0;
   bool name_wanted = false;
   for (auto result : object) {

@@ -30,13 +30,13 @@ TEST_CASE("a reload names each file of keys or certificates that has other conte
   options.certificate = folder.path / "head.pem";
   write("keys", "one");
   write("head.pem", "two");
-  const NamedFiles before = files_of(options);
-  CHECK(exchanged(before, files_of(options)).empty());
+  const NamedFiles before = secrets_of(options);
+  CHECK(exchanged(before, secrets_of(options)).empty());
   write("keys", "three");
-  CHECK(exchanged(before, files_of(options)) == "token-key-file " + options.token_key_file + ": other content");
+  CHECK(exchanged(before, secrets_of(options)) == "token-key-file " + options.token_key_file + ": other content");
   write("head.pem", "four");
   options.token_key_file = folder.path / "others";  // which the options tell
-  CHECK(exchanged(before, files_of(options)) == "certificate " + options.certificate + ": other content");
+  CHECK(exchanged(before, secrets_of(options)) == "certificate " + options.certificate + ": other content");
 }
 
 TEST_CASE("where it listens, and whether it speaks TLS there, is for a restart") {
