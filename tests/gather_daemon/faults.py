@@ -55,7 +55,8 @@ class Run:
         """`of`: the number counts calls of this text alone. `job`: goes on where it is."""
         self.of, self.seen = of, 0
         self.number, self.fault, self.sticky, self.met, self.closing = number, fault, sticky, None, False
-        self.daemon, self.job = Daemon(), job or ScriptedJob()
+        # A report that failed for want of disk is made again after that pause.
+        self.daemon, self.job = Daemon("--debounce", 1), job or ScriptedJob()
         # A report that finds no room has failed; one that was being made at the daemon's end is made again.
         self.job.report_may_fail = lambda: self.met and fault != KILL and "/report" in self.met.target
         self.watch = WriteCalls(self.decide, self.daemon.spool, opens=fault != KILL, skip=ASIDE)
