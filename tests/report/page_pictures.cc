@@ -20,7 +20,7 @@ struct Calls {
   std::vector<JobReport::CallRow> rows;
 
   void add(int32_t communicator, int64_t step, const std::vector<Member>& members, int64_t end_ns,
-           const std::string& op = "all_reduce") {
+           std::string_view op = "all_reduce") {
     const int32_t instance = rows.empty() ? 0 : rows.back().instance + 1;
     int64_t last_ns = members.front().start_ns;
     for (const Member& m : members) last_ns = std::max(last_ns, m.start_ns);
