@@ -11,6 +11,7 @@
 #include <tbb/parallel_reduce.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "skewscope/base/sort_runs.h"
@@ -56,33 +57,38 @@ void clear_negative(FileContent& content, int64_t count) {
   report(content, "negative-duration", count, "GPU rows with a negative duration; taken as 0");
 }
 
-bool same_work(const GpuRow& a, const GpuRow& b) {
-  return std::tie(a.start, a.duration_ns, a.device, a.stream, a.correlation, a.name, a.work) ==
-         std::tie(b.start, b.duration_ns, b.device, b.stream, b.correlation, b.name, b.work);
-}
-
-// Rows are sorted. Of a launch's work two rows are alike only where stamps are too coarse for short rows, or where the
-// file holds its events twice.
+// Rows are sorted, so alike ones stand in one run of equal start and duration. Of a launch's work two rows are alike
+// only where stamps are too coarse for short rows, or where the file holds its events twice.
 void drop_repeated(FileContent& content) {
   std::vector<GpuRow>& gpu = content.gpu;
-  const auto repeats = [&](size_t i) {
-    const GpuRow& row = gpu[i];
-    if (row.correlation < 0 || row.duration_ns <= content.resolution_ns) return false;
-    for (size_t k = i; k > 0 && gpu[k - 1].start == row.start && gpu[k - 1].duration_ns == row.duration_ns; --k) {
-      if (same_work(gpu[k - 1], row)) return true;
+  std::set<decltype(std::tie(gpu[0].device, gpu[0].stream, gpu[0].correlation, gpu[0].name, gpu[0].work))> seen;
+  std::vector<size_t> repeated;
+  for (size_t first = 0, next = 0; first < gpu.size(); first = next) {
+    for (next = first + 1;
+         next < gpu.size() && gpu[next].start == gpu[first].start && gpu[next].duration_ns == gpu[first].duration_ns;) {
+      ++next;
     }
-    return false;
-  };
-  size_t i = 1;
-  while (i < gpu.size() && !repeats(i)) ++i;
-  if (i >= gpu.size()) return;
-  std::vector<GpuRow> kept(gpu.begin(), gpu.begin() + static_cast<ptrdiff_t>(i));
-  for (; i < gpu.size(); ++i) {
-    if (!repeats(i)) kept.push_back(gpu[i]);
+    if (next - first == 1 || gpu[first].duration_ns <= content.resolution_ns) continue;
+    seen.clear();
+    for (size_t i = first; i < next; ++i) {
+      GpuRow& row = gpu[i];
+      const bool is_new = seen.insert(std::tie(row.device, row.stream, row.correlation, row.name, row.work)).second;
+      if (!is_new && row.correlation >= 0) repeated.push_back(i);
+    }
   }
-  report(content, "repeated-events", static_cast<int64_t>(gpu.size() - kept.size()),
+  if (repeated.empty()) return;
+  report(content, "repeated-events", std::ssize(repeated),
          "GPU rows that stand in the file twice, alike in every respect; each counts once");
-  gpu = std::move(kept);
+  auto hole = repeated.begin();
+  size_t kept = *hole;
+  for (size_t i = kept; i < gpu.size(); ++i) {
+    if (hole != repeated.end() && *hole == i) {
+      ++hole;
+    } else {
+      gpu[kept++] = gpu[i];
+    }
+  }
+  gpu.resize(kept);
 }
 
 void drop_far_rows(FileContent& content, const Survey& survey) {
