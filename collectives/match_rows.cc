@@ -46,7 +46,8 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
   const int32_t hub = hub_of(members, open);
   Cluster cluster;
   cluster.hub = hub;
-  cluster.tolerance_ns = join_tolerance_ns(calls(hub));
+  ShiftSearch search(calls(hub));
+  cluster.tolerance_ns = search.tolerance_ns();
   for (const int32_t m : open) {
     if (m == hub) {
       cluster.members.push_back(m);
@@ -54,8 +55,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
       cluster.scatter_ns.push_back(0);
       continue;
     }
-    const ShiftResult shift =
-        find_shift(calls(hub), calls(m), prior_between(hints, m, hub), on_one_host(hints, m, hub));
+    const ShiftResult shift = search.find(calls(m), prior_between(hints, m, hub), on_one_host(hints, m, hub));
     if (shift.evidence == ShiftEvidence::none || shift.evidence == ShiftEvidence::ambiguous) {
       if (shift.evidence == ShiftEvidence::ambiguous) {
         ambiguous[static_cast<size_t>(m)] = ambiguous[static_cast<size_t>(hub)] = true;

@@ -1,127 +1,16 @@
 #include "collectives/shift_search.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
-#include <map>
 #include <set>
-#include <unordered_map>
 #include <utility>
-
-#include "skewscope/base/sort_runs.h"
 
 namespace skewscope {
 namespace {
 
 constexpr size_t kEnoughVotes = 40'000, kLeastVoters = 64;
-
-// A call's step, how many calls of its signature were made in it, and which of them it was.
-struct CallPlace {
-  int64_t step = -1;
-  int32_t ordinal = 0, of = 0;
-};
-
-std::vector<CallPlace> places_of(const MemberCalls& calls) {
-  std::map<std::pair<uint64_t, int64_t>, int32_t> count;
-  std::vector<CallPlace> places;
-  for (const MatchCall& call : calls) {
-    places.push_back({call.step, call.step < 0 ? 0 : count[{call.signature, call.step}]++, 0});
-  }
-  for (size_t c = 0; c < calls.size(); ++c) {
-    if (calls[c].step >= 0) places[c].of = count.at({calls[c].signature, calls[c].step});
-  }
-  return places;
-}
-
-VoteSteps steps_of(const CallPlace& a, const CallPlace& b) {
-  if (a.step < 0 || b.step < 0) return VoteSteps::unnamed;
-  if (a.step != b.step) return VoteSteps::different;
-  return a.ordinal == b.ordinal && a.of == b.of ? VoteSteps::same_place : VoteSteps::same;
-}
-
-// Ends and places of calls of one signature, by end.
-struct AlikeCalls {
-  std::vector<int64_t> end_ns;
-  std::vector<CallPlace> place;
-};
-using CallsBySignature = std::unordered_map<uint64_t, AlikeCalls>;
-
-CallsBySignature by_signature(const MemberCalls& calls) {
-  CallsBySignature index;
-  const std::vector<CallPlace> places = places_of(calls);
-  for (size_t c = 0; c < calls.size(); ++c) {
-    AlikeCalls& alike = index[calls[c].signature];
-    alike.end_ns.push_back(calls[c].end_ns);
-    alike.place.push_back(places[c]);
-  }
-  return index;
-}
-
-// All pairs of equal signature, of a block of consecutive member calls around `center` that casts enough votes.
-std::vector<Vote> collect_votes(const CallsBySignature& hub, const MemberCalls& member,
-                                const std::vector<CallPlace>& places, size_t center) {
-  std::vector<Vote> votes;
-  const auto add = [&](size_t j) {
-    const MatchCall& call = member[j];
-    const auto found = hub.find(call.signature);
-    if (found == hub.end()) return;
-    const AlikeCalls& alike = found->second;
-    const size_t before = votes.size();
-    votes.resize(before + alike.end_ns.size());
-    for (size_t i = 0; i < alike.end_ns.size(); ++i) {
-      votes[before + i] = Vote(alike.end_ns[i] - call.end_ns, steps_of(alike.place[i], places[j]));
-    }
-  };
-  const auto enough = [&](size_t distance) { return votes.size() >= kEnoughVotes && 2 * distance >= kLeastVoters; };
-  for (size_t distance = 0; distance < member.size() && !enough(distance); ++distance) {
-    if (center + distance < member.size()) add(center + distance);
-    if (distance > 0 && distance <= center) add(center - distance);
-  }
-  sort_runs(votes, std::less<Vote>());  // the votes of one call come in order
-  return votes;
-}
-
-// The end of the hub's call of equal signature that is nearest to `end`; none where none lies within `tolerance`.
-std::optional<int64_t> nearest(const CallsBySignature& hub, uint64_t signature, int64_t end, int64_t tolerance) {
-  const auto found = hub.find(signature);
-  if (found == hub.end()) return std::nullopt;
-  const std::vector<int64_t>& ends = found->second.end_ns;
-  const auto at = std::lower_bound(ends.begin(), ends.end(), end);
-  std::optional<int64_t> best;
-  int64_t distance = tolerance + 1;
-  for (const auto it : {at, at == ends.begin() ? ends.end() : at - 1}) {
-    if (it == ends.end()) continue;
-    const int64_t d = std::llabs(*it - end);
-    if (d < distance) {
-      distance = d;
-      best = *it;
-    }
-  }
-  return best;
-}
-
-// Joins calls outwards from the one nearest the vote's block, following the offset with the median of recent ties.
-void track(const CallsBySignature& hub, const MemberCalls& member, size_t from, int step, int64_t offset_ns,
-           int64_t tolerance, std::vector<ClockTie>& ties) {
-  std::vector<int64_t> recent;
-  constexpr size_t kRecent = 15;
-  for (size_t n = 0, j = from; j < member.size(); ++n, j += static_cast<size_t>(step)) {
-    const auto end = nearest(hub, member[j].signature, member[j].end_ns + offset_ns, tolerance);
-    if (!end) continue;
-    const int64_t seen = *end - member[j].end_ns;
-    ties.push_back({member[j].end_ns, seen});
-    if (recent.size() < kRecent) {
-      recent.push_back(seen);
-    } else {
-      recent[n % kRecent] = seen;
-    }
-    if (recent.size() < 5) continue;
-    std::vector<int64_t> sorted = recent;
-    std::nth_element(sorted.begin(), sorted.begin() + static_cast<int64_t>(sorted.size() / 2), sorted.end());
-    offset_ns = sorted[sorted.size() / 2];
-  }
-}
 
 // Quantile of the spacing between neighbours of equal signature; 0 without any.
 int64_t spacing_quantile_ns(const MemberCalls& calls, double share) {
@@ -181,30 +70,6 @@ ClockLine resistant_line(std::vector<ClockTie> ties) {
   return line;
 }
 
-namespace {
-
-// What the votes of two members are judged by.
-VoteContext context_of(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns,
-                       bool one_host) {
-  VoteContext context;
-  context.prior_ns = prior_ns;
-  context.one_host = one_host;
-  context.tolerance_ns = join_tolerance_ns(hub);
-  const int64_t first = std::max(hub.front().end_ns, member.front().end_ns);
-  const int64_t last = std::min(hub.back().end_ns, member.back().end_ns);
-  const auto inside = [&](const MatchCall& call) { return call.end_ns >= first && call.end_ns <= last; };
-  context.common_calls =
-      std::min(std::count_if(hub.begin(), hub.end(), inside), std::count_if(member.begin(), member.end(), inside));
-  std::set<int64_t> steps;
-  for (const MatchCall& call : hub) steps.insert(call.step);
-  const auto count = static_cast<int64_t>(steps.size());
-  context.step_ns = (hub.back().end_ns - hub.front().end_ns) / count;
-  context.step_calls = (static_cast<int64_t>(hub.size()) + count - 1) / count;
-  return context;
-}
-
-}  // namespace
-
 int64_t typical_spacing_ns(const MemberCalls& calls) { return spacing_quantile_ns(calls, 0.5); }
 
 int64_t join_tolerance_ns(const MemberCalls& calls) {
@@ -213,25 +78,135 @@ int64_t join_tolerance_ns(const MemberCalls& calls) {
   return low == 0 ? kMost : std::clamp(low / 4, std::min(kLeast, low / 2), kMost);
 }
 
-ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns,
-                       bool one_host) {
-  if (hub.empty() || member.empty()) return {};
-  const CallsBySignature index = by_signature(hub);
-  const std::vector<CallPlace> places = places_of(member);
-  const VoteContext context = context_of(hub, member, prior_ns, one_host);
+std::vector<ShiftSearch::Place> ShiftSearch::places_of(const MemberCalls& calls) {
+  std::unordered_map<uint64_t, std::unordered_map<int64_t, int32_t>> count;  // per signature and step
+  std::vector<Place> places;
+  places.reserve(calls.size());
+  for (const MatchCall& call : calls) {
+    places.push_back({call.step, call.step < 0 ? 0 : count[call.signature][call.step]++, 0});
+  }
+  for (size_t c = 0; c < calls.size(); ++c) {
+    if (calls[c].step >= 0) places[c].of = count.at(calls[c].signature).at(calls[c].step);
+  }
+  return places;
+}
+
+VoteSteps ShiftSearch::steps_of(const Place& a, const Place& b) {
+  if (a.step < 0 || b.step < 0) return VoteSteps::unnamed;
+  if (a.step != b.step) return VoteSteps::different;
+  return a.ordinal == b.ordinal && a.of == b.of ? VoteSteps::same_place : VoteSteps::same;
+}
+
+ShiftSearch::ShiftSearch(const MemberCalls& hub) : hub_(hub) {
+  const std::vector<Place> places = places_of(hub);
+  for (size_t c = 0; c < hub.size(); ++c) {
+    AlikeCalls& alike = by_signature_[hub[c].signature];
+    alike.end_ns.push_back(hub[c].end_ns);
+    alike.place.push_back(places[c]);
+  }
+  of_hub_.tolerance_ns = join_tolerance_ns(hub);
+  if (hub.empty()) return;
+  std::set<int64_t> steps;
+  for (const MatchCall& call : hub) steps.insert(call.step);
+  const auto count = static_cast<int64_t>(steps.size());
+  of_hub_.step_ns = (hub.back().end_ns - hub.front().end_ns) / count;
+  of_hub_.step_calls = (static_cast<int64_t>(hub.size()) + count - 1) / count;
+}
+
+VoteContext ShiftSearch::context_with(const MemberCalls& member) const {
+  VoteContext context = of_hub_;
+  const int64_t first = std::max(hub_.front().end_ns, member.front().end_ns);
+  const int64_t last = std::min(hub_.back().end_ns, member.back().end_ns);
+  const auto inside = [&](const MatchCall& call) { return call.end_ns >= first && call.end_ns <= last; };
+  context.common_calls =
+      std::min(std::count_if(hub_.begin(), hub_.end(), inside), std::count_if(member.begin(), member.end(), inside));
+  return context;
+}
+
+const ShiftSearch::AlikeCalls* ShiftSearch::alike(uint64_t signature) const {
+  const auto found = by_signature_.find(signature);
+  return found == by_signature_.end() ? nullptr : &found->second;
+}
+
+// All pairs of equal signature, of a block of consecutive member calls around `center` that casts enough votes.
+void ShiftSearch::collect_votes(const MemberCalls& member, const std::vector<Place>& places, size_t center) {
+  votes_.clear();
+  const auto add = [&](size_t j) {
+    const AlikeCalls* of_hub = alike(member[j].signature);
+    if (!of_hub) return;
+    const size_t before = votes_.size();
+    votes_.resize(before + of_hub->end_ns.size());
+    for (size_t i = 0; i < of_hub->end_ns.size(); ++i) {
+      votes_[before + i] = Vote(of_hub->end_ns[i] - member[j].end_ns, steps_of(of_hub->place[i], places[j]));
+    }
+  };
+  const auto enough = [&](size_t distance) { return votes_.size() >= kEnoughVotes && 2 * distance >= kLeastVoters; };
+  for (size_t distance = 0; distance < member.size() && !enough(distance); ++distance) {
+    if (center + distance < member.size()) add(center + distance);
+    if (distance > 0 && distance <= center) add(center - distance);
+  }
+  sort_votes(votes_, spare_);
+}
+
+// The end of the hub's call of equal signature that is nearest; none where none lies within the tolerance.
+std::optional<int64_t> ShiftSearch::nearest(uint64_t signature, int64_t end_ns) const {
+  const AlikeCalls* of_hub = alike(signature);
+  if (!of_hub) return std::nullopt;
+  const std::vector<int64_t>& ends = of_hub->end_ns;
+  const auto at = std::lower_bound(ends.begin(), ends.end(), end_ns);
+  std::optional<int64_t> best;
+  int64_t distance = of_hub_.tolerance_ns + 1;
+  for (const auto it : {at, at == ends.begin() ? ends.end() : at - 1}) {
+    if (it == ends.end()) continue;
+    const int64_t d = std::llabs(*it - end_ns);
+    if (d < distance) {
+      distance = d;
+      best = *it;
+    }
+  }
+  return best;
+}
+
+// Joins calls outwards from the one nearest the vote's block, following the offset with the median of recent ties.
+void ShiftSearch::track(const MemberCalls& member, size_t from, int step, int64_t offset_ns,
+                        std::vector<ClockTie>& ties) const {
+  constexpr size_t kRecent = 15, kLeastRecent = 5;
+  std::array<int64_t, kRecent> recent;
+  size_t filled = 0;
+  for (size_t n = 0, j = from; j < member.size(); ++n, j += static_cast<size_t>(step)) {
+    const auto end = nearest(member[j].signature, member[j].end_ns + offset_ns);
+    if (!end) continue;
+    const int64_t seen = *end - member[j].end_ns;
+    ties.push_back({member[j].end_ns, seen});
+    recent[filled < kRecent ? filled++ : n % kRecent] = seen;
+    if (filled < kLeastRecent) continue;
+    std::array<int64_t, kRecent> sorted = recent;
+    const auto middle = sorted.begin() + filled / 2;
+    std::nth_element(sorted.begin(), middle, sorted.begin() + filled);
+    offset_ns = *middle;
+  }
+}
+
+ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<int64_t> prior_ns, bool one_host) {
+  if (hub_.empty() || member.empty()) return {};
+  const std::vector<Place> places = places_of(member);
+  VoteContext context = context_with(member);
+  context.prior_ns = prior_ns;
+  context.one_host = one_host;
   Winner winner;
   size_t center = 0;
   for (const size_t quarter : {2U, 1U, 3U}) {  // the middle is most likely inside the other's window
     center = member.size() * quarter / 4;
-    winner = judge(collect_votes(index, member, places, center), context);
+    collect_votes(member, places, center);
+    winner = judge(votes_, context);
     if (winner.evidence != ShiftEvidence::none && winner.evidence != ShiftEvidence::ambiguous) break;
   }
   if (winner.evidence == ShiftEvidence::none || winner.evidence == ShiftEvidence::ambiguous) {
     return {winner.evidence, {}, 0};
   }
   std::vector<ClockTie> ties;
-  track(index, member, center, 1, winner.offset_ns, context.tolerance_ns, ties);
-  if (center > 0) track(index, member, center - 1, -1, winner.offset_ns, context.tolerance_ns, ties);
+  track(member, center, 1, winner.offset_ns, ties);
+  if (center > 0) track(member, center - 1, -1, winner.offset_ns, ties);
   if (ties.empty()) return {ShiftEvidence::ambiguous, {}, 0};
   ShiftResult result{winner.evidence, resistant_line(ties), 0};
   std::vector<double> distance;

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "collectives/shift_votes.h"
@@ -67,16 +68,49 @@ struct ShiftResult {
   double scatter_ns = 0;  // median distance of joined ends from the line
 };
 
-// `prior_ns`: the offset member -> hub as other communicators showed it, good to a millisecond. `one_host`: both traces
-// name the same host, so that their clocks should be one.
-ShiftResult find_shift(const MemberCalls& hub, const MemberCalls& member, std::optional<int64_t> prior_ns,
-                       bool one_host);
-
 // Median spacing of calls of equal signature; 0 when no signature comes twice.
 int64_t typical_spacing_ns(const MemberCalls& calls);
 
 // How close two ends of equal signature must lie to be one instance: a quarter of the 2nd percentile of the spacing of
 // equal-signature calls, within [50 us, 5 ms] and at most half of it.
 int64_t join_tolerance_ns(const MemberCalls& calls);
+
+// Lays members' clocks over one hub's. One thread at a time: the votes' room is kept from member to member.
+class ShiftSearch {
+ public:
+  // `hub` outlives the search.
+  explicit ShiftSearch(const MemberCalls& hub);
+
+  // `prior_ns`: the offset member -> hub as other communicators showed it, good to a millisecond. `one_host`: both
+  // traces name the same host, so that their clocks should be one.
+  ShiftResult find(const MemberCalls& member, std::optional<int64_t> prior_ns, bool one_host);
+
+  int64_t tolerance_ns() const { return of_hub_.tolerance_ns; }
+
+ private:
+  // A call's step, how many calls of its signature were made in it, and which of them it was.
+  struct Place {
+    int64_t step = -1;
+    int32_t ordinal = 0, of = 0;
+  };
+  // Ends and places of calls of one signature, by end.
+  struct AlikeCalls {
+    std::vector<int64_t> end_ns;
+    std::vector<Place> place;
+  };
+
+  static std::vector<Place> places_of(const MemberCalls& calls);
+  static VoteSteps steps_of(const Place& a, const Place& b);
+  const AlikeCalls* alike(uint64_t signature) const;
+  VoteContext context_with(const MemberCalls& member) const;
+  void collect_votes(const MemberCalls& member, const std::vector<Place>& places, size_t center);
+  std::optional<int64_t> nearest(uint64_t signature, int64_t end_ns) const;
+  void track(const MemberCalls& member, size_t from, int step, int64_t offset_ns, std::vector<ClockTie>& ties) const;
+
+  const MemberCalls& hub_;
+  std::unordered_map<uint64_t, AlikeCalls> by_signature_;
+  VoteContext of_hub_;  // what is the same for all members
+  std::vector<Vote> votes_, spare_;
+};
 
 }  // namespace skewscope

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
+#include <numeric>
+#include <utility>
 
 namespace skewscope {
 namespace {
@@ -27,14 +30,17 @@ struct Peak {
   int votes = 0;
 };
 
+using Votes = std::span<const Vote>;  // sorted
+
 // The densest window of `width`, leaving out votes within 4 widths of `not_near`.
-Peak densest(const std::vector<int64_t>& offsets, int64_t width, std::optional<int64_t> not_near) {
+Peak densest(Votes all, int64_t width, std::optional<int64_t> not_near) {
+  const auto offset = [&](size_t v) { return all[v].offset_ns(); };
   Peak best;
   size_t low = 0, votes = 0;
-  for (size_t high = 0; high < offsets.size(); ++high) {
-    if (high < votes || offsets[high] - offsets[high - votes] > width) continue;  // not more than the best so far
-    while (offsets[high] - offsets[low] > width) ++low;
-    const int64_t middle = offsets[low + (high - low) / 2];
+  for (size_t high = 0; high < all.size(); ++high) {
+    if (high < votes || offset(high) - offset(high - votes) > width) continue;  // not more than the best so far
+    while (offset(high) - offset(low) > width) ++low;
+    const int64_t middle = offset(low + (high - low) / 2);
     if (not_near && std::llabs(middle - *not_near) <= 4 * width) continue;
     votes = high - low + 1;
     best = {middle, static_cast<int>(votes)};
@@ -42,25 +48,31 @@ Peak densest(const std::vector<int64_t>& offsets, int64_t width, std::optional<i
   return best;
 }
 
-std::vector<int64_t> within(const std::vector<int64_t>& offsets, int64_t center_ns, int64_t distance_ns) {
-  return {std::lower_bound(offsets.begin(), offsets.end(), center_ns - distance_ns),
-          std::upper_bound(offsets.begin(), offsets.end(), center_ns + distance_ns)};
+// The votes below and above a limit.
+std::pair<Votes, Votes> parted(Votes all, int64_t limit_ns) {
+  const auto at =
+      std::partition_point(all.begin(), all.end(), [&](const Vote& vote) { return vote.offset_ns() < limit_ns; });
+  return {{all.begin(), at}, {at, all.end()}};
+}
+
+Votes within(Votes all, int64_t center_ns, int64_t distance_ns) {
+  return parted(parted(all, center_ns - distance_ns).second, center_ns + distance_ns + 1).first;
 }
 
 // Whether a window finer than ends may scatter still holds at least half of what lies around it, of enough votes.
-bool keeps_votes(const std::vector<int64_t>& offsets, const Peak& peak, int64_t width, int least) {
+bool keeps_votes(Votes all, const Peak& peak, int64_t width, int least) {
   if (width >= kScatter) return true;
   if (peak.votes < least) return false;
-  return 2 * peak.votes >= densest(within(offsets, peak.offset_ns, kScatter), kScatter, std::nullopt).votes;
+  return 2 * peak.votes >= densest(within(all, peak.offset_ns, kScatter), kScatter, std::nullopt).votes;
 }
 
 // The densest window at `width`, and then narrower ones inside it as far as the votes follow: calls may stand closer
 // together than the width, and then it holds several shifts. Nothing where narrower windows inside tie.
-std::optional<Peak> narrowed(const std::vector<int64_t>& all, Peak peak, int64_t width, int64_t tolerance_ns) {
+std::optional<Peak> narrowed(Votes all, Peak peak, int64_t width, int64_t tolerance_ns) {
   if (tolerance_ns >= width) return peak;  // calls stand four widths apart: the window holds one shift
   for (const int64_t narrow : kWindows) {
     if (narrow >= width || narrow < kScatter) continue;
-    const std::vector<int64_t> inside = within(all, peak.offset_ns, 2 * width);
+    const Votes inside = within(all, peak.offset_ns, 2 * width);
     const Peak best = densest(inside, narrow, std::nullopt);
     const Peak second = densest(inside, narrow, best.offset_ns);
     if (10 * best.votes < 11 * second.votes) return std::nullopt;
@@ -71,16 +83,16 @@ std::optional<Peak> narrowed(const std::vector<int64_t>& all, Peak peak, int64_t
 }
 
 // The window that beats all others twice at `width`.
-std::optional<Peak> clear_peak(const std::vector<int64_t>& offsets, int64_t width, int64_t tolerance_ns) {
-  const Peak best = densest(offsets, width, std::nullopt);
-  if (best.votes == 0 || !keeps_votes(offsets, best, width, kLeastFineVotes)) return std::nullopt;
-  if (best.votes < 2 * densest(offsets, width, best.offset_ns).votes) return std::nullopt;
-  return narrowed(offsets, best, width, tolerance_ns);
+std::optional<Peak> clear_peak(Votes all, int64_t width, int64_t tolerance_ns) {
+  const Peak best = densest(all, width, std::nullopt);
+  if (best.votes == 0 || !keeps_votes(all, best, width, kLeastFineVotes)) return std::nullopt;
+  if (best.votes < 2 * densest(all, width, best.offset_ns).votes) return std::nullopt;
+  return narrowed(all, best, width, tolerance_ns);
 }
 
 // Among offsets that a synchronised host may show, one that none of the others comes near.
-std::optional<Peak> wall_clock_peak(const std::vector<int64_t>& all, int64_t width, int64_t tolerance_ns) {
-  const std::vector<int64_t> near = within(all, 0, kWallClockBad);
+std::optional<Peak> wall_clock_peak(Votes all, int64_t width, int64_t tolerance_ns) {
+  const Votes near = within(all, 0, kWallClockBad);
   const Peak best = densest(near, width, std::nullopt);
   if (best.votes < kLeastVotes || std::llabs(best.offset_ns) > kWallClockGood) return std::nullopt;
   if (best.votes < 2 * densest(near, width, best.offset_ns).votes) return std::nullopt;
@@ -89,10 +101,14 @@ std::optional<Peak> wall_clock_peak(const std::vector<int64_t>& all, int64_t wid
 
 // Whether an offset that one host's clocks cannot have holds at least `share` as many votes as the peak, in the finest
 // window in which either keeps together.
-bool as_dense(const std::vector<int64_t>& near, const std::vector<int64_t>& far, const Peak& peak, double share) {
+bool far_as_dense(Votes all, const Peak& peak, double share) {
+  const Votes near = within(all, 0, kOneHost);
+  const Votes sooner = parted(all, -kOneHost).first, later = parted(all, kOneHost + 1).second;
   for (auto width = kWindows.rbegin(); width != kWindows.rend(); ++width) {
     const Peak here = densest(within(near, peak.offset_ns, *width), *width, std::nullopt);
-    const Peak there = densest(far, *width, std::nullopt);
+    const Peak before = densest(sooner, *width, std::nullopt), after = densest(later, *width, std::nullopt);
+    const Peak& there = before.votes < after.votes ? after : before;
+    const Votes far = before.votes < after.votes ? later : sooner;
     if (!keeps_votes(near, here, *width, 1) && !keeps_votes(far, there, *width, 1)) continue;
     return there.votes >= share * here.votes;
   }
@@ -101,8 +117,8 @@ bool as_dense(const std::vector<int64_t>& near, const std::vector<int64_t>& far,
 
 // Of offsets within what the clocks of one host differ by, the one that beats the others, clearly or, where it is next
 // to nothing, visibly.
-std::optional<Peak> one_host_peak(const std::vector<int64_t>& all, int64_t tolerance_ns) {
-  const std::vector<int64_t> near = within(all, 0, kOneHost);
+std::optional<Peak> one_host_peak(Votes all, int64_t tolerance_ns) {
+  const Votes near = within(all, 0, kOneHost);
   std::optional<Peak> peak;
   for (size_t i = 0; i < kWindows.size() && !peak; ++i) {
     const int64_t width = kWindows[i];
@@ -118,20 +134,15 @@ std::optional<Peak> one_host_peak(const std::vector<int64_t>& all, int64_t toler
     }
   }
   if (!peak || (peak->votes < kLeastVotes && std::llabs(peak->offset_ns) > kLonelyWallClock)) return std::nullopt;
-  std::vector<int64_t> far;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(far), [](int64_t o) { return std::llabs(o) > kOneHost; });
   const bool usual = std::llabs(peak->offset_ns) <= kOneHostUsually;
-  return as_dense(near, far, *peak, usual ? 2 : 0.9) ? std::nullopt : peak;
+  return far_as_dense(all, *peak, usual ? 2 : 0.9) ? std::nullopt : peak;
 }
 
 // Whether what the traces say of steps and hosts allows an offset that intervals between ends name.
-bool credible(const std::vector<Vote>& votes, const std::vector<int64_t>& all, const Peak& peak,
-              const VoteContext& context) {
+bool credible(Votes all, const Peak& peak, const VoteContext& context) {
   const int64_t offset = std::llabs(peak.offset_ns);
   int64_t of_steps[4] = {0, 0, 0, 0};
-  for (const Vote& vote : votes) {
-    if (std::llabs(vote.offset_ns() - peak.offset_ns) <= kScatter) ++of_steps[static_cast<size_t>(vote.steps())];
-  }
+  for (const Vote& vote : within(all, peak.offset_ns, kScatter)) ++of_steps[static_cast<size_t>(vote.steps())];
   const auto unnamed = of_steps[0], different = of_steps[1], same = of_steps[2] + of_steps[3];
   if (different > same + unnamed) {
     if (context.one_host) return false;
@@ -144,21 +155,9 @@ bool credible(const std::vector<Vote>& votes, const std::vector<int64_t>& all, c
   return !context.one_host || same > unnamed || context.common_calls >= kFewCommonCalls;
 }
 
-// Offsets of the votes near the prior that name as much of their steps.
-std::vector<int64_t> offsets_of(const std::vector<Vote>& votes, std::optional<int64_t> prior_ns, VoteSteps least) {
-  std::vector<int64_t> offsets;
-  if (least == VoteSteps::unnamed) offsets.reserve(votes.size());
-  for (const Vote& vote : votes) {
-    if (prior_ns && std::llabs(vote.offset_ns() - *prior_ns) > kPriorSlack) continue;
-    if (vote.steps() >= least) offsets.push_back(vote.offset_ns());
-  }
-  return offsets;
-}
-
 // The window of calls at equal places in their steps, where most of these lie in one and few others are denser. A
 // host's name and numbers of steps that say otherwise settle nothing.
-std::optional<Peak> step_peak(const std::vector<int64_t>& all, const std::vector<int64_t>& placed, int64_t width,
-                              const VoteContext& context) {
+std::optional<Peak> step_peak(Votes all, Votes placed, int64_t width, const VoteContext& context) {
   if (width > context.tolerance_ns) return std::nullopt;  // could hold several shifts
   const Peak peak = densest(placed, width, std::nullopt);
   if (peak.votes < kLeastVotes || 2 * static_cast<size_t>(peak.votes) < placed.size()) return std::nullopt;
@@ -173,8 +172,26 @@ std::optional<Peak> step_peak(const std::vector<int64_t>& all, const std::vector
 
 }  // namespace
 
-Winner judge(const std::vector<Vote>& votes, const VoteContext& context) {
-  const std::vector<int64_t> all = offsets_of(votes, context.prior_ns, VoteSteps::unnamed);
+void sort_votes(std::vector<Vote>& votes, std::vector<Vote>& spare) {
+  if (votes.empty()) return;
+  const auto by_bits = [](const Vote& a, const Vote& b) { return a.bits() < b.bits(); };
+  const auto [least, most] = std::minmax_element(votes.begin(), votes.end(), by_bits);
+  const auto above_least = [low = least->bits()](const Vote& vote) { return static_cast<uint64_t>(vote.bits() - low); };
+  const uint64_t range = above_least(*most);
+  constexpr int kDigitBits = 12;
+  constexpr uint64_t kDigits = uint64_t{1} << kDigitBits;
+  spare.resize(votes.size());
+  for (int shift = 0; shift < 64 && range >> shift != 0; shift += kDigitBits) {
+    std::array<uint32_t, kDigits> place{};
+    for (const Vote& vote : votes) ++place[(above_least(vote) >> shift) % kDigits];
+    std::exclusive_scan(place.begin(), place.end(), place.begin(), 0U);
+    for (const Vote& vote : votes) spare[place[(above_least(vote) >> shift) % kDigits]++] = vote;
+    votes.swap(spare);
+  }
+}
+
+Winner judge(Votes votes, const VoteContext& context) {
+  const Votes all = context.prior_ns ? within(votes, *context.prior_ns, kPriorSlack) : votes;
   if (all.empty()) return {};
   if (context.one_host && !context.prior_ns) {
     if (const auto peak = one_host_peak(all, context.tolerance_ns)) {
@@ -185,19 +202,21 @@ Winner judge(const std::vector<Vote>& votes, const VoteContext& context) {
     const std::optional<Peak> peak = clear_peak(all, width, context.tolerance_ns);
     if (!peak) continue;
     if (context.prior_ns) return {peak->offset_ns, ShiftEvidence::prior};
-    if (!credible(votes, all, *peak, context)) continue;
+    if (!credible(all, *peak, context)) continue;
     const bool proven = peak->votes >= kLeastVotes || std::llabs(peak->offset_ns) <= kLonelyWallClock;
     return {peak->offset_ns, proven ? ShiftEvidence::fingerprint : ShiftEvidence::ambiguous};
   }
   // Several windows are about equally dense, or the densest is another step: the job is periodic.
-  const std::vector<int64_t> placed = offsets_of(votes, context.prior_ns, VoteSteps::same_place);
+  std::vector<Vote> placed;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(placed),
+               [](const Vote& vote) { return vote.steps() == VoteSteps::same_place; });
   for (const int64_t width : kWindows) {
     if (const auto peak = step_peak(all, placed, width, context)) {
       return {peak->offset_ns, ShiftEvidence::step};
     }
     if (width < kScatter) continue;
     const auto peak = wall_clock_peak(all, width, context.tolerance_ns);
-    if (peak && credible(votes, all, *peak, context)) return {peak->offset_ns, ShiftEvidence::fingerprint};
+    if (peak && credible(all, *peak, context)) return {peak->offset_ns, ShiftEvidence::fingerprint};
   }
   return {0, ShiftEvidence::ambiguous};
 }

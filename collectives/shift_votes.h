@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace skewscope {
@@ -30,7 +31,7 @@ class Vote {
   Vote(int64_t offset_ns, VoteSteps steps) : bits_(offset_ns * 4 + static_cast<int64_t>(steps)) {}
   int64_t offset_ns() const { return bits_ >> 2; }
   VoteSteps steps() const { return static_cast<VoteSteps>(bits_ & 3); }
-  bool operator<(const Vote& other) const { return bits_ < other.bits_; }
+  int64_t bits() const { return bits_; }
 
  private:
   int64_t bits_ = 0;
@@ -52,7 +53,11 @@ struct Winner {
   ShiftEvidence evidence = ShiftEvidence::none;
 };
 
+// Sorts by offset, by counting digits (LSD radix sort): hundreds of thousands of votes lie within seconds. `spare` is
+// room to work in, kept from call to call.
+void sort_votes(std::vector<Vote>& votes, std::vector<Vote>& spare);
+
 // `votes` are sorted.
-Winner judge(const std::vector<Vote>& votes, const VoteContext& context);
+Winner judge(std::span<const Vote> votes, const VoteContext& context);
 
 }  // namespace skewscope
