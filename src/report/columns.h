@@ -16,10 +16,12 @@ inline Cell to_cell(bool value) { return value; }
 inline Cell to_cell(int32_t value) { return int64_t{value}; }
 inline Cell to_cell(int64_t value) { return value; }
 inline Cell to_cell(double value) { return value; }
-inline Cell to_cell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
-inline Cell to_cell(std::string_view text) { return text.empty() ? Cell() : Cell(std::string(text)); }
+inline Cell to_cell(std::string_view text) { return text.empty() ? Cell() : Cell(text); }
+inline Cell to_cell(const char* text) { return to_cell(std::string_view(text)); }
+inline Cell to_cell(const std::string& text) { return to_cell(std::string_view(text)); }
+inline Cell to_cell(std::string&& text) { return text.empty() ? Cell() : Cell(std::move(text)); }
 inline Cell to_cell(Rank rank) { return rank.known() ? Cell(int64_t{rank.value}) : Cell(); }
-inline Cell to_cell(Severity severity) { return std::string(to_string(severity)); }
+inline Cell to_cell(Severity severity) { return std::string_view(to_string(severity)); }
 inline Cell to_cell(const std::vector<int32_t>& ranks) {
   std::string text;
   for (const int32_t rank : ranks) {

@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kBufferBytes = 1 << 20;
 
 bool needs_quotes(char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; }
+bool is_plain(char c) { return c >= ' ' && c < '\x7F' && c != ',' && c != '"'; }
 
 struct CsvCell {
   std::string& line;
@@ -26,7 +27,11 @@ struct CsvCell {
   }
   void operator()(double value) const { fmt::format_to(std::back_inserter(line), "{}", value); }
   void operator()(bool value) const { line += value ? "true" : "false"; }
-  void operator()(const std::string& recorded) const {
+  void operator()(std::string_view recorded) const {
+    if (std::all_of(recorded.begin(), recorded.end(), is_plain)) {
+      line += recorded;
+      return;
+    }
     const std::string text = valid_utf8(recorded);
     if (std::none_of(text.begin(), text.end(), needs_quotes)) {
       line += text;

@@ -129,7 +129,7 @@ Table kernels_table(const std::vector<KernelRow>& rows) {
   return make_table<Row>(
       "launched_kernels", rows,
       {column<&Row::category>("category"), column<&Row::launcher>("launcher"), column<&Row::name>("name"),
-       ColumnOf<Row>{"work", ColumnType::text, [](const Row& row) { return Cell(std::string(to_string(row.work))); }},
+       ColumnOf<Row>{"work", ColumnType::text, [](const Row& row) { return to_cell(to_string(row.work)); }},
        column<&Row::kernel>("kernel"), column<&Row::device>("device"), column<&Row::stream>("stream"),
        ColumnOf<Row>{"grid", ColumnType::text, [](const Row& row) { return to_cell(extents(row.grid)); }},
        ColumnOf<Row>{"block", ColumnType::text, [](const Row& row) { return to_cell(extents(row.block)); }},
@@ -264,7 +264,7 @@ Table compile_events_table(const std::vector<CompileEventRow>& rows) {
   using Row = CompileEventRow;
   return make_table<Row>(
       "compile_events", rows,
-      {ColumnOf<Row>{"event", ColumnType::text, [](const Row& row) { return Cell(std::string(to_string(row.event))); }},
+      {ColumnOf<Row>{"event", ColumnType::text, [](const Row& row) { return to_cell(to_string(row.event)); }},
        column<&Row::name>("name"), column<&Row::count>("count"), column<&Row::host_ns>("host_ns"),
        column<&Row::gpu_ns>("gpu_ns")});
 }
@@ -286,7 +286,7 @@ Table graphs_table(const std::vector<GraphLaunchRow>& rows) {
 
 template <class Row>
 ColumnOf<Row> path_kind_column() {
-  return {"kind", ColumnType::text, [](const Row& row) { return Cell(std::string(to_string(row.kind))); }};
+  return {"kind", ColumnType::text, [](const Row& row) { return to_cell(to_string(row.kind)); }};
 }
 
 Table path_kinds_table(const std::vector<PathKindRow>& rows) {

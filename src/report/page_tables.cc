@@ -41,7 +41,7 @@ Json to_json(const Cell& cell) {
     Json operator()(int64_t value) const { return exact(value); }
     Json operator()(double value) const { return value; }
     Json operator()(bool value) const { return value; }
-    Json operator()(const std::string& text) const { return page_text(text); }
+    Json operator()(std::string_view text) const { return page_text(text); }
   };
   return std::visit(Visitor{}, cell);
 }

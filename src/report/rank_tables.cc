@@ -87,7 +87,7 @@ Table gaps_table(const std::vector<StreamIdle>& streams) {
   std::vector<ColumnOf<Row>> columns = {
       {"device", ColumnType::integer, [](const Row& row) { return to_cell(row.stream->device); }},
       {"stream", ColumnType::integer, [](const Row& row) { return to_cell(row.stream->stream); }},
-      {"cause", ColumnType::text, [](const Row& row) { return Cell(std::string(row.cause)); }},
+      {"cause", ColumnType::text, [](const Row& row) { return to_cell(row.cause); }},
       {"count", ColumnType::integer, [](const Row& row) { return Cell(row.gaps->each_ns.count); }},
       {"total_ns", ColumnType::integer, [](const Row& row) { return Cell(row.gaps->total_ns); }}};
   add_distribution<Row, gaps_of>(columns, "_ns");
@@ -141,7 +141,7 @@ Table kernels_table(const std::vector<KernelTotals>& rows) {
   return make_table<Row>(
       "kernels", rows,
       {column<&Row::name>("name"),
-       ColumnOf<Row>{"work", ColumnType::text, [](const Row& row) { return Cell(std::string(to_string(row.work))); }},
+       ColumnOf<Row>{"work", ColumnType::text, [](const Row& row) { return to_cell(to_string(row.work)); }},
        column<&Row::count>("count"), column<&Row::total_ns>("total_ns"),
        ColumnOf<Row>{"mean_ns", ColumnType::real, [](const Row& row) { return Cell(row.mean_ns()); }},
        column<&Row::shortest_ns>("shortest_ns"), column<&Row::longest_ns>("longest_ns"),

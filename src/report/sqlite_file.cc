@@ -61,7 +61,7 @@ struct GiveCell {
   void operator()(int64_t value) const { sqlite3_result_int64(context, value); }
   void operator()(double value) const { sqlite3_result_double(context, value); }
   void operator()(bool value) const { sqlite3_result_int(context, value ? 1 : 0); }
-  void operator()(const std::string& text) const {
+  void operator()(std::string_view text) const {
     // The row's cells outlive the record made of them: SQLITE_STATIC, which is a null pointer.
     sqlite3_result_text64(context, text.data(), text.size(), nullptr, SQLITE_UTF8);
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -22,8 +23,8 @@ struct Column {
   ColumnType type = ColumnType::integer;
 };
 
-// monostate: not determined (an empty CSV field, NULL in SQLite).
-using Cell = std::variant<std::monostate, int64_t, double, bool, std::string>;
+// monostate: not determined (an empty CSV field, NULL in SQLite). A view is of text that its table's row refers to.
+using Cell = std::variant<std::monostate, int64_t, double, bool, std::string_view, std::string>;
 
 struct Table {
   std::string name;

@@ -25,10 +25,10 @@ struct SheetPlace {
   }
   void operator()(double value) const { worksheet_write_number(sheet, row, column, value, nullptr); }
   void operator()(bool value) const { worksheet_write_boolean(sheet, row, column, value ? 1 : 0, nullptr); }
-  void operator()(const std::string& text) const {
+  void operator()(std::string_view text) const {
     size_t size = std::min(text.size(), kLongestText);
     while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
-    worksheet_write_string(sheet, row, column, text.substr(0, size).c_str(), nullptr);
+    worksheet_write_string(sheet, row, column, std::string(text.substr(0, size)).c_str(), nullptr);
   }
 };
 

@@ -72,7 +72,7 @@ TEST_CASE("kernel positions are rows of their own that name the row they belong 
   REQUIRE(kernels.rows == 4);
   CHECK(cell(kernels, 3, "row") == Cell(int64_t{1}));
   CHECK(cell(kernels, 3, "position") == Cell(int64_t{1}));
-  CHECK(cell(kernels, 3, "name") == Cell(std::string("gemm")));
+  CHECK(cell(kernels, 3, "name") == Cell(std::string_view("gemm")));
   CHECK(cell(kernels, 3, "sum_ns") == Cell(int64_t{28}));
   CHECK(cell(kernels, 3, "mean_ns") == Cell(14.0));
 }
