@@ -33,8 +33,9 @@ CallParts split_parts(const CallSpan& call, int64_t wait_ns, const BusyIntervals
   p.wait_ns = wait_ns;
   p.transfer_ns = call.duration_ns - wait_ns;
   const LocalNs middle = call.start + wait_ns;
-  p.exposed_wait_ns = p.wait_ns - busy.covered_ns(call.start, middle);
-  p.exposed_transfer_ns = p.transfer_ns - busy.covered_ns(middle, call.end());
+  BusyIntervals::InOrder busy_in_call(busy, call.start);
+  p.exposed_wait_ns = p.wait_ns - busy_in_call.covered_ns(call.start, middle);
+  p.exposed_transfer_ns = p.transfer_ns - busy_in_call.covered_ns(middle, call.end());
   return p;
 }
 

@@ -24,8 +24,17 @@ BusyIntervals::BusyIntervals(const GpuEvents& gpu) {
   }
 }
 
-size_t BusyIntervals::first_after(LocalNs t) const {
-  return static_cast<size_t>(std::upper_bound(begin_.begin(), begin_.end(), t.ns) - begin_.begin());
+size_t BusyIntervals::first_after(LocalNs t, size_t least) const {
+  size_t low = least, high = begin_.size();
+  for (size_t step = 1; low + step < high; step *= 2) {  // most are close by
+    if (begin_[low + step] > t.ns) {
+      high = low + step;
+    } else {
+      low += step;
+    }
+  }
+  const auto from = begin_.begin() + static_cast<ptrdiff_t>(low), to = begin_.begin() + static_cast<ptrdiff_t>(high);
+  return static_cast<size_t>(std::upper_bound(from, to, t.ns) - begin_.begin());
 }
 
 int64_t BusyIntervals::covered_before(LocalNs t, size_t after) const {
@@ -35,11 +44,11 @@ int64_t BusyIntervals::covered_before(LocalNs t, size_t after) const {
 }
 
 int64_t BusyIntervals::covered_ns(LocalNs from, LocalNs to) const {
-  return to > from ? covered_before(to, first_after(to)) - covered_before(from, first_after(from)) : 0;
+  return to > from ? InOrder(*this, from).covered_ns(from, to) : 0;
 }
 
 int64_t BusyIntervals::InOrder::covered_before(LocalNs t) {
-  while (next_ < busy_.begin_.size() && busy_.begin_[next_] <= t.ns) ++next_;
+  next_ = busy_.first_after(t, next_);
   return busy_.covered_before(t, next_);
 }
 

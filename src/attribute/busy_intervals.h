@@ -16,12 +16,12 @@ class BusyIntervals {
   // Nanoseconds of [from, to) covered by the union; 0 for an empty span. O(log n).
   int64_t covered_ns(LocalNs from, LocalNs to) const;
 
-  // The same for spans in order of time, none of which begins before the end of the one in front: O(1) and a step
-  // for each interval passed.
+  // The same for spans in order of time, none of which begins before the end of the one in front: O(log intervals
+  // passed).
   class InOrder {
    public:
     // From the first span's begin on.
-    InOrder(const BusyIntervals& busy, LocalNs from) : busy_(busy), next_(busy.first_after(from)) {}
+    InOrder(const BusyIntervals& busy, LocalNs from) : busy_(busy), next_(busy.first_after(from, 0)) {}
     int64_t covered_ns(LocalNs from, LocalNs to);
 
    private:
@@ -32,8 +32,8 @@ class BusyIntervals {
   };
 
  private:
-  // The first interval that begins after `t`.
-  size_t first_after(LocalNs t) const;
+  // The first interval that begins after `t`; it is not before `least`.
+  size_t first_after(LocalNs t, size_t least) const;
   int64_t covered_before(LocalNs t, size_t after) const;
 
   std::vector<int64_t> begin_, end_;  // disjoint, sorted
