@@ -1,6 +1,7 @@
 #include "gpu_labels.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "skewscope/base/sort_runs.h"
@@ -34,6 +35,10 @@ std::array<Spans, 5> spans_of(const RankTrace& trace, const std::vector<CallSpli
   for (size_t i = 0; i < spans.size(); ++i) spans[i].label = static_cast<Label>(i);
   const auto under = [&](Label label) -> Spans& { return spans[static_cast<size_t>(label)]; };
   const GpuEvents& gpu = trace.gpu;
+  Spans& computing = under(Label::computing);
+  for (std::vector<int64_t>* column : {&computing.begin, &computing.end, &computing.launched_ns}) {
+    column->reserve(gpu.size() + 1);  // and the one that ends them all
+  }
   for (size_t i = 0; i < gpu.size(); ++i) {
     if (gpu.work[i] == GpuWork::communication) continue;
     int64_t launched_ns = INT64_MIN;
@@ -54,15 +59,15 @@ std::array<Spans, 5> spans_of(const RankTrace& trace, const std::vector<CallSpli
   return spans;
 }
 
-// By time; made of runs that nearly are in order.
-std::vector<Edge> edges_of(const RankTrace& trace, const std::vector<CallSplit>& splits) {
+// Of all labels but computing, by time; made of runs that nearly are in order.
+std::vector<Edge> edges_of(const std::array<Spans, 5>& spans) {
   std::vector<Edge> edges;
-  edges.reserve(2 * (trace.gpu.size() + 2 * trace.calls.size()));
-  for (const Spans& spans : spans_of(trace, splits)) {
-    for (size_t i = 0; i < spans.begin.size(); ++i) {
-      edges.push_back({spans.begin[i], 1, spans.label, spans.launched_ns[i]});
+  for (const Spans& of_label : spans) {
+    if (of_label.label == Label::computing) continue;
+    for (size_t i = 0; i < of_label.begin.size(); ++i) {
+      edges.push_back({of_label.begin[i], 1, of_label.label, of_label.launched_ns[i]});
     }
-    for (const int64_t end : spans.end) edges.push_back({end, -1, spans.label, INT64_MIN});
+    for (const int64_t end : of_label.end) edges.push_back({end, -1, of_label.label, INT64_MIN});
   }
   sort_runs(edges, [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
   return edges;
@@ -78,18 +83,32 @@ std::optional<Label> label_of(const std::array<int32_t, 5>& running) {
 }  // namespace
 
 GpuLabels::GpuLabels(const RankTrace& trace, const std::vector<CallSplit>& splits) {
-  const std::vector<Edge> edges = edges_of(trace, splits);
-  begin_.reserve(edges.size());
-  label_.reserve(edges.size());
-  before_.reserve(edges.size() / kStride + 1);
+  constexpr int64_t kNever = INT64_MAX;
+  std::array<Spans, 5> spans = spans_of(trace, splits);
+  std::vector<Edge> edges = edges_of(spans);
+  Spans& computing = spans[static_cast<size_t>(Label::computing)];  // nearly all rows, by start
+  sort_runs(computing.end, std::less<int64_t>());
+  begin_.reserve(2 * computing.begin.size() + edges.size());
+  label_.reserve(begin_.capacity());
+  before_.reserve(begin_.capacity() / kStride + 1);
+  computing.begin.push_back(kNever);
+  computing.end.push_back(kNever);
+  edges.push_back({kNever, 0, Label::computing, INT64_MIN});
   std::array<int32_t, 5> running{};
   std::optional<Label> was;
-  for (size_t i = 0; i < edges.size();) {
-    const int64_t now = edges[i].ns;
+  size_t start = 0, end = 0, edge = 0;
+  while (true) {
+    const int64_t now = std::min({computing.begin[start], computing.end[end], edges[edge].ns});
+    if (now == kNever) break;
     int64_t launched_ns = INT64_MIN;
-    for (; i < edges.size() && edges[i].ns == now; ++i) {
-      running[static_cast<size_t>(edges[i].label)] += edges[i].change;
-      launched_ns = std::max(launched_ns, edges[i].launched_ns);
+    int32_t& computes = running[static_cast<size_t>(Label::computing)];
+    for (; computing.begin[start] == now; ++start, ++computes) {
+      launched_ns = std::max(launched_ns, computing.launched_ns[start]);
+    }
+    for (; computing.end[end] == now; ++end) --computes;
+    for (; edges[edge].ns == now; ++edge) {
+      running[static_cast<size_t>(edges[edge].label)] += edges[edge].change;
+      launched_ns = std::max(launched_ns, edges[edge].launched_ns);
     }
     // An idle span is told apart by the launch of what ends it.
     if (!was && !begin_.empty() && launched_ns > begin_.back()) {
@@ -110,24 +129,43 @@ void GpuLabels::add_span(int64_t begin, Label label) {
   label_.push_back(label);
 }
 
-LabelTimes GpuLabels::up_to(int64_t ns) const {
+// The first span that begins after `ns`; `near`: where to look first.
+size_t GpuLabels::first_after(int64_t ns, size_t near) const {
+  size_t low = 0, high = begin_.size();
+  if (near >= high || begin_[near] > ns) {
+    high = std::min(near, high);
+  } else {
+    low = near;
+    for (size_t step = 1; low + step < high; step *= 2) {
+      if (begin_[low + step] > ns) {
+        high = low + step;
+      } else {
+        low += step;
+      }
+    }
+  }
+  const auto from = begin_.begin() + static_cast<ptrdiff_t>(low), to = begin_.begin() + static_cast<ptrdiff_t>(high);
+  return static_cast<size_t>(std::upper_bound(from, to, ns) - begin_.begin());
+}
+
+LabelTimes GpuLabels::up_to(int64_t ns, size_t& near) const {
   LabelTimes times{};
   if (begin_.empty() || ns <= begin_.front()) {
     times[static_cast<size_t>(Label::idle)] = begin_.empty() ? ns : ns - begin_.front();
     return times;
   }
-  const auto after = std::upper_bound(begin_.begin(), begin_.end(), ns);
-  const auto i = static_cast<size_t>(after - begin_.begin()) - 1;
+  const size_t i = first_after(ns, near) - 1;
+  near = i;
   times = before_[i / kStride];
   for (size_t k = i - i % kStride; k < i; ++k) times[static_cast<size_t>(label_[k])] += begin_[k + 1] - begin_[k];
   times[static_cast<size_t>(label_[i])] += ns - begin_[i];
   return times;
 }
 
-LabelTimes GpuLabels::between(LocalNs from, LocalNs to) const {
+LabelTimes GpuLabels::Walk::between(LocalNs from, LocalNs to) {
   LabelTimes times{};
   if (to <= from) return times;
-  const LabelTimes high = up_to(to.ns), low = up_to(from.ns);
+  const LabelTimes low = labels_.up_to(from.ns, near_from_), high = labels_.up_to(to.ns, near_to_);
   for (size_t i = 0; i < kLabels; ++i) times[i] = high[i] - low[i];
   return times;
 }

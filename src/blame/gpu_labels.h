@@ -4,7 +4,8 @@
 // is not told apart; what is left is idle. An idle
 // span belongs to the host from its start until the launch of the row that ends it returned, all of it where that was
 // less than 10 us before the row started (a launch takes that long); the rest is idle otherwise: the row waited for
-// something on the GPU. Cost: one sort of the rows' edges; O(log n) per span.
+// something on the GPU. Cost: one sort of the rows' edges; O(log n) per span, of
+// those in between where spans come in order.
 #pragma once
 
 #include <array>
@@ -33,12 +34,22 @@ class GpuLabels {
   // `splits`: per call of the trace.
   GpuLabels(const RankTrace& trace, const std::vector<CallSplit>& splits);
 
-  // Times of the labels in [from, to): they sum to its length. All 0 for an empty span.
-  LabelTimes between(LocalNs from, LocalNs to) const;
+  // One span after the other, quickest where they come in order of time.
+  class Walk {
+   public:
+    explicit Walk(const GpuLabels& labels) : labels_(labels) {}
+    // Times of the labels in [from, to): they sum to its length. All 0 for an empty span.
+    LabelTimes between(LocalNs from, LocalNs to);
+
+   private:
+    const GpuLabels& labels_;
+    size_t near_from_ = 0, near_to_ = 0;
+  };
 
  private:
   void add_span(int64_t begin, Label label);
-  LabelTimes up_to(int64_t ns) const;
+  size_t first_after(int64_t ns, size_t near) const;
+  LabelTimes up_to(int64_t ns, size_t& near) const;
 
   static constexpr size_t kStride = 16;
 

@@ -128,11 +128,12 @@ void fill_times(const ReplayPlan& plan, size_t t, MemberBooks& books) {
   const JobView& view = plan.view;
   const std::vector<CallSplit> splits = splits_of(view, t);
   const GpuLabels labels(view.job.traces[t], splits);
+  GpuLabels::Walk walk(labels);
   for (const int32_t row : view.row_of_call[t]) {
     if (row < 0) continue;
     const Span span = span_of(plan, books, static_cast<size_t>(row));
     LabelTimes& times = books.times[static_cast<size_t>(row)];
-    times = labels.between(span.from, span.fork);
+    times = walk.between(span.from, span.fork);
     Fork fork = plan.lines[t].forks[static_cast<size_t>(plan.fork_of_row[static_cast<size_t>(row)])];
     fork.at = span.fork;
     add_delay(view.job.traces[t], splits, plan.lines[t], fork, times);

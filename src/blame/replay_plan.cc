@@ -1,4 +1,5 @@
 #include <tbb/parallel_for.h>
+#include <tbb/parallel_invoke.h>
 
 #include <algorithm>
 #include <map>
@@ -126,10 +127,15 @@ ReplayPlan plan_replay(const JobView& view, Exchange& exchange) {
     }
   }
   if (!exchange.first()) return plan;
-  find_places(plan);
-  set_paces(plan);
-  find_late_beginnings(plan);
-  set_moments(view, plan);
+  tbb::parallel_invoke(
+      [&] {
+        find_places(plan);
+        set_paces(plan);
+      },
+      [&] {
+        find_late_beginnings(plan);
+        set_moments(view, plan);
+      });
   return plan;
 }
 
