@@ -70,16 +70,30 @@ void centred(const NormalEquations& s, const Value& value, std::vector<double>& 
   });
 }
 
+// Four sums side by side, put together at the end: one alone waits for its last addition.
 template <size_t kTerms>
 void sum_trace(const NormalEquations& s, const std::vector<double>& q, size_t t, std::vector<double>& out) {
-  std::array<double, kTerms> sum{};
-  for (auto i = static_cast<size_t>(s.trace_begin[t]); i < static_cast<size_t>(s.trace_begin[t + 1]); ++i) {
-    const auto [row, bias] = s.by_trace[i];
-    const double* const phi = &s.basis[static_cast<size_t>(row) * kTerms];
+  constexpr size_t kSums = 4;
+  std::array<std::array<double, kTerms>, kSums> sums{};
+  const auto add = [&](size_t i, std::array<double, kTerms>& sum) {
+    const double* const phi = &s.basis[static_cast<size_t>(s.by_trace[i][0]) * kTerms];
     for (size_t p = 0; p < kTerms; ++p) sum[p] += q[i] * phi[p];
-    out[static_cast<size_t>(bias)] += q[i];
+  };
+  const auto begin = static_cast<size_t>(s.trace_begin[t]), end = static_cast<size_t>(s.trace_begin[t + 1]);
+  size_t i = begin;
+  for (; i + kSums <= end; i += kSums) {
+    for (size_t k = 0; k < kSums; ++k) add(i + k, sums[k]);
   }
-  std::copy(sum.begin(), sum.end(), &out[s.term(t, 0)]);
+  for (; i < end; ++i) add(i, sums[0]);
+  for (size_t p = 0; p < kTerms; ++p) {
+    for (const auto& sum : sums) out[s.term(t, p)] += sum[p];
+  }
+  for (i = begin; i < end;) {
+    const int32_t bias = s.by_trace[i][1];
+    double sum = 0;
+    for (; i < end && s.by_trace[i][1] == bias; ++i) sum += q[i];
+    out[static_cast<size_t>(bias)] += sum;
+  }
 }
 
 std::vector<double> sum_by_trace(const NormalEquations& s, const std::vector<double>& q) {
