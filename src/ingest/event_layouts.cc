@@ -14,14 +14,22 @@ constexpr std::array kFields = {&RawEvent::name, &RawEvent::stamp, &RawEvent::du
 // Of its layout, or free.
 size_t EventLayouts::slot_of_skeleton() const {
   size_t slot = skeleton_.hash() % kSlots;
-  const auto differs = [&](int32_t row) { return layouts_[static_cast<size_t>(row)].skeleton != skeleton_.text(); };
+  const auto differs = [&](int32_t row) { return layouts_[static_cast<size_t>(row)].text() != skeleton_.text(); };
   while (slots_[slot] >= 0 && differs(slots_[slot])) slot = (slot + 1) % kSlots;
   return slot;
 }
 
+// -1: its layout is not known.
+int32_t EventLayouts::row_of(std::string_view event) {
+  int32_t& likely = likely_[skeleton_.hint(event) % kSlots];
+  if (likely >= 0 && skeleton_.take_expected(event, layouts_[static_cast<size_t>(likely)].text())) return likely;
+  const int32_t row = skeleton_.take(event) ? slots_[slot_of_skeleton()] : -1;
+  if (row >= 0) likely = row;
+  return row;
+}
+
 bool EventLayouts::read(std::string_view event, RawEvent& raw) {
-  const bool taken = skeleton_.take(event);
-  const int32_t row = taken ? slots_[slot_of_skeleton()] : -1;
+  const int32_t row = row_of(event);
   if (row < 0) {
     ++unknown_;
     return false;
@@ -64,6 +72,7 @@ void EventLayouts::learn(std::string_view event, const RawEvent& raw) {
   slots_[slot_of_skeleton()] = static_cast<int32_t>(layouts_.size());
   Layout& layout = layouts_.emplace_back();
   layout.skeleton = skeleton_.text();
+  layout.skeleton.append(EventSkeleton::kBlock, '\0');
   layout.event_class = raw.event_class;
   for (size_t i = 0; i < kFields.size(); ++i) layout.fields[i] = token_of(event, raw.*kFields[i]);
   layout.present = raw.present;

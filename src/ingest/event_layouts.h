@@ -7,7 +7,8 @@
 // from then on a field's place is that of the digits before it plus a constant. Why right: what the parser does depends
 // on structure, keys, category and name alone, and no key, category or name that it knows holds a digit; digits of a
 // name are compared where the name is interned. Skeletons are compared whole, so an event that is damaged anywhere has
-// another one. Cost: one pass over the event's bytes, no branch per key.
+// another one; the layout that a hint names is tried first, which nearly always is the event's. Cost: one pass over the
+// event's bytes, no branch per key.
 #pragma once
 
 #include <array>
@@ -42,7 +43,8 @@ class EventLayouts {
     Place begin, end;
   };
   struct Layout {
-    std::string skeleton;
+    std::string skeleton;  // and a block behind it
+    std::string_view text() const { return {skeleton.data(), skeleton.size() - EventSkeleton::kBlock}; }
     EventClass event_class = EventClass::skip;
     std::array<Token, 5> fields;  // as kFields of the source
     ArgMask present = 0;
@@ -50,13 +52,15 @@ class EventLayouts {
     StringId last_name;
   };
 
+  int32_t row_of(std::string_view event);
   size_t slot_of_skeleton() const;
   Place place_at(size_t at) const;
   Token token_of(std::string_view event, std::string_view token) const;
 
   EventSkeleton skeleton_;
   std::vector<Layout> layouts_;
-  std::vector<int32_t> slots_ = std::vector<int32_t>(kSlots, -1);  // open addressing by hash; -1: free
+  std::vector<int32_t> slots_ = std::vector<int32_t>(kSlots, -1);   // open addressing by hash; -1: free
+  std::vector<int32_t> likely_ = std::vector<int32_t>(kSlots, -1);  // the last layout of each hint; -1: none
   bool possible_ = EventSkeleton::available();
   int64_t known_ = 0, unknown_ = 0;
 };

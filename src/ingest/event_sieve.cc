@@ -1,6 +1,7 @@
 #include "event_sieve.h"
 
 #include <cstring>
+#include <type_traits>
 
 #include "event_fields.h"
 #include "json_text.h"
@@ -10,15 +11,28 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Inlined with a size known at compile time: compared in registers.
-[[gnu::always_inline]] inline bool starts_at(std::string_view text, size_t at, std::string_view what) {
-  return text.size() - at >= what.size() && std::memcmp(text.data() + at, what.data(), what.size()) == 0;
+// Whether the `kSize` bytes at both are the same, as words of which the last may overlap the one before.
+template <class Word, size_t kSize>
+[[gnu::always_inline]] inline bool same_words(const char* one, const char* other) {
+  static_assert(kSize >= sizeof(Word));
+  const auto difference = [&](size_t at) {
+    Word a = 0, b = 0;
+    std::memcpy(&a, one + at, sizeof(Word));
+    std::memcpy(&b, other + at, sizeof(Word));
+    return a ^ b;
+  };
+  auto differs = difference(kSize - sizeof(Word));
+  for (size_t at = 0; at + sizeof(Word) < kSize; at += sizeof(Word)) differs |= difference(at);
+  return differs == 0;
 }
 
-// Moves behind `"ph": "` and the like where it stands at `at`.
-[[gnu::always_inline]] inline bool take(std::string_view text, size_t& at, std::string_view what) {
-  if (!starts_at(text, at, what)) return false;
-  at += what.size();
+// Moves behind `"ph": "` and the like where it stands at `at`. In registers: memcmp() would be called for most sizes.
+template <size_t kBytes>
+[[gnu::always_inline]] inline bool take(std::string_view text, size_t& at, const char (&what)[kBytes]) {
+  constexpr size_t kSize = kBytes - 1;
+  using Word = std::conditional_t<(kSize < 4), uint8_t, std::conditional_t<(kSize < 8), uint32_t, uint64_t>>;
+  if (text.size() - at < kSize || !same_words<Word, kSize>(text.data() + at, what)) return false;
+  at += kSize;
   return true;
 }
 
@@ -40,10 +54,10 @@ std::string_view up_to_quote(std::string_view text, size_t& at) {
 
 // The class of the category at `at`; moves behind its quote. The frequent ones are compared in registers.
 EventClass take_class(std::string_view event, size_t& at) {
-  if (take(event, at, "cpu_op\""sv)) return EventClass::cpu_op;
-  if (take(event, at, "cuda_runtime\""sv)) return EventClass::launch;
-  if (take(event, at, "kernel\""sv)) return EventClass::kernel;
-  if (take(event, at, "python_function\""sv)) return EventClass::python_function;
+  if (take(event, at, "cpu_op\"")) return EventClass::cpu_op;
+  if (take(event, at, "cuda_runtime\"")) return EventClass::launch;
+  if (take(event, at, "kernel\"")) return EventClass::kernel;
+  if (take(event, at, "python_function\"")) return EventClass::python_function;
   return class_of_category(up_to_quote(event, at));
 }
 
@@ -55,16 +69,16 @@ bool may_be_wanted(char first) { return "nrguhmxcs_P"sv.find(first) != kNowhere;
 bool passes_sieve(std::string_view event, bool details, ChunkRows& rows) {
   size_t at = 1;
   skip_blanks(event, at);
-  if (!take(event, at, "\"ph\": \""sv) || event[at + 1] != '"' || event[at] == 'M') return true;
+  if (!take(event, at, "\"ph\": \"") || event[at + 1] != '"' || event[at] == 'M') return true;
   if (event[at] != 'X') return false;
   at += 2;
-  if (!take(event, at, ","sv)) return true;
+  if (!take(event, at, ",")) return true;
   skip_blanks(event, at);
-  if (!take(event, at, "\"cat\": \""sv)) return true;
+  if (!take(event, at, "\"cat\": \"")) return true;
   const EventClass event_class = take_class(event, at);
-  if (!take(event, at, ","sv)) return true;
+  if (!take(event, at, ",")) return true;
   skip_blanks(event, at);
-  if (!take(event, at, "\"name\": \""sv)) return true;
+  if (!take(event, at, "\"name\": \"")) return true;
   if (details) return event_class != EventClass::skip;
   switch (event_class) {
     case EventClass::skip:

@@ -18,6 +18,12 @@ class EventSkeleton {
   // `event`: does not end with a digit, in text with at least kBlock bytes behind it. False: longer than kLargestEvent,
   // nothing was taken.
   bool take(std::string_view event);
+  // As take() where the skeleton is `expected`, which has kBlock bytes behind it, but for text() and hash(): these are
+  // as before, which saves a third. False: it is another one, or longer than kLargestEvent; runs() means nothing then.
+  bool take_expected(std::string_view event, std::string_view expected);
+  // A number by which events of one skeleton mostly agree and those of others mostly do not: of the first two blocks,
+  // in which tracers write category and name.
+  static uint32_t hint(std::string_view event);
 
   // Followed by zeros up to a whole block.
   std::string_view text() const { return {text_.data(), size_}; }

@@ -107,6 +107,46 @@ TEST_CASE("a skeleton is the text with each run of digits as one 0, wherever run
   CHECK_FALSE(skeleton.take(with_room_behind(std::string(4097, ' '))));
 }
 
+TEST_CASE("an event is of the skeleton that is expected of it, or is not, as if it were taken and compared") {
+  if (!EventSkeleton::available()) {
+    WARN("skipped: this processor takes no skeletons");
+    return;
+  }
+  std::mt19937 random(9);
+  EventSkeleton taken, expected;
+  int equal = 0;
+  for (int round = 0; round < 3000; ++round) {
+    CAPTURE(round);
+    std::string event = gemm(static_cast<int64_t>(random() % 100'000), static_cast<int64_t>(random() % 5000), "gemm_8");
+    std::string other =
+        gemm(static_cast<int64_t>(random() % 100'000), static_cast<int64_t>(random() % 5000), "gemm_64");
+    if (random() % 2 == 0) event[random() % (event.size() - 1)] = "7x"[random() % 2];
+    if (random() % 8 == 0) event.insert(random() % event.size(), 70, 'y');
+    if (random() % 8 == 0) other.erase(other.size() / 2);
+    const std::string text = with_room_behind(event), others = skeleton_one_by_one(other);
+    REQUIRE(taken.take(std::string_view(text).substr(0, event.size())));
+    const bool same = taken.text() == others;
+    const std::string padded = with_room_behind(others);
+    CHECK(expected.take_expected(std::string_view(text).substr(0, event.size()),
+                                 std::string_view(padded).substr(0, others.size())) == same);
+    if (!same) continue;
+    ++equal;
+    REQUIRE(expected.runs() == taken.runs());
+    for (size_t run = 0; run <= taken.runs(); ++run) CHECK(expected.behind(run) == taken.behind(run));
+  }
+  CHECK(equal > 500);
+}
+
+TEST_CASE("a hint does not depend on digits, but on the name") {
+  if (!EventSkeleton::available()) {
+    WARN("skipped: this processor takes no skeletons");
+    return;
+  }
+  const auto hint = [](const std::string& event) { return EventSkeleton::hint(with_room_behind(event)); };
+  CHECK(hint(gemm(12'345, 67, "gemm_128x64_tn")) == hint(gemm(98'765, 4321, "gemm_256x32_tn")));
+  CHECK(hint(gemm(12'345, 67, "gemm_128x64_tn")) != hint(gemm(12'345, 67, "gemm_128x64_nt")));
+}
+
 TEST_CASE("an event that differs in numbers alone is read by the layout of one before") {
   if (!EventSkeleton::available()) {
     WARN("skipped: this processor takes no skeletons");
