@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "char_set.h"
 #include "collectives/backend_prefix.h"
 
 namespace skewscope::ingest {
@@ -216,7 +217,8 @@ bool never_launches(std::string_view name) {
   } else {
     return false;
   }
-  if (name.empty() || "ESDFOPGRC"sv.find(name.front()) == std::string_view::npos) return false;
+  static constexpr CharSet kFirst("ESDFOPGRC");
+  if (name.empty() || !kFirst.holds(name.front())) return false;
   for (const std::string_view prefix : {"Event"sv, "Stream"sv, "Device"sv, "Func"sv, "Occupancy"sv, "PeekAt"sv, "Get"sv,
                                         "Pointer"sv, "DriverGet"sv, "RuntimeGet"sv, "SetDevice"sv, "Ctx"sv}) {
     if (name.starts_with(prefix)) return true;

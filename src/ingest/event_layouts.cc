@@ -43,7 +43,7 @@ bool EventLayouts::read(std::string_view event, RawEvent& raw) {
   };
   raw.event_class = layout.event_class;
   raw.kept = true;
-  raw.likely_name = &layout.last_name;
+  raw.last = &layout.last;
   for (size_t i = 0; i < kFields.size(); ++i) raw.*kFields[i] = text_of(layout.fields[i]);
   raw.present = layout.present;
   ArgMask left = layout.present;

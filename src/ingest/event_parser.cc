@@ -128,7 +128,7 @@ bool EventParser::parse_array(char* text, size_t size, ChunkRows& rows, size_t& 
 EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent& event, ChunkRows& rows) {
   event.event_class = EventClass::skip;
   event.has_category = event.complete = event.kept = event.repeats_arg = false;
-  event.likely_name = nullptr;
+  event.last = nullptr;
   event.name = event.stamp = event.duration = event.pid = event.tid = {};
   event.present = 0;
   bool name_wanted = false;
@@ -245,14 +245,24 @@ StringId EventParser::intern(std::string_view token, ChunkRows& rows) {
   return id;
 }
 
-StringId EventParser::text(const RawEvent& event, Arg arg, ChunkRows& rows) {
-  return event.present & mask_of(arg) ? intern(event.args[static_cast<size_t>(arg)], rows) : StringId();
+// `last`: an id that it may have.
+StringId EventParser::intern_after(std::string_view token, StringId& last, ChunkRows& rows) {
+  if (!rows.strings.is_id_of(last, bare(token))) last = intern(token, rows);
+  return last;
 }
 
 StringId EventParser::intern_name(const RawEvent& event, ChunkRows& rows) {
-  if (event.likely_name == nullptr) return intern(event.name, rows);
-  if (!rows.strings.is_id_of(*event.likely_name, bare(event.name))) *event.likely_name = intern(event.name, rows);
-  return *event.likely_name;
+  return event.last == nullptr ? intern(event.name, rows) : intern_after(event.name, event.last->name, rows);
+}
+
+StringId EventParser::intern_arg(std::string_view token, Arg arg, const RawEvent& event, ChunkRows& rows) {
+  if (event.last == nullptr) return intern(token, rows);
+  return intern_after(token, event.last->args[static_cast<size_t>(arg)], rows);
+}
+
+StringId EventParser::text(const RawEvent& event, Arg arg, ChunkRows& rows) {
+  if ((event.present & mask_of(arg)) == 0) return {};
+  return intern_arg(event.args[static_cast<size_t>(arg)], arg, event, rows);
 }
 
 int64_t EventParser::integer(const RawEvent& event, Arg arg, ChunkRows& rows) {
@@ -341,7 +351,7 @@ void EventParser::keep_gpu_annotation(const RawEvent& event, std::vector<GpuAnno
                                       ChunkRows& rows) {
   GpuAnnotationRow row;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
-  row.name = intern(event.name, rows);
+  row.name = intern_name(event, rows);
   row.device = static_cast<int32_t>(trailing_number(bare(event.pid)));
   row.stream = static_cast<int32_t>(trailing_number(bare(event.tid)));
   annotations.push_back(row);
@@ -400,7 +410,7 @@ void EventParser::keep_comm_op(const RawEvent& event, ChunkRows& rows) {
   if (event.present & mask_of(Arg::input_type)) {
     const std::string_view types = event.args[static_cast<size_t>(Arg::input_type)];
     const std::string_view type = row.input_elements >= 0 ? type_of_operand(types, operand) : first_type(types);
-    if (!type.empty()) row.input_type = intern(type, rows);
+    if (!type.empty()) row.input_type = intern_arg(type, Arg::input_type, event, rows);
   }
   rows.comm_ops.push_back(row);
 }

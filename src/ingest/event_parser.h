@@ -68,6 +68,8 @@ class EventParser {
                   int64_t& duration_ns);
   StringId intern(std::string_view token, ChunkRows& rows);
   StringId intern_name(const RawEvent& event, ChunkRows& rows);
+  StringId intern_arg(std::string_view token, Arg arg, const RawEvent& event, ChunkRows& rows);
+  StringId intern_after(std::string_view token, StringId& last, ChunkRows& rows);
   int64_t integer(const RawEvent& event, Arg arg, ChunkRows& rows);
   int64_t place_of(std::string_view token) const;
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "char_set.h"
 #include "event_fields.h"
-#include "json_text.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -62,7 +62,7 @@ EventClass take_class(std::string_view event, size_t& at) {
 }
 
 // First characters of the ops and ranges that wants_name() knows; nearly all ops are "aten::".
-bool may_be_wanted(char first) { return "nrguhmxcs_P"sv.find(first) != kNowhere; }
+constexpr CharSet kFirstOfWanted("nrguhmxcs_P");
 
 }  // namespace
 
@@ -87,7 +87,7 @@ bool passes_sieve(std::string_view event, bool details, ChunkRows& rows) {
       return false;
     case EventClass::cpu_op:
     case EventClass::user_annotation:
-      if (may_be_wanted(event[at])) {
+      if (kFirstOfWanted.holds(event[at])) {
         const std::string_view name = up_to_quote(event, at);
         if (name.empty() || wants_name(event_class, name)) return true;
       }

@@ -9,6 +9,12 @@
 
 namespace skewscope::ingest {
 
+// Ids of the texts of the last event of a layout: the next one's are mostly the same.
+struct LastTexts {
+  StringId name;
+  std::array<StringId, kArgCount> args;
+};
+
 // Raw tokens: quotes and escapes as written, perhaps with the white space behind them.
 struct RawEvent {
   EventClass event_class = EventClass::skip;
@@ -19,7 +25,7 @@ struct RawEvent {
   std::string_view name, stamp, duration, pid, tid;
   ArgMask present = 0;
   std::array<std::string_view, kArgCount> args;
-  StringId* likely_name = nullptr;  // the name's id where it is that of the last event of its layout
+  LastTexts* last = nullptr;  // of its layout, where it was read by one
 };
 
 }  // namespace skewscope::ingest
