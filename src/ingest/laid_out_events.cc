@@ -21,9 +21,9 @@ bool LaidOutEvents::find_layout() {
   const size_t line = between + 3;
   const size_t brace = text_.find_first_not_of(' ', line);
   if (brace == kNowhere || text_[brace] != '{') return false;
-  indent_ = brace - line;
-  if (indent_ >= keys - (first + 2) || indent_ > kLargestIndent) return false;
-  braces_ = LineBraces(text_, indent_, first + 1);
+  const size_t indent = brace - line;  // blanks before the braces of events
+  if (indent >= keys - (first + 2) || indent > kLargestIndent) return false;
+  ends_ = EventEnds(text_, indent, first + 1);
   following_ = first;
   return true;
 }
@@ -32,12 +32,10 @@ bool LaidOutEvents::next() {
   if (following_ == kNowhere) return false;
   begin_ = following_;
   following_ = kNowhere;
-  const size_t close = braces_.next();
-  if (close == kNowhere || text_[close] != '}') return false;
-  const size_t opening = braces_.next();
-  if (opening != close + 3 + indent_ || text_[close + 1] != ',' || text_[opening] != '{') return false;
+  const size_t close = ends_.next();
+  if (close == EventEnds::kNone) return false;
   end_ = close + 1;
-  following_ = opening;
+  following_ = close + ends_.to_opening();
   return true;
 }
 

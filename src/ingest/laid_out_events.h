@@ -4,14 +4,14 @@
 // Why an event ends where this says: a JSON string holds no raw line break, so a line break, the indentation and a
 // brace are structure wherever they stand. The walk goes from an opening brace to a closing one with none of the same
 // indentation between (an event that was cut off, with the next one behind it), and goes on only over `,`, line break
-// and the next opening brace. At anything else (the end of the events, a cut, another layout) it ends. Cost: one pass
-// over the text, for braces.
+// and the next opening brace. At anything else (the end of the events, a cut, another layout) it ends, or a few events
+// before. Cost: one pass over the text, for braces (event_ends.h).
 #pragma once
 
 #include <cstddef>
 #include <string_view>
 
-#include "line_braces.h"
+#include "event_ends.h"
 
 namespace skewscope::ingest {
 
@@ -32,8 +32,7 @@ class LaidOutEvents {
   bool find_layout();
 
   std::string_view text_;
-  LineBraces braces_;
-  size_t indent_ = 0;  // blanks before the braces of events
+  EventEnds ends_;
   size_t begin_ = 0, end_ = 0, following_ = std::string_view::npos;
   bool laid_out_;
 };
