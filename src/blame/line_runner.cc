@@ -1,61 +1,96 @@
 #include "line_runner.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace skewscope::blame {
 namespace {
 
 constexpr int64_t kNotYet = INT64_MIN;
 
+Abreast all_at(int64_t ns) {
+  Abreast times;
+  times.fill(ns);
+  return times;
+}
+
+// Of all jobs at once: what has a new time in one has it in all.
+bool not_yet(const Abreast& times) { return times[0] == kNotYet; }
+
+void no_earlier_than(Abreast& times, const Abreast& least) {
+  for (size_t k = 0; k < kAbreast; ++k) times[k] = std::max(times[k], least[k]);
+}
+
+void add(Abreast& times, int64_t ns) {
+  for (int64_t& time : times) time += ns;
+}
+
+// To the nearest; no stamp is so large that halves are lost. std::llround() would be called.
 int64_t scaled(int64_t span, double factor) {
-  return factor == 1 ? span : std::llround(static_cast<double>(span) * factor);
+  if (factor == 1) return span;
+  const double exact = static_cast<double>(span) * factor;
+  return static_cast<int64_t>(exact < 0 ? exact - 0.5 : exact + 0.5);
+}
+
+void add_scaled(Abreast& times, int64_t span, const std::array<double, kAbreast>& factors) {
+  for (size_t k = 0; k < kAbreast; ++k) times[k] += scaled(span, factors[k]);
 }
 
 }  // namespace
 
-LineRunner::LineRunner(const RankLine& line, const std::vector<Pace>* paces, double factor, int64_t earlier_ns)
+LineRunner::LineRunner(const RankLine& line, const std::vector<Pace>& paces,
+                       const std::array<Change, kAbreast>& changes)
     : line_(line),
       paces_(paces),
-      factor_(factor),
+      changes_(changes),
+      paced_(std::any_of(changes.begin(), changes.end(), [](const Change& change) { return change.at_peers_pace; })),
+      steady_(!paced_ &&
+              std::all_of(changes.begin(), changes.end(), [](const Change& change) { return change.factor == 1; })),
       recorded_(line.first_ns),
-      now_(line.first_ns - earlier_ns),
-      host_recorded_(line.host.first_ns),
-      host_now_(line.host.first_ns - earlier_ns) {
-  start_.assign(line.forks.size(), kNotYet);
-  end_.assign(line.forks.size(), kNotYet);
-  marks_.assign(line.host.waits.size(), kNotYet);
+      host_recorded_(line.host.first_ns) {
+  for (size_t k = 0; k < kAbreast; ++k) {
+    now_[k] = line.first_ns - changes[k].earlier_ns;
+    host_now_[k] = line.host.first_ns - changes[k].earlier_ns;
+  }
+  start_.assign(line.forks.size(), all_at(kNotYet));
+  end_.assign(line.forks.size(), all_at(kNotYet));
+  marks_.assign(line.host.waits.size(), all_at(kNotYet));
   set_factors();
   if (line.first.known()) now_ = arrival_of(line.first);
-  first_ns_ = now_;
+  first_ = now_;
 }
 
-int64_t LineRunner::start_of(size_t fork) {
+const Abreast& LineRunner::start_of(size_t fork) {
   while (next_fork_ <= fork) pass_fork();
   return start_[fork];
 }
 
-void LineRunner::set_end(size_t fork, int64_t ns) { end_[fork] = ns; }
+void LineRunner::set_end(size_t fork, const Abreast& ns) { end_[fork] = ns; }
 
-int64_t LineRunner::finish() {
+Abreast LineRunner::finish() {
   while (next_fork_ < line_.forks.size()) pass_fork();
   advance(line_.last_ns);
-  int64_t last = now_;
-  for (const int64_t end : end_) last = std::max(last, end);
+  Abreast last = now_;
+  for (const Abreast& end : end_) no_earlier_than(last, end);
   return last;
 }
 
 void LineRunner::pass_fork() {
   const Fork& fork = line_.forks[next_fork_];
   advance(fork.at_ns);
-  int64_t ready = now_;
-  if (fork.before >= 0) ready = std::max(ready, end_[static_cast<size_t>(fork.before)]);
-  int64_t start = ready + (paces_ != nullptr ? (*paces_)[next_fork_].delay_ns : fork.delay_ns);
-  if (fork.launch.known()) start = std::max(start, arrival_of(fork.launch));
-  start_[next_fork_] = start;
-  if (fork.row < 0) set_end(next_fork_, start + fork.duration_ns);  // nobody is known to wait for it
+  Abreast& start = start_[next_fork_];
+  start = now_;
+  if (fork.before >= 0) no_earlier_than(start, end_[static_cast<size_t>(fork.before)]);
+  for (size_t k = 0; k < kAbreast; ++k) {
+    start[k] += changes_[k].at_peers_pace ? paces_[next_fork_].delay_ns : fork.delay_ns;
+  }
+  if (fork.launch.known()) no_earlier_than(start, arrival_of(fork.launch));
+  if (fork.row < 0) {  // nobody is known to wait for it
+    Abreast end = start;
+    add(end, fork.duration_ns);
+    set_end(next_fork_, end);
+  }
   ++next_fork_;
-  if (paces_ != nullptr) set_factors();
+  if (paced_) set_factors();
 }
 
 void LineRunner::advance(int64_t to) {
@@ -65,13 +100,13 @@ void LineRunner::advance(int64_t to) {
 
 void LineRunner::pass(const Stop& stop) {
   work(stop.from_ns);
-  now_ -= scaled(stop.idle_ns, work_factor_);
-  const int64_t end = stop.fork < 0 ? kNotYet : end_[static_cast<size_t>(stop.fork)];
-  if (end == kNotYet && !stop.launch.known()) return;  // stamps contradict: as if it had not been joined
-  now_ = std::max(now_, end);
+  for (size_t k = 0; k < kAbreast; ++k) now_[k] -= scaled(stop.idle_ns, work_factor_[k]);
+  const bool joins = stop.fork >= 0 && !not_yet(end_[static_cast<size_t>(stop.fork)]);
+  if (!joins && !stop.launch.known()) return;  // stamps contradict: as if it had not been joined
+  if (joins) no_earlier_than(now_, end_[static_cast<size_t>(stop.fork)]);
   recorded_ = std::max(recorded_, stop.until_ns);
   work(stop.to_ns);
-  if (stop.launch.known()) now_ = std::max(now_, arrival_of(stop.launch));
+  if (stop.launch.known()) no_earlier_than(now_, arrival_of(stop.launch));
 }
 
 void LineRunner::work(int64_t to) {
@@ -81,7 +116,11 @@ void LineRunner::work(int64_t to) {
 
 void LineRunner::work_on(int64_t to) {
   if (to <= recorded_) return;
-  now_ += scaled(to - recorded_, work_factor_);
+  if (steady_) {
+    add(now_, to - recorded_);
+  } else {
+    add_scaled(now_, to - recorded_, work_factor_);
+  }
   recorded_ = to;
 }
 
@@ -94,15 +133,16 @@ void LineRunner::pass_marks(int64_t to) {
   set_factors();
 }
 
-int64_t LineRunner::arrival_of(const Launch& launch) {
+Abreast LineRunner::arrival_of(const Launch& launch) {
   while (next_launch_ns_ <= launch.ns) {
     host_advance(next_launch_ns_);
     ++next_launch_;
     set_factors();
   }
   host_advance(launch.ns);
-  return host_now_ + (launch.ns - host_recorded_) +
-         launch.delay_ns;  // of a launch in front of one asked for before: < 0
+  Abreast arrival = host_now_;
+  add(arrival, launch.ns - host_recorded_ + launch.delay_ns);  // of a launch in front of one asked for before: < 0
+  return arrival;
 }
 
 void LineRunner::host_advance(int64_t to) {
@@ -110,9 +150,8 @@ void LineRunner::host_advance(int64_t to) {
   while (next_wait_ns_ <= to) {
     const HostWait& wait = waits[next_wait_];
     host_work(wait.from_ns);
-    int64_t until = marks_[next_wait_] == kNotYet ? now_ : marks_[next_wait_];
-    if (wait.fork >= 0) until = std::max(until, end_[static_cast<size_t>(wait.fork)]);
-    host_now_ = std::max(host_now_, until);
+    no_earlier_than(host_now_, not_yet(marks_[next_wait_]) ? now_ : marks_[next_wait_]);
+    if (wait.fork >= 0) no_earlier_than(host_now_, end_[static_cast<size_t>(wait.fork)]);
     host_recorded_ = std::max(host_recorded_, wait.until_ns);
     ++next_wait_;
     set_factors();
@@ -122,7 +161,11 @@ void LineRunner::host_advance(int64_t to) {
 
 void LineRunner::host_work(int64_t to) {
   if (to <= host_recorded_) return;
-  host_now_ += scaled(to - host_recorded_, host_factor_);
+  if (steady_) {
+    add(host_now_, to - host_recorded_);
+  } else {
+    add_scaled(host_now_, to - host_recorded_, host_factor_);
+  }
   host_recorded_ = to;
 }
 
@@ -132,13 +175,16 @@ void LineRunner::set_factors() {
   next_mark_ns_ = next_mark_ < waits.size() ? waits[next_mark_].line_ns : INT64_MAX;
   next_wait_ns_ = next_wait_ < waits.size() ? waits[next_wait_].until_ns : INT64_MAX;
   next_launch_ns_ = INT64_MAX;
-  work_factor_ = host_factor_ = factor_;
-  if (paces_ == nullptr) return;
-  if (next_fork_ < line_.forks.size()) work_factor_ *= (*paces_)[next_fork_].work;
+  for (size_t k = 0; k < kAbreast; ++k) work_factor_[k] = host_factor_[k] = changes_[k].factor;
+  if (!paced_) return;
+  const auto at_pace = [&](Factors& factors, double pace) {
+    for (size_t k = 0; k < kAbreast; ++k) factors[k] *= changes_[k].at_peers_pace ? pace : 1;
+  };
+  if (next_fork_ < line_.forks.size()) at_pace(work_factor_, paces_[next_fork_].work);
   if (next_launch_ == line_.host.forks.size()) return;
   const auto fork = static_cast<size_t>(line_.host.forks[next_launch_]);
   next_launch_ns_ = line_.forks[fork].launch.ns;
-  host_factor_ *= (*paces_)[fork].host;
+  at_pace(host_factor_, paces_[fork].host);
 }
 
 }  // namespace skewscope::blame

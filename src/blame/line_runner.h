@@ -3,13 +3,20 @@
 // The line runs to the forks as they are asked for and stands still at its stops until the joined call has ended and
 // the row behind is launched. The host runs to the launches as they are asked for and stands still at its waits until
 // the line has been where it waited for. Whatever is asked for was recorded behind what it depends on.
+//
+// Several changed jobs are replayed abreast: what is looked at next depends on recorded times alone, which they share,
+// so that the line is read once for all of them. Only their new times differ.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "rank_line.h"
 
 namespace skewscope::blame {
+
+constexpr size_t kAbreast = 4;
+using Abreast = std::array<int64_t, kAbreast>;  // ns, per job that is replayed
 
 // The pace of ranks at the same place of the same program: the median of their work and delays. Per fork.
 struct Pace {
@@ -20,41 +27,49 @@ struct Pace {
 
 class LineRunner {
  public:
-  // `paces`: empty where the rank keeps its own. `factor`: on its work and its host's time. `earlier_ns`: begins so
-  // much earlier than recorded.
-  LineRunner(const RankLine& line, const std::vector<Pace>* paces, double factor, int64_t earlier_ns);
+  // How a job changes the line.
+  struct Change {
+    bool at_peers_pace = false;
+    double factor = 1;       // on its work and its host's time
+    int64_t earlier_ns = 0;  // begins so much earlier than recorded
+  };
+  LineRunner(const RankLine& line, const std::vector<Pace>& paces, const std::array<Change, kAbreast>& changes);
 
   // When the call of a fork starts.
-  int64_t start_of(size_t fork);
-  void set_end(size_t fork, int64_t ns);
+  const Abreast& start_of(size_t fork);
+  void set_end(size_t fork, const Abreast& ns);
   // When the line begins.
-  int64_t first() const { return first_ns_; }
+  const Abreast& first() const { return first_; }
   // When all is done.
-  int64_t finish();
+  Abreast finish();
 
  private:
+  using Factors = std::array<double, kAbreast>;
+
   void pass_fork();
   void advance(int64_t to);
   void pass(const Stop& stop);
   void work(int64_t to);
   void work_on(int64_t to);
   void pass_marks(int64_t to);
-  int64_t arrival_of(const Launch& launch);
+  Abreast arrival_of(const Launch& launch);
   void host_advance(int64_t to);
   void host_work(int64_t to);
   void set_factors();
 
   const RankLine& line_;
-  const std::vector<Pace>* paces_;
-  double factor_;
-  int64_t recorded_, now_, first_ns_ = 0;
-  int64_t host_recorded_, host_now_;
-  double work_factor_ = 1, host_factor_ = 1;  // of the time up to the next fork, the next launch of a call
+  const std::vector<Pace>& paces_;
+  const std::array<Change, kAbreast> changes_;
+  bool paced_;   // any of them
+  bool steady_;  // all factors are 1, always
+  int64_t recorded_, host_recorded_;
+  Abreast now_, host_now_, first_;
+  Factors work_factor_, host_factor_;  // of the time up to the next fork, the next launch of a call
   int64_t next_mark_ns_ = 0, next_launch_ns_ = 0, next_wait_ns_ = 0;  // recorded
   size_t next_fork_ = 0, next_stop_ = 0, next_mark_ = 0, next_launch_ = 0, next_wait_ = 0;
-  std::vector<int64_t> end_;    // of the calls, by fork
-  std::vector<int64_t> start_;  // of the calls, by fork
-  std::vector<int64_t> marks_;  // when the line was where a host waits for it, by wait
+  std::vector<Abreast> end_;    // of the calls, by fork
+  std::vector<Abreast> start_;  // of the calls, by fork
+  std::vector<Abreast> marks_;  // when the line was where a host waits for it, by wait
 };
 
 }  // namespace skewscope::blame

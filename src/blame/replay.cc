@@ -1,5 +1,7 @@
 #include "replay.h"
 
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -30,38 +32,45 @@ class Lengths {
 class Arrivals {
  public:
   explicit Arrivals(const JobView& view)
-      : view_(view),
-        start_(view.table.members.size(), kNotReplayed),
-        last_(view.table.instances.size(), kNotReplayed) {}
-
-  void set_start(size_t row, int64_t ns) {
-    start_[row] = ns;
-    int64_t& last = last_[static_cast<size_t>(view_.instance_of_row[row])];
-    last = std::max(last, ns);
+      : view_(view), start_(view.table.members.size()), last_(view.table.instances.size()) {
+    for (Abreast& last : last_) last.fill(kNotReplayed);
+    for (Abreast& start : start_) start.fill(kNotReplayed);
   }
-  int64_t needed(const WaitRule& rule, size_t row) const {
-    return rule.needed(static_cast<int64_t>(row), last_[static_cast<size_t>(view_.instance_of_row[row])],
-                       [&](int64_t r) { return start_[static_cast<size_t>(r)]; });
+
+  void set_start(size_t row, const Abreast& ns) {
+    start_[row] = ns;
+    Abreast& last = last_[static_cast<size_t>(view_.instance_of_row[row])];
+    for (size_t k = 0; k < kAbreast; ++k) last[k] = std::max(last[k], ns[k]);
+  }
+  Abreast needed(const WaitRule& rule, size_t row) const {
+    Abreast arrival = last_[static_cast<size_t>(view_.instance_of_row[row])];
+    if (rule.everyone) return arrival;
+    for (size_t k = 0; k < kAbreast; ++k) {
+      arrival[k] = rule.needed(static_cast<int64_t>(row), arrival[k],
+                               [&](int64_t r) { return start_[static_cast<size_t>(r)][k]; });
+    }
+    return arrival;
   }
 
  private:
   const JobView& view_;
-  std::vector<int64_t> start_, last_;
+  std::vector<Abreast> start_, last_;
 };
 
-}  // namespace
+using Changes = std::array<const Change*, kAbreast>;
 
-Change no_change(const ReplayPlan& plan) {
-  return {std::vector<bool>(plan.lines.size(), false), std::vector<double>(plan.lines.size(), 1), false};
-}
-
-int64_t replay(const ReplayPlan& plan, const Change& change) {
+Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
   std::vector<std::optional<LineRunner>> runners(plan.lines.size());
-  std::map<SessionId, int64_t> earlier_ns;  // how much the job is, by session
+  std::map<SessionId, Abreast> earlier_ns;  // how much the job is, by session
   const auto runner_of = [&](size_t t) -> LineRunner& {
     if (!runners[t]) {
-      const int64_t shift = plan.begins_late[t] ? earlier_ns[plan.view.job.traces[t].session] : 0;
-      runners[t].emplace(plan.lines[t], change.at_peers_pace[t] ? &plan.paces[t] : nullptr, change.work[t], shift);
+      const auto known = earlier_ns.find(plan.view.job.traces[t].session);
+      const bool shifted = plan.begins_late[t] && known != earlier_ns.end();
+      std::array<LineRunner::Change, kAbreast> of_line;
+      for (size_t k = 0; k < kAbreast; ++k) {
+        of_line[k] = {changes[k]->at_peers_pace[t], changes[k]->work[t], shifted ? known->second[k] : 0};
+      }
+      runners[t].emplace(plan.lines[t], plan.paces[t], of_line);
     }
     return *runners[t];
   };
@@ -74,19 +83,43 @@ int64_t replay(const ReplayPlan& plan, const Change& change) {
       arrivals.set_start(row, runner_of(t).start_of(fork));
       continue;
     }
-    const bool vanishes = change.no_transfer && plan.tail_is_transfer[row];
-    const WaitRule& rule = plan.rules[static_cast<size_t>(plan.view.instance_of_row[row])];
-    const int64_t end = arrivals.needed(rule, row) + (vanishes ? 0 : plan.tail_ns[row]);
+    Abreast end = arrivals.needed(plan.rules[static_cast<size_t>(plan.view.instance_of_row[row])], row);
+    for (size_t k = 0; k < kAbreast; ++k) {
+      const bool vanishes = changes[k]->no_transfer && plan.tail_is_transfer[row];
+      end[k] += vanishes ? 0 : plan.tail_ns[row];
+    }
     runner_of(t).set_end(fork, end);
-    if (plan.any_begins_late) earlier_ns[plan.view.job.traces[t].session] = moment.ns - end;
+    if (!plan.any_begins_late) continue;
+    Abreast& earlier = earlier_ns[plan.view.job.traces[t].session];
+    for (size_t k = 0; k < kAbreast; ++k) earlier[k] = moment.ns - end[k];
   }
-  Lengths lengths;
+  std::array<Lengths, kAbreast> lengths;
   for (size_t t = 0; t < runners.size(); ++t) {
     if (plan.lines[t].forks.empty()) continue;
-    const int64_t last = runner_of(t).finish();
-    lengths.add(plan.view.job.traces[t].session, runner_of(t).first(), last);
+    const Abreast last = runner_of(t).finish(), &first = runner_of(t).first();
+    for (size_t k = 0; k < kAbreast; ++k) lengths[k].add(plan.view.job.traces[t].session, first[k], last[k]);
   }
-  return lengths.sum();
+  Abreast sums;
+  for (size_t k = 0; k < kAbreast; ++k) sums[k] = lengths[k].sum();
+  return sums;
+}
+
+}  // namespace
+
+Change no_change(const ReplayPlan& plan) {
+  return {std::vector<bool>(plan.lines.size(), false), std::vector<double>(plan.lines.size(), 1), false};
+}
+
+std::vector<int64_t> replay(const ReplayPlan& plan, const std::vector<Change>& changes) {
+  std::vector<int64_t> lengths(changes.size());
+  tbb::parallel_for(size_t{0}, (changes.size() + kAbreast - 1) / kAbreast, [&](size_t run) {
+    const size_t first = run * kAbreast, count = std::min(kAbreast, changes.size() - first);
+    Changes abreast;
+    for (size_t k = 0; k < kAbreast; ++k) abreast[k] = &changes[first + std::min(k, count - 1)];
+    const Abreast sums = replay_abreast(plan, abreast);
+    std::copy_n(sums.begin(), count, lengths.begin() + static_cast<ptrdiff_t>(first));
+  });
+  return lengths;
 }
 
 int64_t recorded_length(const ReplayPlan& plan) {

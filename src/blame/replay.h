@@ -8,8 +8,8 @@
 // length; how nearly is reported beside it, and where it does not nothing is concluded. Sessions are jobs of their own:
 // their lengths add up. A line begins when it was recorded to begin, or as its host's pace from its first step on makes
 // it begin; one whose recording begins in a later step than others' begins as much earlier as the job is by then. Cost:
-// O(forks + stops) per run, one sort. Source: the what-if analysis of Wu et al. 2025 (OSDI, "stragglers in LLM
-// training"), on streams instead of operations.
+// O(forks + stops) per run, one sort; kAbreast changes are one run (line_runner.h). Source: the what-if analysis of Wu
+// et al. 2025 (OSDI, "stragglers in LLM training"), on streams instead of operations.
 #pragma once
 
 #include <vector>
@@ -63,8 +63,8 @@ struct Change {
 };
 Change no_change(const ReplayPlan& plan);
 
-// Length of the job: from the first line's start to the last end, sessions added up.
-int64_t replay(const ReplayPlan& plan, const Change& change);
+// Per change the length of the job: from the first line's start to the last end, sessions added up.
+std::vector<int64_t> replay(const ReplayPlan& plan, const std::vector<Change>& changes);
 int64_t recorded_length(const ReplayPlan& plan);
 
 }  // namespace skewscope::blame

@@ -1,6 +1,5 @@
 #include "what_if.h"
 
-#include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 
 #include <algorithm>
@@ -48,10 +47,16 @@ std::vector<Person> chosen(std::vector<Person> people) {
   return out;
 }
 
-int64_t saved_with(const ReplayPlan& plan, const Blame& blame, const std::vector<size_t>& traces) {
+Change at_peers_pace(const ReplayPlan& plan, const std::vector<size_t>& traces) {
   Change change = no_change(plan);
   for (const size_t t : traces) change.at_peers_pace[t] = true;
-  return std::max<int64_t>(0, blame.replay.replayed_ns - replay(plan, change));
+  return change;
+}
+
+std::vector<int64_t> saved_with(const ReplayPlan& plan, const Blame& blame, const std::vector<Change>& changes) {
+  std::vector<int64_t> saved = replay(plan, changes);
+  for (int64_t& ns : saved) ns = std::max<int64_t>(0, blame.replay.replayed_ns - ns);
+  return saved;
 }
 
 class Bench {
@@ -95,7 +100,7 @@ void judge_together(const ReplayPlan& plan, const std::vector<Person>& people, c
     ranks.push_back(people[p].rank);
   }
   if (ranks.size() < 2 || 2 * ranks.size() > people.size()) return;
-  const int64_t saved_ns = saved_with(plan, blame, traces);
+  const int64_t saved_ns = saved_with(plan, blame, {at_peers_pace(plan, traces)}).front();
   if (!bench.stands_out(saved_ns, 0.25)) return;  // more than half of what balance gains
   std::sort(ranks.begin(), ranks.end());
   blame.together = {ranks, saved_ns};
@@ -140,7 +145,7 @@ void balance_programs(const ReplayPlan& plan, Blame& blame) {
     for (const TraceIndex trace : group.traces) change.work[trace.index()] = factor;
     if (group.work_ns > longest->work_ns) longest = &group;
   }
-  longest->saved_ns = std::max<int64_t>(0, blame.replay.replayed_ns - replay(plan, change));
+  longest->saved_ns = saved_with(plan, blame, {change}).front();
 }
 
 // Where rows are missing or most time is not told apart, a replay shows nothing.
@@ -166,9 +171,11 @@ Replay replay_job(const ReplayPlan& plan) {
   all.at_peers_pace.assign(plan.lines.size(), true);
   no_transfer.no_transfer = true;
   Replay job;
-  tbb::parallel_invoke(
-      [&] { job.recorded_ns = recorded_length(plan); }, [&] { job.replayed_ns = replay(plan, no_change(plan)); },
-      [&] { job.balanced_ns = replay(plan, all); }, [&] { job.no_transfer_ns = replay(plan, no_transfer); });
+  job.recorded_ns = recorded_length(plan);
+  const std::vector<int64_t> lengths = replay(plan, {no_change(plan), all, no_transfer});
+  job.replayed_ns = lengths[0];
+  job.balanced_ns = lengths[1];
+  job.no_transfer_ns = lengths[2];
   return job;
 }
 
@@ -179,8 +186,10 @@ void what_if(const ReplayPlan& plan, const Replay& job, Blame& blame) {
   blame.replay = job;
 
   std::vector<Person> people = chosen(people_of(plan, blame));
-  tbb::parallel_for(size_t{0}, people.size(),
-                    [&](size_t p) { people[p].saved_ns = saved_with(plan, blame, people[p].traces); });
+  std::vector<Change> changes;
+  for (const Person& person : people) changes.push_back(at_peers_pace(plan, person.traces));
+  const std::vector<int64_t> saved = saved_with(plan, blame, changes);
+  for (size_t p = 0; p < people.size(); ++p) people[p].saved_ns = saved[p];
   const Bench bench(job);
   judge_each(people, bench, blame);
   tbb::parallel_invoke([&] { judge_together(plan, people, bench, blame); }, [&] { balance_programs(plan, blame); });

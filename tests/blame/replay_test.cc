@@ -37,6 +37,22 @@ TEST_CASE("a rank that takes longer every step is given its peers' pace, and sta
   CHECK(blame.traces[2].what_if.stands_out);
 }
 
+TEST_CASE("of more ranks than are replayed abreast, each is replayed with its own pace alone") {
+  SmallJob job(11);
+  const CommunicatorId all = job.group({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
+  for (int step = 0; step < 5; ++step) {
+    for (int32_t r = 0; r < 11; ++r) job.work(r, r == 9 ? 180 : r == 4 ? 150 : 100);
+    job.meet(all, 10);
+  }
+  const Blame blame = job.done().blame;
+  CHECK(blame.replay.balanced_ns == blame.replay.recorded_ns - 5 * 80'000);
+  for (size_t r = 0; r < 11; ++r) {
+    CAPTURE(r);
+    REQUIRE(blame.traces[r].what_if.replayed);
+    CHECK(blame.traces[r].what_if.saved_ns == (r == 9 ? 5 * 30'000 : 0));  // then rank 4 is the last
+  }
+}
+
 TEST_CASE("two ranks that are late in turn are suspects: neither alone gains anything") {
   SmallJob job(4);
   const CommunicatorId all = job.group({0, 1, 2, 3});
