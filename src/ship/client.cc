@@ -1,7 +1,6 @@
 #include "client.h"
 
 #include <arpa/inet.h>
-#include <curl/curl.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "connection_failure.h"
+#include "libcurl.h"
 #include "skewscope/base/printable.h"
 
 namespace skewscope::ship {
@@ -121,7 +121,7 @@ struct Client::Connection {
 
   template <class Value>
   void set(CURLoption option, Value value) {
-    curl_easy_setopt(handle, option, value);
+    set_option()(handle, option, value);
   }
 
   static size_t take_line(char* text, size_t, size_t size, void* self) {

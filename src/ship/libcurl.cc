@@ -2,11 +2,11 @@
 //
 // Why it is not linked: with the 25 libraries behind it, libcurl is half of what the program would load before any
 // command begins, a third of the time that `skewscope --version` takes. Without it the first call throws.
-#include <curl/curl.h>
+#include "libcurl.h"
+
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdarg>
 #include <stdexcept>
 
 namespace {
@@ -27,8 +27,6 @@ Function* function_of(const char* name) {
 
 }  // namespace
 
-#undef curl_easy_setopt  // the header's macro checks types, and calls the function
-
 #define HAND_ON(name, ...)                                             \
   static auto* const kFunction = function_of<decltype(::name)>(#name); \
   return kFunction(__VA_ARGS__)
@@ -39,16 +37,6 @@ void curl_easy_cleanup(CURL* handle) { HAND_ON(curl_easy_cleanup, handle); }
 void curl_easy_reset(CURL* handle) { HAND_ON(curl_easy_reset, handle); }
 CURLcode curl_easy_perform(CURL* handle) { HAND_ON(curl_easy_perform, handle); }
 const char* curl_easy_strerror(CURLcode code) { HAND_ON(curl_easy_strerror, code); }
-
-// Values are pointers, long or curl_off_t: one register each.
-CURLcode curl_easy_setopt(CURL* handle, CURLoption option, ...) {
-  static_assert(sizeof(void*) == sizeof(long) && sizeof(void*) == sizeof(curl_off_t));
-  std::va_list values;
-  va_start(values, option);
-  void* const value = va_arg(values, void*);
-  va_end(values);
-  HAND_ON(curl_easy_setopt, handle, option, value);
-}
 
 curl_slist* curl_slist_append(curl_slist* list, const char* text) { HAND_ON(curl_slist_append, list, text); }
 void curl_slist_free_all(curl_slist* list) { HAND_ON(curl_slist_free_all, list); }
@@ -61,3 +49,12 @@ CURLUcode curl_url_get(CURLU* url, CURLUPart part, char** text, unsigned flags) 
 CURLUcode curl_url_set(CURLU* url, CURLUPart part, const char* text, unsigned flags) {
   HAND_ON(curl_url_set, url, part, text, flags);
 }
+
+namespace skewscope::ship {
+
+decltype(&::curl_easy_setopt) set_option() {
+  static auto* const kFunction = function_of<decltype(::curl_easy_setopt)>("curl_easy_setopt");
+  return kFunction;
+}
+
+}  // namespace skewscope::ship
