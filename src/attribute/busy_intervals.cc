@@ -24,19 +24,6 @@ BusyIntervals::BusyIntervals(const GpuEvents& gpu) {
   }
 }
 
-size_t BusyIntervals::first_after(LocalNs t, size_t least) const {
-  size_t low = least, high = begin_.size();
-  for (size_t step = 1; low + step < high; step *= 2) {  // most are close by
-    if (begin_[low + step] > t.ns) {
-      high = low + step;
-    } else {
-      low += step;
-    }
-  }
-  const auto from = begin_.begin() + static_cast<ptrdiff_t>(low), to = begin_.begin() + static_cast<ptrdiff_t>(high);
-  return static_cast<size_t>(std::upper_bound(from, to, t.ns) - begin_.begin());
-}
-
 int64_t BusyIntervals::covered_before(LocalNs t, size_t after) const {
   if (after == 0) return 0;
   const size_t i = after - 1;
@@ -48,7 +35,7 @@ int64_t BusyIntervals::covered_ns(LocalNs from, LocalNs to) const {
 }
 
 int64_t BusyIntervals::InOrder::covered_before(LocalNs t) {
-  next_ = busy_.first_after(t, next_);
+  next_ = first_after(busy_.begin_, t.ns, next_);
   return busy_.covered_before(t, next_);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "skewscope/base/first_after.h"
 #include "skewscope/model/rank_trace.h"
 
 namespace skewscope::attribute {
@@ -21,7 +22,8 @@ class BusyIntervals {
   class InOrder {
    public:
     // From the first span's begin on.
-    InOrder(const BusyIntervals& busy, LocalNs from) : busy_(busy), next_(busy.first_after(from, 0)) {}
+    InOrder(const BusyIntervals& busy, LocalNs from)
+        : busy_(busy), next_(first_after(busy.begin_, from.ns, busy.begin_.size() / 2)) {}
     int64_t covered_ns(LocalNs from, LocalNs to);
 
    private:
@@ -32,8 +34,6 @@ class BusyIntervals {
   };
 
  private:
-  // The first interval that begins after `t`; it is not before `least`.
-  size_t first_after(LocalNs t, size_t least) const;
   int64_t covered_before(LocalNs t, size_t after) const;
 
   std::vector<int64_t> begin_, end_;  // disjoint, sorted

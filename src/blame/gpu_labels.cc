@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "skewscope/base/first_after.h"
 #include "skewscope/base/sort_runs.h"
 
 namespace skewscope::blame {
@@ -129,32 +130,13 @@ void GpuLabels::add_span(int64_t begin, Label label) {
   label_.push_back(label);
 }
 
-// The first span that begins after `ns`; `near`: where to look first.
-size_t GpuLabels::first_after(int64_t ns, size_t near) const {
-  size_t low = 0, high = begin_.size();
-  if (near >= high || begin_[near] > ns) {
-    high = std::min(near, high);
-  } else {
-    low = near;
-    for (size_t step = 1; low + step < high; step *= 2) {
-      if (begin_[low + step] > ns) {
-        high = low + step;
-      } else {
-        low += step;
-      }
-    }
-  }
-  const auto from = begin_.begin() + static_cast<ptrdiff_t>(low), to = begin_.begin() + static_cast<ptrdiff_t>(high);
-  return static_cast<size_t>(std::upper_bound(from, to, ns) - begin_.begin());
-}
-
 LabelTimes GpuLabels::up_to(int64_t ns, size_t& near) const {
   LabelTimes times{};
   if (begin_.empty() || ns <= begin_.front()) {
     times[static_cast<size_t>(Label::idle)] = begin_.empty() ? ns : ns - begin_.front();
     return times;
   }
-  const size_t i = first_after(ns, near) - 1;
+  const size_t i = first_after(begin_, ns, near) - 1;
   near = i;
   times = before_[i / kStride];
   for (size_t k = i - i % kStride; k < i; ++k) times[static_cast<size_t>(label_[k])] += begin_[k + 1] - begin_[k];

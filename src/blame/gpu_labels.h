@@ -48,7 +48,6 @@ class GpuLabels {
 
  private:
   void add_span(int64_t begin, Label label);
-  size_t first_after(int64_t ns, size_t near) const;
   LabelTimes up_to(int64_t ns, size_t& near) const;
 
   static constexpr size_t kStride = 16;
