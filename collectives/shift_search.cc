@@ -171,7 +171,7 @@ std::optional<int64_t> ShiftSearch::nearest(uint64_t signature, int64_t end_ns) 
 void ShiftSearch::track(const MemberCalls& member, size_t from, int step, int64_t offset_ns,
                         std::vector<ClockTie>& ties) const {
   constexpr size_t kRecent = 15, kLeastRecent = 5;
-  std::array<int64_t, kRecent> recent;
+  std::array<int64_t, kRecent> recent{};
   size_t filled = 0;
   for (size_t n = 0, j = from; j < member.size(); ++n, j += static_cast<size_t>(step)) {
     const auto end = nearest(member[j].signature, member[j].end_ns + offset_ns);
