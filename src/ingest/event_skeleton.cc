@@ -110,8 +110,8 @@ constexpr size_t kOther = std::string_view::npos;
 [[SKEWSCOPE_VBMI2]] uint32_t hint_of(std::string_view event) {
   __m512i mixed = _mm512_setzero_si512();
   for (size_t i = 0; i < 2 * EventSkeleton::kBlock; i += EventSkeleton::kBlock) {
-    const __m512i bytes =
-        _mm512_maskz_loadu_epi8(low_bits(std::min(64 * size_t{event.size() > i}, event.size() - i)), event.data() + i);
+    const size_t left = event.size() > i ? event.size() - i : 0;
+    const __m512i bytes = _mm512_maskz_loadu_epi8(low_bits(std::min<size_t>(64, left)), event.data() + i);
     const __m512i plain = _mm512_mask_mov_epi8(bytes, digits_of(bytes), _mm512_set1_epi8('0'));
     mixed = _mm512_add_epi64(_mm512_maskz_rol_epi64(0xff, mixed, 17), plain);
   }
