@@ -1,16 +1,15 @@
 #include "command_line.h"
 
 #include <spdlog/spdlog.h>
-#include <tbb/global_control.h>
 
 #include <algorithm>
 #include <iostream>
-#include <memory>
 #include <sstream>
 #include <string_view>
 
 #include "flat_config.h"
 #include "terminal.h"
+#include "thread_limit.h"
 
 namespace skewscope::cli {
 namespace {
@@ -96,11 +95,7 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
   if (!exchange_->first()) spdlog::set_level(spdlog::level::off);
   // Only a report is the work of several processes.
   if (!exchange_->first() && command->app != app_.get_subcommand("report")) return kDone;
-  std::unique_ptr<tbb::global_control> threads;
-  if (common.threads > 0) {
-    threads = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
-                                                    static_cast<size_t>(common.threads));
-  }
+  if (common.threads > 0) limit_threads(common.threads);
   return command->run(as_typed(argc, argv));
 }
 

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <tbb/global_control.h>
 
 #include "flat_config.h"
 #include "gather_options.h"
 #include "report_command.h"
 #include "skewscope/base/exchange.h"
+#include "thread_limit.h"
 
 namespace skewscope::cli {
 namespace {
@@ -35,8 +35,7 @@ int make_report(const ReportTask& task) {
   options.input.ingest.world_size = std::min(task.world_size, kLargestWorldSize);
   options.output = task.output;
   options.job = task.job;
-  const tbb::global_control threads(tbb::global_control::max_allowed_parallelism,
-                                    static_cast<size_t>(std::max(task.threads, 1)));
+  limit_threads(std::max(task.threads, 1));
   Alone alone;
   std::string command = fmt::format("skewscope report {} -o {}", task.traces, task.output);
   if (task.world_size > 0) command += fmt::format(" --world-size {}", options.input.ingest.world_size);

@@ -27,15 +27,20 @@ Watch& watch() {
   return instance;
 }
 
-[[noreturn]] void end_by(int signal_number) {
-  watch().interrupted = true;
-  const std::lock_guard lock(watch().mutex);
+// The caller holds the mutex.
+void remove_all_partials() {
   for (const std::string& partial : watch().partials) {
     std::error_code error;
     const std::string doomed = partial + ".removed";
     fs::rename(partial, doomed, error);
     if (!error) fs::remove_all(doomed, error);
   }
+}
+
+[[noreturn]] void end_by(int signal_number) {
+  watch().interrupted = true;
+  const std::lock_guard lock(watch().mutex);
+  remove_all_partials();
   if (!watch().partials.empty()) {
     std::fprintf(stderr, "skewscope: error: ended by signal %d; nothing half-written was left\n", signal_number);
   }
@@ -60,6 +65,11 @@ void watch_for_interruption() {
 void remove_when_interrupted(const std::string& partial) {
   const std::lock_guard lock(watch().mutex);
   watch().partials.push_back(partial);
+}
+
+void remove_partials() {
+  const std::lock_guard lock(watch().mutex);
+  remove_all_partials();
 }
 
 void yield_to_interruption() {

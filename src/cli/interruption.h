@@ -13,6 +13,9 @@ void watch_for_interruption();
 // give it its final one.
 void remove_when_interrupted(const std::string& partial);
 
+// The same now, for another early end.
+void remove_partials();
+
 // For the end of main: does not return once a signal came, so that its exit code wins.
 void yield_to_interruption();
 

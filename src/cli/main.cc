@@ -1,23 +1,26 @@
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
-#include <new>
 
 #include "command_line.h"
 #include "interruption.h"
 #include "skewscope/base/huge_pages.h"
+#include "uncaught.h"
 
 int main(int argc, char** argv) {
   using namespace skewscope::cli;
   int code = kInternal;
+  explain_at_terminate();
   skewscope::forbid_huge_pages();
   try {
     if (!CommandLine::serves(argc, argv)) watch_for_interruption();
     code = CommandLine().run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    std::fputs("skewscope: error: out of memory; try --memory-limit, --steps or --ranks\n", stderr);
-    code = kResourceLimit;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "skewscope: error: internal: %s\n", error.what());
+    code = explain(error);
+    yield_to_interruption();
+    std::fflush(nullptr);
+    _exit(code);  // other threads may still use what the end of main takes down
   }
   yield_to_interruption();
   return code;

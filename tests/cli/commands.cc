@@ -156,6 +156,33 @@ TEST_CASE("a memory limit that is too small ends the program with 6") {
   CHECK_FALSE(place().has("small"));
 }
 
+TEST_CASE("where the machine's memory ends, the program says so and ends with 6") {
+  fs::create_directory(place() / "large");
+  std::ofstream trace(place() / "large/rank0.json");
+  trace << R"({"distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": [)";
+  for (int i = 0; i < 150'000; ++i) {
+    trace << (i > 0 ? "," : "") << R"({"ph": "X", "cat": "kernel", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "name": ")"
+          << "a name that no other kernel of this trace has, so that each must be kept: " << i << "\"}\n";
+  }
+  trace << "]}" << std::flush;
+  int stopped = 0;
+  for (int megabytes = 80; megabytes <= 200; megabytes += 8) {
+    const std::string limit = "prlimit --as=" + std::to_string(megabytes) + "000000";
+    const Outcome r = place().run("digest large --threads 1 --quiet --force -o digests", limit);
+    INFO(limit << ": " << r.err);
+    CHECK((r.code == 0 || r.code == 6));
+    if (r.code != 0) CHECK(says(r.err, "skewscope: error: out of memory; try"));
+    stopped += r.code == 6 ? 1 : 0;
+  }
+  CHECK(stopped > 4);
+}
+
+TEST_CASE("where no thread can be started, the program says so and ends with 6") {
+  const Outcome r = place().run("inspect traces", "prlimit --stack=4000000000 --as=2000000000");
+  CHECK(r.code == 6);
+  CHECK(says(r.err, "skewscope: error: no more threads can be started (limits of memory or processes); try --thread"));
+}
+
 TEST_CASE("a signal ends the program with 128 and its number, and leaves nothing behind") {
   const std::string long_work = "simulate -o huge --steps 1000000 --layers 64 --nodes 2";
   CHECK(place().run(long_work, "timeout --preserve-status -k 20 -s TERM 0.5").code == 143);
