@@ -90,7 +90,7 @@ void EventParser::keep_host_row(const RawEvent& event, LocalNs start, int64_t du
   host.duration_ns.push_back(duration_ns);
   host.name.push_back(host_name(event, rows));
   host.kind.push_back(kind_of(event.event_class));
-  host.thread.push_back(rows.details.threads.number_of({number_of_place(event.pid), number_of_place(event.tid)}));
+  host.thread.push_back(rows.details.threads.number_of({process_of(event), thread_of(event)}));
   host.place.push_back(static_cast<int32_t>(rows.events - 1));
   host.arguments.push_back(argument_set(event, rows));
   host.sequence.push_back(sequence >= 0 && sequence <= kLargest ? static_cast<int32_t>(sequence) : -1);
@@ -119,7 +119,7 @@ void EventParser::keep_place_name(const RawEvent& event, ChunkRows& rows) {
   } else if (what != "process_name"sv) {
     return;
   }
-  name.place = {number_of_place(event.pid), number_of_place(event.tid)};
+  name.place = {process_of(event), thread_of(event)};
   name.text = text(event, Arg::label, rows);
   if (name.text.known()) rows.details.names.push_back(name);
 }

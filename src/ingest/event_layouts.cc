@@ -1,11 +1,21 @@
 #include "event_layouts.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "number_text.h"
 
 namespace skewscope::ingest {
 namespace {
+
+// In a chunk's text, which has room before it, as value_of_digits() needs.
+bool are_digits(std::string_view token) { return !token.empty() && std::all_of(token.begin(), token.end(), is_digit); }
+
+// "12" or "12.5".
+bool is_digit_time(std::string_view token) {
+  const size_t point = token.find('.');
+  return are_digits(token.substr(0, point)) && (point == token.npos || are_digits(token.substr(point + 1)));
+}
 
 constexpr std::array kFields = {&RawEvent::name, &RawEvent::stamp, &RawEvent::duration, &RawEvent::pid, &RawEvent::tid};
 
@@ -43,7 +53,7 @@ bool EventLayouts::read(std::string_view event, RawEvent& raw) {
   };
   raw.event_class = layout.event_class;
   raw.kept = true;
-  raw.last = &layout.last;
+  raw.layout = &layout.known;
   for (size_t i = 0; i < kFields.size(); ++i) raw.*kFields[i] = text_of(layout.fields[i]);
   raw.present = layout.present;
   ArgMask left = layout.present;
@@ -77,8 +87,13 @@ void EventLayouts::learn(std::string_view event, const RawEvent& raw) {
   for (size_t i = 0; i < kFields.size(); ++i) layout.fields[i] = token_of(event, raw.*kFields[i]);
   layout.present = raw.present;
   for (ArgMask left = raw.present; left != 0; left &= left - 1) {
-    layout.args.push_back(token_of(event, raw.args[static_cast<size_t>(std::countr_zero(left))]));
+    const std::string_view token = raw.args[static_cast<size_t>(std::countr_zero(left))];
+    layout.args.push_back(token_of(event, token));
+    if (are_digits(trimmed(token))) layout.known.digits |= left & -left;
   }
+  layout.known.digit_pid = are_digits(trimmed(raw.pid));
+  layout.known.digit_tid = are_digits(trimmed(raw.tid));
+  layout.known.digit_times = is_digit_time(trimmed(raw.stamp)) && is_digit_time(trimmed(raw.duration));
 }
 
 }  // namespace skewscope::ingest

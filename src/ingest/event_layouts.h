@@ -49,7 +49,7 @@ class EventLayouts {
     std::array<Token, 5> fields;  // as kFields of the source
     ArgMask present = 0;
     std::vector<Token> args;  // those present, in order
-    LastTexts last;
+    KnownLayout known;
   };
 
   int32_t row_of(std::string_view event);

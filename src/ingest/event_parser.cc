@@ -23,6 +23,11 @@ bool is_key(const char* key, const char (&name_and_quote)[kSize]) {
   return std::memcmp(key, name_and_quote, kSize - 1) == 0;
 }
 
+int64_t place(std::string_view token, bool digits) {
+  if (!digits || token.size() > kMostDigits) return number_of_place(token);
+  return static_cast<int64_t>(value_of_digits(token.data() + token.size(), token.size()));
+}
+
 }  // namespace
 
 size_t EventParser::parse(ChunkText& chunk, ChunkRows& rows) {
@@ -128,7 +133,7 @@ bool EventParser::parse_array(char* text, size_t size, ChunkRows& rows, size_t& 
 EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent& event, ChunkRows& rows) {
   event.event_class = EventClass::skip;
   event.has_category = event.complete = event.kept = event.repeats_arg = false;
-  event.last = nullptr;
+  event.layout = nullptr;
   event.name = event.stamp = event.duration = event.pid = event.tid = {};
   event.present = 0;
   bool name_wanted = false;
@@ -252,12 +257,12 @@ StringId EventParser::intern_after(std::string_view token, StringId& last, Chunk
 }
 
 StringId EventParser::intern_name(const RawEvent& event, ChunkRows& rows) {
-  return event.last == nullptr ? intern(event.name, rows) : intern_after(event.name, event.last->name, rows);
+  return event.layout == nullptr ? intern(event.name, rows) : intern_after(event.name, event.layout->last_name, rows);
 }
 
 StringId EventParser::intern_arg(std::string_view token, Arg arg, const RawEvent& event, ChunkRows& rows) {
-  if (event.last == nullptr) return intern(token, rows);
-  return intern_after(token, event.last->args[static_cast<size_t>(arg)], rows);
+  if (event.layout == nullptr) return intern(token, rows);
+  return intern_after(token, event.layout->last_args[static_cast<size_t>(arg)], rows);
 }
 
 StringId EventParser::text(const RawEvent& event, Arg arg, ChunkRows& rows) {
@@ -268,6 +273,9 @@ StringId EventParser::text(const RawEvent& event, Arg arg, ChunkRows& rows) {
 int64_t EventParser::integer(const RawEvent& event, Arg arg, ChunkRows& rows) {
   if ((event.present & mask_of(arg)) == 0) return -1;
   const std::string_view token = event.args[static_cast<size_t>(arg)];
+  if (event.layout != nullptr && (event.layout->digits & mask_of(arg)) && token.size() <= kMostDigits) {
+    return static_cast<int64_t>(value_of_digits(token.data() + token.size(), token.size()));
+  }
   int64_t value = -1;
   const bool is_number = read_integer(token, value);
   if (token.front() == '"' && is_number) rows.defects.add(Defect::number_as_string, place_of(token));
@@ -275,6 +283,14 @@ int64_t EventParser::integer(const RawEvent& event, Arg arg, ChunkRows& rows) {
     rows.defects.add(Defect::bare_nan, place_of(token));
   }
   return is_number ? value : -1;
+}
+
+int64_t EventParser::thread_of(const RawEvent& event) {
+  return place(event.tid, event.layout != nullptr && event.layout->digit_tid);
+}
+
+int64_t EventParser::process_of(const RawEvent& event) {
+  return place(event.pid, event.layout != nullptr && event.layout->digit_pid);
 }
 
 bool EventParser::read_times(const RawEvent& event, ChunkRows& rows, LocalNs& start, int64_t& duration_ns) {
@@ -285,7 +301,8 @@ bool EventParser::read_times(const RawEvent& event, StampForms& stamps, DefectCo
                              int64_t& duration_ns) {
   const auto read = [&](std::string_view token, int64_t& ns) {
     FractionForm form;
-    if (token.empty() || !read_microseconds(token, unpadded_fractions_, ns, form)) return false;
+    const bool done = event.layout != nullptr && event.layout->digit_times && read_digit_microseconds(token, ns, form);
+    if (!done && (token.empty() || !read_microseconds(token, unpadded_fractions_, ns, form))) return false;
     if (form.digits > 0) {
       // Zero is written the same way in every form (".0" by Python): it tells nothing.
       stamps.fractions += form.nonzero;
@@ -385,12 +402,12 @@ void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
   if (row.correlation < 0) return;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
   row.external_id = integer(event, Arg::external_id, rows);
-  row.thread = number_of_place(event.tid);
+  row.thread = thread_of(event);
   const std::string_view name = bare(event.name);
   rows.hip_launches |= name.starts_with("hip"sv);
   rows.intel_launches |= name.starts_with("ur"sv) || name.starts_with("ze"sv);
   rows.cuda_launches |= name.starts_with("cu"sv);
-  rows.process(number_of_place(event.pid)).launches++;
+  rows.process(process_of(event)).launches++;
   rows.launches.push_back(row);
 }
 
@@ -401,7 +418,7 @@ void EventParser::keep_comm_op(const RawEvent& event, ChunkRows& rows) {
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
   row.name = intern_name(event, rows);
   row.external_id = integer(event, Arg::external_id, rows);
-  row.thread = number_of_place(event.tid);
+  row.thread = thread_of(event);
   row.args = keep_comm_args(event, rows);
   size_t operand = 0;
   const bool has_dims = event.present & mask_of(Arg::input_dims);

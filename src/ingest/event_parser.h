@@ -71,6 +71,8 @@ class EventParser {
   StringId intern_arg(std::string_view token, Arg arg, const RawEvent& event, ChunkRows& rows);
   StringId intern_after(std::string_view token, StringId& last, ChunkRows& rows);
   int64_t integer(const RawEvent& event, Arg arg, ChunkRows& rows);
+  static int64_t thread_of(const RawEvent& event);
+  static int64_t process_of(const RawEvent& event);
   int64_t place_of(std::string_view token) const;
 
   simdjson::ondemand::parser parser_;

@@ -159,6 +159,20 @@ bool read_microseconds(std::string_view token, bool unpadded, int64_t& ns, Fract
   return true;
 }
 
+bool read_digit_microseconds(std::string_view token, int64_t& ns, FractionForm& form) {
+  const char* end = token.data() + token.size();
+  const bool pointed = token.size() > 4 && end[-4] == '.';
+  if (!pointed && token.find('.') != std::string_view::npos) return false;
+  const size_t whole_digits = token.size() - (pointed ? 4 : 0);
+  if (whole_digits > kMostDigits) return false;
+  const uint64_t whole = value_of_digits(end - (pointed ? 4 : 0), whole_digits);
+  if (whole > kMaxWholeMicroseconds) return false;
+  const uint64_t fraction = pointed ? value_of_digits(end, 3) : 0;
+  if (pointed) form = {3, end[-3] == '0', fraction != 0};
+  ns = static_cast<int64_t>(whole * 1000 + fraction);
+  return true;
+}
+
 bool read_unsigned(std::string_view token, uint64_t& value) {
   bool was_quoted = false;
   std::string_view text = unquoted(token, was_quoted);

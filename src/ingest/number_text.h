@@ -2,7 +2,9 @@
 // steps by 250 ns). Reference: kineto-format.md, section 3.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace skewscope::ingest {
@@ -21,6 +23,27 @@ struct FractionForm {
 // accepted. False: not a number, or beyond the
 // year 2065.
 bool read_microseconds(std::string_view token, bool unpadded, int64_t& ns, FractionForm& form);
+
+// The value of 1 to kMostDigits digits and nothing else; the 16 bytes before their end can be read.
+constexpr size_t kMostDigits = 16;
+inline uint64_t value_of_digits(const char* end, size_t count) {
+  static_assert(std::endian::native == std::endian::little, "the first digit is taken for the lowest byte");
+  // Eight digits at once: pairs, then fours, then all.
+  const auto value_of_word = [](const char* word_end, size_t digits) {
+    uint64_t word = 0;
+    std::memcpy(&word, word_end - 8, 8);
+    word &= 0x0f0f0f0f0f0f0f0f << (64 - 8 * digits);
+    word = word * 10 + (word >> 8);
+    constexpr uint64_t kPairs = 0x000000ff000000ff;
+    return ((word & kPairs) * 0x000f424000000064 + ((word >> 16) & kPairs) * 0x0000271000000001) >> 32;
+  };
+  return count <= 8 ? value_of_word(end, count)
+                    : value_of_word(end - 8, count - 8) * 100'000'000 + value_of_word(end, 8);
+}
+
+// read_microseconds() of a token of digits, or of digits, a point and digits, of which the 16 bytes before its end can
+// be read. False: not of the usual forms, and read_microseconds() reads it.
+bool read_digit_microseconds(std::string_view token, int64_t& ns, FractionForm& form);
 
 // Integers: decimal or 0x, quoted or not; a fraction is cut off. False: not a number, or out of range.
 bool read_integer(std::string_view token, int64_t& value);

@@ -9,10 +9,16 @@
 
 namespace skewscope::ingest {
 
-// Ids of the texts of the last event of a layout: the next one's are mostly the same.
-struct LastTexts {
-  StringId name;
-  std::array<StringId, kArgCount> args;
+// What is known of an event by its layout.
+struct KnownLayout {
+  // Tokens that are one run of digits, read by value_of_digits().
+  ArgMask digits = 0;
+  bool digit_pid = false, digit_tid = false;
+  // Stamp and duration are such a run, or two with a point between.
+  bool digit_times = false;
+  // Ids of the texts of the last event: the next one's are mostly the same.
+  StringId last_name;
+  std::array<StringId, kArgCount> last_args;
 };
 
 // Raw tokens: quotes and escapes as written, perhaps with the white space behind them.
@@ -25,7 +31,7 @@ struct RawEvent {
   std::string_view name, stamp, duration, pid, tid;
   ArgMask present = 0;
   std::array<std::string_view, kArgCount> args;
-  LastTexts* last = nullptr;  // of its layout, where it was read by one
+  KnownLayout* layout = nullptr;  // where it was read by one
 };
 
 }  // namespace skewscope::ingest

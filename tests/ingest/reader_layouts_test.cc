@@ -204,6 +204,30 @@ TEST_CASE("with and without layouts a file reads the same, whatever its names an
   }
 }
 
+TEST_CASE("with and without layouts numbers of any length and form read the same") {
+  std::mt19937 random(5);
+  const auto digits = [&](size_t most) {
+    std::string text(1 + random() % most, '0');
+    for (char& c : text) c = static_cast<char>('0' + random() % 10);
+    return text;
+  };
+  for (int round = 0; round < 50; ++round) {
+    CAPTURE(round);
+    std::vector<std::string> events;
+    for (int i = 0; i < 60; ++i) {
+      const std::string fraction = i % 3 == 0 ? "" : "." + digits(i % 3 == 1 ? 3 : 7), sign = i % 7 == 0 ? "-" : "";
+      events.push_back(fmt::format(
+          "  {{\n    \"ph\": \"X\", \"cat\": \"{}\", \"name\": \"cudaLaunchKernel\", \"pid\": {}, \"tid\": {},\n"
+          "    \"ts\": {}{}, \"dur\": {}{},\n    \"args\": {{\n      \"device\": {}, \"stream\": {}, \"External id\": "
+          "{}{},"
+          " \"correlation\": {}\n    }}\n  }}",
+          i % 2 ? "cuda_runtime" : "kernel", digits(18), digits(18), digits(17), fraction, digits(6), fraction,
+          digits(3), digits(4), sign, digits(19), digits(18)));
+    }
+    check_same_by_layout(file_of(events));
+  }
+}
+
 TEST_CASE("with and without layouts an event that is damaged among its like reads the same") {
   constexpr char kOddBytes[] = "\"\\{}[],:\n\0x\xff 0-.eE/u";
   std::mt19937 random(11);

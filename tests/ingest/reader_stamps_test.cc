@@ -91,6 +91,36 @@ TEST_CASE("numbers of every length are read, and every stray character in them i
   }
 }
 
+TEST_CASE("what is known to be digits has the value that a check of it would find, whatever stands before it") {
+  const std::string digits = "9182736450918273";
+  for (const std::string before :
+       {"                ", "9999999999999999", "\xff\xff\xff\xff\xff\xff\xff\xff, \"ts\": "}) {
+    for (size_t count = 1; count <= kMostDigits; ++count) {
+      const std::string text = before + digits.substr(0, count);
+      CAPTURE(text);
+      CHECK(value_of_digits(text.data() + text.size(), count) == std::stoull(digits.substr(0, count)));
+    }
+    for (const std::string token : {"7", "12.345", "0.000", "5432109876.054", "2999999999999999.999", "12.3450", "12.5",
+                                    "1.", "1000", "1.0000", "3000000000000001", "91827364509182736450"}) {
+      const std::string text = before + token;
+      const std::string_view placed = std::string_view(text).substr(before.size());
+      CAPTURE(text);
+      int64_t ns = -1, expected = -1;
+      FractionForm form, expected_form;
+      if (!read_digit_microseconds(placed, ns, form)) continue;
+      REQUIRE(read_microseconds(placed, false, expected, expected_form));
+      CHECK(ns == expected);
+      CHECK(form.digits == expected_form.digits);
+      CHECK(form.starts_with_0 == expected_form.starts_with_0);
+      CHECK(form.nonzero == expected_form.nonzero);
+    }
+  }
+  int64_t ns = 0;
+  FractionForm form;
+  const std::string usual = "                5432109876.054";
+  CHECK(read_digit_microseconds(std::string_view(usual).substr(16), ns, form));
+}
+
 TEST_CASE("integers may be quoted, hexadecimal, beyond int64, or carry a zero fraction") {
   int64_t number = 0;
   uint64_t large = 0;
