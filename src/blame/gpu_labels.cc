@@ -1,7 +1,6 @@
 #include "gpu_labels.h"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 
 #include "skewscope/base/first_after.h"
@@ -29,6 +28,13 @@ struct Spans {
     end.push_back(to);
     launched_ns.push_back(launched);
   }
+  // The same for spans in order of their starts: those that touch become one.
+  void join(int64_t from, int64_t to, int64_t launched) {
+    if (from >= to) return;
+    if (begin.empty() || from > end.back()) return add(from, to, launched);
+    if (from == begin.back()) launched_ns.back() = std::max(launched_ns.back(), launched);
+    end.back() = std::max(end.back(), to);
+  }
 };
 
 std::array<Spans, 5> spans_of(const RankTrace& trace, const std::vector<CallSplit>& splits) {
@@ -47,8 +53,12 @@ std::array<Spans, 5> spans_of(const RankTrace& trace, const std::vector<CallSpli
       const auto launch = static_cast<size_t>(gpu.launch[i]);
       launched_ns = trace.launches.start[launch].ns + trace.launches.duration_ns[launch];
     }
-    const Label label = gpu.work[i] == GpuWork::memcpy ? Label::copying : Label::computing;
-    under(label).add(gpu.start[i].ns, gpu.start[i].ns + gpu.duration_ns[i], launched_ns);
+    const int64_t begin = gpu.start[i].ns, end = begin + gpu.duration_ns[i];
+    if (gpu.work[i] == GpuWork::memcpy) {
+      under(Label::copying).add(begin, end, launched_ns);
+    } else {
+      computing.join(begin, end, launched_ns);
+    }
   }
   for (size_t c = 0; c < trace.calls.size(); ++c) {
     const CollectiveCall& call = trace.calls[c];
@@ -87,38 +97,49 @@ GpuLabels::GpuLabels(const RankTrace& trace, const std::vector<CallSplit>& split
   constexpr int64_t kNever = INT64_MAX;
   std::array<Spans, 5> spans = spans_of(trace, splits);
   std::vector<Edge> edges = edges_of(spans);
-  Spans& computing = spans[static_cast<size_t>(Label::computing)];  // nearly all rows, by start
-  sort_runs(computing.end, std::less<int64_t>());
+  Spans& computing = spans[static_cast<size_t>(Label::computing)];  // nearly all time; none touches another
   begin_.reserve(2 * computing.begin.size() + edges.size());
   label_.reserve(begin_.capacity());
   before_.reserve(begin_.capacity() / kStride + 1);
-  computing.begin.push_back(kNever);
-  computing.end.push_back(kNever);
+  computing.add(kNever - 1, kNever, INT64_MIN);
   edges.push_back({kNever, 0, Label::computing, INT64_MIN});
   std::array<int32_t, 5> running{};
+  int32_t& computes = running[static_cast<size_t>(Label::computing)];
+  int32_t others = 0;  // of `running`
   std::optional<Label> was;
-  size_t start = 0, end = 0, edge = 0;
-  while (true) {
-    const int64_t now = std::min({computing.begin[start], computing.end[end], edges[edge].ns});
-    if (now == kNever) break;
-    int64_t launched_ns = INT64_MIN;
-    int32_t& computes = running[static_cast<size_t>(Label::computing)];
-    for (; computing.begin[start] == now; ++start, ++computes) {
-      launched_ns = std::max(launched_ns, computing.launched_ns[start]);
-    }
-    for (; computing.end[end] == now; ++end) --computes;
-    for (; edges[edge].ns == now; ++edge) {
-      running[static_cast<size_t>(edges[edge].label)] += edges[edge].change;
-      launched_ns = std::max(launched_ns, edges[edge].launched_ns);
-    }
+  const auto turn_to = [&](std::optional<Label> is, int64_t now, int64_t launched_ns) {
     // An idle span is told apart by the launch of what ends it.
     if (!was && !begin_.empty() && launched_ns > begin_.back()) {
       label_.back() = Label::host;
       if (launched_ns < now - kLaunchDelay_ns) add_span(launched_ns, Label::idle);
     }
-    const std::optional<Label> is = label_of(running);
     if (is != was || begin_.empty()) add_span(now, is.value_or(Label::idle));
     was = is;
+  };
+  size_t next = 0, edge = 0;
+  while (true) {
+    if (others == 0 && computes == 0) {
+      for (; computing.end[next] < edges[edge].ns; ++next) {
+        turn_to(Label::computing, computing.begin[next], computing.launched_ns[next]);
+        turn_to(std::nullopt, computing.end[next], INT64_MIN);
+      }
+    }
+    int64_t launched_ns = INT64_MIN;
+    const int64_t now = std::min(computes > 0 ? computing.end[next] : computing.begin[next], edges[edge].ns);
+    if (now >= kNever - 1) break;
+    if (computes > 0 && computing.end[next] == now) {
+      computes = 0;
+      ++next;
+    } else if (computes == 0 && computing.begin[next] == now) {
+      computes = 1;
+      launched_ns = computing.launched_ns[next];
+    }
+    for (; edges[edge].ns == now; ++edge) {
+      running[static_cast<size_t>(edges[edge].label)] += edges[edge].change;
+      others += edges[edge].change;
+      launched_ns = std::max(launched_ns, edges[edge].launched_ns);
+    }
+    turn_to(label_of(running), now, launched_ns);
   }
 }
 
