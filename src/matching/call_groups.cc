@@ -1,5 +1,7 @@
 #include "call_groups.h"
 
+#include <tbb/parallel_for_each.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -64,15 +66,15 @@ Sorter sort_own_calls(const JobTrace& job) {
     if (!job.holds(t)) continue;
     for (size_t row = 0; row < job[t].calls.size(); ++row) sorter.place(t, static_cast<int32_t>(row));
   }
-  for (auto& [key, by_trace] : sorter.groups) {
-    for (auto& [trace, rows] : by_trace) {
+  tbb::parallel_for_each(sorter.groups, [&](auto& group) {
+    for (auto& [trace, rows] : group.second) {
       const std::vector<CollectiveCall>& calls = job[trace].calls;
-      std::sort(rows.begin(), rows.end(), [&](int32_t a, int32_t b) {
+      std::sort(rows.begin(), rows.end(), [&calls](int32_t a, int32_t b) {
         const CollectiveCall &x = calls[static_cast<size_t>(a)], &y = calls[static_cast<size_t>(b)];
         return std::make_tuple(x.end(), x.start, a) < std::make_tuple(y.end(), y.start, b);
       });
     }
-  }
+  });
   return sorter;
 }
 
@@ -135,6 +137,7 @@ std::vector<Part> collect_parts(const JobTrace& job, const std::map<GroupKey, Ro
     const size_t owner = owners.at(key);
     for (const auto& [trace, rows] : by_trace) {
       Part part{key, trace, rows, {}};
+      part.calls.reserve(rows.size());
       for (const int32_t row : part.rows) part.calls.push_back(job[trace].calls[static_cast<size_t>(row)]);
       if (owner == static_cast<size_t>(exchange.process())) {
         parts.push_back(std::move(part));

@@ -1,5 +1,7 @@
 #include "coarse_offsets.h"
 
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -55,8 +57,10 @@ void add_edges(const CallGroup& group, const MatchOutcome& outcome, std::vector<
 
 CoarseOffsets coarse_offsets(size_t traces, const std::vector<CallGroup>& groups,
                              const std::vector<MatchOutcome>& outcomes, Exchange& exchange) {
+  std::vector<std::vector<Edge>> of_group(groups.size());
+  tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) { add_edges(groups[g], outcomes[g], of_group[g]); });
   std::vector<Edge> edges;
-  for (size_t g = 0; g < groups.size(); ++g) add_edges(groups[g], outcomes[g], edges);
+  for (const std::vector<Edge>& some : of_group) edges.insert(edges.end(), some.begin(), some.end());
   edges = all_rows(exchange, std::move(edges));
   std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
     return std::tie(b.shared, a.from, a.to, a.difference_ns) < std::tie(a.shared, b.from, b.to, b.difference_ns);

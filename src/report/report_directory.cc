@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "csv_file.h"
 #include "report_directory.h"
@@ -59,19 +60,22 @@ bool names_our_schema(const fs::path& file) {
   return head.find("skewscope.") != std::string::npos;
 }
 
-bool names_a_table(const std::string& name) {
-  const auto among = [&](const std::vector<Table>& tables) {
-    return std::any_of(tables.begin(), tables.end(), [&](const Table& table) { return name == table.name + ".csv"; });
-  };
+// Of the files of all tables that some command writes.
+std::set<std::string> table_files() {
   RankReport detailed;
   detailed.tables.detailed = true;
-  return among(tables_of(JobReport())) || among(tables_of(detailed)) || among(tables_of(ScaleReport())) ||
-         among(tables_of(CompareReport()));
+  std::set<std::string> files;
+  for (const auto& tables :
+       {tables_of(JobReport()), tables_of(detailed), tables_of(ScaleReport()), tables_of(CompareReport())}) {
+    for (const Table& table : tables) files.insert(table.name + ".csv");
+  }
+  return files;
 }
 
 // The first entry, by name, of a report directory or of its tables that no command writes; "" for none.
 // A directory that cannot be read is foreign itself.
 std::string foreign_entry(const fs::path& directory, const std::string& inside = "") {
+  static const std::set<std::string> kTableFiles = table_files();
   std::vector<std::string> foreign;
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
@@ -79,7 +83,7 @@ std::string foreign_entry(const fs::path& directory, const std::string& inside =
     std::error_code ignored;
     const fs::file_type type = entry->symlink_status(ignored).type();
     const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
-    const bool known = inside.empty() ? among(kFiles) || among(kDocuments) : names_a_table(name);
+    const bool known = inside.empty() ? among(kFiles) || among(kDocuments) : kTableFiles.count(name) > 0;
     if (inside.empty() && name == kTables && type == fs::file_type::directory) {
       if (std::string below = foreign_entry(entry->path(), name + "/"); !below.empty()) foreign.push_back(below);
     } else if (!known || type != fs::file_type::regular) {
