@@ -168,7 +168,7 @@ TEST_CASE("where the machine's memory ends, the program says so and ends with 6"
   int stopped = 0;
   for (int megabytes = 80; megabytes <= 200; megabytes += 8) {
     const std::string limit = "prlimit --as=" + std::to_string(megabytes) + "000000";
-    const Outcome r = place().run("digest large --threads 1 --quiet --force -o digests", limit);
+    const Outcome r = place().run("digest large --threads 1 --quiet --force -o of_large", limit);
     INFO(limit << ": " << r.err);
     CHECK((r.code == 0 || r.code == 6));
     if (r.code != 0) CHECK(says(r.err, "skewscope: error: out of memory; try"));
