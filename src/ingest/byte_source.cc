@@ -19,7 +19,10 @@ constexpr size_t kCompressedBlock = 256 << 10;
 
 class File {
  public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
+  explicit File(int descriptor) : descriptor_(descriptor) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) == 0) size_ = static_cast<size_t>(status.st_size);
+  }
   ~File() { ::close(descriptor_); }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -35,12 +38,17 @@ class File {
         failed_ = true;
       }
     }
+    read_ += got;
     return got;
   }
   bool failed() const { return failed_; }
+  double share_read() const {
+    return read_ < size_ ? static_cast<double>(read_) / static_cast<double>(size_) : 1;  // one that grows is at its end
+  }
 
  private:
   int descriptor_;
+  size_t size_ = 0, read_ = 0;
   bool failed_ = false;
 };
 
@@ -55,6 +63,7 @@ class PlainSource : public ByteSource {
     return from_head + file_->read(out + from_head, size - from_head);
   }
   const char* compression() const override { return ""; }
+  double share_read() const override { return file_->share_read(); }
   SourceEnd end() const override { return file_->failed() ? SourceEnd::unreadable : SourceEnd::whole; }
 
  private:
@@ -81,6 +90,7 @@ class CompressedInput {
   size_t size() const { return size_ - at_; }
   void skip(size_t n) { at_ += n; }
   bool failed() const { return file_->failed(); }
+  double share_read() const { return file_->share_read(); }
 
  private:
   std::unique_ptr<File> file_;
@@ -101,6 +111,7 @@ class GzipSource : public ByteSource {
     return got;
   }
   const char* compression() const override { return "gzip"; }
+  double share_read() const override { return input_.share_read(); }
   SourceEnd end() const override { return end_; }
 
  private:
@@ -182,6 +193,7 @@ class ZstdSource : public ByteSource {
     return target.pos;
   }
   const char* compression() const override { return "zstd"; }
+  double share_read() const override { return input_.share_read(); }
   SourceEnd end() const override { return end_; }
 
  private:

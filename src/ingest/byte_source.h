@@ -27,6 +27,8 @@ class ByteSource {
   virtual size_t read(char* out, size_t size) = 0;
   // "", "gzip", "zstd".
   virtual const char* compression() const = 0;
+  // Of the file's bytes, as compressed: how many were read, 0 to 1.
+  virtual double share_read() const = 0;
   // Meaningful after read() returned fewer bytes than asked for.
   virtual SourceEnd end() const = 0;
 };

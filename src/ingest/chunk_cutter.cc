@@ -149,6 +149,7 @@ bool ChunkCutter::next(ChunkText& chunk) {
   while (true) {
     if (!at_end_) fill(chunk);
     chunk.last = at_end_;
+    chunk.share = source_.share_read();
     if (at_end_) return chunk.size() > 0;
     const size_t cut = last_event_boundary(chunk.view(), searched);
     if (cut != std::string_view::npos && cut > 0) {

@@ -45,6 +45,7 @@ class TextBuffer {
 struct ChunkText : TextBuffer {
   int64_t offset = 0;  // of its first byte, from the start of the uncompressed text
   bool last = false;   // the file ends with it
+  double share = 1;    // of the file's bytes, as compressed, that were read up to its end
 };
 
 // The last, and the first, place in `text` at or after `from` where an event can begin after another one: a `{` behind

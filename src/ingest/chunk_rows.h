@@ -92,6 +92,6 @@ class KernelWorks {
 
 // Appends and returns the bytes by which the columns of `content` grew. Stamps stay without the base time. Kernels
 // arrive as `compute` and get their work here.
-int64_t append_rows(const ChunkRows& rows, KernelWorks& works, FileContent& content);
+int64_t append_rows(const ChunkRows& rows, double share, KernelWorks& works, FileContent& content);
 
 }  // namespace skewscope::ingest

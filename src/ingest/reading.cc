@@ -104,7 +104,7 @@ void Reading::append(const ChunkText& chunk, const ChunkRows& rows, size_t event
   events_found_ = true;
   size_t from = 0;
   if (!events_closed_) {
-    append_rows_of(rows);
+    append_rows_of(rows, chunk.share);
     if (events_end == std::string_view::npos) return;
     events_closed_ = true;
     from = events_end;
@@ -112,8 +112,8 @@ void Reading::append(const ChunkText& chunk, const ChunkRows& rows, size_t event
   append_tail(chunk, from);
 }
 
-void Reading::append_rows_of(const ChunkRows& rows) {
-  const int64_t bytes = append_rows(rows, works_, content_);
+void Reading::append_rows_of(const ChunkRows& rows, double share) {
+  const int64_t bytes = append_rows(rows, share, works_, content_);
   taken_ += bytes;
   over_budget_ |= !budget_.take(bytes);
   defects_.add(rows.defects);
@@ -144,7 +144,7 @@ void Reading::append_tail(const ChunkText& chunk, size_t from) {
     tail_.clear();
     ChunkRows rows;
     from = parser_.parse_damaged(text, event, chunk.offset, chunk.last, rows, boundary > event ? boundary : 0);
-    append_rows_of(rows);
+    append_rows_of(rows, chunk.share);
     events_closed_ = from != std::string_view::npos;
     if (!events_closed_) return;
     if (plain < from) plain = text.find("{\"ph\"", from);

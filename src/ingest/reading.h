@@ -51,7 +51,7 @@ class Reading {
   FileContent take_content();
 
  private:
-  void append_rows_of(const ChunkRows& rows);
+  void append_rows_of(const ChunkRows& rows, double share);
   void append_tail(const ChunkText& chunk, size_t from);
   void read_tail();
   void add_base_time();

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "reader_support.h"
+#include "src/ingest/byte_source.h"
 
 using namespace skewscope;
 using namespace skewscope::ingest;
@@ -25,6 +26,23 @@ std::string without_findings(const std::string& bytes) {
 }
 
 }  // namespace
+
+TEST_CASE("how much of a file was read is known while it is read, compressed or not") {
+  const std::string text = some_trace(30'000);
+  for (const std::string& bytes : {text, gzipped(text), zstd_compressed(text)}) {
+    const TempFile file(bytes);
+    const auto source = open_byte_source(file.path());
+    REQUIRE(source.ok());
+    CAPTURE(source.value()->compression());
+    std::string block(text.size() / 4, '\0');
+    REQUIRE(source.value()->read(block.data(), block.size()) == block.size());
+    CHECK(source.value()->share_read() > 0.2);
+    if (bytes.size() > 1'000'000) CHECK(source.value()->share_read() < 0.9);  // read in blocks of 256 KiB
+    block.resize(text.size());
+    source.value()->read(block.data(), block.size());
+    CHECK(source.value()->share_read() == 1);
+  }
+}
 
 TEST_CASE("gzip and zstd are told by their first bytes and say the same as plain text") {
   const std::string text = some_trace(3000);
