@@ -91,7 +91,7 @@ class KernelWorks {
 };
 
 // Appends and returns the bytes by which the columns of `content` grew. Stamps stay without the base time. Kernels
-// arrive as `compute` and get their work here.
+// arrive as `compute` and get their work here. `share`: of the file, up to the end of these rows.
 int64_t append_rows(const ChunkRows& rows, double share, KernelWorks& works, FileContent& content);
 
 }  // namespace skewscope::ingest
