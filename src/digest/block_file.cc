@@ -2,10 +2,12 @@
 
 #include <tbb/parallel_for.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "skewscope/digest.h"
 
@@ -42,15 +44,19 @@ Number get(std::string_view bytes, size_t at) {
 
 std::string deflate(const std::string& block, int level) {
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  if (!context) throw std::bad_alloc();
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_checksumFlag, 1);
   std::string stored(ZSTD_compressBound(block.size()), '\0');
-  stored.resize(ZSTD_compress2(context.get(), stored.data(), stored.size(), block.data(), block.size()));
+  const size_t size = ZSTD_compress2(context.get(), stored.data(), stored.size(), block.data(), block.size());
+  if (ZSTD_isError(size) != 0) throw std::bad_alloc();  // there is room for any result, but memory to work in
+  stored.resize(size);
   return stored;
 }
 
 bool inflate(std::string_view stored, std::string& block) {
   const size_t got = ZSTD_decompress(block.data(), block.size(), stored.data(), stored.size());
+  if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation) throw std::bad_alloc();  // says nothing of the block
   return ZSTD_isError(got) == 0 && got == block.size();
 }
 

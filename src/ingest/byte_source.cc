@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -167,7 +169,9 @@ class GzipSource : public ByteSource {
 
 class ZstdSource : public ByteSource {
  public:
-  explicit ZstdSource(CompressedInput input) : input_(std::move(input)), stream_(ZSTD_createDStream()) {}
+  explicit ZstdSource(CompressedInput input) : input_(std::move(input)), stream_(ZSTD_createDStream()) {
+    if (stream_ == nullptr) throw std::bad_alloc();
+  }
   ~ZstdSource() override { ZSTD_freeDStream(stream_); }
   ZstdSource(const ZstdSource&) = delete;
   ZstdSource& operator=(const ZstdSource&) = delete;
@@ -180,6 +184,7 @@ class ZstdSource : public ByteSource {
       const size_t before = target.pos;
       const size_t hint = ZSTD_decompressStream(stream_, &target, &from);
       input_.skip(from.pos);
+      if (ZSTD_getErrorCode(hint) == ZSTD_error_memory_allocation) throw std::bad_alloc();  // says nothing of the file
       if (ZSTD_isError(hint)) {
         done_ = true;
         end_ = between_frames_ ? SourceEnd::trailing : SourceEnd::damaged;

@@ -25,7 +25,7 @@ bool is_key(const char* key, const char (&name_and_quote)[kSize]) {
 
 int64_t place(std::string_view token, bool digits) {
   if (!digits || token.size() > kMostDigits) return number_of_place(token);
-  return static_cast<int64_t>(value_of_digits(token.data() + token.size(), token.size()));
+  return static_cast<int64_t>(value_of_digits(token));
 }
 
 }  // namespace
@@ -274,7 +274,7 @@ int64_t EventParser::integer(const RawEvent& event, Arg arg, ChunkRows& rows) {
   if ((event.present & mask_of(arg)) == 0) return -1;
   const std::string_view token = event.args[static_cast<size_t>(arg)];
   if (event.layout != nullptr && (event.layout->digits & mask_of(arg)) && token.size() <= kMostDigits) {
-    return static_cast<int64_t>(value_of_digits(token.data() + token.size(), token.size()));
+    return static_cast<int64_t>(value_of_digits(token));
   }
   int64_t value = -1;
   const bool is_number = read_integer(token, value);

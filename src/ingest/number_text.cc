@@ -160,15 +160,15 @@ bool read_microseconds(std::string_view token, bool unpadded, int64_t& ns, Fract
 }
 
 bool read_digit_microseconds(std::string_view token, int64_t& ns, FractionForm& form) {
-  const char* end = token.data() + token.size();
-  const bool pointed = token.size() > 4 && end[-4] == '.';
+  const bool pointed = token.size() > 4 && token[token.size() - 4] == '.';
   if (!pointed && token.find('.') != std::string_view::npos) return false;
-  const size_t whole_digits = token.size() - (pointed ? 4 : 0);
-  if (whole_digits > kMostDigits) return false;
-  const uint64_t whole = value_of_digits(end - (pointed ? 4 : 0), whole_digits);
+  const std::string_view whole_text = token.substr(0, token.size() - (pointed ? 4 : 0));
+  if (whole_text.size() > kMostDigits) return false;
+  const uint64_t whole = value_of_digits(whole_text);
   if (whole > kMaxWholeMicroseconds) return false;
-  const uint64_t fraction = pointed ? value_of_digits(end, 3) : 0;
-  if (pointed) form = {3, end[-3] == '0', fraction != 0};
+  const std::string_view digits = token.substr(token.size() - (pointed ? 3 : 0));
+  const uint64_t fraction = pointed ? value_of_digits(digits) : 0;
+  if (pointed) form = {3, digits.front() == '0', fraction != 0};
   ns = static_cast<int64_t>(whole * 1000 + fraction);
   return true;
 }

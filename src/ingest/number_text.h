@@ -26,19 +26,20 @@ bool read_microseconds(std::string_view token, bool unpadded, int64_t& ns, Fract
 
 // The value of 1 to kMostDigits digits and nothing else; the 16 bytes before their end can be read.
 constexpr size_t kMostDigits = 16;
-inline uint64_t value_of_digits(const char* end, size_t count) {
+inline uint64_t value_of_digits(std::string_view digits) {
   static_assert(std::endian::native == std::endian::little, "the first digit is taken for the lowest byte");
   // Eight digits at once: pairs, then fours, then all.
-  const auto value_of_word = [](const char* word_end, size_t digits) {
+  const auto value_of_word = [](const char* word_end, size_t count) {
     uint64_t word = 0;
     std::memcpy(&word, word_end - 8, 8);
-    word &= 0x0f0f0f0f0f0f0f0f << (64 - 8 * digits);
+    word &= 0x0f0f0f0f0f0f0f0f << (64 - 8 * count);
     word = word * 10 + (word >> 8);
     constexpr uint64_t kPairs = 0x000000ff000000ff;
     return ((word & kPairs) * 0x000f424000000064 + ((word >> 16) & kPairs) * 0x0000271000000001) >> 32;
   };
-  return count <= 8 ? value_of_word(end, count)
-                    : value_of_word(end - 8, count - 8) * 100'000'000 + value_of_word(end, 8);
+  const char* end = digits.data() + digits.size();
+  if (digits.size() <= 8) return value_of_word(end, digits.size());
+  return value_of_word(end - 8, digits.size() - 8) * 100'000'000 + value_of_word(end, 8);
 }
 
 // read_microseconds() of a token of digits, or of digits, a point and digits, of which the 16 bytes before its end can

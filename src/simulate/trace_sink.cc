@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <new>
 #include <vector>
 
 namespace skewscope::simulate {
@@ -53,7 +54,10 @@ class GzipCompressor : public Compressor {
 
 class ZstdCompressor : public Compressor {
  public:
-  ZstdCompressor() : context_(ZSTD_createCCtx()) { ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, 1); }
+  ZstdCompressor() : context_(ZSTD_createCCtx()) {
+    if (context_ == nullptr) throw std::bad_alloc();
+    ZSTD_CCtx_setParameter(context_, ZSTD_c_compressionLevel, 1);
+  }
   ~ZstdCompressor() override { ZSTD_freeCCtx(context_); }
   ZstdCompressor(const ZstdCompressor&) = delete;
   ZstdCompressor& operator=(const ZstdCompressor&) = delete;
