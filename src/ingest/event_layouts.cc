@@ -8,7 +8,6 @@
 namespace skewscope::ingest {
 namespace {
 
-// In a chunk's text, which has room before it, as value_of_digits() needs.
 bool are_digits(std::string_view token) { return !token.empty() && std::all_of(token.begin(), token.end(), is_digit); }
 
 // "12" or "12.5".
@@ -89,7 +88,7 @@ void EventLayouts::learn(std::string_view event, const RawEvent& raw) {
   for (ArgMask left = raw.present; left != 0; left &= left - 1) {
     const std::string_view token = raw.args[static_cast<size_t>(std::countr_zero(left))];
     layout.args.push_back(token_of(event, token));
-    if (are_digits(trimmed(token))) layout.known.digits |= left & -left;
+    if (are_digits(trimmed(token))) layout.known.digits |= left & -left;  // a chunk has room before its text
   }
   layout.known.digit_pid = are_digits(trimmed(raw.pid));
   layout.known.digit_tid = are_digits(trimmed(raw.tid));

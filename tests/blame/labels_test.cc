@@ -1,5 +1,7 @@
 // Every instant of a GPU has one label.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <random>
 
 #include "src/blame/gpu_labels.h"
 #include "tests/job_builder.h"
@@ -81,4 +83,57 @@ TEST_CASE("of many spans each has the time of its own rows, in whatever order th
     }
   }
   CHECK(walk.between(LocalNs{0}, LocalNs{1'000'000}) == times(66 * 4'000, 34 * 4'000, 0, 0, 0, 600'000));
+}
+
+TEST_CASE("every microsecond of rows that overlap at random has the label that a look at all rows gives it") {
+  constexpr int64_t kWindow = 400;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto below = [&](int64_t most) { return static_cast<int64_t>(random() % static_cast<unsigned>(most)); };
+    struct Row {
+      GpuWork work;
+      int64_t begin, end, launched;
+    };
+    std::vector<Row> rows;
+    for (int64_t at = 5; at < kWindow - 60; at += below(seed % 3 == 0 ? 4 : 30)) {
+      const GpuWork work = below(4) == 0 ? GpuWork::memcpy : GpuWork::compute;
+      rows.push_back({work, at, at + below(20), std::max<int64_t>(0, at - below(40))});
+    }
+    JobBuilder builder(1);
+    RankTrace& trace = builder.trace(0);
+    for (const Row& row : rows) {
+      builder.gpu_row(0, row.work, static_cast<double>(row.begin), static_cast<double>(row.end));
+      trace.launches.start.push_back(LocalNs{row.launched * 1000});
+      trace.launches.duration_ns.push_back(0);
+      trace.launches.thread.push_back(1);
+      trace.gpu.launch.back() = static_cast<int32_t>(trace.launches.start.size()) - 1;
+    }
+    const auto runs = [&](GpuWork work, int64_t us) {
+      return std::any_of(rows.begin(), rows.end(),
+                         [&](const Row& row) { return row.work == work && row.begin <= us && us < row.end; });
+    };
+    const auto busy = [&](int64_t us) { return runs(GpuWork::compute, us) || runs(GpuWork::memcpy, us); };
+    const auto label_at = [&](int64_t us) {
+      if (runs(GpuWork::compute, us)) return Label::computing;
+      if (runs(GpuWork::memcpy, us)) return Label::copying;
+      int64_t from = us, to = us, launched = -1;
+      while (from > 0 && !busy(from - 1)) --from;
+      while (to < kWindow && !busy(to)) ++to;
+      if (from == 0 || to == kWindow) return Label::idle;  // no row before it, or none behind
+      for (const Row& row : rows) {
+        if (row.begin == to && row.end > row.begin) launched = std::max(launched, row.launched);
+      }
+      if (launched <= from) return Label::idle;
+      return launched * 1000 < to * 1000 - kLaunchDelay_ns && us >= launched ? Label::idle : Label::host;
+    };
+    const GpuLabels labels(trace, {});
+    GpuLabels::Walk walk(labels);
+    for (int64_t us = 0; us < kWindow; ++us) {
+      LabelTimes expected{};
+      expected[static_cast<size_t>(label_at(us))] = 1000;
+      CAPTURE(us);
+      CHECK(walk.between(LocalNs{us * 1000}, LocalNs{us * 1000 + 1000}) == expected);
+    }
+  }
 }
