@@ -82,7 +82,14 @@ class UnderMpirun(machines.TwoMachines):
         for process in self.processes_of(self.machines[1], "skewscope"):
             os.kill(process, signal.SIGSTOP)  # so that the first machine waits for it
         os.kill(self.processes_of(self.machines[1], program)[0], signal.SIGKILL)
-        error = run.communicate(timeout=60)[1]
+        try:
+            error = run.communicate(timeout=30)[1]
+        except subprocess.TimeoutExpired:
+            # Of 100 runs that lost a machine, one mpirun (4.1.4) waits for ever for a lock in PMIx_server_finalize, when all
+            # that it had started is gone.
+            self.assertEqual(self.processes_of(self.machines[0], "skewscope"), [])
+            run.kill()
+            error = run.communicate()[1]
         for process in self.processes_of(self.machines[1], "skewscope"):
             os.kill(process, signal.SIGKILL)  # stopped, and without its launcher
         self.assertNotEqual(run.returncode, 0)
