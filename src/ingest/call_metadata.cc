@@ -7,6 +7,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <utility>
+
+#include "skewscope/base/first_after.h"
+#include "skewscope/base/sort_runs.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -91,7 +96,7 @@ MetadataFinder::MetadataFinder(const FileContent& content)
       host_ranges_(index_host_ranges(content)),
       gpu_ranges_(index_gpu_ranges(content)) {
   roles_.reserve(content.comm_ops.size());
-  by_external_id_.reserve(content.comm_ops.size());
+  std::vector<std::pair<int64_t, int32_t>> by_external_id;
   for (size_t i = 0; i < content.comm_ops.size(); ++i) {
     const CommOpRow& op = content.comm_ops[i];
     const std::string_view text = name(op.name);
@@ -105,7 +110,12 @@ MetadataFinder::MetadataFinder(const FileContent& content)
     }
     roles_.push_back(role);
     const bool linkable = role == Role::record || role == Role::custom;
-    if (linkable && op.external_id > 0) by_external_id_.emplace(op.external_id, static_cast<int32_t>(i));
+    if (linkable && op.external_id > 0) by_external_id.emplace_back(op.external_id, static_cast<int32_t>(i));
+  }
+  sort_runs(by_external_id, std::less<>());
+  for (const auto& [id, row] : by_external_id) {
+    external_ids_.push_back(id);
+    rows_of_external_ids_.push_back(row);
   }
 }
 
@@ -116,6 +126,14 @@ const CommArgs* MetadataFinder::useful_args(int32_t row) {
   return args.any() && operations_.of(args.collective_name) ? &args : nullptr;
 }
 
+// The first in the file; -1: none.
+int32_t MetadataFinder::row_of_external_id(int64_t id) {
+  if (id <= 0) return -1;
+  near_external_id_ = first_after(external_ids_, id - 1, near_external_id_);
+  const bool found = near_external_id_ < external_ids_.size() && external_ids_[near_external_id_] == id;
+  return found ? rows_of_external_ids_[near_external_id_] : -1;
+}
+
 const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const LaunchRow* launch) {
   const auto fits = [&](int32_t i) {
     const CommOpRow& op = content_.comm_ops[static_cast<size_t>(i)];
@@ -124,10 +142,8 @@ const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const L
     return roles_[static_cast<size_t>(i)] == role && (bare || useful_args(op.args) != nullptr);
   };
   if (!external_ids_carry_nothing_) {
-    const auto by_id = by_external_id_.find(row.external_id);
-    if (by_id != by_external_id_.end() && fits(by_id->second)) {
-      return &content_.comm_ops[static_cast<size_t>(by_id->second)];
-    }
+    const int32_t by_id = row_of_external_id(row.external_id);
+    if (by_id >= 0 && fits(by_id)) return &content_.comm_ops[static_cast<size_t>(by_id)];
   }
   const int32_t over = launch == nullptr ? -1 : host_ranges_.innermost(launch->thread, launch->start, fits);
   return over < 0 ? nullptr : &content_.comm_ops[static_cast<size_t>(over)];

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "file_content.h"
@@ -56,6 +55,7 @@ class MetadataFinder {
 
   std::string_view name(StringId id) const { return content_.strings.view(id); }
   const CommArgs* useful_args(int32_t row);
+  int32_t row_of_external_id(int64_t id);
   const CommOpRow* linked_op(Role role, const GpuRow& row, const LaunchRow* launch);
   const GpuAnnotationRow* gpu_range_over(const GpuRow& row);
   void take_args(const CommArgs* own, const CommOpRow* op, CallMetadata& call);
@@ -70,7 +70,10 @@ class MetadataFinder {
   NameKinds annotations_;  // by names of ranges
   bool external_ids_carry_nothing_ = false;
   std::vector<Role> roles_;                              // row = row of comm_ops
-  std::unordered_map<int64_t, int32_t> by_external_id_;  // record_param_comms and ops of custom kernels
+  // Of record_param_comms and ops of custom kernels: ids in order, with their rows of comm_ops.
+  std::vector<int64_t> external_ids_;
+  std::vector<int32_t> rows_of_external_ids_;
+  size_t near_external_id_ = 0;  // where the last one was found
   RangeIndex host_ranges_;
   RangeIndex gpu_ranges_;
 };

@@ -183,6 +183,7 @@ class Linker {
                                           [](const GpuRow& row) { return row.work == GpuWork::communication; }));
     linked_.trace.calls.reserve(calls);
     linked_.open_calls.reserve(calls);
+    first_call_of_record_.resize(content_.comm_ops.size(), -1);
     for (size_t i = 0; i < content_.gpu.size(); ++i) {
       if (content_.gpu[i].work == GpuWork::communication) add_kernel_call(i, metadata);
     }
@@ -232,10 +233,21 @@ class Linker {
   bool continues_call(const CollectiveCall& kernel, const CallMetadata& told) {
     if (told.record < 0) return false;
     const int32_t device = content_.gpu[static_cast<size_t>(kernel.gpu_row)].device;
-    const auto [known, first] =
-        call_of_record_.emplace(std::make_tuple(told.record, device, kernel.stream), linked_.trace.calls.size());
-    if (first) return false;
-    CollectiveCall& call = linked_.trace.calls[known->second];
+    const auto next = static_cast<int32_t>(linked_.trace.calls.size());
+    int32_t& first = first_call_of_record_[static_cast<size_t>(told.record)];
+    if (first < 0) {
+      first = next;
+      return false;
+    }
+    const auto is_of = [&](const CollectiveCall& call) {
+      return call.stream == kernel.stream && content_.gpu[static_cast<size_t>(call.gpu_row)].device == device;
+    };
+    int32_t known = first;
+    if (!is_of(linked_.trace.calls[static_cast<size_t>(first)])) {
+      known = other_calls_of_record_.emplace(std::make_tuple(told.record, device, kernel.stream), next).first->second;
+      if (known == next) return false;
+    }
+    CollectiveCall& call = linked_.trace.calls[static_cast<size_t>(known)];
     call.duration_ns = std::max(call.end(), kernel.end()) - call.start;
     ++continued_calls_;
     return true;
@@ -330,7 +342,8 @@ class Linker {
   std::vector<int32_t> new_row_of_launch_;  // per row of content_.launches: row of linked_.trace.launches; -1: unused
   std::vector<int32_t> used_launches_;      // the inverse
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
-  std::map<std::tuple<int32_t, int32_t, int32_t>, size_t> call_of_record_;  // by row of comm_ops, device, stream
+  std::vector<int32_t> first_call_of_record_;  // by row of comm_ops; -1: none yet
+  std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> other_calls_of_record_;  // by record, device, stream
   int64_t host_collectives_ = 0, continued_calls_ = 0;
   LinkedTrace linked_;
 };

@@ -5,37 +5,39 @@
 #include <algorithm>
 #include <tuple>
 
+#include "skewscope/base/first_after.h"
+#include "skewscope/base/sort_runs.h"
+
 namespace skewscope::ingest {
 
-RangeIndex::RangeIndex(std::vector<Range> ranges) : ranges_(std::move(ranges)), enclosing_(ranges_.size(), -1) {
-  std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) {
+RangeIndex::RangeIndex(std::vector<Range> ranges) {
+  sort_runs(ranges, [](const Range& a, const Range& b) {
     return std::tie(a.thread, a.start, b.duration_ns) < std::tie(b.thread, b.start, a.duration_ns);
   });
+  starts_.reserve(ranges.size());
+  rests_.reserve(ranges.size());
   std::vector<int32_t> open;
-  for (size_t i = 0; i < ranges_.size(); ++i) {
+  for (const Range& range : ranges) {
     const auto closed = [&](int32_t below) {
-      const Range& range = ranges_[static_cast<size_t>(below)];
-      return range.thread != ranges_[i].thread || range.start + range.duration_ns < ranges_[i].start;
+      return starts_[static_cast<size_t>(below)].thread != range.thread ||
+             rests_[static_cast<size_t>(below)].end < range.start;
     };
     while (!open.empty() && closed(open.back())) open.pop_back();
-    if (!open.empty()) enclosing_[i] = open.back();
-    open.push_back(static_cast<int32_t>(i));
+    const auto place = static_cast<int32_t>(starts_.size());
+    starts_.push_back({range.thread, range.start});
+    rests_.push_back({range.start + range.duration_ns, range.row, open.empty() ? -1 : open.back()});
+    open.push_back(place);
   }
 }
 
-int32_t RangeIndex::last_started(int64_t thread, LocalNs t) const {
-  const auto after = std::upper_bound(
-      ranges_.begin(), ranges_.end(), std::make_tuple(thread, t),
-      [](const auto& key, const Range& range) { return key < std::make_tuple(range.thread, range.start); });
-  if (after == ranges_.begin() || std::prev(after)->thread != thread) return -1;
-  return static_cast<int32_t>(std::prev(after) - ranges_.begin());
+int32_t RangeIndex::last_started(int64_t thread, LocalNs t) {
+  near_ = first_after(starts_, Start{thread, t}, near_);
+  if (near_ == 0 || starts_[near_ - 1].thread != thread) return -1;
+  return static_cast<int32_t>(near_) - 1;
 }
 
 size_t RangeIndex::first_not_before(int64_t thread, LocalNs t) const {
-  const auto found = std::lower_bound(
-      ranges_.begin(), ranges_.end(), std::make_tuple(thread, t),
-      [](const Range& range, const auto& key) { return std::make_tuple(range.thread, range.start) < key; });
-  return static_cast<size_t>(found - ranges_.begin());
+  return static_cast<size_t>(std::lower_bound(starts_.begin(), starts_.end(), Start{thread, t}) - starts_.begin());
 }
 
 }  // namespace skewscope::ingest

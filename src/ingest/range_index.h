@@ -1,4 +1,5 @@
-// Which ranges of a thread contain a moment, innermost first. Ranges need not nest properly.
+// Which ranges of a thread contain a moment, innermost first. Ranges need not nest properly. A search begins where the last
+// one ended, as moments mostly come in order: for one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +23,12 @@ class RangeIndex {
   explicit RangeIndex(std::vector<Range> ranges);
 
   // The row of the innermost range of `thread` with start <= t <= end that `accept(row)` takes; -1: none.
-  // O(log n + ranges that were open when the last one before t began).
+  // O(log of the distance from the last search + ranges that were open when the last one before t began).
   template <class Accept>
-  int32_t innermost(int64_t thread, LocalNs t, Accept accept) const {
-    for (int32_t i = last_started(thread, t); i >= 0; i = enclosing_[static_cast<size_t>(i)]) {
-      const Range& range = ranges_[static_cast<size_t>(i)];
-      if (range.start + range.duration_ns >= t && accept(range.row)) return range.row;
+  int32_t innermost(int64_t thread, LocalNs t, Accept accept) {
+    for (int32_t i = last_started(thread, t); i >= 0; i = rests_[static_cast<size_t>(i)].enclosing) {
+      const Rest& range = rests_[static_cast<size_t>(i)];
+      if (range.end >= t && accept(range.row)) return range.row;
     }
     return -1;
   }
@@ -35,20 +36,31 @@ class RangeIndex {
   // The row of the first range of `thread` that starts in [from, to] and that `accept(row)` takes; -1: none.
   template <class Accept>
   int32_t first_started_in(int64_t thread, LocalNs from, LocalNs to, Accept accept) const {
-    for (size_t i = first_not_before(thread, from); i < ranges_.size(); ++i) {
-      const Range& range = ranges_[i];
-      if (range.thread != thread || range.start > to) break;
-      if (accept(range.row)) return range.row;
+    for (size_t i = first_not_before(thread, from); i < starts_.size(); ++i) {
+      if (starts_[i].thread != thread || starts_[i].at > to) break;
+      if (accept(rests_[i].row)) return rests_[i].row;
     }
     return -1;
   }
 
  private:
-  int32_t last_started(int64_t thread, LocalNs t) const;
+  struct Start {
+    int64_t thread;
+    LocalNs at;
+    friend auto operator<=>(const Start&, const Start&) = default;
+  };
+  struct Rest {
+    LocalNs end;
+    int32_t row;
+    int32_t enclosing;  // the range still open at this one's start, begun last; -1: none
+  };
+  int32_t last_started(int64_t thread, LocalNs t);
   size_t first_not_before(int64_t thread, LocalNs t) const;
 
-  std::vector<Range> ranges_;       // sorted by (thread, start, longest first)
-  std::vector<int32_t> enclosing_;  // the range still open at this one's start, begun last; -1: none
+  // Of one range each, by (thread, start, longest first).
+  std::vector<Start> starts_;
+  std::vector<Rest> rests_;
+  size_t near_ = 0;  // where the last search ended
 };
 
 }  // namespace skewscope::ingest

@@ -11,7 +11,7 @@ const auto kAny = [](int32_t) { return true; };
 }
 
 TEST_CASE("the innermost range over a moment is found, also behind ended siblings") {
-  const RangeIndex index({{1, {0}, 100, 0}, {1, {10}, 50, 1}, {1, {20}, 5, 2}, {2, {20}, 50, 3}});
+  RangeIndex index({{1, {0}, 100, 0}, {1, {10}, 50, 1}, {1, {20}, 5, 2}, {2, {20}, 50, 3}});
   CHECK(index.innermost(1, {22}, kAny) == 2);
   CHECK(index.innermost(1, {25}, kAny) == 2);  // ends are inside: stamps of whole microseconds touch
   CHECK(index.innermost(1, {26}, kAny) == 1);
@@ -29,7 +29,7 @@ TEST_CASE("ranges that overlap without nesting are all found") {
     const int64_t start = static_cast<int64_t>(random() % 1000);
     ranges.push_back({0, {start}, static_cast<int64_t>(random() % 100), i});
   }
-  const RangeIndex index(ranges);
+  RangeIndex index(ranges);
   for (int64_t t = 0; t < 1100; ++t) {
     std::vector<bool> seen(ranges.size(), false);
     index.innermost(0, {t}, [&](int32_t row) {
