@@ -221,14 +221,16 @@ struct Stage {
   }
 
   void label_steps_of(TraceIndex t, const attribute::StepLabels& labels) {
-    for (const attribute::OwnStep& own : attribute::own_steps(job[t])) {
+    const std::vector<attribute::OwnStep> steps = attribute::own_steps(job[t]);
+    tbb::parallel_for(size_t{0}, steps.size(), [&](size_t i) {
+      const attribute::OwnStep& own = steps[i];
       const auto step =
           std::lower_bound(d.steps.begin(), d.steps.end(), own.number, [&](const JobStep& s, int64_t number) {
             return std::tie(s.session, s.number) < std::tie(job[t].session, number);
           });
       const auto row = static_cast<size_t>(step - d.steps.begin()) * job.traces.size() + t.index();
       d.step_parts[row] = labels.between(own.begin, own.end);
-    }
+    });
   }
 
   void label_calls() {

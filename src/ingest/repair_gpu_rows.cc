@@ -30,10 +30,17 @@ void report(FileContent& content, const char* code, int64_t count, const char* m
   add_finding(content.findings, {Severity::warning, code, content.file, Rank(), -1, count, message});
 }
 
+// By start, the longest first.
+bool runs_before(const GpuRow& a, const GpuRow& b) {
+  return std::tie(a.start, b.duration_ns) < std::tie(b.start, a.duration_ns);
+}
+
 // What one pass over the rows says of them; most need no more.
 struct Survey {
   LocalNs first{INT64_MAX}, last{INT64_MIN};  // start
   int64_t negative = 0;                       // durations
+  bool sorted = true;
+  bool equal = false;  // some row begins and ends with the one before it
 };
 
 Survey survey_of(const std::vector<GpuRow>& gpu) {
@@ -42,12 +49,16 @@ Survey survey_of(const std::vector<GpuRow>& gpu) {
       survey.first = std::min(survey.first, gpu[i].start);
       survey.last = std::max(survey.last, gpu[i].start);
       survey.negative += gpu[i].duration_ns < 0 ? 1 : 0;
+      if (i == 0) continue;
+      survey.sorted &= !runs_before(gpu[i], gpu[i - 1]);
+      survey.equal |= gpu[i].start == gpu[i - 1].start && gpu[i].duration_ns == gpu[i - 1].duration_ns;
     }
     return survey;
   };
   return tbb::parallel_reduce(
       tbb::blocked_range<size_t>(0, gpu.size(), kRowsPerTask), Survey(), look, [](const Survey& a, const Survey& b) {
-        return Survey{std::min(a.first, b.first), std::max(a.last, b.last), a.negative + b.negative};
+        return Survey{std::min(a.first, b.first), std::max(a.last, b.last), a.negative + b.negative,
+                      a.sorted && b.sorted, a.equal || b.equal};
       });
 }
 
@@ -169,11 +180,7 @@ int64_t clip_stream(std::vector<GpuRow>& gpu, const std::vector<size_t>& stream,
   return clipped;
 }
 
-void sort_rows(std::vector<GpuRow>& gpu) {
-  sort_runs(gpu, [](const GpuRow& a, const GpuRow& b) {
-    return std::tie(a.start, b.duration_ns) < std::tie(b.start, a.duration_ns);
-  });
-}
+void sort_rows(std::vector<GpuRow>& gpu) { sort_runs(gpu, runs_before); }
 
 }  // namespace
 
@@ -181,8 +188,9 @@ void repair_gpu_rows(FileContent& content) {
   const Survey survey = survey_of(content.gpu);
   clear_negative(content, survey.negative);
   drop_far_rows(content, survey);
-  sort_rows(content.gpu);
-  drop_repeated(content);
+  const bool in_order = survey.sorted && survey.negative == 0;
+  if (!in_order) sort_rows(content.gpu);
+  if (!in_order || survey.equal) drop_repeated(content);
   if (content.gpu.empty() || !any_covers_successor(content.gpu)) return;
   const int64_t window_ns = std::max<int64_t>(content.gpu.back().start - content.gpu.front().start, 1);
   int64_t clipped = 0;

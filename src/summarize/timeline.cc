@@ -3,6 +3,8 @@
 // event dropped.
 #include "timeline.h"
 
+#include <tbb/parallel_invoke.h>
+
 #include <algorithm>
 
 #include "skewscope/base/sort_runs.h"
@@ -87,15 +89,41 @@ int64_t time_with(const TimeBySet& time, size_t some, size_t none = 0) {
   return ns;
 }
 
+// What passes from row to row.
+struct RowByRow {
+  int64_t last = INT64_MIN;  // end of any row
+  int64_t host_wait_ns = 0, kernel_wait_ns = 0;
+  int64_t orphan_rows = 0, orphan_ns = 0;
+};
+
 // Who let the device stand still before this row; what is left has another cause.
-void charge_gap(const RankTrace& trace, size_t row, int64_t busy_until, RankSummary& s) {
+void charge_gap(const RankTrace& trace, size_t row, int64_t busy_until, RowByRow& found) {
   const int64_t gap_ns = trace.gpu.start[row].ns - busy_until;
   const int32_t launch = trace.gpu.launch[row];
   if (launch >= 0 && trace.launches.start[static_cast<size_t>(launch)].ns > busy_until) {
-    s.idle_host_wait_ns += gap_ns;
+    found.host_wait_ns += gap_ns;
   } else if (gap_ns < kKernelWaitNs) {
-    s.idle_kernel_wait_ns += gap_ns;
+    found.kernel_wait_ns += gap_ns;
   }
+}
+
+template <class Rows>
+RowByRow go_through(const RankTrace& trace, const Rows& rows) {
+  const GpuEvents& gpu = trace.gpu;
+  RowByRow found;
+  int64_t busy_until = gpu.start[rows[0]].ns;
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const size_t i = rows[k];
+    found.last = std::max(found.last, gpu.start[i].ns + gpu.duration_ns[i]);
+    if (gpu.duration_ns[i] > 0) {
+      if (gpu.start[i].ns > busy_until) charge_gap(trace, i, busy_until, found);
+      busy_until = found.last;
+    }
+    if (gpu.launch[i] >= 0) continue;
+    ++found.orphan_rows;
+    found.orphan_ns += gpu.duration_ns[i];
+  }
+  return found;
 }
 
 template <class Rows>
@@ -105,20 +133,14 @@ RankSummary summary_of(const RankTrace& trace, const Rows& rows) {
   constexpr size_t kCommunication = set_of(GpuWork::communication), kCopy = set_of(GpuWork::memcpy);
   RankSummary s;
   if (rows.size() == 0) return s;
-  int64_t last = INT64_MIN, busy_until = gpu.start[rows[0]].ns;
-  for (size_t k = 0; k < rows.size(); ++k) {
-    const size_t i = rows[k];
-    last = std::max(last, gpu.start[i].ns + gpu.duration_ns[i]);
-    if (gpu.duration_ns[i] > 0) {
-      if (gpu.start[i].ns > busy_until) charge_gap(trace, i, busy_until, s);
-      busy_until = last;
-    }
-    if (gpu.launch[i] >= 0) continue;
-    ++s.orphan_rows;
-    s.orphan_ns += gpu.duration_ns[i];
-  }
-  const TimeBySet time = sweep(gpu, rows);
-  s.total_ns = last - gpu.start[rows[0]].ns;
+  RowByRow found;
+  TimeBySet time;
+  tbb::parallel_invoke([&] { found = go_through(trace, rows); }, [&] { time = sweep(gpu, rows); });
+  s.idle_host_wait_ns = found.host_wait_ns;
+  s.idle_kernel_wait_ns = found.kernel_wait_ns;
+  s.orphan_rows = found.orphan_rows;
+  s.orphan_ns = found.orphan_ns;
+  s.total_ns = found.last - gpu.start[rows[0]].ns;
   s.compute_ns = time_with(time, kCompute);
   s.communication_ns = time_with(time, kCommunication);
   s.memcpy_ns = time_with(time, kCopy);
