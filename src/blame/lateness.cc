@@ -1,6 +1,7 @@
 #include "lateness.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace skewscope::blame {
 namespace {
@@ -21,35 +22,57 @@ Lateness difference(const ReplayPlan& plan, const MemberBooks& books, size_t row
 
 }  // namespace
 
-std::vector<size_t> by_arrival(const JobView& view, size_t id) {
-  const CollectiveInstance& i = view.instance(id);
+MembersByArrival::MembersByArrival(const ReplayPlan& plan, size_t id) {
+  const CollectiveInstance& i = plan.view.instance(id);
   std::vector<std::pair<JobNs, size_t>> arrivals;
   for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
-    arrivals.emplace_back(view.start(row), row);
+    arrivals.emplace_back(plan.view.start(row), row);
   }
   std::sort(arrivals.begin(), arrivals.end());
-  std::vector<size_t> order;
-  for (const auto& [start, row] : arrivals) order.push_back(row);
-  return order;
+  for (const auto& [start, row] : arrivals) rows_.push_back(row);
+
+  const auto place_of = [&](size_t k) { return plan.place_of_row[rows_[k]]; };
+  std::vector<size_t> order(rows_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return place_of(a) < place_of(b); });
+  group_of_.resize(rows_.size());
+  at_.resize(rows_.size());
+  for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    const int32_t place = place_of(order[begin]);
+    // Without a place a member is alone.
+    for (end = begin + 1; end < order.size() && place >= 0 && place_of(order[end]) == place;) ++end;
+    for (size_t at = begin; at < end; ++at) {
+      grouped_.push_back(rows_[order[at]]);
+      group_of_[order[at]] = {begin, end - begin};
+      at_[order[at]] = at;
+    }
+  }
 }
 
-std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& books, const std::vector<size_t>& order,
-                                    size_t place) {
-  const size_t row = order[place];
-  if (order.size() < 2) return std::nullopt;
-  std::vector<size_t> others, alike;
-  for (const size_t other : order) {
-    if (other == row) continue;
-    others.push_back(other);
-    if (plan.place_of_row[row] >= 0 && plan.place_of_row[other] == plan.place_of_row[row]) alike.push_back(other);
-  }
-  for (const std::vector<size_t>* peers : {&alike, &others}) {
-    if (peers->empty()) continue;
-    const Lateness against_middle = difference(plan, books, row, (*peers)[(peers->size() - 1) / 2]);
+std::optional<size_t> MembersByArrival::middle_of_alike(size_t k) const {
+  const Group& group = group_of_[k];
+  if (group.size < 2) return std::nullopt;
+  const size_t middle = group.begin + (group.size - 2) / 2;
+  return grouped_[middle < at_[k] ? middle : middle + 1];
+}
+
+std::optional<size_t> MembersByArrival::middle_of_others(size_t k) const {
+  if (rows_.size() < 2) return std::nullopt;
+  const size_t middle = (rows_.size() - 2) / 2;
+  return rows_[middle < k ? middle : middle + 1];
+}
+
+std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& books, const MembersByArrival& members,
+                                    size_t k) {
+  const size_t row = members.rows()[k];
+  for (const std::optional<size_t> peer : {members.middle_of_alike(k), members.middle_of_others(k)}) {
+    if (!peer) continue;
+    const Lateness against_middle = difference(plan, books, row, *peer);
     if (against_middle.ns > 0) return against_middle;
   }
-  const Lateness against_first = difference(plan, books, row, order.front());
-  if (place > 0 && against_first.ns > 0) return against_first;
+  if (k == 0) return std::nullopt;
+  const Lateness against_first = difference(plan, books, row, members.rows().front());
+  if (against_first.ns > 0) return against_first;
   return std::nullopt;
 }
 

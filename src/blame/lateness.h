@@ -10,8 +10,27 @@
 
 namespace skewscope::blame {
 
-// Rows of an instance's members by arrival on the common clock, earliest first.
-std::vector<size_t> by_arrival(const JobView& view, size_t id);
+// The members of an instance by arrival on the common clock, earliest first.
+class MembersByArrival {
+ public:
+  // O(n log n), what is asked of it O(1).
+  MembersByArrival(const ReplayPlan& plan, size_t id);
+  // Of table.members.
+  const std::vector<size_t>& rows() const { return rows_; }
+  // Of those at the same place of the same program as the `k`-th, and of all, without the `k`-th: the row in the middle.
+  // nullopt: there is no other.
+  std::optional<size_t> middle_of_alike(size_t k) const;
+  std::optional<size_t> middle_of_others(size_t k) const;
+
+ private:
+  struct Group {
+    size_t begin = 0, size = 0;  // in grouped_
+  };
+  std::vector<size_t> rows_;
+  std::vector<size_t> grouped_;  // rows, by place in the program and arrival
+  std::vector<Group> group_of_;  // by arrival
+  std::vector<size_t> at_;       // by arrival: in grouped_
+};
 
 struct Lateness {
   int64_t ns = 0;       // longer span, or later start: > 0
@@ -21,9 +40,9 @@ struct Lateness {
 };
 
 // Against the member in the middle of those that run the same program; for one that is not later than that, of all
-// others; else against the first to arrive. nullopt: no earlier collective, or not later than anybody.
-std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& books, const std::vector<size_t>& order,
-                                    size_t place);
+// others; else against the first to arrive. `k`: by arrival. nullopt: no earlier collective, or not later than anybody.
+std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& books, const MembersByArrival& members,
+                                    size_t k);
 
 // Whose time tells what a late member did that is not the program's: its peer, where that runs the same program, else
 // the usual row of its place in the program (other stages of a pipeline do other things).

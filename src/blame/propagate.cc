@@ -27,7 +27,7 @@ struct Pass {
 
   void settle(size_t id);
   void hand_on(size_t id, const std::vector<size_t>& arrivals);
-  void split(size_t id, const std::vector<size_t>& arrivals, size_t place);
+  void split(size_t id, const MembersByArrival& members, size_t k);
   int64_t move_to_waits(size_t id, size_t row, int64_t ns);
   void keep(size_t row, const Lateness& lateness, int64_t ns);
 };
@@ -133,11 +133,11 @@ void Pass::keep(size_t row, const Lateness& lateness, int64_t ns) {
   book[static_cast<size_t>(LateCause::program)] += parts[kLabels];
 }
 
-void Pass::split(size_t id, const std::vector<size_t>& arrivals, size_t place) {
-  const size_t row = arrivals[place];
+void Pass::split(size_t id, const MembersByArrival& members, size_t k) {
+  const size_t row = members.rows()[k];
   const int64_t ns = charged[row];
   TraceBlame& own = blame.traces[view.ref(row).trace.index()];
-  const std::optional<Lateness> lateness = lateness_of(plan, books, arrivals, place);
+  const std::optional<Lateness> lateness = lateness_of(plan, books, members, k);
   if (!lateness) {
     own.origin_by_cause[static_cast<size_t>(LateCause::unknown)] += ns;
     return;
@@ -151,10 +151,10 @@ void Pass::split(size_t id, const std::vector<size_t>& arrivals, size_t place) {
 
 void Pass::settle(size_t id) {
   if (view.d.instances[id].reason != SplitReason::split) return;
-  const std::vector<size_t> arrivals = by_arrival(view, id);
-  hand_on(id, arrivals);
-  for (size_t place = 0; place < arrivals.size(); ++place) {
-    if (charged[arrivals[place]] > 0) split(id, arrivals, place);
+  const MembersByArrival members(plan, id);
+  hand_on(id, members.rows());
+  for (size_t k = 0; k < members.rows().size(); ++k) {
+    if (charged[members.rows()[k]] > 0) split(id, members, k);
   }
 }
 
@@ -183,10 +183,11 @@ struct LastMember {
 
 LastMember last_member(const ReplayPlan& plan, const MemberBooks& books, size_t id) {
   const JobView& view = plan.view;
-  const std::vector<size_t> arrivals = by_arrival(view, id);
-  const auto place = std::find_if(arrivals.begin(), arrivals.end(),
-                                  [&](size_t r) { return view.ref(r).trace == view.d.instances[id].last; });
-  return {*place, lateness_of(plan, books, arrivals, static_cast<size_t>(place - arrivals.begin()))};
+  const MembersByArrival members(plan, id);
+  const std::vector<size_t>& rows = members.rows();
+  const auto last =
+      std::find_if(rows.begin(), rows.end(), [&](size_t r) { return view.ref(r).trace == view.d.instances[id].last; });
+  return {*last, lateness_of(plan, books, members, static_cast<size_t>(last - rows.begin()))};
 }
 
 // Books of the instances that a trace was last in: `ids`, some at a time, so that what is told of kernels stays small.
