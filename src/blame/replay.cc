@@ -28,22 +28,25 @@ class Lengths {
   std::map<SessionId, std::pair<int64_t, int64_t>> by_session_;
 };
 
-// New starts of all members, and the last one of each collective.
+// The last new start of each collective, and where not all wait for it, those of its members.
 class Arrivals {
  public:
-  explicit Arrivals(const JobView& view)
-      : view_(view), start_(view.table.members.size()), last_(view.table.instances.size()) {
+  explicit Arrivals(const ReplayPlan& plan) : plan_(plan), last_(plan.rules.size()) {
     for (Abreast& last : last_) last.fill(kNotReplayed);
+    if (std::all_of(plan.rules.begin(), plan.rules.end(), [](const WaitRule& rule) { return rule.everyone; })) return;
+    start_.resize(plan.view.table.members.size());
     for (Abreast& start : start_) start.fill(kNotReplayed);
   }
 
   void set_start(size_t row, const Abreast& ns) {
-    start_[row] = ns;
-    Abreast& last = last_[static_cast<size_t>(view_.instance_of_row[row])];
-    for (size_t k = 0; k < kAbreast; ++k) last[k] = std::max(last[k], ns[k]);
+    const size_t id = instance_of(row);
+    for (size_t k = 0; k < kAbreast; ++k) last_[id][k] = std::max(last_[id][k], ns[k]);
+    if (!plan_.rules[id].everyone) start_[row] = ns;
   }
-  Abreast needed(const WaitRule& rule, size_t row) const {
-    Abreast arrival = last_[static_cast<size_t>(view_.instance_of_row[row])];
+  // That `row` waits for.
+  Abreast needed(size_t row) const {
+    const WaitRule& rule = plan_.rules[instance_of(row)];
+    Abreast arrival = last_[instance_of(row)];
     if (rule.everyone) return arrival;
     for (size_t k = 0; k < kAbreast; ++k) {
       arrival[k] = rule.needed(static_cast<int64_t>(row), arrival[k],
@@ -53,8 +56,11 @@ class Arrivals {
   }
 
  private:
-  const JobView& view_;
-  std::vector<Abreast> start_, last_;
+  size_t instance_of(size_t row) const { return static_cast<size_t>(plan_.view.instance_of_row[row]); }
+
+  const ReplayPlan& plan_;
+  std::vector<Abreast> last_;   // by instance
+  std::vector<Abreast> start_;  // by row; empty where all wait for everyone
 };
 
 using Changes = std::array<const Change*, kAbreast>;
@@ -74,7 +80,7 @@ Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
     }
     return *runners[t];
   };
-  Arrivals arrivals(plan.view);
+  Arrivals arrivals(plan);
   for (const Moment& moment : plan.moments) {
     const auto row = static_cast<size_t>(moment.row);
     const size_t t = plan.view.ref(row).trace.index();
@@ -83,7 +89,7 @@ Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
       arrivals.set_start(row, runner_of(t).start_of(fork));
       continue;
     }
-    Abreast end = arrivals.needed(plan.rules[static_cast<size_t>(plan.view.instance_of_row[row])], row);
+    Abreast end = arrivals.needed(row);
     for (size_t k = 0; k < kAbreast; ++k) {
       const bool vanishes = changes[k]->no_transfer && plan.tail_is_transfer[row];
       end[k] += vanishes ? 0 : plan.tail_ns[row];
