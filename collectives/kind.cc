@@ -289,6 +289,8 @@ const char* to_string(CollectiveKind kind) {
       return "recv";
     case CollectiveKind::coalesced:
       return "coalesced";
+    case CollectiveKind::send_recv:
+      return "send_recv";
   }
   return "unknown";
 }

@@ -23,6 +23,7 @@ enum class CollectiveKind : uint8_t {
   send,
   recv,
   coalesced,  // several operations in one kernel (ncclGroup, batch_isend_irecv)
+  send_recv,  // both at once with one peer, in one kernel: a batch_isend_irecv between two stages of a pipeline
 };
 
 // "all_reduce", … as report.json spells it.

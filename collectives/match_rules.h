@@ -8,7 +8,8 @@
 
 namespace skewscope {
 
-// Equal for calls that may be parts of one collective. send and recv have one signature: they are partners.
+// Equal for calls that may be parts of one collective. send and recv have one signature: they are partners. What one
+// end of a send_recv sends the other receives.
 // `root` < 0: not recorded (then it takes no part); counts < 0: absent.
 uint64_t match_signature(CollectiveKind kind, DType type, int64_t in_elements, int64_t out_elements, int64_t root);
 

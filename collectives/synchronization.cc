@@ -9,6 +9,7 @@ Dependency dependency_of(CollectiveKind kind) {
     case CollectiveKind::reduce_scatter:
     case CollectiveKind::all_to_all:
     case CollectiveKind::barrier:
+    case CollectiveKind::send_recv:
       return Dependency::everyone;
     case CollectiveKind::broadcast:
     case CollectiveKind::scatter:

@@ -9,7 +9,8 @@
 namespace skewscope {
 
 enum class Dependency : uint8_t {
-  everyone,    // every member waits for the last of all:   all_reduce, all_gather, reduce_scatter, all_to_all, barrier
+  everyone,    // every member waits for the last of all:   all_reduce, all_gather, reduce_scatter, all_to_all, barrier,
+               // send_recv
   root,        // every other member waits for the root:    broadcast, scatter
   root_waits,  // the root waits for all others:            reduce, gather
   sender,      // the receiver waits for its sender:        send, recv (a sender is charged no wait: small messages are

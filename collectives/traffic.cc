@@ -16,6 +16,7 @@ int64_t counted_elements(CollectiveKind kind, int64_t in_elements, int64_t out_e
     case CollectiveKind::scatter:
       return out_elements >= 0 ? out_elements * members : -1;
     case CollectiveKind::recv:
+    case CollectiveKind::send_recv:
       return std::max(in_elements, out_elements);
     case CollectiveKind::unknown:
     case CollectiveKind::barrier:
@@ -57,6 +58,7 @@ double bus_bandwidth_factor(CollectiveKind kind, int64_t members) {
     case CollectiveKind::reduce:
     case CollectiveKind::send:
     case CollectiveKind::recv:
+    case CollectiveKind::send_recv:
       return 1;
     case CollectiveKind::unknown:
     case CollectiveKind::barrier:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace skewscope::blame {
 namespace {
@@ -29,6 +30,7 @@ MembersByArrival::MembersByArrival(const ReplayPlan& plan, size_t id) {
     arrivals.emplace_back(plan.view.start(row), row);
   }
   std::sort(arrivals.begin(), arrivals.end());
+  rows_.reserve(arrivals.size());
   for (const auto& [start, row] : arrivals) rows_.push_back(row);
 
   const auto place_of = [&](size_t k) { return plan.place_of_row[rows_[k]]; };

@@ -17,7 +17,7 @@ class MembersByArrival {
   MembersByArrival(const ReplayPlan& plan, size_t id);
   // Of table.members.
   const std::vector<size_t>& rows() const { return rows_; }
-  // Of those at the same place of the same program as the `k`-th, and of all, without the `k`-th: the row in the middle.
+  // The row in the middle of those at the same place of the same program as the `k`-th, and of all; without the `k`-th.
   // nullopt: there is no other.
   std::optional<size_t> middle_of_alike(size_t k) const;
   std::optional<size_t> middle_of_others(size_t k) const;

@@ -5,8 +5,8 @@
 // earlier collectives, in proportion to its exposed waits, and there to those it was waiting for (gap by gap, in equal
 // parts to those still awaited, as the direct charge is: the airport game). The rest stays, by what else the time was
 // spent on. Why right: a collective is settled once, after all that can move blame into it; charges are whole
-// nanoseconds and every split sums to what was split, so origins sum to the direct charges. Cost: O(members + waits
-// looked at). Source: Boehme et al. 2016 (Scalasca's delay analysis); clocks.md section 4c.
+// nanoseconds and every split sums to what was split, so origins sum to the direct charges. Cost: O(members log
+// members + waits looked at). Source: Boehme et al. 2016 (Scalasca's delay analysis); clocks.md section 4c.
 #pragma once
 
 #include "lateness.h"

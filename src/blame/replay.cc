@@ -60,7 +60,7 @@ class Arrivals {
 
   const ReplayPlan& plan_;
   std::vector<Abreast> last_;   // by instance
-  std::vector<Abreast> start_;  // by row; empty where all wait for everyone
+  std::vector<Abreast> start_;  // by row, filled where not all wait; empty where everyone always does
 };
 
 using Changes = std::array<const Change*, kAbreast>;

@@ -55,7 +55,7 @@ std::string wrong_calls(const LinkedTrace& linked) {
     if (call.group < -1 || call.group >= groups) return "a group that is not there";
   }
   for (const CollectiveCall& call : linked.trace.calls) {
-    if (!up_to(call.kind, CollectiveKind::coalesced) || !up_to(call.dtype, DType::uint64) ||
+    if (!up_to(call.kind, CollectiveKind::send_recv) || !up_to(call.dtype, DType::uint64) ||
         !up_to(call.source, MetadataSource::kernel_name)) {
       return "a call of no known kind";
     }

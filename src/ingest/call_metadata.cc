@@ -1,8 +1,11 @@
 // Problem: since 2020 the metadata of a collective has moved from nowhere, to the CPU op, to the kernel's own
 // arguments, and single fields (the root, start and stride) stand on the CPU op only. Idea: take the best record that
 // tells the operation, then fill each field it lacks from the next ones. The op over a kernel is found by External id,
-// or by which range of the launching thread contains the start of the launch. Sources: kineto-format.md, sections 5 to
-// 7; PyTorch ParamCommsUtils; libkineto output_json.cpp. Cost: O(log ranges) per call.
+// or by which range of the launching thread contains the start of the launch. A batch of sends and receives is launched
+// when all are recorded, in a range of its own (PyTorch's endCoalescing): its records are those since the last batch
+// within which no kernel was launched. With one peer they are one operation; with several, who waits for whom is not
+// told. Sources: kineto-format.md, sections 5 to 7; PyTorch ParamCommsUtils, issue #194693; libkineto output_json.cpp.
+// Cost: O(log ranges) per call.
 #include "call_metadata.h"
 
 #include <algorithm>
@@ -79,6 +82,12 @@ int64_t peer_in_annotation(std::string_view name) {
   return peer;
 }
 
+// Ranges of batches may end late, over what other operations launch.
+bool may_be_batch(CollectiveKind told, std::string_view kernel) {
+  return (told == CollectiveKind::coalesced || told == CollectiveKind::send || told == CollectiveKind::recv) &&
+         kind_from_kernel(kernel) == CollectiveKind::unknown;
+}
+
 }  // namespace
 
 NameKinds::Kind NameKinds::of(StringId name) {
@@ -103,8 +112,9 @@ MetadataFinder::MetadataFinder(const FileContent& content)
     Role role = Role::other;
     if (text == kRecordOp) {
       role = Role::record;
-    } else if (annotations_.of(op.name)) {
+    } else if (const NameKinds::Kind kind = annotations_.of(op.name)) {
       role = Role::range;
+      any_batch_ |= kind == CollectiveKind::coalesced;
     } else if (text.find("::") != std::string_view::npos) {
       role = Role::custom;
     }
@@ -188,6 +198,71 @@ void MetadataFinder::take_range(StringId range_name, CallMetadata& call) {
   if (call.kind == kind) call.peer_in_group = peer_in_annotation(name(range_name));
 }
 
+void MetadataFinder::add_launch(const LaunchRow& launch) {
+  launched_.resize(roles_.size(), false);
+  const int32_t over = host_ranges_.innermost(launch.thread, launch.start, [&](int32_t i) {
+    const auto row = static_cast<size_t>(i);
+    return roles_[row] == Role::record && launched_in(launch, content_.comm_ops[row]);
+  });
+  if (over >= 0) launched_[static_cast<size_t>(over)] = true;
+}
+
+// Records of the sends and receives that a launch in `range` carries out, the last one first.
+const std::vector<int32_t>& MetadataFinder::batch_of(int32_t range) {
+  if (batch_range_ == range) return batch_;
+  batch_range_ = range;
+  batch_.clear();
+  const CommOpRow& batch = content_.comm_ops[static_cast<size_t>(range)];
+  host_ranges_.back_from(batch.thread, batch.start, [&](int32_t i) {
+    const CommOpRow& op = content_.comm_ops[static_cast<size_t>(i)];
+    const Role role = roles_[static_cast<size_t>(i)];
+    if (role == Role::range) return i == range || annotations_.of(op.name) != CollectiveKind::coalesced;
+    const CommArgs* args = role == Role::record ? useful_args(op.args) : nullptr;
+    if (args == nullptr) return true;
+    const NameKinds::Kind kind = operations_.of(args->collective_name);
+    const bool pair = kind == CollectiveKind::send || kind == CollectiveKind::recv;
+    if (!pair || launched_[static_cast<size_t>(i)]) return false;
+    batch_.push_back(i);
+    return true;
+  });
+  return batch_;
+}
+
+// What one record tells is not all of a batch.
+void MetadataFinder::take_batch(const std::vector<int32_t>& records, CallMetadata& call) {
+  call.own_args = call.op_args = -1;
+  call.args = CommArgs();
+  call.kind = CollectiveKind::coalesced;
+  call.source = MetadataSource::annotation;
+  call.in_elements = call.out_elements = call.peer_in_group = -1;
+  const auto args_of = [&](int32_t i) -> const CommArgs& {
+    return content_.comm_args[static_cast<size_t>(content_.comm_ops[static_cast<size_t>(i)].args)];
+  };
+  CommArgs args = args_of(records.back());
+  int64_t sent = 0, received = 0;
+  bool sends = false, receives = false;
+  for (const int32_t i : records) {
+    const CommArgs& one = args_of(i);
+    const bool same_group = one.group_name == args.group_name && one.group_ranks == args.group_ranks;
+    if (!same_group || one.peer != args.peer || (args.peer < 0 && one.rank != args.rank)) return;
+    if (one.dtype != args.dtype) args.dtype = StringId();
+    const bool is_send = operations_.of(one.collective_name) == CollectiveKind::send;
+    (is_send ? sends : receives) = true;
+    int64_t& sum = is_send ? sent : received;
+    const int64_t elements = std::max(one.in_elements, one.out_elements);
+    sum = sum < 0 || elements < 0 || sum > INT64_MAX - elements ? -1 : sum + elements;
+  }
+  args.in_elements = sends ? sent : received;
+  args.out_elements = receives ? received : sent;
+  call.args = args;
+  call.kind = !receives ? CollectiveKind::send : !sends ? CollectiveKind::recv : CollectiveKind::send_recv;
+  call.source = MetadataSource::record_param_comms;
+  call.dtype = dtype_from_name(name(args.dtype));
+  call.in_elements = args.in_elements;
+  call.out_elements = args.out_elements;
+  call.record = records.back();
+}
+
 // The dims of a range or op are those of its first tensor: no size for a group of operations.
 void MetadataFinder::take_shape(const CommOpRow& op, CallMetadata& call) const {
   if (call.kind == CollectiveKind::coalesced) return;
@@ -213,6 +288,8 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
     const CommOpRow& range = content_.comm_ops[static_cast<size_t>(over)];
     take_range(range.name, call);
     take_shape(range, call);
+    const bool batched = call.record < 0 && annotations_.of(range.name) == CollectiveKind::coalesced;
+    if (batched && may_be_batch(call.kind, kernel) && !batch_of(over).empty()) take_batch(batch_of(over), call);
   } else if (const GpuAnnotationRow* range = gpu_range_over(row)) {
     take_range(range->name, call);
   }

@@ -1,5 +1,6 @@
 // What a collective call is: operation, type, sizes, group, from the best record that tells (kineto-format.md, section
-// 6): arguments of the kernel -> record_param_comms -> nccl:* range over the launch -> its GPU copy -> kernel name.
+// 6): arguments of the kernel -> record_param_comms -> nccl:* range over the launch -> its GPU copy -> kernel name. Of
+// a batch of sends and receives with one peer (batch_isend_irecv): their records, in front of the launch.
 #pragma once
 
 #include <optional>
@@ -45,6 +46,10 @@ class MetadataFinder {
   // Holds on to `content`, which must stay as it is.
   explicit MetadataFinder(const FileContent& content);
 
+  // Whether there are batches. Then the launches of all communication kernels are to be told before of_kernel().
+  bool any_batch() const { return any_batch_; }
+  void add_launch(const LaunchRow& launch);
+
   // `launch`: nullptr for an orphan.
   CallMetadata of_kernel(const GpuRow& row, const LaunchRow* launch);
   // `range`: a row of content.comm_ops whose name is an annotation ("gloo:all_reduce").
@@ -63,17 +68,22 @@ class MetadataFinder {
     return args == nullptr ? -1 : static_cast<int32_t>(args - content_.comm_args.data());
   }
   void take_range(StringId range_name, CallMetadata& call);
+  const std::vector<int32_t>& batch_of(int32_t range);
+  void take_batch(const std::vector<int32_t>& records, CallMetadata& call);
   void take_shape(const CommOpRow& op, CallMetadata& call) const;
 
   const FileContent& content_;
   NameKinds operations_;   // by what record_param_comms and kernel arguments call an operation
   NameKinds annotations_;  // by names of ranges
-  bool external_ids_carry_nothing_ = false;
-  std::vector<Role> roles_;                              // row = row of comm_ops
+  bool external_ids_carry_nothing_ = false, any_batch_ = false;
+  std::vector<Role> roles_;  // row = row of comm_ops
   // Of record_param_comms and ops of custom kernels: ids in order, with their rows of comm_ops.
   std::vector<int64_t> external_ids_;
   std::vector<int32_t> rows_of_external_ids_;
   size_t near_external_id_ = 0;  // where the last one was found
+  std::vector<bool> launched_;   // row = row of comm_ops: a record within which a communication kernel was launched
+  int32_t batch_range_ = -1;     // row of comm_ops: the range whose batch is in batch_
+  std::vector<int32_t> batch_;   // rows of comm_ops
   RangeIndex host_ranges_;
   RangeIndex gpu_ranges_;
 };

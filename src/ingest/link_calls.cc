@@ -184,6 +184,10 @@ class Linker {
     linked_.trace.calls.reserve(calls);
     linked_.open_calls.reserve(calls);
     first_call_of_record_.resize(content_.comm_ops.size(), -1);
+    for (size_t i = 0; metadata.any_batch() && i < content_.gpu.size(); ++i) {
+      const bool launched = content_.gpu[i].work == GpuWork::communication && launch_of_[i] >= 0;
+      if (launched) metadata.add_launch(content_.launches[static_cast<size_t>(launch_of_[i])]);
+    }
     for (size_t i = 0; i < content_.gpu.size(); ++i) {
       if (content_.gpu[i].work == GpuWork::communication) add_kernel_call(i, metadata);
     }
@@ -285,6 +289,7 @@ class Linker {
         break;
       case CollectiveKind::send:
       case CollectiveKind::recv:
+      case CollectiveKind::send_recv:
         call.peer = Rank(metadata.args.peer);
         open.peer_in_group = metadata.args.rank >= 0 ? metadata.args.rank : metadata.peer_in_group;
         break;
@@ -342,7 +347,7 @@ class Linker {
   std::vector<int32_t> new_row_of_launch_;  // per row of content_.launches: row of linked_.trace.launches; -1: unused
   std::vector<int32_t> used_launches_;      // the inverse
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
-  std::vector<int32_t> first_call_of_record_;  // by row of comm_ops; -1: none yet
+  std::vector<int32_t> first_call_of_record_;                                       // by row of comm_ops; -1: none yet
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> other_calls_of_record_;  // by record, device, stream
   int64_t host_collectives_ = 0, continued_calls_ = 0;
   LinkedTrace linked_;

@@ -1,5 +1,5 @@
-// Which ranges of a thread contain a moment, innermost first. Ranges need not nest properly. A search begins where the last
-// one ended, as moments mostly come in order: for one thread at a time.
+// Which ranges of a thread contain a moment, innermost first. Ranges need not nest properly. A search begins where the
+// last one ended, as moments mostly come in order: not for several callers at once.
 #pragma once
 
 #include <cstddef>
@@ -31,6 +31,15 @@ class RangeIndex {
       if (range.end >= t && accept(range.row)) return range.row;
     }
     return -1;
+  }
+
+  // Rows of the ranges of `thread` that started at or before `t`, the latest first, until `visit(row)` is false.
+  template <class Visit>
+  void back_from(int64_t thread, LocalNs t, Visit visit) {
+    for (int32_t i = last_started(thread, t); i >= 0; --i) {
+      const auto at = static_cast<size_t>(i);
+      if (starts_[at].thread != thread || !visit(rests_[at].row)) break;
+    }
   }
 
   // The row of the first range of `thread` that starts in [from, to] and that `accept(row)` takes; -1: none.

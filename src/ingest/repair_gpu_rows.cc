@@ -55,11 +55,11 @@ Survey survey_of(const std::vector<GpuRow>& gpu) {
     }
     return survey;
   };
-  return tbb::parallel_reduce(
-      tbb::blocked_range<size_t>(0, gpu.size(), kRowsPerTask), Survey(), look, [](const Survey& a, const Survey& b) {
-        return Survey{std::min(a.first, b.first), std::max(a.last, b.last), a.negative + b.negative,
-                      a.sorted && b.sorted, a.equal || b.equal};
-      });
+  return tbb::parallel_reduce(tbb::blocked_range<size_t>(0, gpu.size(), kRowsPerTask), Survey(), look,
+                              [](const Survey& a, const Survey& b) {
+                                return Survey{std::min(a.first, b.first), std::max(a.last, b.last),
+                                              a.negative + b.negative, a.sorted && b.sorted, a.equal || b.equal};
+                              });
 }
 
 void clear_negative(FileContent& content, int64_t count) {

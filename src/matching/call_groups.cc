@@ -15,7 +15,9 @@
 namespace skewscope::matching {
 namespace {
 
-bool is_pair(CollectiveKind kind) { return kind == CollectiveKind::send || kind == CollectiveKind::recv; }
+bool is_pair(CollectiveKind kind) {
+  return kind == CollectiveKind::send || kind == CollectiveKind::recv || kind == CollectiveKind::send_recv;
+}
 
 uint64_t signature_of(const CollectiveCall& call) {
   const int64_t root = call.root.known() ? call.root.value : -1;
@@ -51,9 +53,11 @@ struct Sorter {
       return refuse(UnmatchedReason::group_of_one);
     } else if (is_pair(call.kind)) {
       if (!call.peer.known() || call.peer == trace.rank) return refuse(UnmatchedReason::no_metadata);
-      const bool sends = call.kind == CollectiveKind::send;
-      key.from = sends ? trace.rank.value : call.peer.value;
-      key.to = sends ? call.peer.value : trace.rank.value;
+      const bool both = call.kind == CollectiveKind::send_recv;
+      const bool from_here = both ? trace.rank < call.peer : call.kind == CollectiveKind::send;
+      key.from = from_here ? trace.rank.value : call.peer.value;
+      key.to = from_here ? call.peer.value : trace.rank.value;
+      key.signature = both ? 1 : 0;
     }
     groups[key][t].push_back(row);
   }

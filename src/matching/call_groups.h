@@ -1,5 +1,5 @@
 // Which calls may belong together at all: the calls of one communicator in one session; of one ordered pair of ranks
-// for send and recv; of one GPU stream where no trace names a communicator.
+// for send and recv, of one pair where both do both at once; of one GPU stream where no trace names a communicator.
 //
 // Each process has the calls of its own traces; a group is matched as a whole. So every group gets a process that owns
 // it, the largest groups first and each to the one with the fewest calls so far, and calls go there (all-to-all).
@@ -20,8 +20,8 @@ struct GroupKey {
   SessionId session;
   CommunicatorId communicator;  // none: to be inferred
   int32_t stream = -1;          // of an inferred group
-  int32_t from = -1, to = -1;   // ranks: send/recv
-  uint64_t signature = 0;
+  int32_t from = -1, to = -1;   // ranks: send/recv; both ways: the smaller one first
+  uint64_t signature = 0;       // of calls of a CPU backend; 1: both ways
 
   bool pair() const { return from >= 0; }
   friend auto operator<=>(const GroupKey&, const GroupKey&) = default;

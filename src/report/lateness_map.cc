@@ -15,7 +15,8 @@ namespace skewscope::report {
 namespace {
 
 bool is_pair(const TimedInstance& instance) {
-  return instance.calls.front().op == "send" || instance.calls.front().op == "recv";
+  const std::string_view op = instance.calls.front().op;
+  return op == "send" || op == "recv" || op == "send_recv";
 }
 
 // Slot of each instance: which of the steps, or which instance.

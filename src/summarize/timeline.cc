@@ -89,9 +89,9 @@ int64_t time_with(const TimeBySet& time, size_t some, size_t none = 0) {
   return ns;
 }
 
-// What passes from row to row.
+// What one pass over the rows tells beside the sets that run: sums, and when the last row ends.
 struct RowByRow {
-  int64_t last = INT64_MIN;  // end of any row
+  int64_t last = INT64_MIN;
   int64_t host_wait_ns = 0, kernel_wait_ns = 0;
   int64_t orphan_rows = 0, orphan_ns = 0;
 };
@@ -107,8 +107,9 @@ void charge_gap(const RankTrace& trace, size_t row, int64_t busy_until, RowByRow
   }
 }
 
+// There is at least one row.
 template <class Rows>
-RowByRow go_through(const RankTrace& trace, const Rows& rows) {
+RowByRow pass_over(const RankTrace& trace, const Rows& rows) {
   const GpuEvents& gpu = trace.gpu;
   RowByRow found;
   int64_t busy_until = gpu.start[rows[0]].ns;
@@ -135,7 +136,7 @@ RankSummary summary_of(const RankTrace& trace, const Rows& rows) {
   if (rows.size() == 0) return s;
   RowByRow found;
   TimeBySet time;
-  tbb::parallel_invoke([&] { found = go_through(trace, rows); }, [&] { time = sweep(gpu, rows); });
+  tbb::parallel_invoke([&] { found = pass_over(trace, rows); }, [&] { time = sweep(gpu, rows); });
   s.idle_host_wait_ns = found.host_wait_ns;
   s.idle_kernel_wait_ns = found.kernel_wait_ns;
   s.orphan_rows = found.orphan_rows;

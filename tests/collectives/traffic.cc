@@ -29,6 +29,7 @@ TEST_CASE("bus-bandwidth factors follow nccl-tests") {
   REQUIRE(bus_bandwidth_factor(CollectiveKind::all_to_all, 4) == Approx(0.75));
   REQUIRE(bus_bandwidth_factor(CollectiveKind::broadcast, 8) == Approx(1));
   REQUIRE(bus_bandwidth_factor(CollectiveKind::send, 2) == Approx(1));
+  REQUIRE(bus_bandwidth_factor(CollectiveKind::send_recv, 2) == Approx(1));
   REQUIRE(bus_bandwidth_factor(CollectiveKind::barrier, 8) == Approx(0));
   REQUIRE(bus_bandwidth_factor(CollectiveKind::all_reduce, 1) == Approx(0));
 }
@@ -38,5 +39,6 @@ TEST_CASE("only operations that need every member tie clocks by their ends") {
   REQUIRE(ends_together(CollectiveKind::barrier));
   REQUIRE_FALSE(ends_together(CollectiveKind::broadcast));
   REQUIRE_FALSE(ends_together(CollectiveKind::send));
+  REQUIRE(ends_together(CollectiveKind::send_recv));
   REQUIRE_FALSE(ends_together(CollectiveKind::coalesced));
 }

@@ -81,6 +81,40 @@ TEST_CASE("send and recv pair by sender and receiver, beside the collectives of 
   REQUIRE(pairs == 12);
 }
 
+TEST_CASE("both ways at once pairs by peer: neither with other pairs nor with what goes one way") {
+  JobBuilder b(3);
+  const CommunicatorId c = b.communicator("pp", {0, 1, 2});
+  std::mt19937 random(4);
+  double t = 500;
+  const auto both = [&](int32_t own, int32_t peer, double start, double end, int64_t in, int64_t out) {
+    CollectiveCall& call = b.call(own, c, start, end, CollectiveKind::send_recv);
+    call.peer = Rank(peer);
+    call.in_elements = in;
+    call.out_elements = out;
+  };
+  for (int i = 0; i < 12; ++i) {
+    t += static_cast<double>(1700 + random() % 2000);
+    both(1, 0, 1000 + t - 80, 1000 + t + 20, 100, 300);  // rank 1's clock is a millisecond ahead
+    both(0, 1, t, t + 20, 300, 100);
+    b.call(0, c, t + 200, t + 220, CollectiveKind::send).peer = Rank(1);
+    b.call(1, c, 1000 + t + 150, 1000 + t + 222, CollectiveKind::recv).peer = Rank(0);
+    both(1, 2, 1000 + t + 500, 1000 + t + 540, 100, 100);
+    both(2, 1, t + 470, t + 540, 100, 100);
+  }
+  const JobTrace& job = b.done();
+  const InstanceTable table = match_collectives(job);
+  REQUIRE(check_invariants(table, job) == "");
+  REQUIRE(table.unmatched.empty());
+  REQUIRE(table.instances.size() == 36);
+  REQUIRE(complete(table) == 36);
+  for (const CollectiveInstance& i : table.instances) {
+    if (i.kind != CollectiveKind::send_recv) continue;
+    const Rank first = job[table.members[i.first_member].trace].rank;
+    REQUIRE(i.bytes == (first == Rank(0) ? 1200 : 400));
+    REQUIRE_FALSE(i.sizes_differ);
+  }
+}
+
 TEST_CASE("a lone call of a communicator is matched with the offset that others showed") {
   JobBuilder b(2);
   const CommunicatorId busy = b.communicator("dp", {0, 1}), rare = b.communicator("world", {0, 1});

@@ -1,0 +1,148 @@
+// batch_isend_irecv as PyTorch records it: each send and receive by itself, then the launch in a range of its own.
+#include <catch2/catch.hpp>
+
+#include "content_builder.h"
+#include "src/ingest/link_calls.h"
+
+using namespace skewscope;          // NOLINT
+using namespace skewscope::ingest;  // NOLINT
+
+namespace {
+
+constexpr const char* kBatchKernel = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)";
+
+class BatchBuilder : public ContentBuilder {
+ public:
+  // A record of 5 us.
+  void record(const char* operation, int64_t peer, int64_t elements, int64_t start_us, int64_t thread = 1,
+              const char* group = "3") {
+    CommArgs a = args(operation, "BFloat16", elements, elements, group, "[0, 4, 8]", 3);
+    a.peer = peer;
+    op("record_param_comms", start_us, 5, thread).args = add(a);
+  }
+  // The launch and its kernel, 100 us later.
+  void carry_out(int64_t start_us, int64_t correlation, int64_t thread = 1) {
+    op("nccl:coalesced", start_us, 20, thread);
+    launch(start_us + 5, correlation, thread);
+    kernel(kBatchKernel, start_us + 100, 30, correlation);
+  }
+  std::vector<CollectiveCall> calls() {
+    linked = link_calls(std::move(content));
+    CHECK(check_invariants(linked.trace).empty());
+    return linked.trace.calls;
+  }
+  LinkedTrace linked;
+};
+
+}  // namespace
+
+TEST_CASE("a batch that sends to one peer and receives from it is one operation of the two") {
+  BatchBuilder b;
+  b.record("send", 4, 1000, 100);
+  b.record("recv", 4, 3000, 110);
+  b.carry_out(120, 1);
+  const std::vector<CollectiveCall> calls = b.calls();
+  REQUIRE(calls.size() == 1);
+  CHECK(calls[0].kind == CollectiveKind::send_recv);
+  CHECK(calls[0].peer == Rank(4));
+  CHECK(calls[0].in_elements == 1000);
+  CHECK(calls[0].out_elements == 3000);
+  CHECK(calls[0].dtype == DType::bfloat16);
+  CHECK(calls[0].source == MetadataSource::record_param_comms);
+  REQUIRE(b.linked.groups.size() == 1);
+  CHECK(b.linked.groups[0].ranks == "[0, 4, 8]");
+}
+
+TEST_CASE("a batch of sends alone is a send of their sum, one of receives a recv") {
+  BatchBuilder b;
+  b.record("send", 8, 1000, 100);
+  b.record("send", 8, 24, 110);
+  b.carry_out(120, 1);
+  b.record("recv", 0, 7, 300);
+  b.carry_out(310, 2);
+  const std::vector<CollectiveCall> calls = b.calls();
+  REQUIRE(calls.size() == 2);
+  CHECK(calls[0].kind == CollectiveKind::send);
+  CHECK(calls[0].in_elements == 1024);
+  CHECK(calls[1].kind == CollectiveKind::recv);
+  CHECK(calls[1].peer == Rank(0));
+}
+
+TEST_CASE("a batch with two peers stays one of which nobody says who waits for whom") {
+  BatchBuilder b;
+  b.record("send", 8, 1000, 100);
+  b.record("recv", 0, 1000, 110);
+  b.carry_out(120, 1);
+  const std::vector<CollectiveCall> calls = b.calls();
+  REQUIRE(calls.size() == 1);
+  CHECK(calls[0].kind == CollectiveKind::coalesced);
+  CHECK_FALSE(calls[0].peer.known());
+  CHECK(b.linked.groups.empty());
+}
+
+TEST_CASE("also where the kernel is linked to one of its records, or names it itself") {
+  BatchBuilder b;
+  b.record("send", 8, 1000, 100);
+  b.record("recv", 0, 1000, 110);
+  b.content.comm_ops.back().external_id = 77;
+  b.carry_out(120, 1);
+  b.content.gpu.back().external_id = 77;
+  b.content.gpu.back().args = b.content.comm_ops[1].args;
+  CHECK(b.calls()[0].kind == CollectiveKind::coalesced);
+}
+
+TEST_CASE("a batch holds what was recorded on its thread since the last one, without what was launched by itself") {
+  BatchBuilder b;
+  b.record("recv", 0, 7, 50);
+  b.carry_out(60, 1);
+  b.record("send", 0, 9, 200);  // alone: launches its own kernel
+  b.launch(201, 2);
+  b.kernel(kBatchKernel, 300, 10, 2);
+  b.record("recv", 8, 5, 210, 2);  // another thread
+  b.record("send", 4, 11, 400);
+  b.carry_out(410, 3);
+  const std::vector<CollectiveCall> calls = b.calls();
+  REQUIRE(calls.size() == 3);
+  CHECK(calls[0].kind == CollectiveKind::recv);
+  CHECK(calls[1].kind == CollectiveKind::send);
+  CHECK(calls[1].peer == Rank(0));
+  CHECK(calls[2].kind == CollectiveKind::send);
+  CHECK(calls[2].peer == Rank(4));
+  CHECK(calls[2].in_elements == 11);
+}
+
+TEST_CASE("a coalesced range over collectives takes no send from in front of them") {
+  BatchBuilder b;
+  b.record("send", 4, 1000, 100);
+  b.op("record_param_comms", 110, 5).args = b.add(b.args("all_gather", "Float", 8, 32, "0", "[0, 1, 2, 3]", 4));
+  b.carry_out(120, 1);
+  CHECK(b.calls()[0].kind == CollectiveKind::coalesced);
+}
+
+TEST_CASE("a range that ends late takes no other operation for its batch") {
+  BatchBuilder b;
+  b.record("send", 4, 1000, 100);
+  b.carry_out(110, 1);
+  b.content.comm_ops.back().duration_ns = 5'000'000;
+  b.launch(400, 2);
+  b.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 500, 30, 2);
+  b.launch(600, 3);
+  b.kernel(kBatchKernel, 700, 30, 3).args = b.add(b.args("all_to_all", "Float", 8, 8, "0", "[0, 1]", 2));
+  const std::vector<CollectiveCall> calls = b.calls();
+  REQUIRE(calls.size() == 3);
+  CHECK(calls[0].kind == CollectiveKind::send);
+  CHECK(calls[1].kind != CollectiveKind::send);
+  CHECK(calls[2].kind == CollectiveKind::all_to_all);
+}
+
+TEST_CASE("several kernels of one batch are one call") {
+  BatchBuilder b;
+  b.record("send", 4, 1000, 100);
+  b.record("recv", 4, 1000, 110);
+  b.carry_out(120, 1);
+  b.launch(130, 2);
+  b.kernel(kBatchKernel, 260, 30, 2);
+  const std::vector<CollectiveCall> calls = b.calls();
+  REQUIRE(calls.size() == 1);
+  CHECK(calls[0].duration_ns == 70'000);
+}
