@@ -302,7 +302,9 @@ TEST_CASE("kernels that one operation launched on one stream are one call, from 
   b.launch(300, 4);  // after the operation: whoever launched it, another one
   b.kernel(kReduceScatter, 150, 30, 1).external_id = 47;
   b.kernel(kReduceScatter, 185, 25, 2).external_id = 47;
+  b.launch(132, 6);
   b.kernel(kReduceScatter, 160, 10, 3, 8).external_id = 47;
+  b.kernel(kReduceScatter, 175, 15, 6, 8).external_id = 47;
   b.kernel(kReduceScatter, 310, 10, 4).external_id = 47;
   b.launch(135, 5);
   GpuRow& elsewhere = b.kernel(kReduceScatter, 320, 10, 5);
@@ -313,6 +315,7 @@ TEST_CASE("kernels that one operation launched on one stream are one call, from 
   CHECK(linked.trace.calls[0].start == at_us(150));
   CHECK(linked.trace.calls[0].duration_ns == 60'000);
   CHECK(linked.trace.calls[1].stream == 8);
+  CHECK(linked.trace.calls[1].duration_ns == 30'000);
   CHECK(linked.trace.calls[2].start == at_us(310));
   REQUIRE(linked.findings.size() == 1);
   CHECK(linked.findings[0].code == "several-kernels");
