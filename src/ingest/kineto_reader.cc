@@ -14,6 +14,7 @@
 
 #include "event_parser.h"
 #include "reading.h"
+#include "room_ahead.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -62,8 +63,10 @@ void stream_events(ChunkCutter& cutter, const ReadSettings& settings, Reading& r
     chunk->events_end = parsers.local().parse(chunk->text, chunk->rows);
     return chunk;
   };
+  RoomAhead ahead;
   const auto append = [&](Chunk* chunk) {
     reading.append(chunk->text, chunk->rows, chunk->events_end);
+    if (threads > 1) ahead.look(reading.content());
     pool.give_back(chunk);
   };
   // Isolated: a thread that waits here must not start another file and hold two at once.

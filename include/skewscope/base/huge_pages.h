@@ -3,9 +3,15 @@
 // without. Of the whole process; where the kernel has no huge pages, nothing happens.
 #pragma once
 
+#include <cstddef>
+
 namespace skewscope {
 
 void forbid_huge_pages();
+
+// Has the kernel make the pages of [from, from + bytes), as first touches would; their content is left alone. Of memory
+// that may have been given back meanwhile. Does nothing where the kernel cannot (before Linux 5.14).
+void make_pages(const char* from, size_t bytes);
 
 // Allows them while it lives. Not nested.
 class HugePages {
