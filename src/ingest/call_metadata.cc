@@ -23,16 +23,6 @@ constexpr std::string_view kRecordOp = "record_param_comms";
 
 int64_t stream_key(int32_t device, int32_t stream) { return (static_cast<int64_t>(device) << 32) + stream; }
 
-RangeIndex index_host_ranges(const FileContent& content) {
-  std::vector<RangeIndex::Range> ranges;
-  ranges.reserve(content.comm_ops.size());
-  for (size_t i = 0; i < content.comm_ops.size(); ++i) {
-    const CommOpRow& op = content.comm_ops[i];
-    ranges.push_back({op.thread, op.start, op.duration_ns, static_cast<int32_t>(i)});
-  }
-  return RangeIndex(std::move(ranges));
-}
-
 RangeIndex index_gpu_ranges(const FileContent& content) {
   std::vector<RangeIndex::Range> ranges;
   ranges.reserve(content.gpu_annotations.size());
@@ -84,8 +74,8 @@ int64_t peer_in_annotation(std::string_view name) {
 
 // Ranges of batches may end late, over what other operations launch.
 bool may_be_batch(CollectiveKind told, std::string_view kernel) {
-  return (told == CollectiveKind::coalesced || told == CollectiveKind::send || told == CollectiveKind::recv) &&
-         kind_from_kernel(kernel) == CollectiveKind::unknown;
+  return !is_custom_communication_kernel(kernel) && kind_from_kernel(kernel) == CollectiveKind::unknown &&
+         (told == CollectiveKind::coalesced || told == CollectiveKind::send || told == CollectiveKind::recv);
 }
 
 }  // namespace
@@ -102,10 +92,10 @@ MetadataFinder::MetadataFinder(const FileContent& content)
       operations_(content.strings, kind_from_operation_name),
       annotations_(content.strings, kind_from_annotation),
       external_ids_carry_nothing_(external_ids_equal_correlations(content.gpu)),
-      host_ranges_(index_host_ranges(content)),
       gpu_ranges_(index_gpu_ranges(content)) {
   roles_.reserve(content.comm_ops.size());
   std::vector<std::pair<int64_t, int32_t>> by_external_id;
+  std::array<std::vector<RangeIndex::Range>, kRoles> of_role;
   for (size_t i = 0; i < content.comm_ops.size(); ++i) {
     const CommOpRow& op = content.comm_ops[i];
     const std::string_view text = name(op.name);
@@ -119,9 +109,11 @@ MetadataFinder::MetadataFinder(const FileContent& content)
       role = Role::custom;
     }
     roles_.push_back(role);
+    of_role[static_cast<size_t>(role)].push_back({op.thread, op.start, op.duration_ns, static_cast<int32_t>(i)});
     const bool linkable = role == Role::record || role == Role::custom;
     if (linkable && op.external_id > 0) by_external_id.emplace_back(op.external_id, static_cast<int32_t>(i));
   }
+  for (size_t role = 0; role < kRoles; ++role) open_[role] = RangeIndex(std::move(of_role[role]));
   sort_runs(by_external_id, std::less<>());
   for (const auto& [id, row] : by_external_id) {
     external_ids_.push_back(id);
@@ -149,13 +141,14 @@ const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const L
     const CommOpRow& op = content_.comm_ops[static_cast<size_t>(i)];
     // A record without arguments is one of an old build; one with arguments that name no operation is a wait.
     const bool bare = op.args < 0 || !content_.comm_args[static_cast<size_t>(op.args)].any();
-    return roles_[static_cast<size_t>(i)] == role && (bare || useful_args(op.args) != nullptr);
+    return bare || useful_args(op.args) != nullptr;
   };
   if (!external_ids_carry_nothing_) {
     const int32_t by_id = row_of_external_id(row.external_id);
-    if (by_id >= 0 && fits(by_id)) return &content_.comm_ops[static_cast<size_t>(by_id)];
+    if (by_id >= 0 && roles_[static_cast<size_t>(by_id)] == role && fits(by_id))
+      return &content_.comm_ops[static_cast<size_t>(by_id)];
   }
-  const int32_t over = launch == nullptr ? -1 : host_ranges_.innermost(launch->thread, launch->start, fits);
+  const int32_t over = launch == nullptr ? -1 : open(role).innermost(launch->thread, launch->start, fits);
   return over < 0 ? nullptr : &content_.comm_ops[static_cast<size_t>(over)];
 }
 
@@ -200,41 +193,42 @@ void MetadataFinder::take_range(StringId range_name, CallMetadata& call) {
 
 void MetadataFinder::add_launch(const LaunchRow& launch) {
   launched_.resize(roles_.size(), false);
-  const int32_t over = host_ranges_.innermost(launch.thread, launch.start, [&](int32_t i) {
-    const auto row = static_cast<size_t>(i);
-    return roles_[row] == Role::record && launched_in(launch, content_.comm_ops[row]);
+  const int32_t over = open(Role::record).innermost(launch.thread, launch.start, [&](int32_t i) {
+    return launched_in(launch, content_.comm_ops[static_cast<size_t>(i)]);
   });
   if (over >= 0) launched_[static_cast<size_t>(over)] = true;
 }
 
-// Records of the sends and receives that a launch in `range` carries out, the last one first.
-const std::vector<int32_t>& MetadataFinder::batch_of(int32_t range) {
-  if (batch_range_ == range) return batch_;
-  batch_range_ = range;
-  batch_.clear();
-  const CommOpRow& batch = content_.comm_ops[static_cast<size_t>(range)];
-  host_ranges_.back_from(batch.thread, batch.start, [&](int32_t i) {
-    const CommOpRow& op = content_.comm_ops[static_cast<size_t>(i)];
-    const Role role = roles_[static_cast<size_t>(i)];
-    if (role == Role::range) return i == range || annotations_.of(op.name) != CollectiveKind::coalesced;
-    const CommArgs* args = role == Role::record ? useful_args(op.args) : nullptr;
+// What the sends and receives tell that a launch in `range` carries out; nullopt: there are none.
+const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
+  const auto [known, added] = batches_.try_emplace(range);
+  if (!added) return known->second;
+  const auto op_of = [&](int32_t i) -> const CommOpRow& { return content_.comm_ops[static_cast<size_t>(i)]; };
+  const CommOpRow& batch = op_of(range);
+  int32_t before = -1;  // the range of the last batch
+  open(Role::range).back_from(batch.thread, batch.start, [&](int32_t i) {
+    if (i != range && annotations_.of(op_of(i).name) == CollectiveKind::coalesced) before = i;
+    return before < 0;
+  });
+  std::vector<int32_t> records;  // the last one first
+  open(Role::record).back_from(batch.thread, batch.start, [&](int32_t i) {
+    if (before >= 0 && op_of(i).start <= op_of(before).start) return false;
+    const CommArgs* args = useful_args(op_of(i).args);
     if (args == nullptr) return true;
     const NameKinds::Kind kind = operations_.of(args->collective_name);
     const bool pair = kind == CollectiveKind::send || kind == CollectiveKind::recv;
     if (!pair || launched_[static_cast<size_t>(i)]) return false;
-    batch_.push_back(i);
+    records.push_back(i);
     return true;
   });
-  return batch_;
+  if (!records.empty()) known->second = told_together(records);
+  return known->second;
 }
 
-// What one record tells is not all of a batch.
-void MetadataFinder::take_batch(const std::vector<int32_t>& records, CallMetadata& call) {
-  call.own_args = call.op_args = -1;
-  call.args = CommArgs();
+CallMetadata MetadataFinder::told_together(const std::vector<int32_t>& records) {
+  CallMetadata call;
   call.kind = CollectiveKind::coalesced;
   call.source = MetadataSource::annotation;
-  call.in_elements = call.out_elements = call.peer_in_group = -1;
   const auto args_of = [&](int32_t i) -> const CommArgs& {
     return content_.comm_args[static_cast<size_t>(content_.comm_ops[static_cast<size_t>(i)].args)];
   };
@@ -244,7 +238,8 @@ void MetadataFinder::take_batch(const std::vector<int32_t>& records, CallMetadat
   for (const int32_t i : records) {
     const CommArgs& one = args_of(i);
     const bool same_group = one.group_name == args.group_name && one.group_ranks == args.group_ranks;
-    if (!same_group || one.peer != args.peer || (args.peer < 0 && one.rank != args.rank)) return;
+    call.several_peers = !same_group || one.peer != args.peer || (args.peer < 0 && one.rank != args.rank);
+    if (call.several_peers) return call;
     if (one.dtype != args.dtype) args.dtype = StringId();
     const bool is_send = operations_.of(one.collective_name) == CollectiveKind::send;
     (is_send ? sends : receives) = true;
@@ -261,6 +256,7 @@ void MetadataFinder::take_batch(const std::vector<int32_t>& records, CallMetadat
   call.in_elements = args.in_elements;
   call.out_elements = args.out_elements;
   call.record = records.back();
+  return call;
 }
 
 // The dims of a range or op are those of its first tensor: no size for a group of operations.
@@ -281,15 +277,16 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
     call.record = static_cast<int32_t>(record - content_.comm_ops.data());
   }
 
-  const int32_t over = launch == nullptr ? -1 : host_ranges_.innermost(launch->thread, launch->start, [&](int32_t i) {
-    return roles_[static_cast<size_t>(i)] == Role::range;
-  });
+  const auto any = [](int32_t) { return true; };
+  const int32_t over = launch == nullptr ? -1 : open(Role::range).innermost(launch->thread, launch->start, any);
   if (over >= 0) {
     const CommOpRow& range = content_.comm_ops[static_cast<size_t>(over)];
     take_range(range.name, call);
     take_shape(range, call);
     const bool batched = call.record < 0 && annotations_.of(range.name) == CollectiveKind::coalesced;
-    if (batched && may_be_batch(call.kind, kernel) && !batch_of(over).empty()) take_batch(batch_of(over), call);
+    if (batched && may_be_batch(call.kind, kernel)) {
+      if (const std::optional<CallMetadata>& batch = batch_of(over)) return *batch;
+    }
   } else if (const GpuAnnotationRow* range = gpu_range_over(row)) {
     take_range(range->name, call);
   }
@@ -305,12 +302,11 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
 
 CallMetadata MetadataFinder::of_host_range(const CommOpRow& range) {
   const auto is_record = [&](int32_t i) {
-    return roles_[static_cast<size_t>(i)] == Role::record &&
-           useful_args(content_.comm_ops[static_cast<size_t>(i)].args) != nullptr;
+    return useful_args(content_.comm_ops[static_cast<size_t>(i)].args) != nullptr;
   };
-  int32_t record = host_ranges_.innermost(range.thread, range.start, is_record);
+  int32_t record = open(Role::record).innermost(range.thread, range.start, is_record);
   if (record < 0) {
-    record = host_ranges_.first_started_in(range.thread, range.start, range.start + range.duration_ns, is_record);
+    record = open(Role::record).first_started_in(range.thread, range.start, range.start + range.duration_ns, is_record);
   }
   CallMetadata call;
   take_args(nullptr, record < 0 ? nullptr : &content_.comm_ops[static_cast<size_t>(record)], call);

@@ -3,8 +3,10 @@
 // a batch of sends and receives with one peer (batch_isend_irecv): their records, in front of the launch.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "file_content.h"
@@ -23,6 +25,7 @@ struct CallMetadata {
   int64_t in_elements = -1, out_elements = -1;
   int64_t peer_in_group = -1;  // from "send 0->1"
   int32_t record = -1;         // row of comm_ops: the record_param_comms in which a kernel was launched
+  bool several_peers = false;  // a batch of sends and receives, not all with one peer
 };
 
 // What the names of a file tell, asked once per distinct name: there are few, and they stand on every call.
@@ -57,9 +60,11 @@ class MetadataFinder {
 
  private:
   enum class Role : uint8_t { record, range, custom, other };
+  static constexpr size_t kRoles = 4;
 
   std::string_view name(StringId id) const { return content_.strings.view(id); }
   const CommArgs* useful_args(int32_t row);
+  RangeIndex& open(Role role) { return open_[static_cast<size_t>(role)]; }
   int32_t row_of_external_id(int64_t id);
   const CommOpRow* linked_op(Role role, const GpuRow& row, const LaunchRow* launch);
   const GpuAnnotationRow* gpu_range_over(const GpuRow& row);
@@ -68,8 +73,8 @@ class MetadataFinder {
     return args == nullptr ? -1 : static_cast<int32_t>(args - content_.comm_args.data());
   }
   void take_range(StringId range_name, CallMetadata& call);
-  const std::vector<int32_t>& batch_of(int32_t range);
-  void take_batch(const std::vector<int32_t>& records, CallMetadata& call);
+  const std::optional<CallMetadata>& batch_of(int32_t range);
+  CallMetadata told_together(const std::vector<int32_t>& records);
   void take_shape(const CommOpRow& op, CallMetadata& call) const;
 
   const FileContent& content_;
@@ -82,9 +87,8 @@ class MetadataFinder {
   std::vector<int32_t> rows_of_external_ids_;
   size_t near_external_id_ = 0;  // where the last one was found
   std::vector<bool> launched_;   // row = row of comm_ops: a record within which a communication kernel was launched
-  int32_t batch_range_ = -1;     // row of comm_ops: the range whose batch is in batch_
-  std::vector<int32_t> batch_;   // rows of comm_ops
-  RangeIndex host_ranges_;
+  std::unordered_map<int32_t, std::optional<CallMetadata>> batches_;  // by row of comm_ops: the range
+  std::array<RangeIndex, kRoles> open_;                               // rows of comm_ops
   RangeIndex gpu_ranges_;
 };
 

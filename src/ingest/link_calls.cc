@@ -201,6 +201,11 @@ class Linker {
       add_finding(linked_.findings, {Severity::info, "host-collectives", content_.file, Rank(), -1, host_collectives_,
                                      "gloo collectives on the CPU beside GPU work; not among the calls"});
     }
+    if (several_peers_ > 0) {
+      add_finding(linked_.findings, {Severity::info, "several-peers", content_.file, Rank(), -1, several_peers_,
+                                     "batches of sends and receives with several peers in one kernel; nothing tells "
+                                     "who waited for whom, so they are not matched"});
+    }
     if (continued_calls_ > 0) {
       add_finding(linked_.findings, {Severity::info, "several-kernels", content_.file, Rank(), -1, continued_calls_,
                                      "kernels that another one of the same operation precedes; counted as one call, "
@@ -229,6 +234,7 @@ class Linker {
       call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
     }
     const CallMetadata told = metadata.of_kernel(row, launch);
+    several_peers_ += told.several_peers ? 1 : 0;
     if (!continues_call(call, told)) add_call(call, told);
   }
 
@@ -349,7 +355,7 @@ class Linker {
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
   std::vector<int32_t> first_call_of_record_;                                       // by row of comm_ops; -1: none yet
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> other_calls_of_record_;  // by record, device, stream
-  int64_t host_collectives_ = 0, continued_calls_ = 0;
+  int64_t host_collectives_ = 0, continued_calls_ = 0, several_peers_ = 0;
   LinkedTrace linked_;
 };
 

@@ -19,6 +19,7 @@ class RangeIndex {
     int32_t row = -1;  // of the caller's table
   };
 
+  RangeIndex() = default;
   // O(n log n). Ranges of equal thread and extent keep their order: the later one is the inner one.
   explicit RangeIndex(std::vector<Range> ranges);
 

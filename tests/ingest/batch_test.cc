@@ -78,6 +78,8 @@ TEST_CASE("a batch with two peers stays one of which nobody says who waits for w
   CHECK(calls[0].kind == CollectiveKind::coalesced);
   CHECK_FALSE(calls[0].peer.known());
   CHECK(b.linked.groups.empty());
+  REQUIRE(b.linked.findings.size() == 1);
+  CHECK(b.linked.findings[0].code == "several-peers");
 }
 
 TEST_CASE("also where the kernel is linked to one of its records, or names it itself") {
@@ -133,6 +135,21 @@ TEST_CASE("a range that ends late takes no other operation for its batch") {
   CHECK(calls[0].kind == CollectiveKind::send);
   CHECK(calls[1].kind != CollectiveKind::send);
   CHECK(calls[2].kind == CollectiveKind::all_to_all);
+}
+
+TEST_CASE("ranges that never end, hide no batch behind another") {
+  BatchBuilder b;
+  for (int64_t i = 0; i < 20'000; ++i) {  // quick only where open ranges are not searched for records
+    b.record(i % 2 == 0 ? "send" : "recv", 4, 100 + i, 100 + 200 * i);
+    b.carry_out(110 + 200 * i, i);
+    b.content.comm_ops.back().duration_ns = 1'000'000'000'000;
+  }
+  const std::vector<CollectiveCall> calls = b.calls();
+  REQUIRE(calls.size() == 20'000);
+  for (size_t i = 0; i < calls.size(); ++i) {
+    REQUIRE(calls[i].kind == (i % 2 == 0 ? CollectiveKind::send : CollectiveKind::recv));
+    REQUIRE(calls[i].in_elements == 100 + static_cast<int64_t>(i));
+  }
 }
 
 TEST_CASE("several kernels of one batch are one call") {

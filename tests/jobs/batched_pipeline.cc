@@ -34,9 +34,9 @@ class Stage {
   }
 
   // Records and launches; returns the launch.
-  int64_t batch(size_t peer) {
-    record("send", "Dst Rank", peer, now_us - 60);
-    record("recv", "Src Rank", peer, now_us - 54);
+  int64_t batch(size_t to, size_t from) {
+    record("send", "Dst Rank", to, now_us - 60);
+    record("recv", "Src Rank", from, now_us - 54);
     event("user_annotation", "nccl:coalesced", now_us - 48, 20, host(), "");
     return launch("cudaLaunchKernelExC", now_us - 44);
   }
@@ -88,7 +88,7 @@ class Stage {
 };
 
 void exchange(Stage& a, size_t rank_a, Stage& b, size_t rank_b) {
-  const int64_t launch_a = a.batch(rank_b), launch_b = b.batch(rank_a);
+  const int64_t launch_a = a.batch(rank_b, rank_b), launch_b = b.batch(rank_a, rank_a);
   const double last_us = std::max(a.now_us, b.now_us);
   a.leave(a.now_us, last_us, launch_a);
   b.leave(b.now_us, last_us, launch_b);
@@ -125,4 +125,31 @@ TEST_CASE("stages that exchange in batches are matched, their waiting is exact, 
   CHECK(report.collectives[0].bytes == 8192);
   REQUIRE_FALSE(report.stragglers.empty());
   CHECK(report.stragglers[0].rank == 2);
+}
+
+TEST_CASE("of a ring, whose batches have two peers each, nothing is claimed, and the report says why") {
+  const test::Folder folder("batched_ring");
+  std::filesystem::create_directories(folder.path);
+  std::array<Stage, kStages> ring = {Stage(0, 0), Stage(1, 1500.25), Stage(2, -700.5)};
+  std::mt19937 random(3);
+  for (int i = 0; i < 20; ++i) {
+    for (Stage& rank : ring) rank.compute(300 + static_cast<double>(random() % 200));
+    const double last_us = std::max({ring[0].now_us, ring[1].now_us, ring[2].now_us});
+    for (size_t rank = 0; rank < kStages; ++rank) {
+      const int64_t launch = ring[rank].batch((rank + 1) % kStages, (rank + 2) % kStages);
+      ring[rank].leave(ring[rank].now_us, last_us, launch);
+    }
+  }
+  for (const Stage& rank : ring) rank.write(folder);
+
+  StageTimer timer;
+  const Result<JobReport> done = correlate({folder.path.string()}, {}, timer);
+  REQUIRE(done.ok());
+  const JobReport& report = done.value();
+  CHECK(report.matching.calls == 60);
+  CHECK(report.collectives.empty());
+  for (const JobReport::RankRow& row : report.ranks) CHECK(row.wait_ns == 0);
+  int64_t batches = 0;
+  for (const Finding& finding : report.diagnostics) batches += finding.code == "several-peers" ? finding.count : 0;
+  CHECK(batches == 60);
 }
