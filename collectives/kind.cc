@@ -75,6 +75,7 @@ constexpr std::array kOperationNames = {
     Spelling{"irecv", CollectiveKind::recv},
     Spelling{"recvanysource", CollectiveKind::recv},
     Spelling{"recv_any_source", CollectiveKind::recv},
+    Spelling{"send_recv", CollectiveKind::send_recv},
     Spelling{"coalesced", CollectiveKind::coalesced},
     Spelling{"nccl:coalesced", CollectiveKind::coalesced},
     Spelling{"batch_isend_irecv", CollectiveKind::coalesced},

@@ -1,7 +1,6 @@
 #include "collectives/match_rules.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace skewscope {
 namespace {
@@ -22,7 +21,6 @@ bool sizes_may_differ(CollectiveKind kind) {
 }
 
 uint64_t match_signature(CollectiveKind kind, DType type, int64_t in_elements, int64_t out_elements, int64_t root) {
-  if (kind == CollectiveKind::send_recv && in_elements > out_elements) std::swap(in_elements, out_elements);
   const bool pair = kind == CollectiveKind::send || kind == CollectiveKind::recv;
   const int64_t elements = sizes_may_differ(kind) ? -1 : (pair ? std::max(in_elements, out_elements) : in_elements);
   uint64_t hash = mix(static_cast<uint64_t>(pair ? CollectiveKind::send : kind));

@@ -118,11 +118,29 @@ struct Filler {
     beacons.spread_ns.push_back(row.spread_ns);
   }
 
+  // Thinned for each set of members: of a communicator all, of batches between two (send_recv) those two. A pair whose
+  // ends differ more than others' would lose all rows, and a trace that only it ties its clock.
+  std::vector<Candidate> thinned(std::vector<Candidate> rows) const {
+    std::map<std::pair<TraceIndex, TraceIndex>, std::vector<Candidate>> by_members;
+    for (const Candidate& row : rows) {
+      const CollectiveInstance& i = from.table.instances[row.instance];
+      const auto member = [&](uint32_t k) { return from.table.members[i.first_member + k].trace; };
+      const bool two = i.kind == CollectiveKind::send_recv;
+      by_members[two ? std::pair(member(0), member(1)) : std::pair<TraceIndex, TraceIndex>()].push_back(row);
+    }
+    std::vector<Candidate> kept;
+    for (auto& [members, own] : by_members) {
+      for (const Candidate& row : thin(std::move(own))) kept.push_back(row);
+    }
+    std::sort(kept.begin(), kept.end(), [](const Candidate& a, const Candidate& b) { return a.instance < b.instance; });
+    return kept;
+  }
+
   void add_group(const GroupKey& key, std::vector<Candidate> rows) {
     const auto group = static_cast<int32_t>(beacons.groups.size());
     beacons.groups.push_back({std::get<0>(key), std::get<1>(key), kind_of(key), std::get<2>(key) >= 0});
     std::map<std::pair<CollectiveKind, int64_t>, int32_t> classes;
-    for (const Candidate& row : thin(std::move(rows))) {
+    for (const Candidate& row : thinned(std::move(rows))) {
       const CollectiveInstance& i = from.table.instances[row.instance];
       const auto next = static_cast<int32_t>(beacons.classes.size());
       const auto [at, fresh] = classes.emplace(std::make_pair(i.kind, i.bytes), next);

@@ -72,7 +72,6 @@ int64_t peer_in_annotation(std::string_view name) {
   return peer;
 }
 
-// Ranges of batches may end late, over what other operations launch.
 bool may_be_batch(CollectiveKind told, std::string_view kernel) {
   return !is_custom_communication_kernel(kernel) && kind_from_kernel(kernel) == CollectiveKind::unknown &&
          (told == CollectiveKind::coalesced || told == CollectiveKind::send || told == CollectiveKind::recv);
@@ -197,6 +196,10 @@ void MetadataFinder::add_launch(const LaunchRow& launch) {
     return launched_in(launch, content_.comm_ops[static_cast<size_t>(i)]);
   });
   if (over >= 0) launched_[static_cast<size_t>(over)] = true;
+  const int32_t range = open(Role::range).innermost(launch.thread, launch.start, [](int32_t) { return true; });
+  if (range < 0) return;
+  const auto [first, added] = first_launch_.try_emplace(range, launch.start);
+  if (!added) first->second = std::min(first->second, launch.start);
 }
 
 // What the sends and receives tell that a launch in `range` carries out; nullopt: there are none.
@@ -221,7 +224,11 @@ const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
     records.push_back(i);
     return true;
   });
-  if (!records.empty()) known->second = told_together(records);
+  const bool told = !records.empty() && std::none_of(records.begin(), records.end(), [&](int32_t i) {
+    const CommArgs& args = content_.comm_args[static_cast<size_t>(op_of(i).args)];
+    return args.peer < 0 && args.rank < 0;
+  });
+  if (told) known->second = told_together(records);
   return known->second;
 }
 
@@ -283,7 +290,9 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
     const CommOpRow& range = content_.comm_ops[static_cast<size_t>(over)];
     take_range(range.name, call);
     take_shape(range, call);
-    const bool batched = call.record < 0 && annotations_.of(range.name) == CollectiveKind::coalesced;
+    // Ranges may end late: only their first launch is the batch's.
+    const bool batched = call.record < 0 && annotations_.of(range.name) == CollectiveKind::coalesced &&
+                         first_launch_.at(over) == launch->start;
     if (batched && may_be_batch(call.kind, kernel)) {
       if (const std::optional<CallMetadata>& batch = batch_of(over)) return *batch;
     }

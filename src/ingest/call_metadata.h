@@ -87,6 +87,7 @@ class MetadataFinder {
   std::vector<int32_t> rows_of_external_ids_;
   size_t near_external_id_ = 0;  // where the last one was found
   std::vector<bool> launched_;   // row = row of comm_ops: a record within which a communication kernel was launched
+  std::unordered_map<int32_t, LocalNs> first_launch_;                 // by row of comm_ops: a range
   std::unordered_map<int32_t, std::optional<CallMetadata>> batches_;  // by row of comm_ops: the range
   std::array<RangeIndex, kRoles> open_;                               // rows of comm_ops
   RangeIndex gpu_ranges_;

@@ -203,8 +203,8 @@ class Linker {
     }
     if (several_peers_ > 0) {
       add_finding(linked_.findings, {Severity::info, "several-peers", content_.file, Rank(), -1, several_peers_,
-                                     "batches of sends and receives with several peers in one kernel; nothing tells "
-                                     "who waited for whom, so they are not matched"});
+                                     "kernels of batches of sends and receives with several peers; nothing tells who "
+                                     "waited for whom in them"});
     }
     if (continued_calls_ > 0) {
       add_finding(linked_.findings, {Severity::info, "several-kernels", content_.file, Rank(), -1, continued_calls_,

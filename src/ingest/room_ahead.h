@@ -17,6 +17,7 @@
 
 namespace skewscope::ingest {
 
+// Lives and ends in the isolation in which it is asked: others could not run its tasks while they wait for them.
 class RoomAhead {
  public:
   ~RoomAhead() { tasks_.wait(); }
@@ -51,7 +52,8 @@ class RoomAhead {
   }
 
   std::array<Seen, 4> seen_;
-  tbb::task_group tasks_;
+  tbb::task_group_context own_{tbb::task_group_context::isolated};  // of no pipeline that ends before
+  tbb::task_group tasks_{own_};
 };
 
 }  // namespace skewscope::ingest

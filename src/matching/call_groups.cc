@@ -19,9 +19,12 @@ bool is_pair(CollectiveKind kind) {
   return kind == CollectiveKind::send || kind == CollectiveKind::recv || kind == CollectiveKind::send_recv;
 }
 
-uint64_t signature_of(const CollectiveCall& call) {
+// `seen_by_peer`: what it receives comes first.
+uint64_t signature_of(const CollectiveCall& call, bool seen_by_peer = false) {
   const int64_t root = call.root.known() ? call.root.value : -1;
-  return match_signature(call.kind, call.dtype, call.in_elements, call.out_elements, root);
+  const int64_t first = seen_by_peer ? call.out_elements : call.in_elements;
+  const int64_t second = seen_by_peer ? call.in_elements : call.out_elements;
+  return match_signature(call.kind, call.dtype, first, second, root);
 }
 
 // Rows of one group, by trace.
@@ -251,7 +254,7 @@ std::vector<MemberCalls> CallGroup::matcher_view() const {
       MatchCall m;
       m.start_ns = call.start.ns;
       m.end_ns = call.end().ns;
-      m.signature = signature_of(call);
+      m.signature = signature_of(call, call.kind == CollectiveKind::send_recv && call.peer.value == key.from);
       m.step = call.step;
       m.ends_together = ends_together(call.kind);
       if (!key.pair()) {  // point-to-point numbers count per rank, not per pair: partners' numbers differ

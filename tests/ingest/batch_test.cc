@@ -137,7 +137,7 @@ TEST_CASE("a range that ends late takes no other operation for its batch") {
   CHECK(calls[2].kind == CollectiveKind::all_to_all);
 }
 
-TEST_CASE("ranges that never end, hide no batch behind another") {
+TEST_CASE("ranges that never end hide no batch behind another") {
   BatchBuilder b;
   for (int64_t i = 0; i < 20'000; ++i) {  // quick only where open ranges are not searched for records
     b.record(i % 2 == 0 ? "send" : "recv", 4, 100 + i, 100 + 200 * i);
@@ -152,14 +152,26 @@ TEST_CASE("ranges that never end, hide no batch behind another") {
   }
 }
 
-TEST_CASE("several kernels of one batch are one call") {
+TEST_CASE("only the first launch in a batch's range is the batch's") {
   BatchBuilder b;
   b.record("send", 4, 1000, 100);
   b.record("recv", 4, 1000, 110);
   b.carry_out(120, 1);
-  b.launch(130, 2);
-  b.kernel(kBatchKernel, 260, 30, 2);
+  b.content.comm_ops.back().duration_ns = 5'000'000;
+  b.launch(400, 2);  // of another library, or of a graph
+  b.kernel(kBatchKernel, 500, 30, 2);
   const std::vector<CollectiveCall> calls = b.calls();
-  REQUIRE(calls.size() == 1);
-  CHECK(calls[0].duration_ns == 70'000);
+  REQUIRE(calls.size() == 2);
+  CHECK(calls[0].kind == CollectiveKind::send_recv);
+  CHECK(calls[0].duration_ns == 30'000);
+  CHECK(calls[1].kind == CollectiveKind::coalesced);
+}
+
+TEST_CASE("records that name no peer tell nothing of a batch") {
+  BatchBuilder b;
+  b.record("send", -1, 1000, 100);
+  b.record("recv", -1, 1000, 110);
+  b.carry_out(120, 1);
+  CHECK(b.calls()[0].kind == CollectiveKind::coalesced);
+  CHECK(b.linked.findings.empty());
 }

@@ -115,6 +115,36 @@ TEST_CASE("both ways at once pairs by peer: neither with other pairs nor with wh
   }
 }
 
+TEST_CASE("what one end sends in a batch must be what the other receives") {
+  JobBuilder b(2);
+  const CommunicatorId c = b.communicator("pp", {0, 1});
+  std::mt19937 random(4);
+  double t = 500;
+  for (int i = 0; i < 24; ++i) {
+    t += static_cast<double>(1700 + random() % 2000);
+    const int64_t there = i % 2 == 0 ? 1000 : 3000, back = 4000 - there;
+    for (const int32_t own : {0, 1}) {
+      if (own == 1 && i == 0) continue;  // lost
+      CollectiveCall& call = b.call(own, c, 1000 * own + t - 40, 1000 * own + t + 20, CollectiveKind::send_recv);
+      call.peer = Rank(1 - own);
+      call.in_elements = own == 0 ? there : back;
+      call.out_elements = own == 0 ? back : there;
+    }
+  }
+  const JobTrace& job = b.done();
+  const InstanceTable table = match_collectives(job);
+  REQUIRE(complete(table) == 23);
+  for (const CollectiveInstance& i : table.instances) {
+    if (!i.complete) continue;
+    const auto call = [&](uint32_t k) -> const CollectiveCall& {
+      const CallRef& ref = table.members[i.first_member + k];
+      return job[ref.trace].calls[static_cast<size_t>(ref.call)];
+    };
+    REQUIRE(call(0).in_elements == call(1).out_elements);
+    REQUIRE(call(0).out_elements == call(1).in_elements);
+  }
+}
+
 TEST_CASE("a lone call of a communicator is matched with the offset that others showed") {
   JobBuilder b(2);
   const CommunicatorId busy = b.communicator("dp", {0, 1}), rare = b.communicator("world", {0, 1});
