@@ -120,7 +120,7 @@ struct Filler {
 
   // Thinned for each set of members: of a communicator all, of batches between two (send_recv) those two. A pair whose
   // ends differ more than others' would lose all rows, and a trace that only it ties its clock.
-  std::vector<Candidate> thinned(std::vector<Candidate> rows) const {
+  std::vector<Candidate> thinned(const std::vector<Candidate>& rows) const {
     std::map<std::pair<TraceIndex, TraceIndex>, std::vector<Candidate>> by_members;
     for (const Candidate& row : rows) {
       const CollectiveInstance& i = from.table.instances[row.instance];
@@ -136,11 +136,11 @@ struct Filler {
     return kept;
   }
 
-  void add_group(const GroupKey& key, std::vector<Candidate> rows) {
+  void add_group(const GroupKey& key, const std::vector<Candidate>& rows) {
     const auto group = static_cast<int32_t>(beacons.groups.size());
     beacons.groups.push_back({std::get<0>(key), std::get<1>(key), kind_of(key), std::get<2>(key) >= 0});
     std::map<std::pair<CollectiveKind, int64_t>, int32_t> classes;
-    for (const Candidate& row : thinned(std::move(rows))) {
+    for (const Candidate& row : thinned(rows)) {
       const CollectiveInstance& i = from.table.instances[row.instance];
       const auto next = static_cast<int32_t>(beacons.classes.size());
       const auto [at, fresh] = classes.emplace(std::make_pair(i.kind, i.bytes), next);
@@ -178,7 +178,7 @@ std::vector<Beacons> collect_beacons(const JobTrace& job, const InstanceTable& t
       filler.beacons.first_end_ns.push_back(collector.first_end_ns[static_cast<size_t>(t)]);
       filler.beacons.last_end_ns.push_back(collector.last_end_ns[static_cast<size_t>(t)]);
     }
-    for (const GroupKey& key : keys) filler.add_group(key, std::move(collector.groups[key]));
+    for (const GroupKey& key : keys) filler.add_group(key, collector.groups[key]);
     all.push_back(std::move(filler.beacons));
   }
   return all;
