@@ -262,6 +262,10 @@ constexpr std::array kTypeNames = {
 
 }  // namespace
 
+bool is_point_to_point(CollectiveKind kind) {
+  return kind == CollectiveKind::send || kind == CollectiveKind::recv || kind == CollectiveKind::send_recv;
+}
+
 const char* to_string(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::unknown:

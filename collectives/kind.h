@@ -26,6 +26,9 @@ enum class CollectiveKind : uint8_t {
   send_recv,  // both at once with one peer, in one kernel: a batch_isend_irecv between two stages of a pipeline
 };
 
+// Between two ranks: send, recv, send_recv.
+bool is_point_to_point(CollectiveKind kind);
+
 // "all_reduce", … as report.json spells it.
 const char* to_string(CollectiveKind kind);
 

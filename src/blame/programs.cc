@@ -48,9 +48,7 @@ class Vocabulary {
     const Rank own = view_.job[view_.ref(row).trace].rank;
     const auto shape = shapes_.find({i.communicator, own});
     int32_t role = call.root.known() && call.root == own ? 1 : 0;
-    const bool pair = call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv ||
-                      call.kind == CollectiveKind::send_recv;
-    if (i.communicator.known() && pair) {
+    if (i.communicator.known() && is_point_to_point(call.kind)) {
       const Communicator& group = view_.table.communicators[i.communicator];
       role = position(group, own) * 65'536 + position(group, call.peer);
     }

@@ -15,10 +15,6 @@
 namespace skewscope::matching {
 namespace {
 
-bool is_pair(CollectiveKind kind) {
-  return kind == CollectiveKind::send || kind == CollectiveKind::recv || kind == CollectiveKind::send_recv;
-}
-
 // `seen_by_peer`: what it receives comes first.
 uint64_t signature_of(const CollectiveCall& call, bool seen_by_peer = false) {
   const int64_t root = call.root.known() ? call.root.value : -1;
@@ -47,20 +43,19 @@ struct Sorter {
       // A kernel whose launch precedes the recording has lost its metadata; in a job that records metadata its group
       // is not inferred, since its stream may serve several communicators.
       const bool lost_head = job_has_metadata && !call.custom && !call.launched;
-      if (call.kind == CollectiveKind::unknown || is_pair(call.kind) || lost_head) {
+      if (call.kind == CollectiveKind::unknown || is_point_to_point(call.kind) || lost_head) {
         return refuse(UnmatchedReason::no_metadata);
       }
       key.stream = call.stream;
       key.signature = call.stream < 0 ? signature_of(call) : 0;
     } else if (job.communicators[call.communicator].size == 1) {
       return refuse(UnmatchedReason::group_of_one);
-    } else if (is_pair(call.kind)) {
+    } else if (is_point_to_point(call.kind)) {
       if (!call.peer.known() || call.peer == trace.rank) return refuse(UnmatchedReason::no_metadata);
-      const bool both = call.kind == CollectiveKind::send_recv;
-      const bool from_here = both ? trace.rank < call.peer : call.kind == CollectiveKind::send;
+      key.both_ways = call.kind == CollectiveKind::send_recv;
+      const bool from_here = key.both_ways ? trace.rank < call.peer : call.kind == CollectiveKind::send;
       key.from = from_here ? trace.rank.value : call.peer.value;
       key.to = from_here ? call.peer.value : trace.rank.value;
-      key.signature = both ? 1 : 0;
     }
     groups[key][t].push_back(row);
   }
@@ -254,7 +249,7 @@ std::vector<MemberCalls> CallGroup::matcher_view() const {
       MatchCall m;
       m.start_ns = call.start.ns;
       m.end_ns = call.end().ns;
-      m.signature = signature_of(call, call.kind == CollectiveKind::send_recv && call.peer.value == key.from);
+      m.signature = signature_of(call, key.both_ways && call.peer.value == key.from);
       m.step = call.step;
       m.ends_together = ends_together(call.kind);
       if (!key.pair()) {  // point-to-point numbers count per rank, not per pair: partners' numbers differ

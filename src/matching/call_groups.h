@@ -21,7 +21,8 @@ struct GroupKey {
   CommunicatorId communicator;  // none: to be inferred
   int32_t stream = -1;          // of an inferred group
   int32_t from = -1, to = -1;   // ranks: send/recv; both ways: the smaller one first
-  uint64_t signature = 0;       // of calls of a CPU backend; 1: both ways
+  bool both_ways = false;       // send_recv
+  uint64_t signature = 0;
 
   bool pair() const { return from >= 0; }
   friend auto operator<=>(const GroupKey&, const GroupKey&) = default;

@@ -203,7 +203,7 @@ std::string remedy_of_unmatched(const JobReport& report) {
     return "Record all ranks over the same steps; see tables/unmatched.csv.";
   }
   int64_t several_peers = 0;
-  for (const Finding& f : report.diagnostics) several_peers += f.code == "several-peers" ? f.count : 0;
+  for (const Finding& f : report.diagnostics) several_peers += f.code == kSeveralPeers ? f.count : 0;
   if (2 * several_peers > std::ssize(report.unmatched)) {
     return "Batches of sends and receives serve several peers by one kernel: give each peer a batch of its own.";
   }

@@ -55,6 +55,40 @@ struct Pipeline {
 
 }  // namespace
 
+// The last stage is always late, so the ends of its pair look least alike: none of them must push out the others' rows.
+TEST_CASE("batches between neighbours tie every clock of a pipeline, also the one of a stage that is always late") {
+  JobBuilder builder(3);
+  const CommunicatorId pp = builder.communicator("pp", {0, 1, 2});
+  const std::vector<double> offset_us = {0, 5000, -7000};
+  std::mt19937 random(8);
+  double now = 0;
+  const auto exchange = [&](int32_t a, int32_t b, double late_us) {
+    now += 300 + static_cast<double>(random() % 400);
+    const double end = now + late_us + 20;
+    const auto call = [&](int32_t own, int32_t peer, double start) {
+      const double clock = 1e9 + offset_us[static_cast<size_t>(own)];
+      builder.call(own, pp, clock + start, clock + end, CollectiveKind::send_recv).peer = Rank(peer);
+    };
+    call(a, b, now);
+    call(b, a, now + late_us);
+    now = end;
+  };
+  for (int step = 0; step < 600; ++step) {
+    exchange(0, 1, static_cast<double>(random() % 10));
+    exchange(1, 2, 200 + static_cast<double>(random() % 200));
+  }
+  const JobTrace& job = builder.done();
+  const InstanceTable table = match_collectives(job);
+  REQUIRE(table.instances.size() == 1200);
+  const ClockModel clocks = align_clocks(job, table, AlignMode::automatic);
+  for (size_t r = 0; r < offset_us.size(); ++r) {
+    const LocalNs local{static_cast<int64_t>((1e9 + 60'000 + offset_us[r]) * 1000)};
+    const JobNs at = clocks.to_job(TraceIndex(static_cast<int64_t>(r)), local);
+    CHECK(static_cast<double>(at.ns) / 1000 - 1e9 - 60'000 == Approx(0).margin(1));
+    CHECK(clocks.clocks[r].component == clocks.clocks[0].component);
+  }
+}
+
 TEST_CASE("sends in both directions tie the clocks of a pipeline to a microsecond per chain of eight") {
   Pipeline p(8, true);
   const JobTrace& job = p.builder.done();
