@@ -5,29 +5,25 @@
 namespace skewscope::attribute {
 
 BusyIntervals::BusyIntervals(const GpuEvents& gpu) {
-  int64_t covered = 0;
-  for (std::vector<int64_t>* column : {&begin_, &end_, &before_}) column->reserve(gpu.size());
+  begin_.reserve(gpu.size());
+  before_.reserve(gpu.size() + 1);
+  int64_t covered = 0, last_end = INT64_MIN;
   for (size_t i = 0; i < gpu.size(); ++i) {  // rows are sorted by start
     if (gpu.duration_ns[i] == 0 || (gpu.work[i] != GpuWork::compute && gpu.work[i] != GpuWork::memset)) continue;
     const int64_t begin = gpu.start[i].ns, end = begin + gpu.duration_ns[i];
-    if (!end_.empty() && begin <= end_.back()) {
-      if (end > end_.back()) {
-        covered += end - end_.back();
-        end_.back() = end;
-      }
-      continue;
+    if (begin_.empty() || begin > last_end) {
+      begin_.push_back(begin);
+      before_.push_back(covered);
+      last_end = begin;
     }
-    begin_.push_back(begin);
-    end_.push_back(end);
-    before_.push_back(covered);
-    covered += end - begin;
+    covered += std::max<int64_t>(end - last_end, 0);
+    last_end = std::max(last_end, end);
   }
+  before_.push_back(covered);
 }
 
 int64_t BusyIntervals::covered_before(LocalNs t, size_t after) const {
-  if (after == 0) return 0;
-  const size_t i = after - 1;
-  return before_[i] + std::min(t.ns, end_[i]) - begin_[i];
+  return after == 0 ? 0 : std::min(before_[after - 1] + t.ns - begin_[after - 1], before_[after]);
 }
 
 int64_t BusyIntervals::covered_ns(LocalNs from, LocalNs to) const {

@@ -34,10 +34,11 @@ class BusyIntervals {
   };
 
  private:
+  // `after`: the first interval that begins after t.
   int64_t covered_before(LocalNs t, size_t after) const;
 
-  std::vector<int64_t> begin_, end_;  // disjoint, sorted
-  std::vector<int64_t> before_;       // covered time before begin_[i]
+  std::vector<int64_t> begin_;   // disjoint, sorted
+  std::vector<int64_t> before_;  // covered time before begin_[i]; last: all
 };
 
 }  // namespace skewscope::attribute

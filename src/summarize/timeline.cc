@@ -1,13 +1,13 @@
 // The single-GPU timeline by one sweep over starts and ends of the rows: at each instant the set of kinds of work that
-// run is known, and the time goes to that set. Every figure is a sum over sets. Exact in nanoseconds, O(n log n), no
-// event dropped.
+// run is known, and the time goes to that set. Every figure is a sum over sets. Exact in nanoseconds, no event dropped.
+// Cost: O(n log k) and memory for k rows that run at once; rows are sorted by start.
 #include "timeline.h"
 
 #include <tbb/parallel_invoke.h>
 
 #include <algorithm>
-
-#include "skewscope/base/sort_runs.h"
+#include <queue>
+#include <vector>
 
 namespace skewscope::summarize {
 namespace {
@@ -29,19 +29,6 @@ struct SomeRows {
   size_t size() const { return rows.size(); }
   size_t operator[](size_t k) const { return static_cast<size_t>(rows[k]); }
 };
-
-// Ends of rows that last. Rows are sorted by start, so their ends nearly are.
-template <class Rows>
-std::vector<Edge> ends_of(const GpuEvents& gpu, const Rows& rows) {
-  std::vector<Edge> ends;
-  ends.reserve(rows.size());
-  for (size_t k = 0; k < rows.size(); ++k) {
-    const size_t i = rows[k];
-    if (gpu.duration_ns[i] > 0) ends.push_back({gpu.start[i].ns + gpu.duration_ns[i], gpu.work[i]});
-  }
-  sort_runs(ends, [](const Edge& a, const Edge& b) { return a.ns < b.ns; });
-  return ends;
-}
 
 // Time passes edge by edge; it goes to what ran until then.
 struct Sweep {
@@ -66,17 +53,20 @@ TimeBySet sweep(const GpuEvents& gpu, const Rows& rows) {
   TimeBySet time;
   if (rows.size() == 0) return time;
   Sweep passing{time, gpu.start[rows[0]].ns};
-  size_t k = 0;
-  const auto pass_starts_up_to = [&](int64_t ns) {
-    for (; k < rows.size() && gpu.start[rows[k]].ns <= ns; ++k) {
-      const size_t i = rows[k];
-      if (gpu.duration_ns[i] > 0) passing.pass({gpu.start[i].ns, gpu.work[i]}, 1);
-    }
+  const auto later = [](const Edge& a, const Edge& b) { return a.ns > b.ns; };
+  std::priority_queue<Edge, std::vector<Edge>, decltype(later)> ends(later);  // of the rows that run
+  const auto pass_ends_until = [&](int64_t ns) {
+    for (; !ends.empty() && ends.top().ns <= ns; ends.pop()) passing.pass(ends.top(), -1);
   };
-  for (const Edge& end : ends_of(gpu, rows)) {
-    pass_starts_up_to(end.ns);
-    passing.pass(end, -1);
+  for (size_t k = 0; k < rows.size(); ++k) {
+    const size_t i = rows[k];
+    if (gpu.duration_ns[i] == 0) continue;
+    const int64_t start = gpu.start[i].ns;
+    pass_ends_until(start);
+    passing.pass({start, gpu.work[i]}, 1);
+    ends.push({start + gpu.duration_ns[i], gpu.work[i]});
   }
+  pass_ends_until(INT64_MAX);
   return time;
 }
 
