@@ -33,12 +33,6 @@ RangeIndex index_gpu_ranges(const FileContent& content) {
   return RangeIndex(std::move(ranges));
 }
 
-// Until 2023 the External id of every GPU row was its own correlation: an id, but of nothing.
-bool external_ids_equal_correlations(const std::vector<GpuRow>& gpu) {
-  return std::all_of(gpu.begin(), gpu.end(),
-                     [](const GpuRow& row) { return row.external_id < 0 || row.external_id == row.correlation; });
-}
-
 bool launched_in(const LaunchRow& launch, const CommOpRow& op) {
   return launch.thread == op.thread && op.start <= launch.start && launch.start < op.start + op.duration_ns;
 }
@@ -90,7 +84,6 @@ MetadataFinder::MetadataFinder(const FileContent& content)
     : content_(content),
       operations_(content.strings, kind_from_operation_name),
       annotations_(content.strings, kind_from_annotation),
-      external_ids_carry_nothing_(external_ids_equal_correlations(content.gpu)),
       gpu_ranges_(index_gpu_ranges(content)) {
   roles_.reserve(content.comm_ops.size());
   std::vector<std::pair<int64_t, int32_t>> by_external_id;
@@ -142,7 +135,7 @@ const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const L
     const bool bare = op.args < 0 || !content_.comm_args[static_cast<size_t>(op.args)].any();
     return bare || useful_args(op.args) != nullptr;
   };
-  if (!external_ids_carry_nothing_) {
+  if (content_.gpu.external_ids_tell) {
     const int32_t by_id = row_of_external_id(row.external_id);
     if (by_id >= 0 && roles_[static_cast<size_t>(by_id)] == role && fits(by_id))
       return &content_.comm_ops[static_cast<size_t>(by_id)];

@@ -80,7 +80,7 @@ class MetadataFinder {
   const FileContent& content_;
   NameKinds operations_;   // by what record_param_comms and kernel arguments call an operation
   NameKinds annotations_;  // by names of ranges
-  bool external_ids_carry_nothing_ = false, any_batch_ = false;
+  bool any_batch_ = false;
   std::vector<Role> roles_;  // row = row of comm_ops
   // Of record_param_comms and ops of custom kernels: ids in order, with their rows of comm_ops.
   std::vector<int64_t> external_ids_;

@@ -46,6 +46,7 @@ void make_room(std::vector<Row>& column, size_t more, double share) {
   constexpr double kLeastShare = 1.0 / 1024, kDoubt = 1.1;
   const size_t needed = column.size() + more;
   if (needed <= column.capacity()) return;
+  if (share >= 1) return column.reserve(needed);
   const double expected = kDoubt * static_cast<double>(needed) / std::max(share, kLeastShare);
   column.reserve(std::max(static_cast<size_t>(expected), needed + needed / 2));
 }
@@ -146,9 +147,9 @@ GpuWork KernelWorks::of(StringId name, const StringTable& strings) {
   return static_cast<GpuWork>(work);
 }
 
-int64_t append_rows(const ChunkRows& rows, double share, KernelWorks& works, FileContent& content) {
+int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileContent& content) {
   std::vector<StringId> ids(rows.strings.size());
-  int64_t bytes = 0;
+  int64_t bytes = -bytes_of(content.gpu) - bytes_of(content.launches);
   for (size_t i = 0; i < ids.size(); i++) {
     const std::string_view text = rows.strings.view(StringId(static_cast<int64_t>(i)));
     const size_t known = content.strings.size();
@@ -159,8 +160,8 @@ int64_t append_rows(const ChunkRows& rows, double share, KernelWorks& works, Fil
   make_room(content.comm_args, rows.comm_args.size(), share);
   make_room(content.comm_ops, rows.comm_ops.size(), share);
   make_room(content.gpu_annotations, rows.gpu_annotations.size(), share);
-  make_room(content.gpu, rows.gpu.size(), share);
-  make_room(content.launches, rows.launches.size(), share);
+  for_each_column(content.gpu, [&](auto& column) { make_room(column, rows.gpu.size(), share); });
+  for_each_column(content.launches, [&](auto& column) { make_room(column, rows.launches.size(), share); });
   for (CommArgs args : rows.comm_args) {
     for (StringId* id :
          {&args.collective_name, &args.dtype, &args.group_name, &args.group_description, &args.group_ranks}) {
@@ -168,12 +169,12 @@ int64_t append_rows(const ChunkRows& rows, double share, KernelWorks& works, Fil
     }
     content.comm_args.push_back(args);
   }
-  for (GpuRow row : rows.gpu) {
+  for (GpuRow& row : rows.gpu) {
     row.name = mapped(ids, row.name);
     if (row.work == GpuWork::compute) row.work = works.of(row.name, content.strings);
     if (row.args >= 0) row.args += first_args;
-    content.gpu.push_back(row);
   }
+  content.gpu.append(rows.gpu);
   for (CommOpRow row : rows.comm_ops) {
     row.name = mapped(ids, row.name);
     row.input_type = mapped(ids, row.input_type);
@@ -184,7 +185,7 @@ int64_t append_rows(const ChunkRows& rows, double share, KernelWorks& works, Fil
     row.name = mapped(ids, row.name);
     content.gpu_annotations.push_back(row);
   }
-  content.launches.insert(content.launches.end(), rows.launches.begin(), rows.launches.end());
+  content.launches.append(rows.launches);
   content.steps.insert(content.steps.end(), rows.steps.begin(), rows.steps.end());
   if (content.details) {
     bytes -= bytes_of(*content.details);
@@ -195,11 +196,10 @@ int64_t append_rows(const ChunkRows& rows, double share, KernelWorks& works, Fil
   content.hip_launches |= rows.hip_launches;
   content.intel_launches |= rows.intel_launches;
   content.cuda_launches |= rows.cuda_launches;
-  bytes += static_cast<int64_t>(rows.comm_args.size() * sizeof(CommArgs) + rows.gpu.size() * sizeof(GpuRow) +
-                                rows.comm_ops.size() * sizeof(CommOpRow) + rows.launches.size() * sizeof(LaunchRow) +
+  bytes += static_cast<int64_t>(rows.comm_args.size() * sizeof(CommArgs) + rows.comm_ops.size() * sizeof(CommOpRow) +
                                 rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
                                 rows.steps.size() * sizeof(StepRow));
-  return bytes;
+  return bytes + bytes_of(content.gpu) + bytes_of(content.launches);
 }
 
 }  // namespace skewscope::ingest

@@ -91,7 +91,8 @@ class KernelWorks {
 };
 
 // Appends and returns the bytes by which the columns of `content` grew. Stamps stay without the base time. Kernels
-// arrive as `compute` and get their work here. `share`: of the file, up to the end of these rows.
-int64_t append_rows(const ChunkRows& rows, double share, KernelWorks& works, FileContent& content);
+// arrive as `compute` and get their work here; `rows.gpu` become those of the file. `share`: of the file, up to the end
+// of these rows.
+int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileContent& content);
 
 }  // namespace skewscope::ingest

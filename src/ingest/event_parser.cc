@@ -401,7 +401,6 @@ void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
   row.correlation = integer(event, Arg::correlation, rows);
   if (row.correlation < 0) return;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
-  row.external_id = integer(event, Arg::external_id, rows);
   row.thread = thread_of(event);
   const std::string_view name = bare(event.name);
   rows.hip_launches |= name.starts_with("hip"sv);

@@ -1,5 +1,5 @@
 // What a reader hands to the rest of ingest: one file, parsed and reduced, but not yet interpreted. Nothing here knows
-// other files. Columns are in file order; stamps are Unix nanoseconds (base time added).
+// other files. Rows are in file order; stamps are Unix nanoseconds (base time added).
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "collectives/kind.h"
 #include "detail_rows.h"
+#include "gpu_rows.h"
 #include "skewscope/base/finding.h"
 #include "skewscope/base/string_table.h"
 #include "skewscope/base/time.h"
@@ -32,33 +33,6 @@ struct CommArgs {
   uint64_t comms_id = 0;
 
   bool any() const { return collective_name.known(); }
-};
-
-// What a thread takes at a time where each row is visited.
-constexpr size_t kRowsPerTask = 16'384;
-
-// GPU rows and launches are most of the memory that a large trace takes while it is read: no byte is spare.
-
-// `args` = row in FileContent::comm_args, -1 for none.
-struct GpuRow {
-  LocalNs start;
-  int64_t duration_ns = 0;
-  int64_t correlation = -1;
-  int64_t external_id = -1;
-  StringId name;
-  int32_t stream = -1;
-  int32_t args = -1;
-  int16_t device = -1;
-  GpuWork work = GpuWork::compute;  // copies and fills by category, kernels by name
-};
-static_assert(sizeof(GpuRow) == 48);
-
-struct LaunchRow {
-  LocalNs start;
-  int64_t duration_ns = 0;
-  int64_t correlation = -1;
-  int64_t external_id = -1;
-  int64_t thread = 0;
 };
 
 // A CPU op or range that tells about collectives: record_param_comms; nccl:*, gloo:* user_annotation; the ops of custom
@@ -98,8 +72,8 @@ struct FileContent {
   int64_t bytes = 0;            // uncompressed
   int64_t events = 0;
 
-  std::vector<GpuRow> gpu;
-  std::vector<LaunchRow> launches;
+  GpuRows gpu;
+  LaunchRows launches;
   std::vector<CommOpRow> comm_ops;
   std::vector<GpuAnnotationRow> gpu_annotations;  // of collectives: nccl:*
   std::vector<StepRow> steps;

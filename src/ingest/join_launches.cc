@@ -23,18 +23,20 @@
 namespace skewscope::ingest {
 namespace {
 
-LocalNs end_of(const LaunchRow& row) { return row.start + std::max<int64_t>(row.duration_ns, 0); }
-
-bool same_id(const LaunchRow& a, const LaunchRow& b) { return a.correlation == b.correlation; }
+LocalNs end_of(const LaunchEvents& calls, size_t i) {
+  return calls.start[i] + std::max<int64_t>(calls.duration_ns[i], 0);
+}
 
 // Per call the outermost of those around it that have its id; empty: no id comes twice.
-std::vector<int32_t> outermost_calls(const std::vector<LaunchRow>& launches) {
-  if (std::adjacent_find(launches.begin(), launches.end(), same_id) == launches.end()) return {};
+std::vector<int32_t> outermost_calls(const LaunchRows& launches) {
+  const std::vector<int64_t>& ids = launches.correlation;
+  if (std::adjacent_find(ids.begin(), ids.end()) == ids.end()) return {};
+  const LaunchEvents& calls = launches.events;
   std::vector<int32_t> outermost(launches.size());
   std::iota(outermost.begin(), outermost.end(), 0);
   for (size_t i = 1; i < launches.size(); ++i) {
-    const LaunchRow& around = launches[static_cast<size_t>(outermost[i - 1])];
-    if (same_id(around, launches[i]) && around.thread == launches[i].thread && launches[i].start <= end_of(around)) {
+    const auto around = static_cast<size_t>(outermost[i - 1]);
+    if (ids[around] == ids[i] && calls.thread[around] == calls.thread[i] && calls.start[i] <= end_of(calls, around)) {
       outermost[i] = outermost[i - 1];
     }
   }
@@ -44,54 +46,52 @@ std::vector<int32_t> outermost_calls(const std::vector<LaunchRow>& launches) {
 class Finder {
  public:
   // `outermost`: outermost_calls(launches).
-  Finder(const std::vector<LaunchRow>& launches, const std::vector<int32_t>& outermost)
-      : launches_(launches), outermost_(outermost), at_(launches.begin()) {}
+  Finder(const LaunchRows& launches, const std::vector<int32_t>& outermost)
+      : ids_(launches.correlation), starts_(launches.events.start), outermost_(outermost) {}
 
   // The first call with this id; -1: none. GPU rows mostly run in the order of their launches.
-  int32_t first_of(int64_t correlation) {
-    const bool is_next = at_ != launches_.end() && at_->correlation < correlation &&
-                         (std::next(at_) == launches_.end() || std::next(at_)->correlation >= correlation);
-    at_ = is_next ? std::next(at_)
-                  : std::lower_bound(launches_.begin(), launches_.end(), correlation,
-                                     [](const LaunchRow& row, int64_t wanted) { return row.correlation < wanted; });
-    const bool found = correlation >= 0 && at_ != launches_.end() && at_->correlation == correlation;
-    return found ? static_cast<int32_t>(at_ - launches_.begin()) : -1;
+  int32_t first_of(int64_t id) {
+    const bool is_next = at_ < ids_.size() && ids_[at_] < id && (at_ + 1 == ids_.size() || ids_[at_ + 1] >= id);
+    at_ = is_next ? at_ + 1 : static_cast<size_t>(std::lower_bound(ids_.begin(), ids_.end(), id) - ids_.begin());
+    const bool found = id >= 0 && at_ < ids_.size() && ids_[at_] == id;
+    return found ? static_cast<int32_t>(at_) : -1;
   }
 
   // The latest launch with the id of call `first` that began before `time`; `first` where none did.
   int32_t latest_before(int32_t first, LocalNs time) const {
-    const auto begin = launches_.begin() + first;
-    if (std::next(begin) == launches_.end() || !same_id(*begin, *std::next(begin))) return first;
-    const auto after = std::partition_point(
-        begin, launches_.end(), [&](const LaunchRow& row) { return same_id(*begin, row) && row.start <= time; });
-    return after == begin ? first : outermost_[static_cast<size_t>(after - launches_.begin()) - 1];
+    const auto begin = static_cast<size_t>(first);
+    if (begin + 1 == ids_.size() || ids_[begin + 1] != ids_[begin]) return first;
+    const auto end = std::upper_bound(ids_.begin() + first, ids_.end(), ids_[begin]);
+    const auto last = starts_.begin() + (end - ids_.begin());
+    const auto after = static_cast<size_t>(std::upper_bound(starts_.begin() + first, last, time) - starts_.begin());
+    return after == begin ? first : outermost_[after - 1];
   }
 
  private:
-  const std::vector<LaunchRow>& launches_;
+  const std::vector<int64_t>& ids_;
+  const std::vector<LocalNs>& starts_;
   const std::vector<int32_t>& outermost_;
-  std::vector<LaunchRow>::const_iterator at_;
+  size_t at_ = 0;
 };
 
 }  // namespace
 
-JoinedLaunches join_launches(const FileContent& content) {
-  JoinedLaunches joined;
-  joined.launch_of.resize(content.gpu.size(), -1);
+int64_t join_launches(FileContent& content) {
+  GpuRows& gpu = content.gpu;
+  std::vector<int32_t>& launch_of = gpu.events.launch;
+  launch_of.assign(gpu.size(), -1);
   const std::vector<int32_t> outermost = outermost_calls(content.launches);
   const auto join = [&](const tbb::blocked_range<size_t>& rows, int64_t ambiguous) {
     Finder finder(content.launches, outermost);
     for (size_t i = rows.begin(); i < rows.end(); ++i) {
-      const int32_t first = finder.first_of(content.gpu[i].correlation);
+      const int32_t first = finder.first_of(gpu.correlation[i]);
       if (first < 0) continue;
-      joined.launch_of[i] = finder.latest_before(first, content.gpu[i].start);
-      if (joined.launch_of[i] != first) ++ambiguous;
+      launch_of[i] = finder.latest_before(first, gpu.events.start[i]);
+      if (launch_of[i] != first) ++ambiguous;
     }
     return ambiguous;
   };
-  joined.ambiguous = tbb::parallel_reduce(tbb::blocked_range<size_t>(0, content.gpu.size(), kRowsPerTask), int64_t{0},
-                                          join, std::plus<>());
-  return joined;
+  return tbb::parallel_reduce(tbb::blocked_range<size_t>(0, gpu.size(), kRowsPerTask), int64_t{0}, join, std::plus<>());
 }
 
 }  // namespace skewscope::ingest

@@ -2,18 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "file_content.h"
 
 namespace skewscope::ingest {
 
-struct JoinedLaunches {
-  std::vector<int32_t> launch_of;  // row of content.launches per GPU row; -1: none has its correlation ("orphan")
-  int64_t ambiguous = 0;           // rows that started after a second launch of the same correlation had begun
-};
-
-// `content.launches` are sorted by (correlation, start).
-JoinedLaunches join_launches(const FileContent& content);
+// Fills content.gpu.events.launch: the row of content.launches, which are sorted by (correlation, start); -1: none has
+// the correlation of this one ("orphan"). Returns how many rows started after a second launch of the same correlation
+// had begun.
+int64_t join_launches(FileContent& content);
 
 }  // namespace skewscope::ingest

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 #include "call_metadata.h"
@@ -28,19 +29,19 @@ std::vector<StepRange> steps_of(const std::vector<StepRow>& rows) {
   return steps;
 }
 
-// By correlation and start; mostly they are in order.
+// By correlation and start.
 void sort_launches(FileContent& content) {
-  const std::vector<LaunchRow>& rows = content.launches;
-  const auto before = [](const LaunchRow& a, const LaunchRow& b) {
-    return a.correlation < b.correlation || (a.correlation == b.correlation && a.start < b.start);
+  LaunchRows& rows = content.launches;
+  const auto before = [&](int32_t a, int32_t b) {
+    const auto i = static_cast<size_t>(a), j = static_cast<size_t>(b);
+    return std::tie(rows.correlation[i], rows.events.start[i]) < std::tie(rows.correlation[j], rows.events.start[j]);
   };
-  if (!content.details) return sort_runs(content.launches, before);
   std::vector<int32_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
-  sort_runs(order,
-            [&](int32_t a, int32_t b) { return before(rows[static_cast<size_t>(a)], rows[static_cast<size_t>(b)]); });
-  content.launches = gathered(content.launches, order);
-  content.details->launches = gathered(content.details->launches, order);
+  if (std::is_sorted(order.begin(), order.end(), before)) return;
+  sort_runs(order, before);
+  rearrange(order, rows);
+  if (content.details) content.details->launches = gathered(content.details->launches, order);
 }
 
 struct Window {
@@ -84,12 +85,12 @@ void for_rows(size_t rows, const Visit& visit) {
 
 class Linker {
  public:
-  // Takes the rows of `content`.
-  Linker(FileContent& content, JoinedLaunches joined) : content_(content), launch_of_(std::move(joined.launch_of)) {
+  // Takes the rows of `content`, whose launches are joined; `ambiguous`: so many GPU rows.
+  Linker(FileContent& content, int64_t ambiguous) : content_(content) {
     linked_.trace.steps = steps_of(content.steps);
-    if (joined.ambiguous > 0) {
+    if (ambiguous > 0) {
       add_finding(linked_.findings,
-                  {Severity::warning, "reused-correlation", content.file, Rank(), -1, joined.ambiguous,
+                  {Severity::warning, "reused-correlation", content.file, Rank(), -1, ambiguous,
                    "GPU rows whose correlation id several launches before them share; each is taken to be of the "
                    "latest"});
     }
@@ -97,14 +98,17 @@ class Linker {
 
   // What is no longer asked is given back before more is made: these rows are most of the memory of a large trace.
   LinkedTrace link() {
-    if (content_.details) linked_.detail = link_details(content_, launch_of_);
+    if (content_.details) linked_.detail = link_details(content_);
     tbb::parallel_invoke([&] { add_calls(); }, [&] { add_host_window(); }, [&] { choose_launches(); });
     report_calls();
     give_back(content_.comm_args);
     give_back(content_.comm_ops);
-    add_gpu_rows();
-    give_back(content_.gpu);
-    add_launches();
+    give_back(content_.gpu.correlation);
+    give_back(content_.gpu.comm_kernel);
+    give_back(content_.launches.correlation);
+    keep_launches();
+    linked_.trace.gpu = std::move(content_.gpu.events);
+    linked_.trace.launches = std::move(content_.launches.events);
     return std::move(linked_);
   }
 
@@ -121,29 +125,12 @@ class Linker {
     sort_calls();
   }
 
-  void add_gpu_rows() {
-    const size_t rows = content_.gpu.size();
-    GpuEvents& gpu = linked_.trace.gpu;
-    tbb::parallel_invoke([&] { gpu.start.resize(rows); }, [&] { gpu.duration_ns.resize(rows); },
-                         [&] { gpu.work.resize(rows); }, [&] { gpu.name.resize(rows); },
-                         [&] { gpu.device.resize(rows); }, [&] { gpu.stream.resize(rows); });
-    for_rows(rows, [&](size_t i) {
-      const GpuRow& row = content_.gpu[i];
-      gpu.start[i] = row.start;
-      gpu.duration_ns[i] = row.duration_ns;
-      gpu.work[i] = row.work;
-      gpu.name[i] = row.name;
-      gpu.device[i] = row.device;
-      gpu.stream[i] = row.stream;
-    });
-  }
-
   // Launches that some GPU row refers to, by start.
   void choose_launches() {
     constexpr int32_t kUsed = 0;
     new_row_of_launch_.resize(content_.launches.size(), -1);
     int64_t orphans = 0;
-    for (const int32_t launch : launch_of_) {
+    for (const int32_t launch : content_.gpu.events.launch) {
       if (launch >= 0) new_row_of_launch_[static_cast<size_t>(launch)] = kUsed;
       orphans += launch < 0 ? 1 : 0;
     }
@@ -154,42 +141,37 @@ class Linker {
     for (size_t i = 0; i < new_row_of_launch_.size(); ++i) {
       if (new_row_of_launch_[i] == kUsed) used_launches_.push_back(static_cast<int32_t>(i));
     }
-    sort_runs(used_launches_, [&](int32_t a, int32_t b) {
-      return content_.launches[static_cast<size_t>(a)].start < content_.launches[static_cast<size_t>(b)].start;
-    });
+    const std::vector<LocalNs>& starts = content_.launches.events.start;
+    sort_runs(used_launches_,
+              [&](int32_t a, int32_t b) { return starts[static_cast<size_t>(a)] < starts[static_cast<size_t>(b)]; });
     for (size_t i = 0; i < used_launches_.size(); ++i) {
       new_row_of_launch_[static_cast<size_t>(used_launches_[i])] = static_cast<int32_t>(i);
     }
   }
 
-  void add_launches() {
-    LaunchEvents& launches = linked_.trace.launches;
-    for_each_column(launches, [&](auto& column) { column.resize(used_launches_.size()); });
-    for_rows(used_launches_.size(), [&](size_t i) {
-      const LaunchRow& row = content_.launches[static_cast<size_t>(used_launches_[i])];
-      launches.start[i] = row.start;
-      launches.duration_ns[i] = std::max<int64_t>(row.duration_ns, 0);
-      launches.thread[i] = row.thread;
+  void keep_launches() {
+    LaunchEvents& launches = content_.launches.events;
+    tbb::parallel_invoke([&] { launches.start = gathered(launches.start, used_launches_); },
+                         [&] { launches.duration_ns = gathered(launches.duration_ns, used_launches_); },
+                         [&] { launches.thread = gathered(launches.thread, used_launches_); });
+    for (int64_t& ns : launches.duration_ns) ns = std::max<int64_t>(ns, 0);
+    std::vector<int32_t>& launch_of = content_.gpu.events.launch;
+    for_rows(launch_of.size(), [&](size_t i) {
+      if (launch_of[i] >= 0) launch_of[i] = new_row_of_launch_[static_cast<size_t>(launch_of[i])];
     });
-    for_rows(launch_of_.size(), [&](size_t i) {
-      if (launch_of_[i] >= 0) launch_of_[i] = new_row_of_launch_[static_cast<size_t>(launch_of_[i])];
-    });
-    linked_.trace.gpu.launch = std::move(launch_of_);
   }
 
   void add_kernel_calls(MetadataFinder& metadata) {
-    const auto calls =
-        static_cast<size_t>(std::count_if(content_.gpu.begin(), content_.gpu.end(),
-                                          [](const GpuRow& row) { return row.work == GpuWork::communication; }));
-    linked_.trace.calls.reserve(calls);
-    linked_.open_calls.reserve(calls);
+    const GpuRows& gpu = content_.gpu;
+    linked_.trace.calls.reserve(gpu.comm_kernels.size());
+    linked_.open_calls.reserve(gpu.comm_kernels.size());
     first_call_of_record_.resize(content_.comm_ops.size(), -1);
-    for (size_t i = 0; metadata.any_batch() && i < content_.gpu.size(); ++i) {
-      const bool launched = content_.gpu[i].work == GpuWork::communication && launch_of_[i] >= 0;
-      if (launched) metadata.add_launch(content_.launches[static_cast<size_t>(launch_of_[i])]);
+    for (size_t i = 0; metadata.any_batch() && i < gpu.size(); ++i) {
+      const int32_t launch = gpu.events.launch[i];
+      if (gpu.communicates(i) && launch >= 0) metadata.add_launch(content_.launches[static_cast<size_t>(launch)]);
     }
-    for (size_t i = 0; i < content_.gpu.size(); ++i) {
-      if (content_.gpu[i].work == GpuWork::communication) add_kernel_call(i, metadata);
+    for (size_t i = 0; i < gpu.size(); ++i) {
+      if (gpu.communicates(i)) add_kernel_call(i, metadata);
     }
     host_collectives_ = std::count_if(content_.comm_ops.begin(), content_.comm_ops.end(),
                                       [&](const CommOpRow& row) { return is_host_call(row); });
@@ -219,21 +201,22 @@ class Linker {
   }
 
   void add_kernel_call(size_t gpu_row, MetadataFinder& metadata) {
-    const GpuRow& row = content_.gpu[gpu_row];
-    const int32_t launch_row = launch_of_[gpu_row];
-    const LaunchRow* launch = launch_row < 0 ? nullptr : &content_.launches[static_cast<size_t>(launch_row)];
+    const GpuRow row = content_.gpu[gpu_row];
+    const int32_t launch_row = content_.gpu.events.launch[gpu_row];
+    std::optional<LaunchRow> launch;
+    if (launch_row >= 0) launch = content_.launches[static_cast<size_t>(launch_row)];
     CollectiveCall call;
     call.start = call.launch_start = row.start;
     call.duration_ns = row.duration_ns;
     call.gpu_row = static_cast<int32_t>(gpu_row);
     call.stream = row.stream;
-    if (launch != nullptr) {
+    if (launch) {
       call.step = step_at(launch->start);
       call.launched = true;
       call.launch_start = launch->start;
       call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
     }
-    const CallMetadata told = metadata.of_kernel(row, launch);
+    const CallMetadata told = metadata.of_kernel(row, launch ? &*launch : nullptr);
     several_peers_ += told.several_peers ? 1 : 0;
     if (!continues_call(call, told)) add_call(call, told);
   }
@@ -242,7 +225,8 @@ class Linker {
   // record tells the size of all together.
   bool continues_call(const CollectiveCall& kernel, const CallMetadata& told) {
     if (told.record < 0) return false;
-    const int32_t device = content_.gpu[static_cast<size_t>(kernel.gpu_row)].device;
+    const std::vector<int32_t>& devices = content_.gpu.events.device;
+    const int32_t device = devices[static_cast<size_t>(kernel.gpu_row)];
     const auto next = static_cast<int32_t>(linked_.trace.calls.size());
     int32_t& first = first_call_of_record_[static_cast<size_t>(told.record)];
     if (first < 0) {
@@ -250,7 +234,7 @@ class Linker {
       return false;
     }
     const auto is_of = [&](const CollectiveCall& call) {
-      return call.stream == kernel.stream && content_.gpu[static_cast<size_t>(call.gpu_row)].device == device;
+      return call.stream == kernel.stream && devices[static_cast<size_t>(call.gpu_row)] == device;
     };
     int32_t known = first;
     if (!is_of(linked_.trace.calls[static_cast<size_t>(first)])) {
@@ -342,14 +326,14 @@ class Linker {
 
   void add_host_window() {
     Window window;
-    for (const LaunchRow& row : content_.launches) window.include(row.start, row.duration_ns);
+    const LaunchEvents& launches = content_.launches.events;
+    for (size_t i = 0; i < launches.size(); ++i) window.include(launches.start[i], launches.duration_ns[i]);
     for (const CommOpRow& row : content_.comm_ops) window.include(row.start, row.duration_ns);
     linked_.first_host_row = window.first;
     linked_.last_host_row = window.last;
   }
 
   FileContent& content_;
-  std::vector<int32_t> launch_of_;          // per GPU row: row of content_.launches; -1: none
   std::vector<int32_t> new_row_of_launch_;  // per row of content_.launches: row of linked_.trace.launches; -1: unused
   std::vector<int32_t> used_launches_;      // the inverse
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
@@ -403,12 +387,12 @@ void describe_rows(LinkedTrace& linked) {
 }
 
 LinkedTrace link_calls(FileContent content) {
-  const auto repair = [&] { content.details ? repair_gpu_rows_and_details(content) : repair_gpu_rows(content); };
-  tbb::parallel_invoke(repair, [&] { sort_launches(content); });
+  tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content); });
+  const GpuVendor vendor = vendor_of(content);
   LinkedTrace linked = Linker(content, join_launches(content)).link();
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;
-  linked.trace.vendor = vendor_of(content);
+  linked.trace.vendor = vendor;
   linked.trace.has_cpu_ops = content.has_cpu_ops;
   linked.trace.resolution_ns = content.resolution_ns;
   for (const Finding& finding : linked.findings) add_finding(content.findings, finding);

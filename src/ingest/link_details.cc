@@ -7,7 +7,6 @@
 #include <numeric>
 #include <tuple>
 
-#include "repair_gpu_rows.h"
 #include "skewscope/base/sort_runs.h"
 
 namespace skewscope::ingest {
@@ -135,27 +134,11 @@ GpuAnnotations link_annotations(std::vector<GpuAnnotationRow> rows) {
 
 }  // namespace
 
-// The rows carry their own numbers through the repair, in the place of their arguments.
-void repair_gpu_rows_and_details(FileContent& content) {
-  std::vector<int32_t> args;
-  for (GpuRow& row : content.gpu) {
-    args.push_back(row.args);
-    row.args = static_cast<int32_t>(args.size()) - 1;
-  }
-  repair_gpu_rows(content);
-  std::vector<int32_t> order;
-  for (GpuRow& row : content.gpu) {
-    order.push_back(row.args);
-    row.args = args[static_cast<size_t>(row.args)];
-  }
-  content.details->gpu = gathered(content.details->gpu, order);
-}
-
-RankDetail link_details(FileContent& content, const std::vector<int32_t>& launch_of) {
+RankDetail link_details(FileContent& content) {
   DetailRows& rows = *content.details;
   RankDetail detail;
   const std::vector<int32_t> host_row = link_host(rows, content.strings, detail);
-  detail.gpu = link_gpu(rows, launch_of, host_row);
+  detail.gpu = link_gpu(rows, content.gpu.events.launch, host_row);
   detail.gpu_annotations = link_annotations(std::move(rows.gpu_annotations));
   detail.arguments = rows.arguments.take();
   detail.shapes = rows.shapes.take();

@@ -10,20 +10,8 @@
 
 namespace skewscope::ingest {
 
-template <class Value>
-std::vector<Value> gathered(const std::vector<Value>& column, const std::vector<int32_t>& order) {
-  std::vector<Value> result;
-  result.reserve(order.size());
-  for (const int32_t row : order) result.push_back(column[static_cast<size_t>(row)]);
-  return result;
-}
-
-// repair_gpu_rows() of a content with details, which stay beside their rows.
-void repair_gpu_rows_and_details(FileContent& content);
-
-// All but the calls. `launch_of`: row of content.launches per GPU row, -1 for orphans. Takes the details of `content`
-// but for their split sizes.
-RankDetail link_details(FileContent& content, const std::vector<int32_t>& launch_of);
+// All but the calls, of joined rows. Takes the details of `content` but for their split sizes.
+RankDetail link_details(FileContent& content);
 
 void add_call_details(const CallMetadata& call, const std::vector<SplitSizes>& splits, CallDetails& details);
 

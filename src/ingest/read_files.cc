@@ -43,10 +43,8 @@ std::vector<size_t> largest_first(const std::vector<std::string>& files) {
 
 // Without the details.
 int64_t bytes_of(const FileContent& content) {
-  int64_t bytes = 0;
+  int64_t bytes = bytes_of(content.gpu) + bytes_of(content.launches);
   const auto add = [&](const auto& rows) { bytes += static_cast<int64_t>(rows.size() * sizeof(rows[0])); };
-  add(content.gpu);
-  add(content.launches);
   add(content.comm_ops);
   add(content.gpu_annotations);
   add(content.steps);
@@ -89,18 +87,16 @@ std::optional<Error> keep_and_visit(TraceFile& file, const IngestOptions& option
   return std::nullopt;
 }
 
-// The reader leaves the rows of `content` on the budget. They and the linked trace exist side by side for a moment, but
-// for the details, which become those of the trace; then only the linked trace is held.
+// The reader leaves the rows of `content` on the budget, whose columns become those of the linked trace.
 Result<TraceFile> link_within(MemoryBudget& budget, FileContent content) {
   const std::string name = content.file;
   const int64_t unlinked = bytes_of(content);
   const int64_t details = content.details ? bytes_of(*content.details) : 0;
   TraceFile file = link_file(std::move(content));
-  budget.give_back(details);
+  budget.give_back(unlinked + details);
   const LinkedTrace& linked = file.linked;
   const bool fits =
       budget.take(ingest::bytes_of(linked.trace) + (linked.detail ? ingest::bytes_of(*linked.detail) : 0));
-  budget.give_back(unlinked);
   if (!fits) return budget.exceeded_by(name);
   return file;
 }

@@ -18,6 +18,10 @@ void shift(std::vector<Row>& rows, int64_t base_ns) {
   for (Row& row : rows) row.start = row.start + base_ns;
 }
 
+void shift(std::vector<LocalNs>& starts, int64_t base_ns) {
+  for (LocalNs& start : starts) start = start + base_ns;
+}
+
 void count_source_end(const ByteSource& source, int64_t bytes, DefectCounts& defects) {
   switch (source.end()) {
     case SourceEnd::whole:
@@ -100,7 +104,7 @@ void Reading::start(const ChunkCutter& cutter) {
   read_top_level(cutter.head(), false, 0, content_, top_, defects_);
 }
 
-void Reading::append(const ChunkText& chunk, const ChunkRows& rows, size_t events_end) {
+void Reading::append(const ChunkText& chunk, ChunkRows& rows, size_t events_end) {
   events_found_ = true;
   size_t from = 0;
   if (!events_closed_) {
@@ -112,7 +116,7 @@ void Reading::append(const ChunkText& chunk, const ChunkRows& rows, size_t event
   append_tail(chunk, from);
 }
 
-void Reading::append_rows_of(const ChunkRows& rows, double share) {
+void Reading::append_rows_of(ChunkRows& rows, double share) {
   const int64_t bytes = append_rows(rows, share, works_, content_);
   taken_ += bytes;
   over_budget_ |= !budget_.take(bytes);
@@ -188,13 +192,13 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
 
 void Reading::add_base_time() {
   if (!top_.has_base_time || top_.base_time_ns == 0) return;
-  tbb::parallel_invoke([&] { shift(content_.gpu, top_.base_time_ns); },
-                       [&] { shift(content_.launches, top_.base_time_ns); });
+  tbb::parallel_invoke([&] { shift(content_.gpu.events.start, top_.base_time_ns); },
+                       [&] { shift(content_.launches.events.start, top_.base_time_ns); });
   shift(content_.comm_ops, top_.base_time_ns);
   shift(content_.gpu_annotations, top_.base_time_ns);
   shift(content_.steps, top_.base_time_ns);
   if (!content_.details) return;
-  for (LocalNs& start : content_.details->host.start) start = start + top_.base_time_ns;
+  shift(content_.details->host.start, top_.base_time_ns);
   shift(content_.details->gpu_annotations, top_.base_time_ns);
 }
 

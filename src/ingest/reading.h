@@ -37,7 +37,7 @@ class Reading {
   void start(const ChunkCutter& cutter);
   // The next chunk, in the order of the text, with the rows that were read from it. `events_end`: behind the bracket
   // that closes the events, npos if not there.
-  void append(const ChunkText& chunk, const ChunkRows& rows, size_t events_end);
+  void append(const ChunkText& chunk, ChunkRows& rows, size_t events_end);
   // After the last chunk: keys behind the events, base time, launches nobody refers to, content kind, findings.
   void finish(const ChunkCutter& cutter, const ByteSource& source);
 
@@ -52,7 +52,7 @@ class Reading {
   FileContent take_content();
 
  private:
-  void append_rows_of(const ChunkRows& rows, double share);
+  void append_rows_of(ChunkRows& rows, double share);
   void append_tail(const ChunkText& chunk, size_t from);
   void read_tail();
   void add_base_time();

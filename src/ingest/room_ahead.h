@@ -7,7 +7,6 @@
 #include <tbb/task_group.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -23,10 +22,15 @@ class RoomAhead {
   ~RoomAhead() { tasks_.wait(); }
   // After rows were appended.
   void look(const FileContent& content) {
-    look(content.gpu, seen_[0]);
-    look(content.launches, seen_[1]);
-    look(content.comm_ops, seen_[2]);
-    look(content.comm_args, seen_[3]);
+    size_t columns = 0;
+    const auto look = [&](const auto& column) {
+      if (++columns > seen_.size()) seen_.emplace_back();
+      look_at(column, seen_[columns - 1]);
+    };
+    for_each_column(content.gpu, look);
+    for_each_column(content.launches, look);
+    look(content.comm_ops);
+    look(content.comm_args);
   }
 
  private:
@@ -38,7 +42,7 @@ class RoomAhead {
   };
 
   template <class Row>
-  void look(const std::vector<Row>& column, Seen& seen) {
+  void look_at(const std::vector<Row>& column, Seen& seen) {
     const auto* begin = reinterpret_cast<const char*>(column.data());
     const size_t used = column.size() * sizeof(Row), room = column.capacity() * sizeof(Row);
     if (room < kSmallColumn) return;
@@ -51,7 +55,7 @@ class RoomAhead {
     }
   }
 
-  std::array<Seen, 4> seen_;
+  std::vector<Seen> seen_;  // by column
   tbb::task_group_context own_{tbb::task_group_context::isolated};  // of no pipeline that ends before
   tbb::task_group tasks_{own_};
 };

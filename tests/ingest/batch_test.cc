@@ -21,13 +21,13 @@ class BatchBuilder : public ContentBuilder {
     op("record_param_comms", start_us, 5, thread).args = add(a);
   }
   // The launch and its kernel, 100 us later.
-  void carry_out(int64_t start_us, int64_t correlation, int64_t thread = 1) {
+  GpuRow& carry_out(int64_t start_us, int64_t correlation, int64_t thread = 1) {
     op("nccl:coalesced", start_us, 20, thread);
     launch(start_us + 5, correlation, thread);
-    kernel(kBatchKernel, start_us + 100, 30, correlation);
+    return kernel(kBatchKernel, start_us + 100, 30, correlation);
   }
   std::vector<CollectiveCall> calls() {
-    linked = link_calls(std::move(content));
+    linked = link_calls(std::move(content()));
     CHECK(check_invariants(linked.trace).empty());
     return linked.trace.calls;
   }
@@ -86,10 +86,10 @@ TEST_CASE("also where the kernel is linked to one of its records, or names it it
   BatchBuilder b;
   b.record("send", 8, 1000, 100);
   b.record("recv", 0, 1000, 110);
-  b.content.comm_ops.back().external_id = 77;
-  b.carry_out(120, 1);
-  b.content.gpu.back().external_id = 77;
-  b.content.gpu.back().args = b.content.comm_ops[1].args;
+  b.content().comm_ops.back().external_id = 77;
+  GpuRow& kernel = b.carry_out(120, 1);
+  kernel.external_id = 77;
+  kernel.args = b.content().comm_ops[1].args;
   CHECK(b.calls()[0].kind == CollectiveKind::coalesced);
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("a range that ends late takes no other operation for its batch") {
   BatchBuilder b;
   b.record("send", 4, 1000, 100);
   b.carry_out(110, 1);
-  b.content.comm_ops.back().duration_ns = 5'000'000;
+  b.content().comm_ops.back().duration_ns = 5'000'000;
   b.launch(400, 2);
   b.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 500, 30, 2);
   b.launch(600, 3);
@@ -142,7 +142,7 @@ TEST_CASE("ranges that never end hide no batch behind another") {
   for (int64_t i = 0; i < 20'000; ++i) {  // quick only where open ranges are not searched for records
     b.record(i % 2 == 0 ? "send" : "recv", 4, 100 + i, 100 + 200 * i);
     b.carry_out(110 + 200 * i, i);
-    b.content.comm_ops.back().duration_ns = 1'000'000'000'000;
+    b.content().comm_ops.back().duration_ns = 1'000'000'000'000;
   }
   const std::vector<CollectiveCall> calls = b.calls();
   REQUIRE(calls.size() == 20'000);
@@ -157,7 +157,7 @@ TEST_CASE("only the first launch in a batch's range is the batch's") {
   b.record("send", 4, 1000, 100);
   b.record("recv", 4, 1000, 110);
   b.carry_out(120, 1);
-  b.content.comm_ops.back().duration_ns = 5'000'000;
+  b.content().comm_ops.back().duration_ns = 5'000'000;
   b.launch(400, 2);  // of another library, or of a graph
   b.kernel(kBatchKernel, 500, 30, 2);
   const std::vector<CollectiveCall> calls = b.calls();

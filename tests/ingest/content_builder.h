@@ -1,7 +1,9 @@
 // Builds FileContent by hand: one line per row of a trace, times in microseconds since `kEpoch`.
 #pragma once
 
+#include <deque>
 #include <string>
+#include <utility>
 
 #include "src/ingest/file_content.h"
 
@@ -13,12 +15,12 @@ inline LocalNs at_us(int64_t us) { return {kEpoch + us * 1000}; }
 class ContentBuilder {
  public:
   explicit ContentBuilder(std::string file = "trace.json") {
-    content.file = std::move(file);
-    content.kind = ContentKind::rank_trace;
-    content.has_cpu_ops = true;
+    content_.file = std::move(file);
+    content_.kind = ContentKind::rank_trace;
+    content_.has_cpu_ops = true;
   }
 
-  StringId text(const std::string& s) { return content.strings.intern(s); }
+  StringId text(const std::string& s) { return content_.strings.intern(s); }
 
   CommArgs args(const std::string& operation, const std::string& dtype, int64_t in, int64_t out,
                 const std::string& group, const std::string& ranks, int64_t size) {
@@ -35,8 +37,8 @@ class ContentBuilder {
   }
 
   int32_t add(const CommArgs& a) {
-    content.comm_args.push_back(a);
-    return static_cast<int32_t>(content.comm_args.size()) - 1;
+    content_.comm_args.push_back(a);
+    return static_cast<int32_t>(content_.comm_args.size()) - 1;
   }
 
   GpuRow& kernel(const std::string& name, int64_t start_us, int64_t duration_us, int64_t correlation,
@@ -49,13 +51,11 @@ class ContentBuilder {
     row.device = 0;
     row.stream = stream;
     row.work = work_of_kernel(name);
-    content.gpu.push_back(row);
-    return content.gpu.back();
+    return kernels_.emplace_back(row);
   }
 
   LaunchRow& launch(int64_t start_us, int64_t correlation, int64_t thread = 1) {
-    content.launches.push_back({at_us(start_us), 5000, correlation, -1, thread});
-    return content.launches.back();
+    return launches_.emplace_back(LaunchRow{at_us(start_us), 5000, correlation, thread});
   }
 
   CommOpRow& op(const std::string& name, int64_t start_us, int64_t duration_us, int64_t thread = 1) {
@@ -64,8 +64,8 @@ class ContentBuilder {
     row.duration_ns = duration_us * 1000;
     row.thread = thread;
     row.name = text(name);
-    content.comm_ops.push_back(row);
-    return content.comm_ops.back();
+    content_.comm_ops.push_back(row);
+    return content_.comm_ops.back();
   }
 
   CommOpRow& shaped_op(const std::string& name, int64_t start_us, int64_t duration_us, int64_t elements,
@@ -77,26 +77,38 @@ class ContentBuilder {
   }
 
   void gpu_range(const std::string& name, int64_t start_us, int64_t duration_us, int32_t stream = 7) {
-    content.gpu_annotations.push_back({{at_us(start_us).ns - 1}, duration_us * 1000 + 2, text(name), 0, stream});
+    content_.gpu_annotations.push_back({{at_us(start_us).ns - 1}, duration_us * 1000 + 2, text(name), 0, stream});
   }
 
   void step(int64_t number, int64_t start_us, int64_t duration_us) {
-    content.steps.push_back({at_us(start_us), duration_us * 1000, number});
+    content_.steps.push_back({at_us(start_us), duration_us * 1000, number});
   }
 
   void distributed(int64_t rank, int64_t world) {
-    content.distributed.present = true;
-    content.distributed.rank = rank;
-    content.distributed.world_size = world;
-    content.distributed.backend = "nccl";
+    content_.distributed.present = true;
+    content_.distributed.rank = rank;
+    content_.distributed.world_size = world;
+    content_.distributed.backend = "nccl";
   }
 
   void group(const std::string& name, std::vector<int64_t> ranks) {
     const int64_t size = static_cast<int64_t>(ranks.size());
-    content.distributed.groups.push_back({name, name == "0" ? "default_pg" : "undefined", size, std::move(ranks), ""});
+    content_.distributed.groups.push_back({name, name == "0" ? "default_pg" : "undefined", size, std::move(ranks), ""});
   }
 
-  FileContent content;
+  // With all that was added. Rows that kernel() and launch() gave can be changed until then.
+  FileContent& content() {
+    content_.gpu.append({kernels_.begin(), kernels_.end()});
+    content_.launches.append({launches_.begin(), launches_.end()});
+    kernels_.clear();
+    launches_.clear();
+    return content_;
+  }
+
+ private:
+  FileContent content_;
+  std::deque<GpuRow> kernels_;
+  std::deque<LaunchRow> launches_;
 };
 
 }  // namespace skewscope::ingest

@@ -31,7 +31,7 @@ Result<AssembledJob> assemble(std::vector<ContentBuilder> builders, const std::v
                               const IngestOptions& options = {}) {
   std::vector<TraceFile> files;
   for (ContentBuilder& b : builders) {
-    files.push_back(link_file(std::move(b.content)));
+    files.push_back(link_file(std::move(b.content())));
     if (options.steps) keep_steps(files.back(), *options.steps);
   }
   judge_files(files);
@@ -86,7 +86,7 @@ TEST_CASE("the root of a rooted call is the group's member of that number") {
 
 TEST_CASE("a root outside the group's list is not invented") {
   ContentBuilder b = rank_file("a.json", 0, 2, "0", "[0, 1]", 2);
-  b.content.comm_args[0].rank = 5;
+  b.content().comm_args[0].rank = 5;
   const auto assembled = assemble(contents(std::move(b)));
   CHECK_FALSE(assembled.value().job.traces[0].calls[0].root.known());
   CHECK(assembled.value().job.traces[0].calls[1].root == Rank(1));
@@ -144,7 +144,7 @@ TEST_CASE("files that are no rank are findings, and the job goes on without them
                                                         {"f-other.json", ContentKind::not_a_trace}};
   for (const auto& [file, kind] : others) {
     builders.emplace_back(file);
-    builders.back().content.kind = kind;
+    builders.back().content().kind = kind;
   }
   const auto assembled = assemble(std::move(builders));
   REQUIRE(assembled.ok());
@@ -157,7 +157,7 @@ TEST_CASE("files that are no rank are findings, and the job goes on without them
 
 TEST_CASE("a front end alone is the trace the user asked about") {
   ContentBuilder b("cpu.json");
-  b.content.kind = ContentKind::front_end;
+  b.content().kind = ContentKind::front_end;
   const auto assembled = assemble(contents(std::move(b)));
   REQUIRE(assembled.ok());
   CHECK(assembled.value().job.traces.size() == 1);
@@ -166,7 +166,7 @@ TEST_CASE("a front end alone is the trace the user asked about") {
 
 TEST_CASE("no usable file at all is no_input and says why") {
   ContentBuilder b("broken.json");
-  b.content.kind = ContentKind::empty;
+  b.content().kind = ContentKind::empty;
   const auto assembled = assemble(contents(std::move(b)));
   REQUIRE_FALSE(assembled.ok());
   CHECK(assembled.error().kind == ErrorKind::no_input);
@@ -177,9 +177,9 @@ TEST_CASE("a file that was cut before its base time counts from the base of the 
   // kEpoch lies behind 215 * 7,889,238 s.
   constexpr int64_t kBase_ns = 215 * int64_t{7'889'238'000'000'000};
   const auto cut = [](ContentBuilder b) {
-    for (GpuRow& row : b.content.gpu) row.start = row.start - kBase_ns;
+    for (LocalNs& start : b.content().gpu.events.start) start = start - kBase_ns;
     b.step(1, 0, 100);
-    b.content.steps.back().start = b.content.steps.back().start - kBase_ns;
+    b.content().steps.back().start = b.content().steps.back().start - kBase_ns;
     return b;
   };
   const auto assembled =
@@ -200,7 +200,7 @@ TEST_CASE("traces that all count from one unknown base are left as they are") {
   std::vector<ContentBuilder> both =
       contents(rank_file("0.json", 0, 2, "0", "[0, 1]", 2), rank_file("1.json", 1, 2, "0", "[0, 1]", 2));
   for (ContentBuilder& b : both) {
-    for (GpuRow& row : b.content.gpu) row.start = row.start - kEpoch + 1000;
+    for (LocalNs& start : b.content().gpu.events.start) start = start - kEpoch + 1000;
   }
   const auto assembled = assemble(std::move(both));
   REQUIRE(assembled.ok());
@@ -211,7 +211,7 @@ TEST_CASE("traces that all count from one unknown base are left as they are") {
 TEST_CASE("the job is named by its environment, else by the folder that holds all traces") {
   const auto job_name = [](const std::string& recorded) {
     ContentBuilder first = rank_file("/x/job7/a/0.json", 0, 2, "0", "[0, 1]", 2);
-    first.content.job_name = recorded;
+    first.content().job_name = recorded;
     return assemble(contents(std::move(first), rank_file("/x/job7/b/1.json", 1, 2, "0", "[0, 1]", 2))).value().job.name;
   };
   CHECK(job_name("") == "job7");
@@ -221,7 +221,7 @@ TEST_CASE("the job is named by its environment, else by the folder that holds al
 TEST_CASE("two vendors in one job are mixed") {
   const auto amd = [] {
     ContentBuilder b = rank_file("a.json", 0, 2, "0", "[0, 1]", 2);
-    b.content.hip_properties = true;
+    b.content().hip_properties = true;
     return b;
   };
   CHECK(assemble(contents(amd(), rank_file("b.json", 1, 2, "0", "[0, 1]", 2))).value().job.vendor == "mixed");
@@ -230,7 +230,7 @@ TEST_CASE("two vendors in one job are mixed") {
 
 TEST_CASE("findings of a file carry the rank it turned out to be") {
   ContentBuilder b = rank_file("a.json", 3, 4, "0", "[0, 3]", 2);
-  b.content.findings.push_back({Severity::warning, "truncated-file", "a.json", Rank(), 17, 1, "cut"});
+  b.content().findings.push_back({Severity::warning, "truncated-file", "a.json", Rank(), 17, 1, "cut"});
   const auto assembled = assemble(contents(std::move(b)));
   CHECK(find(assembled.value().job.findings, "truncated-file")->rank == Rank(3));
 }

@@ -8,16 +8,16 @@ using namespace skewscope::ingest;  // NOLINT
 
 namespace {
 
-LinkedTrace link_device(ContentBuilder&& b) { return link_calls(std::move(b.content)); }
+LinkedTrace link_device(ContentBuilder&& b) { return link_calls(std::move(b.content())); }
 
 }  // namespace
 
 TEST_CASE("the device is the one most rows ran on, its name from deviceProperties") {
   ContentBuilder b;
-  b.content.devices.resize(3);
-  b.content.devices[0].name = "GPU zero";
-  b.content.devices[1].name = "GPU one";
-  b.content.devices[2].name = "GPU two";
+  b.content().devices.resize(3);
+  b.content().devices[0].name = "GPU zero";
+  b.content().devices[1].name = "GPU one";
+  b.content().devices[2].name = "GPU two";
   b.kernel("a", 10, 1, 1).device = 0;
   b.kernel("b", 20, 1, 2).device = 2;
   b.kernel("c", 30, 1, 3).device = 2;
@@ -29,17 +29,17 @@ TEST_CASE("the device is the one most rows ran on, its name from devicePropertie
 TEST_CASE("the vendor is told by the launches, else by properties") {
   ContentBuilder hip;
   hip.launch(0, 1);
-  hip.content.hip_launches = true;
+  hip.content().hip_launches = true;
   hip.kernel("a", 10, 1, 1);
   const LinkedTrace by_launches = link_device(std::move(hip));
   CHECK(by_launches.trace.vendor == GpuVendor::amd);
   ContentBuilder properties;
-  properties.content.hip_properties = true;
+  properties.content().hip_properties = true;
   const LinkedTrace by_properties = link_device(std::move(properties));
   CHECK(by_properties.trace.vendor == GpuVendor::amd);
   ContentBuilder cuda;
   cuda.launch(0, 1);
-  cuda.content.cuda_launches = true;
+  cuda.content().cuda_launches = true;
   const LinkedTrace by_cuda = link_device(std::move(cuda));
   CHECK(by_cuda.trace.vendor == GpuVendor::nvidia);
   ContentBuilder mtia;
@@ -50,12 +50,12 @@ TEST_CASE("the vendor is told by the launches, else by properties") {
   CHECK(untold.trace.vendor == GpuVendor::nvidia);
   ContentBuilder level_zero;
   level_zero.launch(0, 1);
-  level_zero.content.intel_launches = true;
+  level_zero.content().intel_launches = true;
   const LinkedTrace by_names = link_device(std::move(level_zero));
   CHECK(by_names.trace.vendor == GpuVendor::intel);
   ContentBuilder max_gpu;
-  max_gpu.content.devices.resize(1);
-  max_gpu.content.devices[0].name = "Intel(R) Data Center GPU Max 1550";
+  max_gpu.content().devices.resize(1);
+  max_gpu.content().devices[0].name = "Intel(R) Data Center GPU Max 1550";
   const LinkedTrace by_device = link_device(std::move(max_gpu));
   CHECK(by_device.trace.vendor == GpuVendor::intel);
 }

@@ -17,7 +17,7 @@ constexpr const char* kMultimem =
 
 LinkedTrace link(ContentBuilder&& b, std::optional<std::pair<int64_t, int64_t>> steps = std::nullopt) {
   TraceFile file;
-  file.linked = link_calls(std::move(b.content));
+  file.linked = link_calls(std::move(b.content()));
   if (steps) keep_steps(file, *steps);
   LinkedTrace linked = std::move(file.linked);
   CHECK(check_invariants(linked.trace).empty());

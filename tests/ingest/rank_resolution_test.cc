@@ -207,19 +207,19 @@ TEST_CASE("evidence takes the own rank from symmetric calls on default_pg only, 
   CommArgs broadcast = b.args("broadcast", "Float", 1, 1, "0", "[0, 1]", 2);
   broadcast.rank = 0;
   b.add(broadcast);
-  CHECK(evidence_of(b.content).symmetric_rank == -1);
+  CHECK(evidence_of(b.content()).symmetric_rank == -1);
   CommArgs reduce = b.args("allreduce", "Float", 1, 1, "0", "[0, 1]", 2);
   reduce.rank = 1;
   b.add(reduce);
-  CHECK(evidence_of(b.content).symmetric_rank == 1);
+  CHECK(evidence_of(b.content()).symmetric_rank == 1);
   CommArgs elsewhere = b.args("allreduce", "Float", 1, 1, "3", "[1, 5]", 2);
   elsewhere.rank = 0;
   b.add(elsewhere);
-  CHECK(evidence_of(b.content).symmetric_rank == 1);
-  CHECK(evidence_of(b.content).default_group_size == 2);
+  CHECK(evidence_of(b.content()).symmetric_rank == 1);
+  CHECK(evidence_of(b.content()).default_group_size == 2);
   reduce.rank = 0;
   b.add(reduce);
-  CHECK(evidence_of(b.content).symmetric_rank == -1);
+  CHECK(evidence_of(b.content()).symmetric_rank == -1);
 }
 
 TEST_CASE("a world far larger than all other evidence is not believed, and a finding says so") {

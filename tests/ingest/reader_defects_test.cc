@@ -44,7 +44,7 @@ TEST_CASE("bare quotes in arguments lose nothing, braces inside them neither") {
   const FileContent content =
       read_text(around(kernel("triton", "5", "1", R"("kernel_kwargs": "{"a": "b}", x"y", "correlation": 44)")));
   CHECK(names(content) == Names{"first", "triton", "last"});
-  CHECK(content.gpu.at(1).correlation == 44);
+  CHECK(content.gpu[1].correlation == 44);
   CHECK(count_of(content, "repaired-quotes") > 0);
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("an operator without its closers does not hide the events behind it, t
 TEST_CASE("a stray closing bracket inside an event is left out") {
   const FileContent content = read_text(around(kernel("k", "5", "1", "\"grid\": [1, 1]], \"correlation\": 3")));
   CHECK(names(content) == Names{"first", "k", "last"});
-  CHECK(content.gpu.at(1).correlation == 3);
+  CHECK(content.gpu[1].correlation == 3);
   CHECK(count_of(content, "mismatched-braces") == 1);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("text between events is skipped and counted") {
 
 TEST_CASE("a duplicate argument: the last one counts") {
   const FileContent content = read_text(around(kernel("k", "5", "1", "\"correlation\": 3, \"correlation\": 4")));
-  CHECK(content.gpu.at(1).correlation == 4);
+  CHECK(content.gpu[1].correlation == 4);
   CHECK(count_of(content, "duplicate-key") == 1);
 }
 

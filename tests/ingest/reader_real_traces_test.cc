@@ -55,10 +55,8 @@ TEST_CASE("real traces have the rows that an independent program counts") {
     const FileContent content = read_trace_file(folder + "/" + expected.file, budget).value();
     int64_t rows[4] = {};
     int64_t first = std::numeric_limits<int64_t>::max();
-    for (const GpuRow& row : content.gpu) {
-      rows[static_cast<size_t>(row.work)]++;
-      first = std::min(first, row.start.ns);
-    }
+    for (const GpuWork work : content.gpu.events.work) rows[static_cast<size_t>(work)]++;
+    for (const LocalNs start : content.gpu.events.start) first = std::min(first, start.ns);
     CHECK(content.kind == ContentKind::rank_trace);
     CHECK(content.events == expected.events);
     CHECK(rows[static_cast<size_t>(GpuWork::compute)] == expected.compute);

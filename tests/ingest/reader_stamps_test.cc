@@ -172,13 +172,13 @@ TEST_CASE("fractions that begin with 0 are ordinary decimals, and so are few fra
 
 TEST_CASE("digits beyond the nanosecond are cut off and counted") {
   const FileContent content = read_text(trace_of(kernel("k", "12.3456789", "1.0")));
-  CHECK(content.gpu.at(0).start.ns == 12345);
+  CHECK(content.gpu[0].start.ns == 12345);
   CHECK(count_of(content, "long-fraction") == 1);
 }
 
 TEST_CASE("a negative duration counts as 0") {
   const FileContent content = read_text(trace_of(kernel("k", "12.5", "-3")));
-  CHECK(content.gpu.at(0).duration_ns == 0);
+  CHECK(content.gpu[0].duration_ns == 0);
   CHECK(count_of(content, "negative-duration") == 1);
 }
 

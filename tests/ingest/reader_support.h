@@ -77,7 +77,7 @@ inline int64_t place_of(const FileContent& content, const std::string& code) {
 }
 
 inline std::string name_of(const FileContent& content, size_t gpu_row) {
-  return std::string(content.strings.view(content.gpu.at(gpu_row).name));
+  return std::string(content.strings.view(content.gpu[gpu_row].name));
 }
 
 // Everything of a content but its file name, strings resolved: equal texts, equal contents.
@@ -88,12 +88,14 @@ inline std::string as_text(const FileContent& c) {
   std::string out =
       fmt::format("kind {} events {} bytes {} cpu {} base {} res {} hip {} intel {}\n", static_cast<int>(c.kind),
                   c.events, c.bytes, c.has_cpu_ops, c.has_base_time, c.resolution_ns, c.hip_launches, c.intel_launches);
-  for (const GpuRow& r : c.gpu) {
+  for (size_t i = 0; i < c.gpu.size(); ++i) {
+    const GpuRow r = c.gpu[i];
     out += fmt::format("gpu {} {} {} {} {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.correlation, r.external_id,
                        text(r.name), r.device, r.stream, r.args, static_cast<int>(r.work));
   }
-  for (const LaunchRow& r : c.launches) {
-    out += fmt::format("launch {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.correlation, r.external_id, r.thread);
+  for (size_t i = 0; i < c.launches.size(); ++i) {
+    const LaunchRow r = c.launches[i];
+    out += fmt::format("launch {} {} {} {}\n", r.start.ns, r.duration_ns, r.correlation, r.thread);
   }
   for (const CommOpRow& r : c.comm_ops) {
     out += fmt::format("op {} {} {} {} {} {} {} {}\n", r.start.ns, r.duration_ns, r.external_id, r.thread, text(r.name),

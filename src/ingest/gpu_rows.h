@@ -1,0 +1,112 @@
+// GPU rows and launches of a file, most of the memory that a large trace takes while it is read: columns from the
+// start. Those that the trace keeps are handed on as they are when rows are linked, and who looks at one column need
+// not read the others.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "skewscope/base/ids.h"
+#include "skewscope/base/time.h"
+#include "skewscope/model/rank_trace.h"
+
+namespace skewscope::ingest {
+
+// What a thread takes at a time where each row is visited.
+constexpr size_t kRowsPerTask = 16'384;
+
+// `args` = row in FileContent::comm_args, -1 for none.
+struct GpuRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  int64_t correlation = -1;
+  int64_t external_id = -1;
+  StringId name;
+  int32_t stream = -1;
+  int32_t args = -1;
+  int16_t device = -1;
+  GpuWork work = GpuWork::compute;  // copies and fills by category, kernels by name
+};
+static_assert(sizeof(GpuRow) == 48);
+
+struct LaunchRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  int64_t correlation = -1;
+  int64_t thread = 0;
+};
+
+// What is asked of communication kernels only.
+struct CommKernel {
+  int64_t external_id = -1;
+  int32_t args = -1;
+};
+
+struct GpuRows {
+  GpuEvents events;  // `launch` is empty until join_launches()
+  std::vector<int64_t> correlation;
+  std::vector<int32_t> comm_kernel;  // row in comm_kernels; -1: does not communicate
+  std::vector<CommKernel> comm_kernels;
+  // Until 2023 the External id of every GPU row was its own correlation: an id, but of nothing.
+  bool external_ids_tell = false;
+
+  size_t size() const { return events.size(); }
+  bool empty() const { return size() == 0; }
+  bool communicates(size_t row) const { return comm_kernel[row] >= 0; }
+  // External id and arguments of communication kernels only.
+  GpuRow operator[](size_t row) const;
+  void append(const std::vector<GpuRow>& rows);
+};
+
+struct LaunchRows {
+  LaunchEvents events;
+  std::vector<int64_t> correlation;
+
+  size_t size() const { return events.size(); }
+  bool empty() const { return size() == 0; }
+  LaunchRow operator[](size_t row) const;
+  void append(const std::vector<LaunchRow>& rows);
+};
+
+// Visits the columns that there are before launches are joined.
+template <class Rows, class Visit>
+requires std::same_as<std::remove_const_t<Rows>, GpuRows>
+void for_each_column(Rows& gpu, const Visit& visit) {
+  visit(gpu.events.start);
+  visit(gpu.events.duration_ns);
+  visit(gpu.events.work);
+  visit(gpu.events.name);
+  visit(gpu.events.device);
+  visit(gpu.events.stream);
+  visit(gpu.correlation);
+  visit(gpu.comm_kernel);
+}
+
+template <class Rows, class Visit>
+requires std::same_as<std::remove_const_t<Rows>, LaunchRows>
+void for_each_column(Rows& launches, const Visit& visit) {
+  for_each_column(launches.events, visit);
+  visit(launches.correlation);
+}
+
+int64_t bytes_of(const GpuRows& gpu);
+int64_t bytes_of(const LaunchRows& launches);
+
+// Puts row order[i] at i, in every column; `order` holds each row once. Memory for the rows between the places that one
+// leaves and takes: mostly few.
+void rearrange(const std::vector<int32_t>& order, GpuRows& gpu);
+void rearrange(const std::vector<int32_t>& order, LaunchRows& launches);
+// Drops all but these rows, which are in ascending order.
+void keep(const std::vector<int32_t>& rows, GpuRows& gpu);
+
+template <class Value>
+std::vector<Value> gathered(const std::vector<Value>& column, const std::vector<int32_t>& order) {
+  std::vector<Value> result;
+  result.reserve(order.size());
+  for (const int32_t row : order) result.push_back(column[static_cast<size_t>(row)]);
+  return result;
+}
+
+}  // namespace skewscope::ingest
