@@ -5,14 +5,12 @@
 
 #include "command_line.h"
 #include "interruption.h"
-#include "skewscope/base/huge_pages.h"
 #include "uncaught.h"
 
 int main(int argc, char** argv) {
   using namespace skewscope::cli;
   int code = kInternal;
   explain_at_terminate();
-  skewscope::forbid_huge_pages();
   try {
     if (!CommandLine::serves(argc, argv)) watch_for_interruption();
     code = CommandLine().run(argc, argv);

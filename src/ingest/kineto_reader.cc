@@ -14,7 +14,6 @@
 
 #include "event_parser.h"
 #include "reading.h"
-#include "room_ahead.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -63,14 +62,12 @@ void stream_events(ChunkCutter& cutter, const ReadSettings& settings, Reading& r
     chunk->events_end = parsers.local().parse(chunk->text, chunk->rows);
     return chunk;
   };
+  const auto append = [&](Chunk* chunk) {
+    reading.append(chunk->text, chunk->rows, chunk->events_end);
+    pool.give_back(chunk);
+  };
   // Isolated: a thread that waits here must not start another file and hold two at once.
   tbb::this_task_arena::isolate([&] {
-    RoomAhead ahead;
-    const auto append = [&](Chunk* chunk) {
-      reading.append(chunk->text, chunk->rows, chunk->events_end);
-      if (threads > 1) ahead.look(reading.content());
-      pool.give_back(chunk);
-    };
     tbb::parallel_pipeline(in_flight, tbb::make_filter<void, Chunk*>(tbb::filter_mode::serial_in_order, cut) &
                                           tbb::make_filter<Chunk*, Chunk*>(tbb::filter_mode::parallel, parse) &
                                           tbb::make_filter<Chunk*, void>(tbb::filter_mode::serial_in_order, append));

@@ -18,15 +18,11 @@
 #include "memory_budget.h"
 #include "rank_resolution.h"
 #include "reading.h"
-#include "skewscope/base/huge_pages.h"
 #include "skewscope/digest.h"
 #include "trace_reader.h"
 
 namespace skewscope::ingest {
 namespace {
-
-// A digest's columns do not grow.
-bool is_no_digest(const std::string& file) { return !file.ends_with(kDigestSuffix); }
 
 std::vector<size_t> largest_first(const std::vector<std::string>& files) {
   std::vector<std::pair<uintmax_t, size_t>> sizes;
@@ -166,8 +162,6 @@ Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& 
 }
 
 Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
-  std::optional<HugePages> huge_pages;
-  if (std::any_of(files.begin(), files.end(), is_no_digest)) huge_pages.emplace();
   MemoryBudget budget(options.memory_limit_bytes);
   const std::vector<size_t> order = largest_first(files);
   std::vector<TraceFile> read(files.size());

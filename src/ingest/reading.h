@@ -41,7 +41,6 @@ class Reading {
   // After the last chunk: keys behind the events, base time, launches nobody refers to, content kind, findings.
   void finish(const ChunkCutter& cutter, const ByteSource& source);
 
-  const FileContent& content() const { return content_; }
   // Nothing more is worth reading.
   bool stopped() const { return over_budget_; }
   bool over_budget() const { return over_budget_; }
