@@ -23,7 +23,10 @@ BusyIntervals::BusyIntervals(const GpuEvents& gpu) {
 }
 
 int64_t BusyIntervals::covered_before(LocalNs t, size_t after) const {
-  return after == 0 ? 0 : std::min(before_[after - 1] + t.ns - begin_[after - 1], before_[after]);
+  if (after == 0) return 0;
+  const int64_t begin = begin_[after - 1], before = before_[after - 1];
+  const int64_t end = begin + (before_[after] - before);
+  return before + (std::min(t.ns, end) - begin);
 }
 
 int64_t BusyIntervals::covered_ns(LocalNs from, LocalNs to) const {

@@ -39,14 +39,14 @@ ProcessUse& process_in(std::vector<ProcessUse>& processes, int64_t pid) {
   return processes.emplace_back(ProcessUse{pid, 0});
 }
 
-// For as many rows as there will be if the file goes on as it began: `share` of it has led here. Neither copies nor
-// fresh memory then, where one file is read after another of its size.
+// For as many rows as there will be if the file goes on as it began: `share` of it has led here. Mostly no row is
+// copied then; where the file goes on otherwise, each is copied a few times.
 template <class Row>
 void make_room(std::vector<Row>& column, size_t more, double share) {
   constexpr double kLeastShare = 1.0 / 1024, kDoubt = 1.1;
   const size_t needed = column.size() + more;
   if (needed <= column.capacity()) return;
-  if (share >= 1) return column.reserve(needed);
+  if (share >= 1 && column.empty()) return column.reserve(needed);
   const double expected = kDoubt * static_cast<double>(needed) / std::max(share, kLeastShare);
   column.reserve(std::max(static_cast<size_t>(expected), needed + needed / 2));
 }

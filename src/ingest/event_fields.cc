@@ -156,7 +156,7 @@ ArgMask row_args(EventClass event_class) {
     case EventClass::gpu_memset:
       return kLinkArgs | kPlaceArgs;
     case EventClass::launch:
-      return mask_of(Arg::correlation);
+      return kLinkArgs;
     case EventClass::cpu_op:
     case EventClass::user_annotation:
       return mask_of(Arg::external_id) | kCommArgs | kShapeArgs;

@@ -43,6 +43,7 @@ void rearrange_column(const std::vector<int32_t>& order, const std::vector<Segme
   std::vector<Value> rows;
   for (const Segment& segment : segments) {
     rows.clear();
+    rows.reserve(segment.end - segment.begin);
     for (size_t i = segment.begin; i < segment.end; ++i) rows.push_back(column[static_cast<size_t>(order[i])]);
     std::copy(rows.begin(), rows.end(), column.begin() + static_cast<ptrdiff_t>(segment.begin));
   }
@@ -68,7 +69,7 @@ GpuRow GpuRows::operator[](size_t row) const {
   whole.device = static_cast<int16_t>(events.device[row]);
   whole.work = events.work[row];
   if (communicates(row)) {
-    const CommKernel& told = comm_kernels[static_cast<size_t>(comm_kernel[row])];
+    const CommKernel& told = comm_kernels[static_cast<size_t>(comm_row[row])];
     whole.external_id = told.external_id;
     whole.args = told.args;
   }
@@ -83,7 +84,7 @@ void GpuRows::append(const std::vector<GpuRow>& rows) {
   append_column(rows, events.device, [](const GpuRow& row) { return int32_t{row.device}; });
   append_column(rows, events.stream, [](const GpuRow& row) { return row.stream; });
   append_column(rows, correlation, [](const GpuRow& row) { return row.correlation; });
-  append_column(rows, comm_kernel, [&](const GpuRow& row) {
+  append_column(rows, comm_row, [&](const GpuRow& row) {
     external_ids_tell |= row.external_id >= 0 && row.external_id != row.correlation;
     if (row.work != GpuWork::communication) return -1;
     comm_kernels.push_back({row.external_id, row.args});

@@ -1,6 +1,6 @@
 // GPU rows and launches of a file, most of the memory that a large trace takes while it is read: columns from the
-// start. Those that the trace keeps are handed on as they are when rows are linked, and who looks at one column need
-// not read the others.
+// start. Those of GPU rows are handed on as they are when rows are linked, and who looks at one need not read the
+// others.
 #pragma once
 
 #include <concepts>
@@ -47,14 +47,14 @@ struct CommKernel {
 struct GpuRows {
   GpuEvents events;  // `launch` is empty until join_launches()
   std::vector<int64_t> correlation;
-  std::vector<int32_t> comm_kernel;  // row in comm_kernels; -1: does not communicate
+  std::vector<int32_t> comm_row;  // row in comm_kernels; -1: does not communicate
   std::vector<CommKernel> comm_kernels;
   // Until 2023 the External id of every GPU row was its own correlation: an id, but of nothing.
   bool external_ids_tell = false;
 
   size_t size() const { return events.size(); }
   bool empty() const { return size() == 0; }
-  bool communicates(size_t row) const { return comm_kernel[row] >= 0; }
+  bool communicates(size_t row) const { return comm_row[row] >= 0; }
   // External id and arguments of communication kernels only.
   GpuRow operator[](size_t row) const;
   void append(const std::vector<GpuRow>& rows);
@@ -81,7 +81,7 @@ void for_each_column(Rows& gpu, const Visit& visit) {
   visit(gpu.events.device);
   visit(gpu.events.stream);
   visit(gpu.correlation);
-  visit(gpu.comm_kernel);
+  visit(gpu.comm_row);
 }
 
 template <class Rows, class Visit>

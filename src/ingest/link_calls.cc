@@ -75,6 +75,12 @@ void give_back(std::vector<Row>& rows) {
   std::vector<Row>().swap(rows);
 }
 
+// What the reader made room for in vain.
+template <class Row>
+void give_back_spare(std::vector<Row>& rows) {
+  if (rows.capacity() > 2 * rows.size()) rows.shrink_to_fit();
+}
+
 // Every row by itself, in parallel.
 template <class Visit>
 void for_rows(size_t rows, const Visit& visit) {
@@ -104,9 +110,11 @@ class Linker {
     give_back(content_.comm_args);
     give_back(content_.comm_ops);
     give_back(content_.gpu.correlation);
-    give_back(content_.gpu.comm_kernel);
+    give_back(content_.gpu.comm_row);
+    give_back(content_.gpu.comm_kernels);
     give_back(content_.launches.correlation);
     keep_launches();
+    for_each_column(content_.gpu.events, [](auto& column) { give_back_spare(column); });
     linked_.trace.gpu = std::move(content_.gpu.events);
     linked_.trace.launches = std::move(content_.launches.events);
     return std::move(linked_);

@@ -17,7 +17,7 @@ inline int64_t bytes_of_string(std::string_view text) { return static_cast<int64
 class MemoryBudget {
  public:
   explicit MemoryBudget(int64_t limit_bytes) : limit_(limit_bytes) {}  // 0: no limit
-  // Adds to what is held; false when the limit is passed.
+  // Adds to what is held (or, below 0, gives back); false when the limit is passed.
   bool take(int64_t bytes) { return held_.fetch_add(bytes) + bytes <= limit_ || limit_ == 0; }
   void give_back(int64_t bytes) { held_.fetch_sub(bytes); }
   Error exceeded_by(const std::string& file) const {

@@ -18,7 +18,6 @@
 #include "memory_budget.h"
 #include "rank_resolution.h"
 #include "reading.h"
-#include "skewscope/digest.h"
 #include "trace_reader.h"
 
 namespace skewscope::ingest {
@@ -89,10 +88,9 @@ Result<TraceFile> link_within(MemoryBudget& budget, FileContent content) {
   const int64_t unlinked = bytes_of(content);
   const int64_t details = content.details ? bytes_of(*content.details) : 0;
   TraceFile file = link_file(std::move(content));
-  budget.give_back(unlinked + details);
   const LinkedTrace& linked = file.linked;
-  const bool fits =
-      budget.take(ingest::bytes_of(linked.trace) + (linked.detail ? ingest::bytes_of(*linked.detail) : 0));
+  const int64_t now = ingest::bytes_of(linked.trace) + (linked.detail ? ingest::bytes_of(*linked.detail) : 0);
+  const bool fits = budget.take(now - unlinked - details);
   if (!fits) return budget.exceeded_by(name);
   return file;
 }

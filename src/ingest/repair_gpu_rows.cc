@@ -161,10 +161,10 @@ int64_t clip_stream(GpuRows& rows, const std::vector<size_t>& stream, int64_t wi
   if (stream.size() >= kRowsForMedian) limit = std::min(limit, kAbsurdFactor * median_duration(gpu, stream));
   limit = std::max(limit, kNeverAbsurd_ns);
   int64_t clipped = 0;
-  for (size_t i = 0; i + 1 < stream.size(); ++i) {
+  for (size_t i = 0, next = 0; i + 1 < stream.size(); ++i) {
     const size_t row = stream[i];
     if (gpu.duration_ns[row] <= limit) continue;
-    size_t next = i + 1;
+    next = std::max(next, i + 1);
     while (next + 1 < stream.size() && gpu.start[stream[next]] == gpu.start[row]) ++next;
     const size_t successor = stream[next];
     const int64_t room_ns = gpu.start[successor] - gpu.start[row];

@@ -237,6 +237,15 @@ TEST_CASE("text without a single end is read in time that grows with its size al
   CHECK(seconds_to_read("{\"traceEvents\":[" + repeated("]{\"ph\":\"X\"}", 200'000)) < 10);
 }
 
+TEST_CASE("events that each close the list are read in time that grows with their number alone") {
+  std::string text = "{\"traceEvents\":[";
+  for (int i = 0; i < 200'000; i++) text += kernel("k", std::to_string(10 * i), "5") + "],";
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(read_any(zstd_compressed(text)).gpu.size() > 199'000);  // chunks are cut anywhere there
+  // All of the file has been read when the first one is kept: room for one more each time took 20 s.
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+}
+
 TEST_CASE("a named pipe or a device in place of a trace is unreadable, and nobody waits for it") {
   const std::string pipe = (std::filesystem::temp_directory_path() / "skewscope_pipe.json").string();
   std::filesystem::remove(pipe);
