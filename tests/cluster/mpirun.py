@@ -74,7 +74,7 @@ class UnderMpirun(machines.TwoMachines):
         return found
 
     def killed(self, program):
-        """Starts a report, kills `program` on the second machine as soon as it reads, and returns the run's end."""
+        """Starts a report, kills `program` on the second machine as soon as it reads, and returns the run that it ended."""
         run = self.report(4, "killed")
         while len(self.processes_of(self.machines[1], "skewscope")) < 2:
             self.assertIsNone(run.poll(), "ended before it was killed")
@@ -83,32 +83,31 @@ class UnderMpirun(machines.TwoMachines):
             os.kill(process, signal.SIGSTOP)  # so that the first machine waits for it
         os.kill(self.processes_of(self.machines[1], program)[0], signal.SIGKILL)
         try:
-            error = self.end_of(run, may_hang=program == "orted")
+            self.wait_for(run, may_hang=program == "orted")
         finally:
             for process in self.processes_of(self.machines[1], "skewscope"):
                 os.kill(process, signal.SIGKILL)  # stopped, and without its launcher
         self.assertEqual(self.left("killed"), [])
-        return error
+        return run
 
-    def end_of(self, run, may_hang):
-        """What the run said that must not succeed. mpirun 4.1.4 `may_hang`: of 100 runs that lost a machine, one waits for
-        ever for a lock in PMIx_server_finalize, when the processes of both machines are gone."""
+    def wait_for(self, run, may_hang):
+        """mpirun 4.1.4 `may_hang`: of 100 runs that lost a machine, one waits for ever for a lock in PMIx_server_finalize,
+        when the processes of both machines are gone."""
         try:
-            error = run.communicate(timeout=60)[1]
-            self.assertNotEqual(run.returncode, 0)
-            return error
+            run.communicate(timeout=60)
         except subprocess.TimeoutExpired:
             alive = self.processes_of(self.machines[0], "skewscope")
             run.kill()
+            run.communicate()
             if alive or not may_hang:
                 raise
-            return run.communicate(timeout=60)[1]
 
+    # What mpirun says of a lost process or machine is not asked for: of 100 runs on a busy machine, 15 do not say where.
     def test_a_process_killed_on_the_other_machine_ends_the_run_and_leaves_no_report(self):
-        self.assertRegex(self.killed("skewscope"), r"node second exited on signal 9")
+        self.assertEqual(self.killed("skewscope").returncode, 128 + signal.SIGKILL)
 
     def test_a_machine_that_is_lost_ends_the_run_and_leaves_no_report(self):
-        self.assertIn("second", self.killed("orted"))
+        self.assertNotEqual(self.killed("orted").returncode, 0)
 
 
 if __name__ == "__main__":
