@@ -1,6 +1,7 @@
 #include "number_column.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace skewscope::digest {
 namespace {
@@ -20,6 +21,13 @@ uint64_t signed_smallest(const std::vector<uint64_t>& numbers) {
   return static_cast<uint64_t>(smallest);
 }
 
+// At least 1.
+uint64_t greatest_common_divisor(const std::vector<uint64_t>& numbers) {
+  uint64_t divisor = 0;
+  for (size_t i = 0; i < numbers.size() && divisor != 1; ++i) divisor = std::gcd(numbers[i], divisor);
+  return std::max<uint64_t>(divisor, 1);
+}
+
 uint8_t bytes_needed(uint64_t most) {
   uint8_t bytes = 0;
   for (; most > 0; most >>= 8) ++bytes;
@@ -27,12 +35,13 @@ uint8_t bytes_needed(uint64_t most) {
 }
 
 template <int kPlanes>
-void gather(const char* planes, size_t rows, size_t begin, size_t count, uint64_t smallest, uint64_t* numbers) {
+void gather(const NumberColumn& column, const char* planes, size_t begin, size_t count, uint64_t* numbers) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(planes) + begin;
+  const auto rows = static_cast<size_t>(column.rows);
   for (size_t i = 0; i < count; ++i) {
     uint64_t number = 0;
     for (int p = 0; p < kPlanes; ++p) number |= uint64_t{bytes[static_cast<size_t>(p) * rows + i]} << (8 * p);
-    numbers[i] = number + smallest;
+    numbers[i] = number * column.unit + column.smallest;
   }
 }
 
@@ -43,24 +52,26 @@ NumberColumn encode_numbers(const std::vector<uint64_t>& numbers, Slope slope, s
   column.rows = numbers.size();
   column.slope = slope;
   if (numbers.empty()) return column;
-  const std::vector<uint64_t> steps = slope == Slope::rising ? differences(numbers) : std::vector<uint64_t>();
-  const std::vector<uint64_t>& left = slope == Slope::rising ? steps : numbers;
+  std::vector<uint64_t> left = slope == Slope::rising ? differences(numbers) : numbers;
   column.first = slope == Slope::rising ? numbers.front() : 0;
   column.smallest = signed_smallest(left);
-  uint64_t most = 0;
-  for (const uint64_t n : left) most = std::max(most, n - column.smallest);
-  column.planes = bytes_needed(most);
+  for (uint64_t& n : left) n -= column.smallest;
+  column.unit = greatest_common_divisor(left);
+  if (column.unit > 1) {
+    for (uint64_t& n : left) n /= column.unit;
+  }
+  column.planes = bytes_needed(*std::max_element(left.begin(), left.end()));
   for (int p = 0; p < column.planes; ++p) {
-    for (const uint64_t n : left) bytes.push_back(static_cast<char>((n - column.smallest) >> (8 * p) & 0xff));
+    for (const uint64_t n : left) bytes.push_back(static_cast<char>(n >> (8 * p) & 0xff));
   }
   return column;
 }
 
 void gather_planes(const NumberColumn& column, const char* planes, size_t begin, size_t count, uint64_t* numbers) {
-  using Gather = void (*)(const char*, size_t, size_t, size_t, uint64_t, uint64_t*);
+  using Gather = void (*)(const NumberColumn&, const char*, size_t, size_t, uint64_t*);
   constexpr Gather kGathers[] = {gather<0>, gather<1>, gather<2>, gather<3>, gather<4>,
                                  gather<5>, gather<6>, gather<7>, gather<8>};
-  kGathers[column.planes](planes, static_cast<size_t>(column.rows), begin, count, column.smallest, numbers);
+  kGathers[column.planes](column, planes, begin, count, numbers);
 }
 
 }  // namespace skewscope::digest

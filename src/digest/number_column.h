@@ -1,10 +1,13 @@
-// Whole numbers as byte planes: what is left of a column when its slope and its smallest value are taken away.
+// Whole numbers as byte planes: what is left of a column when its slope, its smallest value and its unit are taken
+// away.
 //
 // Problem: stamps of one trace share their upper bytes and differ in the lower two or three; a general compressor sees
 // 8-byte words whose halves have nothing to do with each other. Idea: of each number (or of its difference to the one
-// before, where a column rises) the smallest is subtracted, and the bytes of equal weight are put side by side; planes
-// above the largest number do not exist. Why right: arithmetic modulo 2^64, so every column comes back, whatever it
-// holds. Cost: one pass; a byte or two per stamp is left for zstd, which sees planes of one kind each.
+// before, where a column rises) the smallest is subtracted; what is left is divided by its greatest common divisor, the
+// unit (1000 where a profiler wrote whole microseconds); the bytes of equal weight are put side by side; planes above
+// the largest number do not exist. Why right: the division leaves no rest and the sums are modulo 2^64, so every column
+// comes back, whatever it holds. Cost: two passes; a byte or two per stamp is left for zstd, which sees planes of one
+// kind each.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +24,7 @@ struct NumberColumn {
   Slope slope = Slope::flat;
   uint64_t first = 0;     // rising: the first number
   uint64_t smallest = 0;  // of the numbers; rising: of the differences
+  uint64_t unit = 1;      // of what the numbers or differences are above the smallest
   uint8_t planes = 0;     // bytes per row, 0..8; lowest first
 
   size_t bytes() const { return static_cast<size_t>(rows) * planes; }
@@ -36,7 +40,7 @@ constexpr size_t kDecodeRows = 512;
 template <class Take>
 void decode_numbers(const NumberColumn& column, const char* planes, const Take& take);
 
-// Rows [begin, begin + count) of the planes, each plus the smallest; not yet summed up.
+// Rows [begin, begin + count) of the planes, each times the unit, plus the smallest; not yet summed up.
 void gather_planes(const NumberColumn& column, const char* planes, size_t begin, size_t count, uint64_t* numbers);
 
 template <class Take>

@@ -121,6 +121,7 @@ class Reader {
     const uint64_t planes = varint();
     block_ = varint();
     value(column.smallest);
+    column.unit = varint();
     if (slope == Slope::rising) value(column.first);
     if (planes > 8 || block_ == 0 || block_ >= blocks_.size()) fail();
     if (failed_) return {};

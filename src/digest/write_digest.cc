@@ -96,6 +96,7 @@ class Writer {
     varint(column.planes);
     varint(blocks_.size() - 1);
     value(static_cast<int64_t>(column.smallest));
+    varint(column.unit);
     if (slope == Slope::rising) value(static_cast<int64_t>(column.first));
   }
 

@@ -43,6 +43,15 @@ TEST_CASE("stamps of today cost a byte a row when they rise by less than 256 mor
   CHECK(planes.size() == 4);
 }
 
+TEST_CASE("whole microseconds in nanoseconds cost what microseconds do") {
+  std::string planes;
+  const std::vector<uint64_t> stamps = {7'000'000, 7'001'000, 7'255'000};
+  const NumberColumn column = encode_numbers(stamps, Slope::flat, planes);
+  CHECK(column.unit == 1000);
+  CHECK(column.planes == 1);
+  CHECK(there_and_back(stamps, Slope::flat) == stamps);
+}
+
 TEST_CASE("a column of one number repeated takes no bytes") {
   std::string planes;
   CHECK(encode_numbers({9, 9, 9}, Slope::flat, planes).planes == 0);

@@ -153,14 +153,16 @@ TEST_CASE("a digest counts against the memory limit") {
 }
 
 TEST_CASE("real traces: the report from digests is the report from traces, at a tenth of their size at most") {
-  const std::string path = traces("dlrm_8rank");
-  if (path.empty()) return;
-  const Folder digests("real_digests");
-  const auto made = make_digests(discover_files({path}).value(), digests.path.string(), false, {});
-  REQUIRE(made.ok());
-  CHECK(made.value().traces == 8);
-  CHECK(made.value().digest_bytes * 10 <= made.value().trace_bytes);
-  CHECK(report_of(digests.path.string()) == report_of(path));
+  for (const char* set : {"dlrm_8rank", "sampled_2of128", "single/hta", "single/tracelens"}) {
+    INFO(set);
+    const std::string path = traces(set);
+    if (path.empty()) return;
+    const Folder digests("real_digests");
+    const auto made = make_digests(discover_files({path}).value(), digests.path.string(), false, {});
+    REQUIRE(made.ok());
+    CHECK(made.value().digest_bytes * 10 <= made.value().trace_bytes);
+    CHECK(report_of(digests.path.string()) == report_of(path));
+  }
 }
 
 TEST_CASE("the second report reads digests from the cache, and is the same") {
