@@ -5,12 +5,9 @@
 namespace skewscope::digest {
 namespace {
 
-// Beyond the year 2065, to either side, sums of a start and a duration could leave 64 bits.
-constexpr int64_t kMostNs = 3'100'000'000'000'000'000;
-
 constexpr size_t kLongestPath = 4096;
 
-bool sane(int64_t ns) { return ns >= -kMostNs && ns <= kMostNs; }
+bool sane(int64_t ns) { return ns >= -kFurthestNs && ns <= kFurthestNs; }
 bool sane(LocalNs t) { return sane(t.ns); }
 
 template <class Times>

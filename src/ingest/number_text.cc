@@ -8,6 +8,7 @@
 #include <string>
 
 #include "json_text.h"
+#include "skewscope/base/time.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -52,8 +53,9 @@ bool read_digits(std::string_view text, uint64_t& value) {
   return true;
 }
 
-// The year 2065: a start, a base time and a duration of this size still add up within 64 bits.
+// The year 2065: stamps and durations of this size are within kFurthestNs.
 constexpr int64_t kMaxWholeMicroseconds = 3'000'000'000'000'000;
+static_assert(kMaxWholeMicroseconds < kFurthestNs / 1000);
 
 // The decimal text of an exponent form with the point moved to its place: "1.7e3" -> "1700". Exact, for exponents that
 // a stamp can have.

@@ -13,13 +13,22 @@ constexpr size_t kLargestTail = 8 << 20;
 // Kineto-format.md section 3: below this many fractions their form proves nothing.
 constexpr int64_t kEnoughFractions = 1000;
 
+LocalNs& start_of(LocalNs& start) { return start; }
 template <class Row>
-void shift(std::vector<Row>& rows, int64_t base_ns) {
-  for (Row& row : rows) row.start = row.start + base_ns;
+LocalNs& start_of(Row& row) {
+  return row.start;
 }
 
-void shift(std::vector<LocalNs>& starts, int64_t base_ns) {
-  for (LocalNs& start : starts) start = start + base_ns;
+// Whether all starts are such as a trace can have, then.
+template <class Row>
+bool shift(std::vector<Row>& rows, int64_t base_ns) {
+  bool possible = true;
+  for (Row& row : rows) {
+    LocalNs& start = start_of(row);
+    start = start + base_ns;
+    possible &= start.ns >= -kFurthestNs && start.ns <= kFurthestNs;
+  }
+  return possible;
 }
 
 void count_source_end(const ByteSource& source, int64_t bytes, DefectCounts& defects) {
@@ -179,8 +188,6 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
     if (!known) defects_.add(Defect::truncated_file, content_.bytes);
   }
   if (settings_.unpadded_fractions) defects_.add(Defect::unpadded_fractions, -1);
-  content_.has_base_time = top_.has_base_time;
-  content_.base_time_ns = top_.has_base_time ? top_.base_time_ns : 0;
   content_.has_cpu_ops = cpu_rows_ > 0;
   content_.resolution_ns = stamps_.fractions > 0 ? 1 : 1000;
   add_base_time();
@@ -190,16 +197,31 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
   content_.findings = defects_.to_findings(content_.file);
 }
 
+// A base that takes stamps out of all time is none of theirs.
 void Reading::add_base_time() {
-  if (!top_.has_base_time || top_.base_time_ns == 0) return;
-  tbb::parallel_invoke([&] { shift(content_.gpu.events.start, top_.base_time_ns); },
-                       [&] { shift(content_.launches.events.start, top_.base_time_ns); });
-  shift(content_.comm_ops, top_.base_time_ns);
-  shift(content_.gpu_annotations, top_.base_time_ns);
-  shift(content_.steps, top_.base_time_ns);
-  if (!content_.details) return;
-  shift(content_.details->host.start, top_.base_time_ns);
-  shift(content_.details->gpu_annotations, top_.base_time_ns);
+  if (!top_.has_base_time) return;
+  content_.has_base_time = shift_starts(top_.base_time_ns);
+  if (content_.has_base_time) {
+    content_.base_time_ns = top_.base_time_ns;
+  } else {
+    shift_starts(-top_.base_time_ns);
+    defects_.add(Defect::damaged_head, -1);
+  }
+}
+
+bool Reading::shift_starts(int64_t ns) {
+  if (ns == 0) return true;
+  bool rows = true, launches = true;
+  tbb::parallel_invoke([&] { rows = shift(content_.gpu.events.start, ns); },
+                       [&] { launches = shift(content_.launches.events.start, ns); });
+  bool possible = rows && launches;
+  possible &= shift(content_.comm_ops, ns);
+  possible &= shift(content_.gpu_annotations, ns);
+  possible &= shift(content_.steps, ns);
+  if (!content_.details) return possible;
+  possible &= shift(content_.details->host.start, ns);
+  possible &= shift(content_.details->gpu_annotations, ns);
+  return possible;
 }
 
 // 2021 builds write a step both as an op and as an annotation.

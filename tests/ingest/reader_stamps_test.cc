@@ -150,6 +150,15 @@ TEST_CASE("the base time is added wherever it stands") {
   CHECK_FALSE(none.has_base_time);
 }
 
+TEST_CASE("a base time that takes stamps out of all time is none of theirs, and is counted") {
+  const std::string stamps_of_2023 = kernel("k", "1694128201000430", "1");
+  const FileContent content = read_text(trace_of(stamps_of_2023, "\"baseTimeNanoseconds\": 1751410836000000000, "));
+  REQUIRE(content.gpu.size() == 1);
+  CHECK(content.gpu[0].start.ns == 1694128201000430000);
+  CHECK_FALSE(content.has_base_time);
+  CHECK(count_of(content, "damaged-head") == 1);
+}
+
 TEST_CASE("whole microseconds are a resolution of 1000 ns, and so is a fraction of .0") {
   CHECK(read_text(trace_of(kernel("k", "1661203462598738", "19"))).resolution_ns == 1000);
   CHECK(read_text(trace_of(kernel("k", "1661203462598738", "19.0"))).resolution_ns == 1000);
