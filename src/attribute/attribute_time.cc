@@ -9,6 +9,7 @@
 #include <tbb/parallel_invoke.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <tuple>
 
@@ -53,6 +54,7 @@ struct Stage {
   Exchange& exchange;
   Decomposition d;
   std::vector<int64_t> wait_ns;           // per row of table.members
+  std::vector<StepParts> exposed;         // per trace, from its first call to the end of its last one
   std::vector<uint32_t> instance_of_row;  // per row of table.members
 
   Stage(const JobTrace& j, const InstanceTable& t, const ClockModel& c, Exchange& e)
@@ -65,6 +67,7 @@ struct Stage {
     d.instances.resize(table.instances.size());
     d.traces.resize(job.traces.size());
     d.unmatched.resize(table.unmatched.size());
+    exposed.resize(job.traces.size());
   }
 
   bool one_clock(const CollectiveInstance& i) const {
@@ -100,41 +103,60 @@ struct Stage {
     return timing.wait_bar_ns > longest / 2 ? SplitNote::inconclusive : SplitNote::none;
   }
 
-  void measure(const CollectiveInstance& i, InstanceTiming& timing) const {
-    JobNs first_start{INT64_MAX}, last_start{INT64_MIN}, first_end{INT64_MAX}, last_end{INT64_MIN};
+  static void measure(const std::vector<Arrival>& arrivals, InstanceTiming& timing) {
+    int64_t first_start = INT64_MAX, last_start = INT64_MIN, first_end = INT64_MAX, last_end = INT64_MIN;
     timing.shortest_ns = INT64_MAX;
-    for (uint32_t k = 0; k < i.member_count; ++k) {
-      const CallSpan& call = table.spans[i.first_member + k];
-      const JobNs start = clocks.to_job(table.members[i.first_member + k].trace, call.start),
-                  end = start + call.duration_ns;
-      first_start = std::min(first_start, start);
-      last_start = std::max(last_start, start);
-      first_end = std::min(first_end, end);
-      last_end = std::max(last_end, end);
-      timing.shortest_ns = std::min(timing.shortest_ns, call.duration_ns);
+    for (const Arrival& a : arrivals) {
+      first_start = std::min(first_start, a.start_ns);
+      last_start = std::max(last_start, a.start_ns);
+      first_end = std::min(first_end, a.end_ns());
+      last_end = std::max(last_end, a.end_ns());
+      timing.shortest_ns = std::min(timing.shortest_ns, a.duration_ns);
     }
-    timing.last_arrival = last_start;
+    timing.last_arrival = JobNs{last_start};
     timing.start_skew_ns = last_start - first_start;
     timing.end_skew_ns = last_end - first_end;
     timing.transfer_ns = std::max<int64_t>(0, first_end - last_start);
   }
 
+  // Start and end each by the clock at that time: of a call of 20 s, a drift of 20 ppm takes 400 us.
   std::vector<Arrival> arrivals_of(const CollectiveInstance& i) const {
     std::vector<Arrival> arrivals;
     for (uint32_t k = 0; k < i.member_count; ++k) {
       const CallSpan& call = table.spans[i.first_member + k];
       const TraceIndex trace = table.members[i.first_member + k].trace;
-      arrivals.push_back({clocks.to_job(trace, call.start).ns, call.duration_ns});
+      const JobNs start = clocks.to_job(trace, call.start);
+      arrivals.push_back({start.ns, std::max<int64_t>(0, clocks.to_job(trace, call.end()) - start)});
     }
     return arrivals;
   }
 
+  // Waits were found on the common clock; the parts of a call are told on its own.
+  void to_own_clocks(const CollectiveInstance& i, const std::vector<Arrival>& arrivals, InstanceSplit& parts) const {
+    for (uint32_t k = 0; k < i.member_count; ++k) {
+      const int64_t own_ns = table.spans[i.first_member + k].duration_ns, common_ns = arrivals[k].duration_ns;
+      if (own_ns == common_ns || common_ns == 0) continue;
+      const double rate = static_cast<double>(own_ns) / static_cast<double>(common_ns);
+      const int64_t wait = std::clamp<int64_t>(std::llround(static_cast<double>(parts.wait_ns[k]) * rate), 0, own_ns);
+      parts.caused_ns[parts.last] += wait - parts.wait_ns[k];
+      parts.wait_ns[k] = wait;
+    }
+  }
+
+  int64_t shortest_transfer_ns(const CollectiveInstance& i, const InstanceSplit& parts) const {
+    int64_t shortest = INT64_MAX;
+    for (uint32_t k = 0; k < i.member_count; ++k) {
+      shortest = std::min(shortest, table.spans[i.first_member + k].duration_ns - parts.wait_ns[k]);
+    }
+    return shortest;
+  }
+
   // What the instance's parts rest on, or why there are none.
-  std::optional<InstanceSplit> decide(const CollectiveInstance& i, const WaitBar& bar, InstanceTiming& timing) const {
+  std::optional<InstanceSplit> decide(const CollectiveInstance& i, const WaitBar& bar, std::vector<Arrival> arrivals,
+                                      InstanceTiming& timing) const {
     timing.reason = SplitReason::unconnected;
     if (!one_clock(i)) return std::nullopt;
     const Dependency dependency = dependency_of(i.kind);
-    std::vector<Arrival> arrivals = arrivals_of(i);
     if (dependency == Dependency::everyone && attribute::breaks_causality(bar, arrivals)) {
       timing.reason = SplitReason::causality;
       return std::nullopt;
@@ -144,26 +166,29 @@ struct Stage {
     const std::optional<size_t> special = i.special < 0 ? std::nullopt : std::optional<size_t>(i.special);
     std::optional<InstanceSplit> parts = split_instance(dependency, arrivals, special);
     timing.reason = parts ? SplitReason::split : SplitReason::semantics;
+    if (parts) to_own_clocks(i, arrivals, *parts);
     return parts;
   }
 
   void split(size_t id) {
     const CollectiveInstance& i = table.instances[id];
     InstanceTiming& timing = d.instances[id];
-    measure(i, timing);
+    const std::vector<Arrival> arrivals = arrivals_of(i);
+    measure(arrivals, timing);
     const WaitBar bar = attribute::wait_bar(clocks, i, member_bar_ns(i));
-    const std::optional<InstanceSplit> parts = decide(i, bar, timing);
+    const std::optional<InstanceSplit> parts = decide(i, bar, arrivals, timing);
     if (!parts) return;
     std::copy(parts->wait_ns.begin(), parts->wait_ns.end(), wait_ns.begin() + i.first_member);
     std::copy(parts->caused_ns.begin(), parts->caused_ns.end(), d.caused_ns.begin() + i.first_member);
     timing.wait_bar_ns = bar.ns();
-    timing.contradicted = attribute::contradicts(bar, arrivals_of(i));
+    timing.contradicted = attribute::contradicts(bar, arrivals);
     if (timing.basis == SplitBasis::durations) {
       const size_t last = i.first_member + parts->last;
       timing.last_arrival = clocks.to_job(table.members[last].trace, table.spans[last].start);
       timing.transfer_ns = timing.shortest_ns;
     } else {
       timing.last_arrival = JobNs{parts->last_arrival_ns};
+      timing.transfer_ns = shortest_transfer_ns(i, *parts);
     }
     timing.note = note_of(i, timing, *parts);
     const int64_t tie_ns = std::max<int64_t>(0, timing.wait_bar_ns);
@@ -217,7 +242,14 @@ struct Stage {
     for (const size_t u : rows.unmatched) {
       labels.push_back({call_of(table.unmatched[u]).start, d.unmatched[u]});
     }
-    label_steps_of(t, attribute::StepLabels(std::move(copies), labels, busy));
+    const attribute::StepLabels exposures(std::move(copies), labels, busy);
+    label_steps_of(t, exposures);
+    LocalNs first{INT64_MAX}, last{INT64_MIN};
+    for (const CallLabels& call : labels) {
+      first = std::min(first, call.start);
+      last = std::max(last, call.start + call.parts.duration_ns());
+    }
+    exposed[t.index()] = exposures.between(first, last);
   }
 
   void label_steps_of(TraceIndex t, const attribute::StepLabels& labels) {
@@ -251,6 +283,8 @@ struct Stage {
         exchange, [&](size_t u) { return job[table.unmatched[u].call.trace].process; }, d.unmatched);
     share(
         exchange, [&](size_t i) { return job.traces[i % job.traces.size()].process; }, d.step_parts);
+    share(
+        exchange, [&](size_t t) { return job.traces[t].process; }, exposed);
   }
 
   static void add(const CallParts& p, TraceTotals& totals) {
@@ -258,9 +292,6 @@ struct Stage {
     totals.parts.wait_ns += p.wait_ns;
     totals.parts.transfer_ns += p.transfer_ns;
     totals.parts.unattributed_ns += p.unattributed_ns;
-    totals.parts.exposed_wait_ns += p.exposed_wait_ns;
-    totals.parts.exposed_transfer_ns += p.exposed_transfer_ns;
-    totals.parts.exposed_unattributed_ns += p.exposed_unattributed_ns;
   }
 
   void report_contradictions() {
@@ -288,6 +319,12 @@ struct Stage {
     }
     for (size_t u = 0; u < table.unmatched.size(); ++u) {
       add(d.unmatched[u], d.traces[table.unmatched[u].call.trace.index()]);
+    }
+    for (size_t t = 0; t < d.traces.size(); ++t) {
+      CallParts& parts = d.traces[t].parts;
+      parts.exposed_wait_ns = exposed[t].exposed_wait_ns;
+      parts.exposed_transfer_ns = exposed[t].exposed_transfer_ns;
+      parts.exposed_unattributed_ns = exposed[t].exposed_unattributed_ns;
     }
   }
 };

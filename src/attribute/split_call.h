@@ -21,6 +21,8 @@ namespace skewscope::attribute {
 struct Arrival {
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
+
+  int64_t end_ns() const { return start_ns + duration_ns; }
 };
 
 struct InstanceSplit {

@@ -42,19 +42,18 @@ WaitBar wait_bar(const ClockModel& clocks, const CollectiveInstance& instance, i
 }
 
 bool breaks_causality(const WaitBar& bar, const std::vector<Arrival>& arrivals) {
-  if (bar.clock_ns < 0) return false;
   int64_t last_start = INT64_MIN, first_end = INT64_MAX;
   for (const Arrival& a : arrivals) {
     last_start = std::max(last_start, a.start_ns);
-    first_end = std::min(first_end, a.start_ns + a.duration_ns);
+    first_end = std::min(first_end, a.end_ns());
   }
   constexpr int64_t kStamps = 2'000;  // ns: whole microseconds at either end
-  return last_start - first_end > bar.clock_ns * 3 / 2 + kStamps;
+  return last_start - first_end > std::max<int64_t>(0, bar.clock_ns) * 3 / 2 + kStamps;
 }
 
 std::vector<Arrival> arrivals_by_duration(std::vector<Arrival> arrivals) {
   int64_t end = INT64_MIN;
-  for (const Arrival& a : arrivals) end = std::max(end, a.start_ns + a.duration_ns);
+  for (const Arrival& a : arrivals) end = std::max(end, a.end_ns());
   for (Arrival& a : arrivals) a.start_ns = end - a.duration_ns;
   return arrivals;
 }
@@ -66,7 +65,7 @@ bool contradicts(const WaitBar& bar, const std::vector<Arrival>& arrivals) {
   for (const Arrival& a : arrivals) {
     last_start = std::max(last_start, a.start_ns);
     shortest = std::min(shortest, a.duration_ns);
-    ends.push_back(a.start_ns + a.duration_ns);
+    ends.push_back(a.end_ns());
   }
   std::sort(ends.begin(), ends.end());
   const int64_t middle = std::midpoint(ends[ends.size() / 2], ends[(ends.size() - 1) / 2]);

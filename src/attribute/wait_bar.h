@@ -32,7 +32,8 @@ WaitBar wait_bar(const ClockModel& clocks, const CollectiveInstance& instance, i
 // both be right.
 bool contradicts(const WaitBar& bar, const std::vector<Arrival>& arrivals);
 
-// Whether somebody left before the last arrived, by more than three deviations: clocks or match are wrong there.
+// Whether somebody left before the last arrived, by more than three deviations: clocks or match are wrong there. Clocks
+// of unknown error are taken at their word.
 bool breaks_causality(const WaitBar& bar, const std::vector<Arrival>& arrivals);
 
 // The same calls placed by their durations alone: as if all had ended at one instant.

@@ -124,3 +124,58 @@ TEST_CASE("members of different components are unconnected: nothing is compared"
   CHECK(d.instances[0].reason == SplitReason::unconnected);
   CHECK(d.members[0].unattributed_ns == 120'000);
 }
+
+TEST_CASE("a clock that drifts during a long call takes nothing from its transfer") {
+  // Rank 0 waits 20 s for rank 1, then 300 us pass; its own clock counts 400 us more meanwhile.
+  Pair pair;
+  pair.builder.trace(0).calls[0].duration_ns = 20'000'700'006;
+  pair.builder.trace(1).calls[0].start = LocalNs{20'000'000'000};
+  pair.builder.trace(1).calls[0].duration_ns = 300'000;
+  pair.clocks.clocks[0].drift_ppb = 20'000;
+  pair.tie(3'000, 5'000);
+  const Decomposition d = pair.split();
+  REQUIRE(d.instances[0].reason == SplitReason::split);
+  CHECK(d.members[0].transfer_ns == Approx(300'000).margin(20));
+  CHECK(d.members[0].wait_ns + d.members[0].transfer_ns == 20'000'700'006);
+  CHECK(d.members[1].transfer_ns == 300'000);
+  CHECK(d.caused_ns[1] == d.members[0].wait_ns);
+  CHECK_FALSE(d.instances[0].contradicted);
+}
+
+TEST_CASE("clocks of unknown error are taken at their word: who left before the last arrived gets no numbers") {
+  Pair pair(500);
+  const Decomposition d = pair.split();
+  CHECK(d.instances[0].reason == SplitReason::causality);
+  CHECK(d.members[0].unattributed_ns == 120'000);
+}
+
+TEST_CASE("calls that overlap are exposed once") {
+  Pair pair;  // and the same once more, on another stream, in another group
+  const CommunicatorId other = pair.builder.communicator("other", {0, 1});
+  pair.builder.call(0, other, 0, 120);
+  pair.builder.call(1, other, 100, 120);
+  CollectiveInstance second = pair.table.instances[0];
+  second.communicator = other;
+  second.first_member = 2;
+  pair.table.instances.push_back(second);
+  pair.table.members = {{TraceIndex(0), 0}, {TraceIndex(1), 0}, {TraceIndex(0), 1}, {TraceIndex(1), 1}};
+  pair.table.communicators = pair.builder.job.communicators;
+  const Decomposition d = pair.split();
+  CHECK(d.traces[0].parts.wait_ns == 200'000);
+  CHECK(d.traces[0].parts.exposed_wait_ns == 100'000);
+  CHECK(d.traces[0].parts.transfer_ns == 40'000);
+  CHECK(d.traces[0].parts.exposed_transfer_ns == 20'000);
+}
+
+TEST_CASE("the transfer time of a send is what its two ends say, not what they share") {
+  Pair pair;  // the sender has left 1 us after the receiver came
+  pair.builder.trace(0).calls[0].duration_ns = 110'000;
+  pair.builder.trace(1).calls[0].start = LocalNs{109'000};
+  pair.builder.trace(1).calls[0].duration_ns = 51'000;
+  CollectiveInstance& send = pair.table.instances[0];
+  send.kind = CollectiveKind::send;
+  send.special = 0;
+  const Decomposition d = pair.split();
+  REQUIRE(d.instances[0].reason == SplitReason::split);
+  CHECK(d.instances[0].transfer_ns == 51'000);
+}

@@ -44,6 +44,7 @@ struct CallParts {
   int64_t exposed_transfer_ns = 0;
   int64_t exposed_unattributed_ns = 0;
 
+  int64_t duration_ns() const { return wait_ns + transfer_ns + unattributed_ns; }
   int64_t exposed_ns() const { return exposed_wait_ns + exposed_transfer_ns + exposed_unattributed_ns; }
 };
 
@@ -54,7 +55,7 @@ struct InstanceTiming {
   int64_t end_skew_ns = 0;    // largest - smallest end
   // Shortest duration of the members: for N-to-N kinds the transfer time up to the end skew, whatever the clocks.
   int64_t shortest_ns = 0;
-  // Smallest (end - last arrival) over members, at least 0.
+  // Smallest transfer of a member; where the call is not split, first end - last start, at least 0.
   int64_t transfer_ns = 0;
   TraceIndex last;  // who arrived last; none when the lead is within the clocks' error bars (a tie)
   SplitReason reason = SplitReason::split;
@@ -68,6 +69,8 @@ struct InstanceTiming {
 // Sums over one trace's calls.
 struct TraceTotals {
   int64_t collectives = 0;  // calls
+  // The exposed parts are no sums: calls of several streams overlap, and each nanosecond of the GPU counts once, under
+  // the first of its labels (StepParts).
   CallParts parts;
   int64_t late_count = 0;       // instances in which it arrived last (ties count for nobody)
   int64_t late_candidates = 0;  // complete split instances in which it took part
