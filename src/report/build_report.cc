@@ -194,7 +194,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.what_if = report::what_if_of(rooms, std::ssize(out.job.steps));
   out.causes = report::cause_rows(rooms);
   out.flows = report::flow_rows(rooms);
-  out.efficiency = report::efficiency_of(out.ranks, out.what_if);
+  out.efficiency = report::efficiency_of(out);
   out.matching = report::matching_of(rooms);
   out.unmatched = report::unmatched_rows(rooms);
   out.rank_statistics = report::rank_statistics(job, figures);

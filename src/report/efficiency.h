@@ -1,12 +1,16 @@
 // POP and TALP efficiencies of a job from its ranks' timelines.
 #pragma once
 
-#include <vector>
-
 #include "skewscope/model/job_report.h"
 
 namespace skewscope::report {
 
-JobReport::Efficiency efficiency_of(const std::vector<JobReport::RankRow>& ranks, const JobReport::WhatIf& what_if);
+// Of a report whose ranks, steps and what_if are there.
+JobReport::Efficiency efficiency_of(const JobReport& report);
+
+bool recorded_by_all(const JobReport& report, const JobReport::StepRow& step);
+
+// Whether some steps were recorded by all ranks and others not.
+bool windows_differ(const JobReport& report);
 
 }  // namespace skewscope::report

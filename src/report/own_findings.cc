@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "efficiency.h"
 #include "skewscope/base/human_units.h"
 
 namespace skewscope::report {
@@ -73,6 +74,16 @@ void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
         fmt::format("{} of {} calls are in no instance: {}{}", count, report.matching.calls, consequence_of(reason),
                     reason == UnmatchedReason::ambiguous && unnamed > 0 ? unnamed_words(rooms, unnamed) : "")));
   }
+}
+
+void add_windows(const JobReport& report, Findings& out) {
+  if (!windows_differ(report)) return;
+  const auto some = std::count_if(report.steps.begin(), report.steps.end(),
+                                  [&](const auto& step) { return !recorded_by_all(report, step); });
+  out.push_back(finding(Severity::info, "windows-differ", some,
+                        fmt::format("{} of {} steps were not recorded by all ranks; the efficiencies are those of the "
+                                    "others, all else is of whole windows",
+                                    some, report.steps.size())));
 }
 
 // Half width of the instance's own error bar, else of the widest among its members.
@@ -193,6 +204,7 @@ const Finding* find_finding(const Findings& findings, std::string_view code) {
 
 Findings own_findings(const Rooms& rooms, const JobReport& report) {
   Findings out;
+  add_windows(report, out);
   add_instances(rooms, report, out);
   add_clock_doubt(rooms, out);
   add_inferred(rooms, out);

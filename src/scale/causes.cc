@@ -192,13 +192,14 @@ std::vector<Cause> waits_that(const Pair& pair) {
 // Mean of the ranks, per step.
 template <class Part>
 double mean_of(const JobReport& report, const Part& part) {
+  const OwnSteps steps(report);
   double sum = 0, count = 0;
   for (const JobReport::RankRow& r : report.ranks) {
     if (r.total_ns <= 0) continue;
-    sum += static_cast<double>(part(r));
+    sum += static_cast<double>(part(r)) / steps.of(r.rank);
     ++count;
   }
-  return count > 0 ? sum / count / steps_in(report) : 0;
+  return count > 0 ? sum / count : 0;
 }
 
 // Idling until a host launched, and idling otherwise.
@@ -236,21 +237,23 @@ struct Excess {
 };
 
 Excess excess_of(const JobReport& report, int64_t JobReport::RankRow::*part) {
+  const OwnSteps steps(report);
+  const auto per_step = [&](const JobReport::RankRow& r) { return static_cast<double>(r.*part) / steps.of(r.rank); };
   double mean = 0, count = 0, most = 0;
   for (const JobReport::RankRow& r : report.ranks) {
     if (r.total_ns <= 0) continue;
-    mean += static_cast<double>(r.*part);
+    mean += per_step(r);
     ++count;
   }
   Excess excess;
   if (count == 0) return excess;
   mean /= count;
-  for (const JobReport::RankRow& r : report.ranks) most = std::max(most, static_cast<double>(r.*part) - mean);
+  for (const JobReport::RankRow& r : report.ranks) most = std::max(most, per_step(r) - mean);
   for (const JobReport::RankRow& r : report.ranks) {
-    const double above = static_cast<double>(r.*part) - mean;
+    const double above = per_step(r) - mean;
     if (r.total_ns > 0 && above > 0 && above >= kNearMost * most) excess.ranks.push_back(r.rank);
   }
-  excess.ns = most / steps_in(report);
+  excess.ns = most;
   return excess;
 }
 

@@ -16,6 +16,15 @@ std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report) {
 
 double steps_in(const JobReport& report) { return std::max<double>(1, static_cast<double>(report.steps.size())); }
 
+OwnSteps::OwnSteps(const JobReport& report) : otherwise_(steps_in(report)) {
+  for (const JobReport::RankStep& step : report.rank_steps) by_rank_[step.rank] += 1;
+}
+
+double OwnSteps::of(int32_t rank) const {
+  const auto own = by_rank_.find(rank);
+  return own == by_rank_.end() ? otherwise_ : own->second;
+}
+
 std::string role_of(const JobReport::CommunicatorRow& c) {
   if (!c.desc.empty() && c.desc != "undefined") return c.desc;
   return "group of " + std::to_string(c.size);
@@ -41,17 +50,19 @@ ScaleReport::Run run_of(const NamedReport& named) {
   run.step_error_ns = steps.error();
   if (run.step_ns > 0) run.steps_per_s_per_gpu = 1e9 / run.step_ns / std::max(1, run.world_size);
   double ranks = 0, compute = 0;
+  const OwnSteps steps_of(report);
   for (const JobReport::RankRow& rank : report.ranks) {
     if (rank.total_ns <= 0) continue;
     ++ranks;
-    compute += static_cast<double>(rank.compute_ns);
+    compute += static_cast<double>(rank.compute_ns) / steps_of.of(rank.rank);
   }
-  if (ranks > 0) run.compute_ns = compute / ranks / steps_in(report);
+  if (ranks > 0) run.compute_ns = compute / ranks;
   const auto communicators = communicators_by_id(report);
   double bytes = 0;
   for (const JobReport::CollectiveRow& row : report.collectives) {
     const auto c = communicators.find(row.communicator);
-    const double members = c == communicators.end() ? 0 : c->second->size;
+    const bool between_two = row.op == "send" || row.op == "recv" || row.op == "send_recv";
+    const double members = c == communicators.end() ? 0 : between_two ? 2 : c->second->size;
     bytes += static_cast<double>(row.bytes) * static_cast<double>(row.count) * members;
   }
   run.message_bytes = bytes / std::max(1, run.world_size) / steps_in(report);

@@ -14,6 +14,16 @@ namespace skewscope::scale {
 std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report);
 // What figures of the whole run are divided by for one step: the steps recorded, at least 1.
 double steps_in(const JobReport& report);
+// The same for figures of one rank: the steps that it recorded itself.
+class OwnSteps {
+ public:
+  explicit OwnSteps(const JobReport& report);
+  double of(int32_t rank) const;
+
+ private:
+  double otherwise_;  // where the report does not tell
+  std::map<int32_t, double> by_rank_;
+};
 
 // What a communicator is for: its description, else its name, else its size. Communicators of several sizes of a job,
 // and several of one size, have the same role.

@@ -132,3 +132,20 @@ TEST_CASE("what a culprit's repair saves is what the job without its fault is sh
     CHECK(saved_by(correlated(options.directory).report, 5) == Approx(gained).epsilon(0.05));
   }
 }
+
+TEST_CASE("a rank whose recording begins later is no imbalance") {
+  const Folder folder("late_window");
+  SimulateOptions options = compute_bound();
+  options.directory = folder.path.string();
+  options.steps = 5;
+  options.late_windows = {{5, 2}};
+  REQUIRE(simulate_job(options).ok());
+  const JobReport report = correlated(options.directory).report;
+  const JobTruth truth(options.directory);
+  CHECK(report.efficiency.load_balance == Approx(truth.efficiency.at("load_balance")).margin(0.005));
+  CHECK(report.efficiency.parallel == Approx(truth.efficiency.at("parallel")).margin(0.01));
+  const auto said = std::find_if(report.diagnostics.begin(), report.diagnostics.end(),
+                                 [](const Finding& finding) { return finding.code == "windows-differ"; });
+  REQUIRE(said != report.diagnostics.end());
+  CHECK(said->count == 2);
+}

@@ -20,17 +20,14 @@ export const kParts = [
   ["idle_other_ns", "Idle: other", "idle"],
 ];
 
-// Calls that overlap on two streams would count twice in the exposed time: then wait and transfer share it.
 export function partsOf(row) {
   const of = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)]));
-  const split = of.exposed_wait_ns + of.exposed_transfer_ns, exposed = of.exposed_communication_ns;
-  const scale = split > exposed ? exposed / split : 1;
-  const overlapped = of.communication_ns - exposed;
-  const wait = Math.round(of.exposed_wait_ns * scale), transfer = Math.round(of.exposed_transfer_ns * scale);
+  const exposed = of.exposed_communication_ns, overlapped = of.communication_ns - exposed;
   return {
     rank: row.rank, total_ns: of.total_ns,
     computing_ns: of.compute_ns - overlapped, overlapped_ns: overlapped,
-    exposed_wait_ns: wait, exposed_transfer_ns: transfer, exposed_unsplit_ns: Math.max(0, exposed - wait - transfer),
+    exposed_wait_ns: of.exposed_wait_ns, exposed_transfer_ns: of.exposed_transfer_ns,
+    exposed_unsplit_ns: Math.max(0, exposed - of.exposed_wait_ns - of.exposed_transfer_ns),
     exposed_memcpy_ns: of.exposed_memcpy_ns,
     idle_host_wait_ns: of.idle_host_wait_ns, idle_kernel_wait_ns: of.idle_kernel_wait_ns, idle_other_ns: of.idle_other_ns,
   };

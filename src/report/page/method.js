@@ -5,7 +5,7 @@ const kNotes = [
   ["Match", "Calls of all ranks become collectives by their recorded ids, by sequence numbers, or by order and ends that agree. What fits nothing is counted, not guessed."],
   ["Clocks", "Each rank's clock gets an offset, and where needed a drift, from the ends of shared collectives. Error bars are 95 % intervals."],
   ["Wait and transfer", "wait = last arrival − own arrival; transfer = end − last arrival. In rooted and point-to-point calls the arrival that counts is the root's or the sender's. A missing rank makes waits lower bounds."],
-  ["Exposed", "The part during which the rank computed nothing. Where calls overlap each other, wait and transfer share the exposed time."],
+  ["Exposed", "The part during which the rank computed nothing. Where calls overlap each other, each moment counts once: as transfer, else as wait."],
   ["Charged", "Each gap between arrivals is shared equally by the members still awaited (Shapley value). Where a late rank had itself waited elsewhere, blame moves back: that is where the wait began."],
   ["Pace of peers", "The job is replayed with one rank's local work at the pace of ranks that run the same program."],
   ["Efficiency", "POP and TALP. Elapsed is the longest rank's timeline; computing is the union of its kernels; an ideal network moves data in no time."],
