@@ -29,8 +29,10 @@ JobReport::CallRow call_row(const InstanceView& view, size_t member, int32_t id)
   row.rank = view.trace(member).rank.value;
   row.start_ns = since_start(view.rooms.clocks, view.ref(member).trace, call.start);
   row.end_ns = row.start_ns + call.duration_ns;  // the parts sum to the duration as recorded
-  row.wait_ns = parts.wait_ns;
-  row.transfer_ns = parts.transfer_ns;
+  if (view.split()) {
+    row.wait_ns = parts.wait_ns;
+    row.transfer_ns = parts.transfer_ns;
+  }
   row.exposed_ns = parts.exposed_ns();
   row.complete = instance.complete;
   row.note = note_of(view);

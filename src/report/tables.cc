@@ -144,8 +144,8 @@ Table collective_ranks_table(const JobReport& report) {
       "collective_ranks", report.calls,
       {column<&Row::instance>("instance"), column<&Row::communicator>("communicator"), column<&Row::seq>("seq"),
        column<&Row::op>("op"), column<&Row::dtype>("dtype"), column<&Row::bytes>("bytes"), column<&Row::rank>("rank"),
-       column<&Row::start_ns>("start_ns"), column<&Row::end_ns>("end_ns"), column<&Row::wait_ns>("wait_ns"),
-       column<&Row::transfer_ns>("transfer_ns"), column<&Row::exposed_ns>("exposed_ns"),
+       column<&Row::start_ns>("start_ns"), column<&Row::end_ns>("end_ns"), known_column<&Row::wait_ns>("wait_ns"),
+       known_column<&Row::transfer_ns>("transfer_ns"), column<&Row::exposed_ns>("exposed_ns"),
        column<&Row::complete>("complete"), column<&Row::note>("note"), known_column<&Row::wait_bar_ns>("wait_bar_ns"),
        column<&Row::basis>("basis"), known_column<&Row::step>("step")});
 }

@@ -12,7 +12,7 @@ TimedInstance instance_of(std::span<const JobReport::CallRow> calls) {
   for (const JobReport::CallRow& call : calls) {
     instance.arrival_ns = std::max(instance.arrival_ns, call.start_ns);
     instance.step = std::max(instance.step, call.step);
-    instance.wait_ns += call.wait_ns;
+    instance.wait_ns += std::max<int64_t>(0, call.wait_ns);
   }
   return instance;
 }

@@ -186,7 +186,9 @@ struct JobReport {
     std::string_view op, dtype;  // words of the program's own, as all text here: a job has millions of these rows
     int64_t bytes = 0;
     int32_t rank = 0;
-    int64_t start_ns = 0, end_ns = 0, wait_ns = 0, transfer_ns = 0, exposed_ns = 0;
+    int64_t start_ns = 0, end_ns = 0;
+    int64_t wait_ns = -1, transfer_ns = -1;  // sum to the call's length; -1: it was not split
+    int64_t exposed_ns = 0;
     bool complete = false;
     std::string_view note;     // why it was not split, or what weakens the split; "" for neither
     int64_t wait_bar_ns = -1;  // half width of a 95 % interval of the wait; -1: unknown, or not split
