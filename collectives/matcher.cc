@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "collectives/match_rows.h"
 #include "collectives/match_unnamed.h"
@@ -84,6 +85,22 @@ bool simultaneous(const std::vector<MemberCalls>& members, const std::vector<Key
     if (*middle > kMostScatter) return false;
   }
   return true;
+}
+
+// Members that rows join, directly or by others, have one number; -1: none.
+std::vector<int32_t> joined_members(const std::vector<MemberCalls>& members, const Rows& rows) {
+  std::vector<int32_t> cluster(members.size(), -1);
+  int32_t next = 0;
+  for (const std::vector<Placed>& row : rows.rows) {
+    int32_t& first = cluster[static_cast<size_t>(row.front().member)];
+    if (first < 0) first = next++;
+    const int32_t one = first;
+    for (const Placed& p : row) {
+      const int32_t other = std::exchange(cluster[static_cast<size_t>(p.member)], one);
+      if (other >= 0 && other != one) std::replace(cluster.begin(), cluster.end(), other, one);
+    }
+  }
+  return cluster;
 }
 
 // Rows by equal key; false when the key is absent from most calls or does not prove itself.
@@ -186,8 +203,10 @@ MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership m
   std::vector<std::vector<Refusal>> reason;
   for (const MemberCalls& m : members) reason.emplace_back(m.size(), Refusal::alone);
   Rows rows;
-  if (match_by_key(members, MatchedBy::comms_id, rows, reason) || match_by_key(members, MatchedBy::seq, rows, reason)) {
-    for (const MemberCalls& m : members) outcome.cluster.push_back(m.empty() ? -1 : 0);
+  // Groups that nobody names may count alike side by side: their Seq joins nothing. A Comms Id is of one group.
+  if (match_by_key(members, MatchedBy::comms_id, rows, reason) ||
+      (membership == Membership::known && match_by_key(members, MatchedBy::seq, rows, reason))) {
+    outcome.cluster = joined_members(members, rows);
     finish(members, rows, reason, outcome);
     return outcome;
   }

@@ -53,6 +53,28 @@ TEST_CASE("calls of equal Seq are one collective, whatever the clocks") {
   REQUIRE(outcome.left.size() == 2);
 }
 
+TEST_CASE("groups that nobody names count alike: Seq joins none of them, Comms Id each") {
+  std::vector<MemberCalls> members = {job_of(60, 5), job_of(60, 6), job_of(60, 6), job_of(60, 5)};
+  const auto one_group = [](const std::map<int32_t, int32_t>& row) {
+    return row == std::map<int32_t, int32_t>{{0, row.begin()->second}, {3, row.begin()->second}} ||
+           row == std::map<int32_t, int32_t>{{1, row.begin()->second}, {2, row.begin()->second}};
+  };
+  for (MemberCalls& m : members) {
+    for (size_t i = 0; i < m.size(); ++i) m[i].seq = static_cast<int64_t>(i);
+  }
+  for (const auto& row : rows_of(match_members(members, Membership::inferred, {}))) REQUIRE(one_group(row));
+  for (size_t m = 0; m < members.size(); ++m) {
+    for (size_t i = 0; i < 60; ++i)
+      members[m][i].comms_id = (m == 1 || m == 2 ? 1'000 : 2'000) + static_cast<int64_t>(i);
+  }
+  const MatchOutcome outcome = match_members(members, Membership::inferred, {});
+  REQUIRE(outcome.method.size() == 120);
+  for (const auto& row : rows_of(outcome)) REQUIRE(one_group(row));
+  CHECK(outcome.cluster[0] == outcome.cluster[3]);
+  CHECK(outcome.cluster[1] == outcome.cluster[2]);
+  CHECK(outcome.cluster[0] != outcome.cluster[1]);
+}
+
 TEST_CASE("a Seq whose calls do not leave at one instant is not believed") {
   // A per-process counter that advances twice per call on one member: equal numbers meet by chance.
   std::vector<MemberCalls> members = {job_of(60, 5), job_of(60, 5, 300'000)};
