@@ -18,6 +18,8 @@ constexpr int kLeastFineVotes = 30;            // fewer may meet in a fine windo
 constexpr int64_t kPriorSlack = 1'000'000;     // ns; what other communicators' offsets are good for
 constexpr int64_t kWallClockGood = 5'000'000;  // ns; offsets that NTP keeps
 constexpr int64_t kWallClockBad = 20'000'000;  // ns; offsets that NTP does not leave
+constexpr int64_t kNoClocksErr =
+    2'000'000'000;  // ns; captures that lie further apart than clocks err hold no equal calls
 constexpr int64_t kLonelyWallClock = 500'000;  // ns; believed for one or two votes: one host, or PTP
 constexpr int64_t kOneHost = 1'000'000;        // ns; more than any tracer's clocks of one host were seen to differ
 constexpr int64_t kOneHostWidth = 25'000;      // ns; ends of one collective scatter less on one host
@@ -156,13 +158,15 @@ bool credible(Votes all, const Peak& peak, const VoteContext& context) {
 }
 
 // The window of calls at equal places in their steps, where most of these lie in one and few others are denser. A
-// host's name and numbers of steps that say otherwise settle nothing.
+// host's name and numbers of steps that say otherwise settle nothing; nor do they for captures that, by the clocks,
+// were taken at other times: every profiler counts its steps from 0.
 std::optional<Peak> step_peak(Votes all, Votes placed, int64_t width, const VoteContext& context) {
   if (width > context.tolerance_ns) return std::nullopt;  // could hold several shifts
   const Peak peak = densest(placed, width, std::nullopt);
   if (peak.votes < kLeastVotes || 2 * static_cast<size_t>(peak.votes) < placed.size()) return std::nullopt;
   const Peak here = densest(within(all, peak.offset_ns, width), width, std::nullopt);
   if (10 * here.votes < 9 * densest(all, width, std::nullopt).votes) return std::nullopt;
+  if (std::llabs(peak.offset_ns) > kNoClocksErr && context.common_calls == 0) return std::nullopt;
   if (context.one_host && std::llabs(peak.offset_ns) > kOneHost && context.common_calls >= kFewCommonCalls &&
       10 * densest(within(all, 0, kOneHost), width, std::nullopt).votes >= 9 * here.votes) {
     return std::nullopt;

@@ -146,6 +146,22 @@ TEST_CASE("evenly spaced calls whose ends scatter are joined by their places in 
   CHECK(match(recorded(loop, {0, 2, -1, 0, 12}), recorded(loop, {0, 2, -1, 300, 12})).method.empty());
 }
 
+TEST_CASE("captures taken ten seconds apart share no call, though each counts its steps from 0") {
+  Loop loop;
+  loop.steps = 10;
+  loop.calls = 4;
+  loop.spacing_us = 2'500;
+  loop.uneven = 1;
+  loop.noise_us = 3;
+  loop.signatures = 1;
+  loop.pause_us = 2'500;
+  const MemberCalls first = recorded(loop, {0, 9, 0, 0, 5}), second = recorded(loop, {0, 9, 0, 10'000'000, 5});
+  CHECK(match(first, second).method.empty());
+  CHECK(match(first, second, kOneHost).method.empty());
+  // Half a second may be what their clocks err.
+  CHECK(pairs(match(first, recorded(loop, {0, 9, 0, 500'000, 5})), 0) == 40);
+}
+
 TEST_CASE("close ends of calls that do not leave together prove no group") {
   Loop loop;
   loop.steps = 8;
