@@ -178,6 +178,10 @@ constexpr std::array kCustomKernels = {
     Spelling{"userbuffers_fp16_sum", CollectiveKind::all_reduce},
     Spelling{"userbuffers_", CollectiveKind::unknown},
     Spelling{"deep_ep::", CollectiveKind::all_to_all},
+    Spelling{"dpsk::ep::", CollectiveKind::all_to_all},  // DeepEP, as its authors build it
+    Spelling{"uccl::internode", CollectiveKind::all_to_all},
+    Spelling{"uccl::intranode", CollectiveKind::all_to_all},
+    Spelling{"nccl_ep", CollectiveKind::all_to_all},
     Spelling{"hybrid_ep::dispatch_kernel", CollectiveKind::all_to_all},
     Spelling{"hybrid_ep::combine_kernel", CollectiveKind::all_to_all},
     Spelling{"hybrid_ep::device_sync_kernel", CollectiveKind::barrier},

@@ -1,5 +1,6 @@
 #include "command_line.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -70,6 +71,13 @@ void CommandLine::add(const std::string& name, const std::string& purpose, Optio
   commands_.push_back({command, &options.common, std::move(run)});
 }
 
+std::string CommandLine::unknown_command(int argc, const char* const* argv) const {
+  if (argc < 2 || argv[1][0] == '-') return "";
+  const bool known =
+      std::any_of(commands_.begin(), commands_.end(), [&](const Command& one) { return one.app->check_name(argv[1]); });
+  return known ? "" : quoted(argv[1]);
+}
+
 bool CommandLine::serves(int argc, const char* const* argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
@@ -86,6 +94,11 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     std::ostringstream nobody;
     const bool speaks = exchange_->first();
+    if (const std::string wrong = unknown_command(argc, argv); !wrong.empty()) {
+      if (speaks)
+        fmt::print(stderr, "skewscope: error: no command is called {}\nRun with --help for the commands.\n", wrong);
+      return kUsage;
+    }
     return app_.exit(error, speaks ? std::cout : nobody, speaks ? std::cerr : nobody) == 0 ? kDone : kUsage;
   }
   const auto command =

@@ -43,6 +43,9 @@ class CommandLine {
   void add(const std::string& name, const std::string& purpose, Options& options, void (*describe)(CLI::App&, Options&),
            std::function<ExitCode(const std::string& typed)> run);
 
+  // The first word, where it stands in a command's place and is none; else "".
+  std::string unknown_command(int argc, const char* const* argv) const;
+
   std::unique_ptr<Exchange> exchange_ = join_processes();  // process 0 speaks for all
   CLI::App app_{"Reads the profiler traces of all ranks of a GPU job and tells waiting from transfer."};
   ReportOptions report_;

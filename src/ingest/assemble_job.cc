@@ -45,7 +45,8 @@ class Assembler {
     if (files_.size() > 1) message += " among " + std::to_string(files_.size()) + " files";
     for (const TraceFile& file : files_) {
       if (!file.linked.findings.empty()) {
-        return message + "; " + file.evidence.file + ": " + file.linked.findings.back().message;
+        const std::string& why = file.linked.findings.back().message;
+        return message + "; " + (why.starts_with(file.evidence.file) ? "" : file.evidence.file + ": ") + why;
       }
     }
     return message;

@@ -201,7 +201,8 @@ void report_left_out(TraceFile& file) {
   const Reason reason = reason_of(file.kind);
   Findings& findings = file.linked.findings;
   const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-    return finding.code == reason.code || finding.code == "other-format";
+    const bool nobody_knows = file.kind == ContentKind::not_a_trace && finding.code == "unreadable-file";
+    return finding.code == reason.code || finding.code == "other-format" || nobody_knows;
   });
   if (said) return;
   findings.push_back({Severity::warning, reason.code, file.evidence.file, Rank(), -1, 1, reason.message});

@@ -53,7 +53,7 @@ std::string clock_words(const JobReport& report) {
     methods.insert(clock.method);
   }
   const std::string how = fmt::format("{}", fmt::join(methods, ", "));
-  if (aligned == 0) return fmt::format("as recorded: no collective ties them ({})", how);
+  if (aligned == 0) return fmt::format("as recorded, not tied by collectives ({})", how);
   std::string text = fmt::format("{} of {} tied by collectives ({})", aligned, report.clocks.size(), how);
   text += worst < 0 ? ", error unknown" : fmt::format(", error +-{} at most", human_duration(worst));
   return text;
@@ -82,15 +82,15 @@ void add_gpu_time(Lines& lines, const Figures& f) {
 }
 
 // By how much a step, or the job, would be shorter.
-void add_what_if(Lines& lines, const JobReport::WhatIf& w) {
+void add_what_if(Lines& lines, const JobReport::WhatIf& w, bool some_missing) {
   if (w.replayed_ns <= 0 || w.balanced_ns < 0 || w.no_transfer_ns < 0) return;
   const auto saved = [&](int64_t ns) {
     return human_percent(share(std::max<int64_t>(0, w.replayed_ns - ns), w.replayed_ns).value_or(0));
   };
-  const std::string whole = w.steps > 0 ? fmt::format("step {}, ", human_duration(w.replayed_ns / w.steps)) : "";
+  const std::string whole = w.steps > 0 ? fmt::format("step {}, all", human_duration(w.replayed_ns / w.steps)) : "all";
   add_wrapped(lines, "What if",
-              fmt::format("{}all at their peers' pace: -{}, no transfer time: -{}", whole, saved(w.balanced_ns),
-                          saved(w.no_transfer_ns)),
+              fmt::format("{} at their peers' pace: -{}, no transfer time: -{}", some_missing ? "these ranks" : whole,
+                          saved(w.balanced_ns), saved(w.no_transfer_ns)),
               1);
 }
 
@@ -102,21 +102,22 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
                 fmt::format("inferred from ends that agree: {} (their calls name none)", inferred->count), 1);
   }
   add_gpu_time(lines, f);
+  const bool some_missing = !report.job.ranks_missing.empty();
   const JobReport::Efficiency& e = report.efficiency;
   if (e.parallel >= 0 && e.load_balance >= 0 && report.ranks.size() > 1) {
     add_wrapped(lines, "POP",
-                fmt::format("parallel efficiency {:.2f} = load balance {:.2f} x communication {:.2f}", e.parallel,
-                            e.load_balance, e.communication),
+                fmt::format("{} efficiency {:.2f} = load balance {:.2f} x communication {:.2f}",
+                            some_missing ? "these ranks:" : "parallel", e.parallel, e.load_balance, e.communication),
                 1);
   }
-  add_what_if(lines, report.what_if);
+  add_what_if(lines, report.what_if, some_missing);
 }
 
 std::string cause_words(const JobReport::Straggler& s) {
   if (s.cause.empty()) return "-";
   std::string words = s.cause;
   std::replace(words.begin(), words.end(), '_', ' ');
-  return words + (s.standing == "suspect" ? "?" : "");
+  return words + (s.standing == "cause" ? "" : "?");
 }
 
 // Where waits began comes first; "charged" is what direct blame says: who arrived last.

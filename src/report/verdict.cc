@@ -163,12 +163,17 @@ const JobReport::WhatIf::Program* longest_program(const JobReport& report) {
   return saved >= kWorthBalancing ? &*longest : nullptr;
 }
 
+bool names_a_cause(const JobReport& report, const Figures& f) {
+  const JobReport::Straggler* named = named_straggler(report, f);
+  return !report.what_if.together.empty() || (named != nullptr && named->standing == "cause");
+}
+
 void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
   const JobReport::Straggler& most = report.stragglers.front();
   const JobReport::Straggler* named = named_straggler(report, f);
   const bool anybody_last =
       std::any_of(report.stragglers.begin(), report.stragglers.end(), [](const auto& s) { return s.late_count > 0; });
-  if (!anybody_last && (named == nullptr || named->standing != "cause")) {
+  if (most.late_candidates == 0 || (!anybody_last && (named == nullptr || named->standing != "cause"))) {
     name_nobody(report, most, f, v);
     return;
   }
@@ -236,7 +241,13 @@ void name_obstacle(const JobReport& report, Verdict& v) {
   const auto noted = [&](std::string_view note) {
     return std::count_if(report.calls.begin(), report.calls.end(), [&](const auto& call) { return call.note == note; });
   };
-  const int64_t unaligned = noted("unconnected"), semantics = noted("semantics");
+  const int64_t unaligned = noted("unconnected"), semantics = noted("semantics"), causality = noted("causality");
+  if (causality > std::max({report.matching.unmatched, unaligned, semantics})) {
+    v.why = fmt::format("In {} of {} calls a member left before the last one came: clocks or matches are wrong there.",
+                        causality, report.matching.calls);
+    v.next = "See tables/clocks.csv: record more steps at once, so that more collectives tie the clocks.";
+    return;
+  }
   if (report.matching.unmatched >= std::max(unaligned, semantics)) {
     std::string reasons;
     for (const auto& r : report.matching.unmatched_by_reason) {
@@ -257,10 +268,12 @@ void name_obstacle(const JobReport& report, Verdict& v) {
 Verdict verdict_of_split(const JobReport& report, const Figures& f) {
   Verdict v;
   const bool bound = report.matching.incomplete_instances > 0;
-  v.verdict =
-      fmt::format("{}{} of communication time is waiting, {}{} is transfer", bound ? "At least " : "",
-                  percent_of(f.wait_ns, f.call_ns), bound ? "at most " : "", percent_of(f.transfer_ns, f.call_ns));
   const double unknown = share(f.unattributed_ns, f.call_ns).value_or(0);
+  // What is not told apart may be transfer as well.
+  const char* transfer = !bound ? "{} is transfer" : unknown > 0 ? "{} counts as transfer" : "at most {} is transfer";
+  v.verdict = fmt::format("{}{} of communication time is waiting, ", bound ? "At least " : "",
+                          percent_of(f.wait_ns, f.call_ns)) +
+              fmt::format(fmt::runtime(transfer), percent_of(f.transfer_ns, f.call_ns));
   v.verdict += unknown > 0 ? fmt::format(", {} is not told apart.", human_percent(unknown)) : ".";
   // Without GPU rows the weight is taken within communication.
   const double loss = f.total_ns > 0 ? *share(f.exposed_wait_ns, f.total_ns) : *share(f.wait_ns, f.call_ns);
@@ -272,7 +285,8 @@ Verdict verdict_of_split(const JobReport& report, const Figures& f) {
   if (f.total_ns > 0) {
     v.verdict += fmt::format(" Waiting costs {} of GPU time: {}.", human_percent(loss), word_of(v.severeness));
   }
-  if (v.severeness == Severeness::small || report.stragglers.empty()) {
+  const bool none_complete = !report.stragglers.empty() && report.stragglers.front().late_candidates == 0;
+  if ((v.severeness == Severeness::small && !none_complete) || report.stragglers.empty()) {
     const JobReport::Straggler* named = named_straggler(report, f);
     v.why = named != nullptr && named->standing == "cause" ? straggler_words(report, *named, f)
                                                            : "No straggler stands out. " + timeline_words(f);
@@ -283,6 +297,10 @@ Verdict verdict_of_split(const JobReport& report, const Figures& f) {
     return v;
   }
   name_stragglers(report, f, v);
+  if (!report.job.ranks_missing.empty() && !names_a_cause(report, f)) {
+    v.next = fmt::format("Give the traces of the missing ranks, too ({}): one of them may be waited for.",
+                         human_ranks(report.job.ranks_missing));
+  }
   return v;
 }
 

@@ -92,6 +92,12 @@ TEST_CASE("what cannot be understood ends the program with 2 before any work") {
   }
 }
 
+TEST_CASE("a command that there is not is named") {
+  const Outcome r = place().run("reprot traces");
+  CHECK(r.code == 2);
+  CHECK(says(r.err, "skewscope: error: no command is called reprot"));
+}
+
 TEST_CASE("a word that an option does not know is answered with the words it knows") {
   const Outcome r = place().run("report traces --align foo -o usage");
   CHECK(r.code == 2);

@@ -145,6 +145,26 @@ TEST_CASE("incomplete instances make the verdict a bound") {
   CHECK(says(terminal_summary(built.report(), "", false), "At least 87 % of communication time is waiting, at most"));
 }
 
+TEST_CASE("where a rank is missing and nobody proves to be the cause, its trace is asked for") {
+  HandBuilt built = skewed_job();
+  built.job.world_size = 5;
+  add_all_reduce(built, {1, 2, 3, -1}, 9, 1);
+  const std::string text = terminal_summary(built.report(), "", false);
+  check_fits(text);
+  CHECK(says(text, "Give the traces of the missing ranks, too (4)"));
+  CHECK(says(text, "these ranks: efficiency"));
+}
+
+TEST_CASE("what is not told apart may be transfer as well: then transfer has no bound") {
+  HandBuilt built = skewed_job();
+  add_all_reduce(built, {1, 2, 3, -1}, 9, 1);
+  unsplit(built, add_all_reduce(built, {0, 10, 20, 30}, 50'000, 4000), SplitReason::unconnected);
+  const std::string text = terminal_summary(built.report(), "", false);
+  check_fits(text);
+  CHECK(says(text, "waiting, 11 % counts as"));
+  CHECK_FALSE(says(text, "waiting, at most"));
+}
+
 TEST_CASE("one rank alone is told that only its timeline can be seen") {
   HandBuilt built = job_of(1);
   add_unmatched(built, 0, UnmatchedReason::alone);
@@ -173,6 +193,9 @@ TEST_CASE("when nothing could be split the summary says why") {
   HandBuilt built = job_of(2);
   unsplit(built, add_all_reduce(built, {0, 1000}, 15000, 40000), SplitReason::unconnected);
   CHECK(says(terminal_summary(built.report(), "", false), "Nothing ties the ranks' clocks"));
+  HandBuilt wrong = job_of(2);
+  unsplit(wrong, add_all_reduce(wrong, {0, 1000}, 15000, 40000), SplitReason::causality);
+  CHECK(says(terminal_summary(wrong.report(), "", false), "a member left before the last one came"));
   HandBuilt other = job_of(2);
   add_unmatched(other, 0, UnmatchedReason::ambiguous);
   add_unmatched(other, 1, UnmatchedReason::ambiguous);
