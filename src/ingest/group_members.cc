@@ -175,9 +175,10 @@ class GroupResolver {
       if (!several) found_[t][m] = found(observed, size, MembersSource::observed);
     }
     if (several && open > 0) {
-      result_.findings.push_back({Severity::warning, "ambiguous-group", "", Rank(), -1, open,
-                                  "more ranks mention group \"" + std::get<0>(key) + "\" than its size of " +
-                                      std::to_string(size) + "; its members are not listed; calls are matched where their times prove the group"});
+      result_.findings.push_back(
+          {Severity::warning, "ambiguous-group", "", Rank(), -1, open,
+           "more ranks mention group \"" + std::get<0>(key) + "\" than its size of " + std::to_string(size) +
+               "; its members are not listed; calls are matched where their times prove the group"});
     } else if (open > 0 && size != static_cast<int64_t>(observed.size())) {
       result_.findings.push_back({Severity::info, "members-unknown", "", Rank(), -1, open,
                                   "group \"" + std::get<0>(key) + "\" has " + std::to_string(size) + " members, " +
