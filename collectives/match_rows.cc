@@ -17,10 +17,11 @@ std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members)
 namespace {
 
 // The offset member -> hub.
-std::optional<int64_t> prior_between(const ClockHints& hints, int32_t member, int32_t hub) {
-  if (hints.prior_ns.empty()) return std::nullopt;
-  const auto &own = hints.prior_ns[static_cast<size_t>(member)], &of_hub = hints.prior_ns[static_cast<size_t>(hub)];
-  return own && of_hub ? std::optional(*own - *of_hub) : std::nullopt;
+std::optional<Prior> prior_between(const ClockHints& hints, int32_t member, int32_t hub) {
+  if (hints.prior.empty()) return std::nullopt;
+  const auto &own = hints.prior[static_cast<size_t>(member)], &of_hub = hints.prior[static_cast<size_t>(hub)];
+  if (!own || !of_hub) return std::nullopt;
+  return Prior{own->offset_ns - of_hub->offset_ns, own->error_ns + of_hub->error_ns};
 }
 
 bool on_one_host(const ClockHints& hints, int32_t member, int32_t hub) {

@@ -187,11 +187,11 @@ void ShiftSearch::track(const MemberCalls& member, size_t from, int step, int64_
   }
 }
 
-ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<int64_t> prior_ns, bool one_host) {
+ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> prior, bool one_host) {
   if (hub_.empty() || member.empty()) return {};
   const std::vector<Place> places = places_of(member);
   VoteContext context = context_with(member);
-  context.prior_ns = prior_ns;
+  context.prior = prior;
   context.one_host = one_host;
   Winner winner;
   size_t center = 0;

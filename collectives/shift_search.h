@@ -39,8 +39,8 @@ using MemberCalls = std::vector<MatchCall>;
 
 // What is known of the members' clocks beside their calls, per member; empty: nothing.
 struct ClockHints {
-  std::vector<std::optional<int64_t>> prior_ns;  // offset to a common clock, where other communicators told it
-  std::vector<int32_t> host;                     // equal: recorded under one host name; -1: not known
+  std::vector<std::optional<Prior>> prior;  // offset to a common clock, where other communicators told it
+  std::vector<int32_t> host;                // equal: recorded under one host name; -1: not known
 };
 
 // Maps a member's clock to the hub's: hub = x + offset_ns + slope * (x - center_ns).
@@ -81,9 +81,9 @@ class ShiftSearch {
   // `hub` outlives the search.
   explicit ShiftSearch(const MemberCalls& hub);
 
-  // `prior_ns`: the offset member -> hub as other communicators showed it, good to a millisecond. `one_host`: both
-  // traces name the same host, so that their clocks should be one.
-  ShiftResult find(const MemberCalls& member, std::optional<int64_t> prior_ns, bool one_host);
+  // `prior`: the offset member -> hub as other communicators showed it. `one_host`: both traces name the same host, so
+  // that their clocks should be one.
+  ShiftResult find(const MemberCalls& member, std::optional<Prior> prior, bool one_host);
 
   int64_t tolerance_ns() const { return of_hub_.tolerance_ns; }
 

@@ -15,7 +15,7 @@ constexpr std::array<int64_t, 6> kWindows = {400'000, 100'000, 25'000, 10'000, 3
 constexpr int64_t kScatter = 10'000;
 constexpr int kLeastVotes = 3;                 // fewer prove nothing without a prior
 constexpr int kLeastFineVotes = 30;            // fewer may meet in a fine window by chance
-constexpr int64_t kPriorSlack = 1'000'000;     // ns; what other communicators' offsets are good for
+constexpr int64_t kPriorSlack = 1'000'000;     // ns; what other communicators' offsets are good for at least
 constexpr int64_t kWallClockGood = 5'000'000;  // ns; offsets that NTP keeps
 constexpr int64_t kWallClockBad = 20'000'000;  // ns; offsets that NTP does not leave
 constexpr int64_t kNoClocksErr =
@@ -140,6 +140,17 @@ std::optional<Peak> one_host_peak(Votes all, int64_t tolerance_ns) {
   return far_as_dense(all, *peak, usual ? 2 : 0.9) ? std::nullopt : peak;
 }
 
+// The votes as near to the prior as it errs, where no others within its slack are denser by more than what loses calls
+// at the windows' edges: of calls that follow each other closely and evenly, clocks alone tell which are one.
+std::optional<Peak> peak_within_error(Votes all, const Prior& prior) {
+  const int64_t error = prior.error_ns + kScatter;
+  if (error >= kPriorSlack) return std::nullopt;
+  const Peak peak = densest(within(all, prior.offset_ns, error), 2 * error, std::nullopt);
+  if (peak.votes < kLeastVotes || 10 * peak.votes < 9 * densest(all, 2 * error, std::nullopt).votes)
+    return std::nullopt;
+  return peak;
+}
+
 // Whether what the traces say of steps and hosts allows an offset that intervals between ends name.
 bool credible(Votes all, const Peak& peak, const VoteContext& context) {
   const int64_t offset = std::llabs(peak.offset_ns);
@@ -195,9 +206,12 @@ void sort_votes(std::vector<Vote>& votes, std::vector<Vote>& spare) {
 }
 
 Winner judge(Votes votes, const VoteContext& context) {
-  const Votes all = context.prior_ns ? within(votes, *context.prior_ns, kPriorSlack) : votes;
+  const Votes all = context.prior ? within(votes, context.prior->offset_ns, kPriorSlack) : votes;
   if (all.empty()) return {};
-  if (context.one_host && !context.prior_ns) {
+  if (context.prior) {
+    if (const auto peak = peak_within_error(all, *context.prior)) return {peak->offset_ns, ShiftEvidence::prior};
+  }
+  if (context.one_host && !context.prior) {
     if (const auto peak = one_host_peak(all, context.tolerance_ns)) {
       return {peak->offset_ns, ShiftEvidence::fingerprint};
     }
@@ -205,7 +219,7 @@ Winner judge(Votes votes, const VoteContext& context) {
   for (const int64_t width : kWindows) {
     const std::optional<Peak> peak = clear_peak(all, width, context.tolerance_ns);
     if (!peak) continue;
-    if (context.prior_ns) return {peak->offset_ns, ShiftEvidence::prior};
+    if (context.prior) return {peak->offset_ns, ShiftEvidence::prior};
     if (!credible(all, *peak, context)) continue;
     const bool proven = peak->votes >= kLeastVotes || std::llabs(peak->offset_ns) <= kLonelyWallClock;
     return {peak->offset_ns, proven ? ShiftEvidence::fingerprint : ShiftEvidence::ambiguous};

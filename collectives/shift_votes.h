@@ -37,13 +37,19 @@ class Vote {
   int64_t bits_ = 0;
 };
 
+// An offset as other communicators showed it, and how far it may be off.
+struct Prior {
+  int64_t offset_ns = 0;
+  int64_t error_ns = 1'000'000;
+};
+
 struct VoteContext {
-  std::optional<int64_t> prior_ns;  // the offset as other communicators showed it, good to a millisecond
-  bool one_host = false;            // both traces name the same host
-  int64_t tolerance_ns = 0;         // how close ends of one collective must lie
-  int64_t common_calls = 0;         // that each recorded while the other did, if their clocks are one
-  int64_t step_ns = 0;              // length of a step, or less
-  int64_t step_calls = 0;           // calls of a step
+  std::optional<Prior> prior;
+  bool one_host = false;     // both traces name the same host
+  int64_t tolerance_ns = 0;  // how close ends of one collective must lie
+  int64_t common_calls = 0;  // that each recorded while the other did, if their clocks are one
+  int64_t step_ns = 0;       // length of a step, or less
+  int64_t step_calls = 0;    // calls of a step
 };
 
 enum class ShiftEvidence : uint8_t { none, ambiguous, step, fingerprint, prior };

@@ -96,38 +96,42 @@ namespace {
 
 // Offsets of the members in the component that most of them belong to; none where that is fewer than two.
 template <class Component, class Offset>
-std::vector<std::optional<int64_t>> of_largest_component(size_t members, const Component& component,
-                                                         const Offset& offset_ns) {
+std::vector<std::optional<Prior>> of_largest_component(size_t members, const Component& component,
+                                                       const Offset& prior_of) {
   std::map<int32_t, size_t> count;
   for (size_t m = 0; m < members; ++m) {
     if (component(m) >= 0) ++count[component(m)];
   }
   const auto largest =
       std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::vector<std::optional<int64_t>> prior(members);
+  std::vector<std::optional<Prior>> prior(members);
   if (largest == count.end() || largest->second < 2) return prior;
   for (size_t m = 0; m < members; ++m) {
-    if (component(m) == largest->first) prior[m] = offset_ns(m);
+    if (component(m) == largest->first) prior[m] = prior_of(m);
   }
   return prior;
 }
 
 }  // namespace
 
-std::vector<std::optional<int64_t>> prior_for(const CallGroup& group, const CoarseOffsets& coarse) {
+std::vector<std::optional<Prior>> prior_for(const CallGroup& group, const CoarseOffsets& coarse) {
   return of_largest_component(
       group.members.size(), [&](size_t m) { return coarse.component[group.members[m].index()]; },
-      [&](size_t m) { return coarse.offset_ns[group.members[m].index()]; });
+      [&](size_t m) { return Prior{coarse.offset_ns[group.members[m].index()]}; });
 }
 
-std::vector<std::optional<int64_t>> prior_from_clocks(const CallGroup& group, const ClockModel& clocks) {
+std::vector<std::optional<Prior>> prior_from_clocks(const CallGroup& group, const ClockModel& clocks) {
   const auto component = [&](size_t m) {
     const TraceClock& clock = clocks.clocks[group.members[m].index()];
     return clock.aligned && !group.calls[m].empty() ? clock.component : -1;
   };
   return of_largest_component(group.members.size(), component, [&](size_t m) {
     const LocalNs middle = group.calls[m][group.calls[m].size() / 2].end();
-    return clocks.to_job(group.members[m], middle).ns - middle.ns;
+    const TraceClock& clock = clocks.clocks[group.members[m].index()];
+    Prior prior{clocks.to_job(group.members[m], middle).ns - middle.ns};
+    const bool tied_there = clock.tied_from <= middle && middle <= clock.tied_to;
+    if (clock.uncertainty_ns >= 0 && tied_there) prior.error_ns = clock.uncertainty_ns * 3 / 2;  // three deviations
+    return prior;
   });
 }
 

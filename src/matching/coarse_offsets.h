@@ -23,9 +23,9 @@ CoarseOffsets coarse_offsets(size_t traces, const std::vector<CallGroup>& groups
                              const std::vector<MatchOutcome>& outcomes, Exchange& exchange);
 
 // The prior for one group: offsets of the members in the component that most of them belong to.
-std::vector<std::optional<int64_t>> prior_for(const CallGroup& group, const CoarseOffsets& coarse);
+std::vector<std::optional<Prior>> prior_for(const CallGroup& group, const CoarseOffsets& coarse);
 
 // The same from fitted clocks, at the time of each member's middle call.
-std::vector<std::optional<int64_t>> prior_from_clocks(const CallGroup& group, const ClockModel& clocks);
+std::vector<std::optional<Prior>> prior_from_clocks(const CallGroup& group, const ClockModel& clocks);
 
 }  // namespace skewscope::matching

@@ -40,14 +40,14 @@ std::vector<MatchOutcome> match_alone(const std::vector<CallGroup>& groups) {
   return outcomes;
 }
 
-// Once more, with `prior` of each group that did not settle alone.
-template <class Prior>
-void match_with(const std::vector<CallGroup>& groups, const Prior& prior, std::vector<MatchOutcome>& outcomes) {
+// Once more, with `prior_of` each group that did not settle alone.
+template <class PriorOf>
+void match_with(const std::vector<CallGroup>& groups, const PriorOf& prior_of, std::vector<MatchOutcome>& outcomes) {
   tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
     if (outcomes[g].settled) return;
-    const std::vector<std::optional<int64_t>> prior_ns = prior(groups[g]);
-    const bool told = std::any_of(prior_ns.begin(), prior_ns.end(), [](const auto& p) { return p.has_value(); });
-    if (told) outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership, {prior_ns, groups[g].host});
+    const std::vector<std::optional<Prior>> told = prior_of(groups[g]);
+    const bool any = std::any_of(told.begin(), told.end(), [](const auto& prior) { return prior.has_value(); });
+    if (any) outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership, {told, groups[g].host});
   });
 }
 

@@ -142,7 +142,7 @@ TEST_CASE("step numbers settle a periodic job") {
 TEST_CASE("a single shared call needs other communicators to say how far clocks are apart") {
   const std::vector<MemberCalls> members = {{ending(1'000'000, kLarge)}, {ending(5'000'100, kLarge)}};
   REQUIRE(match_members(members, Membership::known, {}).method.empty());
-  REQUIRE(match_members(members, Membership::known, {{0, -4'000'000'000}, {}}).method.size() == 1);
+  REQUIRE(match_members(members, Membership::known, {{Prior{0}, Prior{-4'000'000'000}}, {}}).method.size() == 1);
 }
 
 TEST_CASE("calls that end together but could not have met are refused") {

@@ -146,6 +146,22 @@ TEST_CASE("evenly spaced calls whose ends scatter are joined by their places in 
   CHECK(match(recorded(loop, {0, 2, -1, 0, 12}), recorded(loop, {0, 2, -1, 300, 12})).method.empty());
 }
 
+TEST_CASE("which of evenly spaced calls are one, clocks tell that are known better than the spacing") {
+  Loop loop;
+  loop.steps = 20;
+  loop.calls = 48;
+  loop.spacing_us = loop.pause_us = 50;
+  loop.uneven = 1;
+  loop.noise_us = 0;
+  loop.signatures = 1;
+  const MemberCalls hub = recorded(loop, {0, 19, -1}), member = recorded(loop, {0, 19, -1, 300'000});
+  const auto with_clocks_known_to = [&](int64_t error_ns) {
+    return match(hub, member, {{Prior{0, error_ns}, Prior{-300'000'000, error_ns}}, {}});
+  };
+  CHECK(with_clocks_known_to(500'000).method.empty());
+  CHECK(pairs(with_clocks_known_to(1'000), 0) == 960);
+}
+
 TEST_CASE("captures taken ten seconds apart share no call, though each counts its steps from 0") {
   Loop loop;
   loop.steps = 10;
