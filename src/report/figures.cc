@@ -12,6 +12,7 @@ Figures figures_of(const JobReport& report) {
     f.exposed_wait_ns += r.exposed_wait_ns;
     f.exposed_transfer_ns += r.exposed_transfer_ns;
     f.exposed_communication_ns += r.exposed_communication_ns;
+    f.exposed_memcpy_ns += r.exposed_memcpy_ns;
     f.total_ns += r.total_ns;
     f.compute_ns += r.compute_ns;
     f.idle_ns += r.idle_ns;

@@ -11,7 +11,7 @@ struct Figures {
   int64_t calls = 0;    // collective calls
   int64_t call_ns = 0;  // time in collective calls = wait + transfer + unattributed
   int64_t wait_ns = 0, transfer_ns = 0, unattributed_ns = 0;
-  int64_t exposed_wait_ns = 0, exposed_transfer_ns = 0, exposed_communication_ns = 0;
+  int64_t exposed_wait_ns = 0, exposed_transfer_ns = 0, exposed_communication_ns = 0, exposed_memcpy_ns = 0;
   int64_t total_ns = 0, compute_ns = 0, idle_ns = 0;  // of the GPU timelines
   int64_t instances = 0;
 

@@ -59,26 +59,30 @@ std::string clock_words(const JobReport& report) {
   return text;
 }
 
-// Shares that sum to the whole but for copies and, below 1 %, for what could not be split.
+// Shares that sum to the whole but for what is below 1 % of copies and of what could not be split.
 void add_gpu_time(Lines& lines, const Figures& f) {
   if (f.total_ns <= 0) return;
   const auto percent = [&](int64_t part) { return human_percent(*share(part, f.total_ns)); };
   const std::string computing = fmt::format("computing {}, exposed ", percent(f.compute_ns));
   const std::string idle = fmt::format("idle {}", percent(f.idle_ns));
   if (!f.any_split()) {
-    const std::string all = fmt::format("communication {}, ", percent(f.exposed_communication_ns));
+    std::string all = fmt::format("communication {}, ", percent(f.exposed_communication_ns));
+    if (*share(f.exposed_memcpy_ns, f.total_ns) >= kWorthNaming) {
+      all += fmt::format("copies {}, ", percent(f.exposed_memcpy_ns));
+    }
     add_wrapped(lines, "GPU time", computing + all + idle, 1);
     return;
   }
   const std::string split =
       fmt::format("wait {}, exposed transfer {}, ", percent(f.exposed_wait_ns), percent(f.exposed_transfer_ns));
-  const int64_t unsplit = f.exposed_communication_ns - f.exposed_wait_ns - f.exposed_transfer_ns;
-  if (*share(unsplit, f.total_ns) < kWorthNaming) {
-    add_wrapped(lines, "GPU time", computing + split + idle, 1);
-    return;
-  }
-  add_wrapped(lines, "GPU time", computing + split, 1);
-  add_wrapped(lines, "", fmt::format("exposed unsplit {}, ", percent(unsplit)) + idle, 1);
+  std::string more;
+  const auto add_exposed = [&](const char* what, int64_t part) {
+    if (*share(part, f.total_ns) >= kWorthNaming) more += fmt::format("exposed {} {}, ", what, percent(part));
+  };
+  add_exposed("unsplit", f.exposed_communication_ns - f.exposed_wait_ns - f.exposed_transfer_ns);
+  add_exposed("copies", f.exposed_memcpy_ns);
+  add_wrapped(lines, "GPU time", computing + split + (more.empty() ? idle : ""), 1);
+  if (!more.empty()) add_wrapped(lines, "", more + idle, 1);
 }
 
 // By how much a step, or the job, would be shorter.
