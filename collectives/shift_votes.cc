@@ -25,6 +25,7 @@ constexpr int64_t kOneHost = 1'000'000;        // ns; more than any tracer's clo
 constexpr int64_t kOneHostWidth = 25'000;      // ns; ends of one collective scatter less on one host
 constexpr int64_t kOneHostUsually = 10'000;    // ns; what nearly all keep
 constexpr int64_t kFewCommonCalls = 10;        // fewer may miss each other although the clocks are one
+constexpr int64_t kByChance = 50'000;          // ns; clocks of synchronised hosts agree to this, others rarely
 constexpr int64_t kStepsProven = 4;            // whole steps that fit nowhere else by chance
 
 struct Peak {
@@ -168,6 +169,14 @@ bool credible(Votes all, const Peak& peak, const VoteContext& context) {
   return !context.one_host || same > unnamed || context.common_calls >= kFewCommonCalls;
 }
 
+// Whether clocks that agree explain as many votes as the peak does, where calls lie so far apart that they hardly would
+// by chance: then one rank counts its steps otherwise than the other.
+bool clocks_contradict(Votes all, const Peak& peak, int votes, int64_t width, const VoteContext& context) {
+  if (std::llabs(peak.offset_ns) <= kOneHost || context.common_calls < kFewCommonCalls) return false;
+  if (context.tolerance_ns < 10 * kByChance) return false;  // a quarter of the distance between calls
+  return 10 * densest(within(all, 0, kByChance), width, std::nullopt).votes >= 9 * votes;
+}
+
 // The window of calls at equal places in their steps, where most of these lie in one and few others are denser. A
 // host's name and numbers of steps that say otherwise settle nothing; nor do they for captures that, by the clocks,
 // were taken at other times: every profiler counts its steps from 0.
@@ -182,7 +191,7 @@ std::optional<Peak> step_peak(Votes all, Votes placed, int64_t width, const Vote
       10 * densest(within(all, 0, kOneHost), width, std::nullopt).votes >= 9 * here.votes) {
     return std::nullopt;
   }
-  return peak;
+  return clocks_contradict(all, peak, here.votes, width, context) ? std::nullopt : std::optional(peak);
 }
 
 }  // namespace

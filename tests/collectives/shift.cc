@@ -105,6 +105,19 @@ TEST_CASE("where one host's clock and step numbers disagree in a periodic job, t
   CHECK(pairs(match(recorded(loop, {0, 7, 0}), recorded(loop, {0, 7, 1}), kOneHost), 0) == 24);
 }
 
+TEST_CASE("a rank that numbers its steps otherwise is told by clocks that agree, where calls lie far apart") {
+  Loop loop;
+  loop.steps = 8;
+  loop.calls = 3;
+  loop.spacing_us = 5'000;
+  loop.pause_us = 20'000;
+  loop.uneven = 1;
+  loop.noise_us = 2;
+  CHECK(pairs(match(recorded(loop, {0, 7, 0}), recorded(loop, {0, 7, 1, 8})), 0) == 24);
+  // Clocks that are apart tell nothing: then equal numbers are equal steps.
+  CHECK(pairs(match(recorded(loop, {0, 7, 0}), recorded(loop, {0, 7, 0, 60'000})), 0) == 24);
+}
+
 TEST_CASE("two machines of one name are told apart by calls that did not meet on one clock") {
   Loop loop;
   loop.steps = 8;
