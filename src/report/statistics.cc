@@ -11,6 +11,11 @@ double percentile(const std::vector<double>& sorted, size_t percent) {
   return sorted[(percent * sorted.size() + 99) / 100 - 1];
 }
 
+// Of an even number of values, the mean of the two in the middle.
+double median(const std::vector<double>& sorted) {
+  return std::midpoint(sorted[(sorted.size() - 1) / 2], sorted[sorted.size() / 2]);
+}
+
 }  // namespace
 
 Statistics statistics_of(std::vector<double>& values) {
@@ -19,7 +24,7 @@ Statistics statistics_of(std::vector<double>& values) {
   std::sort(values.begin(), values.end());  // also makes the floating-point sum independent of the order
   s.sum = std::accumulate(values.begin(), values.end(), 0.0);
   s.mean = s.sum / static_cast<double>(values.size());
-  s.median = percentile(values, 50);
+  s.median = median(values);
   s.p99 = percentile(values, 99);
   s.min = values.front();
   s.max = values.back();
