@@ -3,8 +3,9 @@
 // of one stream run one after the other, so a row that covers its successors is wrong. To leave real overlap alone
 // (graph branches on one stream id share a correlation; dependent launches overlap by microseconds; copies run beside
 // kernels of "stream 0"), a row is cut only when all hold: it is over 100 times the median of its stream or longer than
-// the whole trace, over a millisecond, and its successor starts in its first half and did not come from the same
-// launch. Cost: one sort, nearly linear.
+// the whole trace, over a millisecond, and its successor starts in its first half, ends before it and did not come from
+// the same launch. (A dependent launch may start as its predecessor begins to wait for another GPU; it ends behind it.)
+// Cost: one sort, nearly linear.
 #include "repair_gpu_rows.h"
 
 #include <tbb/blocked_range.h>
@@ -161,15 +162,15 @@ int64_t clip_stream(GpuRows& rows, const std::vector<size_t>& stream, int64_t wi
   if (stream.size() >= kRowsForMedian) limit = std::min(limit, kAbsurdFactor * median_duration(gpu, stream));
   limit = std::max(limit, kNeverAbsurd_ns);
   int64_t clipped = 0;
-  for (size_t i = 0, next = 0; i + 1 < stream.size(); ++i) {
+  size_t successor = stream.back();
+  for (size_t i = stream.size() - 1; i-- > 0;) {  // backwards: a successor's own duration is right already
     const size_t row = stream[i];
+    if (gpu.start[stream[i + 1]] != gpu.start[row]) successor = stream[i + 1];
     if (gpu.duration_ns[row] <= limit) continue;
-    next = std::max(next, i + 1);
-    while (next + 1 < stream.size() && gpu.start[stream[next]] == gpu.start[row]) ++next;
-    const size_t successor = stream[next];
     const int64_t room_ns = gpu.start[successor] - gpu.start[row];
     const bool same_launch = rows.correlation[row] >= 0 && rows.correlation[row] == rows.correlation[successor];
-    if (room_ns <= 0 || room_ns >= gpu.duration_ns[row] / 2 || same_launch) continue;
+    const bool ends_behind = room_ns + gpu.duration_ns[successor] >= gpu.duration_ns[row];
+    if (room_ns <= 0 || room_ns >= gpu.duration_ns[row] / 2 || ends_behind || same_launch) continue;
     gpu.duration_ns[row] = room_ns;
     ++clipped;
   }

@@ -102,6 +102,24 @@ TEST_CASE("a long kernel whose successor starts near its end keeps its duration"
   CHECK(count(b.content(), "overlapping-duration") == 0);
 }
 
+TEST_CASE("a long wait keeps its duration though the next row was launched into it, and ends behind it") {
+  ContentBuilder b = steady_stream(20);
+  b.kernel("allreduce_fusion_kernel_oneshot_lamport", 1000, 5000, 50);
+  b.kernel("next", 1003, 5006, 51);  // programmatic dependent launch, triggered before the wait
+  b.kernel("after", 6100, 10, 52);
+  repair_gpu_rows(b.content());
+  CHECK(count(b.content(), "overlapping-duration") == 0);
+  CHECK(b.content().gpu[20].duration_ns == 5'000'000);
+}
+
+TEST_CASE("of two absurd durations in a row neither is believed because of the other") {
+  ContentBuilder b = steady_stream(1000);
+  b.content().gpu.events.duration_ns[10] = b.content().gpu.events.duration_ns[11] = 3'600'000'000'000;
+  repair_gpu_rows(b.content());
+  CHECK(b.content().gpu[10].duration_ns == 20'000);
+  CHECK(b.content().gpu[11].duration_ns == 20'000);
+}
+
 TEST_CASE("a GPU row of negative duration counts as 0") {
   ContentBuilder b = steady_stream(3);
   b.content().gpu.events.duration_ns[1] = -5000;
