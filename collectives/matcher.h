@@ -36,7 +36,7 @@ struct MatchOutcome {
   std::vector<Part> parts;
   std::vector<MatchedBy> method;  // per instance
   std::vector<Left> left;         // sorted by (member, call)
-  // Which members could be laid over one another: equal numbers share a hub. -1: no calls.
+  // Which members could be laid over one another, or were joined by keys, directly or by others. -1: none of either.
   std::vector<int32_t> cluster;
   bool settled = true;  // every member with calls was laid over its communicator's others
 };

@@ -15,7 +15,7 @@ constexpr std::array<int64_t, 6> kWindows = {400'000, 100'000, 25'000, 10'000, 3
 constexpr int64_t kScatter = 10'000;
 constexpr int kLeastVotes = 3;                 // fewer prove nothing without a prior
 constexpr int kLeastFineVotes = 30;            // fewer may meet in a fine window by chance
-constexpr int64_t kPriorSlack = 1'000'000;     // ns; what other communicators' offsets are good for at least
+constexpr int64_t kPriorSlack = 1'000'000;     // ns; further off than this no other communicator's offset is
 constexpr int64_t kWallClockGood = 5'000'000;  // ns; offsets that NTP keeps
 constexpr int64_t kWallClockBad = 20'000'000;  // ns; offsets that NTP does not leave
 constexpr int64_t kNoClocksErr =
@@ -141,14 +141,17 @@ std::optional<Peak> one_host_peak(Votes all, int64_t tolerance_ns) {
   return far_as_dense(all, *peak, usual ? 2 : 0.9) ? std::nullopt : peak;
 }
 
-// The votes as near to the prior as it errs, where no others within its slack are denser by more than what loses calls
-// at the windows' edges: of calls that follow each other closely and evenly, clocks alone tell which are one.
+// The votes as near to the prior as it errs, where they are one shift, no other lies within twice the error, and none
+// within the slack is denser by more than what loses calls at the windows' edges: of calls that follow each other
+// closely and evenly, clocks alone tell which are one.
 std::optional<Peak> peak_within_error(Votes all, const Prior& prior) {
   const int64_t error = prior.error_ns + kScatter;
   if (error >= kPriorSlack) return std::nullopt;
-  const Peak peak = densest(within(all, prior.offset_ns, error), 2 * error, std::nullopt);
-  if (peak.votes < kLeastVotes || 10 * peak.votes < 9 * densest(all, 2 * error, std::nullopt).votes)
-    return std::nullopt;
+  const Peak peak = densest(within(all, prior.offset_ns, error), kScatter, std::nullopt);
+  if (peak.votes < kLeastVotes || 10 * peak.votes < 9 * densest(all, kScatter, std::nullopt).votes) return std::nullopt;
+  const Votes around = within(all, prior.offset_ns, 2 * error);
+  const auto beside = [&](const Vote& vote) { return std::llabs(vote.offset_ns() - peak.offset_ns) > kScatter; };
+  if (4 * std::count_if(around.begin(), around.end(), beside) > peak.votes) return std::nullopt;
   return peak;
 }
 

@@ -138,7 +138,8 @@ struct Stage {
       if (own_ns == common_ns || common_ns == 0) continue;
       const double rate = static_cast<double>(own_ns) / static_cast<double>(common_ns);
       const int64_t wait = std::clamp<int64_t>(std::llround(static_cast<double>(parts.wait_ns[k]) * rate), 0, own_ns);
-      parts.caused_ns[parts.last] += wait - parts.wait_ns[k];
+      int64_t& charged = parts.caused_ns[parts.last];
+      charged = std::max<int64_t>(0, charged + wait - parts.wait_ns[k]);
       parts.wait_ns[k] = wait;
     }
   }
@@ -185,9 +186,12 @@ struct Stage {
     if (timing.basis == SplitBasis::durations) {
       const size_t last = i.first_member + parts->last;
       timing.last_arrival = clocks.to_job(table.members[last].trace, table.spans[last].start);
-      timing.transfer_ns = timing.shortest_ns;
     } else {
       timing.last_arrival = JobNs{parts->last_arrival_ns};
+    }
+    const Dependency dependency = dependency_of(i.kind);
+    // Of a rooted call a member may come when the bytes are there already.
+    if (dependency == Dependency::everyone || dependency == Dependency::sender) {
       timing.transfer_ns = shortest_transfer_ns(i, *parts);
     }
     timing.note = note_of(i, timing, *parts);

@@ -24,6 +24,16 @@ std::string quoted(std::string_view argument) {
   return out + "'";
 }
 
+// Where a command stands; "": nowhere.
+std::string_view first_word(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word == "--config") ++i;
+    if (!word.starts_with('-')) return word;
+  }
+  return {};
+}
+
 std::string as_typed(int argc, const char* const* argv) {
   std::string typed = "skewscope";
   for (int i = 1; i < argc; ++i) typed += " " + quoted(argv[i]);
@@ -72,20 +82,13 @@ void CommandLine::add(const std::string& name, const std::string& purpose, Optio
 }
 
 std::string CommandLine::unknown_command(int argc, const char* const* argv) const {
-  if (argc < 2 || argv[1][0] == '-') return "";
+  const std::string word(first_word(argc, argv));
   const bool known =
-      std::any_of(commands_.begin(), commands_.end(), [&](const Command& one) { return one.app->check_name(argv[1]); });
-  return known ? "" : quoted(argv[1]);
+      std::any_of(commands_.begin(), commands_.end(), [&](const Command& one) { return one.app->check_name(word); });
+  return known || word.empty() ? "" : quoted(std::string_view(word));
 }
 
-bool CommandLine::serves(int argc, const char* const* argv) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word == "--config") ++i;
-    if (!word.starts_with('-')) return word == "gather";
-  }
-  return false;
-}
+bool CommandLine::serves(int argc, const char* const* argv) { return first_word(argc, argv) == "gather"; }
 
 ExitCode CommandLine::run(int argc, const char* const* argv) {
   arguments_.assign(argv, argv + argc);

@@ -19,16 +19,22 @@ LocalNs& start_of(Row& row) {
   return row.start;
 }
 
-// Whether all starts are such as a trace can have, then.
+// How many starts are such as no trace can have, then.
 template <class Row>
-bool shift(std::vector<Row>& rows, int64_t base_ns) {
-  bool possible = true;
+int64_t shift(std::vector<Row>& rows, int64_t base_ns) {
+  int64_t impossible = 0;
   for (Row& row : rows) {
     LocalNs& start = start_of(row);
     start = start + base_ns;
-    possible &= start.ns >= -kFurthestNs && start.ns <= kFurthestNs;
+    impossible += start.ns < -kFurthestNs || start.ns > kFurthestNs ? 1 : 0;
   }
-  return possible;
+  return impossible;
+}
+
+template <class Row>
+int64_t bring_near(std::vector<Row>& rows) {
+  for (Row& row : rows) start_of(row).ns = std::clamp(start_of(row).ns, -kFurthestNs, kFurthestNs);
+  return 0;
 }
 
 void count_source_end(const ByteSource& source, int64_t bytes, DefectCounts& defects) {
@@ -197,31 +203,33 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
   content_.findings = defects_.to_findings(content_.file);
 }
 
-// A base that takes stamps out of all time is none of theirs.
+// A base that takes most stamps out of all time is none of theirs. The few that it does are wrong themselves: they stay
+// as far away as can be.
 void Reading::add_base_time() {
+  const int64_t base_ns = top_.base_time_ns;
   if (!top_.has_base_time) return;
-  content_.has_base_time = shift_starts(top_.base_time_ns);
-  if (content_.has_base_time) {
-    content_.base_time_ns = top_.base_time_ns;
-  } else {
-    shift_starts(-top_.base_time_ns);
+  content_.has_base_time = true;
+  if (base_ns == 0) return;
+  const int64_t starts = sum_over_starts([](const auto& rows) { return std::ssize(rows); });
+  const int64_t impossible = sum_over_starts([&](auto& rows) { return shift(rows, base_ns); });
+  content_.has_base_time = 2 * impossible <= starts;
+  if (!content_.has_base_time) {
+    sum_over_starts([&](auto& rows) { return shift(rows, -base_ns); });
     defects_.add(Defect::damaged_head, -1);
+    return;
   }
+  content_.base_time_ns = base_ns;
+  if (impossible > 0) sum_over_starts([](auto& rows) { return bring_near(rows); });
 }
 
-bool Reading::shift_starts(int64_t ns) {
-  if (ns == 0) return true;
-  bool rows = true, launches = true;
-  tbb::parallel_invoke([&] { rows = shift(content_.gpu.events.start, ns); },
-                       [&] { launches = shift(content_.launches.events.start, ns); });
-  bool possible = rows && launches;
-  possible &= shift(content_.comm_ops, ns);
-  possible &= shift(content_.gpu_annotations, ns);
-  possible &= shift(content_.steps, ns);
-  if (!content_.details) return possible;
-  possible &= shift(content_.details->host.start, ns);
-  possible &= shift(content_.details->gpu_annotations, ns);
-  return possible;
+template <class Work>
+int64_t Reading::sum_over_starts(const Work& work) {
+  int64_t rows = 0, launches = 0;
+  tbb::parallel_invoke([&] { rows = work(content_.gpu.events.start); },
+                       [&] { launches = work(content_.launches.events.start); });
+  int64_t sum = rows + launches + work(content_.comm_ops) + work(content_.gpu_annotations) + work(content_.steps);
+  if (content_.details) sum += work(content_.details->host.start) + work(content_.details->gpu_annotations);
+  return sum;
 }
 
 // 2021 builds write a step both as an op and as an annotation.

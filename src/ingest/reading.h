@@ -55,7 +55,8 @@ class Reading {
   void append_tail(const ChunkText& chunk, size_t from);
   void read_tail();
   void add_base_time();
-  bool shift_starts(int64_t ns);  // whether all are such as a trace can have, then
+  template <class Work>
+  int64_t sum_over_starts(const Work& work);  // of what it gives for each list of rows that have a start
   void drop_repeated_steps();
   ContentKind kind_of(const ChunkCutter& cutter) const;
   bool several_ranks() const;

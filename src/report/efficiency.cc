@@ -7,8 +7,8 @@
 //   communication = serialization * transfer,   transfer = length of the job on a network that takes no time / length,
 // both replayed (src/blame); no network makes a job shorter than its longest computing rank, nor longer than it was.
 // E is the longest rank's timeline. Where ranks recorded different steps, their timelines differ in length by what the
-// profiler was told, which is no loss: those steps alone count that all of them recorded.
-// Ranks without GPU rows are left out: nothing is known of what they computed.
+// profiler was told, which is no loss: those steps alone count that all of them recorded, and what is replayed, which
+// is the whole job, says nothing of them. Ranks without GPU rows are left out: nothing is known of what they computed.
 // Source: POP centre of excellence, "Standard metrics for performance analysis"; TALP (DLB); arXiv 2603.26576.
 #include "efficiency.h"
 
@@ -72,7 +72,8 @@ bool windows_differ(const JobReport& report) {
 
 JobReport::Efficiency efficiency_of(const JobReport& report) {
   double sum_compute = 0, max_compute = 0, max_active = 0, elapsed = 0, count = 0;
-  for (const Timeline& t : windows_differ(report) ? timelines_in_common_steps(report) : whole_timelines(report)) {
+  const bool in_common = windows_differ(report);
+  for (const Timeline& t : in_common ? timelines_in_common_steps(report) : whole_timelines(report)) {
     count += 1;
     sum_compute += t.compute;
     max_compute = std::max(max_compute, t.compute);
@@ -86,7 +87,7 @@ JobReport::Efficiency efficiency_of(const JobReport& report) {
   e.orchestration = max_active / elapsed;
   if (max_compute > 0) e.load_balance = sum_compute / (count * max_compute);
   const JobReport::WhatIf& what_if = report.what_if;
-  if (what_if.replayed_ns > 0 && what_if.no_transfer_ns > 0) {
+  if (!in_common && what_if.replayed_ns > 0 && what_if.no_transfer_ns > 0) {
     const double transfer = static_cast<double>(what_if.no_transfer_ns) / static_cast<double>(what_if.replayed_ns);
     e.transfer = std::clamp(transfer, e.communication, 1.0);
     e.serialization = e.communication / e.transfer;

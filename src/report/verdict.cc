@@ -108,10 +108,15 @@ std::string most_words(const JobReport& report, const Figures& f) {
   return fmt::format("rank {}, {} of it", most->rank, percent_of(most->wait_originated_ns, f.wait_ns));
 }
 
-// Nobody was last: `most` is who causes most wait.
-void name_nobody(const JobReport& report, const JobReport::Straggler& most, const Figures& f, Verdict& v) {
+bool nothing_complete(const JobReport& report) {
+  const auto& all = report.stragglers;
+  return !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& s) { return s.late_candidates == 0; });
+}
+
+// Nobody was last by what can be told.
+void name_nobody(const JobReport& report, const Figures& f, Verdict& v) {
   const std::string caused = fmt::format("most wait began with {}.", most_words(report, f));
-  if (most.late_candidates == 0) {
+  if (nothing_complete(report)) {
     v.why = "No collective is complete, so who was last is not known; " + caused;
     v.next = "Record all ranks over the same steps.";
     return;
@@ -164,6 +169,7 @@ const JobReport::WhatIf::Program* longest_program(const JobReport& report) {
 }
 
 bool names_a_cause(const JobReport& report, const Figures& f) {
+  if (nothing_complete(report)) return false;
   const JobReport::Straggler* named = named_straggler(report, f);
   return !report.what_if.together.empty() || (named != nullptr && named->standing == "cause");
 }
@@ -173,8 +179,8 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
   const JobReport::Straggler* named = named_straggler(report, f);
   const bool anybody_last =
       std::any_of(report.stragglers.begin(), report.stragglers.end(), [](const auto& s) { return s.late_count > 0; });
-  if (most.late_candidates == 0 || (!anybody_last && (named == nullptr || named->standing != "cause"))) {
-    name_nobody(report, most, f, v);
+  if (nothing_complete(report) || (!anybody_last && (named == nullptr || named->standing != "cause"))) {
+    name_nobody(report, f, v);
     return;
   }
   if (!report.what_if.together.empty()) {
@@ -245,7 +251,10 @@ void name_obstacle(const JobReport& report, Verdict& v) {
   if (causality > std::max({report.matching.unmatched, unaligned, semantics})) {
     v.why = fmt::format("In {} of {} calls a member left before the last one came: clocks or matches are wrong there.",
                         causality, report.matching.calls);
-    v.next = "See tables/clocks.csv: record more steps at once, so that more collectives tie the clocks.";
+    const bool as_recorded = std::all_of(report.clocks.begin(), report.clocks.end(),
+                                         [](const auto& clock) { return clock.method == "wallclock"; });
+    v.next = as_recorded ? "Let collectives tie the clocks: --align auto."
+                         : "See tables/clocks.csv: record more steps at once, so that more collectives tie the clocks.";
     return;
   }
   if (report.matching.unmatched >= std::max(unaligned, semantics)) {
@@ -285,7 +294,7 @@ Verdict verdict_of_split(const JobReport& report, const Figures& f) {
   if (f.total_ns > 0) {
     v.verdict += fmt::format(" Waiting costs {} of GPU time: {}.", human_percent(loss), word_of(v.severeness));
   }
-  const bool none_complete = !report.stragglers.empty() && report.stragglers.front().late_candidates == 0;
+  const bool none_complete = nothing_complete(report);
   if ((v.severeness == Severeness::small && !none_complete) || report.stragglers.empty()) {
     const JobReport::Straggler* named = named_straggler(report, f);
     v.why = named != nullptr && named->standing == "cause" ? straggler_words(report, *named, f)

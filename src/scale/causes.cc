@@ -69,11 +69,12 @@ using Times = std::map<int32_t, double>;                                     // 
 std::map<RoleAndOperation, Times> by_role(const JobReport& report, Part part) {
   const auto communicators = communicators_by_id(report);
   std::map<RoleAndOperation, Times> times;
+  const double steps = OwnSteps(report).mean();
   for (const JobReport::CollectiveRow& row : report.collectives) {
     const auto c = communicators.find(row.communicator);
     if (c == communicators.end() || c->second->size <= 0) continue;
     times[{role_of(*c->second), row.op, row.dtype}][row.communicator] +=
-        static_cast<double>(row.*part) / c->second->size / steps_in(report);
+        static_cast<double>(row.*part) / c->second->size / steps;
   }
   return times;
 }
@@ -272,7 +273,7 @@ std::vector<Cause> ranks_that(const Pair& pair, int64_t JobReport::RankRow::*par
 std::map<std::string, double> kernels_of(const JobReport& report) {
   std::map<std::string, double> kernels;
   for (const JobReport::RankStatistic& s : report.rank_statistics) {
-    if (s.table == "kernels" && s.metric == "total_ns") kernels[s.key] = s.median / steps_in(report);
+    if (s.table == "kernels" && s.metric == "total_ns") kernels[s.key] = s.median / OwnSteps(report).mean();
   }
   return kernels;
 }

@@ -25,6 +25,13 @@ double OwnSteps::of(int32_t rank) const {
   return own == by_rank_.end() ? otherwise_ : own->second;
 }
 
+double OwnSteps::mean() const {
+  if (by_rank_.empty()) return otherwise_;
+  double sum = 0;
+  for (const auto& [rank, steps] : by_rank_) sum += steps;
+  return sum / static_cast<double>(by_rank_.size());
+}
+
 std::string role_of(const JobReport::CommunicatorRow& c) {
   if (!c.desc.empty() && c.desc != "undefined") return c.desc;
   return "group of " + std::to_string(c.size);

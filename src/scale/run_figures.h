@@ -19,6 +19,7 @@ class OwnSteps {
  public:
   explicit OwnSteps(const JobReport& report);
   double of(int32_t rank) const;
+  double mean() const;
 
  private:
   double otherwise_;  // where the report does not tell

@@ -96,6 +96,7 @@ TEST_CASE("a command that there is not is named") {
   const Outcome r = place().run("reprot traces");
   CHECK(r.code == 2);
   CHECK(says(r.err, "skewscope: error: no command is called reprot"));
+  CHECK(says(place().run("--config none.toml reprot").err, "no command is called reprot"));
 }
 
 TEST_CASE("a word that an option does not know is answered with the words it knows") {

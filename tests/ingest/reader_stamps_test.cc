@@ -159,6 +159,17 @@ TEST_CASE("a base time that takes stamps out of all time is none of theirs, and 
   CHECK(count_of(content, "damaged-head") == 1);
 }
 
+TEST_CASE("one absolute stamp among those that count from a base costs nobody the base") {
+  std::string events = kernel("k", "1694128201000430", "1");
+  for (int i = 0; i < 3; ++i) events += "," + kernel("k", std::to_string(12 + i) + ".5", "1");
+  const FileContent content = read_text(trace_of(events, "\"baseTimeNanoseconds\": 1711964646000000000, "));
+  CHECK(content.has_base_time);
+  REQUIRE(content.gpu.size() == 4);
+  CHECK(content.gpu[0].start.ns == kFurthestNs);  // the repair of GPU rows drops it
+  CHECK(content.gpu[1].start.ns == 1711964646000012500);
+  CHECK(count_of(content, "damaged-head") == 0);
+}
+
 TEST_CASE("whole microseconds are a resolution of 1000 ns, and so is a fraction of .0") {
   CHECK(read_text(trace_of(kernel("k", "1661203462598738", "19"))).resolution_ns == 1000);
   CHECK(read_text(trace_of(kernel("k", "1661203462598738", "19.0"))).resolution_ns == 1000);

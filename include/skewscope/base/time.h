@@ -23,8 +23,8 @@ using LocalNs = Timestamp<struct LocalClock>;
 // On the clock that all ranks of the job share after alignment.
 using JobNs = Timestamp<struct JobClock>;
 
-// No start and no duration of a trace is further from 0, that is from the year 1970: 2068. The end of one event and the
+// No start and no duration of a trace is further from 0, that is from the year 1970: 2067. The end of one event and the
 // start of another are then within 64 bits of each other.
-constexpr int64_t kFurthestNs = 3'100'000'000'000'000'000;
+constexpr int64_t kFurthestNs = 3'070'000'000'000'000'000;
 
 }  // namespace skewscope

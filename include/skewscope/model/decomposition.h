@@ -55,7 +55,7 @@ struct InstanceTiming {
   int64_t end_skew_ns = 0;    // largest - smallest end
   // Shortest duration of the members: for N-to-N kinds the transfer time up to the end skew, whatever the clocks.
   int64_t shortest_ns = 0;
-  // Smallest transfer of a member; where the call is not split, first end - last start, at least 0.
+  // Smallest transfer of a member; of a call that is not split, or has a root, first end - last start, at least 0.
   int64_t transfer_ns = 0;
   TraceIndex last;  // who arrived last; none when the lead is within the clocks' error bars (a tie)
   SplitReason reason = SplitReason::split;
