@@ -346,3 +346,22 @@ TEST_CASE("a whole slow node is named together") {
   CHECK(report.what_if.together_saved_ns * 20 > report.what_if.replayed_ns);
   CHECK(terminal_summary(report, "", false).find("Ranks 4-7 are the cause together") != std::string::npos);
 }
+
+TEST_CASE("a culprit whose own groups lack members is named where other groups are whole") {
+  const Folder folder("incomplete_culprit");
+  SimulateOptions options;
+  options.directory = folder.path.string();
+  options.nodes = 3;
+  options.steps = 3;
+  options.layers = 2;
+  options.slow_ranks = {{4, 2.0}};
+  options.missing_ranks = {7, 8, 9, 10, 11};
+  REQUIRE(simulate_job(options).ok());
+  StageTimer timer;
+  const auto report = correlate({folder.path.string()}, {}, timer);
+  REQUIRE(report.ok());
+  const std::string text = terminal_summary(report.value(), "", false);
+  INFO(text);
+  CHECK(text.find("Rank 4 is the cause") != std::string::npos);
+  CHECK(text.find("these ranks: efficiency") != std::string::npos);
+}
