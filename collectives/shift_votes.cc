@@ -13,20 +13,18 @@ namespace {
 // ns; widths in which votes count as equal. In those finer than kScatter, ends of one collective may scatter out.
 constexpr std::array<int64_t, 6> kWindows = {400'000, 100'000, 25'000, 10'000, 3'000, 1'000};
 constexpr int64_t kScatter = 10'000;
-constexpr int kLeastVotes = 3;                 // fewer prove nothing without a prior
-constexpr int kLeastFineVotes = 30;            // fewer may meet in a fine window by chance
-constexpr int64_t kPriorSlack = 1'000'000;     // ns; further off than this no other communicator's offset is
-constexpr int64_t kWallClockGood = 5'000'000;  // ns; offsets that NTP keeps
-constexpr int64_t kWallClockBad = 20'000'000;  // ns; offsets that NTP does not leave
-constexpr int64_t kNoClocksErr =
-    2'000'000'000;  // ns; captures that lie further apart than clocks err hold no equal calls
-constexpr int64_t kLonelyWallClock = 500'000;  // ns; believed for one or two votes: one host, or PTP
-constexpr int64_t kOneHost = 1'000'000;        // ns; more than any tracer's clocks of one host were seen to differ
-constexpr int64_t kOneHostWidth = 25'000;      // ns; ends of one collective scatter less on one host
-constexpr int64_t kOneHostUsually = 10'000;    // ns; what nearly all keep
-constexpr int64_t kFewCommonCalls = 10;        // fewer may miss each other although the clocks are one
-constexpr int64_t kByChance = 50'000;          // ns; clocks of synchronised hosts agree to this, others rarely
-constexpr int64_t kStepsProven = 4;            // whole steps that fit nowhere else by chance
+constexpr int kLeastVotes = 3;                  // fewer prove nothing without a prior
+constexpr int kLeastFineVotes = 30;             // fewer may meet in a fine window by chance
+constexpr int64_t kWallClockGood = 5'000'000;   // ns; offsets that NTP keeps
+constexpr int64_t kWallClockBad = 20'000'000;   // ns; offsets that NTP does not leave
+constexpr int64_t kNoClockErr = 2'000'000'000;  // ns; hosts' clocks are not further apart
+constexpr int64_t kLonelyWallClock = 500'000;   // ns; believed for one or two votes: one host, or PTP
+constexpr int64_t kOneHost = 1'000'000;         // ns; more than any tracer's clocks of one host were seen to differ
+constexpr int64_t kOneHostWidth = 25'000;       // ns; ends of one collective scatter less on one host
+constexpr int64_t kOneHostUsually = 10'000;     // ns; what nearly all keep
+constexpr int64_t kFewCommonCalls = 10;         // fewer may miss each other although the clocks are one
+constexpr int64_t kByChance = 50'000;           // ns; clocks of synchronised hosts agree to this, others rarely
+constexpr int64_t kStepsProven = 4;             // whole steps that fit nowhere else by chance
 
 struct Peak {
   int64_t offset_ns = 0;  // median of the window's votes
@@ -146,7 +144,7 @@ std::optional<Peak> one_host_peak(Votes all, int64_t tolerance_ns) {
 // closely and evenly, clocks alone tell which are one.
 std::optional<Peak> peak_within_error(Votes all, const Prior& prior) {
   const int64_t error = prior.error_ns + kScatter;
-  if (error >= kPriorSlack) return std::nullopt;
+  if (error >= kLargestPriorError) return std::nullopt;
   const Peak peak = densest(within(all, prior.offset_ns, error), kScatter, std::nullopt);
   if (peak.votes < kLeastVotes || 10 * peak.votes < 9 * densest(all, kScatter, std::nullopt).votes) return std::nullopt;
   const Votes around = within(all, prior.offset_ns, 2 * error);
@@ -172,29 +170,29 @@ bool credible(Votes all, const Peak& peak, const VoteContext& context) {
   return !context.one_host || same > unnamed || context.common_calls >= kFewCommonCalls;
 }
 
-// Whether clocks that agree explain as many votes as the peak does, where calls lie so far apart that they hardly would
-// by chance: then one rank counts its steps otherwise than the other.
-bool clocks_contradict(Votes all, const Peak& peak, int votes, int64_t width, const VoteContext& context) {
-  if (std::llabs(peak.offset_ns) <= kOneHost || context.common_calls < kFewCommonCalls) return false;
-  if (context.tolerance_ns < 10 * kByChance) return false;  // a quarter of the distance between calls
-  return 10 * densest(within(all, 0, kByChance), width, std::nullopt).votes >= 9 * votes;
+// Whether the clocks as recorded speak against equal numbers of steps at an offset that has so many votes. Captures
+// that were taken at other times share no step: every profiler counts from 0. Else clocks that agree explain as many
+// votes, be it on one host, or where calls lie so far apart that they hardly would by chance: then one rank counts
+// otherwise.
+bool clocks_contradict(Votes all, int64_t offset_ns, int votes, int64_t width, const VoteContext& context) {
+  const int64_t offset = std::llabs(offset_ns);
+  if (offset > kNoClockErr && context.common_calls == 0) return true;
+  if (offset <= kOneHost || context.common_calls < kFewCommonCalls) return false;
+  const bool sparse = context.tolerance_ns >= 10 * kByChance;  // a quarter of the distance between calls
+  if (!context.one_host && !sparse) return false;
+  return 10 * densest(within(all, 0, context.one_host ? kOneHost : kByChance), width, std::nullopt).votes >= 9 * votes;
 }
 
-// The window of calls at equal places in their steps, where most of these lie in one and few others are denser. A
-// host's name and numbers of steps that say otherwise settle nothing; nor do they for captures that, by the clocks,
-// were taken at other times: every profiler counts its steps from 0.
+// The window of calls at equal places in their steps, where most of these lie in one and few others are denser. Numbers
+// of steps that clocks contradict settle nothing.
 std::optional<Peak> step_peak(Votes all, Votes placed, int64_t width, const VoteContext& context) {
   if (width > context.tolerance_ns) return std::nullopt;  // could hold several shifts
   const Peak peak = densest(placed, width, std::nullopt);
   if (peak.votes < kLeastVotes || 2 * static_cast<size_t>(peak.votes) < placed.size()) return std::nullopt;
   const Peak here = densest(within(all, peak.offset_ns, width), width, std::nullopt);
   if (10 * here.votes < 9 * densest(all, width, std::nullopt).votes) return std::nullopt;
-  if (std::llabs(peak.offset_ns) > kNoClocksErr && context.common_calls == 0) return std::nullopt;
-  if (context.one_host && std::llabs(peak.offset_ns) > kOneHost && context.common_calls >= kFewCommonCalls &&
-      10 * densest(within(all, 0, kOneHost), width, std::nullopt).votes >= 9 * here.votes) {
-    return std::nullopt;
-  }
-  return clocks_contradict(all, peak, here.votes, width, context) ? std::nullopt : std::optional(peak);
+  if (clocks_contradict(all, peak.offset_ns, here.votes, width, context)) return std::nullopt;
+  return peak;
 }
 
 }  // namespace
@@ -218,7 +216,7 @@ void sort_votes(std::vector<Vote>& votes, std::vector<Vote>& spare) {
 }
 
 Winner judge(Votes votes, const VoteContext& context) {
-  const Votes all = context.prior ? within(votes, context.prior->offset_ns, kPriorSlack) : votes;
+  const Votes all = context.prior ? within(votes, context.prior->offset_ns, kLargestPriorError) : votes;
   if (all.empty()) return {};
   if (context.prior) {
     if (const auto peak = peak_within_error(all, *context.prior)) return {peak->offset_ns, ShiftEvidence::prior};

@@ -37,10 +37,12 @@ class Vote {
   int64_t bits_ = 0;
 };
 
+constexpr int64_t kLargestPriorError = 1'000'000;  // ns
+
 // An offset as other communicators showed it, and how far it may be off.
 struct Prior {
   int64_t offset_ns = 0;
-  int64_t error_ns = 1'000'000;
+  int64_t error_ns = kLargestPriorError;
 };
 
 struct VoteContext {

@@ -1,5 +1,7 @@
 #include "skewscope/model/decomposition.h"
 
+#include <algorithm>
+
 namespace skewscope {
 namespace {
 
@@ -16,7 +18,7 @@ std::string check_parts(const CallParts& parts, int64_t duration_ns) {
   return "";
 }
 
-void add(CallParts& sum, const CallParts& parts) {
+void add_parts(CallParts& sum, const CallParts& parts) {
   sum.wait_ns += parts.wait_ns;
   sum.transfer_ns += parts.transfer_ns;
   sum.unattributed_ns += parts.unattributed_ns;
@@ -25,8 +27,23 @@ void add(CallParts& sum, const CallParts& parts) {
   sum.exposed_unattributed_ns += parts.exposed_unattributed_ns;
 }
 
-// Exposed, calls that overlap count once.
-bool totals_of(const CallParts& totals, const CallParts& sum) {
+// What the calls of a trace say of its totals.
+struct Bounds {
+  CallParts sum;
+  int64_t longest_exposed_ns = 0, longest_exposed_transfer_ns = 0;  // of one call
+
+  void add(const CallParts& parts) {
+    add_parts(sum, parts);
+    longest_exposed_ns = std::max(longest_exposed_ns, parts.exposed_ns());
+    longest_exposed_transfer_ns = std::max(longest_exposed_transfer_ns, parts.exposed_transfer_ns);
+  }
+};
+
+// Exposed, calls that overlap count once, as transfer before all else: no less than one call, no more than all.
+bool within_bounds(const CallParts& totals, const Bounds& bounds) {
+  const CallParts& sum = bounds.sum;
+  if (totals.exposed_ns() < bounds.longest_exposed_ns) return false;
+  if (totals.exposed_transfer_ns < bounds.longest_exposed_transfer_ns) return false;
   return totals.wait_ns == sum.wait_ns && totals.transfer_ns == sum.transfer_ns &&
          totals.unattributed_ns == sum.unattributed_ns && totals.exposed_wait_ns <= sum.exposed_wait_ns &&
          totals.exposed_transfer_ns <= sum.exposed_transfer_ns &&
@@ -37,13 +54,13 @@ const CollectiveCall& call_of(CallRef ref, const JobTrace& job) {
   return job[ref.trace].calls[static_cast<size_t>(ref.call)];
 }
 
-std::string check_totals(const Decomposition& d, const std::vector<CallParts>& sums, const JobTrace& job) {
+std::string check_totals(const Decomposition& d, const std::vector<Bounds>& bounds, const JobTrace& job) {
   for (size_t i = 0; i < d.traces.size(); ++i) {
     const TraceTotals& totals = d.traces[i];
     const std::string where = "totals of trace " + std::to_string(i);
     if (!job.holds(TraceIndex(static_cast<int64_t>(i)))) continue;
     if (totals.collectives != static_cast<int64_t>(job.traces[i].calls.size())) return where + ": calls are missing";
-    if (!totals_of(totals.parts, sums[i])) return where + " are not those of its calls";
+    if (!within_bounds(totals.parts, bounds[i])) return where + " are not those of its calls";
     if (totals.late_count < 0 || totals.late_count > totals.late_candidates) return where + ": late count out of range";
     if (totals.delay_caused_ns < 0) return where + ": negative delay";
   }
@@ -90,19 +107,19 @@ std::string check_invariants(const Decomposition& d, const InstanceTable& table,
       d.traces.size() != job.traces.size()) {
     return "tables differ in length";
   }
-  std::vector<CallParts> sums(job.traces.size());
+  std::vector<Bounds> bounds(job.traces.size());
   for (size_t i = 0; i < d.members.size(); ++i) {
     const std::string broken = check_parts(d.members[i], table.spans[i].duration_ns);
     if (!broken.empty()) return "member " + std::to_string(i) + ": " + broken;
     if (d.caused_ns[i] < 0) return "member " + std::to_string(i) + ": negative delay caused";
-    add(sums[table.members[i].trace.index()], d.members[i]);
+    bounds[table.members[i].trace.index()].add(d.members[i]);
   }
   for (size_t i = 0; i < d.unmatched.size(); ++i) {
     const CallRef ref = table.unmatched[i].call;
     if (!job.holds(ref.trace)) continue;
     const std::string broken = check_parts(d.unmatched[i], call_of(ref, job).duration_ns);
     if (!broken.empty()) return "unmatched row " + std::to_string(i) + ": " + broken;
-    add(sums[ref.trace.index()], d.unmatched[i]);
+    bounds[ref.trace.index()].add(d.unmatched[i]);
   }
   for (size_t i = 0; i < d.instances.size(); ++i) {
     const InstanceTiming& timing = d.instances[i];
@@ -110,7 +127,7 @@ std::string check_invariants(const Decomposition& d, const InstanceTable& table,
       return "instance " + std::to_string(i) + ": negative time";
     }
   }
-  return check_totals(d, sums, job);
+  return check_totals(d, bounds, job);
 }
 
 }  // namespace skewscope

@@ -1,6 +1,6 @@
 // The summary in at most 25 lines of 80 columns:
 //   verdict 3, why 3, next 2, job 7, waits 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
-// All of it would be 31 lines: rows of the tables give way, two of each at worst.
+// All of it would be more: warnings give way to two rows of each table, then the tables' rows do, and at worst a table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +19,7 @@ namespace report {
 namespace {
 
 constexpr size_t kLines = 25, kTop = 3, kMostWarnings = 3;
+constexpr size_t kTableHead = 2;  // lines: an empty one, the names of its columns
 constexpr double kWorthNaming = 0.01;
 
 std::string ranges(const std::vector<int64_t>& numbers) {
@@ -228,13 +229,17 @@ std::string terminal_summary(const JobReport& job_report, const std::string& out
   add_collectives(most_wait, job_report);
   const std::vector<std::string> warnings = warnings_of(job_report, figures);
   if (!warnings.empty() || !output.empty()) end.push_back({});
-  const size_t room = kLines - std::min(kLines, lines.size() + end.size() + warnings.size() + 1);
+  const size_t tables = std::min(late.size(), kTableHead + 2) + std::min(most_wait.size(), kTableHead + 2);
+  const size_t room = kLines - std::min(kLines, lines.size() + tables + end.size() + warnings.size() + 1);
   for (const std::string& warning : warnings) {
     add_wrapped(end, "Warning", warning, room >= warnings.size() ? 2 : 1, Style::warning);
   }
   if (!output.empty()) end.push_back({pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)});
   while (lines.size() + late.size() + most_wait.size() + end.size() > kLines) {
     (late.size() > most_wait.size() ? late : most_wait).pop_back();
+  }
+  for (Lines* table : {&late, &most_wait}) {
+    if (table->size() <= kTableHead) table->clear();
   }
   for (const Lines* part : {&late, &most_wait, &end}) lines.insert(lines.end(), part->begin(), part->end());
   return text_of(lines, color);

@@ -1,9 +1,11 @@
 // Real traces with numbers worked out independently (integer nanoseconds, by hand or by another program).
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 
 #include "../real_trace_folder.h"
 #include "skewscope/correlate.h"
+#include "skewscope/report.h"
 
 using namespace skewscope;
 using skewscope::test::traces;
@@ -140,4 +142,17 @@ TEST_CASE("dlrm_8rank: timelines equal the independent interval program to the n
     CHECK(rank.busy_ns == 1000 * busy_us[rank.rank]);
     CHECK(rank.exposed_communication_ns == 1000 * exposed_us[rank.rank]);
   }
+}
+
+TEST_CASE("a summary with much to say keeps rows in each of its tables") {
+  const std::string path = traces("");  // several jobs in one folder: every line of the head is there, most are long
+  if (path.empty()) return;
+  StageTimer timer;
+  const auto report = correlate({path}, {}, timer);
+  REQUIRE(report.ok());
+  const std::string text = terminal_summary(report.value(), "skewscope-report", false);
+  INFO(text);
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 25);
+  CHECK(text.find("pattern\n  rank ") != std::string::npos);
+  CHECK(text.find("bus GB/s\n  all_to_all ") != std::string::npos);
 }
