@@ -78,8 +78,7 @@ void hang(std::atomic<bool> HangingDisk::*holds) {
   CHECK_FALSE(done);
   disk.*holds = false;
   sender.join();
-  usleep(20'000);
-  CHECK(store->advances());
+  CHECK(test::eventually([&] { return store->advances(); }));
 }
 
 TEST_CASE("a file thread that hangs in a flush is told of") { hang(&HangingDisk::holds_bytes); }

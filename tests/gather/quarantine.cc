@@ -10,6 +10,7 @@ namespace skewscope::gather {
 namespace {
 
 using test::Asking;
+using test::eventually;
 using test::Spool;
 using test::upload_of;
 
@@ -22,12 +23,6 @@ size_t files_in(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(folder)) return 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) count += entry.is_regular_file();
   return count;
-}
-
-template <class Condition>
-bool within_seconds(const Condition& holds) {
-  for (int i = 0; i < 250 && !holds(); ++i) usleep(20'000);
-  return holds();
 }
 
 // A spool whose rank 0 was replaced, with something that nobody knows; the clock is right.
@@ -46,15 +41,15 @@ struct Full : Spool {
 
 TEST_CASE("what is set aside is deleted when it is old, and not before") {
   Full spool("quarantine_age");
-  CHECK(within_seconds([&] { return spool.store->figures().quarantine_files == 2; }));
+  CHECK(eventually([&] { return spool.store->figures().quarantine_files == 2; }));
   CHECK(spool.store->figures().quarantine_bytes == 200);
   spool.clock += 29 * 24 * 3600;
   usleep(400'000);
   CHECK(files_in(spool.path("quarantine")) == 2);
   spool.clock += 2 * 24 * 3600;
-  CHECK(within_seconds([&] { return spool.store->figures().quarantine_deleted == 2; }));
+  CHECK(eventually([&] { return spool.store->figures().quarantine_deleted == 2; }));
   CHECK(files_in(spool.path("quarantine")) == 0);
-  CHECK(within_seconds([&] { return files_in(spool.path("trash")) == 0; }));
+  CHECK(eventually([&] { return files_in(spool.path("trash")) == 0; }));
   CHECK(spool.store->figures().quarantine_bytes == 0);
   CHECK(spool.ask().content("train", 0) == std::string(100, 'b'));
 }
@@ -69,7 +64,7 @@ TEST_CASE("of what is set aside the oldest goes while all is too large") {
   small.quarantine_bytes = 150;
   spool.store->use(spool.options.limits, small);
   spool.clock += 61;
-  CHECK(within_seconds([&] { return spool.store->figures().quarantine_deleted == 2; }));
+  CHECK(eventually([&] { return spool.store->figures().quarantine_deleted == 2; }));
   usleep(400'000);
   REQUIRE(files_in(spool.path("quarantine")) == 1);
   const auto left = *std::filesystem::directory_iterator(spool.path("quarantine/train"));
@@ -84,7 +79,7 @@ TEST_CASE("a job is no longer charged for what has left its quarantine") {
   spool.open();
   CHECK(spool.ask().create(upload_of("train", 1, 100)).refusal == Refusal::quota);
   spool.clock += 31 * 24 * 3600;
-  CHECK(within_seconds([&] { return spool.store->figures().quarantine_deleted == 2; }));
+  CHECK(eventually([&] { return spool.store->figures().quarantine_deleted == 2; }));
   CHECK(spool.ask().create(upload_of("train", 1, 100)).refusal == Refusal::none);
   CHECK(spool.ask().create(upload_of("train", 2, 100)).refusal == Refusal::quota);
 }
@@ -97,7 +92,7 @@ TEST_CASE("a damaged manifest is set aside in quarantine and ages there") {
   REQUIRE(spool.error.empty());
   CHECK(files_in(spool.path("quarantine/.manifests")) > 0);
   spool.clock += 31 * 24 * 3600;
-  CHECK(within_seconds([&] { return files_in(spool.path("quarantine/.manifests")) == 0; }));
+  CHECK(eventually([&] { return files_in(spool.path("quarantine/.manifests")) == 0; }));
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ MadeAgain made_by(Spool& spool, const std::vector<int>& codes) {
     const ReportState report = spool.store->job("train")->report;
     return report != ReportState::waiting && report != ReportState::running;
   };
-  for (int i = 0; i < 1000 && !over(); ++i) usleep(20'000);
+  CHECK(test::eventually(over));
   usleep(200'000);  // that it is not made again
   return {spool.store->job("train")->report, forker.runs()};
 }
@@ -105,8 +105,7 @@ TEST_CASE("a clock that was ahead when a rank arrived holds back no report, not 
   }
   ForkerOfCodes forker({});
   const auto scheduler = ReportScheduler::start(*spool.store, forker, {});
-  for (int i = 0; i < 250 && forker.runs() == 0; ++i) usleep(20'000);
-  CHECK(forker.runs() == 1);
+  CHECK(test::eventually([&] { return forker.runs() == 1; }));
 }
 
 TEST_CASE(
@@ -160,8 +159,8 @@ TEST_CASE("what retention deletes is counted and audited") {
   CHECK(made_by(spool, {}).report == ReportState::complete);
   ForkerOfCodes forker({});
   const auto scheduler = ReportScheduler::start(*spool.store, forker, {});
-  for (int i = 0; i < 250 && spool.store->job("train"); ++i) usleep(20'000);
-  CHECK(spool.store->figures().jobs_deleted == 1);
+  CHECK(test::eventually([&] { return spool.store->figures().jobs_deleted == 1; }));
+  CHECK_FALSE(spool.store->job("train"));
 }
 
 TEST_CASE("a job that was over is not deleted when somebody sends again in that moment") {

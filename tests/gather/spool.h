@@ -150,6 +150,13 @@ inline void overwrite(const std::filesystem::path& path, std::streamoff offset, 
   file << bytes;
 }
 
+// Whether it comes to hold. A minute is for machines that are loaded: what holds is seen at once.
+template <class Condition>
+bool eventually(const Condition& holds) {
+  for (int i = 0; i < 6000 && !holds(); ++i) usleep(10'000);
+  return holds();
+}
+
 inline bool has_file_in(const std::filesystem::path& folder) {
   std::error_code missing;
   const std::filesystem::directory_iterator entries(folder, missing);

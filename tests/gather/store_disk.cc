@@ -352,7 +352,7 @@ TEST_CASE("a real file system that is full refuses and goes on") {
   CHECK(refusal == Refusal::no_space);
   CHECK(probe.ask().content("full", 0) == content + "0");
   CHECK(probe.ask().delete_job("full").refusal == Refusal::none);
-  for (int i = 0; i < 200 && !std::filesystem::is_empty(probe.path("trash")); ++i) usleep(20'000);
+  CHECK(test::eventually([&] { return std::filesystem::is_empty(probe.path("trash")); }));
   CHECK(probe.ask().put("next", 0, content).value.complete);
   CHECK(probe.failures == 0);
   CHECK(problems_of(probe).empty());

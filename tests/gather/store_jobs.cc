@@ -156,8 +156,7 @@ TEST_CASE("no moment of a job or an upload lies ahead once the clock was set bac
            spool.ask().state(id).value.expires > Time(std::chrono::seconds(right + 3600));
   };
   SECTION("while it serves") {
-    for (int i = 0; i < 250 && lies_ahead(); ++i) usleep(20'000);
-    CHECK_FALSE(lies_ahead());
+    CHECK(test::eventually([&] { return !lies_ahead(); }));
   }
   SECTION("over a start") {
     spool.open();
@@ -239,8 +238,7 @@ TEST_CASE("a deleted job is gone with its files and uploads, and its name is fre
   CHECK_FALSE(std::filesystem::exists(spool.path("jobs/train")));
   CHECK(ask.put("train", 0, "{}").value.complete);
   CHECK(spool.store->job("train")->arrivals == 1);
-  for (int i = 0; i < 100 && !std::filesystem::is_empty(spool.path("trash")); ++i) usleep(20'000);
-  CHECK(std::filesystem::is_empty(spool.path("trash")));
+  CHECK(test::eventually([&] { return std::filesystem::is_empty(spool.path("trash")); }));
 }
 
 TEST_CASE("a job begins behind the epochs of those of its name that were deleted, after a start, too") {
@@ -408,8 +406,7 @@ TEST_CASE("a report's log goes with its generation, and stays over a start until
   };
   for (const int exit_code : {0, 139, 0, 0}) make(exit_code);
   const auto settled = [&](const std::set<std::string>& wanted) {
-    for (int i = 0; i < 100 && logs() != wanted; ++i) usleep(20'000);
-    return logs() == wanted;
+    return test::eventually([&] { return logs() == wanted; });
   };
   CHECK(settled({"g0003.log", "g0004.log"}));
   CHECK(text_of(spool.store->read_report("train", 0, "log")) == "what it said");

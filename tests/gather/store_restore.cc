@@ -63,12 +63,10 @@ TEST_CASE("a damaged manifest comes back from its newest copy, with the files th
   Asking ask = spool.ask();
   ask.put("train", 0, kTrace);
   ask.raise_epoch("train");
-  for (int i = 0; i < 200 && !has_file_in(spool.path("backup")); ++i) usleep(20'000);
-  REQUIRE(has_file_in(spool.path("backup")));
+  REQUIRE(test::eventually([&] { return has_file_in(spool.path("backup")); }));
   spool.clock += 25 * 3600;
-  for (int i = 0; i < 200 && !std::filesystem::exists(spool.path("backup/gather-001700090000.sqlite")); ++i) {
-    usleep(20'000);
-  }
+  const auto newer = spool.path("backup/gather-001700090000.sqlite");
+  REQUIRE(test::eventually([&] { return std::filesystem::exists(newer); }));
   ask.put("train", 1, "{}");
   const uint32_t revoked = ask.raise_epoch("train").value.epoch;
   CHECK(ask.raise_epoch("train").value.epoch == revoked + 1);

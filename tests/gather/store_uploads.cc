@@ -115,8 +115,7 @@ TEST_CASE("what a silent writer wrote is durable within seconds, and the writer 
   const std::string id = ask.create(upload_of("train", 0, 8)).value.id;
   const auto writer = ask.append(id, 0).value;
   test::answer_of<Done>([&](auto done) { writer->write("abcde", done); });
-  for (int i = 0; i < 500 && spool.store->figures().durable_bytes < 5; ++i) usleep(20'000);
-  CHECK(spool.store->figures().durable_bytes == 5);
+  CHECK(test::eventually([&] { return spool.store->figures().durable_bytes == 5; }));
   test::answer_of<Done>([&](auto done) { writer->write("fgh", done); });
   CHECK(test::answer_of<UploadState>([&](auto done) { writer->finish(done, nullptr); }).value.digest ==
         sha256("abcdefgh"));
@@ -132,8 +131,7 @@ TEST_CASE("what a finishing writer holds is let go before the answer, which wait
   bool let_go = false;
   const auto ended = test::answer_of<UploadState>([&](const Reply<UploadState>& done) {
     const auto look = [&, done](const Outcome<UploadState>& outcome) {
-      for (int i = 0; i < 500 && !seen.expired(); ++i) usleep(10'000);
-      let_go = seen.expired();
+      let_go = test::eventually([&] { return seen.expired(); });
       done(outcome);
     };
     writer->finish(look, std::move(held));
@@ -271,8 +269,7 @@ TEST_CASE("an upload without progress for an hour is expired, and its disk is gi
   ask.patch(id, 0, "abcd");
   spool.clock += 3601;
   CHECK(ask.state(id).refusal == Refusal::expired);
-  for (int i = 0; i < 100 && !std::filesystem::is_empty(spool.path("in")); ++i) usleep(20'000);
-  CHECK(std::filesystem::is_empty(spool.path("in")));
+  CHECK(test::eventually([&] { return std::filesystem::is_empty(spool.path("in")); }));
   CHECK(ask.state(id).refusal == Refusal::expired);
   CHECK(spool.store->job("train")->open_uploads == 0);
   CHECK(problems_of(spool).empty());
@@ -351,8 +348,7 @@ TEST_CASE("however often a file that is there is sent again, one upload of it is
     return std::count_if(ids.begin(), ids.end(),
                          [&](const std::string& id) { return spool.store->metadata_of(id).has_value(); });
   };
-  for (int i = 0; i < 100 && known() > 1; ++i) usleep(20'000);
-  CHECK(known() == 1);
+  CHECK(test::eventually([&] { return known() == 1; }));
   CHECK(ask.state(ids.back()).value.complete);
   spool.open();
   CHECK(known() == 1);
