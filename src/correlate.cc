@@ -5,6 +5,7 @@
 
 #include "skewscope/correlate.h"
 
+#include <algorithm>
 #include <cassert>
 #include <map>
 #include <mutex>
@@ -57,8 +58,10 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   };
   ClockModel clocks = align();
   // With fitted clocks, what could not be matched alone is clear or clearly refused; with that, more clocks may be
-  // tied.
-  if (instances.by_coarse_clocks) {
+  // tied. Where nothing matched and nothing is tied, there is nothing new to match by.
+  const bool any_tied = std::any_of(clocks.clocks.begin(), clocks.clocks.end(),
+                                    [](const TraceClock& clock) { return clock.component >= 0; });
+  if (instances.by_coarse_clocks && (any_tied || !instances.instances.empty())) {
     {
       const StageTimer::Scope scope(timer, "match");
       instances = match_again(job, clocks, exchange);
