@@ -3,9 +3,9 @@
 #include "src/gather/gate.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 
+#include "require.h"
 #include "skewscope/protocol/names.h"
 #include "src/gather/authorize.h"
 #include "tests/gather/beast_gate.h"
@@ -13,9 +13,7 @@
 namespace skewscope::gather {
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using test::require;
 
 bool is_plain(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });

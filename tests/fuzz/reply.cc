@@ -2,13 +2,12 @@
 #include "src/ship/reply.h"
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "require.h"
 
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using skewscope::test::require;
 
 bool is_visible(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c > ' ' && c < 127; });

@@ -2,9 +2,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 
+#include "require.h"
 #include "src/cli/flat_config.h"
 #include "src/cli/gather_options.h"
 #include "src/gather/job_text.h"
@@ -15,9 +15,7 @@ namespace {
 
 using namespace skewscope;
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using test::require;
 
 void check_job(const std::string& text) {
   for (const bool registry : {false, true}) {

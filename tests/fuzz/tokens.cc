@@ -1,8 +1,7 @@
 // Token texts, and payloads that are well signed: no forged text counts, and what counts has one spelling.
 #include "src/gather/tokens.h"
 
-#include <cstdlib>
-
+#include "require.h"
 #include "skewscope/protocol/digest.h"
 #include "skewscope/protocol/names.h"
 
@@ -11,9 +10,7 @@ namespace {
 
 const std::string kKey(32, 'k'), kKeyBefore(32, 'b');
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using test::require;
 
 std::string signed_token(std::string_view payload) {
   const std::string text = "ss1." + base64url(payload);

@@ -2,16 +2,14 @@
 #include "skewscope/protocol/upload_metadata.h"
 
 #include <cstdint>
-#include <cstdlib>
 
+#include "require.h"
 #include "skewscope/protocol/names.h"
 
 namespace skewscope {
 namespace {
 
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using test::require;
 
 void check(const UploadMetadata& metadata) {
   require(is_name(metadata.job));
