@@ -9,6 +9,8 @@ constexpr size_t kLongestPath = 4096;
 
 bool sane(int64_t ns) { return ns >= -kFurthestNs && ns <= kFurthestNs; }
 bool sane(LocalNs t) { return sane(t.ns); }
+// The end of something that begins and lasts within bounds.
+bool sane_end(LocalNs t) { return t.ns >= -kFurthestNs && t.ns <= 2 * kFurthestNs; }
 
 template <class Times>
 bool all_sane(const Times& times) {
@@ -23,8 +25,8 @@ bool up_to(Enum value, Enum last) {
 std::string wrong_times(const LinkedTrace& linked) {
   const RankTrace& trace = linked.trace;
   bool fine = all_sane(trace.gpu.start) && all_sane(trace.gpu.duration_ns) && all_sane(trace.launches.start) &&
-              all_sane(trace.launches.duration_ns) && sane(trace.first_event) && sane(trace.last_event) &&
-              sane(linked.first_host_row) && sane(linked.last_host_row);
+              all_sane(trace.launches.duration_ns) && sane(trace.first_event) && sane_end(trace.last_event) &&
+              sane(linked.first_host_row) && sane_end(linked.last_host_row);
   for (const StepRange& step : trace.steps)
     fine = fine && sane(step.start) && step.duration_ns >= 0 && sane(step.duration_ns);
   for (const CollectiveCall& call : trace.calls) {
@@ -65,6 +67,7 @@ std::string wrong_calls(const LinkedTrace& linked) {
 std::string what_is_wrong(const TraceFile& file) {
   if (!up_to(file.kind, ContentKind::empty) || file.bytes < 0 || file.events < 0) return "a file of no known kind";
   if (file.evidence.file.size() > kLongestPath) return "a path that no system has";
+  if (!sane(file.evidence.first_event) || !sane_end(file.evidence.last_event)) return "a time that no trace can have";
   for (const Finding& finding : file.linked.findings) {
     if (!up_to(finding.severity, Severity::error)) return "a finding of no known severity";
   }

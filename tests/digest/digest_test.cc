@@ -155,6 +155,18 @@ TEST_CASE("a small digest that claims large memory is refused before it gets any
   CHECK_FALSE(from_digest(huge).ok());
 }
 
+TEST_CASE("a row that begins at the furthest time and lasts gets through a digest, one that begins later does not") {
+  TraceFile file = small_file();
+  RankTrace& trace = file.linked.trace;
+  trace.gpu.start.back() = {kFurthestNs};
+  trace.calls.back().start = {kFurthestNs};
+  trace.last_event = file.evidence.last_event = file.linked.last_host_row = {kFurthestNs + 30};
+  CHECK(from_digest(to_digest(file)).ok());
+  trace.gpu.start.back() = {kFurthestNs + 1};
+  trace.calls.back().start = {kFurthestNs + 1};
+  CHECK_FALSE(from_digest(to_digest(file)).ok());
+}
+
 TEST_CASE("a forged row without a name, and a path that no system has, are refused") {
   TraceFile nameless = small_file();
   nameless.linked.trace.gpu.name[1] = StringId();
