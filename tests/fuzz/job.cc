@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const MemoryFolder traces, digests;
   write_files(traces.path(), {reinterpret_cast<const char*>(data), size});
   const std::string report = report_of(traces.path(), RankTableChoice::gpu);
-  require(report_of(traces.path(), RankTableChoice::all).empty() == report.empty());
+  report_of(traces.path(), RankTableChoice::all);  // reads more of each event: a damaged file may be another one then
 
   StageTimer timer;
   ExamineOptions one;
