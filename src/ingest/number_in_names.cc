@@ -1,13 +1,15 @@
 // Problem: PyTorch before 2.2 wrote no rank into the trace, and people name files by a number alone. Idea: such names
-// are equal but for numbers, and the rank is the number that counts the files: 0 to n - 1, each once; with gaps only
-// behind the word rank. Process ids and stamps do not; nodes, replicas, steps and the like might, so a word before the
-// number that says so rules it out. Captures of one process count as well, but follow each other: all windows must
-// share a moment. Where two numbers would do, none does.
+// are equal but for numbers, and the rank is the number that counts the processes: 0 to n - 1, each in equally many
+// files; with gaps only behind the word rank. Process ids and stamps do not; nodes, replicas, steps and the like might,
+// so a word before the number that says so rules it out. Captures of one process count as well, but follow each other,
+// and what ranks do at one time does not: the files of a number must follow each other, and the first, the second, …
+// of all must share a moment. Where two numbers would do, none does.
 #include "number_in_names.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -62,42 +64,101 @@ bool counts_something_else(const std::string& word) {
   return std::find(kOthers.begin(), kOthers.end(), word) != kOthers.end();
 }
 
-bool share_a_moment(const std::vector<RankEvidence>& files) {
-  const auto last_begin = std::max_element(files.begin(), files.end(),
-                                           [](const auto& a, const auto& b) { return a.first_event < b.first_event; });
-  const auto first_end = std::min_element(files.begin(), files.end(),
-                                          [](const auto& a, const auto& b) { return a.last_event < b.last_event; });
-  return last_begin->first_event < first_end->last_event;
+std::vector<Name> names_of(const std::vector<RankEvidence>& files) {
+  std::vector<Name> names;
+  for (const RankEvidence& file : files) names.push_back(name_of(file.file));
+  return names;
 }
 
-// Number `k` of every name, each once, where these are 0 to n - 1 or called ranks.
-std::vector<int64_t> counted_by(const std::vector<Name>& names, size_t k) {
+bool alike(const std::vector<Name>& names) {
+  return std::all_of(names.begin(), names.end(), [&](const Name& name) { return name.frame == names.front().frame; });
+}
+
+void sort_by_time(std::vector<const RankEvidence*>& files) {
+  std::stable_sort(files.begin(), files.end(),
+                   [](const auto* a, const auto* b) { return a->first_event < b->first_event; });
+}
+
+bool share_a_moment(const std::vector<const RankEvidence*>& files) {
+  LocalNs last_begin = files.front()->first_event, first_end = files.front()->last_event;
+  for (const RankEvidence* file : files) {
+    last_begin = std::max(last_begin, file->first_event);
+    first_end = std::min(first_end, file->last_event);
+  }
+  return last_begin < first_end;
+}
+
+// By number, in the order of time.
+using Captures = std::map<int64_t, std::vector<const RankEvidence*>>;
+
+bool follow_each_other(const std::vector<const RankEvidence*>& files) {
+  const auto overlap = std::adjacent_find(files.begin(), files.end(), [](const auto* before, const auto* after) {
+    return after->first_event < before->last_event;
+  });
+  return overlap == files.end();
+}
+
+bool are_of_processes(const Captures& captures) {
+  const size_t each = captures.begin()->second.size();
+  for (const auto& [number, files] : captures) {
+    if (files.size() != each || !follow_each_other(files)) return false;
+  }
+  for (size_t n = 0; n < each; ++n) {
+    std::vector<const RankEvidence*> of_all;
+    for (const auto& [number, files] : captures) of_all.push_back(files[n]);
+    if (!share_a_moment(of_all)) return false;
+  }
+  return true;
+}
+
+// Number `k` of every name, where these count processes from 0 or are called ranks; empty: they do not.
+std::vector<int64_t> counted_by(const std::vector<RankEvidence>& files, const std::vector<Name>& names, size_t k) {
   std::vector<int64_t> numbers;
-  for (const Name& name : names) numbers.push_back(name.numbers[k]);
-  const std::set<int64_t> different(numbers.begin(), numbers.end());
+  Captures captures;
+  for (size_t i = 0; i < files.size(); ++i) {
+    numbers.push_back(names[i].numbers[k]);
+    captures[names[i].numbers[k]].push_back(&files[i]);
+  }
+  for (auto& [number, some] : captures) sort_by_time(some);
   const std::string& word = names.front().words[k];
-  const bool from_0 = *different.begin() == 0 && *different.rbegin() == static_cast<int64_t>(names.size()) - 1;
-  const bool counts = different.size() == names.size() && (from_0 || (word == "rank" && *different.begin() >= 0));
-  return counts && !counts_something_else(word) ? numbers : std::vector<int64_t>();
+  const int64_t first = captures.begin()->first, last = captures.rbegin()->first;
+  const bool counts = (first == 0 && last == std::ssize(captures) - 1) || (word == "rank" && first >= 0);
+  if (captures.size() < 2 || !counts || counts_something_else(word) || !are_of_processes(captures)) return {};
+  return numbers;
 }
 
 }  // namespace
 
 std::vector<int64_t> numbers_in_names(const std::vector<RankEvidence>& files) {
-  if (files.size() < 2 || !share_a_moment(files)) return {};
-  std::vector<Name> names;
-  for (const RankEvidence& file : files) names.push_back(name_of(file.file));
-  const bool alike =
-      std::all_of(names.begin(), names.end(), [&](const Name& name) { return name.frame == names.front().frame; });
-  if (!alike) return {};
+  if (files.size() < 2) return {};
+  const std::vector<Name> names = names_of(files);
+  if (!alike(names)) return {};
   std::vector<int64_t> found;
   for (size_t k = 0; k < names.front().numbers.size(); ++k) {
-    std::vector<int64_t> numbers = counted_by(names, k);
+    std::vector<int64_t> numbers = counted_by(files, names, k);
     if (numbers.empty()) continue;
     if (!found.empty() && found != numbers) return {};
     found = std::move(numbers);
   }
   return found;
+}
+
+bool are_captures_of_one_process(const std::vector<RankEvidence>& files) {
+  const std::vector<Name> names = names_of(files);
+  if (files.size() < 2 || !alike(names)) return false;
+  std::vector<const RankEvidence*> all;
+  for (const RankEvidence& file : files) {
+    if (file.host != files.front().host || file.largest_group > 1 || file.default_group_size > 1) return false;
+    all.push_back(&file);
+  }
+  for (size_t k = 0; k < names.front().numbers.size(); ++k) {
+    if (counts_something_else(names.front().words[k])) continue;
+    std::set<int64_t> numbers;
+    for (const Name& name : names) numbers.insert(name.numbers[k]);
+    if (numbers.size() > 1 && *numbers.begin() == 0 && *numbers.rbegin() == std::ssize(numbers) - 1) return false;
+  }
+  sort_by_time(all);
+  return follow_each_other(all);
 }
 
 }  // namespace skewscope::ingest

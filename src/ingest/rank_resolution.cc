@@ -334,7 +334,9 @@ class RankResolver {
     for (const ResolvedRank& file : result_.files) {
       if (file.rank.known()) taken.insert(file.rank.value);
     }
+    const bool one = taken.empty() && are_captures_of_one_process(evidence_);
     const auto process = [&](size_t i) {
+      if (one) return std::string();
       return evidence_[i].name.worker.empty() ? evidence_[i].file : evidence_[i].name.worker;
     };
     for (size_t i = 0; i < evidence_.size(); ++i) {
@@ -350,6 +352,12 @@ class RankResolver {
         ++next;
       }
       result_.files[i] = {Rank(number), alone ? "only file" : "synthetic", !alone};
+      if (alone && one) {
+        add_finding(result_.findings,
+                    {Severity::info, "captures-of-one-process", evidence_[i].file, Rank(number), -1, 1,
+                     "the files differ in a number and follow each other in time; taken as captures of one process "
+                     "(--rank-map says otherwise)"});
+      }
       if (alone) continue;
       add_finding(result_.findings,
                   {Severity::warning, "rank-unknown", evidence_[i].file, Rank(number), -1, 1,

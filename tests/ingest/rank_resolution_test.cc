@@ -281,8 +281,57 @@ TEST_CASE("a number that does not count the files, or counts something else, is 
 }
 
 TEST_CASE("captures that follow each other are not ranks, though they are counted") {
-  RankEvidence first = file("trace_0.json"), second = file("trace_1.json");
+  RankEvidence first = file("trace_4.json"), second = file("trace_8.json");
   second.first_event = at_us(2000);
   second.last_event = at_us(3000);
+  const ResolvedRanks ranks = resolve({first, second});
+  CHECK(ranks.files[0].rank == Rank(0));
+  CHECK(ranks.files[1].rank == Rank(0));
+  CHECK(ranks.world_size == 1);
+  CHECK(count(ranks.findings, "captures-of-one-process") == 2);
+  CHECK(count(ranks.findings, "rank-unknown") == 0);
+  RankEvidence as_ranks_count = first;
+  as_ranks_count.file = "trace_0.json";
+  RankEvidence next = second;
+  next.file = "trace_1.json";
+  CHECK(count(resolve({as_ranks_count, next}).findings, "rank-unknown") == 2);
+  as_ranks_count.file = "step_0.json";
+  next.file = "step_1.json";
+  CHECK(count(resolve({as_ranks_count, next}).findings, "captures-of-one-process") == 2);
+  second.largest_group = 8;
   CHECK(count(resolve({first, second}).findings, "rank-unknown") == 2);
+  second.largest_group = 0;
+  second.host = "another";
+  CHECK(count(resolve({first, second}).findings, "rank-unknown") == 2);
+  CHECK(count(resolve({first, file("other.json")}).findings, "rank-unknown") == 2);
+}
+
+TEST_CASE("where each process has several captures, the number that counts processes is the rank") {
+  const std::vector<std::string> patterns = {"trace_{c}_{r}.json", "trace_{r}_{c}.json",
+                                             "rank_{r}/1{c}.json", "rank{r}/step_{c}.json",
+                                             "run{c}/gpu{r}.json", "{r}/node_42{r}.17{c}99{r}.json"};
+  const auto resolved = [](const std::string& pattern, const auto& begin_us) {
+    std::vector<RankEvidence> files;
+    for (const int capture : {0, 1}) {
+      for (const int rank : {0, 1, 2}) {
+        std::string name = pattern;
+        for (size_t at = 0; (at = name.find('{')) != std::string::npos;) {
+          name.replace(at, 3, std::to_string(name[at + 1] == 'r' ? rank : capture));
+        }
+        files.push_back(file(name));
+        files.back().first_event = at_us(begin_us(capture));
+        files.back().last_event = at_us(begin_us(capture) + 1000 + rank);
+      }
+    }
+    return resolve(files);
+  };
+  for (const std::string& pattern : patterns) {
+    INFO(pattern);
+    const ResolvedRanks ranks = resolved(pattern, [](int capture) { return 5000 * capture; });
+    for (size_t i = 0; i < 6; ++i) CHECK(ranks.files[i].rank == Rank(static_cast<int64_t>(i % 3)));
+    CHECK(count(ranks.findings, "rank-unknown") == 0);
+    CHECK(ranks.world_size == 3);
+    const ResolvedRanks at_once = resolved(pattern, [](int) { return 0; });  // six processes of one time
+    CHECK(count(at_once.findings, "rank-unknown") == 6);
+  }
 }
