@@ -150,11 +150,14 @@ inline void overwrite(const std::filesystem::path& path, std::streamoff offset, 
   file << bytes;
 }
 
-// Whether it comes to hold. A minute is for machines that are loaded: what holds is seen at once.
+// Whether it comes to hold; not asked again then. A minute is for machines that are loaded: what holds is seen at once.
 template <class Condition>
 bool eventually(const Condition& holds) {
-  for (int i = 0; i < 6000 && !holds(); ++i) usleep(10'000);
-  return holds();
+  for (int i = 0; i < 6000; ++i) {
+    if (holds()) return true;
+    usleep(10'000);
+  }
+  return false;
 }
 
 inline bool has_file_in(const std::filesystem::path& folder) {
