@@ -187,6 +187,7 @@ constexpr std::array kCustomKernels = {
     Spelling{"hybrid_ep::device_sync_kernel", CollectiveKind::barrier},
     Spelling{"EpDispatchI", CollectiveKind::all_to_all},  // …IntraNode, …InterNode
     Spelling{"EpCombineI", CollectiveKind::all_to_all},
+    Spelling{"EpCombineSyncBarrier", CollectiveKind::barrier},
     Spelling{"EpDispatchLowLatency", CollectiveKind::all_to_all},
     Spelling{"EpCombineLowLatency", CollectiveKind::all_to_all},
     Spelling{"a2a_dispatch_", CollectiveKind::all_to_all},
@@ -198,12 +199,20 @@ constexpr std::array kCustomKernels = {
 // Libraries that transfer for others: what for, only a word of kOperationWords tells.
 constexpr std::array<std::string_view, 3> kTransferLibraries = {"nvshmem", "rocshmem", "mscclpp"};
 
+// "gemm", but not in the name of the library FBGEMM, which has all-reduces of its own.
+bool multiplies(std::string_view function) {
+  for (size_t at = function.find("gemm"); at != std::string_view::npos; at = function.find("gemm", at + 1)) {
+    if (at < 2 || function.substr(at - 2, 2) != "fb") return true;
+  }
+  return false;
+}
+
 // Kernels that compute although their name holds such a word: Inductor names what it fuses after the operations around
 // it; blocks and warps have collectives of their own; a GEMM with a reduction inside is GEMM first; DeepEP counts where
 // tokens go before it sends them.
 bool computes(std::string_view kernel_name, std::string_view function) {
-  if (function.substr(0, 6) == "triton") return true;
-  for (const std::string_view part : {"gemm", "matmul", "blockall", "warpall", "waveall"}) {
+  if (function.substr(0, 6) == "triton" || multiplies(function)) return true;
+  for (const std::string_view part : {"matmul", "blockall", "warpall", "waveall"}) {
     if (contains(function, part)) return true;
   }
   return contains(kernel_name, "deep_ep::layout::");

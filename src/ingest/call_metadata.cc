@@ -296,7 +296,7 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
     call.kind = kind_from_kernel(kernel).value_or(CollectiveKind::unknown);
   }
   if (record != nullptr) take_shape(*record, call);
-  if (call.custom) {
+  if (call.custom || (record == nullptr && over < 0)) {
     if (const CommOpRow* op = linked_op(Role::custom, row, launch)) take_shape(*op, call);
   }
   return call;

@@ -204,7 +204,8 @@ bool is_collective_range(std::string_view name) {
 }
 
 bool is_collective_op(std::string_view name) {
-  return name == "record_param_comms"sv || name.starts_with("symm_mem::"sv) || name.starts_with("_C_custom_ar::"sv);
+  return name == "record_param_comms"sv || name.starts_with("symm_mem::"sv) || name.starts_with("_C_custom_ar::"sv) ||
+         name.starts_with("vllm::all_"sv) || name == "vllm::reduce_scatter"sv;
 }
 
 bool never_launches(std::string_view name) {

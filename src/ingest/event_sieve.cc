@@ -62,7 +62,7 @@ EventClass take_class(std::string_view event, size_t& at) {
 }
 
 // First characters of the ops and ranges that wants_name() knows; nearly all ops are "aten::".
-constexpr CharSet kFirstOfWanted("nrguhmxcs_P");
+constexpr CharSet kFirstOfWanted("nrguhmxcsv_P");
 
 }  // namespace
 

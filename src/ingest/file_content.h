@@ -36,7 +36,7 @@ struct CommArgs {
 };
 
 // A CPU op or range that tells about collectives: record_param_comms; nccl:*, gloo:* user_annotation; the ops of custom
-// kernels (symm_mem::*, _C_custom_ar::*).
+// kernels (symm_mem::*, _C_custom_ar::*) and of vLLM, which calls NCCL past PyTorch (vllm::all_reduce).
 struct CommOpRow {
   LocalNs start;
   int64_t duration_ns = 0;

@@ -3,12 +3,14 @@
 // files; with gaps only behind the word rank. Process ids and stamps do not; nodes, replicas, steps and the like might,
 // so a word before the number that says so rules it out. Captures of one process count as well, but follow each other,
 // and what ranks do at one time does not: the files of a number must follow each other, and the first, the second, …
-// of all must share a moment. Where two numbers would do, none does.
+// of all must share a moment. Where two numbers would do, none does. Of one process nothing but a folder called rank
+// tells.
 #include "number_in_names.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -79,6 +81,18 @@ void sort_by_time(std::vector<const RankEvidence*>& files) {
                    [](const auto* a, const auto* b) { return a->first_event < b->first_event; });
 }
 
+// "rank_3/trace.json": 3. -1: no folder is called so.
+int64_t rank_folder(const std::string& path) {
+  int64_t rank = -1;
+  for (const std::filesystem::path& part : std::filesystem::path(path).parent_path()) {
+    const Name folder = name_of(part.string());
+    const bool called_so = folder.numbers.size() == 1 && folder.words.front() == "rank" && folder.frame.back() == '#' &&
+                           std::tolower(static_cast<unsigned char>(folder.frame.front())) == 'r';
+    if (called_so) rank = folder.numbers.front();
+  }
+  return rank;
+}
+
 bool share_a_moment(const std::vector<const RankEvidence*>& files) {
   LocalNs last_begin = files.front()->first_event, first_end = files.front()->last_event;
   for (const RankEvidence* file : files) {
@@ -130,7 +144,13 @@ std::vector<int64_t> counted_by(const std::vector<RankEvidence>& files, const st
 }  // namespace
 
 std::vector<int64_t> numbers_in_names(const std::vector<RankEvidence>& files) {
-  if (files.size() < 2) return {};
+  if (files.empty()) return {};
+  if (files.size() == 1 || are_captures_of_one_process(files)) {
+    const int64_t rank = rank_folder(files.front().file);
+    const bool of_all =
+        std::all_of(files.begin(), files.end(), [&](const auto& file) { return rank_folder(file.file) == rank; });
+    return of_all && rank >= 0 ? std::vector<int64_t>(files.size(), rank) : std::vector<int64_t>();
+  }
   const std::vector<Name> names = names_of(files);
   if (!alike(names)) return {};
   std::vector<int64_t> found;

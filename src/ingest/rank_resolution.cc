@@ -310,8 +310,8 @@ class RankResolver {
       if (claims_[i].empty()) continue;
       add_finding(result_.findings,
                   {Severity::info, "rank-from-name-number", evidence_[i].file, Rank(claims_[i].front().rank), -1, 1,
-                   "only the number in which the names of the files differ counts them; taken as the "
-                   "rank (--rank-regex or --rank-map say it for sure)"});
+                   "only a number in the path counts the processes; taken as the rank (--rank-regex or --rank-map say "
+                   "it for sure)"});
     }
   }
 

@@ -111,6 +111,8 @@ TEST_CASE("kernels of engines and of other libraries communicate, and their name
        CollectiveKind::all_reduce},
       {"void tensorrt_llm::kernels::oneShotAllReduceKernel<__half, 8, true, false>(x)", CollectiveKind::all_reduce},
       {"void tensorrt_llm::kernels::lamport_style_one_shot_all_reduce_norm_kernel<x>(y)", CollectiveKind::all_reduce},
+      {"void fbgemm_gpu::two_shot_all_reduce<8, false>(int, int, x)", CollectiveKind::all_reduce},
+      {"void mori::moe::EpCombineSyncBarrier_bf16(x)", CollectiveKind::barrier},
       {"moeA2ADispatchKernel(int const*, x)", CollectiveKind::all_to_all},
       {"void all_reduce_one_shot_push_kernel<__nv_bfloat16, 8u>(x)", CollectiveKind::all_reduce},
       {"void aiter::allreduce_fusion_kernel_1stage<x, x, 4, true>(y)", CollectiveKind::all_reduce},

@@ -10,6 +10,7 @@
 #include "src/digest/block_file.h"
 
 using namespace skewscope;  // NOLINT
+using test::require;
 
 namespace {
 

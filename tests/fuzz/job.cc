@@ -9,6 +9,7 @@
 #include "skewscope/report.h"
 
 using namespace skewscope;  // NOLINT
+using test::require;
 
 namespace {
 

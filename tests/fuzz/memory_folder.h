@@ -1,4 +1,4 @@
-// For fuzz targets that read files: a folder in memory, and what must hold.
+// For fuzz targets that read files: a folder in memory.
 #pragma once
 
 #include <algorithm>
@@ -6,15 +6,13 @@
 #include <filesystem>
 #include <string>
 
-inline void require(bool holds) {
-  if (!holds) std::abort();
-}
+#include "require.h"
 
 class MemoryFolder {
  public:
   MemoryFolder() {
     std::string pattern = "/dev/shm/skewscope-fuzz-XXXXXX";
-    require(mkdtemp(pattern.data()) != nullptr);
+    skewscope::test::require(mkdtemp(pattern.data()) != nullptr);
     path_ = pattern;
   }
   ~MemoryFolder() { std::filesystem::remove_all(path_); }

@@ -1,22 +1,17 @@
 // A spool on a disk in memory that is looked after: recovery may touch what a spool has, and nothing else.
 #pragma once
 
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
+#include "require.h"
 #include "src/gather/recovery.h"
 #include "tests/gather/memory_disk.h"
 #include "tests/gather/model.h"
 
 namespace skewscope::gather::test {
 
-inline void require(bool holds, const std::string& why = "") {
-  if (holds) return;
-  std::fprintf(stderr, "%s\n", why.c_str());
-  std::abort();
-}
+using skewscope::test::require;
 
 // A daemon's after its clean end: two jobs, files, an open upload, one that waits for its length, a report.
 inline const MemoryDisk& used_spool() {

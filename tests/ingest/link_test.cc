@@ -427,6 +427,19 @@ TEST_CASE("a custom all-reduce is a call, sized by the op that launched it") {
   CHECK(call.source == MetadataSource::kernel_name);
 }
 
+TEST_CASE("an NCCL kernel that vLLM launched past PyTorch is sized by vLLM's op") {
+  ContentBuilder b;
+  CommOpRow& op = b.shaped_op("vllm::all_reduce", 100, 30, 1048576, "c10::BFloat16");
+  op.external_id = 102;
+  b.launch(110, 7);
+  b.kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", 150, 20, 7).external_id = 102;
+  const LinkedTrace linked = link(std::move(b));
+  REQUIRE(linked.trace.calls.size() == 1);
+  CHECK(linked.trace.calls[0].kind == CollectiveKind::all_reduce);
+  CHECK(linked.trace.calls[0].in_elements == 1048576);
+  CHECK(linked.trace.calls[0].dtype == DType::bfloat16);
+}
+
 TEST_CASE("without GPU rows every gloo range is a call, with the record around it or inside it") {
   ContentBuilder b;
   b.step(551, 0, 1000);

@@ -266,6 +266,19 @@ TEST_CASE("files that nothing but a counting number tells apart have that number
   CHECK(resolve({file("rank_3/trace.json"), file("rank_1/trace.json")}).files[0].rank == Rank(3));
 }
 
+TEST_CASE("one process alone has its folder's rank") {
+  const auto rank = [](const std::string& name) { return resolve({file(name)}).files[0].rank; };
+  CHECK(rank("log/rank_3/trace.json") == Rank(3));
+  CHECK(rank("Rank3/node_4158.1694128201545254769.pt.trace.json") == Rank(3));
+  CHECK(rank("rank3_of_a_test/trace.json") == Rank(0));
+  CHECK(rank("my_rank_3/trace.json") == Rank(0));
+  CHECK(rank("run3/trace.json") == Rank(0));
+  RankEvidence second = file("rank_3/step_20.json");
+  second.first_event = at_us(2000);
+  second.last_event = at_us(3000);
+  CHECK(resolve({file("rank_3/step_10.json"), second}).files[1].rank == Rank(3));
+}
+
 TEST_CASE("a number that does not count the files, or counts something else, is no rank") {
   const auto unknown = [](const std::vector<std::string>& names) {
     std::vector<RankEvidence> files;

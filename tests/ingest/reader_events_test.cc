@@ -118,15 +118,16 @@ TEST_CASE("ops and ranges that tell about collectives are kept, other CPU rows a
             R"("External id": 1, "Input Dims": [[], [8, 4096]], "Input type": ["", "c10::Half"])") +
       "," + event("user_annotation", "nccl:all_reduce", R"("Input Dims": [[394241]], "Input type": ["float"])") + "," +
       event("user_annotation", "gloo:broadcast") + "," + event("cpu_op", "symm_mem::multimem_all_reduce_") + "," +
-      event("cpu_op", "_C_custom_ar::all_reduce") + "," + event("cpu_op", "aten::mm") + "," +
+      event("cpu_op", "_C_custom_ar::all_reduce") + "," + event("cpu_op", "vllm::all_reduce") + "," +
+      event("cpu_op", "vllm::unified_attention") + "," + event("cpu_op", "aten::mm") + "," +
       event("user_annotation", "forward") + "," + event("python_function", "nccl:all_reduce")));
-  REQUIRE(content.comm_ops.size() == 5);
+  REQUIRE(content.comm_ops.size() == 6);
   CHECK(content.comm_ops[0].input_elements == 8 * 4096);
   CHECK(content.strings.view(content.comm_ops[0].input_type) == "c10::Half");
   CHECK(content.comm_ops[0].external_id == 1);
   CHECK(content.comm_ops[1].input_elements == 394241);
   CHECK(content.comm_ops[2].input_elements == -1);
-  CHECK(content.events == 8);
+  CHECK(content.events == 10);
   CHECK(content.kind == ContentKind::rank_trace);
 }
 
