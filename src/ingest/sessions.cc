@@ -73,12 +73,12 @@ class Assigner {
           stay.push_back(i);
           continue;
         }
-        add_finding(
-            result_.findings,
-            {Severity::warning, "duplicate-rank", captures_[i].file, rank, -1, 1,
-             "second trace of rank " + std::to_string(rank.value) + " over the same time; " + captures_[*twin].file +
-                 " has as many collective calls or more and is used instead (--rank-map or --rank-regex tell files "
-                 "of other ranks apart, files of other jobs need reports of their own)"});
+        add_finding(result_.findings,
+                    {Severity::warning, "duplicate-rank", captures_[i].file, rank, -1, 1,
+                     "left out: a second trace of rank " + std::to_string(rank.value) +
+                         " over the same time. Two jobs at once need a report each, files of other ranks --rank-map or "
+                         "--rank-regex. Used instead, with as many collective calls or more: " +
+                         captures_[*twin].file});
       }
       kept.insert(kept.end(), stay.begin(), stay.end());
     }
