@@ -172,10 +172,12 @@ bool are_captures_of_one_process(const std::vector<RankEvidence>& files) {
     all.push_back(&file);
   }
   for (size_t k = 0; k < names.front().numbers.size(); ++k) {
-    if (counts_something_else(names.front().words[k])) continue;
+    const std::string& word = names.front().words[k];
+    if (counts_something_else(word)) continue;
     std::set<int64_t> numbers;
     for (const Name& name : names) numbers.insert(name.numbers[k]);
-    if (numbers.size() > 1 && *numbers.begin() == 0 && *numbers.rbegin() == std::ssize(numbers) - 1) return false;
+    const bool from_0 = *numbers.begin() == 0 && *numbers.rbegin() == std::ssize(numbers) - 1;
+    if (numbers.size() > 1 && (from_0 || word == "rank")) return false;
   }
   sort_by_time(all);
   return follow_each_other(all);

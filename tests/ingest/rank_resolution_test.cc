@@ -308,6 +308,9 @@ TEST_CASE("captures that follow each other are not ranks, though they are counte
   RankEvidence next = second;
   next.file = "trace_1.json";
   CHECK(count(resolve({as_ranks_count, next}).findings, "rank-unknown") == 2);
+  as_ranks_count.file = "rank_1/trace.json";
+  next.file = "rank_3/trace.json";
+  CHECK(count(resolve({as_ranks_count, next}).findings, "captures-of-one-process") == 0);
   as_ranks_count.file = "step_0.json";
   next.file = "step_1.json";
   CHECK(count(resolve({as_ranks_count, next}).findings, "captures-of-one-process") == 2);
