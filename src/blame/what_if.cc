@@ -13,6 +13,8 @@ constexpr double kLeastShare = 0.1;   // of what balance gains; less is nothing 
 constexpr double kLeastGain = 0.01;   // of the job: jitter alone gains up to half of that
 constexpr double kMostError = 0.03;   // of the recorded length: a replay that is further off proves nothing
 constexpr double kMostUnknown = 0.5;  // of the time in calls
+constexpr double kMostDoubtful =
+    0.05;  // of what follows the last arrivals: may be transfer, but no replay takes it away
 
 // A rank with all its sessions.
 struct Person {
@@ -148,8 +150,20 @@ void balance_programs(const ReplayPlan& plan, Blame& blame) {
   longest->saved_ns = saved_with(plan, blame, {change}).front();
 }
 
-// Where rows are missing or most time is not told apart, a replay shows nothing.
+// Behind the last arrival that is known a call may still wait for a rank without a trace: no network ends it sooner.
+bool knows_transfer(const ReplayPlan& plan) {
+  int64_t all_ns = 0, kept_ns = 0;
+  for (size_t row = 0; row < plan.tail_ns.size(); ++row) {
+    all_ns += plan.tail_ns[row];
+    if (!plan.tail_is_transfer[row]) kept_ns += plan.tail_ns[row];
+  }
+  return static_cast<double>(kept_ns) <= kMostDoubtful * static_cast<double>(all_ns);
+}
+
+// Where rows are missing, most time is not told apart or no collective is complete, a replay shows nothing.
 bool can_conclude(const ReplayPlan& plan, const Blame& blame) {
+  const auto& instances = plan.view.table.instances;
+  if (std::none_of(instances.begin(), instances.end(), [](const auto& i) { return i.complete; })) return false;
   CallParts all;
   for (const TraceTotals& trace : plan.view.d.traces) {
     all.wait_ns += trace.parts.wait_ns + trace.parts.transfer_ns;
@@ -184,6 +198,7 @@ void what_if(const ReplayPlan& plan, const Replay& job, Blame& blame) {
   blame.replay.replayed_ns = job.replayed_ns;
   if (!can_conclude(plan, blame)) return;
   blame.replay = job;
+  if (!knows_transfer(plan)) blame.replay.no_transfer_ns = -1;
 
   std::vector<Person> people = chosen(people_of(plan, blame));
   std::vector<Change> changes;

@@ -80,7 +80,7 @@ std::vector<JobReport::CommunicatorRow> communicator_rows(const Rooms& rooms) {
       row.ranks.push_back(rank.value);
       if (const auto host = host_of_rank.find(rank.value); host != host_of_rank.end()) hosts.insert(host->second);
     }
-    row.nodes = static_cast<int32_t>(hosts.size());
+    row.nodes = hosts.empty() ? -1 : static_cast<int32_t>(hosts.size());
     rows.push_back(std::move(row));
   }
   for (const CollectiveInstance& instance : rooms.instances.instances) {

@@ -13,6 +13,7 @@
 #include "efficiency.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -70,10 +71,23 @@ bool windows_differ(const JobReport& report) {
   return common > 0 && common < std::ssize(report.steps);
 }
 
+namespace {
+
+std::vector<Timeline> timelines(const JobReport& report) {
+  return windows_differ(report) ? timelines_in_common_steps(report) : whole_timelines(report);
+}
+
+}  // namespace
+
+int64_t elapsed_ns(const JobReport& report) {
+  double elapsed = 0;
+  for (const Timeline& t : timelines(report)) elapsed = std::max(elapsed, t.total);
+  return std::llround(elapsed);
+}
+
 JobReport::Efficiency efficiency_of(const JobReport& report) {
   double sum_compute = 0, max_compute = 0, max_active = 0, elapsed = 0, count = 0;
-  const bool in_common = windows_differ(report);
-  for (const Timeline& t : in_common ? timelines_in_common_steps(report) : whole_timelines(report)) {
+  for (const Timeline& t : timelines(report)) {
     count += 1;
     sum_compute += t.compute;
     max_compute = std::max(max_compute, t.compute);
@@ -87,7 +101,7 @@ JobReport::Efficiency efficiency_of(const JobReport& report) {
   e.orchestration = max_active / elapsed;
   if (max_compute > 0) e.load_balance = sum_compute / (count * max_compute);
   const JobReport::WhatIf& what_if = report.what_if;
-  if (!in_common && what_if.replayed_ns > 0 && what_if.no_transfer_ns > 0) {
+  if (!windows_differ(report) && what_if.replayed_ns > 0 && what_if.no_transfer_ns > 0) {
     const double transfer = static_cast<double>(what_if.no_transfer_ns) / static_cast<double>(what_if.replayed_ns);
     e.transfer = std::clamp(transfer, e.communication, 1.0);
     e.serialization = e.communication / e.transfer;

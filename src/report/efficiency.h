@@ -8,6 +8,9 @@ namespace skewscope::report {
 // Of a report whose ranks, steps and what_if are there.
 JobReport::Efficiency efficiency_of(const JobReport& report);
 
+// The longest rank's timeline that these are shares of: whole, or in the steps that all ranks recorded.
+int64_t elapsed_ns(const JobReport& report);
+
 bool recorded_by_all(const JobReport& report, const JobReport::StepRow& step);
 
 // Whether some steps were recorded by all ranks and others not.

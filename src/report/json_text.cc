@@ -56,7 +56,7 @@ Json row_json(const JobReport::CommunicatorRow& c) {
           {"desc", c.desc},
           {"ranks", c.ranks},
           {"size", c.size},
-          {"nodes", c.nodes == 0 ? Json() : Json(c.nodes)},
+          {"nodes", c.nodes < 0 ? Json() : Json(c.nodes)},
           {"collectives", c.collectives},
           {"link", text_or_null(c.link)},
           {"link_peak_gb_per_s", ratio_or_null(c.link_peak_gb_per_s)}};

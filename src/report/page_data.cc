@@ -4,6 +4,7 @@
 
 #include "clock_residuals.h"
 #include "data_quality.h"
+#include "efficiency.h"
 #include "figures.h"
 #include "json_values.h"
 #include "lateness_map.h"
@@ -50,14 +51,11 @@ Json quality_json(const std::vector<QualityPoint>& points) {
 
 // POP and TALP efficiencies, and what they are shares of: all ranks' GPUs for as long as the longest timeline.
 Json page_efficiency(const JobReport& report) {
-  int64_t ranks = 0, elapsed_ns = 0;
-  for (const JobReport::RankRow& row : report.ranks) {
-    ranks += row.total_ns > 0 ? 1 : 0;
-    elapsed_ns = std::max(elapsed_ns, row.total_ns);
-  }
+  const auto ranks =
+      std::count_if(report.ranks.begin(), report.ranks.end(), [](const auto& row) { return row.total_ns > 0; });
   const JobReport::Efficiency& e = report.efficiency;
   return {{"gpus", ranks},
-          {"elapsed_ns", exact(elapsed_ns)},
+          {"elapsed_ns", exact(elapsed_ns(report))},
           {"parallel", ratio_or_null(e.parallel)},
           {"load_balance", ratio_or_null(e.load_balance)},
           {"communication", ratio_or_null(e.communication)},

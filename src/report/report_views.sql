@@ -30,19 +30,19 @@ CREATE VIEW nccl_summary_implicit_sync AS
 SELECT "Collective name", dtype, "Full msg size (MB)", count(*) AS count, sum(comm_latency) / 1000 AS "Total comm latency (ms)",
        avg(comm_latency) AS comm_latency_mean, min(comm_latency) AS comm_latency_min, max(comm_latency) AS comm_latency_max,
        avg(avg_wait_time) AS avg_wait_time_mean, avg("skew in start time") AS "skew in start time_mean",
-       avg("skew in end time") AS "skew in end time_mean", avg("algo bw (GB/s)") AS "algo bw (GB/s)_mean",
-       avg("bus bw (GB/s)") AS "bus bw (GB/s)_mean"
+       avg("skew in end time") AS "skew in end time_mean", avg(iif(complete, "algo bw (GB/s)", NULL)) AS "algo bw (GB/s)_mean",
+       avg(iif(complete, "bus bw (GB/s)", NULL)) AS "bus bw (GB/s)_mean"
 FROM nccl_implicit_sync
 GROUP BY "Collective name", dtype, "Full msg size (MB)"
 ORDER BY "Total comm latency (ms)" DESC;
 
--- First row = the rank that others wait for most often.
+-- First row = the rank that others wait for most often, of collectives whose members are all there.
 CREATE VIEW straggler_summary AS
 WITH arrivals AS (
   SELECT collective_id, rank, wait_time_us, dur, ts,
          rank() OVER (PARTITION BY collective_id ORDER BY ts DESC, rank) AS from_last,
          rank() OVER (PARTITION BY collective_id ORDER BY ts, rank) AS from_first
-  FROM nccl_long WHERE wait_time_us IS NOT NULL)
+  FROM nccl_long WHERE wait_time_us IS NOT NULL AND complete)
 SELECT rank, sum(wait_time_us) AS total_wait_time_us, avg(wait_time_us) AS mean_wait_time_us,
        sum(from_last = 1) AS times_arrived_last, sum(from_first = 1) AS times_arrived_first,
        100.0 * sum(from_last = 1) / count(*) AS pct_arrived_last, count(*) AS num_collectives, sum(dur) AS total_nccl_dur_us

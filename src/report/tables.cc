@@ -69,7 +69,7 @@ Table communicators_table(const JobReport& report) {
   return make_table<Row>(
       "communicators", report.communicators,
       {column<&Row::id>("id"), column<&Row::name>("name"), column<&Row::desc>("desc"), column<&Row::ranks>("ranks"),
-       column<&Row::size>("size"), column<&Row::nodes>("nodes"), column<&Row::collectives>("collectives"),
+       column<&Row::size>("size"), known_column<&Row::nodes>("nodes"), column<&Row::collectives>("collectives"),
        column<&Row::link>("link"), known_column<&Row::link_peak_gb_per_s>("link_peak_gb_per_s")});
 }
 

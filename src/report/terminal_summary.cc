@@ -88,15 +88,15 @@ void add_gpu_time(Lines& lines, const Figures& f) {
 
 // By how much a step, or the job, would be shorter.
 void add_what_if(Lines& lines, const JobReport::WhatIf& w, bool some_missing) {
-  if (w.replayed_ns <= 0 || w.balanced_ns < 0 || w.no_transfer_ns < 0) return;
+  if (w.replayed_ns <= 0 || w.balanced_ns < 0) return;
   const auto saved = [&](int64_t ns) {
     return human_percent(share(std::max<int64_t>(0, w.replayed_ns - ns), w.replayed_ns).value_or(0));
   };
   const std::string whole = w.steps > 0 ? fmt::format("step {}, all", human_duration(w.replayed_ns / w.steps)) : "all";
-  add_wrapped(lines, "What if",
-              fmt::format("{} at their peers' pace: -{}, no transfer time: -{}", some_missing ? "these ranks" : whole,
-                          saved(w.balanced_ns), saved(w.no_transfer_ns)),
-              1);
+  std::string text =
+      fmt::format("{} at their peers' pace: -{}", some_missing ? "these ranks" : whole, saved(w.balanced_ns));
+  if (w.no_transfer_ns >= 0) text += fmt::format(", no transfer time: -{}", saved(w.no_transfer_ns));
+  add_wrapped(lines, "What if", text, 1);
 }
 
 void add_job(Lines& lines, const JobReport& report, const Figures& f) {

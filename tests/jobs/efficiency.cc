@@ -92,6 +92,40 @@ TEST_CASE("efficiencies of simulated jobs are the simulator's within half a perc
   }
 }
 
+TEST_CASE("what a network could save is told where some kernels are lost, and not where a rank is missing") {
+  const Folder folder("missing_transfer");
+  SimulateOptions options = compute_bound();
+  options.nodes = options.gpus_per_node = options.tp = 4;
+  options.directory = folder.path.string();
+  options.lost_kernels = 0.001;
+  REQUIRE(simulate_job(options).ok());
+  CHECK(correlated(options.directory).report.efficiency.transfer ==
+        Approx(JobTruth(options.directory).efficiency.at("transfer")).epsilon(0.01));
+  options.lost_kernels = 0;
+  options.missing_ranks = {5};
+  options.force = true;
+  REQUIRE(simulate_job(options).ok());
+  const JobReport missing = correlated(options.directory).report;
+  CHECK(missing.efficiency.transfer < 0);  // not determined
+  CHECK(missing.efficiency.serialization < 0);
+  CHECK(missing.efficiency.parallel > 0);
+  CHECK(missing.what_if.balanced_ns > 0);
+  CHECK(missing.what_if.no_transfer_ns < 0);
+}
+
+TEST_CASE("where no collective is complete nobody is called the cause") {
+  const Folder folder("all_incomplete");
+  SimulateOptions options = compute_bound();
+  options.nodes = 4;
+  options.gpus_per_node = 2;
+  options.tp = 1;
+  options.slow_ranks = {{0, 1.2}};
+  options.missing_ranks = {3};
+  options.directory = folder.path.string();
+  REQUIRE(simulate_job(options).ok());
+  for (const JobReport::Straggler& one : correlated(options.directory).report.stragglers) CHECK(one.standing.empty());
+}
+
 TEST_CASE("a launch-bound job gains by an ideal network what its hosts allow, and no more") {
   const Folder folder("launch_bound");
   SimulateOptions options = launch_bound();

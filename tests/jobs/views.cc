@@ -68,3 +68,20 @@ TEST_CASE("views with the names of TraceLens and Ascend give the waits and late 
               "\"Communication(Not Overlapped)\" = \"Communication(Not Overlapped and Exclude Receive)\" "
               "FROM cluster_step_trace_time JOIN ranks ON \"Index\" = rank WHERE rank = 7") == Rows{{1, 0, 1, 1, 1}});
 }
+
+TEST_CASE("of collectives whose members are not all there the views tell no bandwidth and no last rank") {
+  const std::string traces = test::traces("sampled_2of128");
+  if (traces.empty()) return;
+  const test::Folder folder("views_incomplete");
+  StageTimer timer;
+  const Result<JobReport> report = correlate({traces}, {}, timer);
+  REQUIRE(report.ok());
+  WriteOptions options;
+  options.directory = (folder.path / "report").string();
+  options.formats = {"sqlite"};
+  REQUIRE(write_report(report.value(), {"", "", ""}, options).ok());
+  const std::string database = options.directory + "/report.sqlite";
+  CHECK(query(database, "SELECT count(*), count(\"bus bw (GB/s)_mean\") FROM nccl_summary_implicit_sync") ==
+        Rows{{4, 0}});
+  CHECK(query(database, "SELECT count(*) FROM straggler_summary") == Rows{{0}});
+}

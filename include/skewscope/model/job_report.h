@@ -47,7 +47,7 @@ struct JobReport {
     int32_t id = 0;
     std::string name, desc;
     std::vector<int32_t> ranks;
-    int32_t size = 0, nodes = 0;     // nodes: distinct hosts of the ranks present; 0 where no trace names its host
+    int32_t size = 0, nodes = -1;    // nodes: distinct hosts of the ranks present; -1 where no trace names its host
     int64_t collectives = 0;         // instances
     std::string link;                // what its members talk over, and so the peak below; "": not known
     double link_peak_gb_per_s = -1;  // of one member, one direction: no bus bandwidth of a ring is above it
