@@ -13,8 +13,7 @@ constexpr double kLeastShare = 0.1;   // of what balance gains; less is nothing 
 constexpr double kLeastGain = 0.01;   // of the job: jitter alone gains up to half of that
 constexpr double kMostError = 0.03;   // of the recorded length: a replay that is further off proves nothing
 constexpr double kMostUnknown = 0.5;  // of the time in calls
-constexpr double kMostDoubtful =
-    0.05;  // of what follows the last arrivals: may be transfer, but no replay takes it away
+constexpr double kLeftAlone = 0.05;   // of what follows the last arrivals: no replay takes it away
 
 // A rank with all its sessions.
 struct Person {
@@ -157,7 +156,7 @@ bool knows_transfer(const ReplayPlan& plan) {
     all_ns += plan.tail_ns[row];
     if (!plan.tail_is_transfer[row]) kept_ns += plan.tail_ns[row];
   }
-  return static_cast<double>(kept_ns) <= kMostDoubtful * static_cast<double>(all_ns);
+  return static_cast<double>(kept_ns) <= kLeftAlone * static_cast<double>(all_ns);
 }
 
 // Where rows are missing, most time is not told apart or no collective is complete, a replay shows nothing.

@@ -59,6 +59,10 @@ std::vector<Timeline> timelines_in_common_steps(const JobReport& report) {
   return timelines;
 }
 
+std::vector<Timeline> timelines_of(const JobReport& report) {
+  return windows_differ(report) ? timelines_in_common_steps(report) : whole_timelines(report);
+}
+
 }  // namespace
 
 bool recorded_by_all(const JobReport& report, const JobReport::StepRow& step) {
@@ -71,23 +75,15 @@ bool windows_differ(const JobReport& report) {
   return common > 0 && common < std::ssize(report.steps);
 }
 
-namespace {
-
-std::vector<Timeline> timelines(const JobReport& report) {
-  return windows_differ(report) ? timelines_in_common_steps(report) : whole_timelines(report);
-}
-
-}  // namespace
-
 int64_t elapsed_ns(const JobReport& report) {
   double elapsed = 0;
-  for (const Timeline& t : timelines(report)) elapsed = std::max(elapsed, t.total);
+  for (const Timeline& t : timelines_of(report)) elapsed = std::max(elapsed, t.total);
   return std::llround(elapsed);
 }
 
 JobReport::Efficiency efficiency_of(const JobReport& report) {
   double sum_compute = 0, max_compute = 0, max_active = 0, elapsed = 0, count = 0;
-  for (const Timeline& t : timelines(report)) {
+  for (const Timeline& t : timelines_of(report)) {
     count += 1;
     sum_compute += t.compute;
     max_compute = std::max(max_compute, t.compute);
