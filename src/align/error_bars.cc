@@ -6,7 +6,8 @@
 namespace skewscope::align {
 namespace {
 
-constexpr double kCover = 2.2;  // 95 % for 32 draws
+constexpr double kCover = 2.2;         // 95 % for 32 draws
+constexpr double kEnoughFreedom = 30;  // of a class, for its ends to speak for themselves
 constexpr std::array<double, 5> kInstants = {-1, -0.5, 0, 0.5, 1};
 constexpr double kInner = 1 - 2.0 / (kKnots + 1);  // the outermost knots of a bend
 
@@ -151,8 +152,17 @@ double group_bar_ns(const Fit& applied, const Fit& free, const SimulatedErrors& 
   return worst;
 }
 
-// Per class: what 95 % of the differences of two members' ends stay below on the common clock.
-std::vector<double> end_differences(const Beacons& beacons, const Fit& fit, const std::vector<int64_t>& resolution_ns) {
+// Half of a 95 % interval of a difference of two ends, by the scatter of their class.
+double difference_ns(const Beacons& beacons, const FitResult& free, size_t of_class) {
+  const auto group = static_cast<size_t>(beacons.classes[of_class].group);
+  return kCover * std::sqrt(2.0) *
+         std::hypot(free.fit.cautious_sigma_ns[of_class], free.fit.tau_ns[of_class], free.fit.group_tau_ns[group]);
+}
+
+// Per class: what 95 % of the differences of two members' ends stay below on the common clock; of a class with few
+// ends, which clocks were fitted to, at least what its scatter makes of them.
+std::vector<double> end_differences(const Beacons& beacons, const Fit& fit, const FitResult& free,
+                                    const std::vector<int64_t>& resolution_ns) {
   std::vector<std::vector<double>> differences(beacons.classes.size());
   for (size_t c = 0; c < beacons.rows(); ++c) {
     const std::vector<double> ends = end_residuals_ns(beacons, fit, c);
@@ -163,10 +173,12 @@ std::vector<double> end_differences(const Beacons& beacons, const Fit& fit, cons
   }
   const auto coarsest = static_cast<double>(*std::max_element(resolution_ns.begin(), resolution_ns.end()));
   std::vector<double> high;
-  for (std::vector<double>& d : differences) {
+  for (size_t c = 0; c < differences.size(); ++c) {
+    std::vector<double>& d = differences[c];
     const auto at = d.begin() + std::min(std::ssize(d) - 1, (std::ssize(d) * 95 + 99) / 100);
     std::nth_element(d.begin(), at, d.end());
-    high.push_back(*at + coarsest);
+    const double least = free.fit.sigma_freedom[c] < kEnoughFreedom ? difference_ns(beacons, free, c) : 0;
+    high.push_back(std::max(*at, least) + coarsest);
   }
   return high;
 }
@@ -189,7 +201,7 @@ ErrorBars error_bars(const Beacons& beacons, const Fit& applied, const FitResult
     for (const size_t t : groups[g].members) coarsest = std::max(coarsest, static_cast<double>(resolution_ns[t]));
     bars.group_ns.push_back(bar < 0 ? -1 : bar + coarsest);
   }
-  bars.end_difference_ns = end_differences(beacons, applied, resolution_ns);
+  bars.end_difference_ns = end_differences(beacons, applied, free, resolution_ns);
   return bars;
 }
 

@@ -9,16 +9,32 @@
 namespace skewscope::align {
 namespace {
 
-constexpr double kLeastScale = 300;      // ns
-constexpr double kUnknownScale = 5'000;  // ns; ends that nobody could measure
-constexpr size_t kLeastFreedom = 6;
-constexpr double kLeastBias = 0.25;  // of sigma: what a member's bias is taken to be at least
+constexpr double kLeastScale = 300;                     // ns
+constexpr double kUnknownScale = 5'000;                 // ns; ends that nobody could measure
+constexpr double kLeastFreedom = 6, kSureFreedom = 15;  // for weights, for error bars
+constexpr double kLeastBias = 0.25;                     // of sigma: what a member's bias is taken to be at least
 constexpr double kHuber = 1.345, kTukey = 4.685;
 
 double lower_quartile(std::vector<double>& values) {
   const auto at = values.begin() + static_cast<int64_t>(values.size() / 4);
   std::nth_element(values.begin(), at, values.end());
   return *at;
+}
+
+// What a scatter found with that many degrees of freedom is multiplied by for an interval of 95 %: Student's t over the
+// normal quantile is 1 + 1.2 / freedom (Fisher 1926), and the MAD is worth 0.37 of its ends.
+double for_few_ends(double freedom) { return 1 + 3.3 / std::max(freedom, kLeastFreedom); }
+
+// How much of end k's scatter, in row i, its own clock takes up: the end's information over all that the clock has.
+double leverage(const NormalEquations& s, const std::vector<double>& information, size_t i, size_t k) {
+  double share = 0;
+  for (size_t p = 0; p < s.terms; ++p) {
+    const double phi = s.basis[i * s.terms + p];
+    const size_t unknown = s.term(static_cast<size_t>(s.trace[k]), p);
+    const double all = information[unknown] + s.ridge[unknown];
+    if (all > 0) share += s.weight[k] * phi * phi / all;
+  }
+  return std::min(share, 1.0);
 }
 
 void set_balance(Rounds& r) {
@@ -63,6 +79,37 @@ void cap_cells(Rounds& r) {
   }
 }
 
+// Degrees of freedom of the classes of each group together. Groups are not summed: ranks of one node are late together.
+std::vector<double> group_freedom(const Rounds& r) {
+  std::vector<double> freedom(r.beacons.groups.size(), 0);
+  for (size_t c = 0; c < r.beacons.classes.size(); ++c) {
+    freedom[static_cast<size_t>(r.beacons.classes[c].group)] += r.result.fit.sigma_freedom[c];
+  }
+  return freedom;
+}
+
+// Scatter per class. Where it rests on less than `least` degrees it is at least that of its kind, as the groups show it
+// that have so many, and without one what ends are believed to scatter that nobody could measure.
+std::vector<double> with_borrowed(const Rounds& r, double least) {
+  const Fit& fit = r.result.fit;
+  const std::vector<double> freedom = group_freedom(r);
+  std::vector<std::vector<double>> of_kind(static_cast<size_t>(r.beacons.kinds));
+  const auto kind = [&](size_t c) -> std::vector<double>& {
+    const auto group = static_cast<size_t>(r.beacons.classes[c].group);
+    return of_kind[static_cast<size_t>(r.beacons.groups[group].kind)];
+  };
+  for (size_t c = 0; c < fit.sigma_ns.size(); ++c) {
+    const bool told = fit.sigma_freedom[c] >= 1 && freedom[static_cast<size_t>(r.beacons.classes[c].group)] >= least;
+    if (told) kind(c).push_back(fit.sigma_ns[c]);
+  }
+  std::vector<double> sigma = fit.sigma_ns;
+  for (size_t c = 0; c < sigma.size(); ++c) {
+    if (fit.sigma_freedom[c] >= least) continue;
+    sigma[c] = std::max(sigma[c], kind(c).empty() ? kUnknownScale : median_of(kind(c)));
+  }
+  return sigma;
+}
+
 }  // namespace
 
 double median_of(std::vector<double>& values) {
@@ -72,38 +119,38 @@ double median_of(std::vector<double>& values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-// 1.4826 MAD per class; a row of n has lost one degree of freedom to its median. A class that few ends speak for
-// borrows the scatter of its kind: two ends always agree with themselves.
+// 1.4826 MAD per class; a row of n has lost one degree of freedom to its median, and each of its ends what its own
+// clock was fitted to it. A class that few degrees speak for borrows the scatter of its kind: two ends always agree
+// with themselves, and so do those of one row with clocks that nothing else ties.
 void update_scales(Rounds& r) {
   const NormalEquations& s = r.s();
+  const std::vector<double> information = s.diagonal();
   std::vector<std::vector<double>> residuals(r.beacons.classes.size());
-  std::vector<size_t> freedom(residuals.size(), 0);
+  std::vector<double> ends(residuals.size(), 0);
+  std::vector<double>& freedom = r.result.fit.sigma_freedom;
+  freedom.assign(residuals.size(), 0);
   for (size_t i = 0; i < s.rows(); ++i) {
-    const size_t n = s.end(i) - s.begin(i);
-    const double unbiased = std::sqrt(static_cast<double>(n) / static_cast<double>(n - 1));
+    const auto n = static_cast<double>(s.end(i) - s.begin(i));
     const auto of_class = static_cast<size_t>(r.scale_class[i]);
-    freedom[of_class] += n - 1;
     for (size_t k = s.begin(i); k < s.end(i); ++k) {
-      residuals[of_class].push_back(std::fabs(r.result.residual_ns[k]) * unbiased);
+      residuals[of_class].push_back(std::fabs(r.result.residual_ns[k]) * std::sqrt(n / (n - 1)));
+      ends[of_class] += (n - 1) / n;
+      freedom[of_class] += (n - 1) / n * (1 - leverage(s, information, i, k));
     }
   }
   std::vector<double>& sigma = r.result.fit.sigma_ns;
-  std::vector<std::vector<double>> of_kind(static_cast<size_t>(r.beacons.kinds));
-  const auto kind = [&](size_t c) {
-    return static_cast<size_t>(r.beacons.groups[static_cast<size_t>(r.beacons.classes[c].group)].kind);
-  };
   sigma.assign(residuals.size(), kLeastScale);
   tbb::parallel_for(size_t{0}, residuals.size(), [&](size_t c) {
-    if (!residuals[c].empty()) sigma[c] = std::max(kLeastScale, 1.4826 * median_of(residuals[c]));
+    if (freedom[c] <= 0) return;
+    sigma[c] = std::max(kLeastScale, 1.4826 * median_of(residuals[c]) * std::sqrt(ends[c] / freedom[c]));
   });
-  for (size_t c = 0; c < residuals.size(); ++c) {
-    if (freedom[c] >= kLeastFreedom) of_kind[kind(c)].push_back(sigma[c]);
+  std::vector<double>& cautious = r.result.fit.cautious_sigma_ns;
+  cautious = with_borrowed(r, kSureFreedom);
+  const std::vector<double> together = group_freedom(r);
+  for (size_t c = 0; c < cautious.size(); ++c) {
+    cautious[c] *= for_few_ends(together[static_cast<size_t>(r.beacons.classes[c].group)]);
   }
-  for (size_t c = 0; c < residuals.size(); ++c) {
-    if (residuals[c].empty() || freedom[c] >= kLeastFreedom) continue;
-    std::vector<double>& alike = of_kind[kind(c)];
-    sigma[c] = std::max(sigma[c], alike.empty() ? kUnknownScale : median_of(alike));
-  }
+  sigma = with_borrowed(r, kLeastFreedom);
 }
 
 void update_weights(Rounds& r, bool huber) {

@@ -43,7 +43,7 @@ std::vector<double> draw_noise(const Beacons& beacons, const FitResult& result, 
     const auto group = static_cast<size_t>(beacons.classes[scale_class].group);
     for (size_t k = s.begin(i); k < s.end(i); ++k) {
       const auto trace = static_cast<uint64_t>(s.trace[k]);
-      noise[k] = result.fit.sigma_ns[scale_class] * sign(draw, 0, k) +
+      noise[k] = result.fit.cautious_sigma_ns[scale_class] * sign(draw, 0, k) +
                  result.fit.tau_ns[scale_class] * sign(draw, 1, scale_class * s.traces + trace) +
                  bias[group] * sign(draw, 2, group * s.traces + trace);
     }
