@@ -350,6 +350,7 @@ bool is_custom_communication_kernel(std::string_view name) {
 }
 
 GpuWork work_of_kernel(std::string_view name) {
+  if (name == "dma_request") return GpuWork::memcpy;  // MTIA's
   if (name.substr(0, 12) == "MEMORY_COPY_" || name.substr(0, 23) == "__amd_rocclr_copyBuffer") return GpuWork::memcpy;
   if (name.substr(0, 23) == "__amd_rocclr_fillBuffer") return GpuWork::memset;
   return kind_from_kernel(name) ? GpuWork::communication : GpuWork::compute;

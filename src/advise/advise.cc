@@ -89,6 +89,7 @@ std::vector<Advice> advice_on(const RankTables& tables, const OperatorTables& op
     if (!rule.enabled || known == advise::kSigns.end()) continue;
     std::optional<Advice> advice = known->sign(view, rule);
     if (!advice) continue;
+    if (advice->window_ns == 0) advice->window_ns = view.window_ns();
     advice->code = rule.code;
     advice->threshold = advise::thresholds_text(rule);
     advice->meaning = rule.meaning;

@@ -23,6 +23,16 @@ SelfTimes self_times(const OperatorTables& operators) {
   return self;
 }
 
+// The device that idled longest; null: nothing was launched. What all of them lost passed at the same time.
+template <class Idle>
+const LaunchBound* idlest(const View& view, const Idle& idle_ns) {
+  const std::vector<LaunchBound>& devices = view.tables.launch_bound;
+  const auto longest =
+      std::max_element(devices.begin(), devices.end(),
+                       [&](const LaunchBound& a, const LaunchBound& b) { return idle_ns(a) < idle_ns(b); });
+  return longest == devices.end() ? nullptr : &*longest;
+}
+
 bool synchronizes(const HostCallTotals& call) { return call.name.find("Synchronize") != std::string::npos; }
 
 }  // namespace
@@ -38,10 +48,11 @@ std::optional<Advice> overhead_bound(const View& view, const Rule& rule) {
   const double ratio = static_cast<double>(self.host_ns) / static_cast<double>(self.device_ns);
   if (ratio < threshold(rule, "host_over_device")) return {};
   Advice advice;
-  advice.sign =
-      fmt::format("operators take {} on the host and {} on the GPU ({:.0f} times), which idles {} of the time",
-                  human_duration(self.host_ns), human_duration(self.device_ns), ratio, human_percent(idle));
+  advice.sign = fmt::format("operators take {} on the host and {} on the GPU ({:.0f} times), which idles {} of the {}",
+                            human_duration(self.host_ns), human_duration(self.device_ns), ratio, human_percent(idle),
+                            by_steps ? "steps" : "window");
   advice.saves_at_most_ns = idle_ns;
+  if (by_steps) advice.window_ns = used.window_ns;
   for (const OperatorRow& row : view.operators.operators) {
     advice.evidence.push_back({row.name + " on the host", row.calls, row.host_self_ns});
   }
@@ -63,35 +74,34 @@ std::optional<Advice> compute_bound(const View& view, const Rule& rule) {
 }
 
 std::optional<Advice> launch_bound(const View& view, const Rule& rule) {
-  int64_t idle_ns = 0, rows = 0;
+  const LaunchBound* const worst = idlest(view, [](const LaunchBound& d) { return d.idle_ns; });
+  if (worst == nullptr || view.share(worst->idle_ns) <= threshold(rule, "idle_share")) return {};
+  if (static_cast<double>(worst->rows) < threshold(rule, "rows")) return {};
   Advice advice;
   for (const LaunchBound& device : view.tables.launch_bound) {
-    idle_ns += device.idle_ns;
-    rows += device.rows;
     if (device.stretches > 0) {
       advice.evidence.push_back(
           {fmt::format("longest stretch, device {}", device.device), device.longest_rows, device.longest_ns});
     }
   }
-  if (view.share(idle_ns) <= threshold(rule, "idle_share")) return {};
-  if (static_cast<double>(rows) < threshold(rule, "rows")) return {};
-  advice.sign = fmt::format("{} GPU rows began only when their launch arrived, after {} of idling ({} of the window)",
-                            rows, human_duration(idle_ns), human_percent(view.share(idle_ns)));
-  advice.saves_at_most_ns = idle_ns;
+  const std::string rows =
+      view.tables.launch_bound.size() > 1 ? fmt::format("rows of GPU {}", worst->device) : "GPU rows";
+  advice.sign =
+      fmt::format("{} {} began only when their launch arrived, after {} of idling ({} of the window)", worst->rows,
+                  rows, human_duration(worst->idle_ns), human_percent(view.share(worst->idle_ns)));
+  advice.saves_at_most_ns = worst->idle_ns;
   return advice;
 }
 
 std::optional<Advice> queued_but_idle(const View& view, const Rule& rule) {
-  int64_t idle_ns = 0, gaps = 0;
-  for (const LaunchBound& device : view.tables.launch_bound) {
-    idle_ns += device.queued_idle_ns;
-    gaps += device.queued_gaps;
-  }
-  if (view.share(idle_ns) <= threshold(rule, "idle_share")) return {};
+  const LaunchBound* const worst = idlest(view, [](const LaunchBound& d) { return d.queued_idle_ns; });
+  if (worst == nullptr || view.share(worst->queued_idle_ns) <= threshold(rule, "idle_share")) return {};
   Advice advice;
-  advice.sign = fmt::format("the GPU idled {} ({} of the window) in {} gaps although the next row was launched",
-                            human_duration(idle_ns), human_percent(view.share(idle_ns)), gaps);
-  advice.saves_at_most_ns = idle_ns;
+  const std::string gpu = view.tables.launch_bound.size() > 1 ? fmt::format("GPU {}", worst->device) : "the GPU";
+  advice.sign = fmt::format("{} idled {} ({} of the window) in {} gaps although the next row was launched", gpu,
+                            human_duration(worst->queued_idle_ns), human_percent(view.share(worst->queued_idle_ns)),
+                            worst->queued_gaps);
+  advice.saves_at_most_ns = worst->queued_idle_ns;
   for (const StreamIdle& stream : view.tables.streams) {
     if (stream.other.total_ns == 0) continue;
     advice.evidence.push_back({fmt::format("gaps of stream {} on device {}", stream.stream, stream.device),
@@ -107,6 +117,7 @@ std::optional<Advice> little_used(const View& view, const Rule& rule) {
   advice.sign =
       fmt::format("kernels run {} of {} of steps", human_duration(used.kernel_ns), human_duration(used.window_ns));
   advice.saves_at_most_ns = used.window_ns - used.kernel_ns;
+  advice.window_ns = used.window_ns;
   return advice;
 }
 
@@ -123,6 +134,7 @@ std::optional<Advice> cold_first_step(const View& view, const Rule& rule) {
   advice.sign = fmt::format("step {} takes {}, the median of the others {}", steps.front()->step,
                             human_duration(first_ns), human_duration(median_ns));
   advice.saves_at_most_ns = first_ns - median_ns;
+  advice.window_ns = view.tables.utilization.window_ns;
   advice.evidence = {{fmt::format("step {}", steps.front()->step), 1, first_ns}};
   return advice;
 }

@@ -163,7 +163,7 @@ std::optional<Advice> no_overlap(const View& view, const Rule& rule) {
   Advice advice;
   advice.sign = fmt::format("of {} of communication {} run beside computation", human_duration(t.communication_ns),
                             human_percent(part(hidden_ns, t.communication_ns)));
-  advice.saves_at_most_ns = std::min(t.exposed_communication_ns, t.compute_ns);
+  advice.saves_at_most_ns = std::min(t.exposed_communication_ns, t.compute_ns - hidden_ns);
   advice.evidence = {{"exposed communication", 0, t.exposed_communication_ns}};
   return advice;
 }

@@ -20,16 +20,35 @@ bool contains_any(std::string_view text, const std::array<std::string_view, kSiz
 // GEMM kernels that read FP32: on CUDA cores, or on matrix units as TF32 (s1688 is its instruction's shape).
 constexpr std::array<std::string_view, 6> kSinglePrecision = {"sgemm", "scudnn", "tf32",
                                                               "s1688", "f32f32", "nvjet_sss_"};
-// Tensile names single precision with an S of its own.
-constexpr std::array<std::string_view, 3> kTensileSingle = {"_S_", "_SB_", "_S_B"};
+// Products whose template arguments tell their types: cuBLAS's small and matrix-vector ones.
+constexpr std::array<std::string_view, 3> kTypedProducts = {"gemv", "gemmSN_", "gemmk1_"};
 constexpr std::array<std::string_view, 6> kFusedAttention = {"flash",     "fmha",       "efficient_attention",
                                                              "attention", "AttnKernel", "attn_fwd"};
 constexpr std::array<std::string_view, 3> kBatchedProducts = {"aten::bmm", "aten::baddbmm", "aten::matmul"};
 
+// Tensile: Cijk_<indices of A>_<indices of B>_<types>_..., S for FP32. Types follow one another with (HHS) or without
+// (B_BS: out and sums behind what is read) an underscore; all S behind the first say nothing of what is read.
+bool tensile_reads_single(std::string_view kernel) {
+  for (int field = 0; field < 3; ++field) {
+    const size_t next = kernel.find('_');
+    if (next == std::string_view::npos) return false;
+    kernel.remove_prefix(next + 1);
+  }
+  const std::string_view types = kernel.substr(0, kernel.find('_'));
+  return types == "S" || types == "SB" || types.starts_with("SS");
+}
+
 bool is_single_precision_gemm(std::string_view kernel) {
-  if (kernel.starts_with("Cijk_")) return contains_any(kernel, kTensileSingle);
+  if (kernel.starts_with("Cijk_")) return tensile_reads_single(kernel);
+  if (kernel.starts_with("igemm_")) return contains(kernel, "_fp32");  // MIOpen's convolutions
+  if (contains_any(kernel, kTypedProducts)) {
+    const bool half = contains(kernel, "half") || contains(kernel, "bfloat16");
+    return !half && (contains(kernel, "<float") || contains(kernel, "float, float, float"));
+  }
+  if (kernel.starts_with("turing_s1688")) return false;
   if (!contains_any(kernel, kSinglePrecision)) return false;
-  // Half-precision inputs with FP32 sums are what is wished for; on Turing s1688 is their instruction.
+  // Half-precision inputs with FP32 sums are what is wished for; on Turing, which has no TF32, s1688 is their
+  // instruction.
   return !contains(kernel, "f16") && !contains(kernel, "fp16");
 }
 

@@ -375,6 +375,7 @@ void EventParser::keep_gpu_annotation(const RawEvent& event, std::vector<GpuAnno
 }
 
 void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
+  if (bare(event.name) == "event_wait") return;  // MTIA: a stream that waits for another, as cuda_sync
   GpuRow row;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
   if (row.start.ns == 0 && row.duration_ns == 0) {

@@ -65,16 +65,18 @@ std::string rate(int64_t of_one_call, const WorkRow& row, double unit) {
 std::string work_text(const std::vector<WorkRow>& rows) {
   const auto sorted = sorted_by(rows, [](const WorkRow& a, const WorkRow& b) { return a.gpu.sum_ns > b.gpu.sum_ns; });
   std::string text =
-      fmt::format("\n{:<44}{:>6}{:>10}{:>8}{:>6}{:>6}\n", "Work", "calls", "GPU", "TFLOP/s", "TB/s", "roof");
+      fmt::format("\n{:<43}{:>6}{:>10}{:>8}{:>6}{:>7}\n", "Work", "calls", "GPU", "TFLOP/s", "TB/s", "roof");
   size_t shown = 0;
   for (const WorkRow* row : sorted) {
     if (shown == kMostWork) break;
     if (row->flops < 0 || row->gpu.sum_ns == 0) continue;
     ++shown;
     const double mean_ns = row->gpu.mean_ns();
-    const std::string roof = row->roofline_ns > 0 ? human_percent(row->roofline_ns / mean_ns) : "-";
+    // Above 1 what was recorded contradicts what the device can do.
+    const double share = row->roofline_ns / mean_ns;
+    const std::string roof = row->roofline_ns <= 0 ? "-" : share > 1 ? ">100 %" : human_percent(share);
     text +=
-        fmt::format("  {}{:>6}{:>10}{:>8}{:>6}{:>6}\n", pad(work_label(*row), 42), row->gpu.count,
+        fmt::format("  {}{:>6}{:>10}{:>8}{:>6}{:>7}\n", pad(work_label(*row), 41), row->gpu.count,
                     human_duration(row->gpu.sum_ns), rate(row->flops, *row, 1e12), rate(row->bytes, *row, 1e12), roof);
   }
   return shown == 0 ? "" : text;
@@ -150,7 +152,7 @@ std::string and_more(size_t rows, size_t shown, const char* what) {
   return rows <= shown ? "" : fmt::format("  and {} more {}; --json has all\n", rows - shown, what);
 }
 
-std::string advice_section(const std::vector<Advice>& advice, int64_t window_ns) {
+std::string advice_section(const std::vector<Advice>& advice) {
   if (advice.empty())
     return "\n" + labelled("Findings", "none: no rule of configs/rank_rules.json shows in this trace");
   std::string text = "\nFindings\n";
@@ -161,7 +163,7 @@ std::string advice_section(const std::vector<Advice>& advice, int64_t window_ns)
       head += ": for information";
     } else if (a.saves_at_most_ns >= 0) {
       head += fmt::format(": saves {} ({}) at most", human_duration(a.saves_at_most_ns),
-                          share_of(a.saves_at_most_ns, window_ns));
+                          share_of(a.saves_at_most_ns, a.window_ns));
     }
     text += head + "\n" + wrapped(a.sign + ": " + a.meaning + ".", 4) + wrapped("-> " + a.action + ".", 4);
     text += wrapped(fmt::format("rule: {}{}", a.threshold, evidence_text(a)), 4);

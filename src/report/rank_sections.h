@@ -19,7 +19,7 @@ std::string share_of(int64_t part_ns, int64_t whole_ns);
 std::string and_more(size_t rows, size_t shown, const char* what);
 
 // What an expert would say.
-std::string advice_section(const std::vector<Advice>& advice, int64_t window_ns);
+std::string advice_section(const std::vector<Advice>& advice);
 // What the details of GPU rows and calls tell: how full the GPU was, copies, waits of the host.
 std::string details_section(const RankTables& tables);
 // What the program waited for, by kind, and what took most of it.

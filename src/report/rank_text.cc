@@ -126,11 +126,8 @@ std::string rank_text(const RankReport& report) {
     if (row.step >= 0) steps.push_back(&row);
   }
   if (report.tables.timeline.front().gpu_rows == 0) steps.clear();
-  // Steps may be longer than the window of the GPU's rows.
-  const int64_t window_ns =
-      std::max(report.tables.timeline.front().timeline.total_ns, report.tables.utilization.window_ns);
   return report::head(report) + report::timeline_text(report.tables.timeline.front(), devices.size()) +
-         report::advice_section(report.advice, window_ns) + report::parts_table("Device", devices, false) +
+         report::advice_section(report.advice) + report::parts_table("Device", devices, false) +
          report::parts_table("Step", steps, true) + report::streams_table(report.tables) +
          report::launches_text(report.tables.launches) + report::details_section(report.tables) +
          report::path_section(report.operators.critical_path) + report::kernels_table(report.tables) +

@@ -95,6 +95,16 @@ int32_t GpuArrivals::awaited_by_row(int32_t row, LocalNs bound) const {
   return last_ended({bound, view_.gpu().start[static_cast<size_t>(row)], when, row});
 }
 
+int32_t GpuArrivals::ran_meanwhile(int32_t row, LocalNs bound) const {
+  const GpuEvents& gpu = view_.gpu();
+  const LocalNs start = gpu.start[static_cast<size_t>(row)];
+  const int32_t caller = view_.detail.gpu.caller[static_cast<size_t>(row)];
+  const LocalNs launched = caller < 0 ? start : view_.host().start[static_cast<size_t>(caller)];
+  const int32_t other = last_ended({bound, start, launched, row});
+  if (other < 0 || gpu.device[static_cast<size_t>(other)] != gpu.device[static_cast<size_t>(row)]) return -1;
+  return gpu.start[static_cast<size_t>(other)] < start ? other : -1;
+}
+
 int32_t GpuArrivals::awaited_by_call(int32_t host_row, LocalNs until) const {
   const HostEvents& host = view_.host();
   const auto call = static_cast<size_t>(host_row);

@@ -20,6 +20,9 @@ class GpuArrivals {
   // The row of another stream that it waited for, where its stream was told to wait before it was launched and such a
   // row ended after `bound`, before it began.
   int32_t awaited_by_row(int32_t row, LocalNs bound) const;
+  // The row of another stream of its device, launched before it, that ended last after `bound` and before it began:
+  // nothing recorded says that it was waited for.
+  int32_t ran_meanwhile(int32_t row, LocalNs bound) const;
   // The row that ended last while the call waited for it, at `until` or before.
   int32_t awaited_by_call(int32_t host_row, LocalNs until) const;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "rank_tables.h"
@@ -215,23 +216,29 @@ Utilization utilization_of(const RankTrace& trace, const RankDetail& detail) {
   const Window window = window_of(trace, detail);
   if (!window.any || window.end <= window.start) return u;
   u.window_ns = window.end - window.start;
-  int32_t running = 0;
-  double blocks = 0, filled_ns = 0;
-  LocalNs at = window.start;
-  for (const WorkEdge& edge : edges_in(window, trace.gpu, detail, trace.device)) {
-    const int64_t span = edge.at - at;
-    if (running > 0) u.kernel_ns += span;
-    filled_ns += std::min(blocks, 1.0) * static_cast<double>(span);
-    running += edge.change;
-    blocks = running == 0 ? 0 : blocks + edge.blocks_per_sm;
-    at = edge.at;
+  const std::set<int32_t> devices(trace.gpu.device.begin(), trace.gpu.device.end());
+  double filled_ns = 0;
+  for (const int32_t device : devices) {
+    int32_t running = 0;
+    double blocks = 0;
+    LocalNs at = window.start;
+    for (const WorkEdge& edge : edges_in(window, trace.gpu, detail, device)) {
+      const int64_t span = edge.at - at;
+      if (running > 0) u.kernel_ns += span;
+      filled_ns += std::min(blocks, 1.0) * static_cast<double>(span);
+      running += edge.change;
+      blocks = running == 0 ? 0 : blocks + edge.blocks_per_sm;
+      at = edge.at;
+    }
   }
+  u.kernel_ns /= std::max<int64_t>(1, std::ssize(devices));
+  filled_ns /= static_cast<double>(std::max<size_t>(1, devices.size()));
   u.gpu = static_cast<double>(u.kernel_ns) / static_cast<double>(u.window_ns);
   double occupied_ns = 0, told_ns = 0;
   bool blocks_told = false;
   for (size_t i = 0; i < trace.gpu.size(); ++i) {
     const int32_t shape = detail.gpu.shape[i];
-    if (shape < 0 || !is_kernel(trace.gpu.work[i]) || trace.gpu.device[i] != trace.device) continue;
+    if (shape < 0 || !is_kernel(trace.gpu.work[i])) continue;
     const KernelShape& look = detail.shapes[static_cast<size_t>(shape)];
     blocks_told |= look.blocks_per_sm >= 0;
     if (look.occupancy_percent < 0) continue;

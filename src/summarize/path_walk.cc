@@ -7,7 +7,8 @@
 // - a thread that did nothing: the thread that worked meanwhile, if they hand work to each other (host_lines);
 // - a GPU row: the row before it on its stream or, where that had ended when the launch began, the launch (HTA's rule:
 //   a launch delay counts only if nothing is outstanding on the stream); or the row of another stream that its stream
-//   waited for (gpu_arrivals);
+//   waited for (gpu_arrivals), or that ran until just before it began after a delay longer than launches and streams
+//   take by themselves, whatever made it wait;
 // - a call that waits for the GPU: the row that it waited for, if that ended while it did.
 // What lies between the two is launch delay, delay between kernels or synchronization. Gaps of 1.5 ms and more between
 // rows of a stream say that something else was waited for (HTA drops them): unexplained.
@@ -26,6 +27,7 @@ namespace skewscope::summarize {
 namespace {
 
 constexpr int64_t kLongestKernelDelayNs = 1'500'000;  // HTA's
+constexpr int64_t kLongDelayNs = 20'000;              // launches and streams take less by themselves
 
 PathKind kind_of_work(GpuWork work) {
   if (work == GpuWork::communication) return PathKind::communication;
@@ -121,6 +123,13 @@ bool PathWalk::work(PathPart& part) {
   return take(kind_of_work(view_.gpu().work[row]), true, gpu_row_, view_.gpu().start[row], part);
 }
 
+int32_t PathWalk::held_up_by(int32_t row, LocalNs since) const {
+  const LocalNs start = view_.gpu().start[static_cast<size_t>(row)];
+  if (!rules_.waits || start - since < kLongDelayNs) return -1;
+  const int32_t other = arrivals_.ran_meanwhile(row, since);
+  return other >= 0 && start - arrivals_.end(other) < kLongDelayNs ? other : -1;
+}
+
 bool PathWalk::next_on_gpu(PathPart& part) {
   if (!ran_) return work(part);
   const int32_t row = gpu_row_;
@@ -132,6 +141,11 @@ bool PathWalk::next_on_gpu(PathPart& part) {
   if (awaited >= 0) {
     go_to_gpu(awaited);
     return take(PathKind::synchronization, true, row, arrivals_.end(awaited), part);
+  }
+  const int32_t meanwhile = held_up_by(row, std::max({launched, free, from_}));
+  if (meanwhile >= 0) {
+    go_to_gpu(meanwhile);
+    return take(PathKind::kernel_delay, true, row, arrivals_.end(meanwhile), part);
   }
   if (caller >= 0 && (before < 0 || launched >= free)) {
     gpu_row_ = -1;

@@ -44,6 +44,8 @@ class PathWalk {
   bool next_between(PathPart& part);
   bool enter(int32_t row, PathPart& part);
   bool work(PathPart& part);
+  // The row of another stream that ended just before `row` began after a long delay; -1: none.
+  int32_t held_up_by(int32_t row, LocalNs since) const;
   bool take(PathKind kind, bool on_gpu, int32_t row, LocalNs start, PathPart& part);
   void go_to_gpu(int32_t row);
   PathKind kind_of(int32_t host_row) const;

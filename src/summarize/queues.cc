@@ -18,13 +18,15 @@ struct Change {
   int32_t by;
 };
 
-// At one instant they keep the order of the rows, and a launch stands before the start of its row (as HTA's).
+// Where clocks let a row begin before its launch, both are one instant. At one instant they keep the order of the rows,
+// and a launch stands before the start of its row (as HTA's).
 std::vector<Change> changes_of(const RankTrace& trace, const std::vector<size_t>& rows) {
   std::vector<Change> changes;
   for (const size_t row : rows) {
     if (trace.gpu.launch[row] < 0) continue;
-    changes.push_back({trace.launches.start[static_cast<size_t>(trace.gpu.launch[row])], 1});
-    changes.push_back({trace.gpu.start[row], -1});
+    const LocalNs launched = trace.launches.start[static_cast<size_t>(trace.gpu.launch[row])];
+    changes.push_back({launched, 1});
+    changes.push_back({std::max(launched, trace.gpu.start[row]), -1});
   }
   std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.at < b.at; });
   return changes;

@@ -125,6 +125,25 @@ TEST_CASE("a tenth of the window idle until launches arrive is launch-bound") {
   CHECK_FALSE(t.shows("launch-bound"));
 }
 
+TEST_CASE("of several GPUs of a process the one that idled longest is told: they idled at the same time") {
+  Trace t;
+  LaunchBound device;
+  device.rows = 40;
+  for (const auto& [number, idle_ns] : {std::pair{0, 300'000}, std::pair{1, 700'000}, std::pair{2, 600'000}}) {
+    device.device = number;
+    device.idle_ns = device.queued_idle_ns = idle_ns;
+    t.tables.launch_bound.push_back(device);
+  }
+  for (const char* code : {"launch-bound", "queued-but-idle"}) {
+    const Advice advice = t.advice(code);
+    INFO(advice.sign);
+    CHECK(advice.saves_at_most_ns == 700'000);  // of 1 ms: not the 1.6 ms that the sum is
+    CHECK(advice.window_ns == 1'000'000);
+    CHECK(advice.sign.find("GPU 1 ") != std::string::npos);
+    CHECK(advice.sign.find("70 % of the window") != std::string::npos);
+  }
+}
+
 TEST_CASE("a kernel with more than two fifths of the computing time is a hotspot, a communication kernel is none") {
   Trace t;
   t.tables.kernels = {Trace::kernel("gemm", 10, 410'000), Trace::kernel("add", 10, 350'000),
@@ -206,15 +225,23 @@ TEST_CASE("a wait after nearly every launch makes times unrepresentative") {
 TEST_CASE("matrix kernels for FP32 and TF32 are told by their names, half-precision kernels with FP32 sums are not") {
   for (const char* name :
        {"ampere_sgemm_128x64_nn", "cutlass_80_tensorop_s1688gemm_256x64", "sm80_xmma_gemm_tf32f32_tf32f32_f32_nn",
-        "Cijk_Ailk_Bljk_SB_MT64x64x16", "nvjet_sss_64x64"}) {
+        "Cijk_Ailk_Bljk_SB_MT64x64x16", "Cijk_Ailk_Bljk_S_B_Bias_HA_S_SAV_UserArgs_MT32x32x64", "nvjet_sss_64x64",
+        "igemm_fwd_gtcx_nhwc_fp32_bx0", "void gemmSN_TN_kernel<float, 128, 16, 2>(cublasGemmSmallNParams<float>)",
+        "void gemv2T_kernel_val<int, int, float, float, float, float, 128, 16>(cublasGemvParamsEx)"}) {
     Trace t;
     t.tables.kernels[0].name = name;
     INFO(name);
     CHECK(t.shows("single-precision"));
   }
-  for (const char* name : {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn", "ampere_fp16_s16816gemm_fp16_128x128",
-                           "cutlass_75_tensorop_f16_s1688gemm_f16_128x128", "Cijk_Ailk_Bljk_BBS_BH_MT128x128x64",
-                           "nvjet_tst_128x64", "void at::native::vectorized_elementwise_kernel<float>"}) {
+  for (const char* name :
+       {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn", "ampere_fp16_s16816gemm_fp16_128x128",
+        "cutlass_75_tensorop_f16_s1688gemm_f16_128x128", "Cijk_Ailk_Bljk_BBS_BH_MT128x128x64",
+        // A scale or sums in FP32 behind what is read: bfloat16, half, 8 bits.
+        "Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x256x64", "Cijk_Alik_Bljk_H_HS_BH_Bias_HA_S_SAV_MT64x64x64",
+        "Cijk_Alik_Bljk_F8_BS_BH_Bias_HA_S_SAB_MT64", "Cijk_Ailk_Bljk_BSS_BH_Bias_HA_S_SAV_MT128",
+        "turing_s1688cudnn_128x128_ldg8_relu_nn_v1",
+        "void gemv2T_kernel_val<int, int, __half, __half, __half, float, 128, 16>(cublasGemvParamsEx)",
+        "nvjet_tst_128x64", "void at::native::vectorized_elementwise_kernel<float>"}) {
     Trace t;
     t.tables.kernels[0].name = name;
     INFO(name);
@@ -331,6 +358,7 @@ TEST_CASE("steps that are ten times as long as the GPU's work in them use it lit
   t.tables.utilization.gpu = 0.06;
   CHECK(t.shows("little-used"));
   CHECK(t.advice("little-used").saves_at_most_ns == 9'400'000);
+  CHECK(t.advice("little-used").window_ns == 10'000'000);  // of the steps, not of the GPU's rows
   t.tables.utilization.gpu = 0.2;
   CHECK_FALSE(t.shows("little-used"));
 }
@@ -350,6 +378,9 @@ TEST_CASE("communication with nothing beside it does not overlap") {
   t.tables.timeline.front().timeline.communication_ns = 60'000;
   t.tables.timeline.front().timeline.exposed_communication_ns = 58'000;
   CHECK(t.shows("no-overlap"));
+  CHECK(t.advice("no-overlap").saves_at_most_ns == 58'000);
+  t.tables.timeline.front().timeline.compute_ns = 10'000;  // 2 us of it hide 2 us already
+  CHECK(t.advice("no-overlap").saves_at_most_ns == 8'000);
   t.tables.timeline.front().timeline.exposed_communication_ns = 50'000;
   CHECK_FALSE(t.shows("no-overlap"));
 }

@@ -34,6 +34,17 @@ TEST_CASE("every spelling of a GPU category since 2020 is a GPU row") {
   CHECK(read_text(trace_of(event("Memset", "Memset", args))).gpu[0].work == GpuWork::memset);
 }
 
+TEST_CASE("MTIA's rows that wait for another stream are no work, and its transfers are copies") {
+  const FileContent content =
+      read_text(trace_of(event("mtia_ccp_events", "fc_kernel", "\"stream\": 108, \"correlation\": 1") + "," +
+                         event("mtia_ccp_events", "dma_request", "\"stream\": 108, \"size\": 1000") + "," +
+                         event("mtia_ccp_events", "event_wait", "\"stream\": 108, \"wait_on_stream\": 104")));
+  REQUIRE(content.gpu.size() == 2);
+  CHECK(content.gpu[0].work == GpuWork::compute);
+  CHECK(content.gpu[1].work == GpuWork::memcpy);
+  CHECK(content.events == 3);
+}
+
 TEST_CASE("a GPU row is told by its category, not by a stream among its arguments") {
   const FileContent content =
       read_text(trace_of(event("cpu_op", "triton_poi", "\"stream\": 0") + "," +

@@ -119,14 +119,36 @@ TEST_CASE("a stream that was told to wait waits for the row of the other stream,
     b.gpu(b.call("cudaLaunchKernel", 0, 5), "gemm", 10, 70, GpuWork::compute, 7);
     b.call("cudaEventRecord", 6, 7);
     if (told) b.call("cudaStreamWaitEvent", 8, 9);
-    b.gpu(b.call("cudaLaunchKernel", 12, 15), "ncclAllReduce", 73, 99, GpuWork::communication, 20);
+    const double began = told ? 73 : 95;  // not just after the other ended
+    b.gpu(b.call("cudaLaunchKernel", 12, 15), "ncclAllReduce", began, began + 26, GpuWork::communication, 20);
     b.finish();
     const Told over_the_kernel = {"26 communication ncclAllReduce", "3 synchronization ncclAllReduce",
                                   "60 computation gemm", "10 launch_delay gemm"};
-    const Told over_the_host = {"26 communication ncclAllReduce", "61 launch_delay ncclAllReduce"};
+    const Told over_the_host = {"26 communication ncclAllReduce", "83 launch_delay ncclAllReduce"};
     const Told path = path_of(b);
     CHECK((told ? path : Told(path.begin(), path.begin() + 2)) == (told ? over_the_kernel : over_the_host));
   }
+}
+
+TEST_CASE("a row that begins just after one of another stream ended, long after its launch, was held up by it") {
+  DetailBuilder b;
+  b.op("c10d::allreduce_", 0, 10);
+  b.gpu(b.call("cudaLaunchKernel", 2, 4), "ncclDevKernel_AllReduce", 6, 900, GpuWork::communication, 20);
+  b.op("aten::add", 10, 20);
+  b.gpu(b.call("cudaLaunchKernel", 12, 15), "add", 903, 950);  // no call that waits was recorded
+  b.finish();
+  CHECK(path_of(b) == Told{"47 computation add", "3 kernel_delay add", "894 communication ncclDevKernel_AllReduce",
+                           "4 launch_delay ncclDevKernel_AllReduce", "2 host_operator c10d::allreduce_"});
+}
+
+TEST_CASE("a row that begins long after another stream's last one ended was held up by something else") {
+  DetailBuilder b;
+  b.op("c10d::allreduce_", 0, 10);
+  b.gpu(b.call("cudaLaunchKernel", 2, 4), "ncclDevKernel_AllReduce", 6, 900, GpuWork::communication, 20);
+  b.op("aten::add", 10, 20);
+  b.gpu(b.call("cudaLaunchKernel", 12, 15), "add", 930, 950);
+  b.finish();
+  CHECK(path_of(b).at(1) == "918 launch_delay add");
 }
 
 TEST_CASE("a row that a stream was told to wait for was launched before it was told") {

@@ -2,6 +2,7 @@
 // program from the decimal digits; tolerance 0 ns).
 #include <catch2/catch.hpp>
 
+#include "../../src/summarize/kernel_shapes.h"
 #include "../job_builder.h"
 #include "../real_trace_folder.h"
 #include "skewscope/ingest.h"
@@ -155,6 +156,46 @@ TEST_CASE("steps of real traces have the rows and the communication that an inde
     }
     CHECK(there);
   }
+}
+
+TEST_CASE("a row that began before its launch, by clocks that err, never makes a queue negative") {
+  RankTrace trace;
+  trace.last_event = trace.first_event + 1000;
+  for (const auto& [launched, started] : {std::pair{100, 80}, std::pair{200, 300}}) {
+    trace.gpu.start.push_back(LocalNs{started});
+    trace.gpu.duration_ns.push_back(10);
+    trace.gpu.work.push_back(GpuWork::compute);
+    trace.gpu.name.push_back(StringId());
+    trace.gpu.device.push_back(0);
+    trace.gpu.stream.push_back(7);
+    trace.gpu.launch.push_back(static_cast<int32_t>(trace.launches.size()));
+    trace.launches.start.push_back(LocalNs{launched});
+    trace.launches.duration_ns.push_back(10);
+    trace.launches.thread.push_back(1);
+  }
+  const QueueDepth queue = tabulate_trace(trace, StringTable()).queues.at(0);
+  CHECK(queue.depth.least == 0);
+  CHECK(queue.depth.most == 1);
+}
+
+TEST_CASE("of several GPUs of a process the utilization is their mean") {
+  // A window of 1000 ns: device 0 is used for 100 of them, device 1 for all.
+  RankTrace trace;
+  RankDetail detail;
+  for (const auto& [device, start, ns] : {std::tuple{1, 0, 1000}, std::tuple{0, 400, 100}}) {
+    trace.gpu.start.push_back(LocalNs{start});
+    trace.gpu.duration_ns.push_back(ns);
+    trace.gpu.work.push_back(GpuWork::compute);
+    trace.gpu.name.push_back(StringId());
+    trace.gpu.device.push_back(device);
+    trace.gpu.stream.push_back(7);
+    trace.gpu.launch.push_back(-1);
+    detail.gpu.shape.push_back(-1);
+  }
+  const Utilization used = summarize::utilization_of(trace, detail);
+  CHECK(used.window_ns == 1000);
+  CHECK(used.kernel_ns == 550);
+  CHECK(used.gpu == Approx(0.55));
 }
 
 TEST_CASE("the depth of a queue over time sums to the time that rows waited in it") {

@@ -20,7 +20,8 @@ struct Advice {
   std::string threshold;  // what had to be passed: "idle_share > 0.1"
   std::string meaning, action;
   bool information = false;        // explains the trace; nothing is to be repaired
-  int64_t saves_at_most_ns = -1;   // of the window; -1: the trace tells no bound
+  int64_t saves_at_most_ns = -1;   // of window_ns; -1: the trace tells no bound
+  int64_t window_ns = 0;           // of the GPU's rows; of the steps where the sign is about steps
   std::vector<Evidence> evidence;  // most time first
 };
 

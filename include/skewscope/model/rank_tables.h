@@ -143,7 +143,7 @@ struct HostCallTotals {
 // last step or the last GPU row launched in the steps; without steps it is that of the GPU rows.
 struct Utilization {
   int64_t window_ns = 0;
-  int64_t kernel_ns = 0;      // union of the kernels in it
+  int64_t kernel_ns = 0;      // union of the kernels in it; of several devices, their mean
   double gpu = -1;            // kernel_ns / window_ns; -1: no window
   double sm_efficiency = -1;  // time x min(blocks per SM of what runs, 1) over the window; -1: not recorded
   double occupancy = -1;      // achieved, estimated by the profiler; weighted by time; 0..1
