@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kWrappers[] = {
     "aten::linear", "aten::matmul", "aten::to",    "aten::_to_copy", "aten::empty_strided",
-    "aten::view",   "aten::add_",   "aten::copy_", "aten::t",        "aten::as_strided"};
+    "aten::view",   "aten::expand", "aten::slice", "aten::t",        "aten::as_strided"};
 constexpr const char* kFrames[] = {"torch/nn/modules/module.py(1751): _wrapped_call_impl",
                                    "torch/nn/modules/module.py(1762): _call_impl",
                                    "megatron/core/transformer/transformer_layer.py(433): forward",

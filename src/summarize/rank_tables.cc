@@ -90,7 +90,7 @@ LaunchTotals launch_totals(const RankTrace& trace) {
     if (call_ns > kSlowCallNs) ++totals.slow_calls;
     if (delay_ns > kLateStartNs) ++totals.late_starts;
     const LocalNs returned = trace.launches.start[launch] + call_ns;
-    if (trace.gpu.start[i] + row_ns <= returned) ++totals.covered_rows;
+    if (trace.gpu.start[i] + row_ns < returned) ++totals.covered_rows;
   }
   return totals;
 }
