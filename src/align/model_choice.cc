@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMostPerClass = 32, kLeastPerClass = 4, kLeastHeldOut = 6;
 constexpr double kFloor = 50;                // ns; agreement finer than this is luck
+constexpr double kUnknownScatter = 5'000;    // ns; of ends that nobody could measure
 constexpr int64_t kCausalitySlack = 50'000;  // ns
 constexpr std::array<Freedom, 4> kLadder = {Freedom::identity, Freedom::offset, Freedom::line, Freedom::bent};
 
@@ -101,9 +102,13 @@ Folds make_folds(const Beacons& beacons, const std::vector<bool>& use) {
 }
 
 // Distances of ends from their row's middle.
+constexpr int kFittedInBoth = 2;  // a fold's number
+using ClassInFold = std::pair<int32_t, int>;
 struct Distances {
-  std::map<std::pair<int32_t, int>, std::vector<double>> by_class;  // (class, fold); fitted in both folds: fold 2
-  std::vector<std::vector<double>> by_trace;                        // held out
+  Freedom freedom = Freedom::identity;
+  std::vector<size_t> rows;  // per group: its rows that take part
+  std::map<ClassInFold, std::vector<double>> by_class;
+  std::vector<std::vector<double>> by_trace;  // held out
 };
 
 Fit fit_without(const Beacons& beacons, const Folds& folds, int fold, Freedom freedom) {
@@ -116,7 +121,7 @@ void add_distances(const Beacons& beacons, const Folds& folds, int fold, const F
   for (size_t c = 0; c < folds.rows.size(); ++c) {
     const bool in_sample = folds.fold[c] < 0 && fold == 0;
     if (!folds.rows[c] || (folds.fold[c] != fold && !in_sample)) continue;
-    std::vector<double>& of_class = distances.by_class[{beacons.scale_class[c], in_sample ? 2 : fold}];
+    std::vector<double>& of_class = distances.by_class[{beacons.scale_class[c], in_sample ? kFittedInBoth : fold}];
     const std::vector<double> residuals = end_residuals_ns(beacons, fit, c);
     for (size_t k = 0; k < residuals.size(); ++k) {
       of_class.push_back(std::fabs(residuals[k]));
@@ -133,17 +138,35 @@ std::vector<Distances> judge(const Beacons& beacons, const Folds& folds, const s
   const std::vector<Fit> fits = shared_fits(
       2 * freedoms.size(),
       [&](size_t k) { return fit_without(beacons, folds, static_cast<int>(k % 2), freedoms[k / 2]); }, exchange);
+  std::vector<size_t> rows(beacons.groups.size(), 0);
+  for (size_t c = 0; c < folds.rows.size(); ++c)
+    rows[static_cast<size_t>(beacons.group_of(c))] += folds.rows[c] ? 1 : 0;
   std::vector<Distances> distances(freedoms.size());
   for (size_t k = 0; k < fits.size(); ++k) {
     Distances& of_freedom = distances[k / 2];
+    of_freedom.freedom = freedoms[k / 2];
+    of_freedom.rows = rows;
     of_freedom.by_trace.resize(beacons.traces.size());
     add_distances(beacons, folds, static_cast<int>(k % 2), fits[k], of_freedom);
   }
   return distances;
 }
 
-// What a model changes for one kind of groups: log of the median distance over that of a simpler model, over classes.
-struct KindGain {
+// Median distance of a class. Ends that were fitted agree too well; with one more row than terms, or fewer, nothing is
+// known of them but what ends scatter that nobody could measure.
+double class_distance(const Beacons& beacons, const Distances& distances, const ClassInFold& key) {
+  const double middle = std::max(kFloor, middle_of(distances.by_class.at(key)));
+  if (key.second != kFittedInBoth || distances.freedom == Freedom::identity) return middle;
+  const auto group = static_cast<size_t>(beacons.classes[static_cast<size_t>(key.first)].group);
+  const auto rows = static_cast<double>(distances.rows[group]);
+  const double terms = distances.freedom == Freedom::offset ? 1 : 2;
+  if (rows <= terms) return std::max(middle, kUnknownScatter);
+  const double freed = middle * std::sqrt(rows / (rows - terms));
+  return rows <= terms + 1 ? std::max(freed, kUnknownScatter) : freed;
+}
+
+// Logs of the median distance over that of a simpler model, over classes.
+struct Gain {
   std::vector<double> per_class;
   size_t ends = 0;
 
@@ -160,28 +183,38 @@ struct KindGain {
   }
 };
 
+// What a model changes for one kind of groups: for what was held out, for what was fitted in both folds, for both. They
+// are judged apart: one cannot tell what the other gains.
+struct KindGain {
+  Gain held_out, fitted, all;
+};
+
 // By kind. What was fitted in both folds must gain 30 % before it counts, and never speaks for a bend, which follows
 // any few ends.
 std::map<int32_t, KindGain> gains(const Beacons& beacons, const Distances& model, const Distances& simpler, bool bend) {
   std::map<int32_t, KindGain> result;
   for (const auto& [key, distances] : model.by_class) {
-    const double before = std::max(kFloor, middle_of(simpler.by_class.at(key)));
-    double gain = std::log(std::max(kFloor, middle_of(distances)) / before);
-    if (key.second == 2 && gain < 0) gain = bend ? 0 : std::min(0.0, gain - std::log(0.7));
+    const bool fitted = key.second == kFittedInBoth;
+    double gain = std::log(class_distance(beacons, model, key) / class_distance(beacons, simpler, key));
+    if (fitted && gain < 0) gain = bend ? 0 : std::min(0.0, gain - std::log(0.7));
     const auto group = static_cast<size_t>(beacons.classes[static_cast<size_t>(key.first)].group);
     KindGain& kind = result[beacons.groups[group].kind];
-    kind.per_class.push_back(gain);
-    kind.ends += distances.size();
+    for (Gain* const some : {fitted ? &kind.fitted : &kind.held_out, &kind.all}) {
+      some->per_class.push_back(gain);
+      some->ends += distances.size();
+    }
   }
   return result;
 }
 
 // Whether some kind's ends come closer by `share`, beyond luck.
 bool gained(const std::map<int32_t, KindGain>& kinds, double share) {
-  return std::any_of(kinds.begin(), kinds.end(), [&](const auto& kind) {
-    const double mean = kind.second.mean();
-    return mean < std::log(1 - share) && mean + 2.5 * kind.second.deviation() < 0;
-  });
+  const auto closer = [&](const Gain& gain) {
+    if (gain.per_class.empty()) return false;
+    return gain.mean() < std::log(1 - share) && gain.mean() + 2.5 * gain.deviation() < 0;
+  };
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](const auto& kind) { return closer(kind.second.held_out) || closer(kind.second.fitted); });
 }
 
 // Whether some trace's ends come twice as close, and by more than stamps: one bad clock among many good ones.
@@ -222,10 +255,10 @@ bool contradicts_causality(const Beacons& beacons, const std::vector<bool>& use)
 // Where nothing can be held out: whether an offset brings the fitted ends themselves three times as close.
 bool tightens_threefold(const Beacons& beacons, const Folds& folds, int64_t resolution_ns, Exchange& exchange) {
   const std::vector<Distances> judged = judge(beacons, folds, {Freedom::identity, Freedom::offset}, exchange);
-  const auto middle = [](const Distances& of_freedom) {
+  const auto middle = [&](const Distances& of_freedom) {
     std::vector<double> all;
     for (const auto& [key, distances] : of_freedom.by_class) {
-      all.insert(all.end(), distances.begin(), distances.end());
+      all.insert(all.end(), distances.size(), class_distance(beacons, of_freedom, key));
     }
     return all.empty() ? 0 : middle_of(all);
   };
@@ -238,8 +271,8 @@ int32_t worst_kind(const std::map<int32_t, KindGain>& kinds) {
   int32_t worst = -1;
   double loss = std::log(1.1);
   for (const auto& [kind, gain] : kinds) {
-    if (kinds.size() < 2 || gain.mean() <= loss || gain.mean() < 2.5 * gain.deviation()) continue;
-    loss = gain.mean();
+    if (kinds.size() < 2 || gain.all.mean() <= loss || gain.all.mean() < 2.5 * gain.all.deviation()) continue;
+    loss = gain.all.mean();
     worst = kind;
   }
   return worst;
