@@ -9,11 +9,12 @@ namespace skewscope::blame {
 namespace {
 
 constexpr size_t kMostSuspects = 8, kMostInnocents = 16, kMostPrograms = 64;
-constexpr double kLeastShare = 0.1;   // of what balance gains; less is nothing to point at
-constexpr double kLeastGain = 0.01;   // of the job: jitter alone gains up to half of that
-constexpr double kMostError = 0.03;   // of the recorded length: a replay that is further off proves nothing
-constexpr double kMostUnknown = 0.5;  // of the time in calls
-constexpr double kLeftAlone = 0.05;   // of what follows the last arrivals: no replay takes it away
+constexpr double kLeastShare = 0.1;     // of what balance gains; less is nothing to point at
+constexpr double kLeastTogether = 0.7;  // the same of several; of equal ones half of the ranks make half of it
+constexpr double kLeastGain = 0.01;     // of the job: jitter alone gains up to half of that
+constexpr double kMostError = 0.03;     // of the recorded length: a replay that is further off proves nothing
+constexpr double kMostUnknown = 0.5;    // of the time in calls
+constexpr double kLeftAlone = 0.05;     // of what follows the last arrivals: no replay takes it away
 
 // A rank with all its sessions.
 struct Person {
@@ -102,7 +103,7 @@ void judge_together(const ReplayPlan& plan, const std::vector<Person>& people, c
   }
   if (ranks.size() < 2 || 2 * ranks.size() > people.size()) return;
   const int64_t saved_ns = saved_with(plan, blame, {at_peers_pace(plan, traces)}).front();
-  if (!bench.stands_out(saved_ns, 0.25)) return;  // more than half of what balance gains
+  if (!bench.stands_out(saved_ns, kLeastTogether / 2)) return;
   std::sort(ranks.begin(), ranks.end());
   blame.together = {ranks, saved_ns};
 }

@@ -10,6 +10,7 @@
 
 #include "efficiency.h"
 #include "skewscope/base/human_units.h"
+#include "slow_groups.h"
 
 namespace skewscope::report {
 namespace {
@@ -188,6 +189,17 @@ void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
   }
 }
 
+void add_slow_groups(const JobReport& report, Findings& out) {
+  for (const SlowGroup& slow : slow_groups(report)) {
+    out.push_back(
+        finding(Severity::warning, "slow-group", 1,
+                fmt::format("group #{} (ranks {}) moves bytes at {} GB/s, groups like it at {}: {} of exposed transfer "
+                            "of each member are beyond theirs",
+                            slow.group->id, human_ranks(slow.group->ranks), human_number(slow.gb_per_s),
+                            human_number(slow.peers_gb_per_s), human_duration(slow.excess_ns))));
+  }
+}
+
 }  // namespace
 
 std::string unmatched_code(std::string_view reason) {
@@ -209,6 +221,7 @@ Findings own_findings(const Rooms& rooms, const JobReport& report) {
   add_clock_doubt(rooms, out);
   add_inferred(rooms, out);
   add_unmatched(rooms, report, out);
+  add_slow_groups(report, out);
   return out;
 }
 

@@ -221,7 +221,7 @@ std::string terminal_summary(const JobReport& job_report, const std::string& out
   add_wrapped(lines, "Verdict", verdict.verdict, 3,
               verdict.severeness >= Severeness::high ? Style::alarm : Style::bold);
   add_wrapped(lines, "Why", verdict.why, 3);
-  add_wrapped(lines, "Next", verdict.next, 2);
+  add_wrapped(lines, "Next", verdict.next, 3);
   lines.push_back({});
   add_job(lines, job_report, figures);
   Lines late, most_wait, end;

@@ -3,8 +3,10 @@
 // a share of the ranks' GPU time (5/10/20 %: noticeable, high, critical; below, no straggler is named). A rank is named
 // when its replay stands out, or a fifth of all wait began with it, beyond what its program takes, and half as much
 // again as an equal share; it is called the cause only where its replay stands out, else a suspect. How much of the
-// wait it was charged directly stands beside it: where it arrived last may be far from where the wait began. Without a
-// split, or with most of the time not split, the most frequent obstacle is named with its remedy.
+// wait it was charged directly stands beside it: where it arrived last may be far from where the wait began. A group
+// slower than groups like it (slow_groups.h) is named beside a cause, and before suspects and balance: who waits behind
+// it is nobody's fault. Where suspects' hosts are late and no pace of one of them saves anything, all hosts are.
+// Without a split, or with most of the time not split, the most frequent obstacle is named with its remedy.
 #include "verdict.h"
 
 #include <fmt/format.h>
@@ -14,11 +16,12 @@
 
 #include "own_findings.h"
 #include "skewscope/base/human_units.h"
+#include "slow_groups.h"
 
 namespace skewscope::report {
 namespace {
 
-constexpr double kStandsOutWait = 0.2, kStandsOutFair = 1.5, kMostUnknown = 0.5, kWorthBalancing = 0.02;
+constexpr double kStandsOutWait = 0.2, kStandsOutFair = 1.5, kMostUnknown = 0.5, kWorthHeadline = 0.02;
 
 Severeness severeness_of(double loss) {
   if (loss >= kCritical) return Severeness::critical;
@@ -52,21 +55,27 @@ std::string timeline_words(const Figures& f) {
 // What a cause is called, and what to do about it.
 struct CauseWords {
   const char* cause;
-  const char* because;
-  const char* next;
+  const char* because;     // of one rank
+  const char* because_of;  // of several
+  const char* next;        // {}: "rank 5's", "ranks 4-7's"
 };
 
+// The same kernels take longer on a slow GPU, and with larger inputs: reports do not read shapes.
 constexpr CauseWords kCauseWords[] = {
-    {"slower_kernels", "its kernels run slower", "Compare rank {}'s clocks, power and temperature with another GPU's."},
-    {"other_kernels", "it runs more or other kernels",
-     "Compare what rank {} computes: batch, shapes, experts, recompiles."},
-    {"copies", "its memory copies are exposed", "Look at rank {}'s copies: pinned memory, prefetching, offloading."},
-    {"transfer_elsewhere", "transfers of its other groups are exposed",
-     "Check the links of rank {}'s other groups: bandwidth per size, overlap."},
-    {"wait_elsewhere", "it waits in other groups", "Look at whom rank {} waits for in its other groups."},
-    {"host", "its host launches late", "Look at rank {}'s host: input, Python, launches ahead of its collectives."},
-    {"idle", "its GPU idles", "Look at what rank {}'s GPU waits for ahead of its collectives."},
-    {"program", "its part of the program takes longer",
+    {"slower_kernels", "its kernels take longer", "their kernels take longer",
+     "Compare {} inputs (shapes, lengths), then its clocks, power and temperature, with another GPU's."},
+    {"other_kernels", "it runs more or other kernels", "they run more or other kernels",
+     "Compare {} computing with others': batch, shapes, experts, recompiles."},
+    {"copies", "its memory copies are exposed", "their memory copies are exposed",
+     "Look at {} copies: pinned memory, prefetching, offloading."},
+    {"transfer_elsewhere", "transfers of its other groups are exposed", "transfers of their other groups are exposed",
+     "Check the links of {} other groups: bandwidth per size, overlap."},
+    {"wait_elsewhere", "it waits in other groups", "they wait in other groups",
+     "Look at {} other groups: whom they wait for there."},
+    {"host", "its host launches late", "their hosts launch late",
+     "Look at {} host: input, Python, launches ahead of its collectives."},
+    {"idle", "its GPU idles", "their GPUs idle", "Look at what {} GPU waits for ahead of its collectives."},
+    {"program", "its part of the program takes longer", "their part of the program takes longer",
      "Balance the stages, or fill the pipeline with more micro-batches."},
 };
 
@@ -133,29 +142,66 @@ const JobReport::Straggler* named_straggler(const JobReport& report, const Figur
   return named == report.stragglers.end() ? nullptr : &*named;
 }
 
+double saved_part(const JobReport& report, int64_t saved_ns) {
+  return share(saved_ns, report.what_if.replayed_ns).value_or(0);
+}
+
+std::string next_for(const JobReport::Straggler& s) {
+  const CauseWords* words = wording_of(s.cause);
+  if (words == nullptr) return fmt::format("Look at what rank {} does ahead of its collectives.", s.rank);
+  return fmt::format(fmt::runtime(words->next), fmt::format("rank {}'s", s.rank));
+}
+
 std::string straggler_words(const JobReport& report, const JobReport::Straggler& s, const Figures& f) {
   std::string text = fmt::format("Rank {} is the {}: {} of the wait began with it ({} charged directly)", s.rank,
                                  s.standing == "cause" ? "cause" : "suspect",
                                  percent_of(s.wait_originated_ns, f.wait_ns), percent_of(s.wait_caused_ns, f.wait_ns));
-  const CauseWords* words = wording_of(s.cause);
+  // Against peers of which some are missing, a victim may look as if it did other things.
+  const bool sure = s.standing == "cause" || report.job.ranks_missing.empty();
+  const CauseWords* words = sure ? wording_of(s.cause) : nullptr;
   text += words == nullptr ? "." : fmt::format(": {}.", words->because);
-  if (s.saved_ns > 0) {
-    const double saved = share(s.saved_ns, report.what_if.replayed_ns).value_or(0);
-    text += fmt::format(" Its peers' pace saves {}.", human_percent(saved));
+  if (s.saved_ns > 0) text += fmt::format(" Its peers' pace saves {}.", human_percent(saved_part(report, s.saved_ns)));
+  std::string others;
+  for (const JobReport::Straggler& other : report.stragglers) {
+    if (s.standing != "cause" || other.standing != "cause" || other.rank == s.rank) continue;
+    others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", other.rank,
+                          percent_of(other.wait_originated_ns, f.wait_ns));
   }
-  return text;
+  return others.empty() ? text : text + fmt::format(" So is rank {}.", others);
+}
+
+// The node that all of these ranks run on, and no other does; "" where there is none.
+std::string own_node(const JobReport& report, const std::vector<int32_t>& ranks) {
+  std::string node;
+  for (const JobReport::RankRow& row : report.ranks) {
+    if (!std::binary_search(ranks.begin(), ranks.end(), row.rank)) continue;
+    if (row.host.empty() || (!node.empty() && row.host != node)) return "";
+    node = row.host;
+  }
+  const auto on_node = std::count_if(report.ranks.begin(), report.ranks.end(),
+                                     [&](const JobReport::RankRow& row) { return row.host == node; });
+  return on_node == std::ssize(ranks) ? node : "";
 }
 
 void name_together(const JobReport& report, const Figures& f, Verdict& v) {
   const JobReport::WhatIf& w = report.what_if;
   int64_t began_ns = 0;
+  std::string cause;
+  bool one_cause = true;
   for (const JobReport::Straggler& s : report.stragglers) {
-    if (std::binary_search(w.together.begin(), w.together.end(), s.rank)) began_ns += s.wait_originated_ns;
+    if (!std::binary_search(w.together.begin(), w.together.end(), s.rank)) continue;
+    one_cause = one_cause && (began_ns == 0 || s.cause == cause);
+    cause = s.cause;
+    began_ns += s.wait_originated_ns;
   }
-  v.why = fmt::format("Ranks {} are the cause together: {} of the wait began with them. Their peers' pace saves {}.",
+  const CauseWords* words = one_cause ? wording_of(cause) : nullptr;
+  v.why = fmt::format("Ranks {} are the cause together: {} of the wait began with them{}. Their peers' pace saves {}.",
                       human_ranks(w.together), percent_of(began_ns, f.wait_ns),
-                      human_percent(share(w.together_saved_ns, w.replayed_ns).value_or(0)));
-  v.next = "Look at what these ranks share: a node, its cooling, its input, its network.";
+                      words == nullptr ? "" : fmt::format(": {}", words->because_of),
+                      human_percent(saved_part(report, w.together_saved_ns)));
+  const std::string node = own_node(report, w.together);
+  v.next = node.empty() ? "Look at what these ranks share: input, part of the model, place in the network."
+                        : fmt::format("These are the ranks of {}: look at its cooling, power, input and load.", node);
 }
 
 // The ranks whose program costs most beyond the others', where that is worth naming.
@@ -164,8 +210,7 @@ const JobReport::WhatIf::Program* longest_program(const JobReport& report) {
   const auto longest = std::max_element(programs.begin(), programs.end(),
                                         [](const auto& a, const auto& b) { return a.saved_ns < b.saved_ns; });
   if (longest == programs.end()) return nullptr;
-  const double saved = share(longest->saved_ns, report.what_if.replayed_ns).value_or(0);
-  return saved >= kWorthBalancing ? &*longest : nullptr;
+  return saved_part(report, longest->saved_ns) >= kWorthHeadline ? &*longest : nullptr;
 }
 
 bool names_a_cause(const JobReport& report, const Figures& f) {
@@ -188,22 +233,73 @@ void name_stragglers(const JobReport& report, const Figures& f, Verdict& v) {
     return;
   }
   if (named != nullptr) {
-    const CauseWords* words = wording_of(named->cause);
     v.why = straggler_words(report, *named, f);
-    v.next = words == nullptr ? fmt::format("Look at what rank {} does ahead of its collectives.", named->rank)
-                              : fmt::format(fmt::runtime(words->next), named->rank);
+    v.next = next_for(*named);
     return;
   }
   if (const JobReport::WhatIf::Program* longest = longest_program(report); longest != nullptr) {
-    const double saved = share(longest->saved_ns, report.what_if.replayed_ns).value_or(0);
     v.why = fmt::format("Ranks {} run a longer part of the program than the others: balanced, the job is {} shorter.",
-                        human_ranks(longest->ranks), human_percent(saved));
+                        human_ranks(longest->ranks), human_percent(saved_part(report, longest->saved_ns)));
     v.next = "Move work from their stage to the others.";
     return;
   }
   v.why = fmt::format("No straggler stands out: most wait began with {}.", most_words(report, f));
   v.next = most.cause == "program" ? wording_of(most.cause)->next
                                    : "See tables/causes.csv for what each rank did longer than its peers.";
+}
+
+// Waiting is too little to look for a straggler, but for one that is proven.
+void name_the_rest(const JobReport& report, const Figures& f, Verdict& v) {
+  const JobReport::Straggler* named = named_straggler(report, f);
+  if (!report.what_if.together.empty()) return name_together(report, f, v);
+  if (named != nullptr && named->standing == "cause") {
+    v.why = straggler_words(report, *named, f);
+    v.next = next_for(*named);
+    return;
+  }
+  v.why = "No straggler stands out. " + timeline_words(f);
+  const bool transfer_first =
+      f.total_ns == 0 ? f.transfer_ns > f.wait_ns
+                      : *share(f.exposed_transfer_ns, f.total_ns) >= kHigh && f.exposed_transfer_ns >= f.idle_ns;
+  v.next = transfer_first ? "Transfer is exposed: check bandwidth per size, and overlap with computing."
+                          : "Waiting is not what to fix first: look at computing and idle time.";
+}
+
+// A group with slow links, beside a cause that costs more, or in place of suspects: what they are late for is its
+// transfers.
+void name_slow_group(const JobReport& report, const Figures& f, Verdict& v) {
+  const std::vector<SlowGroup> slow = slow_groups(report);
+  if (slow.empty() || report.ranks.empty()) return;
+  const SlowGroup& most = slow.front();
+  const int64_t window_ns = f.total_ns / std::ssize(report.ranks);
+  const double lost = share(most.excess_ns, window_ns).value_or(0);
+  if (lost < kWorthHeadline) return;
+  const std::string ranks = human_ranks(most.group->ranks), own = human_number(most.gb_per_s),
+                    peers = human_number(most.peers_gb_per_s);
+  if (names_a_cause(report, f)) {
+    v.next += fmt::format(" And the links of ranks {}: {} GB/s, groups like theirs {}; up to {}.", ranks, own, peers,
+                          human_percent(lost));
+    return;
+  }
+  v.why =
+      fmt::format("Group #{} (ranks {}) moves bytes at {} GB/s, groups like it at {}: that costs up to {} of GPU time.",
+                  most.group->id, ranks, own, peers, human_percent(lost));
+  v.next = fmt::format("Check the links of ranks {}: NICs, cables, routes, what else uses them.", ranks);
+}
+
+// Hosts that are all too slow are late in turn: whom chance made last most often is no better to be looked at.
+void name_slow_hosts(const JobReport& report, const Figures& f, Verdict& v) {
+  int64_t idle_ns = 0;
+  for (const JobReport::RankRow& row : report.ranks) idle_ns += row.idle_host_wait_ns;
+  const double idle = share(idle_ns, f.total_ns).value_or(0);
+  const JobReport::Straggler* named = named_straggler(report, f);
+  const bool replayed = report.what_if.replayed_ns > 0;
+  const JobReport::Straggler& most = named != nullptr ? *named : report.stragglers.front();
+  if (idle < kNoticeable || !replayed || most.cause != "host" || saved_part(report, most.saved_ns) >= kWorthHeadline) {
+    return;
+  }
+  v.next = fmt::format("All GPUs wait for launches, {} of the time: launch less or larger (compile, graphs, batches).",
+                       human_percent(idle));
 }
 
 // What would let most of the unmatched calls be matched.
@@ -292,20 +388,17 @@ Verdict verdict_of_split(const JobReport& report, const Figures& f) {
     return v;
   }
   if (f.total_ns > 0) {
-    v.verdict += fmt::format(" Waiting costs {} of GPU time: {}.", human_percent(loss), word_of(v.severeness));
+    v.verdict += fmt::format(" Waiting costs {}{} of GPU time: {}.", bound ? "at least " : "", human_percent(loss),
+                             word_of(v.severeness));
   }
-  const bool none_complete = nothing_complete(report);
-  if ((v.severeness == Severeness::small && !none_complete) || report.stragglers.empty()) {
-    const JobReport::Straggler* named = named_straggler(report, f);
-    v.why = named != nullptr && named->standing == "cause" ? straggler_words(report, *named, f)
-                                                           : "No straggler stands out. " + timeline_words(f);
-    const bool transfer_first =
-        share(f.exposed_transfer_ns, f.total_ns).value_or(0) >= kHigh && f.exposed_transfer_ns >= f.idle_ns;
-    v.next = transfer_first ? "Transfer is exposed: check bandwidth per size, and overlap with computing."
-                            : "Waiting is not what to fix first: look at computing and idle time.";
-    return v;
+  const bool small = v.severeness == Severeness::small && !nothing_complete(report);
+  if (small || report.stragglers.empty()) {
+    name_the_rest(report, f, v);
+  } else {
+    name_stragglers(report, f, v);
+    if (!names_a_cause(report, f)) name_slow_hosts(report, f, v);
   }
-  name_stragglers(report, f, v);
+  if (!nothing_complete(report)) name_slow_group(report, f, v);
   if (!report.job.ranks_missing.empty() && !names_a_cause(report, f)) {
     v.next = fmt::format("Give the traces of the missing ranks, too ({}): one of them may be waited for.",
                          human_ranks(report.job.ranks_missing));
