@@ -1,6 +1,7 @@
 // Problem: say of each late rank whether it is late all the time, now and then, or only once, because the remedies
 // differ (a slow GPU; work that moves between ranks; a checkpoint or a hiccup).
-// Idea: cut what a rank took part in into bins and see in how many it was last.
+// Idea: cut what a rank took part in into bins and see in how many it was last. Of its late arrivals those count that
+// others waited longest for, nine tenths of that wait in all: the rest is jitter, which makes somebody last each time.
 //   Bins: the profiler steps of its complete split instances, where these name at least two; else eighths of these
 //   instances in order of time, sessions one after the other.
 //   one-off    all its late arrivals lie in one step of several, or within one contiguous tenth of the job's window
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -20,6 +22,7 @@ namespace {
 
 constexpr int64_t kBins = 8;
 constexpr int64_t kOneOffShare = 10;  // a tenth of the window
+constexpr int64_t kJitterShare = 10;  // a tenth of the wait charged to a rank
 constexpr int64_t kLeastCause = 4;    // a cause makes at least a quarter of what began with a rank
 
 // One instance a rank took part in.
@@ -27,7 +30,7 @@ struct StragglerPart {
   int32_t session;
   int64_t arrival_ns;
   int64_t step;
-  bool late;
+  int64_t charged_ns;  // what the others waited for it, where it was last; -1: it was not
 };
 
 using PartsOfRank = std::map<int32_t, std::vector<StragglerPart>>;
@@ -39,13 +42,19 @@ PartsOfRank parts_by_rank(const Rooms& rooms) {
     if (!view.instance.complete || !view.split()) continue;
     for (size_t m = 0; m < view.size(); ++m) {
       const RankTrace& trace = view.trace(m);
-      const bool late = view.timing.last == view.ref(m).trace;
-      parts[trace.rank.value].push_back({trace.session.value, view.timing.last_arrival.ns, view.call(m).step, late});
+      int64_t charged_ns = -1;
+      if (view.timing.last == view.ref(m).trace) {
+        charged_ns = 0;
+        for (size_t k = 0; k < view.size(); ++k) charged_ns += view.parts(k).wait_ns;
+      }
+      parts[trace.rank.value].push_back(
+          {trace.session.value, view.timing.last_arrival.ns, view.call(m).step, charged_ns});
     }
   }
   for (auto& [rank, list] : parts) {
     std::sort(list.begin(), list.end(), [](const StragglerPart& a, const StragglerPart& b) {
-      return std::tie(a.session, a.arrival_ns, a.step, a.late) < std::tie(b.session, b.arrival_ns, b.step, b.late);
+      return std::tie(a.session, a.arrival_ns, a.step, a.charged_ns) <
+             std::tie(b.session, b.arrival_ns, b.step, b.charged_ns);
     });
   }
   return parts;
@@ -53,7 +62,26 @@ PartsOfRank parts_by_rank(const Rooms& rooms) {
 
 using Bin = std::pair<int32_t, int64_t>;  // session and step, or 0 and the eighth
 
+// The least charge among the late arrivals that count; nullopt: it was never last.
+std::optional<int64_t> least_charge(const std::vector<StragglerPart>& parts) {
+  std::vector<int64_t> charges;
+  int64_t left_ns = 0;
+  for (const StragglerPart& p : parts) {
+    if (p.charged_ns < 0) continue;
+    charges.push_back(p.charged_ns);
+    left_ns += p.charged_ns;
+  }
+  if (charges.empty()) return std::nullopt;
+  std::sort(charges.rbegin(), charges.rend());
+  left_ns -= left_ns / kJitterShare;
+  size_t last = 0;
+  for (left_ns -= charges[0]; left_ns > 0; left_ns -= charges[last]) ++last;
+  return charges[last];
+}
+
 std::string pattern_of(const std::vector<StragglerPart>& parts, int64_t window_ns) {
+  const std::optional<int64_t> least_ns = least_charge(parts);
+  if (!least_ns) return "";
   std::set<Bin> steps;
   for (const StragglerPart& p : parts) {
     if (p.step >= 0) steps.insert({p.session, p.step});
@@ -65,13 +93,12 @@ std::string pattern_of(const std::vector<StragglerPart>& parts, int64_t window_n
     const StragglerPart& p = parts[i];
     const Bin bin = by_step ? Bin(p.session, p.step) : Bin(0, static_cast<int64_t>(i) * kBins / std::ssize(parts));
     bins.insert(bin);
-    if (!p.late) continue;
+    if (p.charged_ns < *least_ns) continue;
     late_bins.insert(bin);
     late_sessions.insert({p.session, 0});
     first_late = std::min(first_late, p.arrival_ns);
     last_late = std::max(last_late, p.arrival_ns);
   }
-  if (late_bins.empty()) return "";
   const bool one_step = by_step && late_bins.size() == 1;
   const bool one_tenth = late_sessions.size() == 1 && last_late - first_late <= window_ns / kOneOffShare;
   if (one_step || one_tenth) return "one-off";

@@ -195,6 +195,16 @@ TEST_CASE("a rank that is last in most steps is recurring, in few rotating, in o
   CHECK(straggler(r, 0).pattern == "one-off");
 }
 
+TEST_CASE("a single long stall is one-off, though jitter makes its rank the last in every step") {
+  HandBuilt built = job_of(2);
+  for (int64_t step = 0; step < 10; ++step) {
+    const int64_t at = step * 100'000, late = step == 4 ? 40'000 : 100;
+    add_all_reduce(built, {at, at + late}, at + 41'000, 4000, step);
+  }
+  CHECK(straggler(built.report(), 1).late_count == 10);
+  CHECK(straggler(built.report(), 1).pattern == "one-off");
+}
+
 TEST_CASE("without steps, the eighths of a rank's instances show the pattern") {
   HandBuilt built = job_of(2);
   for (int64_t i = 0; i < 16; ++i) {

@@ -22,7 +22,8 @@ export function stragglersSection(data) {
     ["saved_ns", "Its peers' pace saves"],
   ];
   return section("stragglers", "Stragglers",
-    element("p", { class: "soft" }, "Standing: its replay at its peers' pace stands out (cause) or not (suspect). Pattern: last in at least "
-      + "half of the steps (recurring), now and then (rotating), within one step or a tenth of the window (one-off)."),
+    element("p", { class: "soft" }, "Standing: its replay at its peers' pace stands out (cause) or not (suspect). Pattern: where it "
+      + "was last, as far as others waited: in half of the steps or more (recurring), now and then (rotating), within one step or a "
+      + "tenth of the window (one-off)."),
     rows.length === 0 ? element("p", {}, "Nobody was late.") : dataTable(data, "stragglers", columns, { rows }));
 }
