@@ -1,8 +1,8 @@
 // Idea: communicators of one size over as many nodes and the same link, with the same operation on as many bytes,
 // should move them equally fast. At least three of them, so that the median is not the slow one's. A group is slow
-// where it takes half as long again as that median or longer, and over all its comparable calls a quarter of its time
-// at least is beyond it. The excess is an upper bound on what its repair saves: some may be hidden behind another
-// group's wait.
+// where it takes half as long again as that median or longer, over all its comparable calls a quarter of its time at
+// least is beyond it, and that is worth a hundredth of the window. The excess is an upper bound on what its repair
+// saves: some may be hidden behind another group's wait.
 #include "slow_groups.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace skewscope::report {
 namespace {
 
 constexpr size_t kLeastGroups = 3;
-constexpr double kSlower = 1.5, kLeastExcess = 0.25;
+constexpr double kSlower = 1.5, kLeastExcess = 0.25, kLeastLoss = 0.01;
 
 struct Losses {
   double transfer_ns = 0, excess_ns = 0, exposed_excess_ns = 0, largest_ns = 0;
@@ -67,6 +67,7 @@ std::vector<SlowGroup> slow_groups(const JobReport& report) {
     if (own.excess_ns <= 0 || own.excess_ns < kLeastExcess * own.transfer_ns) continue;
     const JobReport::CommunicatorRow& group = *groups.at(id);
     const auto members = static_cast<double>(std::max<size_t>(group.ranks.size(), 1));
+    if (own.exposed_excess_ns / members < kLeastLoss * static_cast<double>(report.job.window_ns)) continue;
     slow.push_back({&group, own.gb_per_s, own.peers_gb_per_s, std::llround(own.exposed_excess_ns / members)});
   }
   std::stable_sort(slow.begin(), slow.end(),
