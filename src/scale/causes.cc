@@ -174,9 +174,30 @@ Cause hosts(const Pair& pair) {
   return cause;
 }
 
+// Exposed wait per step of the rank that waits most.
+double longest_wait(const JobReport& report) {
+  const OwnSteps steps(report);
+  double most = 0;
+  for (const JobReport::RankRow& r : report.ranks) {
+    most = std::max(most, static_cast<double>(r.exposed_wait_ns) / steps.of(r.rank));
+  }
+  return most;
+}
+
+// The slowest communicators of different operations are different ranks': together no more than one rank waits.
+void bound_by_one_rank(const JobReport& report, double Cause::*ns, std::vector<Cause>& causes) {
+  double sum = 0;
+  for (const Cause& cause : causes) sum += cause.*ns;
+  const double most = longest_wait(report);
+  if (sum <= most) return;
+  for (Cause& cause : causes) cause.*ns *= most / sum;
+}
+
 // Exposed wait: the share that began with hosts is theirs, the rest stays with the communicators.
 std::vector<Cause> waits_that(const Pair& pair) {
   std::vector<Cause> causes = communicators_that(pair, &JobReport::CollectiveRow::exposed_wait_ns);
+  bound_by_one_rank(pair.before, &Cause::before_ns, causes);
+  bound_by_one_rank(pair.after, &Cause::after_ns, causes);
   const double before = share_of_hosts(pair.before), after = share_of_hosts(pair.after);
   Cause of_hosts = hosts(pair);
   for (Cause& cause : causes) {

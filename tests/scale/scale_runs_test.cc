@@ -125,6 +125,7 @@ TEST_CASE("hosts are named for idling until they launch and for the share of wai
   for (JobReport::RankRow& rank : after.ranks) {
     rank.idle_host_wait_ns = 2 * 64;
     rank.idle_ns = 2 * (64 + 32);
+    rank.exposed_wait_ns = 2 * 132;
   }
   const auto add_wait = [&](const char* op, int64_t exposed_wait_ns) {
     JobReport::CollectiveRow row;
@@ -151,6 +152,24 @@ TEST_CASE("hosts are named for idling until they launch and for the share of wai
   // The wait that began with one host is as long as all the others' idling.
   after.causes = {{1, "host", 0, 7500}, {2, "slower_kernels", 0, 2500}};
   CHECK(loss_of(scaled(runs), "serialization").causes[0].ranks == std::vector<int32_t>{1});
+}
+
+TEST_CASE("waits of several operations are together no longer than any rank waited") {
+  auto runs = two_sizes();
+  set_efficiency(runs[0], 0.8, 0.9, 0.9);
+  set_efficiency(runs[1], 0.8, 0.6, 0.9);
+  JobReport& after = runs[1].report;  // steps of 640 ns, two
+  after.ranks[0].exposed_wait_ns = 2 * 200;
+  for (const char* op : {"all_reduce", "broadcast"}) {  // each group's slowest members are other ranks
+    JobReport::CollectiveRow row;
+    row.op = op;
+    row.exposed_wait_ns = 2 * 4 * 150;
+    after.collectives.push_back(row);
+  }
+  const ScaleReport::Loss loss = loss_of(scaled(runs), "serialization");
+  REQUIRE(loss.causes.size() == 2);
+  CHECK(loss.causes[0].after_ns == Approx(100));
+  CHECK(loss.causes[1].after_ns == Approx(100));
 }
 
 TEST_CASE("a law is fitted to four sizes and says how sure it is") {
