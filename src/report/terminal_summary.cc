@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kLines = 25, kTop = 3, kMostWarnings = 3;
 constexpr size_t kTableHead = 2;  // lines: an empty one, the names of its columns
-constexpr double kWorthNaming = 0.01;
+constexpr double kWorthNaming = 0.01, kNearlyAll = 0.9;
 
 std::string ranges(const std::vector<int64_t>& numbers) {
   if (numbers.size() == 1) return fmt::format("step {}", numbers[0]);
@@ -86,13 +86,18 @@ void add_gpu_time(Lines& lines, const Figures& f) {
   if (!more.empty()) add_wrapped(lines, "", more + idle, 1);
 }
 
-// By how much a step, or the job, would be shorter.
-void add_what_if(Lines& lines, const JobReport::WhatIf& w, bool some_missing) {
+// By how much a step, or the job, would be shorter. What lies before the first GPU row and after the last is not
+// replayed: where that is much, a share of it is none of a step.
+void add_what_if(Lines& lines, const JobReport& report, bool some_missing) {
+  const JobReport::WhatIf& w = report.what_if;
   if (w.replayed_ns <= 0 || w.balanced_ns < 0) return;
   const auto saved = [&](int64_t ns) {
     return human_percent(share(std::max<int64_t>(0, w.replayed_ns - ns), w.replayed_ns).value_or(0));
   };
-  const std::string whole = w.steps > 0 ? fmt::format("step {}, all", human_duration(w.replayed_ns / w.steps)) : "all";
+  const bool nearly_all = static_cast<double>(w.replayed_ns) >= kNearlyAll * static_cast<double>(report.job.window_ns);
+  const std::string whole = w.steps == 0 ? "all"
+                            : nearly_all ? fmt::format("step {}, all", human_duration(w.replayed_ns / w.steps))
+                                         : fmt::format("{} of GPU work, all", human_duration(w.replayed_ns));
   std::string text =
       fmt::format("{} at their peers' pace: -{}", some_missing ? "these ranks" : whole, saved(w.balanced_ns));
   if (w.no_transfer_ns >= 0) text += fmt::format(", no transfer time: -{}", saved(w.no_transfer_ns));
@@ -115,7 +120,7 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
                             some_missing ? "these ranks:" : "parallel", e.parallel, e.load_balance, e.communication),
                 1);
   }
-  add_what_if(lines, report.what_if, some_missing);
+  add_what_if(lines, report, some_missing);
 }
 
 std::string cause_words(const JobReport::Straggler& s) {
