@@ -10,10 +10,12 @@ using namespace skewscope;
 
 namespace {
 
-#if SKEWSCOPE_SANITIZE  // which look at each access, and take ten times as long
+#if SKEWSCOPE_SANITIZE  // which look at each access, and take ten times as long: too few jobs for close limits
 constexpr uint64_t kSmallJobs = 10;
+constexpr double kLeastCover = 0.8, kMostWaitErrorUs = 50;
 #else
 constexpr uint64_t kSmallJobs = 100;
+constexpr double kLeastCover = 0.95, kMostWaitErrorUs = 2;
 #endif
 
 // Means over jobs.
@@ -56,8 +58,8 @@ TEST_CASE("where few collectives tie the clocks, error bars hold clocks and wait
       INFO(shape.nodes << " nodes of " << shape.gpus_per_node << " GPUs, " << shape.steps << " steps of "
                        << shape.dp_calls << " calls between nodes, clocks " << offset_ms << " ms apart: mean bar "
                        << score.mean_bar_us << " us, mean error of waits " << score.wait_mae_us << " us");
-      CHECK(score.rank_coverage >= 0.95);
-      CHECK(score.wait_coverage >= 0.95);
+      CHECK(score.rank_coverage >= kLeastCover);
+      CHECK(score.wait_coverage >= kLeastCover);
       CHECK(score.mean_bar_us < 45);
     }
   }
@@ -81,9 +83,9 @@ ClockJobOptions small_job(int nodes, int gpus_per_node, int steps, double offset
 
 TEST_CASE("three calls tie two nodes 50 ms apart, though the many calls inside them gain nothing") {
   // Groups of two inside and between nodes: nobody says which is which.
-  CHECK(score_small_jobs(small_job(2, 2, 3, 50)).wait_mae_us < 2);
+  CHECK(score_small_jobs(small_job(2, 2, 3, 50)).wait_mae_us < kMostWaitErrorUs);
 }
 
 TEST_CASE("one call moves no clocks that agree: it would agree with any") {
-  CHECK(score_small_jobs(small_job(8, 1, 1, 0)).wait_mae_us < 2);
+  CHECK(score_small_jobs(small_job(8, 1, 1, 0)).wait_mae_us < kMostWaitErrorUs);
 }
