@@ -265,8 +265,7 @@ void name_the_rest(const JobReport& report, const Figures& f, Verdict& v) {
                           : "Waiting is not what to fix first: look at computing and idle time.";
 }
 
-// A group with slow links, beside a cause that costs more, or in place of suspects: what they are late for is its
-// transfers.
+// A group with slow links, beside a cause, or in place of suspects: what they are late for is its transfers.
 void name_slow_group(const JobReport& report, const Figures& f, Verdict& v) {
   const std::vector<SlowGroup> slow = slow_groups(report);
   if (slow.empty() || report.ranks.empty()) return;
