@@ -24,8 +24,10 @@ namespace skewscope::ingest {
 
 class EventLayouts {
  public:
+  explicit EventLayouts(const SkeletonMethods* methods = fastest_skeletons()) : skeleton_(methods) {}
+
   // Whether asking pays: the processor can, and events here come in few layouts.
-  bool useful() const { return possible_ && unknown_ < kFirstUnknown + known_ / 4; }
+  bool useful() const { return skeleton_.available() && unknown_ < kFirstUnknown + known_ / 4; }
   // Finds the fields of an event by the layout learned for it. False: there is none.
   bool read(std::string_view event, RawEvent& raw);
   // How the event that read() did not know is laid out: `raw` points into it and is kept.
@@ -61,7 +63,6 @@ class EventLayouts {
   std::vector<Layout> layouts_;
   std::vector<int32_t> slots_ = std::vector<int32_t>(kSlots, -1);   // open addressing by hash; -1: free
   std::vector<int32_t> likely_ = std::vector<int32_t>(kSlots, -1);  // the last layout of each hint; -1: none
-  bool possible_ = EventSkeleton::available();
   int64_t known_ = 0, unknown_ = 0;
 };
 

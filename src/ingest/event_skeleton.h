@@ -1,10 +1,12 @@
 // The text of an event with each run of digits written as one 0: its keys, words and nesting, whatever its numbers.
-// Taken 64 bytes at a time, on processors that can close up the bytes of a register (AVX-512 VBMI2).
+// Taken 64 bytes at a time, by processors with AVX-512 VBMI2 or AVX2 (skeleton_methods.h).
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string_view>
+
+#include "skeleton_methods.h"
 
 namespace skewscope::ingest {
 
@@ -13,8 +15,10 @@ class EventSkeleton {
   static constexpr size_t kLargestEvent = 4096;
   static constexpr size_t kBlock = 64;
 
-  // Whether this processor takes skeletons.
-  static bool available();
+  explicit EventSkeleton(const SkeletonMethods* methods = fastest_skeletons()) : methods_(methods) {}
+
+  // Whether this processor takes skeletons; nothing else may be asked where it does not.
+  bool available() const { return methods_ != nullptr; }
   // `event`: does not end with a digit, in text with at least kBlock bytes behind it. False: longer than kLargestEvent,
   // nothing was taken.
   bool take(std::string_view event);
@@ -23,7 +27,7 @@ class EventSkeleton {
   bool take_expected(std::string_view event, std::string_view expected);
   // A number by which events of one skeleton mostly agree and those of others mostly do not: of the first two blocks,
   // in which tracers write category and name.
-  static uint32_t hint(std::string_view event);
+  uint32_t hint(std::string_view event) const { return methods_->hint(event); }
 
   // Followed by zeros up to a whole block.
   std::string_view text() const { return {text_.data(), size_}; }
@@ -34,6 +38,7 @@ class EventSkeleton {
   size_t behind(size_t run) const { return behind_[run]; }
 
  private:
+  const SkeletonMethods* methods_;
   alignas(kBlock) std::array<char, kLargestEvent + 2 * kBlock> text_;
   std::array<uint16_t, kLargestEvent / 2 + kBlock> behind_;
   size_t size_ = 0, runs_ = 0;

@@ -83,13 +83,15 @@ void check_same_by_layout(const std::string& text) {
 }  // namespace
 
 TEST_CASE("a skeleton is the text with each run of digits as one 0, wherever runs and blocks end") {
-  if (!EventSkeleton::available()) {
-    WARN("skipped: this processor takes no skeletons");
+  const SkeletonMethods* methods = GENERATE(avx2_skeletons(), avx512_skeletons());
+  if (methods == nullptr) {
+    WARN("skipped: this processor lacks AVX2 or AVX-512 VBMI2");
     return;
   }
+  CAPTURE(methods->name);
   std::mt19937 random(5);
   const std::string alphabet = "0123456789019 \"a{";
-  EventSkeleton skeleton;
+  EventSkeleton skeleton(methods);
   for (const size_t size : {0U, 1U, 63U, 64U, 65U, 127U, 128U, 129U, 700U, 4095U, 4096U}) {
     CAPTURE(size);
     std::string event;
@@ -108,12 +110,14 @@ TEST_CASE("a skeleton is the text with each run of digits as one 0, wherever run
 }
 
 TEST_CASE("an event is of the skeleton that is expected of it, or is not, as if it were taken and compared") {
-  if (!EventSkeleton::available()) {
-    WARN("skipped: this processor takes no skeletons");
+  const SkeletonMethods* methods = GENERATE(avx2_skeletons(), avx512_skeletons());
+  if (methods == nullptr) {
+    WARN("skipped: this processor lacks AVX2 or AVX-512 VBMI2");
     return;
   }
+  CAPTURE(methods->name);
   std::mt19937 random(9);
-  EventSkeleton taken, expected;
+  EventSkeleton taken(methods), expected(methods);
   int equal = 0;
   for (int round = 0; round < 3000; ++round) {
     CAPTURE(round);
@@ -138,20 +142,25 @@ TEST_CASE("an event is of the skeleton that is expected of it, or is not, as if 
 }
 
 TEST_CASE("a hint does not depend on digits, but on the name") {
-  if (!EventSkeleton::available()) {
-    WARN("skipped: this processor takes no skeletons");
+  const SkeletonMethods* methods = GENERATE(avx2_skeletons(), avx512_skeletons());
+  if (methods == nullptr) {
+    WARN("skipped: this processor lacks AVX2 or AVX-512 VBMI2");
     return;
   }
-  const auto hint = [](const std::string& event) { return EventSkeleton::hint(with_room_behind(event)); };
+  CAPTURE(methods->name);
+  const EventSkeleton skeleton(methods);
+  const auto hint = [&](const std::string& event) { return skeleton.hint(with_room_behind(event)); };
   CHECK(hint(gemm(12'345, 67, "gemm_128x64_tn")) == hint(gemm(98'765, 4321, "gemm_256x32_tn")));
   CHECK(hint(gemm(12'345, 67, "gemm_128x64_tn")) != hint(gemm(12'345, 67, "gemm_128x64_nt")));
 }
 
 TEST_CASE("an event that differs in numbers alone is read by the layout of one before") {
-  if (!EventSkeleton::available()) {
-    WARN("skipped: this processor takes no skeletons");
+  const SkeletonMethods* methods = GENERATE(avx2_skeletons(), avx512_skeletons());
+  if (methods == nullptr) {
+    WARN("skipped: this processor lacks AVX2 or AVX-512 VBMI2");
     return;
   }
+  CAPTURE(methods->name);
   const std::string first = with_room_behind(R"({"name": "gemm_8", "ts": 17.5, "stream": 7})");
   const std::string second = with_room_behind(R"({"name": "gemm_128", "ts": 1234.625, "stream": 20})");
   const std::string other = with_room_behind(R"({"name": "gemm_8", "ts": 17, "stream": 7})");
@@ -160,7 +169,7 @@ TEST_CASE("an event that differs in numbers alone is read by the layout of one b
     const size_t begin = text.find(from);
     return std::string_view(text).substr(begin, text.find(to, begin) - begin);
   };
-  EventLayouts layouts;
+  EventLayouts layouts(methods);
   RawEvent raw;
   REQUIRE_FALSE(layouts.read(event_in(first), raw));
   raw.event_class = EventClass::kernel;
@@ -182,11 +191,13 @@ TEST_CASE("an event that differs in numbers alone is read by the layout of one b
 }
 
 TEST_CASE("asking for layouts stops where hardly an event has one that is known") {
-  if (!EventSkeleton::available()) {
-    WARN("skipped: this processor takes no skeletons");
+  const SkeletonMethods* methods = GENERATE(avx2_skeletons(), avx512_skeletons());
+  if (methods == nullptr) {
+    WARN("skipped: this processor lacks AVX2 or AVX-512 VBMI2");
     return;
   }
-  EventLayouts layouts;
+  CAPTURE(methods->name);
+  EventLayouts layouts(methods);
   RawEvent raw;
   int asked = 0;
   for (; layouts.useful() && asked < 10'000; ++asked) {
