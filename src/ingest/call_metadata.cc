@@ -8,6 +8,8 @@
 // Cost: O(log ranges) per call.
 #include "call_metadata.h"
 
+#include <tbb/parallel_invoke.h>
+
 #include <algorithm>
 #include <charconv>
 #include <functional>
@@ -83,8 +85,7 @@ NameKinds::Kind NameKinds::of(StringId name) {
 MetadataFinder::MetadataFinder(const FileContent& content)
     : content_(content),
       operations_(content.strings, kind_from_operation_name),
-      annotations_(content.strings, kind_from_annotation),
-      gpu_ranges_(index_gpu_ranges(content)) {
+      annotations_(content.strings, kind_from_annotation) {
   roles_.reserve(content.comm_ops.size());
   std::vector<std::pair<int64_t, int32_t>> by_external_id;
   std::array<std::vector<RangeIndex::Range>, kRoles> of_role;
@@ -105,12 +106,18 @@ MetadataFinder::MetadataFinder(const FileContent& content)
     const bool linkable = role == Role::record || role == Role::custom;
     if (linkable && op.external_id > 0) by_external_id.emplace_back(op.external_id, static_cast<int32_t>(i));
   }
-  for (size_t role = 0; role < kRoles; ++role) open_[role] = RangeIndex(std::move(of_role[role]));
-  sort_runs(by_external_id, std::less<>());
-  for (const auto& [id, row] : by_external_id) {
-    external_ids_.push_back(id);
-    rows_of_external_ids_.push_back(row);
-  }
+  tbb::parallel_invoke([&] { gpu_ranges_ = index_gpu_ranges(content); },
+                       [&] {
+                         for (size_t role = 0; role < kRoles; ++role)
+                           open_[role] = RangeIndex(std::move(of_role[role]));
+                       },
+                       [&] {
+                         sort_runs(by_external_id, std::less<>());
+                         for (const auto& [id, row] : by_external_id) {
+                           external_ids_.push_back(id);
+                           rows_of_external_ids_.push_back(row);
+                         }
+                       });
 }
 
 // nullptr for rows without arguments and for operations that are none: "wait", "init".

@@ -46,7 +46,8 @@ class NameKinds {
 // For one thread at a time.
 class MetadataFinder {
  public:
-  // Holds on to `content`, which must stay as it is.
+  // Holds on to `content`. Reads its operations, ranges on the GPU and strings at once, which must stay as they are;
+  // its GPU rows and their arguments when it is asked.
   explicit MetadataFinder(const FileContent& content);
 
   // Whether there are batches. Then the launches of all communication kernels are to be told before of_kernel().

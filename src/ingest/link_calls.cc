@@ -91,8 +91,8 @@ void for_rows(size_t rows, const Visit& visit) {
 
 class Linker {
  public:
-  // Takes the rows of `content`, whose launches are joined; `ambiguous`: so many GPU rows.
-  Linker(FileContent& content, int64_t ambiguous) : content_(content) {
+  // Takes the rows of `content`, whose launches are joined; `metadata`: of its calls; `ambiguous`: so many GPU rows.
+  Linker(FileContent& content, MetadataFinder& metadata, int64_t ambiguous) : content_(content), metadata_(metadata) {
     linked_.trace.steps = steps_of(content.steps);
     if (ambiguous > 0) {
       add_finding(linked_.findings,
@@ -124,11 +124,10 @@ class Linker {
   int64_t step_at(LocalNs t) const { return step_number_at(linked_.trace.steps, t); }
 
   void add_calls() {
-    MetadataFinder metadata(content_);
     if (content_.gpu.empty()) {
-      add_host_calls(metadata);
+      add_host_calls();
     } else {
-      add_kernel_calls(metadata);
+      add_kernel_calls();
     }
     sort_calls();
   }
@@ -169,17 +168,17 @@ class Linker {
     });
   }
 
-  void add_kernel_calls(MetadataFinder& metadata) {
+  void add_kernel_calls() {
     const GpuRows& gpu = content_.gpu;
     linked_.trace.calls.reserve(gpu.comm_kernels.size());
     linked_.open_calls.reserve(gpu.comm_kernels.size());
     first_call_of_record_.resize(content_.comm_ops.size(), -1);
-    for (size_t i = 0; metadata.any_batch() && i < gpu.size(); ++i) {
+    for (size_t i = 0; metadata_.any_batch() && i < gpu.size(); ++i) {
       const int32_t launch = gpu.events.launch[i];
-      if (gpu.communicates(i) && launch >= 0) metadata.add_launch(content_.launches[static_cast<size_t>(launch)]);
+      if (gpu.communicates(i) && launch >= 0) metadata_.add_launch(content_.launches[static_cast<size_t>(launch)]);
     }
     for (size_t i = 0; i < gpu.size(); ++i) {
-      if (gpu.communicates(i)) add_kernel_call(i, metadata);
+      if (gpu.communicates(i)) add_kernel_call(i);
     }
     host_collectives_ = std::count_if(content_.comm_ops.begin(), content_.comm_ops.end(),
                                       [&](const CommOpRow& row) { return is_host_call(row); });
@@ -208,7 +207,7 @@ class Linker {
     return name.starts_with("gloo:") && kind_from_annotation(name);
   }
 
-  void add_kernel_call(size_t gpu_row, MetadataFinder& metadata) {
+  void add_kernel_call(size_t gpu_row) {
     const GpuRow row = content_.gpu[gpu_row];
     const int32_t launch_row = content_.gpu.events.launch[gpu_row];
     std::optional<LaunchRow> launch;
@@ -224,7 +223,7 @@ class Linker {
       call.launch_start = launch->start;
       call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
     }
-    const CallMetadata told = metadata.of_kernel(row, launch ? &*launch : nullptr);
+    const CallMetadata told = metadata_.of_kernel(row, launch ? &*launch : nullptr);
     several_peers_ += told.several_peers ? 1 : 0;
     if (!continues_call(call, told)) add_call(call, told);
   }
@@ -256,14 +255,14 @@ class Linker {
   }
 
   // Without GPU rows, the ranges of a CPU backend are the collectives.
-  void add_host_calls(MetadataFinder& metadata) {
+  void add_host_calls() {
     for (const CommOpRow& range : content_.comm_ops) {
       if (!is_host_call(range)) continue;
       CollectiveCall call;
       call.start = call.launch_start = range.start;
       call.duration_ns = std::max<int64_t>(range.duration_ns, 0);
       call.step = step_at(range.start);
-      add_call(call, metadata.of_host_range(range));
+      add_call(call, metadata_.of_host_range(range));
     }
   }
 
@@ -342,6 +341,7 @@ class Linker {
   }
 
   FileContent& content_;
+  MetadataFinder& metadata_;
   std::vector<int32_t> new_row_of_launch_;  // per row of content_.launches: row of linked_.trace.launches; -1: unused
   std::vector<int32_t> used_launches_;      // the inverse
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
@@ -395,9 +395,11 @@ void describe_rows(LinkedTrace& linked) {
 }
 
 LinkedTrace link_calls(FileContent content) {
-  tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content); });
+  std::optional<MetadataFinder> metadata;
+  tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content); },
+                       [&] { metadata.emplace(content); });
   const GpuVendor vendor = vendor_of(content);
-  LinkedTrace linked = Linker(content, join_launches(content)).link();
+  LinkedTrace linked = Linker(content, *metadata, join_launches(content)).link();
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;
   linked.trace.vendor = vendor;

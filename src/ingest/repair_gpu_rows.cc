@@ -196,7 +196,7 @@ void repair_gpu_rows(FileContent& content) {
   drop_far_rows(content, survey);
   const bool in_order = survey.sorted && survey.negative == 0;
   if (!in_order) sort_rows(content);
-  if (!in_order || survey.equal) drop_repeated(content);
+  if (in_order ? survey.equal : survey_of(gpu).equal) drop_repeated(content);
   if (content.gpu.empty() || !any_covers_successor(gpu)) return;
   const int64_t window_ns = std::max<int64_t>(gpu.start.back() - gpu.start.front(), 1);
   int64_t clipped = 0;
