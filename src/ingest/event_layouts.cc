@@ -23,65 +23,48 @@ constexpr std::array kFields = {&RawEvent::name, &RawEvent::stamp, &RawEvent::du
 // Of its layout, or free.
 size_t EventLayouts::slot_of_skeleton() const {
   size_t slot = skeleton_.hash() % kSlots;
-  const auto differs = [&](int32_t row) { return layouts_[static_cast<size_t>(row)].text() != skeleton_.text(); };
+  const auto differs = [&](int32_t row) { return layouts_[static_cast<size_t>(row)].skeleton != skeleton_.text(); };
   while (slots_[slot] >= 0 && differs(slots_[slot])) slot = (slot + 1) % kSlots;
   return slot;
 }
 
-// -1: its layout is not known.
-int32_t EventLayouts::row_of(std::string_view event) {
-  int32_t& likely = likely_[skeleton_.hint(event) % kSlots];
-  if (likely >= 0 && skeleton_.take_expected(event, layouts_[static_cast<size_t>(likely)].text())) return likely;
-  const int32_t row = skeleton_.take(event) ? slots_[slot_of_skeleton()] : -1;
-  if (row >= 0) likely = row;
-  return row;
-}
-
 bool EventLayouts::read(std::string_view event, RawEvent& raw) {
-  const int32_t row = row_of(event);
+  const int32_t row = skeleton_.take(event) ? slots_[slot_of_skeleton()] : -1;
   if (row < 0) {
     ++unknown_;
     return false;
   }
   ++known_;
   Layout& layout = layouts_[static_cast<size_t>(row)];
-  const auto text_of = [&](const Token& token) {
-    const char* begin = event.data() + skeleton_.behind(token.begin.run) + token.begin.distance;
-    const char* end = event.data() + skeleton_.behind(token.end.run) + token.end.distance;
-    return std::string_view(begin, static_cast<size_t>(end - begin));
-  };
+  const auto text_of = [&](Token token) { return std::string_view(event.data() + token.begin, token.size); };
   raw.event_class = layout.event_class;
   raw.kept = true;
   raw.layout = &layout.known;
   for (size_t i = 0; i < kFields.size(); ++i) raw.*kFields[i] = text_of(layout.fields[i]);
   raw.present = layout.present;
   ArgMask left = layout.present;
-  for (const Token& token : layout.args) {
+  for (const Token token : layout.args) {
     raw.args[static_cast<size_t>(std::countr_zero(left))] = text_of(token);
     left &= left - 1;
   }
   return true;
 }
 
-EventLayouts::Place EventLayouts::place_at(size_t at) const {
-  size_t run = skeleton_.runs();
-  while (skeleton_.behind(run) > at) --run;
-  return {static_cast<uint16_t>(run), static_cast<uint16_t>(at - skeleton_.behind(run))};
-}
-
-EventLayouts::Token EventLayouts::token_of(std::string_view event, std::string_view token) const {
+EventLayouts::Token EventLayouts::token_of(std::string_view event, std::string_view token) {
   token = trimmed(token);
   if (token.empty()) return {};
-  const auto begin = static_cast<size_t>(token.data() - event.data());
-  return {place_at(begin), place_at(begin + token.size())};
+  return {static_cast<uint16_t>(token.data() - event.data()), static_cast<uint16_t>(token.size())};
 }
 
 void EventLayouts::learn(std::string_view event, const RawEvent& raw) {
-  if (event.size() > EventSkeleton::kLargestEvent || layouts_.size() == kMostLayouts) return;
+  if (event.size() > EventSkeleton::kLargestEvent) return;
+  if (layouts_.size() == kMostLayouts) {
+    layouts_.clear();
+    std::fill(slots_.begin(), slots_.end(), -1);
+  }
   slots_[slot_of_skeleton()] = static_cast<int32_t>(layouts_.size());
   Layout& layout = layouts_.emplace_back();
   layout.skeleton = skeleton_.text();
-  layout.skeleton.append(EventSkeleton::kBlock, '\0');
   layout.event_class = raw.event_class;
   for (size_t i = 0; i < kFields.size(); ++i) layout.fields[i] = token_of(event, raw.*kFields[i]);
   layout.present = raw.present;
