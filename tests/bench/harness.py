@@ -44,6 +44,17 @@ def report(path, *options, cache="off", **how):
     return measure(SKEWSCOPE, "report", path, "-o", WORK / "report", "--force", "-q", "--cache", cache, *options, **how)
 
 
+def at_once(count, path, *options):
+    """Wall seconds of so many reports of `path`, each on a processor of its own, until the last one is there."""
+    begin = time.perf_counter()
+    children = [subprocess.Popen(["taskset", "--cpu-list", str(number), SKEWSCOPE, "report", path, "-o", WORK / f"report-{number}",
+                                  "--force", "-q", "--cache", "off", *map(str, options)], stdout=subprocess.DEVNULL)
+                for number in range(count)]
+    if any([child.wait() for child in children]):
+        sys.exit(f"failed: {count} reports of {path} at once")
+    return {"wall_s": time.perf_counter() - begin}
+
+
 def median(rows, key):
     return statistics.median(row[key] for row in rows)
 
@@ -67,7 +78,9 @@ def machine():
     packages = {name: output_of("dpkg-query", "--show", "--showformat=${Version}", package).strip()
                 for name, package in (("simdjson", "libsimdjson-dev"), ("ISA-L", "libisal-dev"), ("oneTBB", "libtbb-dev"),
                                       ("jemalloc", "libjemalloc-dev"))}
-    return {"cpu": model, "cores": os.cpu_count(), "compiler": output_of("g++", "--version").splitlines()[0], **packages}
+    flags = next((line.split() for line in open("/proc/cpuinfo") if line.startswith("flags")), [])
+    vectors = "AVX-512" if "avx512_vbmi2" in flags else "AVX2" if "avx2" in flags else "neither AVX2 nor AVX-512"
+    return {"cpu": f"{model} with {vectors}", "cores": os.cpu_count(), "compiler": output_of("g++", "--version").splitlines()[0], **packages}
 
 
 def say(text):
@@ -80,17 +93,18 @@ def keep(section, heading, text, figures):
     """`figures`: name -> number; names are compared with the last release's."""
     print(f"## {heading}\n\n{text}\n")
     kept = json.loads(RESULTS_JSON.read_text()) if RESULTS_JSON.exists() else {"sections": {}}
-    kept["machine"] = machine()
-    kept["sections"][section] = {"heading": heading, "text": text, "figures": figures}
+    kept["sections"][section] = {"heading": heading, "text": text, "figures": figures, "machine": machine()}
     RESULTS_JSON.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    where = kept["machine"]
     head = ["# What skewscope costs", "",
-            "Written by `scripts/bench`, one section per word of its command line; what is measured, and how, is said there.", "",
-            f"{where['cpu']}, {where['cores']} cores; {where['compiler']}; "
-            + ", ".join(f"{name} {where[name]}" for name in ("simdjson", "ISA-L", "oneTBB", "jemalloc")) + ".", ""]
-    order = [name for name in SECTIONS if name in kept["sections"]]
-    body = [f"## {kept['sections'][name]['heading']}\n\n{kept['sections'][name]['text']}\n" for name in order]
+            "Written by `scripts/bench`, one section per word of its command line; what is measured, and how, is said there.", ""]
+    body = [f"## {one['heading']}\n\nOn {machine_text(one['machine'])}.\n\n{one['text']}\n"
+            for one in (kept["sections"][name] for name in SECTIONS if name in kept["sections"])]
     RESULTS.write_text("\n".join(head + body))
+
+
+def machine_text(where):
+    packages = ", ".join(f"{name} {where[name]}" for name in ("simdjson", "ISA-L", "oneTBB", "jemalloc"))
+    return f"{where['cpu']}, {where['cores']} cores; {where['compiler']}; {packages}"
 
 
 SECTIONS = ("speed", "memory", "growth", "digests", "machines", "instructions", "stages", "clocks", "gatherer", "agent")

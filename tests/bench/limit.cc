@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -27,6 +28,7 @@ namespace {
 
 constexpr size_t kChunkBytes = 1 << 20;
 constexpr size_t kWindowBytes = 1 << 18;
+constexpr size_t kPageBytes = 4096;
 
 [[noreturn]] void fail(const std::string& message) {
   std::fprintf(stderr, "bench_limit: %s\n", message.c_str());
@@ -42,8 +44,10 @@ std::string read_file(const char* path) {
   return bytes;
 }
 
-// Reads one chunk of a file through a window, as a stream would.
-void read_chunk(int descriptor, size_t from, std::vector<char>& window) {
+// Reads one chunk of a file through a window, as a stream would. The window begins where pages do: 1 to 31 bytes behind
+// that, the kernel's copy takes five times as long on AMD's Zen 3.
+void read_chunk(int descriptor, size_t from) {
+  alignas(kPageBytes) static thread_local std::array<char, kWindowBytes> window;
   for (size_t at = from; at < from + kChunkBytes;) {
     const ssize_t got = pread(descriptor, window.data(), window.size(), static_cast<off_t>(at));
     if (got <= 0) return;
@@ -149,8 +153,7 @@ int main(int argc, char** argv) try {
     for (size_t from = 0; from < files[i].size(); from += kChunkBytes) file_chunks.emplace_back(descriptor, from);
   }
   const double read_s = run_parallel(threads, file_chunks.size(), [&](size_t i) {
-    static thread_local std::vector<char> window(kWindowBytes);
-    read_chunk(file_chunks[i].first, file_chunks[i].second, window);
+    read_chunk(file_chunks[i].first, file_chunks[i].second);
   });
 
   const bool gzip = is_gzip(files[0]);
