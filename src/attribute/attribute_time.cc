@@ -5,6 +5,7 @@
 // the instances in equal blocks. Of every call and every step: what of it was exposed, from the rows of its trace; done
 // where these are. What either pass found is told to all processes, so that all come to the same sums.
 
+#include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 
@@ -28,19 +29,20 @@ using attribute::CallLabels;
 using attribute::InstanceSplit;
 using attribute::WaitBar;
 
+constexpr size_t kCallsPerTask = 1024;
+
 // The wait comes first, then the transfer; the exposed share of each is what no computation covers.
-CallParts split_parts(const CallSpan& call, int64_t wait_ns, const BusyIntervals& busy) {
+CallParts split_parts(const CallSpan& call, int64_t wait_ns, BusyIntervals::InOrder& busy) {
   CallParts p;
   p.wait_ns = wait_ns;
   p.transfer_ns = call.duration_ns - wait_ns;
   const LocalNs middle = call.start + wait_ns;
-  BusyIntervals::InOrder busy_in_call(busy, call.start);
-  p.exposed_wait_ns = p.wait_ns - busy_in_call.covered_ns(call.start, middle);
-  p.exposed_transfer_ns = p.transfer_ns - busy_in_call.covered_ns(middle, call.end());
+  p.exposed_wait_ns = p.wait_ns - busy.covered_ns(call.start, middle);
+  p.exposed_transfer_ns = p.transfer_ns - busy.covered_ns(middle, call.end());
   return p;
 }
 
-CallParts unsplit_parts(const CallSpan& call, const BusyIntervals& busy) {
+CallParts unsplit_parts(const CallSpan& call, BusyIntervals::InOrder& busy) {
   CallParts p;
   p.unattributed_ns = call.duration_ns;
   p.exposed_unattributed_ns = call.duration_ns - busy.covered_ns(call.start, call.end());
@@ -225,21 +227,30 @@ struct Stage {
     return job[unmatched.call.trace].calls[static_cast<size_t>(unmatched.call.call)];
   }
 
+  // The rows of one trace, which are by time for the most part: each is looked for near the last one of its block.
+  template <class Label>
+  static void label_each(const std::vector<size_t>& rows, const BusyIntervals& busy, const Label& label) {
+    tbb::parallel_for(tbb::blocked_range<size_t>(0, rows.size(), kCallsPerTask),
+                      [&](const tbb::blocked_range<size_t>& block) {
+                        BusyIntervals::InOrder near(busy);
+                        for (size_t k = block.begin(); k < block.end(); ++k) label(rows[k], near);
+                      });
+  }
+
   void label_calls_of(TraceIndex t, const TraceRows& rows) {
     if (!job.holds(t)) return;
     std::optional<BusyIntervals> made;
     std::vector<attribute::LabelEdge> copies;
     tbb::parallel_invoke([&] { made.emplace(job[t].gpu); }, [&] { copies = attribute::copy_edges(job[t].gpu); });
     const BusyIntervals& busy = *made;
-    tbb::parallel_for(size_t{0}, rows.members.size(), [&](size_t k) {
-      const size_t row = rows.members[k];
+    label_each(rows.members, busy, [&](size_t row, BusyIntervals::InOrder& near) {
       const bool split = d.instances[instance_of_row[row]].reason == SplitReason::split;
       d.members[row] =
-          split ? split_parts(table.spans[row], wait_ns[row], busy) : unsplit_parts(table.spans[row], busy);
+          split ? split_parts(table.spans[row], wait_ns[row], near) : unsplit_parts(table.spans[row], near);
     });
-    tbb::parallel_for(size_t{0}, rows.unmatched.size(), [&](size_t k) {
-      const CollectiveCall& call = call_of(table.unmatched[rows.unmatched[k]]);
-      d.unmatched[rows.unmatched[k]] = unsplit_parts({call.start, call.duration_ns}, busy);
+    label_each(rows.unmatched, busy, [&](size_t row, BusyIntervals::InOrder& near) {
+      const CollectiveCall& call = call_of(table.unmatched[row]);
+      d.unmatched[row] = unsplit_parts({call.start, call.duration_ns}, near);
     });
     std::vector<CallLabels> labels;
     for (const size_t row : rows.members) labels.push_back({table.spans[row].start, d.members[row]});

@@ -30,7 +30,7 @@ int64_t BusyIntervals::covered_before(LocalNs t, size_t after) const {
 }
 
 int64_t BusyIntervals::covered_ns(LocalNs from, LocalNs to) const {
-  return to > from ? InOrder(*this, from).covered_ns(from, to) : 0;
+  return to > from ? InOrder(*this).covered_ns(from, to) : 0;
 }
 
 int64_t BusyIntervals::InOrder::covered_before(LocalNs t) {

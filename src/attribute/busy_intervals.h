@@ -17,13 +17,10 @@ class BusyIntervals {
   // Nanoseconds of [from, to) covered by the union; 0 for an empty span. O(log n).
   int64_t covered_ns(LocalNs from, LocalNs to) const;
 
-  // The same for spans in order of time, none of which begins before the end of the one in front: O(log intervals
-  // passed).
+  // The same for spans of which each mostly begins not far from where the one in front ended: O(log intervals between).
   class InOrder {
    public:
-    // From the first span's begin on.
-    InOrder(const BusyIntervals& busy, LocalNs from)
-        : busy_(busy), next_(first_after(busy.begin_, from.ns, busy.begin_.size() / 2)) {}
+    explicit InOrder(const BusyIntervals& busy) : busy_(busy), next_(busy.begin_.size() / 2) {}
     int64_t covered_ns(LocalNs from, LocalNs to);
 
    private:

@@ -115,7 +115,7 @@ StepParts StepLabels::between(LocalNs begin, LocalNs end) const {
   parts.compute_ns = busy_.covered_ns(begin, end);
   auto span =
       std::upper_bound(spans_.begin(), spans_.end(), begin.ns, [](int64_t ns, const Span& s) { return ns < s.end; });
-  BusyIntervals::InOrder busy(busy_, begin);
+  BusyIntervals::InOrder busy(busy_);
   for (; span != spans_.end() && span->begin < end.ns; ++span) {
     const LocalNs from{std::max(span->begin, begin.ns)}, to{std::min(span->end, end.ns)};
     parts.*span->part += (to - from) - busy.covered_ns(from, to);

@@ -95,9 +95,10 @@ TEST_CASE("covered time counts overlapping computation once and no communication
   REQUIRE(busy.covered_ns(LocalNs{90}, LocalNs{305}) == 65);
   REQUIRE(busy.covered_ns(LocalNs{150}, LocalNs{300}) == 0);
   REQUIRE(busy.covered_ns(LocalNs{20}, LocalNs{20}) == 0);
-  BusyIntervals::InOrder in_order(busy, LocalNs{90});
+  BusyIntervals::InOrder in_order(busy);
   REQUIRE(in_order.covered_ns(LocalNs{90}, LocalNs{120}) == 30);
   REQUIRE(in_order.covered_ns(LocalNs{140}, LocalNs{140}) == 0);
   REQUIRE(in_order.covered_ns(LocalNs{140}, LocalNs{302}) == 12);
   REQUIRE(in_order.covered_ns(LocalNs{305}, LocalNs{1000}) == 5);
+  REQUIRE(in_order.covered_ns(LocalNs{40}, LocalNs{160}) == 110);
 }

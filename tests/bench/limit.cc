@@ -152,9 +152,8 @@ int main(int argc, char** argv) try {
     if (descriptor < 0) fail(std::string("cannot read ") + argv[2 + i]);
     for (size_t from = 0; from < files[i].size(); from += kChunkBytes) file_chunks.emplace_back(descriptor, from);
   }
-  const double read_s = run_parallel(threads, file_chunks.size(), [&](size_t i) {
-    read_chunk(file_chunks[i].first, file_chunks[i].second);
-  });
+  const double read_s = run_parallel(threads, file_chunks.size(),
+                                     [&](size_t i) { read_chunk(file_chunks[i].first, file_chunks[i].second); });
 
   const bool gzip = is_gzip(files[0]);
   double inflate_s = 0;

@@ -7,8 +7,8 @@ its clock runs:
   for it again.
 
 One thread and several are compared behind another report each, so that neither pays for that pause. What two threads can
-gain on this machine is told by two reports of one thread each, at once: they share nothing but the
-machine, and twice what one takes over what both take is the speed-up of a program that does everything side by side."""
+gain on this machine is told by two reports of one thread each, at once: they share nothing but the machine, and twice what
+one takes over what both take is the speed-up of a program that does everything side by side."""
 import json
 import os
 import time
