@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "certain_files.h"
 #include "part_file.h"
@@ -14,8 +15,14 @@ bool Recovery::part_is_whole(const UploadRow& row) {
   uint64_t size = 0;
   const std::string path = part_path(row.id);
   if (!exists(path, &size)) return row.durable == 0;
+  if (size < row.durable) return false;
   int file = -1;
-  if (size < row.durable || files_.open(path, options_.repair, file) != 0) return false;
+  const int opened = files_.open(path, options_.repair, file);
+  if (opened == EIO) {
+    problem(path + " cannot be opened: " + strerror(EIO));
+    return true;  // as what is_unknown(): its row stays
+  }
+  if (opened != 0) return false;
   Sha256 digest;
   const uint64_t bytes = row.durable - row.segment_start;
   bool whole = row.durable == 0 ||

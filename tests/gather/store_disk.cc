@@ -165,11 +165,18 @@ TEST_CASE("what a part had reserved is still its own when bytes of it were cut o
 }
 
 TEST_CASE("a file or an upload of which a start can learn nothing stays with its job") {
+  const bool seen = GENERATE(false, true);  // by stat(), but not by open()
+  CAPTURE(seen);
   struct Disk : MemoryDisk {
-    bool fails = false;
+    bool fails = false, fails_to_open = false;
+    static bool hidden(const std::string& path) {
+      return path.find("r00000") != std::string::npos || path.ends_with(".part");
+    }
     int info(const std::string& path, PathInfo& info) override {
-      const bool hidden = path.find("r00000") != std::string::npos || path.ends_with(".part");
-      return fails && hidden ? EIO : MemoryDisk::info(path, info);
+      return fails && hidden(path) ? EIO : MemoryDisk::info(path, info);
+    }
+    int open(const std::string& path, bool writable, int& file) override {
+      return fails_to_open && hidden(path) ? EIO : MemoryDisk::open(path, writable, file);
     }
   } disk;
   std::string id;
@@ -180,9 +187,9 @@ TEST_CASE("a file or an upload of which a start can learn nothing stays with its
     id = Asking(*store).create(upload_of("train", 2, 8)).value.id;
     CHECK(Asking(*store).patch(id, 0, "{12").value.offset == 3);
   }
-  disk.fails = true;
+  (seen ? disk.fails_to_open : disk.fails) = true;
   { CHECK(std::move(Store::open(options)).value()->job("train")->arrived == 2); }
-  disk.fails = false;
+  disk.fails = disk.fails_to_open = false;
   const auto store = std::move(Store::open(options)).value();
   CHECK(Asking(*store).content("train", 0) == kTrace);
   CHECK(Asking(*store).content("train", 1) == kTrace);
