@@ -8,6 +8,7 @@ namespace skewscope::ingest {
 namespace {
 
 constexpr size_t kBlockBytes = 32;
+static_assert(EventSkeleton::kLargestEvent % kBlockBytes == 0);  // the last block is written whole
 using Lanes [[gnu::vector_size(kBlockBytes)]] = uint64_t;
 
 // Writes `size` bytes of a skeleton, and what fills its last block; returns its hash.

@@ -13,7 +13,7 @@ class EventSkeleton {
  public:
   static constexpr size_t kLargestEvent = 4096;
 
-  // False: longer than kLargestEvent, nothing was taken. Cost: a few instructions for each 64 bytes.
+  // False: longer than kLargestEvent, nothing was taken. Cost: a few instructions for each 32 bytes.
   bool take(std::string_view event);
 
   // As long as the event: places in it are places in the event.
@@ -21,9 +21,7 @@ class EventSkeleton {
   uint64_t hash() const { return hash_; }
 
  private:
-  static constexpr size_t kBlockBytes = 32;
-
-  alignas(kBlockBytes) std::array<char, kLargestEvent> text_;
+  std::array<char, kLargestEvent> text_;
   size_t size_ = 0;
   uint64_t hash_ = 0;
 };
