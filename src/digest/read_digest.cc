@@ -51,6 +51,17 @@ class Reader {
         [&values](size_t i, uint64_t n) { from_number(n, values[i]); });
   }
 
+  void ranks(RankRuns& runs) {
+    const NumberColumn shape = next_column(Slope::rising);
+    take(shape.rows, sizeof(int64_t));
+    if (failed_) return;
+    decodings_.push_back([shape, planes = planes_of(shape), &runs] {
+      std::vector<int64_t> listed(shape.rows);
+      decode(shape, planes, [&](size_t i, uint64_t n) { from_number(n, listed[i]); });
+      runs = RankRuns(listed);
+    });
+  }
+
   void names(std::vector<StringId>& ids, StringTable& strings) {
     std::vector<std::string> texts;
     list(texts, [&](std::string& text) { value(text); });
@@ -134,13 +145,20 @@ class Reader {
   // The planes of the column that next_column() told are decoded when all lengths are known to be right.
   template <class Prepare, class Store>
   void later(const NumberColumn& column, Prepare prepare, Store store) {
+    decodings_.push_back([=, planes = planes_of(column)] {
+      prepare();
+      decode(column, planes, store);
+    });
+  }
+  const char* planes_of(const NumberColumn& column) {
     const char* planes = blocks_[block_].data() + used_[block_];
     used_[block_] += column.bytes();
-    decodings_.push_back([=] {
-      prepare();
-      decode_numbers(column, planes, [&](size_t begin, const uint64_t* numbers, size_t count) {
-        for (size_t i = 0; i < count; ++i) store(begin + i, numbers[i]);
-      });
+    return planes;
+  }
+  template <class Store>
+  static void decode(const NumberColumn& column, const char* planes, const Store& store) {
+    decode_numbers(column, planes, [&](size_t begin, const uint64_t* numbers, size_t count) {
+      for (size_t i = 0; i < count; ++i) store(begin + i, numbers[i]);
     });
   }
 

@@ -28,13 +28,13 @@ void visit_evidence(Archive& a, Evidence& e) {
     a.value(group.name);
     a.value(group.description);
     a.value(group.size);
-    a.column(group.ranks, Slope::rising);
+    a.ranks(group.ranks);
     a.value(group.ranks_text);
   });
   a.value(e.symmetric_rank);
   a.value(e.default_group_size);
   a.value(e.largest_group);
-  a.list(e.call_groups, [&](auto& ranks) { a.column(ranks, Slope::rising); });
+  a.list(e.call_groups, [&](auto& listed) { a.ranks(listed); });
   a.value(e.first_event);
   a.value(e.last_event);
 }

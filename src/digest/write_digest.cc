@@ -40,6 +40,8 @@ class Writer {
     add(numbers, slope, sizeof(T));
   }
 
+  void ranks(const RankRuns& runs) { column(runs.ranks(), Slope::rising); }
+
   // Only names that are used are kept, numbered in the order of first use.
   void names(const std::vector<StringId>& ids, const StringTable& strings) {
     std::vector<StringId> used, number(strings.size());

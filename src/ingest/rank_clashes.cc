@@ -55,9 +55,7 @@ int64_t first_clash(const std::vector<RankEvidence>& evidence, const std::vector
 }
 
 bool in_all_groups(const RankEvidence& file, int64_t number) {
-  const auto lacks = [number](const std::vector<int64_t>& group) {
-    return !group.empty() && std::find(group.begin(), group.end(), number) == group.end();
-  };
+  const auto lacks = [number](const RankRuns& group) { return !group.empty() && !group.contains(number); };
   const std::vector<ProcessGroup>& config = file.distributed.groups;
   return std::none_of(file.call_groups.begin(), file.call_groups.end(), lacks) &&
          std::none_of(config.begin(), config.end(), [&](const ProcessGroup& group) { return lacks(group.ranks); });

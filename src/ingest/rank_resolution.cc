@@ -44,10 +44,10 @@ bool tells_own_rank(const FileContent& content, const CommArgs& args) {
 }
 
 // The members of a call's group, where they are all listed.
-void add_call_group(const FileContent& content, const CommArgs& args, std::vector<std::vector<int64_t>>& groups) {
+void add_call_group(const FileContent& content, const CommArgs& args, std::vector<RankRuns>& groups) {
   if (!args.group_ranks.known()) return;
-  RankList list = parse_rank_list(std::string(content.strings.view(args.group_ranks)));
-  if (!list.cut && static_cast<int64_t>(list.ranks.size()) == args.group_size) groups.push_back(std::move(list.ranks));
+  const RankList list = parse_rank_list(std::string(content.strings.view(args.group_ranks)));
+  if (!list.cut && static_cast<int64_t>(list.ranks.size()) == args.group_size) groups.emplace_back(list.ranks);
 }
 
 class RankResolver {

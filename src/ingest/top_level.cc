@@ -92,7 +92,9 @@ ProcessGroup group_of(const dom::object& object) {
   group.size = integer_at(object, "pg_size");
   dom::array ranks;
   if (object["ranks"].get_array().get(ranks) == simdjson::SUCCESS) {
-    for (const dom::element rank : ranks) group.ranks.push_back(integer_of(rank));
+    std::vector<int64_t> listed;
+    for (const dom::element rank : ranks) listed.push_back(integer_of(rank));
+    group.ranks = RankRuns(listed);
   } else {
     group.ranks_text = string_at(object, "ranks");
   }

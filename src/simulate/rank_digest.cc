@@ -16,6 +16,10 @@ namespace {
 
 constexpr size_t kShownRanks = 30;  // of a member list, as PyTorch cuts it
 
+RankRuns listed(const Group& group) {
+  return RankRuns::progression(group.ranks[0], group.stride(), static_cast<int64_t>(group.ranks.size()));
+}
+
 template <class Row>
 void reorder(const std::vector<int32_t>& order, std::vector<Row>& rows) {
   std::vector<Row> sorted;
@@ -95,8 +99,7 @@ void RankDigest::describe_rank(const std::string& place) {
     if (row < 0) continue;
     const Group& group = job_.topology.groups[static_cast<size_t>(row)];
     const auto size = static_cast<int64_t>(group.ranks.size());
-    evidence.distributed.groups.push_back(
-        {group.name, group.description, size, {group.ranks.begin(), group.ranks.end()}, ""});
+    evidence.distributed.groups.push_back({group.name, group.description, size, listed(group), ""});
     evidence.largest_group = std::max(evidence.largest_group, size);
     if (axis == Axis::world) {
       evidence.default_group_size = size;
@@ -129,7 +132,7 @@ int32_t RankDigest::mention(const Op& op) {
   groups.push_back({group.name, group.description, static_cast<int64_t>(group.ranks.size()), rank_list(group),
                     group.ranks[0], group.stride()});
   if (group.ranks.size() <= kShownRanks) {
-    file_.evidence.call_groups.emplace_back(group.ranks.begin(), group.ranks.end());
+    file_.evidence.call_groups.push_back(listed(group));
   }
   return static_cast<int32_t>(groups.size()) - 1;
 }

@@ -91,9 +91,9 @@ class ContentBuilder {
     content_.distributed.backend = "nccl";
   }
 
-  void group(const std::string& name, std::vector<int64_t> ranks) {
+  void group(const std::string& name, const std::vector<int64_t>& ranks) {
     const int64_t size = static_cast<int64_t>(ranks.size());
-    content_.distributed.groups.push_back({name, name == "0" ? "default_pg" : "undefined", size, std::move(ranks), ""});
+    content_.distributed.groups.push_back({name, name == "0" ? "default_pg" : "undefined", size, RankRuns(ranks), ""});
   }
 
   // With all that was added. Rows that kernel() and launch() gave can be changed until then.

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <numeric>
 
 #include "src/ingest/group_members.h"
+#include "tests/cpu_time.h"
 
 using namespace skewscope;          // NOLINT
 using namespace skewscope::ingest;  // NOLINT
@@ -27,9 +30,9 @@ std::vector<int32_t> members(const Communicator& c) {
   return ranks;
 }
 
-ProcessGroup config(const std::string& name, std::vector<int64_t> ranks) {
+ProcessGroup config(const std::string& name, const std::vector<int64_t>& ranks) {
   const int64_t size = static_cast<int64_t>(ranks.size());
-  return {name, "", size, std::move(ranks), ""};
+  return {name, "", size, RankRuns(ranks), ""};
 }
 
 std::string first_30(int64_t start, int64_t stride) {
@@ -176,4 +179,23 @@ TEST_CASE("a cut list is not continued beyond the world") {
   REQUIRE(groups.communicators.size() == 1);
   CHECK(groups.communicators.communicators[0].members.size() == 3);
   CHECK_FALSE(groups.communicators.communicators[0].members_known());
+}
+
+TEST_CASE("a group of all ranks, which all traces list, is resolved in time that grows with their number alone") {
+  const auto seconds_to_resolve = [](int32_t ranks) {
+    std::vector<int64_t> all(static_cast<size_t>(ranks));
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<Trace> traces;
+    for (int32_t rank = 0; rank < ranks; ++rank) {
+      traces.push_back({rank, {config("0", all)}, {{"0", "default_pg", ranks, first_30(0, 1), 0, 1}}});
+    }
+    const double begin = test::cpu_seconds();
+    const ResolvedGroups groups = resolve(traces);
+    const double seconds = test::cpu_seconds() - begin;
+    REQUIRE(groups.communicators.size() == 1);
+    CHECK(members(groups.communicators.communicators[0]) == std::vector<int32_t>(all.begin(), all.end()));
+    return seconds;
+  };
+  const double once = std::max(seconds_to_resolve(2'000), 0.02);  // a blink may be a blink of something else
+  CHECK(seconds_to_resolve(8'000) < 8 * once);
 }

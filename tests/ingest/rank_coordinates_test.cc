@@ -165,7 +165,7 @@ TEST_CASE("evidence lists the members of a process's call groups once, and only 
   b.add(b.args("allgather", "Float", 1, 1, "3", "[1, 5]", 2));
   b.add(b.args("allreduce", "Float", 1, 1, "4", "[0, 1, ...]", 64));
   b.add(b.args("wait", "Float", 1, 1, "5", "[0]", 1));
-  CHECK(evidence_of(b.content()).call_groups == std::vector<std::vector<int64_t>>{{1, 5}});
+  CHECK(evidence_of(b.content()).call_groups == std::vector<RankRuns>{{1, 5}});
 }
 
 TEST_CASE("in a world of unknown size coordinates that count the files are ranks, and it is said") {

@@ -241,7 +241,7 @@ TEST_CASE("keys are found before and behind the events, in any order") {
   CHECK(content.distributed.rank == 3);
   CHECK(content.distributed.world_size == 8);
   REQUIRE(content.distributed.groups.size() == 2);
-  CHECK(content.distributed.groups[0].ranks == std::vector<int64_t>{0, 1});
+  CHECK(content.distributed.groups[0].ranks == RankRuns{0, 1});
   CHECK(content.distributed.groups[0].description == "default_pg");
   CHECK(content.distributed.groups[1].ranks_text == "[0, 1, ...]");
   CHECK(content.findings.empty());

@@ -9,6 +9,7 @@
 #include "skewscope/base/finding.h"
 #include "skewscope/base/string_table.h"
 #include "skewscope/model/rank_detail.h"
+#include "skewscope/model/rank_runs.h"
 #include "skewscope/model/rank_trace.h"
 
 namespace skewscope {
@@ -25,8 +26,8 @@ enum class ContentKind : uint8_t {
 struct ProcessGroup {
   std::string name, description;
   int64_t size = -1;
-  std::vector<int64_t> ranks;  // empty: not listed, or cut
-  std::string ranks_text;      // as written where it was a string
+  RankRuns ranks;          // empty: not listed, or cut
+  std::string ranks_text;  // as written where it was a string
 };
 
 struct DistributedInfo {
@@ -70,8 +71,8 @@ struct RankEvidence {
   DistributedInfo distributed;  // its groups are kept: communicators come of them
   int64_t symmetric_rank = -1;  // "Rank" of symmetric collectives on default_pg; -1: none, or not all the same
   int64_t default_group_size = -1;
-  int64_t largest_group = -1;                     // "Group size" of any call, size of any listed group
-  std::vector<std::vector<int64_t>> call_groups;  // members of the groups of its calls, complete lists only
+  int64_t largest_group = -1;         // "Group size" of any call, size of any listed group
+  std::vector<RankRuns> call_groups;  // members of the groups of its calls, complete lists only
   LocalNs first_event, last_event;
 };
 
