@@ -1,5 +1,9 @@
 #include "collectives/match_rows.h"
 
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -45,18 +49,26 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
                           const ClockHints& hints, std::vector<bool>& ambiguous) {
   const auto calls = [&](int32_t m) -> const MemberCalls& { return members[static_cast<size_t>(m)]; };
   const int32_t hub = hub_of(members, open);
+  const ShiftSearch search(calls(hub));
+  std::vector<ShiftResult> shifts(open.size());
+  tbb::enumerable_thread_specific<VoteRoom> rooms;
+  tbb::parallel_for(size_t{0}, open.size(), [&](size_t k) {
+    const int32_t m = open[k];
+    if (m == hub) return;
+    shifts[k] = search.find(calls(m), prior_between(hints, m, hub), on_one_host(hints, m, hub), rooms.local());
+  });
   Cluster cluster;
   cluster.hub = hub;
-  ShiftSearch search(calls(hub));
   cluster.tolerance_ns = search.tolerance_ns();
-  for (const int32_t m : open) {
+  for (size_t k = 0; k < open.size(); ++k) {
+    const int32_t m = open[k];
     if (m == hub) {
       cluster.members.push_back(m);
       cluster.lines.emplace_back();
       cluster.scatter_ns.push_back(0);
       continue;
     }
-    const ShiftResult shift = search.find(calls(m), prior_between(hints, m, hub), on_one_host(hints, m, hub));
+    const ShiftResult& shift = shifts[k];
     if (shift.evidence == ShiftEvidence::none || shift.evidence == ShiftEvidence::ambiguous) {
       if (shift.evidence == ShiftEvidence::ambiguous) {
         ambiguous[static_cast<size_t>(m)] = ambiguous[static_cast<size_t>(hub)] = true;
@@ -75,26 +87,32 @@ namespace {
 
 // All calls of the cluster on the hub's clock, by (signature, end).
 std::vector<Placed> place(const std::vector<MemberCalls>& members, const Cluster& cluster) {
-  std::vector<Placed> placed;
-  for (size_t k = 0; k < cluster.members.size(); ++k) {
+  std::vector<size_t> first{0};  // row of each member's first call
+  for (const int32_t m : cluster.members) first.push_back(first.back() + members[static_cast<size_t>(m)].size());
+  std::vector<Placed> placed(first.back());
+  tbb::parallel_for(size_t{0}, cluster.members.size(), [&](size_t k) {
     const int32_t m = cluster.members[k];
     const MemberCalls& calls = members[static_cast<size_t>(m)];
     for (size_t c = 0; c < calls.size(); ++c) {
-      placed.push_back({calls[c].signature, cluster.lines[k].apply(calls[c].start_ns),
-                        cluster.lines[k].apply(calls[c].end_ns), m, static_cast<int32_t>(c)});
+      placed[first[k] + c] = {calls[c].signature, cluster.lines[k].apply(calls[c].start_ns),
+                              cluster.lines[k].apply(calls[c].end_ns), m, static_cast<int32_t>(c)};
     }
-  }
-  std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
+  });
+  tbb::parallel_sort(placed, [](const Placed& a, const Placed& b) {
     return std::tie(a.signature, a.end_ns, a.member, a.call) < std::tie(b.signature, b.end_ns, b.member, b.call);
   });
   return placed;
 }
 
-// Runs of equal signature whose ends lie within the tolerance, each member once. What stands alone goes to `rest`.
-void join_ends(const std::vector<Placed>& placed, int64_t tolerance_ns, MatchedBy method, Rows& rows,
+// Runs of equal signature whose ends lie within the tolerance, each of `members` once. What stands alone goes to
+// `rest`.
+void join_ends(const std::vector<Placed>& placed, size_t members, int64_t tolerance_ns, MatchedBy method, Rows& rows,
                std::vector<Placed>& rest) {
   std::vector<Placed> row;
+  std::vector<int64_t> last_row(members, -1);  // that the member was in
+  int64_t number = 0;
   const auto close = [&] {
+    ++number;
     if (row.size() >= 2) {
       rows.rows.push_back(row);
       rows.method.push_back(method);
@@ -105,9 +123,9 @@ void join_ends(const std::vector<Placed>& placed, int64_t tolerance_ns, MatchedB
   };
   for (const Placed& p : placed) {
     const bool fits = !row.empty() && row.front().signature == p.signature &&
-                      p.end_ns - row.front().end_ns <= tolerance_ns &&
-                      std::none_of(row.begin(), row.end(), [&](const Placed& q) { return q.member == p.member; });
+                      p.end_ns - row.front().end_ns <= tolerance_ns && last_row[static_cast<size_t>(p.member)] < number;
     if (!fits) close();
+    last_row[static_cast<size_t>(p.member)] = number;
     row.push_back(p);
   }
   close();
@@ -163,7 +181,7 @@ bool causal(const std::vector<Placed>& row, const std::vector<MemberCalls>& memb
 Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster) {
   Rows rows;
   std::vector<Placed> rest;
-  join_ends(place(members, cluster), cluster.tolerance_ns, cluster.method, rows, rest);
+  join_ends(place(members, cluster), members.size(), cluster.tolerance_ns, cluster.method, rows, rest);
   join_order(rest, members, cluster, rows);
   return rows;
 }

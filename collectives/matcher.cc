@@ -156,9 +156,11 @@ void match_members_by_time(const std::vector<MemberCalls>& members, const ClockH
     if (cluster.members.size() < 2) continue;
     keep_causal(rows_of(members, cluster), members, cluster.tolerance_ns, timed);
   }
+  std::map<int32_t, size_t> sizes;
+  for (const int32_t number : timed.cluster) ++sizes[number];
   for (size_t m = 0; m < members.size(); ++m) {
-    const auto mates = std::count(timed.cluster.begin(), timed.cluster.end(), timed.cluster[m]);
-    if (ambiguous[m] && mates < 2) std::fill(timed.reason[m].begin(), timed.reason[m].end(), Refusal::ambiguous);
+    if (ambiguous[m] && sizes.at(timed.cluster[m]) < 2)
+      std::fill(timed.reason[m].begin(), timed.reason[m].end(), Refusal::ambiguous);
   }
 }
 

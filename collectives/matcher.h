@@ -10,7 +10,7 @@
 // Where no trace names the group, the members' communicators are found first (match_unnamed.h), or nothing is matched.
 // Every instance must obey causality: nobody leaves before the last one arrived.
 // Wrong matches are worse than none: what stays doubtful is returned with its reason.
-// Cost: O(n log n) in the number of calls.
+// Cost: O(n log n) in the number of calls; members are laid over the hub side by side.
 #pragma once
 
 #include <cstdint>

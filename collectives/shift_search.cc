@@ -129,23 +129,25 @@ const ShiftSearch::AlikeCalls* ShiftSearch::alike(uint64_t signature) const {
 }
 
 // All pairs of equal signature, of a block of consecutive member calls around `center` that casts enough votes.
-void ShiftSearch::collect_votes(const MemberCalls& member, const std::vector<Place>& places, size_t center) {
-  votes_.clear();
+void ShiftSearch::collect_votes(const MemberCalls& member, const std::vector<Place>& places, size_t center,
+                                VoteRoom& room) const {
+  std::vector<Vote>& votes = room.votes;
+  votes.clear();
   const auto add = [&](size_t j) {
     const AlikeCalls* of_hub = alike(member[j].signature);
     if (!of_hub) return;
-    const size_t before = votes_.size();
-    votes_.resize(before + of_hub->end_ns.size());
+    const size_t before = votes.size();
+    votes.resize(before + of_hub->end_ns.size());
     for (size_t i = 0; i < of_hub->end_ns.size(); ++i) {
-      votes_[before + i] = Vote(of_hub->end_ns[i] - member[j].end_ns, steps_of(of_hub->place[i], places[j]));
+      votes[before + i] = Vote(of_hub->end_ns[i] - member[j].end_ns, steps_of(of_hub->place[i], places[j]));
     }
   };
-  const auto enough = [&](size_t distance) { return votes_.size() >= kEnoughVotes && 2 * distance >= kLeastVoters; };
+  const auto enough = [&](size_t distance) { return votes.size() >= kEnoughVotes && 2 * distance >= kLeastVoters; };
   for (size_t distance = 0; distance < member.size() && !enough(distance); ++distance) {
     if (center + distance < member.size()) add(center + distance);
     if (distance > 0 && distance <= center) add(center - distance);
   }
-  sort_votes(votes_, spare_);
+  sort_votes(votes, room.spare);
 }
 
 // The end of the hub's call of equal signature that is nearest; none where none lies within the tolerance.
@@ -187,7 +189,8 @@ void ShiftSearch::track(const MemberCalls& member, size_t from, int step, int64_
   }
 }
 
-ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> prior, bool one_host) {
+ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> prior, bool one_host,
+                              VoteRoom& room) const {
   if (hub_.empty() || member.empty()) return {};
   const std::vector<Place> places = places_of(member);
   VoteContext context = context_with(member);
@@ -197,8 +200,8 @@ ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> pr
   size_t center = 0;
   for (const size_t quarter : {2U, 1U, 3U}) {  // the middle is most likely inside the other's window
     center = member.size() * quarter / 4;
-    collect_votes(member, places, center);
-    winner = judge(votes_, context);
+    collect_votes(member, places, center, room);
+    winner = judge(room.votes, context);
     if (winner.evidence != ShiftEvidence::none && winner.evidence != ShiftEvidence::ambiguous) break;
   }
   if (winner.evidence == ShiftEvidence::none || winner.evidence == ShiftEvidence::ambiguous) {

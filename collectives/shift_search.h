@@ -75,7 +75,12 @@ int64_t typical_spacing_ns(const MemberCalls& calls);
 // equal-signature calls, within [50 us, 5 ms] and at most half of it.
 int64_t join_tolerance_ns(const MemberCalls& calls);
 
-// Lays members' clocks over one hub's. One thread at a time: the votes' room is kept from member to member.
+// Room to work in, kept from member to member by one thread.
+struct VoteRoom {
+  std::vector<Vote> votes, spare;
+};
+
+// Lays members' clocks over one hub's, in any number of threads.
 class ShiftSearch {
  public:
   // `hub` outlives the search.
@@ -83,7 +88,7 @@ class ShiftSearch {
 
   // `prior`: the offset member -> hub as other communicators showed it. `one_host`: both traces name the same host, so
   // that their clocks should be one.
-  ShiftResult find(const MemberCalls& member, std::optional<Prior> prior, bool one_host);
+  ShiftResult find(const MemberCalls& member, std::optional<Prior> prior, bool one_host, VoteRoom& room) const;
 
   int64_t tolerance_ns() const { return of_hub_.tolerance_ns; }
 
@@ -103,14 +108,13 @@ class ShiftSearch {
   static VoteSteps steps_of(const Place& a, const Place& b);
   const AlikeCalls* alike(uint64_t signature) const;
   VoteContext context_with(const MemberCalls& member) const;
-  void collect_votes(const MemberCalls& member, const std::vector<Place>& places, size_t center);
+  void collect_votes(const MemberCalls& member, const std::vector<Place>& places, size_t center, VoteRoom& room) const;
   std::optional<int64_t> nearest(uint64_t signature, int64_t end_ns) const;
   void track(const MemberCalls& member, size_t from, int step, int64_t offset_ns, std::vector<ClockTie>& ties) const;
 
   const MemberCalls& hub_;
   std::unordered_map<uint64_t, AlikeCalls> by_signature_;
   VoteContext of_hub_;  // what is the same for all members
-  std::vector<Vote> votes_, spare_;
 };
 
 }  // namespace skewscope

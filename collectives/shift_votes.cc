@@ -203,7 +203,7 @@ void sort_votes(std::vector<Vote>& votes, std::vector<Vote>& spare) {
   const auto [least, most] = std::minmax_element(votes.begin(), votes.end(), by_bits);
   const auto above_least = [low = least->bits()](const Vote& vote) { return static_cast<uint64_t>(vote.bits() - low); };
   const uint64_t range = above_least(*most);
-  constexpr int kDigitBits = 12;
+  constexpr int kDigitBits = 11;
   constexpr uint64_t kDigits = uint64_t{1} << kDigitBits;
   spare.resize(votes.size());
   for (int shift = 0; shift < 64 && range >> shift != 0; shift += kDigitBits) {

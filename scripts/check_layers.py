@@ -37,14 +37,14 @@ MAY_INCLUDE = {
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.
-STAGES_WITH_TASKS = {"digest", "ingest", "matching", "align", "attribute", "blame", "summarize", "report", "simulate"}
+WITH_TASKS = {"collectives", "digest", "ingest", "matching", "align", "attribute", "blame", "summarize", "report", "simulate"}
 EVERYWHERE = set(MAY_INCLUDE)
 THIRD_PARTIES = {
     "simdjson": {"ingest"},
     "isa-l": {"ingest", "simulate", "merge", "ship"},
     "zstd": {"digest", "ingest", "simulate"},
-    "tbb/": STAGES_WITH_TASKS | {"cli"},
-    "oneapi/": STAGES_WITH_TASKS | {"cli"},
+    "tbb/": WITH_TASKS | {"cli"},
+    "oneapi/": WITH_TASKS | {"cli"},
     "CLI/": {"cli"},
     "toml++/": {"cli"},
     "sqlite3": {"report", "gather"},

@@ -31,7 +31,7 @@ void add_edges(const CallGroup& group, const MatchOutcome& outcome, std::vector<
     const auto [hub, first] = hubs.emplace(outcome.cluster[m], static_cast<int32_t>(m));
     if (present[m] > present[static_cast<size_t>(hub->second)]) hub->second = static_cast<int32_t>(m);
   }
-  std::map<int32_t, std::vector<int64_t>> differences;
+  std::vector<std::vector<int64_t>> differences(group.members.size());
   for (size_t low = 0, high = 0; low < outcome.parts.size(); low = high) {
     while (high < outcome.parts.size() && outcome.parts[high].instance == outcome.parts[low].instance) ++high;
     const int32_t hub = hubs.at(outcome.cluster[static_cast<size_t>(outcome.parts[low].member)]);
@@ -40,16 +40,17 @@ void add_edges(const CallGroup& group, const MatchOutcome& outcome, std::vector<
     if (at == high || (!ends_together(call_of(group, outcome.parts[at]).kind) && !group.key.pair())) continue;
     for (size_t k = low; k < high; ++k) {
       if (k == at) continue;
-      differences[outcome.parts[k].member].push_back(call_of(group, outcome.parts[at]).end() -
-                                                     call_of(group, outcome.parts[k]).end());
+      differences[static_cast<size_t>(outcome.parts[k].member)].push_back(call_of(group, outcome.parts[at]).end() -
+                                                                          call_of(group, outcome.parts[k]).end());
     }
   }
-  for (auto& [member, values] : differences) {
+  for (size_t m = 0; m < differences.size(); ++m) {
+    std::vector<int64_t>& values = differences[m];
+    if (values.empty()) continue;
     const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
-    const int32_t hub = hubs.at(outcome.cluster[static_cast<size_t>(member)]);
-    edges.push_back({group.members[static_cast<size_t>(hub)].value, group.members[static_cast<size_t>(member)].value,
-                     *middle, values.size()});
+    const auto hub = static_cast<size_t>(hubs.at(outcome.cluster[m]));
+    edges.push_back({group.members[hub].value, group.members[m].value, *middle, values.size()});
   }
 }
 
