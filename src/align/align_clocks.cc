@@ -3,6 +3,9 @@
 // clock. Where several processes take part, all have the table of instances and come to the same clocks; the fits that
 // do not depend on one another (model choice, simulated errors: most of the time) are shared among them.
 
+#include <tbb/parallel_for.h>
+#include <tbb/task_group.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -54,7 +57,9 @@ double end_spread_ns(const std::vector<Beacons>& components, const std::vector<F
   std::vector<double> spreads;
   for (size_t i = 0; i < components.size(); ++i) {
     const Beacons& b = components[i];
-    for (size_t c = 0; c < b.rows(); ++c) {
+    const size_t first = spreads.size();
+    spreads.resize(first + b.rows());
+    tbb::parallel_for(size_t{0}, b.rows(), [&](size_t c) {
       double low = INFINITY, high = -INFINITY;
       for (size_t k = b.begin(c); k < b.end(c); ++k) {
         double end = static_cast<double>(b.end_ns[k] - b.end_ns[b.begin(c)]);
@@ -62,8 +67,8 @@ double end_spread_ns(const std::vector<Beacons>& components, const std::vector<F
         low = std::min(low, end);
         high = std::max(high, end);
       }
-      spreads.push_back(high - low);
-    }
+      spreads[first + c] = high - low;
+    });
   }
   if (spreads.empty()) return 0;
   const auto middle = spreads.begin() + static_cast<int64_t>(spreads.size() / 2);
@@ -183,9 +188,13 @@ struct Aligner {
     // Errors are simulated for a line at least: where an offset or nothing is applied, what a line would have changed
     // is part of the bar.
     FitResult free = align::fit_clocks(beacons, choice.use, std::max(choice.freedom, Freedom::line));
+    Fit fit = free.fit;
+    tbb::task_group fitting;  // this thread is the one that may talk to other processes
+    if (choice.freedom != fit.freedom) {
+      fitting.run([&] { fit = align::fit_clocks(beacons, choice.use, choice.freedom).fit; });
+    }
     const align::SimulatedErrors errors = align::simulate_errors(beacons, free, exchange);
-    Fit fit =
-        choice.freedom == free.fit.freedom ? free.fit : align::fit_clocks(beacons, choice.use, choice.freedom).fit;
+    fitting.wait();
     if (fit.freedom != Freedom::identity) align::pool_nodes(host, rows_per_trace(free.equations), errors, fit);
     const align::ErrorBars bars = align::error_bars(beacons, fit, free, errors, resolution_ns);
     const double wall_clock = wall_clock_bar_ns(beacons, choice.use, bars);

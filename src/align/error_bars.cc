@@ -1,5 +1,7 @@
 #include "error_bars.h"
 
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -163,13 +165,17 @@ double difference_ns(const Beacons& beacons, const FitResult& free, size_t of_cl
 // ends, which clocks were fitted to, at least what its scatter makes of them.
 std::vector<double> end_differences(const Beacons& beacons, const Fit& fit, const FitResult& free,
                                     const std::vector<int64_t>& resolution_ns) {
-  std::vector<std::vector<double>> differences(beacons.classes.size());
-  for (size_t c = 0; c < beacons.rows(); ++c) {
+  std::vector<std::vector<double>> of_row(beacons.rows());
+  tbb::parallel_for(size_t{0}, beacons.rows(), [&](size_t c) {
     const std::vector<double> ends = end_residuals_ns(beacons, fit, c);
     for (size_t k = 0; k + 1 < ends.size() || (k < ends.size() && ends.size() > 2); ++k) {
-      differences[static_cast<size_t>(beacons.scale_class[c])].push_back(
-          std::fabs(ends[(k + 1) % ends.size()] - ends[k]));
+      of_row[c].push_back(std::fabs(ends[(k + 1) % ends.size()] - ends[k]));
     }
+  });
+  std::vector<std::vector<double>> differences(beacons.classes.size());
+  for (size_t c = 0; c < beacons.rows(); ++c) {
+    std::vector<double>& of_class = differences[static_cast<size_t>(beacons.scale_class[c])];
+    of_class.insert(of_class.end(), of_row[c].begin(), of_row[c].end());
   }
   const auto coarsest = static_cast<double>(*std::max_element(resolution_ns.begin(), resolution_ns.end()));
   std::vector<double> high;
@@ -190,10 +196,11 @@ ErrorBars error_bars(const Beacons& beacons, const Fit& applied, const FitResult
   ErrorBars bars;
   const std::vector<double> skew = skew_bias(beacons, free);
   const double most_skew = skew.empty() ? 0 : *std::max_element(skew.begin(), skew.end());
-  for (size_t t = 0; t < beacons.traces.size(); ++t) {
-    bars.trace_ns.push_back(trace_bar_ns(applied, free.fit, errors, t, most_skew / 2) +
-                            static_cast<double>(resolution_ns[t]));
-  }
+  bars.trace_ns.resize(beacons.traces.size());
+  tbb::parallel_for(size_t{0}, beacons.traces.size(), [&](size_t t) {
+    bars.trace_ns[t] =
+        trace_bar_ns(applied, free.fit, errors, t, most_skew / 2) + static_cast<double>(resolution_ns[t]);
+  });
   const std::vector<GroupInFit> groups = groups_of(beacons, free);
   for (size_t g = 0; g < groups.size(); ++g) {
     const double bar = group_bar_ns(applied, free.fit, errors, groups[g], skew[g] / 2);

@@ -129,13 +129,22 @@ void update_scales(Rounds& r) {
   std::vector<double> ends(residuals.size(), 0);
   std::vector<double>& freedom = r.result.fit.sigma_freedom;
   freedom.assign(residuals.size(), 0);
+  std::vector<double> scaled(s.trace.size()), left(s.trace.size());  // per observation: its residual, its freedom
+  tbb::parallel_for(size_t{0}, s.rows(), [&](size_t i) {
+    const auto n = static_cast<double>(s.end(i) - s.begin(i));
+    for (size_t k = s.begin(i); k < s.end(i); ++k) {
+      scaled[k] = std::fabs(r.result.residual_ns[k]) * std::sqrt(n / (n - 1));
+      left[k] = (n - 1) / n * (1 - leverage(s, information, i, k));
+    }
+  });
   for (size_t i = 0; i < s.rows(); ++i) {
     const auto n = static_cast<double>(s.end(i) - s.begin(i));
     const auto of_class = static_cast<size_t>(r.scale_class[i]);
-    for (size_t k = s.begin(i); k < s.end(i); ++k) {
-      residuals[of_class].push_back(std::fabs(r.result.residual_ns[k]) * std::sqrt(n / (n - 1)));
+    const auto begin = static_cast<ptrdiff_t>(s.begin(i)), end = static_cast<ptrdiff_t>(s.end(i));
+    residuals[of_class].insert(residuals[of_class].end(), scaled.begin() + begin, scaled.begin() + end);
+    for (ptrdiff_t k = begin; k < end; ++k) {
       ends[of_class] += (n - 1) / n;
-      freedom[of_class] += (n - 1) / n * (1 - leverage(s, information, i, k));
+      freedom[of_class] += left[static_cast<size_t>(k)];
     }
   }
   std::vector<double>& sigma = r.result.fit.sigma_ns;

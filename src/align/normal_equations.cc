@@ -26,6 +26,16 @@ void for_terms(size_t terms, const With& with) {
   }
 }
 
+// A trace is little work for most of what is done with it.
+template <class Visit>
+void for_traces(const NormalEquations& s, const Visit& visit) {
+  constexpr size_t kTracesPerTask = 64;
+  tbb::parallel_for(tbb::blocked_range<size_t>(0, s.traces, kTracesPerTask),
+                    [&](const tbb::blocked_range<size_t>& traces) {
+                      for (size_t t = traces.begin(); t < traces.end(); ++t) visit(t);
+                    });
+}
+
 double dot(const std::vector<double>& x, const std::vector<double>& y) {
   double sum = 0;
   for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
@@ -132,6 +142,16 @@ struct BlockFactors {
   std::vector<double> values;
 };
 
+std::vector<double> weights_by_trace(const NormalEquations& s) {
+  std::vector<double> weights(s.weight.size());
+  tbb::parallel_for(tbb::blocked_range<size_t>(0, s.rows(), kRowsPerTask), [&](const tbb::blocked_range<size_t>& rows) {
+    for (size_t k = s.begin(rows.begin()); k < s.begin(rows.end()); ++k) {
+      weights[static_cast<size_t>(s.place[k])] = s.weight[k];
+    }
+  });
+  return weights;
+}
+
 // Lower triangle of the block of trace t.
 void fill_block(const NormalEquations& s, const std::vector<double>& weight_by_trace, size_t t, size_t n, double* m) {
   const size_t first = s.term(t, 0);
@@ -162,8 +182,7 @@ BlockFactors block_factors(const NormalEquations& s) {
     f.begin.push_back(f.begin.back() + n * n);
   }
   f.values.assign(f.begin.back(), 0);
-  std::vector<double> weight_by_trace(s.weight.size());
-  for (size_t k = 0; k < s.weight.size(); ++k) weight_by_trace[static_cast<size_t>(s.place[k])] = s.weight[k];
+  const std::vector<double> weight_by_trace = weights_by_trace(s);
   tbb::parallel_for(size_t{0}, s.traces, [&](size_t t) {
     double* const m = &f.values[f.begin[t]];
     const size_t n = s.term(t + 1, 0) - s.term(t, 0);
@@ -182,7 +201,7 @@ BlockFactors block_factors(const NormalEquations& s) {
 void precondition(const NormalEquations& s, const BlockFactors& factors, const std::vector<double>& r,
                   std::vector<double>& out) {
   out = r;
-  for (size_t t = 0; t < s.traces; ++t) {
+  for_traces(s, [&](size_t t) {
     const size_t n = s.term(t + 1, 0) - s.term(t, 0);
     const double* const m = &factors.values[factors.begin[t]];
     double* const x = &out[s.term(t, 0)];
@@ -194,7 +213,7 @@ void precondition(const NormalEquations& s, const BlockFactors& factors, const s
       for (size_t q = p + 1; q < n; ++q) x[p] -= m[q * n + p] * x[q];
       x[p] /= m[p * n + p];
     }
-  }
+  });
   project(s, out);
 }
 
@@ -241,15 +260,15 @@ void NormalEquations::add_second_differences(size_t t, const double* v, double s
 
 std::vector<double> NormalEquations::diagonal() const {
   std::vector<double> d(unknowns(), 0);
-  for (size_t i = 0; i < rows(); ++i) {
-    for (size_t k = begin(i); k < end(i); ++k) {
-      for (size_t p = 0; p < terms; ++p) {
-        const double phi = basis[i * terms + p];
-        d[term(static_cast<size_t>(trace[k]), p)] += weight[k] * phi * phi;
-      }
-      d[static_cast<size_t>(bias[k])] += weight[k];
+  const std::vector<double> weight_by_trace = weights_by_trace(*this);
+  tbb::parallel_for(size_t{0}, traces, [&](size_t t) {
+    for (auto i = static_cast<size_t>(trace_begin[t]); i < static_cast<size_t>(trace_begin[t + 1]); ++i) {
+      const auto [row, of_bias] = by_trace[i];
+      const double* const phi = &basis[static_cast<size_t>(row) * terms];
+      for (size_t p = 0; p < terms; ++p) d[term(t, p)] += weight_by_trace[i] * phi[p] * phi[p];
+      d[static_cast<size_t>(of_bias)] += weight_by_trace[i];
     }
-  }
+  });
   return d;
 }
 

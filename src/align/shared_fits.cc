@@ -1,5 +1,8 @@
 #include "shared_fits.h"
 
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
 namespace skewscope::align {
 namespace {
 
@@ -32,9 +35,10 @@ void get(ByteReader& reader, Fit& fit) {
 std::vector<Fit> shared_fits(size_t count, const std::function<Fit(size_t)>& make, Exchange& exchange) {
   const auto maker_of = [&](size_t k) { return static_cast<int32_t>(k) % exchange.processes(); };
   std::vector<Fit> fits(count);
-  for (size_t k = 0; k < count; ++k) {
-    if (maker_of(k) == exchange.process()) fits[k] = make(k);
-  }
+  // Isolated: a thread that waits within one fit must not begin another and hold the equations of both.
+  tbb::parallel_for(size_t{0}, count, [&](size_t k) {
+    if (maker_of(k) == exchange.process()) tbb::this_task_arena::isolate([&] { fits[k] = make(k); });
+  });
   tell_all(
       exchange, count, maker_of, [&](ByteWriter& writer, size_t k) { put(writer, fits[k]); },
       [&](ByteReader& reader, size_t k) { get(reader, fits[k]); });

@@ -9,7 +9,7 @@
 
 namespace skewscope::align {
 
-// Row k = make(k); process k mod processes makes it.
+// Row k = make(k), side by side; process k mod processes makes it.
 std::vector<Fit> shared_fits(size_t count, const std::function<Fit(size_t)>& make, Exchange& exchange);
 
 }  // namespace skewscope::align

@@ -1,8 +1,10 @@
 #include "start_values.h"
 
+#include <tbb/parallel_for.h>
+#include <tbb/parallel_sort.h>
+
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <tuple>
 
@@ -20,20 +22,36 @@ struct Link {
 };
 
 std::vector<Link> links_of(const Beacons& beacons, const std::vector<bool>& use) {
-  std::map<std::pair<int32_t, int32_t>, std::vector<ClockTie>> ties;
+  struct Seen {
+    int32_t from, to;    // traces
+    int32_t hub, other;  // their ends
+  };
+  std::vector<Seen> seen;
   for (size_t c = 0; c < beacons.rows(); ++c) {
     if (!use[c]) continue;
     const size_t hub = beacons.begin(c);  // members are sorted by trace
     for (size_t k = hub + 1; k < beacons.end(c); ++k) {
-      ties[{beacons.trace[hub], beacons.trace[k]}].push_back(
-          {beacons.end_ns[k], beacons.end_ns[hub] - beacons.end_ns[k]});
+      seen.push_back({beacons.trace[hub], beacons.trace[k], static_cast<int32_t>(hub), static_cast<int32_t>(k)});
     }
   }
-  std::vector<Link> links;
-  for (auto& [pair, list] : ties) {
-    const size_t n = list.size();
-    links.push_back({pair.first, pair.second, resistant_line(std::move(list)), n});
+  tbb::parallel_sort(seen, [](const Seen& a, const Seen& b) {
+    return std::tie(a.from, a.to, a.other) < std::tie(b.from, b.to, b.other);
+  });
+  std::vector<size_t> begin;  // of each pair's ends
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (i == 0 || seen[i].from != seen[i - 1].from || seen[i].to != seen[i - 1].to) begin.push_back(i);
   }
+  std::vector<Link> links(begin.size());
+  begin.push_back(seen.size());
+  tbb::parallel_for(size_t{0}, links.size(), [&](size_t l) {
+    std::vector<ClockTie> ties;
+    for (size_t i = begin[l]; i < begin[l + 1]; ++i) {
+      const int64_t other = beacons.end_ns[static_cast<size_t>(seen[i].other)];
+      ties.push_back({other, beacons.end_ns[static_cast<size_t>(seen[i].hub)] - other});
+    }
+    const size_t n = ties.size();
+    links[l] = {seen[begin[l]].from, seen[begin[l]].to, resistant_line(std::move(ties)), n};
+  });
   std::sort(links.begin(), links.end(), [](const Link& a, const Link& b) {
     return std::tie(b.ties, a.from, a.to) < std::tie(a.ties, b.from, b.to);
   });
