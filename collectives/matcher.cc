@@ -143,21 +143,30 @@ bool match_by_key(const std::vector<MemberCalls>& members, MatchedBy by, Rows& r
 
 // ---- by time --------------------------------------------------------------------------------------------------------
 
+// Where nothing ties the members, each would be laid over each: after so many tries in vain per member the rest is left
+// as ambiguous.
+constexpr size_t kMostTries = 64;
+
 void match_members_by_time(const std::vector<MemberCalls>& members, const ClockHints& hints, Timed& timed) {
   std::vector<int32_t> open = members_with_calls(members);
   std::vector<bool> ambiguous(members.size(), false);
-  for (int32_t number = 0; !open.empty(); ++number) {
+  size_t tries_left = kMostTries * open.size();
+  int32_t number = 0;
+  for (; !open.empty() && tries_left > 0; ++number) {
     const Cluster cluster = gather_around_hub(members, open, hints, ambiguous);
-    for (const int32_t m : cluster.members) {
-      timed.cluster[static_cast<size_t>(m)] = number;
-      open.erase(std::find(open.begin(), open.end(), m));
-    }
+    for (const int32_t m : cluster.members) timed.cluster[static_cast<size_t>(m)] = number;
+    std::erase_if(open, [&](int32_t m) { return timed.cluster[static_cast<size_t>(m)] >= 0; });
+    tries_left -= std::min(tries_left, open.size());
     timed.settled = timed.settled && number == 0;
     if (cluster.members.size() < 2) continue;
     keep_causal(rows_of(members, cluster), members, cluster.tolerance_ns, timed);
   }
+  for (const int32_t m : open) {
+    timed.cluster[static_cast<size_t>(m)] = number++;
+    ambiguous[static_cast<size_t>(m)] = true;
+  }
   std::map<int32_t, size_t> sizes;
-  for (const int32_t number : timed.cluster) ++sizes[number];
+  for (const int32_t cluster : timed.cluster) ++sizes[cluster];
   for (size_t m = 0; m < members.size(); ++m) {
     if (ambiguous[m] && sizes.at(timed.cluster[m]) < 2)
       std::fill(timed.reason[m].begin(), timed.reason[m].end(), Refusal::ambiguous);

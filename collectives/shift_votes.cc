@@ -198,13 +198,13 @@ std::optional<Peak> step_peak(Votes all, Votes placed, int64_t width, const Vote
 }  // namespace
 
 void sort_votes(std::vector<Vote>& votes, std::vector<Vote>& spare) {
-  if (votes.empty()) return;
+  constexpr int kDigitBits = 11;
+  constexpr uint64_t kDigits = uint64_t{1} << kDigitBits;
   const auto by_bits = [](const Vote& a, const Vote& b) { return a.bits() < b.bits(); };
+  if (votes.size() < kDigits) return std::sort(votes.begin(), votes.end(), by_bits);
   const auto [least, most] = std::minmax_element(votes.begin(), votes.end(), by_bits);
   const auto above_least = [low = least->bits()](const Vote& vote) { return static_cast<uint64_t>(vote.bits() - low); };
   const uint64_t range = above_least(*most);
-  constexpr int kDigitBits = 11;
-  constexpr uint64_t kDigits = uint64_t{1} << kDigitBits;
   spare.resize(votes.size());
   for (int shift = 0; shift < 64 && range >> shift != 0; shift += kDigitBits) {
     std::array<uint32_t, kDigits> place{};

@@ -61,8 +61,8 @@ struct Winner {
   ShiftEvidence evidence = ShiftEvidence::none;
 };
 
-// Sorts by offset, by counting digits (LSD radix sort): hundreds of thousands of votes lie within seconds. `spare` is
-// room to work in, kept from call to call.
+// Sorts by offset; many by counting digits (LSD radix sort): hundreds of thousands of votes lie within seconds. `spare`
+// is room to work in, kept from call to call.
 void sort_votes(std::vector<Vote>& votes, std::vector<Vote>& spare);
 
 // `votes` are sorted.

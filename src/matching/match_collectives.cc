@@ -57,10 +57,12 @@ InstanceTable match_collectives(const JobTrace& job, Exchange& exchange) {
   GroupedCalls calls = matching::group_calls(job, exchange);
   std::vector<MatchOutcome> outcomes = match_alone(calls.groups);
   const bool by_coarse_clocks = !all_settled(outcomes, exchange);
-  // From here on the clocks of traces that share a matched group are known to a millisecond.
-  const CoarseOffsets first = matching::coarse_offsets(job.traces.size(), calls.groups, outcomes, exchange);
-  match_with(
-      calls.groups, [&](const CallGroup& group) { return matching::prior_for(group, first); }, outcomes);
+  if (by_coarse_clocks) {
+    // From here on the clocks of traces that share a matched group are known to a millisecond.
+    const CoarseOffsets first = matching::coarse_offsets(job.traces.size(), calls.groups, outcomes, exchange);
+    match_with(
+        calls.groups, [&](const CallGroup& group) { return matching::prior_for(group, first); }, outcomes);
+  }
   InstanceTable table = matching::number_instances(job, std::move(calls), outcomes, exchange);
   table.by_coarse_clocks = by_coarse_clocks;
   return table;

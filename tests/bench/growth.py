@@ -3,12 +3,14 @@ import inputs
 from harness import MB, exponent, keep, median, report, table
 
 RANKS = (128, 256, 512, 1024)
+DATA_PARALLEL = (1024, 2048, 4096, 8192)
 SIZES_MB = (150, 300, 600, 1200)
 
 
 def main(options):
     rows, figures = [], {}
     series = {"ranks": (RANKS, [inputs.many_ranks(n, 8) for n in RANKS]),
+              "ranks of one communicator": (DATA_PARALLEL, [inputs.many_ranks(n, 2, tp=1) for n in DATA_PARALLEL]),
               "MB in one file": (SIZES_MB, [inputs.one_file(n) for n in SIZES_MB])}
     for name, (sizes, folders) in series.items():
         runs = {size: [] for size in sizes}
@@ -22,6 +24,6 @@ def main(options):
         slope = exponent(sizes, walls)
         rows.append([name, "exponent", f"{slope:.2f}", f"{exponent(sizes, peaks):.2f}"])
         figures[f"{name}: exponent of seconds"] = slope
-    text = (f"Medians of {options.rounds} rounds. Ranks: digests of a TP 8 job, 8 steps x 16 layers. Exponents by least squares "
-            "over the logarithms.\n\n" + table(["growing", "size", "seconds", "peak MB"], rows))
+    text = (f"Medians of {options.rounds} rounds. Ranks: digests of a TP 8 job, 8 steps x 16 layers; of one communicator: data "
+            "parallel, 2 steps.\nExponents by least squares over the logarithms.\n\n" + table(["growing", "size", "seconds", "peak MB"], rows))
     keep("growth", "Growth", text, figures)

@@ -60,10 +60,10 @@ def thousand_files():
         folder, "--nodes", 125, "--gpus", 8, "--tp", 8, "--layers", 2, "--steps", 6, "--clock-offset-ms", 5))
 
 
-def many_ranks(ranks, steps, layers=16):
-    """Digests of a TP 8 job with unequal clocks and one slow rank."""
-    return made_once(WORK / f"digests_{ranks}x{steps}", lambda folder: simulate(
-        folder, "--digests", "--nodes", ranks // 8, "--gpus", 8, "--tp", 8, "--layers", layers, "--steps", steps,
+def many_ranks(ranks, steps, tp=8):
+    """Digests of a job with unequal clocks and one slow rank; `tp` 1: data parallel, all calls are of one communicator."""
+    return made_once(WORK / f"digests_{ranks}x{steps}_tp{tp}", lambda folder: simulate(
+        folder, "--digests", "--nodes", ranks // 8, "--gpus", 8, "--tp", tp, "--layers", 16, "--steps", steps,
         "--slow-rank", "13:1.05", "--clock-offset-ms", 50, "--clock-drift-ppm", 20))
 
 

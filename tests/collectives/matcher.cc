@@ -4,6 +4,8 @@
 #include <map>
 #include <random>
 
+#include "tests/cpu_time.h"
+
 using namespace skewscope;
 
 namespace {
@@ -115,6 +117,23 @@ TEST_CASE("a perfectly periodic job is refused rather than guessed") {
   REQUIRE(outcome.method.empty());
   REQUIRE(outcome.left.size() == 100);
   for (const auto& left : outcome.left) REQUIRE(left.reason == Refusal::ambiguous);
+}
+
+TEST_CASE("members that nothing ties are refused in time that grows with their number alone") {
+  const auto seconds_to_match = [](int count) {
+    std::vector<MemberCalls> members;  // each of a job of its own, hours apart
+    for (int m = 0; m < count; ++m) members.push_back(job_of(2, static_cast<unsigned>(m), 1e10 * m));
+    const double begin = test::cpu_seconds();
+    const MatchOutcome outcome = match_members(members, Membership::known, {});
+    const double seconds = test::cpu_seconds() - begin;
+    REQUIRE(outcome.parts.empty());
+    REQUIRE(outcome.left.size() == 2 * members.size());
+    REQUIRE(outcome.left.back().reason == Refusal::ambiguous);
+    REQUIRE_FALSE(outcome.settled);
+    return seconds;
+  };
+  const double once = std::max(seconds_to_match(500), 0.05);  // a blink may be a blink of something else
+  REQUIRE(seconds_to_match(2'000) < 8 * once);                // sixteen times as long where each is laid over each
 }
 
 TEST_CASE("a periodic job on synchronised clocks is settled by the wall clock") {
