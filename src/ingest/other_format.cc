@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <string>
 
 #include "json_text.h"
@@ -156,7 +157,8 @@ const OtherFormat* text_format(std::string_view head) {
   std::erase_if(text, is_space);
   if (text.starts_with('<')) return &kPage;
   for (const Sign& sign : kSigns) {
-    if (text.find(sign.text) != std::string::npos) return sign.format;
+    const std::boyer_moore_horspool_searcher search(sign.text.begin(), sign.text.end());
+    if (std::search(text.begin(), text.end(), search) != text.end()) return sign.format;
   }
   if (text.starts_with("[{\"frame\":")) return &kProton;
   if (text.starts_with("[[") && text.find('{') == std::string::npos) return &kMemory;
