@@ -51,8 +51,8 @@ LineRunner::LineRunner(const RankLine& line, const std::vector<Pace>& paces,
     now_[k] = line.first_ns - changes[k].earlier_ns;
     host_now_[k] = line.host.first_ns - changes[k].earlier_ns;
   }
-  start_.assign(line.forks.size(), all_at(kNotYet));
-  end_.assign(line.forks.size(), all_at(kNotYet));
+  call_.resize(line.forks.size());
+  ended_.assign(line.forks.size(), false);
   marks_.assign(line.host.waits.size(), all_at(kNotYet));
   set_factors();
   if (line.first.known()) now_ = arrival_of(line.first);
@@ -61,25 +61,33 @@ LineRunner::LineRunner(const RankLine& line, const std::vector<Pace>& paces,
 
 const Abreast& LineRunner::start_of(size_t fork) {
   while (next_fork_ <= fork) pass_fork();
-  return start_[fork];
+  return call_[fork];
 }
 
-void LineRunner::set_end(size_t fork, const Abreast& ns) { end_[fork] = ns; }
+void LineRunner::set_end(size_t fork, const Abreast& ns) {
+  call_[fork] = ns;
+  ended_[fork] = true;
+}
+
+// Where stamps contradict, it has not ended yet: as if nobody waited for it.
+void LineRunner::wait_for_end(size_t fork, Abreast& times) const {
+  if (ended_[fork]) no_earlier_than(times, call_[fork]);
+}
 
 Abreast LineRunner::finish() {
   while (next_fork_ < line_.forks.size()) pass_fork();
   advance(line_.last_ns);
   Abreast last = now_;
-  for (const Abreast& end : end_) no_earlier_than(last, end);
+  for (size_t fork = 0; fork < call_.size(); ++fork) wait_for_end(fork, last);
   return last;
 }
 
 void LineRunner::pass_fork() {
   const Fork& fork = line_.forks[next_fork_];
   advance(fork.at_ns);
-  Abreast& start = start_[next_fork_];
+  Abreast& start = call_[next_fork_];
   start = now_;
-  if (fork.before >= 0) no_earlier_than(start, end_[static_cast<size_t>(fork.before)]);
+  if (fork.before >= 0) wait_for_end(static_cast<size_t>(fork.before), start);
   for (size_t k = 0; k < kAbreast; ++k) {
     start[k] += changes_[k].at_peers_pace ? paces_[next_fork_].delay_ns : fork.delay_ns;
   }
@@ -101,9 +109,9 @@ void LineRunner::advance(int64_t to) {
 void LineRunner::pass(const Stop& stop) {
   work(stop.from_ns);
   for (size_t k = 0; k < kAbreast; ++k) now_[k] -= scaled(stop.idle_ns, work_factor_[k]);
-  const bool joins = stop.fork >= 0 && !not_yet(end_[static_cast<size_t>(stop.fork)]);
+  const bool joins = stop.fork >= 0 && ended_[static_cast<size_t>(stop.fork)];
   if (!joins && !stop.launch.known()) return;  // stamps contradict: as if it had not been joined
-  if (joins) no_earlier_than(now_, end_[static_cast<size_t>(stop.fork)]);
+  if (joins) wait_for_end(static_cast<size_t>(stop.fork), now_);
   recorded_ = std::max(recorded_, stop.until_ns);
   work(stop.to_ns);
   if (stop.launch.known()) no_earlier_than(now_, arrival_of(stop.launch));
@@ -151,7 +159,7 @@ void LineRunner::host_advance(int64_t to) {
     const HostWait& wait = waits[next_wait_];
     host_work(wait.from_ns);
     no_earlier_than(host_now_, not_yet(marks_[next_wait_]) ? now_ : marks_[next_wait_]);
-    if (wait.fork >= 0) no_earlier_than(host_now_, end_[static_cast<size_t>(wait.fork)]);
+    if (wait.fork >= 0) wait_for_end(static_cast<size_t>(wait.fork), host_now_);
     host_recorded_ = std::max(host_recorded_, wait.until_ns);
     ++next_wait_;
     set_factors();

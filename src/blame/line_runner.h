@@ -35,7 +35,7 @@ class LineRunner {
   };
   LineRunner(const RankLine& line, const std::vector<Pace>& paces, const std::array<Change, kAbreast>& changes);
 
-  // When the call of a fork starts.
+  // When the call of a fork starts; asked before its end is set.
   const Abreast& start_of(size_t fork);
   void set_end(size_t fork, const Abreast& ns);
   // When the line begins.
@@ -47,6 +47,7 @@ class LineRunner {
   using Factors = std::array<double, kAbreast>;
 
   void pass_fork();
+  void wait_for_end(size_t fork, Abreast& times) const;
   void advance(int64_t to);
   void pass(const Stop& stop);
   void work(int64_t to);
@@ -67,8 +68,8 @@ class LineRunner {
   Factors work_factor_, host_factor_;  // of the time up to the next fork, the next launch of a call
   int64_t next_mark_ns_ = 0, next_launch_ns_ = 0, next_wait_ns_ = 0;  // recorded
   size_t next_fork_ = 0, next_stop_ = 0, next_mark_ = 0, next_launch_ = 0, next_wait_ = 0;
-  std::vector<Abreast> end_;    // of the calls, by fork
-  std::vector<Abreast> start_;  // of the calls, by fork
+  std::vector<Abreast> call_;   // by fork: when its call starts; once that has ended, when it ended
+  std::vector<bool> ended_;     // by fork
   std::vector<Abreast> marks_;  // when the line was where a host waits for it, by wait
 };
 

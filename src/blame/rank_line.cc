@@ -53,6 +53,8 @@ class LineBuilder {
     set_window();
     set_host(rows, ends);
     merge_launch_stops(bounds(), line_.stops);
+    line_.stops.shrink_to_fit();
+    line_.forks.shrink_to_fit();
     add_work();
     return std::move(line_);
   }
