@@ -9,6 +9,7 @@
 #include "collectives/match_rules.h"
 #include "collectives/synchronization.h"
 #include "collectives/traffic.h"
+#include "skewscope/base/sort_runs.h"
 
 namespace skewscope::matching {
 namespace {
@@ -260,8 +261,7 @@ void list_unmatched(const JobTrace& job, std::vector<UnmatchedCall> own, const s
   for (const MatchedGroup& group : groups) {
     table.unmatched.insert(table.unmatched.end(), group.unmatched.begin(), group.unmatched.end());
   }
-  std::sort(table.unmatched.begin(), table.unmatched.end(),
-            [](const UnmatchedCall& a, const UnmatchedCall& b) { return a.call < b.call; });
+  sort_runs(table.unmatched, [](const UnmatchedCall& a, const UnmatchedCall& b) { return a.call < b.call; });
   for (UnmatchedCall& unmatched : table.unmatched) {
     if (!job.holds(unmatched.call.trace)) continue;
     const RankTrace& trace = job[unmatched.call.trace];

@@ -54,12 +54,12 @@ std::vector<JobReport::CallRow> call_rows(const Rooms& rooms) {
 }
 
 std::vector<JobReport::UnmatchedRow> unmatched_rows(const Rooms& rooms) {
-  std::vector<JobReport::UnmatchedRow> rows;
-  rows.reserve(rooms.instances.unmatched.size());
-  for (const UnmatchedCall& unmatched : rooms.instances.unmatched) {
+  std::vector<JobReport::UnmatchedRow> rows(rooms.instances.unmatched.size());
+  tbb::parallel_for(size_t{0}, rows.size(), [&](size_t u) {
+    const UnmatchedCall& unmatched = rooms.instances.unmatched[u];
     const RankTrace& trace = rooms.job[unmatched.call.trace];
     const CollectiveCall& call = trace.calls[static_cast<size_t>(unmatched.call.call)];
-    JobReport::UnmatchedRow row;
+    JobReport::UnmatchedRow& row = rows[u];
     row.rank = trace.rank.value;
     row.communicator = call.communicator.value;
     row.op = to_string(call.kind);
@@ -68,8 +68,7 @@ std::vector<JobReport::UnmatchedRow> unmatched_rows(const Rooms& rooms) {
     row.kernel = rooms.job.strings.view(unmatched.kernel);
     row.start_ns = since_start(rooms.clocks, unmatched.call.trace, call.start);
     row.duration_ns = call.duration_ns;
-    rows.push_back(std::move(row));
-  }
+  });
   return rows;
 }
 

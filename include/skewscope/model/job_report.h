@@ -200,7 +200,8 @@ struct JobReport {
   // One row per call that is in no instance: tables/unmatched.csv.
   struct UnmatchedRow {
     int32_t rank = 0, communicator = -1;
-    std::string op, dtype, reason, kernel;
+    std::string_view op, dtype, reason;  // as in CallRow
+    std::string kernel;
     int64_t start_ns = 0, duration_ns = 0;
   };
   std::vector<UnmatchedRow> unmatched;
