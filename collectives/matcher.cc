@@ -168,8 +168,8 @@ void match_members_by_time(const std::vector<MemberCalls>& members, const ClockH
   std::map<int32_t, size_t> sizes;
   for (const int32_t cluster : timed.cluster) ++sizes[cluster];
   for (size_t m = 0; m < members.size(); ++m) {
-    if (ambiguous[m] && sizes.at(timed.cluster[m]) < 2)
-      std::fill(timed.reason[m].begin(), timed.reason[m].end(), Refusal::ambiguous);
+    if (!ambiguous[m] || sizes.at(timed.cluster[m]) > 1) continue;
+    std::fill(timed.reason[m].begin(), timed.reason[m].end(), Refusal::ambiguous);
   }
 }
 
