@@ -84,24 +84,18 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
 
 namespace {
 
+enum class Launches : uint8_t { keep, forget };
+
 // The second half of the story: a split job goes in, what is said of it comes out.
 JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
-                      std::map<std::string, RankFigures> figures_by_file, StageTimer& timer, Exchange& exchange) {
+                      std::map<std::string, RankFigures> figures_by_file, Launches launches, StageTimer& timer,
+                      Exchange& exchange) {
   JobTrace& job = split.job;
   const InstanceTable& instances = split.instances;
   const ClockModel& clocks = split.clocks;
   const Decomposition& decomposition = split.decomposition;
 
-  // Ask why the late were late, and move blame from victims back to where it began.
-  const Blame blame = [&] {
-    const StageTimer::Scope scope(timer, "blame");
-    gather_calls(job, exchange);
-    return find_blame(job, instances, clocks, decomposition, exchange);
-  }();
-  // From here on process 0 knows why: the same wait is charged twice, directly and to its origin, with equal sums.
-  assert(!exchange.first() || check_invariants(blame, decomposition).empty());
-
-  // Beside it, what each GPU did on its own.
+  // See what each GPU did on its own.
   const std::vector<RankSummary> summaries = [&] {
     const StageTimer::Scope scope(timer, "summarize");
     return summarize_job(job, exchange);
@@ -113,6 +107,18 @@ JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
     return figures_of_job(job, std::move(figures_by_file), exchange);
   }();
 
+  // Ask why the late were late, and move blame from victims back to where it began. Of a large job, launches are a third
+  // of what was read, and this is the last to ask for them.
+  const Blame blame = [&] {
+    const StageTimer::Scope scope(timer, "blame");
+    gather_calls(job, exchange);
+    return find_blame(job, instances, clocks, decomposition, exchange, [&](TraceIndex trace) {
+      if (launches == Launches::forget) forget_launches(job.traces[trace.index()]);
+    });
+  }();
+  // From here on process 0 knows why: the same wait is charged twice, directly and to its origin, with equal sums.
+  assert(!exchange.first() || check_invariants(blame, decomposition).empty());
+
   // From here on process 0 has all that the others had to say.
   if (!exchange.first()) return JobReport();
 
@@ -123,7 +129,7 @@ JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
 }  // namespace
 
 JobReport report_on(CorrelatedJob& job, StageTimer& timer) {
-  return second_half(job, RankTableChoice::none, {}, timer, alone());
+  return second_half(job, RankTableChoice::none, {}, Launches::keep, timer, alone());
 }
 
 Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,
@@ -149,7 +155,7 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
 
   Result<CorrelatedJob> split = split_job(files.value(), ingest, options.align, timer, exchange);
   if (!split.ok()) return split.error();
-  return second_half(split.value(), options.rank_tables, std::move(figures_by_file), timer, exchange);
+  return second_half(split.value(), options.rank_tables, std::move(figures_by_file), Launches::forget, timer, exchange);
 }
 
 }  // namespace skewscope

@@ -2,7 +2,8 @@
 // the job replayed without it.
 //
 // Blame moves from instance to instance in one order, so process 0 moves it; what that takes of the rows of a trace
-// (its line, the labels of its spans, its kernels) is extracted in the process that holds them.
+// (its line, the labels of its spans, its kernels) is extracted in the process that holds them. Line and labels ask when
+// a row was launched: they are extracted in one look, so that a large job need not keep its launches beside its replay.
 #include "skewscope/blame.h"
 
 #include <tbb/task_group.h>
@@ -13,16 +14,23 @@
 namespace skewscope {
 
 Blame find_blame(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
-                 const Decomposition& decomposition, Exchange& exchange) {
+                 const Decomposition& decomposition, Exchange& exchange,
+                 const std::function<void(TraceIndex)>& launches_read) {
   Blame blame;
   blame.traces.resize(job.traces.size());
   if (instances.instances.empty()) return blame;
   const blame::JobView view(job, instances, clocks, decomposition);
-  const blame::ReplayPlan plan = blame::plan_replay(view, exchange);
+  std::vector<blame::LabelMarks> marks(job.traces.size());
+  std::vector<blame::RankLine> lines =
+      blame::rank_lines(view, exchange, [&](TraceIndex trace, const blame::RankLine& line) {
+        marks[trace.index()] = blame::label_marks(view, trace, line);
+        if (launches_read) launches_read(trace);
+      });
+  const blame::ReplayPlan plan = blame::plan_replay(view, std::move(lines), exchange);
   Replay replayed;
   tbb::task_group replaying;  // needs no origins; this thread is the one that may talk to other processes
   if (exchange.first()) replaying.run([&] { replayed = blame::replay_job(plan); });
-  blame::propagate(plan, blame::member_books(plan, exchange), exchange, blame);
+  blame::propagate(plan, blame::member_books(plan, std::move(marks), exchange), exchange, blame);
   replaying.wait();
   if (exchange.first()) blame::what_if(plan, replayed, blame);
   return blame;

@@ -151,26 +151,26 @@ void GpuLabels::add_span(int64_t begin, Label label) {
   label_.push_back(label);
 }
 
-LabelTimes GpuLabels::up_to(int64_t ns, size_t& near) const {
+LabelTimes GpuLabels::Walk::up_to(LocalNs instant) {
+  const std::vector<int64_t>& begin = labels_.begin_;
+  const std::vector<Label>& label = labels_.label_;
+  const int64_t ns = instant.ns;
   LabelTimes times{};
-  if (begin_.empty() || ns <= begin_.front()) {
-    times[static_cast<size_t>(Label::idle)] = begin_.empty() ? ns : ns - begin_.front();
+  if (begin.empty() || ns <= begin.front()) {
+    times[static_cast<size_t>(Label::idle)] = begin.empty() ? ns : ns - begin.front();
     return times;
   }
-  const size_t i = first_after(begin_, ns, near) - 1;
-  near = i;
-  times = before_[i / kStride];
-  for (size_t k = i - i % kStride; k < i; ++k) times[static_cast<size_t>(label_[k])] += begin_[k + 1] - begin_[k];
-  times[static_cast<size_t>(label_[i])] += ns - begin_[i];
+  const size_t i = near_ = first_after(begin, ns, near_) - 1;
+  times = labels_.before_[i / kStride];
+  for (size_t k = i - i % kStride; k < i; ++k) times[static_cast<size_t>(label[k])] += begin[k + 1] - begin[k];
+  times[static_cast<size_t>(label[i])] += ns - begin[i];
   return times;
 }
 
-LabelTimes GpuLabels::Walk::between(LocalNs from, LocalNs to) {
-  LabelTimes times{};
-  if (to <= from) return times;
-  const LabelTimes low = labels_.up_to(from.ns, near_from_), high = labels_.up_to(to.ns, near_to_);
-  for (size_t i = 0; i < kLabels; ++i) times[i] = high[i] - low[i];
-  return times;
+LabelTimes operator-(const LabelTimes& a, const LabelTimes& b) {
+  LabelTimes difference;
+  for (size_t i = 0; i < kLabels; ++i) difference[i] = a[i] - b[i];
+  return difference;
 }
 
 }  // namespace skewscope::blame

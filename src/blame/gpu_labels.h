@@ -1,11 +1,11 @@
-// What one GPU did at each instant, under one label, and how much of any span each label takes.
+// What one GPU did at each instant, under one label, and how much each label takes up to any instant.
 //
 // Labels by rank: computing hides copies, copies hide transfer, transfer hides waiting, waiting hides calls whose time
 // is not told apart; what is left is idle. An idle
 // span belongs to the host from its start until the launch of the row that ends it returned, all of it where that was
 // less than 10 us before the row started (a launch takes that long); the rest is idle otherwise: the row waited for
-// something on the GPU. Cost: one sort of the rows' edges; O(log n) per span, of
-// those in between where spans come in order.
+// something on the GPU. Cost: one sort of the rows' edges; O(log n) per instant, of those in between where instants come
+// in order.
 #pragma once
 
 #include <array>
@@ -22,6 +22,7 @@ constexpr int64_t kLaunchDelay_ns = 10'000;
 enum class Label : uint8_t { computing, copying, transfer, waiting, unsplit, host, idle };
 constexpr size_t kLabels = 7;
 using LabelTimes = std::array<int64_t, kLabels>;  // ns by Label
+LabelTimes operator-(const LabelTimes& a, const LabelTimes& b);
 
 // What is known of a call: its first part was waiting, what is behind it transfer, or not told apart.
 struct CallSplit {
@@ -34,21 +35,20 @@ class GpuLabels {
   // `splits`: per call of the trace.
   GpuLabels(const RankTrace& trace, const std::vector<CallSplit>& splits);
 
-  // One span after the other, quickest where they come in order of time.
+  // One instant after the other, quickest where they come in order of time.
   class Walk {
    public:
     explicit Walk(const GpuLabels& labels) : labels_(labels) {}
-    // Times of the labels in [from, to): they sum to its length. All 0 for an empty span.
-    LabelTimes between(LocalNs from, LocalNs to);
+    // What the labels have taken by then. Between two instants they took the difference: it sums to the time between.
+    LabelTimes up_to(LocalNs instant);
 
    private:
     const GpuLabels& labels_;
-    size_t near_from_ = 0, near_to_ = 0;
+    size_t near_ = 0;
   };
 
  private:
   void add_span(int64_t begin, Label label);
-  LabelTimes up_to(int64_t ns, size_t& near) const;
 
   static constexpr size_t kStride = 16;
 

@@ -12,7 +12,7 @@ namespace {
 Lateness difference(const ReplayPlan& plan, const MemberBooks& books, size_t row, size_t peer) {
   Lateness lateness;
   lateness.peer = peer;
-  for (size_t i = 0; i < kLabels; ++i) lateness.by_label[i] = books.times[row][i] - books.times[peer][i];
+  lateness.by_label = times_of(plan, books, row) - times_of(plan, books, peer);
   lateness.ns = length_of(lateness.by_label);
   if (books.since[static_cast<size_t>(plan.view.instance_of_row[row])] < 0) {
     lateness.ns = plan.view.start(row) - plan.view.start(peer);

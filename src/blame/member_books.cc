@@ -84,21 +84,6 @@ void find_since(const JobView& view, size_t trace, const std::vector<bool>& bloc
   }
 }
 
-// What is known of each call of a trace. Of an incomplete collective the rest may be waiting for a rank that is
-// missing.
-std::vector<CallSplit> splits_of(const JobView& view, size_t trace) {
-  std::vector<CallSplit> splits(view.job.traces[trace].calls.size(), {0, Label::unsplit});
-  for (size_t c = 0; c < splits.size(); ++c) {
-    const int32_t row = view.row_of_call[trace][c];
-    if (row < 0) continue;
-    splits[c].wait_ns = view.d.members[static_cast<size_t>(row)].wait_ns;
-    const auto id = static_cast<size_t>(view.instance_of_row[static_cast<size_t>(row)]);
-    const bool split = view.d.instances[id].reason == SplitReason::split && view.instance(id).complete;
-    splits[c].rest = split ? Label::transfer : Label::unsplit;
-  }
-  return splits;
-}
-
 // From the fork of a call to its start: its stream was busy with the call in front of it, then it waited for its
 // launch.
 void add_delay(const RankTrace& trace, const std::vector<CallSplit>& splits, const RankLine& line, const Fork& fork,
@@ -124,27 +109,40 @@ void add_delay(const RankTrace& trace, const std::vector<CallSplit>& splits, con
   add(Label::idle, call.start.ns - at);
 }
 
-void fill_times(const ReplayPlan& plan, size_t t, MemberBooks& books) {
+// The row of the same trace in the collective that the span of `row` runs from; -1: it runs since the trace began.
+int64_t row_before(const JobView& view, const MemberBooks& books, size_t row) {
+  const int32_t since = books.since[static_cast<size_t>(view.instance_of_row[row])];
+  return since < 0 ? -1 : view.row_of(static_cast<size_t>(since), view.ref(row).trace);
+}
+
+// Turns the marks at the forks of a trace into the times of their spans.
+std::vector<LabelTimes> times_of_spans(const ReplayPlan& plan, const MemberBooks& books, size_t t, LabelMarks marks) {
   const JobView& view = plan.view;
-  const std::vector<CallSplit> splits = splits_of(view, t);
-  const GpuLabels labels(view.job.traces[t], splits);
-  GpuLabels::Walk walk(labels);
-  for (const int32_t row : view.row_of_call[t]) {
-    if (row < 0) continue;
-    const Span span = span_of(plan, books, static_cast<size_t>(row));
-    LabelTimes& times = books.times[static_cast<size_t>(row)];
-    times = walk.between(span.from, span.fork);
-    Fork fork = plan.lines[t].forks[static_cast<size_t>(plan.fork_of_row[static_cast<size_t>(row)])];
+  const RankTrace& trace = view.job.traces[t];
+  const std::vector<CallSplit> splits = splits_of(view, TraceIndex(static_cast<int64_t>(t)));
+  const RankLine& line = plan.lines[t];
+  std::vector<LabelTimes> times = std::move(marks.at_forks);
+  for (size_t k = 0; k < line.forks.size(); ++k) {
+    if (line.forks[k].row < 0) continue;
+    const auto row = static_cast<size_t>(line.forks[k].row);
+    const int64_t before = row_before(view, books, row);
+    const LabelTimes& from =
+        before < 0 ? marks.at_first : marks.at_end[static_cast<size_t>(view.ref(static_cast<size_t>(before)).call)];
+    const Span span = span_of(plan, books, row);
+    times[k] = span.from < span.fork ? times[k] - from : LabelTimes{};
+    Fork fork = line.forks[k];
     fork.at = span.fork;
-    add_delay(view.job.traces[t], splits, plan.lines[t], fork, times);
+    add_delay(trace, splits, line, fork, times[k]);
   }
+  return times;
 }
 
 void set_usual(const ReplayPlan& plan, const Place& place, MemberBooks& books) {
   std::vector<std::pair<int64_t, int32_t>> lengths;
   for (const int32_t row : place.rows) {
     const auto id = static_cast<size_t>(plan.view.instance_of_row[static_cast<size_t>(row)]);
-    if (books.since[id] >= 0) lengths.emplace_back(length_of(books.times[static_cast<size_t>(row)]), row);
+    if (books.since[id] < 0) continue;
+    lengths.emplace_back(length_of(times_of(plan, books, static_cast<size_t>(row))), row);
   }
   if (lengths.size() < 2) return;
   const auto middle = lengths.begin() + static_cast<ptrdiff_t>((lengths.size() - 1) / 2);
@@ -162,15 +160,18 @@ int64_t length_of(const LabelTimes& times) {
 
 Span span_of(const ReplayPlan& plan, const MemberBooks& books, size_t row) {
   const JobView& view = plan.view;
-  const TraceIndex trace = view.ref(row).trace;
-  const int32_t since = books.since[static_cast<size_t>(view.instance_of_row[row])];
-  LocalNs from = view.job[trace].first_event;
-  if (since >= 0) from = view.span(static_cast<size_t>(view.row_of(static_cast<size_t>(since), trace))).end();
+  const int64_t before = row_before(view, books, row);
+  const LocalNs from =
+      before < 0 ? view.job[view.ref(row).trace].first_event : view.span(static_cast<size_t>(before)).end();
   const Fork& fork = plan.line_of(row).forks[static_cast<size_t>(plan.fork_of_row[row])];
   return {from, std::max(from, fork.at), view.span(row).start};
 }
 
-MemberBooks member_books(const ReplayPlan& plan, Exchange& exchange) {
+const LabelTimes& times_of(const ReplayPlan& plan, const MemberBooks& books, size_t row) {
+  return books.times[plan.view.ref(row).trace.index()][static_cast<size_t>(plan.fork_of_row[row])];
+}
+
+MemberBooks member_books(const ReplayPlan& plan, std::vector<LabelMarks> marks, Exchange& exchange) {
   const JobView& view = plan.view;
   MemberBooks books;
   books.since.assign(view.table.instances.size(), -1);
@@ -180,14 +181,16 @@ MemberBooks member_books(const ReplayPlan& plan, Exchange& exchange) {
                       [&](size_t t) { find_since(view, t, books.blocking, books.since); });
   }
   follow_first(exchange, books.since);
-  books.times.resize(view.table.members.size());
+  books.times.resize(view.job.traces.size());
   tbb::parallel_for(size_t{0}, view.job.traces.size(), [&](size_t t) {
-    if (view.job.traces[t].process == exchange.process()) fill_times(plan, t, books);
+    if (view.job.traces[t].process == exchange.process()) {
+      books.times[t] = times_of_spans(plan, books, t, std::move(marks[t]));
+    }
   });
   tell_first(
-      exchange, books.times.size(), [&](size_t row) { return view.job[view.ref(row).trace].process; },
-      [&](ByteWriter& writer, size_t row) { writer.put(books.times[row]); },
-      [&](ByteReader& reader, size_t row) { reader.get(books.times[row]); });
+      exchange, books.times.size(), [&](size_t t) { return view.job.traces[t].process; },
+      [&](ByteWriter& writer, size_t t) { writer.put(books.times[t]); },
+      [&](ByteReader& reader, size_t t) { reader.get(books.times[t]); });
   books.usual.assign(view.table.members.size(), -1);
   tbb::parallel_for(size_t{0}, plan.places.size(), [&](size_t p) { set_usual(plan, plan.places[p], books); });
   return books;

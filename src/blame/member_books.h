@@ -11,7 +11,7 @@
 // per member.
 #pragma once
 
-#include "gpu_labels.h"
+#include "label_marks.h"
 #include "replay.h"
 
 namespace skewscope::blame {
@@ -19,16 +19,22 @@ namespace skewscope::blame {
 struct MemberBooks {
   std::vector<int32_t> since;     // per instance: the earlier one; -1: none in the window
   std::vector<bool> blocking;     // per instance: its members' computation stood still for it
-  std::vector<LabelTimes> times;  // per row of InstanceTable::members; where there is none: since the trace began
-  // Per row: the one with the middle length at the same place of the same program; -1: there is none.
+  // Per trace and fork: of the span of its member; where there is no earlier one, since the trace began.
+  std::vector<std::vector<LabelTimes>> times;
+  // Per row of InstanceTable::members: the one with the middle length at the same place of the same program; -1: there
+  // is none.
   std::vector<int32_t> usual;
 };
 
 // Sum of the labels.
 int64_t length_of(const LabelTimes& times);
 
-// Process 0 gets the books; the others what they need to fill in the times of their traces.
-MemberBooks member_books(const ReplayPlan& plan, Exchange& exchange);
+// `marks`: per trace, of those held here. Process 0 gets the books; the others what they need to fill in the times of
+// their traces.
+MemberBooks member_books(const ReplayPlan& plan, std::vector<LabelMarks> marks, Exchange& exchange);
+
+// Of a row of InstanceTable::members.
+const LabelTimes& times_of(const ReplayPlan& plan, const MemberBooks& books, size_t row);
 
 // The span of a member between the earlier collective and this one, on its own clock.
 struct Span {

@@ -113,10 +113,11 @@ void Pass::keep(size_t row, const Lateness& lateness, int64_t ns) {
   const size_t other = compared_with(plan, books, row, lateness);
   const auto waited = static_cast<double>(lateness.by_label[static_cast<size_t>(Label::waiting)]);
   double program = static_cast<double>(lateness.ns) - std::max(0.0, waited);
+  const LabelTimes longer = times_of(plan, books, row) - times_of(plan, books, other);
   std::vector<double> weights(kLabels + 1, 0);
   for (size_t i = 0; i < kLabels; ++i) {
     if (kCauses[i] == LateCause::wait_elsewhere) continue;
-    weights[i] = std::max<double>(0, static_cast<double>(books.times[row][i] - books.times[other][i]));
+    weights[i] = std::max<double>(0, static_cast<double>(longer[i]));
     program -= weights[i];
   }
   if (other != lateness.peer) weights[kLabels] = std::max(0.0, program);

@@ -317,11 +317,14 @@ void get(ByteReader& reader, RankLine& line) {
 
 }  // namespace
 
-std::vector<RankLine> rank_lines(const JobView& view, Exchange& exchange) {
+std::vector<RankLine> rank_lines(const JobView& view, Exchange& exchange,
+                                 const std::function<void(TraceIndex, const RankLine&)>& made) {
   std::vector<RankLine> lines(view.job.traces.size());
   tbb::parallel_for(size_t{0}, lines.size(), [&](size_t t) {
     const TraceIndex trace(static_cast<int64_t>(t));
-    if (view.job.holds(trace)) lines[t] = LineBuilder(view, trace).build();
+    if (!view.job.holds(trace)) return;
+    lines[t] = LineBuilder(view, trace).build();
+    made(trace, lines[t]);
   });
   tell_first(
       exchange, lines.size(), [&](size_t t) { return view.job.traces[t].process; },

@@ -15,6 +15,7 @@
 // GPU rows the host's own time is the line and calls block it. Cost: one sort and two passes per trace.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "host_line.h"
@@ -55,6 +56,8 @@ struct RankLine {
 };
 
 // Row = trace; each made in the process that holds the trace's rows. Process 0 gets all, the others have their own.
-std::vector<RankLine> rank_lines(const JobView& view, Exchange& exchange);
+// `made`: called with each where it is made, from several threads.
+std::vector<RankLine> rank_lines(const JobView& view, Exchange& exchange,
+                                 const std::function<void(TraceIndex, const RankLine&)>& made);
 
 }  // namespace skewscope::blame

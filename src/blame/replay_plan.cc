@@ -118,8 +118,8 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan) {
   return blocking;
 }
 
-ReplayPlan plan_replay(const JobView& view, Exchange& exchange) {
-  ReplayPlan plan{view, rank_lines(view, exchange), {}, {}, {}, {}, {}, {}, false, {}, {}, {}, {}};
+ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines, Exchange& exchange) {
+  ReplayPlan plan{view, std::move(lines), {}, {}, {}, {}, {}, {}, false, {}, {}, {}, {}};
   plan.fork_of_row.assign(view.table.members.size(), -1);
   for (const RankLine& line : plan.lines) {
     for (size_t k = 0; k < line.forks.size(); ++k) {

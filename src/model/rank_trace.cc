@@ -78,6 +78,13 @@ const char* to_string(MetadataSource source) {
   return "kernel_name";
 }
 
+void forget_launches(RankTrace& trace) {
+  trace.launches = {};
+  for (std::vector<int32_t>* column : {&trace.gpu.device, &trace.gpu.stream, &trace.gpu.launch}) {
+    std::vector<int32_t>().swap(*column);
+  }
+}
+
 std::string check_invariants(const RankTrace& trace) {
   if (std::string broken = check_gpu(trace.gpu, trace.launches.size()); !broken.empty()) return broken;
   if (std::string broken = check_launches(trace); !broken.empty()) return broken;

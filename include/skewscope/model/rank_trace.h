@@ -120,6 +120,10 @@ struct RankTrace {
   std::vector<CollectiveCall> calls;  // sorted by (start, end, stream)
 };
 
+// Gives back what only tells when rows were launched, and where they ran: the launches, and the columns device, stream
+// and launch. The other columns stay.
+void forget_launches(RankTrace& trace);
+
 // Empty when columns have equal lengths, rows are sorted, indexes are in range; else the first violation, in words.
 std::string check_invariants(const RankTrace& trace);
 
