@@ -107,8 +107,8 @@ JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
     return figures_of_job(job, std::move(figures_by_file), exchange);
   }();
 
-  // Ask why the late were late, and move blame from victims back to where it began. Of a large job, launches are a third
-  // of what was read, and this is the last to ask for them.
+  // Ask why the late were late, and move blame from victims back to where it began. Of a large job, launches are a
+  // third of what was read, and this is the last to ask for them.
   const Blame blame = [&] {
     const StageTimer::Scope scope(timer, "blame");
     gather_calls(job, exchange);

@@ -4,8 +4,8 @@
 // is not told apart; what is left is idle. An idle
 // span belongs to the host from its start until the launch of the row that ends it returned, all of it where that was
 // less than 10 us before the row started (a launch takes that long); the rest is idle otherwise: the row waited for
-// something on the GPU. Cost: one sort of the rows' edges; O(log n) per instant, of those in between where instants come
-// in order.
+// something on the GPU. Cost: one sort of the rows' edges; O(log n) per instant, of those in between where instants
+// come in order.
 #pragma once
 
 #include <array>

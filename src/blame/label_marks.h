@@ -1,6 +1,6 @@
-// What the labels of a GPU have taken up to each instant at which blame asks for them: the ends of its calls, from which
-// spans run, and its forks, up to which they do (member_books.h). Which end a span runs from is known only once the
-// lines of all ranks are; by then the rows need not be there any more.
+// What the labels of a GPU have taken up to each instant at which blame asks for them: the ends of its calls, from
+// which spans run, and its forks, up to which they do (member_books.h). Which end a span runs from is known only once
+// the lines of all ranks are; by then the rows need not be there any more.
 #pragma once
 
 #include <vector>

@@ -51,7 +51,8 @@ struct ReplayPlan {
   const RankLine& line_of(size_t row) const { return lines[view.ref(row).trace.index()]; }
 };
 
-// `lines`: of rank_lines(). Process 0 gets the whole plan; the others the lines of the traces they hold, and their forks.
+// `lines`: of rank_lines(). Process 0 gets the whole plan; the others the lines of the traces they hold, and their
+// forks.
 ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines, Exchange& exchange);
 // Per instance: whether at least half of its members' lines joined it, so that computation stood still.
 std::vector<bool> blocking_instances(const ReplayPlan& plan);

@@ -111,36 +111,40 @@ struct Part {
   GroupKey key;
   TraceIndex trace;
   std::vector<int32_t> rows;
-  std::vector<CollectiveCall> calls;
+  std::vector<const CollectiveCall*> calls;
 };
 
 void put(ByteWriter& writer, const Part& part) {
   writer.put(part.key);
   writer.put(part.trace);
   writer.put(part.rows);
-  writer.put(part.calls);
+  std::vector<CollectiveCall> calls;
+  for (const CollectiveCall* call : part.calls) calls.push_back(*call);
+  writer.put(calls);
 }
 
-Part get_part(ByteReader& reader) {
+Part get_part(ByteReader& reader, std::vector<std::vector<CollectiveCall>>& received) {
   Part part;
   reader.get(part.key);
   reader.get(part.trace);
   reader.get(part.rows);
-  reader.get(part.calls);
+  reader.get(received.emplace_back());
+  for (const CollectiveCall& call : received.back()) part.calls.push_back(&call);
   return part;
 }
 
 // The parts of the groups that this process owns, from all processes.
-std::vector<Part> collect_parts(const JobTrace& job, const std::map<GroupKey, RowsByTrace>& own, Exchange& exchange) {
+std::vector<Part> collect_parts(const JobTrace& job, std::map<GroupKey, RowsByTrace> own, Exchange& exchange,
+                                std::vector<std::vector<CollectiveCall>>& received) {
   const std::map<GroupKey, size_t> owners = owners_of(own, exchange);
   std::vector<Part> parts;
   std::vector<ByteWriter> writers(static_cast<size_t>(exchange.processes()));
-  for (const auto& [key, by_trace] : own) {
+  for (auto& [key, by_trace] : own) {
     const size_t owner = owners.at(key);
-    for (const auto& [trace, rows] : by_trace) {
-      Part part{key, trace, rows, {}};
-      part.calls.reserve(rows.size());
-      for (const int32_t row : part.rows) part.calls.push_back(job[trace].calls[static_cast<size_t>(row)]);
+    for (auto& [trace, rows] : by_trace) {
+      Part part{key, trace, std::move(rows), {}};
+      part.calls.reserve(part.rows.size());
+      for (const int32_t row : part.rows) part.calls.push_back(&job[trace].calls[static_cast<size_t>(row)]);
       if (owner == static_cast<size_t>(exchange.process())) {
         parts.push_back(std::move(part));
       } else {
@@ -151,7 +155,7 @@ std::vector<Part> collect_parts(const JobTrace& job, const std::map<GroupKey, Ro
   std::vector<Bytes> letters;
   for (ByteWriter& writer : writers) letters.push_back(writer.take());
   for (const Bytes& bytes : exchange.all_to_all(std::move(letters))) {
-    for (ByteReader reader(bytes); !reader.done();) parts.push_back(get_part(reader));
+    for (ByteReader reader(bytes); !reader.done();) parts.push_back(get_part(reader, received));
   }
   return parts;
 }
@@ -243,9 +247,10 @@ std::vector<CallGroup> groups_of(const JobTrace& job, std::vector<Part> parts) {
 
 std::vector<MemberCalls> CallGroup::matcher_view() const {
   std::vector<MemberCalls> view;
-  for (const std::vector<CollectiveCall>& of_member : calls) {
+  for (const std::vector<const CollectiveCall*>& of_member : calls) {
     MemberCalls& member = view.emplace_back();
-    for (const CollectiveCall& call : of_member) {
+    for (const CollectiveCall* of_row : of_member) {
+      const CollectiveCall& call = *of_row;
       MatchCall m;
       m.start_ns = call.start.ns;
       m.end_ns = call.end().ns;
@@ -265,7 +270,9 @@ std::vector<MemberCalls> CallGroup::matcher_view() const {
 GroupedCalls group_calls(const JobTrace& job, Exchange& exchange) {
   Sorter own = sort_own_calls(job);
   const std::vector<Recorded> recorded = recorded_by_all(job, own, exchange);
-  GroupedCalls grouped{groups_of(job, collect_parts(job, own.groups, exchange)), std::move(own.unmatched)};
+  GroupedCalls grouped;
+  grouped.groups = groups_of(job, collect_parts(job, std::move(own.groups), exchange, grouped.received));
+  grouped.unmatched = std::move(own.unmatched);
   for (CallGroup& group : grouped.groups) {
     if (group.key.communicator.known()) continue;
     group.least_size = size_of_half_named(job, group, recorded);

@@ -30,10 +30,10 @@ struct GroupKey {
 
 struct CallGroup {
   GroupKey key;
-  std::vector<TraceIndex> members;                 // those whose trace is there, sorted; of a pair the order is free
-  std::vector<std::vector<int32_t>> rows;          // per member: rows of its trace's calls, sorted by (end, start)
-  std::vector<std::vector<CollectiveCall>> calls;  // the calls in these rows
-  std::vector<int32_t> host;                       // per member: the first trace of its host's name; -1: no name
+  std::vector<TraceIndex> members;         // those whose trace is there, sorted; of a pair the order is free
+  std::vector<std::vector<int32_t>> rows;  // per member: rows of its trace's calls, sorted by (end, start)
+  std::vector<std::vector<const CollectiveCall*>> calls;  // in these rows; of the job, or received
+  std::vector<int32_t> host;                              // per member: the first trace of its host's name; -1: no name
   Membership membership = Membership::known;
   int32_t least_size = 0;  // where not known: of a communicator whose calls these may be, whose others name it
 
@@ -42,8 +42,9 @@ struct CallGroup {
 };
 
 struct GroupedCalls {
-  std::vector<CallGroup> groups;         // that this process owns, by key
-  std::vector<UnmatchedCall> unmatched;  // of its own traces
+  std::vector<CallGroup> groups;                      // that this process owns, by key
+  std::vector<UnmatchedCall> unmatched;               // of its own traces
+  std::vector<std::vector<CollectiveCall>> received;  // of those that others hold
 };
 
 // Every call is in exactly one group of one process or in its own process's `unmatched`.

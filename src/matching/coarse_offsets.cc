@@ -19,7 +19,7 @@ struct Edge {
 };
 
 const CollectiveCall& call_of(const CallGroup& group, const MatchOutcome::Part& part) {
-  return group.calls[static_cast<size_t>(part.member)][static_cast<size_t>(part.call)];
+  return *group.calls[static_cast<size_t>(part.member)][static_cast<size_t>(part.call)];
 }
 
 // Differences of every member against the one of its cluster that is present in most instances.
@@ -127,7 +127,7 @@ std::vector<std::optional<Prior>> prior_from_clocks(const CallGroup& group, cons
     return clock.aligned && !group.calls[m].empty() ? clock.component : -1;
   };
   return of_largest_component(group.members.size(), component, [&](size_t m) {
-    const LocalNs middle = group.calls[m][group.calls[m].size() / 2].end();
+    const LocalNs middle = group.calls[m][group.calls[m].size() / 2]->end();
     const TraceClock& clock = clocks.clocks[group.members[m].index()];
     Prior prior{clocks.to_job(group.members[m], middle).ns - middle.ns};
     const bool tied_there = clock.tied_from <= middle && middle <= clock.tied_to;

@@ -78,7 +78,7 @@ class Describer {
 
  private:
   const CollectiveCall& call_of(const MatchOutcome::Part& p) const {
-    return group_.calls[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
+    return *group_.calls[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
   }
 
   // The communicator that calls without metadata turned out to have: the ranks whose ends agree. Its true size is known
@@ -239,6 +239,11 @@ void put_in_order(const std::vector<MatchedGroup>& groups, InstanceTable& table)
   for (const MatchedGroup& group : groups) {
     for (size_t row = 0; row < group.instances.size(); ++row) places.push_back({&group, row});
   }
+  size_t members = 0;
+  for (const MatchedGroup& group : groups) members += group.members.size();
+  table.members.reserve(members);
+  table.spans.reserve(members);
+  table.instances.reserve(places.size());
   // A call is in one instance: no two have the same first member.
   std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.key() < b.key(); });
   for (const Place& place : places) {

@@ -7,9 +7,9 @@ import inputs
 from harness import MB, SKEWSCOPE, WORK, keep, measure, output_of, report, say, table
 
 SIZES_MB = (300, 1000, 3000, 10_000)
-# Above the reduced columns, whatever the size of the text. A GPU row has 33 bytes, its launch 24, a call 176.
+# Above the reduced columns, whatever the size of the text. A GPU row has 33 bytes, its launch 24, a call 104.
 ALLOWED_MB = 300
-GPU_ROW_BYTES, CALL_BYTES = 33 + 24, 176
+GPU_ROW_BYTES, CALL_BYTES = 33 + 24, 104
 # Call trees of a trace with python stacks take less than the trace.
 STACKS_MB, STACKS_ALLOWED_MB = 2000, 2000
 

@@ -1,4 +1,5 @@
 // Blame for a wait goes back to where it began.
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <random>
 
@@ -109,4 +110,28 @@ TEST_CASE("whatever ranks do, origins sum to the direct charges to the nanosecon
     CHECK(check_invariants(rooms.decomposition, rooms.instances, rooms.job) == "");
     CHECK(check_invariants(rooms.blame, rooms.decomposition) == "");
   }
+}
+
+TEST_CASE("blame is the same where each trace forgets its launches when blame has read them, which is once") {
+  SmallJob job = chain(3);
+  job.work(2, 50, "late", 400);  // only a launch tells that the idling in front of it is the host's
+  job.meet(CommunicatorId(4), 5);
+  SmallJob::Rooms rooms = job.done();
+  std::vector<std::atomic<int>> read(rooms.job.traces.size());
+  const Blame blame =
+      find_blame(rooms.job, rooms.instances, rooms.clocks, rooms.decomposition, alone(), [&](TraceIndex trace) {
+        forget_launches(rooms.job.traces[trace.index()]);
+        ++read[trace.index()];
+      });
+  for (size_t t = 0; t < read.size(); ++t) {
+    CHECK(read[t] == 1);
+    CHECK(rooms.job.traces[t].launches.size() == 0);
+    CHECK(rooms.job.traces[t].gpu.launch.empty());
+    CHECK(blame.traces[t].direct_ns == rooms.blame.traces[t].direct_ns);
+    CHECK(blame.traces[t].origin_by_cause == rooms.blame.traces[t].origin_by_cause);
+    CHECK(blame.traces[t].lateness_by_cause == rooms.blame.traces[t].lateness_by_cause);
+  }
+  CHECK(of(blame.traces[2].lateness_by_cause, LateCause::host) > 0);
+  CHECK(blame.replay.replayed_ns == rooms.blame.replay.replayed_ns);
+  CHECK(blame.replay.balanced_ns == rooms.blame.replay.balanced_ns);
 }
