@@ -133,8 +133,8 @@ Part get_part(ByteReader& reader, std::vector<std::vector<CollectiveCall>>& rece
   return part;
 }
 
-// The parts of the groups that this process owns, from all processes.
-std::vector<Part> collect_parts(const JobTrace& job, std::map<GroupKey, RowsByTrace> own, Exchange& exchange,
+// The parts of the groups that this process owns, from all processes. Takes the rows out of `own`.
+std::vector<Part> collect_parts(const JobTrace& job, std::map<GroupKey, RowsByTrace>& own, Exchange& exchange,
                                 std::vector<std::vector<CollectiveCall>>& received) {
   const std::map<GroupKey, size_t> owners = owners_of(own, exchange);
   std::vector<Part> parts;
@@ -271,7 +271,7 @@ GroupedCalls group_calls(const JobTrace& job, Exchange& exchange) {
   Sorter own = sort_own_calls(job);
   const std::vector<Recorded> recorded = recorded_by_all(job, own, exchange);
   GroupedCalls grouped;
-  grouped.groups = groups_of(job, collect_parts(job, std::move(own.groups), exchange, grouped.received));
+  grouped.groups = groups_of(job, collect_parts(job, own.groups, exchange, grouped.received));
   grouped.unmatched = std::move(own.unmatched);
   for (CallGroup& group : grouped.groups) {
     if (group.key.communicator.known()) continue;
