@@ -43,7 +43,7 @@ struct JobBuilder {
     c.in_elements = c.out_elements = elements;
     c.launch_start = c.start;
     c.launched = true;
-    std::vector<CollectiveCall>& calls = trace(rank).calls;
+    Column<CollectiveCall>& calls = trace(rank).calls;
     calls.push_back(c);
     return calls.back();
   }

@@ -88,7 +88,7 @@ class LineBuilder {
   }
 
   void add_forks(const std::vector<LaunchedRow>& rows) {
-    const std::vector<CollectiveCall>& calls = trace_.calls;
+    const Column<CollectiveCall>& calls = trace_.calls;
     const std::vector<LocalNs> launch = launches();
     std::vector<int32_t> order(calls.size());
     for (size_t c = 0; c < order.size(); ++c) order[c] = static_cast<int32_t>(c);

@@ -4,6 +4,7 @@
 #include <tbb/parallel_for.h>
 
 #include <functional>
+#include <span>
 
 #include "block_file.h"
 #include "check_file.h"
@@ -42,7 +43,7 @@ class Reader {
   }
 
   template <class T>
-  void column(std::vector<T>& values, Slope slope) {
+  void column(Column<T>& values, Slope slope) {
     const NumberColumn shape = next_column(slope);
     take(shape.rows, sizeof(T));
     if (failed_) return;
@@ -62,7 +63,7 @@ class Reader {
     });
   }
 
-  void names(std::vector<StringId>& ids, StringTable& strings) {
+  void names(Column<StringId>& ids, StringTable& strings) {
     std::vector<std::string> texts;
     list(texts, [&](std::string& text) { value(text); });
     for (const std::string& text : texts) strings.intern(text);
@@ -70,8 +71,8 @@ class Reader {
     column(ids, Slope::flat);
   }
 
-  template <class Row, class Visit>
-  void rows(std::vector<Row>& all, const Visit& visit) {
+  template <class Row, class Allocator, class Visit>
+  void rows(std::vector<Row, Allocator>& all, const Visit& visit) {
     const uint64_t size = varint();
     take(size, sizeof(Row));
     if (failed_) return;
@@ -92,7 +93,7 @@ class Reader {
   template <class Row>
   struct Fields {
     Reader& reader;
-    std::vector<Row>& rows;
+    std::span<Row> rows;
 
     template <class T>
     void field(T Row::*member, Slope slope) {
@@ -100,7 +101,7 @@ class Reader {
       if (shape.rows != rows.size()) reader.fail();
       if (reader.failed_) return;
       reader.later(
-          shape, [] {}, [&all = rows, member](size_t i, uint64_t n) { from_number(n, all[i].*member); });
+          shape, [] {}, [all = rows, member](size_t i, uint64_t n) { from_number(n, all[i].*member); });
     }
   };
 

@@ -35,8 +35,8 @@ int64_t shortest_column(const Events& events) {
 
 }  // namespace
 
-std::vector<CollectiveCall> relative_calls(const RankTrace& trace) {
-  std::vector<CollectiveCall> calls = trace.calls;
+Column<CollectiveCall> relative_calls(const RankTrace& trace) {
+  Column<CollectiveCall> calls = trace.calls;
   for (CollectiveCall& call : calls) {
     if (call.gpu_row >= 0) shift_call(trace, -1, call);
   }

@@ -8,7 +8,7 @@
 namespace skewscope::digest {
 
 // The trace's calls, with start, duration and stream less those of the GPU row, launch times less those of the launch.
-std::vector<CollectiveCall> relative_calls(const RankTrace& trace);
+Column<CollectiveCall> relative_calls(const RankTrace& trace);
 
 // The way back, for trace.calls. False: a call names a row that is not there, or not in every column.
 bool make_calls_absolute(RankTrace& trace);

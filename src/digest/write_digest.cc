@@ -1,6 +1,7 @@
 // TraceFile -> bytes. Numbers and texts go to the plan, the first block; columns leave their shape in the plan and
 // their planes in the blocks behind it. A block ends when it is large enough to be worth a thread of its own.
 #include <algorithm>
+#include <span>
 
 #include "block_file.h"
 #include "numbers.h"
@@ -32,8 +33,8 @@ class Writer {
     for (const Row& row : rows) visit(row);
   }
 
-  template <class T>
-  void column(const std::vector<T>& values, Slope slope) {
+  template <class T, class Allocator>
+  void column(const std::vector<T, Allocator>& values, Slope slope) {
     std::vector<uint64_t> numbers;
     numbers.reserve(values.size());
     for (const T& v : values) numbers.push_back(to_number(v));
@@ -43,7 +44,7 @@ class Writer {
   void ranks(const RankRuns& runs) { column(runs.ranks(), Slope::rising); }
 
   // Only names that are used are kept, numbered in the order of first use.
-  void names(const std::vector<StringId>& ids, const StringTable& strings) {
+  void names(const Column<StringId>& ids, const StringTable& strings) {
     std::vector<StringId> used, number(strings.size());
     std::vector<StringId> renumbered;
     renumbered.reserve(ids.size());
@@ -58,8 +59,8 @@ class Writer {
     column(renumbered, Slope::flat);
   }
 
-  template <class Row, class Visit>
-  void rows(const std::vector<Row>& all, const Visit& visit) {
+  template <class Row, class Allocator, class Visit>
+  void rows(const std::vector<Row, Allocator>& all, const Visit& visit) {
     varint(all.size());
     decoded_ += all.size() * sizeof(Row);
     Fields<Row> fields{*this, all};
@@ -72,7 +73,7 @@ class Writer {
   template <class Row>
   struct Fields {
     Writer& writer;
-    const std::vector<Row>& rows;
+    std::span<const Row> rows;
 
     template <class T>
     void field(T Row::*member, Slope slope) {
@@ -113,7 +114,7 @@ namespace skewscope {
 
 std::string to_digest(const TraceFile& file) {
   digest::Writer writer;
-  const std::vector<CollectiveCall> calls = digest::relative_calls(file.linked.trace);
+  const Column<CollectiveCall> calls = digest::relative_calls(file.linked.trace);
   digest::visit_file(writer, file, calls);
   return writer.finish();
 }

@@ -41,8 +41,8 @@ ProcessUse& process_in(std::vector<ProcessUse>& processes, int64_t pid) {
 
 // For as many rows as there will be if the file goes on as it began: `share` of it has led here. Mostly no row is
 // copied then; where the file goes on otherwise, each is copied a few times.
-template <class Row>
-void make_room(std::vector<Row>& column, size_t more, double share) {
+template <class Row, class Allocator>
+void make_room(std::vector<Row, Allocator>& column, size_t more, double share) {
   constexpr double kLeastShare = 1.0 / 1024, kDoubt = 1.1;
   const size_t needed = column.size() + more;
   if (needed <= column.capacity()) return;

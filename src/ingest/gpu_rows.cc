@@ -7,8 +7,8 @@
 namespace skewscope::ingest {
 namespace {
 
-template <class Row, class Value, class Get>
-void append_column(const std::vector<Row>& rows, std::vector<Value>& column, const Get& get) {
+template <class Row, class Rows, class Get>
+void append_column(const std::vector<Row>& rows, Rows& column, const Get& get) {
   const size_t first = column.size();
   column.resize(first + rows.size());
   std::transform(rows.begin(), rows.end(), column.begin() + static_cast<ptrdiff_t>(first), get);
@@ -37,10 +37,9 @@ std::vector<Segment> segments_of(const std::vector<int32_t>& order) {
   return segments;
 }
 
-template <class Value>
-void rearrange_column(const std::vector<int32_t>& order, const std::vector<Segment>& segments,
-                      std::vector<Value>& column) {
-  std::vector<Value> rows;
+template <class Rows>
+void rearrange_column(const std::vector<int32_t>& order, const std::vector<Segment>& segments, Rows& column) {
+  Rows rows;
   for (const Segment& segment : segments) {
     rows.clear();
     rows.reserve(segment.end - segment.begin);

@@ -101,9 +101,9 @@ void rearrange(const std::vector<int32_t>& order, LaunchRows& launches);
 // Drops all but these rows, which are in ascending order.
 void keep(const std::vector<int32_t>& rows, GpuRows& gpu);
 
-template <class Value>
-std::vector<Value> gathered(const std::vector<Value>& column, const std::vector<int32_t>& order) {
-  std::vector<Value> result;
+template <class Rows>
+Rows gathered(const Rows& column, const std::vector<int32_t>& order) {
+  Rows result;
   result.reserve(order.size());
   for (const int32_t row : order) result.push_back(column[static_cast<size_t>(row)]);
   return result;

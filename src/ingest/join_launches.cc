@@ -69,7 +69,7 @@ class Finder {
 
  private:
   const std::vector<int64_t>& ids_;
-  const std::vector<LocalNs>& starts_;
+  const Column<LocalNs>& starts_;
   const std::vector<int32_t>& outermost_;
   size_t at_ = 0;
 };
@@ -78,7 +78,7 @@ class Finder {
 
 int64_t join_launches(FileContent& content) {
   GpuRows& gpu = content.gpu;
-  std::vector<int32_t>& launch_of = gpu.events.launch;
+  Column<int32_t>& launch_of = gpu.events.launch;
   launch_of.assign(gpu.size(), -1);
   const std::vector<int32_t> outermost = outermost_calls(content.launches);
   const auto join = [&](const tbb::blocked_range<size_t>& rows, int64_t ambiguous) {

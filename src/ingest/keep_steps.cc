@@ -8,8 +8,8 @@ namespace skewscope::ingest {
 namespace {
 
 // Keeps the rows whose entry of `keep` is set.
-template <class Row>
-void keep_rows(const std::vector<bool>& keep, std::vector<Row>& rows) {
+template <class Rows>
+void keep_rows(const std::vector<bool>& keep, Rows& rows) {
   size_t kept = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (!keep[i]) continue;
@@ -93,7 +93,7 @@ class Filter {
   }
 
   void keep_calls(const std::vector<int32_t>& new_gpu_row) {
-    std::vector<CollectiveCall>& calls = linked_.trace.calls;
+    Column<CollectiveCall>& calls = linked_.trace.calls;
     std::vector<bool> keep(calls.size());
     for (size_t i = 0; i < calls.size(); ++i) {
       keep[i] = wanted(calls[i].step);

@@ -77,7 +77,7 @@ void give_back(std::vector<Row>& rows) {
 
 // What the reader made room for in vain.
 template <class Row>
-void give_back_spare(std::vector<Row>& rows) {
+void give_back_spare(Column<Row>& rows) {
   if (rows.capacity() > 2 * rows.size()) rows.shrink_to_fit();
 }
 
@@ -148,7 +148,7 @@ class Linker {
     for (size_t i = 0; i < new_row_of_launch_.size(); ++i) {
       if (new_row_of_launch_[i] == kUsed) used_launches_.push_back(static_cast<int32_t>(i));
     }
-    const std::vector<LocalNs>& starts = content_.launches.events.start;
+    const Column<LocalNs>& starts = content_.launches.events.start;
     sort_runs(used_launches_,
               [&](int32_t a, int32_t b) { return starts[static_cast<size_t>(a)] < starts[static_cast<size_t>(b)]; });
     for (size_t i = 0; i < used_launches_.size(); ++i) {
@@ -162,7 +162,7 @@ class Linker {
                          [&] { launches.duration_ns = gathered(launches.duration_ns, used_launches_); },
                          [&] { launches.thread = gathered(launches.thread, used_launches_); });
     for (int64_t& ns : launches.duration_ns) ns = std::max<int64_t>(ns, 0);
-    std::vector<int32_t>& launch_of = content_.gpu.events.launch;
+    Column<int32_t>& launch_of = content_.gpu.events.launch;
     for_rows(launch_of.size(), [&](size_t i) {
       if (launch_of[i] >= 0) launch_of[i] = new_row_of_launch_[static_cast<size_t>(launch_of[i])];
     });
@@ -232,7 +232,7 @@ class Linker {
   // record tells the size of all together.
   bool continues_call(const CollectiveCall& kernel, const CallMetadata& told) {
     if (told.record < 0) return false;
-    const std::vector<int32_t>& devices = content_.gpu.events.device;
+    const Column<int32_t>& devices = content_.gpu.events.device;
     const int32_t device = devices[static_cast<size_t>(kernel.gpu_row)];
     const auto next = static_cast<int32_t>(linked_.trace.calls.size());
     int32_t& first = first_call_of_record_[static_cast<size_t>(told.record)];
@@ -315,7 +315,7 @@ class Linker {
   }
 
   void sort_calls() {
-    std::vector<CollectiveCall>& calls = linked_.trace.calls;
+    Column<CollectiveCall>& calls = linked_.trace.calls;
     std::vector<int32_t> order(calls.size());
     std::iota(order.begin(), order.end(), 0);
     const auto key = [&](int32_t row) {

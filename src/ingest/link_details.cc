@@ -103,7 +103,7 @@ int32_t shape_with_call(int32_t own, int32_t of_call, DetailRows& rows) {
   return rows.shapes.number_of(shape);
 }
 
-GpuDetails link_gpu(DetailRows& rows, const std::vector<int32_t>& launch_of, const std::vector<int32_t>& host_row) {
+GpuDetails link_gpu(DetailRows& rows, const Column<int32_t>& launch_of, const std::vector<int32_t>& host_row) {
   GpuDetails gpu;
   for_each_column(gpu, [&](auto& column) { column.reserve(rows.gpu.size()); });
   for (size_t i = 0; i < rows.gpu.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "read_files.h"
 
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
@@ -164,6 +165,7 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
   const std::vector<size_t> order = largest_first(files);
   std::vector<TraceFile> read(files.size());
   std::vector<std::optional<Error>> errors(files.size());
+  tbb::enumerable_thread_specific<TracePacker> packers;
   const auto read_one = [&](size_t k) {
     const size_t i = order[k];
     // Isolated: a thread that waits for chunks of this file must not begin another file on top of it.
@@ -176,6 +178,7 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
       read[i] = std::move(file).value();
       read[i].path = files[i];
       errors[i] = keep_and_visit(read[i], options, budget);
+      packers.local().pack(read[i].linked.trace);
     });
   };
   tbb::parallel_for(size_t{0}, files.size(), read_one, tbb::simple_partitioner());

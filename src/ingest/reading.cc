@@ -20,10 +20,10 @@ LocalNs& start_of(Row& row) {
 }
 
 // How many starts are such as no trace can have, then.
-template <class Row>
-int64_t shift(std::vector<Row>& rows, int64_t base_ns) {
+template <class Rows>
+int64_t shift(Rows& rows, int64_t base_ns) {
   int64_t impossible = 0;
-  for (Row& row : rows) {
+  for (auto& row : rows) {
     LocalNs& start = start_of(row);
     start = start + base_ns;
     impossible += start.ns < -kFurthestNs || start.ns > kFurthestNs ? 1 : 0;
@@ -31,9 +31,9 @@ int64_t shift(std::vector<Row>& rows, int64_t base_ns) {
   return impossible;
 }
 
-template <class Row>
-int64_t bring_near(std::vector<Row>& rows) {
-  for (Row& row : rows) start_of(row).ns = std::clamp(start_of(row).ns, -kFurthestNs, kFurthestNs);
+template <class Rows>
+int64_t bring_near(Rows& rows) {
+  for (auto& row : rows) start_of(row).ns = std::clamp(start_of(row).ns, -kFurthestNs, kFurthestNs);
   return 0;
 }
 

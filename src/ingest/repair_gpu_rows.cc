@@ -104,7 +104,7 @@ void drop_repeated(FileContent& content) {
 
 void drop_far_rows(FileContent& content, const Survey& survey) {
   if (content.gpu.empty() || survey.last - survey.first <= kDay_ns) return;
-  std::vector<LocalNs> starts = content.gpu.events.start;
+  Column<LocalNs> starts = content.gpu.events.start;
   const auto middle = starts.begin() + static_cast<ptrdiff_t>(starts.size() / 2);
   std::nth_element(starts.begin(), middle, starts.end());
   const LocalNs median = *middle;

@@ -70,7 +70,7 @@ Sorter sort_own_calls(const JobTrace& job) {
   }
   tbb::parallel_for_each(sorter.groups, [&](auto& group) {
     for (auto& [trace, rows] : group.second) {
-      const std::vector<CollectiveCall>& calls = job[trace].calls;
+      const Column<CollectiveCall>& calls = job[trace].calls;
       std::sort(rows.begin(), rows.end(), [&calls](int32_t a, int32_t b) {
         const CollectiveCall &x = calls[static_cast<size_t>(a)], &y = calls[static_cast<size_t>(b)];
         return std::make_tuple(x.end(), x.start, a) < std::make_tuple(y.end(), y.start, b);
@@ -193,7 +193,7 @@ std::vector<Recorded> recorded_by_all(const JobTrace& job, const Sorter& own, Ex
   std::vector<Recorded> recorded;
   for (const auto& [key, by_trace] : own.groups) {
     for (const auto& [trace, rows] : by_trace) {
-      const std::vector<CollectiveCall>& calls = job[trace].calls;
+      const Column<CollectiveCall>& calls = job[trace].calls;
       recorded.push_back({key, trace, std::all_of(rows.begin(), rows.end(), [&](int32_t row) {
                             return calls[static_cast<size_t>(row)].custom;
                           })});

@@ -62,6 +62,14 @@ std::string check_calls(const RankTrace& trace) {
   return "";
 }
 
+template <class Visit>
+void for_each_launch_column(RankTrace& trace, const Visit& visit) {
+  for_each_column(trace.launches, visit);
+  visit(trace.gpu.device);
+  visit(trace.gpu.stream);
+  visit(trace.gpu.launch);
+}
+
 }  // namespace
 
 const char* to_string(MetadataSource source) {
@@ -79,10 +87,16 @@ const char* to_string(MetadataSource source) {
 }
 
 void forget_launches(RankTrace& trace) {
-  trace.launches = {};
-  for (std::vector<int32_t>* column : {&trace.gpu.device, &trace.gpu.stream, &trace.gpu.launch}) {
-    std::vector<int32_t>().swap(*column);
-  }
+  for_each_launch_column(trace, []<class T>(Column<T>& column) { column = Column<T>(); });
+}
+
+void TracePacker::pack(RankTrace& trace) {
+  for_each_launch_column(trace, [&](auto& column) { launching_.pack(column); });
+  staying_.pack(trace.gpu.start);
+  staying_.pack(trace.gpu.duration_ns);
+  staying_.pack(trace.gpu.work);
+  staying_.pack(trace.gpu.name);
+  staying_.pack(trace.calls);
 }
 
 std::string check_invariants(const RankTrace& trace) {

@@ -20,9 +20,9 @@ RankRuns listed(const Group& group) {
   return RankRuns::progression(group.ranks[0], group.stride(), static_cast<int64_t>(group.ranks.size()));
 }
 
-template <class Row>
-void reorder(const std::vector<int32_t>& order, std::vector<Row>& rows) {
-  std::vector<Row> sorted;
+template <class Rows>
+void reorder(const std::vector<int32_t>& order, Rows& rows) {
+  Rows sorted;
   sorted.reserve(rows.size());
   for (const int32_t i : order) sorted.push_back(std::move(rows[static_cast<size_t>(i)]));
   rows = std::move(sorted);
@@ -246,7 +246,7 @@ void RankDigest::sort_rows() {
 }
 
 void RankDigest::sort_calls(const std::vector<int32_t>& new_row) {
-  std::vector<CollectiveCall>& calls = file_.linked.trace.calls;
+  Column<CollectiveCall>& calls = file_.linked.trace.calls;
   for (CollectiveCall& call : calls) call.gpu_row = new_row[static_cast<size_t>(call.gpu_row)];
   const auto order = sorted_order(calls.size(), [&](size_t a, size_t b) {
     return std::make_tuple(calls[a].start, calls[a].end(), calls[a].stream) <

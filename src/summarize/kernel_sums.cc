@@ -90,7 +90,7 @@ struct ShortKey {
 
 void add_bins(const OperatorView& view, const std::vector<size_t>& rows, std::vector<ShortBin>& bins) {
   if (rows.empty() || view.options.short_kernel_bins < 1) return;
-  const std::vector<int64_t>& ns = view.gpu().duration_ns;
+  const Column<int64_t>& ns = view.gpu().duration_ns;
   int64_t least_ns = ns[rows.front()], most_ns = least_ns;
   for (const size_t i : rows) {
     least_ns = std::min(least_ns, ns[i]);

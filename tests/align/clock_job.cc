@@ -186,7 +186,7 @@ std::vector<CallRef> write_traces(const ClockJobOptions& o, const std::vector<Ra
   for (const Raw& c : kept) {
     const int32_t t = trace_of[static_cast<size_t>(c.rank)];
     const auto row = static_cast<size_t>(t);
-    std::vector<CollectiveCall>& calls = out.job.traces[row].calls;
+    Column<CollectiveCall>& calls = out.job.traces[row].calls;
     CollectiveCall call;
     const auto begin = std::llround(out.clock_us(row, c.start_us) * 1000);
     const auto end = std::llround(out.clock_us(row, c.end_us) * 1000);

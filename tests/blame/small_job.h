@@ -105,7 +105,7 @@ class SmallJob {
     instance.expected = static_cast<int32_t>(members.size());
     instance.complete = true;
     for (size_t m = 0; m < members.size(); ++m) {
-      const std::vector<CollectiveCall>& calls = rooms.job.traces[members[m].index()].calls;
+      const Column<CollectiveCall>& calls = rooms.job.traces[members[m].index()].calls;
       const auto at = std::find_if(calls.begin(), calls.end(), [&](const CollectiveCall& call) {
         return call.communicator == meeting.group && call.start == meeting.starts[m];
       });

@@ -26,7 +26,7 @@ class BatchBuilder : public ContentBuilder {
     launch(start_us + 5, correlation, thread);
     return kernel(kBatchKernel, start_us + 100, 30, correlation);
   }
-  std::vector<CollectiveCall> calls() {
+  Column<CollectiveCall> calls() {
     linked = link_calls(std::move(content()));
     CHECK(check_invariants(linked.trace).empty());
     return linked.trace.calls;
@@ -41,7 +41,7 @@ TEST_CASE("a batch that sends to one peer and receives from it is one operation 
   b.record("send", 4, 1000, 100);
   b.record("recv", 4, 3000, 110);
   b.carry_out(120, 1);
-  const std::vector<CollectiveCall> calls = b.calls();
+  const Column<CollectiveCall> calls = b.calls();
   REQUIRE(calls.size() == 1);
   CHECK(calls[0].kind == CollectiveKind::send_recv);
   CHECK(calls[0].peer == Rank(4));
@@ -60,7 +60,7 @@ TEST_CASE("a batch of sends alone is a send of their sum, one of receives a recv
   b.carry_out(120, 1);
   b.record("recv", 0, 7, 300);
   b.carry_out(310, 2);
-  const std::vector<CollectiveCall> calls = b.calls();
+  const Column<CollectiveCall> calls = b.calls();
   REQUIRE(calls.size() == 2);
   CHECK(calls[0].kind == CollectiveKind::send);
   CHECK(calls[0].in_elements == 1024);
@@ -73,7 +73,7 @@ TEST_CASE("a batch with two peers stays one of which nobody says who waits for w
   b.record("send", 8, 1000, 100);
   b.record("recv", 0, 1000, 110);
   b.carry_out(120, 1);
-  const std::vector<CollectiveCall> calls = b.calls();
+  const Column<CollectiveCall> calls = b.calls();
   REQUIRE(calls.size() == 1);
   CHECK(calls[0].kind == CollectiveKind::coalesced);
   CHECK_FALSE(calls[0].peer.known());
@@ -103,7 +103,7 @@ TEST_CASE("a batch holds what was recorded on its thread since the last one, wit
   b.record("recv", 8, 5, 210, 2);  // another thread
   b.record("send", 4, 11, 400);
   b.carry_out(410, 3);
-  const std::vector<CollectiveCall> calls = b.calls();
+  const Column<CollectiveCall> calls = b.calls();
   REQUIRE(calls.size() == 3);
   CHECK(calls[0].kind == CollectiveKind::recv);
   CHECK(calls[1].kind == CollectiveKind::send);
@@ -130,7 +130,7 @@ TEST_CASE("a range that ends late takes no other operation for its batch") {
   b.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", 500, 30, 2);
   b.launch(600, 3);
   b.kernel(kBatchKernel, 700, 30, 3).args = b.add(b.args("all_to_all", "Float", 8, 8, "0", "[0, 1]", 2));
-  const std::vector<CollectiveCall> calls = b.calls();
+  const Column<CollectiveCall> calls = b.calls();
   REQUIRE(calls.size() == 3);
   CHECK(calls[0].kind == CollectiveKind::send);
   CHECK(calls[1].kind != CollectiveKind::send);
@@ -144,7 +144,7 @@ TEST_CASE("ranges that never end hide no batch behind another") {
     b.carry_out(110 + 200 * i, i);
     b.content().comm_ops.back().duration_ns = 1'000'000'000'000;
   }
-  const std::vector<CollectiveCall> calls = b.calls();
+  const Column<CollectiveCall> calls = b.calls();
   REQUIRE(calls.size() == 20'000);
   for (size_t i = 0; i < calls.size(); ++i) {
     REQUIRE(calls[i].kind == (i % 2 == 0 ? CollectiveKind::send : CollectiveKind::recv));
@@ -160,7 +160,7 @@ TEST_CASE("only the first launch in a batch's range is the batch's") {
   b.content().comm_ops.back().duration_ns = 5'000'000;
   b.launch(400, 2);  // of another library, or of a graph
   b.kernel(kBatchKernel, 500, 30, 2);
-  const std::vector<CollectiveCall> calls = b.calls();
+  const Column<CollectiveCall> calls = b.calls();
   REQUIRE(calls.size() == 2);
   CHECK(calls[0].kind == CollectiveKind::send_recv);
   CHECK(calls[0].duration_ns == 30'000);

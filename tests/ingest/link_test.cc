@@ -49,7 +49,7 @@ TEST_CASE("one launch may have many GPU rows, and launches without any are dropp
   const LinkedTrace linked = link(std::move(b));
   REQUIRE(linked.trace.launches.size() == 2);
   CHECK(linked.trace.launches.start[0] == at_us(5));
-  CHECK(linked.trace.gpu.launch == std::vector<int32_t>{0, 0, 1});
+  CHECK(linked.trace.gpu.launch == Column<int32_t>{0, 0, 1});
 }
 
 TEST_CASE("rows launched before recording began stay, without a launch, and are counted") {
@@ -57,7 +57,7 @@ TEST_CASE("rows launched before recording began stay, without a launch, and are 
   b.kernel("a", 10, 1, 7);
   b.kernel(kAllReduceKernel, 12, 1, 8);
   const LinkedTrace linked = link(std::move(b));
-  CHECK(linked.trace.gpu.launch == std::vector<int32_t>{-1, -1});
+  CHECK(linked.trace.gpu.launch == Column<int32_t>{-1, -1});
   REQUIRE(linked.trace.calls.size() == 1);
   CHECK_FALSE(linked.trace.calls[0].launched);
   CHECK(linked.trace.calls[0].launch_start == at_us(12));
@@ -91,8 +91,8 @@ TEST_CASE("of launches that share a correlation each GPU row gets the latest bef
   b.kernel("another", 260, 1, 8);
   b.launch(255, 8);
   const LinkedTrace linked = link(std::move(b));
-  CHECK(linked.trace.launches.start == std::vector<LocalNs>{at_us(0), at_us(100), at_us(200), at_us(255)});
-  CHECK(linked.trace.gpu.launch == std::vector<int32_t>{0, 0, 1, 2, 3});
+  CHECK(linked.trace.launches.start == Column<LocalNs>{at_us(0), at_us(100), at_us(200), at_us(255)});
+  CHECK(linked.trace.gpu.launch == Column<int32_t>{0, 0, 1, 2, 3});
   REQUIRE(linked.findings.size() == 1);
   CHECK(linked.findings[0].code == "reused-correlation");
   CHECK(linked.findings[0].count == 2);
@@ -451,7 +451,7 @@ TEST_CASE("without GPU rows every gloo range is a call, with the record around i
   b.op("nccl:all_reduce", 1300, 50, 4);  // a GPU operation whose kernel is not in the file
   const LinkedTrace linked = link(std::move(b));
   REQUIRE(linked.trace.calls.size() == 3);
-  const std::vector<CollectiveCall>& calls = linked.trace.calls;
+  const Column<CollectiveCall>& calls = linked.trace.calls;
   CHECK(calls[0].gpu_row == -1);
   CHECK(calls[0].stream == -1);
   CHECK(calls[0].step == 551);

@@ -21,8 +21,8 @@ class ByteWriter {
   void put(const T& value) {
     append(&value, sizeof(T));
   }
-  template <PlainData T>
-  void put(const std::vector<T>& rows) {
+  template <PlainData T, class Allocator>
+  void put(const std::vector<T, Allocator>& rows) {
     put(rows.size());
     append(rows.data(), rows.size() * sizeof(T));
   }
@@ -48,8 +48,8 @@ class ByteReader {
   void get(T& value) {
     copy(&value, sizeof(T));
   }
-  template <PlainData T>
-  void get(std::vector<T>& rows) {
+  template <PlainData T, class Allocator>
+  void get(std::vector<T, Allocator>& rows) {
     rows.resize(get<size_t>());
     copy(rows.data(), rows.size() * sizeof(T));
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/kind.h"
+#include "skewscope/base/column.h"
 #include "skewscope/base/ids.h"
 #include "skewscope/base/time.h"
 
@@ -15,22 +16,22 @@ namespace skewscope {
 
 // GPU rows (kernels, copies, fills), sorted by (start, longest first).
 struct GpuEvents {
-  std::vector<LocalNs> start;
-  std::vector<int64_t> duration_ns;  // >= 0
-  std::vector<GpuWork> work;
-  std::vector<StringId> name;
-  std::vector<int32_t> device;
-  std::vector<int32_t> stream;
-  std::vector<int32_t> launch;  // row in LaunchEvents; -1: launched before recording began (orphan)
+  Column<LocalNs> start;
+  Column<int64_t> duration_ns;  // >= 0
+  Column<GpuWork> work;
+  Column<StringId> name;
+  Column<int32_t> device;
+  Column<int32_t> stream;
+  Column<int32_t> launch;  // row in LaunchEvents; -1: launched before recording began (orphan)
 
   size_t size() const { return start.size(); }
 };
 
 // Host calls that put work on the GPU; only those some GPU row refers to. Sorted by start.
 struct LaunchEvents {
-  std::vector<LocalNs> start;
-  std::vector<int64_t> duration_ns;
-  std::vector<int64_t> thread;
+  Column<LocalNs> start;
+  Column<int64_t> duration_ns;
+  Column<int64_t> thread;
 
   size_t size() const { return start.size(); }
 };
@@ -117,12 +118,21 @@ struct RankTrace {
   GpuEvents gpu;
   LaunchEvents launches;
   std::vector<StepRange> steps;       // sorted by start
-  std::vector<CollectiveCall> calls;  // sorted by (start, end, stream)
+  Column<CollectiveCall> calls;  // sorted by (start, end, stream)
 };
 
 // Gives back what only tells when rows were launched, and where they ran: the launches, and the columns device, stream
 // and launch. The other columns stay.
 void forget_launches(RankTrace& trace);
+
+// Packs the columns of small traces: those that forget_launches() gives back apart from those that stay.
+class TracePacker {
+ public:
+  void pack(RankTrace& trace);
+
+ private:
+  ColumnPacker staying_, launching_;
+};
 
 // Empty when columns have equal lengths, rows are sorted, indexes are in range; else the first violation, in words.
 std::string check_invariants(const RankTrace& trace);
