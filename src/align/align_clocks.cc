@@ -4,7 +4,6 @@
 // do not depend on one another (model choice, simulated errors: most of the time) are shared among them.
 
 #include <tbb/parallel_for.h>
-#include <tbb/task_group.h>
 
 #include <algorithm>
 #include <cmath>
@@ -187,14 +186,12 @@ struct Aligner {
     if (choice.freedom == Freedom::offset && gpu_only(beacons)) choice.freedom = Freedom::line;
     // Errors are simulated for a line at least: where an offset or nothing is applied, what a line would have changed
     // is part of the bar.
-    FitResult free = align::fit_clocks(beacons, choice.use, std::max(choice.freedom, Freedom::line));
-    Fit fit = free.fit;
-    tbb::task_group fitting;  // this thread is the one that may talk to other processes
-    if (choice.freedom != fit.freedom) {
-      fitting.run([&] { fit = align::fit_clocks(beacons, choice.use, choice.freedom).fit; });
-    }
+    const Freedom freedom = std::max(choice.freedom, Freedom::line);
+    Fit fit;
+    if (choice.freedom != freedom) fit = align::fit_clocks(beacons, choice.use, choice.freedom).fit;
+    const FitResult free = align::fit_clocks(beacons, choice.use, freedom);
+    if (choice.freedom == freedom) fit = free.fit;
     const align::SimulatedErrors errors = align::simulate_errors(beacons, free, exchange);
-    fitting.wait();
     if (fit.freedom != Freedom::identity) align::pool_nodes(host, rows_per_trace(free.equations), errors, fit);
     const align::ErrorBars bars = align::error_bars(beacons, fit, free, errors, resolution_ns);
     const double wall_clock = wall_clock_bar_ns(beacons, choice.use, bars);

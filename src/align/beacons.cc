@@ -136,11 +136,21 @@ struct Filler {
     return kept;
   }
 
+  void make_room(size_t rows, size_t observations) {
+    beacons.row_begin.reserve(rows + 1);
+    beacons.spread_ns.reserve(rows);
+    beacons.scale_class.reserve(rows);
+    beacons.trace.reserve(observations);
+    beacons.start_ns.reserve(observations);
+    beacons.end_ns.reserve(observations);
+  }
+
+  // `rows`: thinned.
   void add_group(const GroupKey& key, const std::vector<Candidate>& rows) {
     const auto group = static_cast<int32_t>(beacons.groups.size());
     beacons.groups.push_back({std::get<0>(key), std::get<1>(key), kind_of(key), std::get<2>(key) >= 0});
     std::map<std::pair<CollectiveKind, int64_t>, int32_t> classes;
-    for (const Candidate& row : thinned(rows)) {
+    for (const Candidate& row : rows) {
       const CollectiveInstance& i = from.table.instances[row.instance];
       const auto next = static_cast<int32_t>(beacons.classes.size());
       const auto [at, fresh] = classes.emplace(std::make_pair(i.kind, i.bytes), next);
@@ -178,6 +188,14 @@ std::vector<Beacons> collect_beacons(const JobTrace& job, const InstanceTable& t
       filler.beacons.first_end_ns.push_back(collector.first_end_ns[static_cast<size_t>(t)]);
       filler.beacons.last_end_ns.push_back(collector.last_end_ns[static_cast<size_t>(t)]);
     }
+    size_t rows = 0, observations = 0;
+    for (const GroupKey& key : keys) {
+      std::vector<Candidate>& of_group = collector.groups[key];
+      of_group = filler.thinned(of_group);
+      rows += of_group.size();
+      for (const Candidate& row : of_group) observations += table.instances[row.instance].member_count;
+    }
+    filler.make_room(rows, observations);
     for (const GroupKey& key : keys) filler.add_group(key, collector.groups[key]);
     all.push_back(std::move(filler.beacons));
   }

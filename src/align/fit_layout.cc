@@ -25,6 +25,16 @@ void take_rows(Rounds& r, const std::vector<bool>& use) {
   NormalEquations& s = r.s();
   const Beacons& b = r.beacons;
   s.traces = b.traces.size();
+  size_t rows = 0, observations = 0;
+  for (size_t c = 0; c < b.rows(); ++c) {
+    rows += use[c] ? 1 : 0;
+    observations += use[c] ? b.end(c) - b.begin(c) : 0;
+  }
+  r.result.row.reserve(rows);
+  r.scale_class.reserve(rows);
+  s.row_begin.reserve(rows + 1);
+  s.trace.reserve(observations);
+  r.beacon.reserve(observations);
   for (size_t c = 0; c < b.rows(); ++c) {
     if (!use[c]) continue;
     r.result.row.push_back(static_cast<int32_t>(c));
@@ -43,6 +53,7 @@ void take_rows(Rounds& r, const std::vector<bool>& use) {
 void number_cells(Rounds& r) {
   NormalEquations& s = r.s();
   CellNumbers classes{s.traces, {}, r.class_of_cell};
+  r.class_cell.reserve(s.trace.size());
   for (size_t i = 0; i < s.rows(); ++i) {
     for (size_t k = s.begin(i); k < s.end(i); ++k) r.class_cell.push_back(classes.of(r.scale_class[i], s.trace[k]));
   }
@@ -68,6 +79,7 @@ void number_unknowns(Rounds& r) {
   }
   s.ridge.assign(static_cast<size_t>(s.unknown_begin.back()), 0);
   r.result.bias_ns.assign(s.ridge.size(), 0);
+  s.bias.reserve(s.trace.size());
   for (size_t i = 0; i < s.rows(); ++i) {
     for (size_t k = s.begin(i); k < s.end(i); ++k) {
       s.bias.push_back(groups[static_cast<size_t>(s.trace[k])].at(group_of(i)));

@@ -80,7 +80,7 @@ void set_ridge(Rounds& r, int round) {
 void step(Rounds& r) {
   NormalEquations& s = r.s();
   Fit& fit = r.result.fit;
-  std::vector<double> rhs = s.gather(r.result.residual_ns);
+  std::vector<double> rhs = s.gather([&](size_t, size_t k) { return r.result.residual_ns[k]; });
   for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = -rhs[i] - s.ridge[i] * r.result.bias_ns[i];
   for (size_t t = 0; t < s.traces; ++t) {  // a is measured from where it started, the others from straight and equal
     if (s.terms > 1) rhs[s.term(t, 1)] -= s.ridge[s.term(t, 1)] * fit.terms_ns[t][1];
@@ -88,7 +88,7 @@ void step(Rounds& r) {
     const auto curve = second_differences(&fit.terms_ns[t][2]);
     s.add_second_differences(t, curve.data(), -s.stiffness, rhs);
   }
-  const std::vector<double> z = s.solve(std::move(rhs), 1e-5);
+  const std::vector<double> z = s.solve(std::move(rhs), s.factors(), 1e-5);
   for (size_t i = 0; i < z.size(); ++i) r.result.bias_ns[i] += r.result.group_of_bias[i] < 0 ? 0 : z[i];
   for (size_t t = 0; t < s.traces; ++t) {
     for (size_t p = 0; p < s.terms; ++p) fit.terms_ns[t][p] += z[s.term(t, p)];

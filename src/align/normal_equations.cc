@@ -136,12 +136,6 @@ std::vector<double> product(const NormalEquations& s, const std::vector<double>&
   return out;
 }
 
-// Each trace's own block of the normal matrix (its rows' centring left out), as Cholesky factors.
-struct BlockFactors {
-  std::vector<size_t> begin;
-  std::vector<double> values;
-};
-
 std::vector<double> weights_by_trace(const NormalEquations& s) {
   std::vector<double> weights(s.weight.size());
   tbb::parallel_for(tbb::blocked_range<size_t>(0, s.rows(), kRowsPerTask), [&](const tbb::blocked_range<size_t>& rows) {
@@ -174,7 +168,35 @@ void fill_block(const NormalEquations& s, const std::vector<double>& weight_by_t
   }
 }
 
-BlockFactors block_factors(const NormalEquations& s) {
+void precondition(const NormalEquations& s, const BlockFactors& factors, const std::vector<double>& r,
+                  std::vector<double>& out) {
+  out = r;
+  for_traces(s, [&](size_t t) {
+    const size_t n = s.term(t + 1, 0) - s.term(t, 0);
+    const double* const m = &factors.values[factors.begin[t]];
+    double* const x = &out[s.term(t, 0)];
+    for (size_t p = 0; p < n; ++p) {
+      for (size_t q = 0; q < p; ++q) x[p] -= m[p * n + q] * x[q];
+      x[p] /= m[p * n + p];
+    }
+    for (size_t p = n; p-- > 0;) {
+      for (size_t q = p + 1; q < n; ++q) x[p] -= m[q * n + p] * x[q];
+      x[p] /= m[p * n + p];
+    }
+  });
+  project(s, out);
+}
+
+}  // namespace
+
+std::vector<double> NormalEquations::gather(const std::function<double(size_t, size_t)>& v) const {
+  std::vector<double> q;
+  centred(*this, v, q);
+  return sum_by_trace(*this, q);
+}
+
+BlockFactors NormalEquations::factors() const {
+  const NormalEquations& s = *this;
   BlockFactors f;
   f.begin.push_back(0);
   for (size_t t = 0; t < s.traces; ++t) {
@@ -198,38 +220,10 @@ BlockFactors block_factors(const NormalEquations& s) {
   return f;
 }
 
-void precondition(const NormalEquations& s, const BlockFactors& factors, const std::vector<double>& r,
-                  std::vector<double>& out) {
-  out = r;
-  for_traces(s, [&](size_t t) {
-    const size_t n = s.term(t + 1, 0) - s.term(t, 0);
-    const double* const m = &factors.values[factors.begin[t]];
-    double* const x = &out[s.term(t, 0)];
-    for (size_t p = 0; p < n; ++p) {
-      for (size_t q = 0; q < p; ++q) x[p] -= m[p * n + q] * x[q];
-      x[p] /= m[p * n + p];
-    }
-    for (size_t p = n; p-- > 0;) {
-      for (size_t q = p + 1; q < n; ++q) x[p] -= m[q * n + p] * x[q];
-      x[p] /= m[p * n + p];
-    }
-  });
-  project(s, out);
-}
-
-}  // namespace
-
-std::vector<double> NormalEquations::gather(const std::vector<double>& v) const {
-  std::vector<double> q;
-  const auto value = [&](size_t, size_t k) { return v[k]; };
-  centred(*this, value, q);
-  return sum_by_trace(*this, q);
-}
-
-std::vector<double> NormalEquations::solve(std::vector<double> rhs, double tolerance) const {
+std::vector<double> NormalEquations::solve(std::vector<double> rhs, const BlockFactors& factors,
+                                           double tolerance) const {
   std::vector<double> z(rhs.size(), 0), m, of_observations;
   project(*this, rhs);
-  const BlockFactors factors = block_factors(*this);
   std::vector<double>& r = rhs;
   precondition(*this, factors, r, m);
   std::vector<double> p = m;

@@ -14,11 +14,18 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "fit.h"
 
 namespace skewscope::align {
+
+// Each trace's own block of the normal matrix (its rows' centring left out), as Cholesky factors.
+struct BlockFactors {
+  std::vector<size_t> begin;  // per trace: its block in `values`
+  std::vector<double> values;
+};
 
 struct NormalEquations {
   size_t terms = 1, traces = 0;
@@ -43,10 +50,11 @@ struct NormalEquations {
   size_t unknowns() const { return ridge.size(); }
   size_t term(size_t of_trace, size_t p) const { return static_cast<size_t>(unknown_begin[of_trace]) + p; }
 
-  // Phi^T W C v, for one value per observation, per unknown.
-  std::vector<double> gather(const std::vector<double>& v) const;
+  // Phi^T W C v, for one value per observation, per unknown. Asked for each value once, by several threads.
+  std::vector<double> gather(const std::function<double(size_t row, size_t observation)>& v) const;
+  BlockFactors factors() const;
   // z of (Phi^T W C Phi + ridge) z = rhs, to a relative residual of `tolerance`. `rhs` is projected first.
-  std::vector<double> solve(std::vector<double> rhs, double tolerance) const;
+  std::vector<double> solve(std::vector<double> rhs, const BlockFactors& factors, double tolerance) const;
   // Adds scale D^T v at the bend of trace t: D gives the kKnots second differences of heights, 0 at either end.
   void add_second_differences(size_t t, const double* v, double scale, std::vector<double>& out) const;
   // Diagonal of Phi^T W Phi.

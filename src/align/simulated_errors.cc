@@ -34,21 +34,16 @@ std::vector<double> bias_deviations(const Beacons& beacons, const FitResult& res
   return deviation;
 }
 
-std::vector<double> draw_noise(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias,
-                               size_t draw) {
+// Of observation k, in row i.
+double noise(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias, size_t draw, size_t i,
+             size_t k) {
   const NormalEquations& s = result.equations;
-  std::vector<double> noise(s.trace.size());
-  for (size_t i = 0; i < s.rows(); ++i) {
-    const auto scale_class = static_cast<size_t>(beacons.scale_class[static_cast<size_t>(result.row[i])]);
-    const auto group = static_cast<size_t>(beacons.classes[scale_class].group);
-    for (size_t k = s.begin(i); k < s.end(i); ++k) {
-      const auto trace = static_cast<uint64_t>(s.trace[k]);
-      noise[k] = result.fit.cautious_sigma_ns[scale_class] * sign(draw, 0, k) +
-                 result.fit.tau_ns[scale_class] * sign(draw, 1, scale_class * s.traces + trace) +
-                 bias[group] * sign(draw, 2, group * s.traces + trace);
-    }
-  }
-  return noise;
+  const auto scale_class = static_cast<size_t>(beacons.scale_class[static_cast<size_t>(result.row[i])]);
+  const auto group = static_cast<size_t>(beacons.classes[scale_class].group);
+  const auto trace = static_cast<uint64_t>(s.trace[k]);
+  return result.fit.cautious_sigma_ns[scale_class] * sign(draw, 0, k) +
+         result.fit.tau_ns[scale_class] * sign(draw, 1, scale_class * s.traces + trace) +
+         bias[group] * sign(draw, 2, group * s.traces + trace);
 }
 
 // Per kind of group: sum of squares of the biases found.
@@ -64,9 +59,9 @@ std::vector<double> bias_squares(const Beacons& beacons, const FitResult& result
 
 // The unknowns that the fit finds in the noise of one draw.
 std::vector<double> found_in_draw(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias,
-                                  size_t d) {
+                                  const BlockFactors& factors, size_t d) {
   const NormalEquations& s = result.equations;
-  std::vector<double> rhs = s.gather(draw_noise(beacons, result, bias, d));
+  std::vector<double> rhs = s.gather([&](size_t i, size_t k) { return noise(beacons, result, bias, d, i, k); });
   for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = -rhs[i];
   for (size_t t = 0; t < s.traces; ++t) {
     if (s.terms > 1) rhs[s.term(t, 1)] += std::sqrt(s.ridge[s.term(t, 1)]) * sign(d, 3, t);
@@ -75,7 +70,7 @@ std::vector<double> found_in_draw(const Beacons& beacons, const FitResult& resul
     for (size_t k = 0; k < kKnots; ++k) curve[k] = sign(d, 4, t * kKnots + k);
     s.add_second_differences(t, curve.data(), std::sqrt(s.stiffness), rhs);
   }
-  return s.solve(std::move(rhs), 1e-2);
+  return s.solve(std::move(rhs), factors, 1e-2);
 }
 
 }  // namespace
@@ -94,10 +89,11 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result,
   // Per draw: the terms of all traces, then the squares of the biases.
   const size_t terms = s.traces * s.terms, kinds = static_cast<size_t>(beacons.kinds), slots = terms + kinds;
   std::vector<double> found(kDraws * slots);
+  const BlockFactors factors = s.factors();
   const auto maker_of = [&](size_t slot) { return static_cast<int32_t>(slot / slots) % exchange.processes(); };
   tbb::parallel_for(size_t{0}, kDraws, [&](size_t d) {
     if (maker_of(d * slots) != exchange.process()) return;
-    const std::vector<double> unknowns = found_in_draw(beacons, result, bias, d);
+    const std::vector<double> unknowns = found_in_draw(beacons, result, bias, factors, d);
     const std::vector<double> squares = bias_squares(beacons, result, unknowns);
     for (size_t t = 0; t < s.traces; ++t) {
       for (size_t p = 0; p < s.terms; ++p) found[d * slots + t * s.terms + p] = unknowns[s.term(t, p)];

@@ -8,6 +8,8 @@
 // beyond what the block has left, lies elsewhere.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -24,11 +26,11 @@ class ColumnBlock {
 
   // nullptr where they do not fit any more. By any thread.
   void* take(size_t bytes) {
-    constexpr size_t kAligned = alignof(std::max_align_t);
-    const size_t rounded = (bytes + kAligned - 1) / kAligned * kAligned;
-    const size_t at = used_.fetch_add(rounded, std::memory_order_relaxed);
-    return at + rounded <= bytes_ ? memory_.get() + at : nullptr;
+    const size_t at = used_.fetch_add(aligned(bytes), std::memory_order_relaxed);
+    return at + aligned(bytes) <= bytes_ ? memory_.get() + at : nullptr;
   }
+
+  bool has_room(size_t bytes) const { return used_ + aligned(bytes) <= bytes_; }
 
   bool holds(const void* place) const {
     const std::less<const void*> before;
@@ -36,6 +38,11 @@ class ColumnBlock {
   }
 
  private:
+  static size_t aligned(size_t bytes) {
+    constexpr size_t kAligned = alignof(std::max_align_t);
+    return (bytes + kAligned - 1) / kAligned * kAligned;
+  }
+
   size_t bytes_;
   std::atomic<size_t> used_ = 0;
   std::unique_ptr<std::byte[]> memory_;
@@ -73,7 +80,8 @@ class ColumnAllocator {
 template <class T>
 using Column = std::vector<T, ColumnAllocator<T>>;
 
-// Packs columns into blocks, in the order given.
+// Packs columns into blocks, each into the first one with room of the two opened last: what one column leaves at the
+// end of a block, a smaller one takes.
 class ColumnPacker {
  public:
   // A longer column has pages of its own, and stays where it is.
@@ -83,24 +91,21 @@ class ColumnPacker {
   void pack(Column<T>& column) {
     const size_t bytes = column.size() * sizeof(T);
     if (bytes == 0 || bytes > kLongestPacked) return;
-    if (!open_ || !pack_into_open_block(column)) {
-      open_ = std::make_shared<ColumnBlock>(kBlockBytes);
-      pack_into_open_block(column);
+    const auto has_room = [&](const std::shared_ptr<ColumnBlock>& block) { return block && block->has_room(bytes); };
+    auto block = std::find_if(open_.begin(), open_.end(), has_room);
+    if (block == open_.end()) {
+      std::rotate(open_.begin(), open_.begin() + 1, open_.end());
+      block = open_.end() - 1;
+      *block = std::make_shared<ColumnBlock>(kBlockBytes);
     }
+    column = Column<T>(column.begin(), column.end(), ColumnAllocator<T>(*block));
   }
 
  private:
+  // Small enough to be used again for whatever is allocated next: an allocator does not break up large pieces.
   static constexpr size_t kBlockBytes = 256 * 1024;
 
-  template <class T>
-  bool pack_into_open_block(Column<T>& column) {
-    Column<T> packed(column.begin(), column.end(), ColumnAllocator<T>(open_));
-    if (!open_->holds(packed.data())) return false;
-    column = std::move(packed);
-    return true;
-  }
-
-  std::shared_ptr<ColumnBlock> open_;
+  std::array<std::shared_ptr<ColumnBlock>, 2> open_;
 };
 
 }  // namespace skewscope
