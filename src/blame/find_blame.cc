@@ -7,6 +7,7 @@
 // replay.
 #include "skewscope/blame.h"
 
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/task_group.h>
 
 #include "propagate.h"
@@ -22,9 +23,12 @@ Blame find_blame(const JobTrace& job, const InstanceTable& instances, const Cloc
   if (instances.instances.empty()) return blame;
   const blame::JobView view(job, instances, clocks, decomposition);
   std::vector<blame::LabelMarks> marks(job.traces.size());
+  tbb::enumerable_thread_specific<ColumnPacker> until_books, staying;
   std::vector<blame::RankLine> lines =
       blame::rank_lines(view, exchange, [&](TraceIndex trace, const blame::RankLine& line) {
-        marks[trace.index()] = blame::label_marks(view, trace, line);
+        blame::LabelMarks& of_trace = marks[trace.index()] = blame::label_marks(view, trace, line);
+        until_books.local().pack(of_trace.at_end);
+        staying.local().pack(of_trace.at_forks);
         if (launches_read) launches_read(trace);
       });
   const blame::ReplayPlan plan = blame::plan_replay(view, std::move(lines), exchange);

@@ -69,8 +69,8 @@ std::vector<LaunchedRow> launched_rows(const RankTrace& trace) {
   return rows;
 }
 
-std::vector<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& call_ends) {
-  std::vector<HostWait> waits;
+Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& call_ends) {
+  Column<HostWait> waits;
   const int64_t long_pause_ns = long_pause_of(rows);
   Ends ends;
   int64_t line_ns = rows.empty() ? 0 : rows.front().launch_ns;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "job_view.h"
+#include "skewscope/base/column.h"
 
 namespace skewscope::blame {
 
@@ -49,12 +50,12 @@ struct HostWait {
 };
 
 struct HostLine {
-  int64_t first_ns = 0;         // where its own time begins: its first step, else its first launch
-  std::vector<int32_t> forks;   // of calls with a known launch, in launch order
-  std::vector<HostWait> waits;  // by time
+  int64_t first_ns = 0;        // where its own time begins: its first step, else its first launch
+  std::vector<int32_t> forks;  // of calls with a known launch, in launch order
+  Column<HostWait> waits;      // by time
 };
 
 // `ends`: of the calls, by time. On the rank's own clock.
-std::vector<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& ends);
+Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& ends);
 
 }  // namespace skewscope::blame

@@ -11,9 +11,9 @@
 namespace skewscope::blame {
 
 struct LabelMarks {
-  LabelTimes at_first{};             // RankTrace::first_event
-  std::vector<LabelTimes> at_end;    // by call
-  std::vector<LabelTimes> at_forks;  // by fork of its line
+  LabelTimes at_first{};        // RankTrace::first_event
+  Column<LabelTimes> at_end;    // by call
+  Column<LabelTimes> at_forks;  // by fork of its line
 };
 
 // What is known of each call of a trace. Of an incomplete collective the rest may be waiting for a rank that is

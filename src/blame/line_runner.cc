@@ -133,7 +133,7 @@ void LineRunner::work_on(int64_t to) {
 }
 
 void LineRunner::pass_marks(int64_t to) {
-  const std::vector<HostWait>& waits = line_.host.waits;
+  const Column<HostWait>& waits = line_.host.waits;
   for (; next_mark_ < waits.size() && waits[next_mark_].line_ns <= to; ++next_mark_) {
     work_on(waits[next_mark_].line_ns);
     marks_[next_mark_] = now_;
@@ -154,7 +154,7 @@ Abreast LineRunner::arrival_of(const Launch& launch) {
 }
 
 void LineRunner::host_advance(int64_t to) {
-  const std::vector<HostWait>& waits = line_.host.waits;
+  const Column<HostWait>& waits = line_.host.waits;
   while (next_wait_ns_ <= to) {
     const HostWait& wait = waits[next_wait_];
     host_work(wait.from_ns);
@@ -179,7 +179,7 @@ void LineRunner::host_work(int64_t to) {
 
 // And where they end: without paces, never.
 void LineRunner::set_factors() {
-  const std::vector<HostWait>& waits = line_.host.waits;
+  const Column<HostWait>& waits = line_.host.waits;
   next_mark_ns_ = next_mark_ < waits.size() ? waits[next_mark_].line_ns : INT64_MAX;
   next_wait_ns_ = next_wait_ < waits.size() ? waits[next_wait_].until_ns : INT64_MAX;
   next_launch_ns_ = INT64_MAX;

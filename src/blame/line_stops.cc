@@ -14,7 +14,7 @@ class StopFinder {
   StopFinder(const RankTrace& trace, const std::vector<CallEnd>& ends, int64_t latency_ns)
       : gpu_(trace.gpu), launches_(trace.launches), ends_(ends), latency_ns_(latency_ns) {}
 
-  std::vector<Stop> find() {
+  Column<Stop> find() {
     int64_t busy_until = INT64_MIN;
     for (size_t i = 0; i < gpu_.size(); ++i) {
       if (!on_line(gpu_, i)) continue;
@@ -70,7 +70,7 @@ class StopFinder {
   int64_t latency_ns_;
   size_t next_end_ = 0;
   int64_t least_spare_ns_ = INT64_MAX;
-  std::vector<Stop> stops_;
+  Column<Stop> stops_;
 };
 
 }  // namespace
@@ -97,7 +97,7 @@ Launch launch_at(int64_t launch_ns, int64_t start_ns, int64_t latency_ns) {
   return launch_ns > start_ns ? Launch() : Launch{launch_ns, std::min(latency_ns, start_ns - launch_ns)};
 }
 
-void merge_launch_stops(const std::vector<int64_t>& bounds, std::vector<Stop>& stops) {
+void merge_launch_stops(const std::vector<int64_t>& bounds, Column<Stop>& stops) {
   const auto for_launch = [](const Stop& stop) {
     return stop.fork < 0 && stop.launch.known() && stop.until_ns == stop.to_ns;
   };
@@ -119,7 +119,7 @@ void merge_launch_stops(const std::vector<int64_t>& bounds, std::vector<Stop>& s
   stops.resize(kept);
 }
 
-std::vector<Stop> line_stops(const RankTrace& trace, const std::vector<CallEnd>& ends, int64_t latency_ns) {
+Column<Stop> line_stops(const RankTrace& trace, const std::vector<CallEnd>& ends, int64_t latency_ns) {
   return StopFinder(trace, ends, latency_ns).find();
 }
 

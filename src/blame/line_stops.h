@@ -21,9 +21,9 @@ int64_t launch_latency_ns(const GpuEvents& gpu, const LaunchEvents& launches);
 Launch launch_at(int64_t launch_ns, int64_t start_ns, int64_t latency_ns);
 
 // `ends`: of the calls, by time. All on the rank's own clock.
-std::vector<Stop> line_stops(const RankTrace& trace, const std::vector<CallEnd>& ends, int64_t latency_ns);
+Column<Stop> line_stops(const RankTrace& trace, const std::vector<CallEnd>& ends, int64_t latency_ns);
 // Leaves out stops inside a run of those that wait for launches alone. `bounds`, by time: where the line is asked where
 // it is, and runs end.
-void merge_launch_stops(const std::vector<int64_t>& bounds, std::vector<Stop>& stops);
+void merge_launch_stops(const std::vector<int64_t>& bounds, Column<Stop>& stops);
 
 }  // namespace skewscope::blame

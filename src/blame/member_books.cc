@@ -116,12 +116,12 @@ int64_t row_before(const JobView& view, const MemberBooks& books, size_t row) {
 }
 
 // Turns the marks at the forks of a trace into the times of their spans.
-std::vector<LabelTimes> times_of_spans(const ReplayPlan& plan, const MemberBooks& books, size_t t, LabelMarks marks) {
+Column<LabelTimes> times_of_spans(const ReplayPlan& plan, const MemberBooks& books, size_t t, LabelMarks marks) {
   const JobView& view = plan.view;
   const RankTrace& trace = view.job.traces[t];
   const std::vector<CallSplit> splits = splits_of(view, TraceIndex(static_cast<int64_t>(t)));
   const RankLine& line = plan.lines[t];
-  std::vector<LabelTimes> times = std::move(marks.at_forks);
+  Column<LabelTimes> times = std::move(marks.at_forks);
   for (size_t k = 0; k < line.forks.size(); ++k) {
     if (line.forks[k].row < 0) continue;
     const auto row = static_cast<size_t>(line.forks[k].row);

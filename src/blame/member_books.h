@@ -20,7 +20,7 @@ struct MemberBooks {
   std::vector<int32_t> since;  // per instance: the earlier one; -1: none in the window
   std::vector<bool> blocking;  // per instance: its members' computation stood still for it
   // Per trace and fork: of the span of its member; where there is no earlier one, since the trace began.
-  std::vector<std::vector<LabelTimes>> times;
+  std::vector<Column<LabelTimes>> times;
   // Per row of InstanceTable::members: the one with the middle length at the same place of the same program; -1: there
   // is none.
   std::vector<int32_t> usual;

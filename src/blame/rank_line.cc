@@ -1,5 +1,6 @@
 #include "rank_line.h"
 
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -139,7 +140,7 @@ class LineBuilder {
       return line_.forks[static_cast<size_t>(a)].at_ns < line_.forks[static_cast<size_t>(b)].at_ns;
     });
     for (size_t k = 0; k < order.size(); ++k) place[static_cast<size_t>(order[k])] = static_cast<int32_t>(k);
-    std::vector<Fork> forks;
+    Column<Fork> forks;
     for (const int32_t k : order) {
       forks.push_back(line_.forks[static_cast<size_t>(k)]);
       if (forks.back().before >= 0) forks.back().before = place[static_cast<size_t>(forks.back().before)];
@@ -271,7 +272,7 @@ class LineBuilder {
   void add_host_time() {
     size_t next = 0;
     int64_t at = line_.host.first_ns;
-    const std::vector<HostWait>& waits = line_.host.waits;
+    const Column<HostWait>& waits = line_.host.waits;
     for (const int32_t k : line_.host.forks) {
       Fork& fork = line_.forks[static_cast<size_t>(k)];
       fork.host_ns = fork.launch.ns - at;
@@ -290,6 +291,19 @@ class LineBuilder {
   int64_t latency_ns_;
   RankLine line_;
 };
+
+// The traces held here, as their launches lie in memory: what they share a block with is given back soon after them.
+std::vector<TraceIndex> in_order_of_memory(const JobTrace& job) {
+  std::vector<TraceIndex> traces;
+  for (size_t t = 0; t < job.traces.size(); ++t) {
+    const TraceIndex trace(static_cast<int64_t>(t));
+    if (job.holds(trace)) traces.push_back(trace);
+  }
+  std::sort(traces.begin(), traces.end(), [&](TraceIndex a, TraceIndex b) {
+    return std::less<>()(job[a].launches.start.data(), job[b].launches.start.data());
+  });
+  return traces;
+}
 
 void put(ByteWriter& writer, const RankLine& line) {
   writer.put(line.forks);
@@ -320,11 +334,17 @@ void get(ByteReader& reader, RankLine& line) {
 std::vector<RankLine> rank_lines(const JobView& view, Exchange& exchange,
                                  const std::function<void(TraceIndex, const RankLine&)>& made) {
   std::vector<RankLine> lines(view.job.traces.size());
-  tbb::parallel_for(size_t{0}, lines.size(), [&](size_t t) {
-    const TraceIndex trace(static_cast<int64_t>(t));
-    if (!view.job.holds(trace)) return;
-    lines[t] = LineBuilder(view, trace).build();
-    made(trace, lines[t]);
+  tbb::enumerable_thread_specific<ColumnPacker> packers;
+  const std::vector<TraceIndex> traces = in_order_of_memory(view.job);
+  tbb::parallel_for(size_t{0}, traces.size(), [&](size_t k) {
+    const TraceIndex trace = traces[k];
+    const size_t t = trace.index();
+    RankLine& line = lines[t] = LineBuilder(view, trace).build();
+    made(trace, line);
+    ColumnPacker& packer = packers.local();
+    packer.pack(line.forks);
+    packer.pack(line.stops);
+    packer.pack(line.host.waits);
   });
   tell_first(
       exchange, lines.size(), [&](size_t t) { return view.job.traces[t].process; },

@@ -47,8 +47,8 @@ struct Stop {
 };
 
 struct RankLine {
-  std::vector<Fork> forks;  // in the order of the line
-  std::vector<Stop> stops;  // by time
+  Column<Fork> forks;  // in the order of the line
+  Column<Stop> stops;  // by time
   HostLine host;
   int64_t first_ns = 0, last_ns = 0;
   Launch first;        // of what begins at `first_ns`

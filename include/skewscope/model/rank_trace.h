@@ -117,7 +117,7 @@ struct RankTrace {
   LocalNs last_event;
   GpuEvents gpu;
   LaunchEvents launches;
-  std::vector<StepRange> steps;       // sorted by start
+  std::vector<StepRange> steps;  // sorted by start
   Column<CollectiveCall> calls;  // sorted by (start, end, stream)
 };
 
