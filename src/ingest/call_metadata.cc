@@ -50,9 +50,9 @@ void fill_absent(CommArgs& args, const CommArgs& other) {
   fill(args.group_name, StringId(), other.group_name);
   fill(args.group_description, StringId(), other.group_description);
   fill(args.group_ranks, StringId(), other.group_ranks);
-  for (int64_t CommArgs::*field :
-       {&CommArgs::in_elements, &CommArgs::out_elements, &CommArgs::group_size, &CommArgs::rank, &CommArgs::rank_start,
-        &CommArgs::rank_stride, &CommArgs::peer, &CommArgs::seq}) {
+  for (int64_t CommArgs::*field : std::initializer_list<int64_t CommArgs::*>{
+           &CommArgs::in_elements, &CommArgs::out_elements, &CommArgs::group_size, &CommArgs::rank,
+           &CommArgs::rank_start, &CommArgs::rank_stride, &CommArgs::peer, &CommArgs::seq}) {
     fill<int64_t>(args.*field, -1, other.*field);
   }
   fill<uint64_t>(args.comms_id, 0, other.comms_id);
@@ -120,11 +120,11 @@ MetadataFinder::MetadataFinder(const FileContent& content)
                        });
 }
 
-// nullptr for rows without arguments and for operations that are none: "wait", "init".
-const CommArgs* MetadataFinder::useful_args(int32_t row) {
-  if (row < 0) return nullptr;
-  const CommArgs& args = content_.comm_args[static_cast<size_t>(row)];
-  return args.any() && operations_.of(args.collective_name) ? &args : nullptr;
+// None for rows without arguments and for operations that are none: "wait", "init".
+std::optional<CommArgs> MetadataFinder::useful_args(int32_t row) {
+  if (row < 0) return std::nullopt;
+  const CommArgs args = content_.comm_args[static_cast<size_t>(row)];
+  return args.any() && operations_.of(args.collective_name) ? std::optional(args) : std::nullopt;
 }
 
 // The first in the file; -1: none.
@@ -140,7 +140,7 @@ const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const L
     const CommOpRow& op = content_.comm_ops[static_cast<size_t>(i)];
     // A record without arguments is one of an old build; one with arguments that name no operation is a wait.
     const bool bare = op.args < 0 || !content_.comm_args[static_cast<size_t>(op.args)].any();
-    return bare || useful_args(op.args) != nullptr;
+    return bare || useful_args(op.args).has_value();
   };
   if (content_.gpu.external_ids_tell) {
     const int32_t by_id = row_of_external_id(row.external_id);
@@ -160,16 +160,18 @@ const GpuAnnotationRow* MetadataFinder::gpu_range_over(const GpuRow& row) {
   return over < 0 ? nullptr : &content_.gpu_annotations[static_cast<size_t>(over)];
 }
 
-void MetadataFinder::take_args(const CommArgs* own, const CommOpRow* op, CallMetadata& call) {
-  const CommArgs* of_op = op == nullptr ? nullptr : useful_args(op->args);
-  if (own != nullptr && of_op != nullptr && of_op->collective_name != own->collective_name) of_op = nullptr;
-  call.own_args = row_of(own);
-  call.op_args = row_of(of_op);
-  if (own != nullptr) {
+// `own_row`: of comm_args; -1: the kernel has none.
+void MetadataFinder::take_args(int32_t own_row, const CommOpRow* op, CallMetadata& call) {
+  const std::optional<CommArgs> own = useful_args(own_row);
+  std::optional<CommArgs> of_op = op == nullptr ? std::nullopt : useful_args(op->args);
+  if (own && of_op && of_op->collective_name != own->collective_name) of_op.reset();
+  if (own) call.own_args = own_row;
+  if (of_op) call.op_args = op->args;
+  if (own) {
     call.args = *own;
     call.source = MetadataSource::kernel_args;
-    if (of_op != nullptr) fill_absent(call.args, *of_op);
-  } else if (of_op != nullptr) {
+    if (of_op) fill_absent(call.args, *of_op);
+  } else if (of_op) {
     call.args = *of_op;
     call.source = MetadataSource::record_param_comms;
   } else {
@@ -216,8 +218,8 @@ const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
   std::vector<int32_t> records;  // the last one first
   open(Role::record).back_from(batch.thread, batch.start, [&](int32_t i) {
     if (before >= 0 && op_of(i).start <= op_of(before).start) return false;
-    const CommArgs* args = useful_args(op_of(i).args);
-    if (args == nullptr) return true;
+    const std::optional<CommArgs> args = useful_args(op_of(i).args);
+    if (!args) return true;
     const NameKinds::Kind kind = operations_.of(args->collective_name);
     const bool pair = kind == CollectiveKind::send || kind == CollectiveKind::recv;
     if (!pair || launched_[static_cast<size_t>(i)]) return false;
@@ -225,7 +227,7 @@ const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
     return true;
   });
   const bool told = !records.empty() && std::none_of(records.begin(), records.end(), [&](int32_t i) {
-    const CommArgs& args = content_.comm_args[static_cast<size_t>(op_of(i).args)];
+    const CommArgs args = content_.comm_args[static_cast<size_t>(op_of(i).args)];
     return args.peer < 0 && args.rank < 0;
   });
   if (told) known->second = told_together(records);
@@ -236,14 +238,14 @@ CallMetadata MetadataFinder::told_together(const std::vector<int32_t>& records) 
   CallMetadata call;
   call.kind = CollectiveKind::coalesced;
   call.source = MetadataSource::annotation;
-  const auto args_of = [&](int32_t i) -> const CommArgs& {
+  const auto args_of = [&](int32_t i) {
     return content_.comm_args[static_cast<size_t>(content_.comm_ops[static_cast<size_t>(i)].args)];
   };
   CommArgs args = args_of(records.back());
   int64_t sent = 0, received = 0;
   bool sends = false, receives = false;
   for (const int32_t i : records) {
-    const CommArgs& one = args_of(i);
+    const CommArgs one = args_of(i);
     const bool same_group = one.group_name == args.group_name && one.group_ranks == args.group_ranks;
     call.several_peers = !same_group || one.peer != args.peer || (args.peer < 0 && one.rank != args.rank);
     if (call.several_peers) return call;
@@ -278,7 +280,7 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
   const std::string_view kernel = name(row.name);
   call.custom = is_custom_communication_kernel(kernel);
   const CommOpRow* record = linked_op(Role::record, row, launch);
-  take_args(useful_args(row.args), record, call);
+  take_args(row.args, record, call);
   const bool of_record = record != nullptr && (call.own_args < 0 || call.op_args >= 0);
   if (of_record && launch != nullptr && launched_in(*launch, *record)) {
     call.record = static_cast<int32_t>(record - content_.comm_ops.data());
@@ -311,14 +313,14 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
 
 CallMetadata MetadataFinder::of_host_range(const CommOpRow& range) {
   const auto is_record = [&](int32_t i) {
-    return useful_args(content_.comm_ops[static_cast<size_t>(i)].args) != nullptr;
+    return useful_args(content_.comm_ops[static_cast<size_t>(i)].args).has_value();
   };
   int32_t record = open(Role::record).innermost(range.thread, range.start, is_record);
   if (record < 0) {
     record = open(Role::record).first_started_in(range.thread, range.start, range.start + range.duration_ns, is_record);
   }
   CallMetadata call;
-  take_args(nullptr, record < 0 ? nullptr : &content_.comm_ops[static_cast<size_t>(record)], call);
+  take_args(-1, record < 0 ? nullptr : &content_.comm_ops[static_cast<size_t>(record)], call);
   take_range(range.name, call);
   take_shape(range, call);
   return call;

@@ -64,15 +64,12 @@ class MetadataFinder {
   static constexpr size_t kRoles = 4;
 
   std::string_view name(StringId id) const { return content_.strings.view(id); }
-  const CommArgs* useful_args(int32_t row);
+  std::optional<CommArgs> useful_args(int32_t row);
   RangeIndex& open(Role role) { return open_[static_cast<size_t>(role)]; }
   int32_t row_of_external_id(int64_t id);
   const CommOpRow* linked_op(Role role, const GpuRow& row, const LaunchRow* launch);
   const GpuAnnotationRow* gpu_range_over(const GpuRow& row);
-  void take_args(const CommArgs* own, const CommOpRow* op, CallMetadata& call);
-  int32_t row_of(const CommArgs* args) const {
-    return args == nullptr ? -1 : static_cast<int32_t>(args - content_.comm_args.data());
-  }
+  void take_args(int32_t own_row, const CommOpRow* op, CallMetadata& call);
   void take_range(StringId range_name, CallMetadata& call);
   const std::optional<CallMetadata>& batch_of(int32_t range);
   CallMetadata told_together(const std::vector<int32_t>& records);

@@ -149,7 +149,7 @@ GpuWork KernelWorks::of(StringId name, const StringTable& strings) {
 
 int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileContent& content) {
   std::vector<StringId> ids(rows.strings.size());
-  int64_t bytes = -bytes_of(content.gpu) - bytes_of(content.launches);
+  int64_t bytes = -bytes_of(content.gpu) - bytes_of(content.launches) - content.comm_args.bytes();
   for (size_t i = 0; i < ids.size(); i++) {
     const std::string_view text = rows.strings.view(StringId(static_cast<int64_t>(i)));
     const size_t known = content.strings.size();
@@ -157,7 +157,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
     if (content.strings.size() > known) bytes += bytes_of_string(text);
   }
   const int32_t first_args = static_cast<int32_t>(content.comm_args.size());
-  make_room(content.comm_args, rows.comm_args.size(), share);
+  make_room(content.comm_args.calls, rows.comm_args.size(), share);
   make_room(content.comm_ops, rows.comm_ops.size(), share);
   make_room(content.gpu_annotations, rows.gpu_annotations.size(), share);
   for_each_column(content.gpu, [&](auto& column) { make_room(column, rows.gpu.size(), share); });
@@ -196,10 +196,10 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
   content.hip_launches |= rows.hip_launches;
   content.intel_launches |= rows.intel_launches;
   content.cuda_launches |= rows.cuda_launches;
-  bytes += static_cast<int64_t>(rows.comm_args.size() * sizeof(CommArgs) + rows.comm_ops.size() * sizeof(CommOpRow) +
+  bytes += static_cast<int64_t>(rows.comm_ops.size() * sizeof(CommOpRow) +
                                 rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
                                 rows.steps.size() * sizeof(StepRow));
-  return bytes + bytes_of(content.gpu) + bytes_of(content.launches);
+  return bytes + bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
 }
 
 }  // namespace skewscope::ingest

@@ -1,27 +1,10 @@
 #include "detail_rows.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 namespace skewscope::ingest {
 namespace {
-
-class Mixer {
- public:
-  Mixer& add(uint64_t word) {
-    hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15ULL;
-    hash_ ^= hash_ >> 32;
-    return *this;
-  }
-  Mixer& add(int64_t number) { return add(static_cast<uint64_t>(number)); }
-  Mixer& add(StringId id) { return add(int64_t{id.value}); }
-  Mixer& add(double number) { return add(std::bit_cast<uint64_t>(number)); }
-  size_t hash() const { return static_cast<size_t>(hash_); }
-
- private:
-  uint64_t hash_ = 0;
-};
 
 // No trace has as many events as would not fit; what claims so keeps the last number.
 int32_t place_behind(int64_t first_event, int32_t place) {
@@ -58,11 +41,11 @@ void append_changed(const std::vector<Value>& more, std::vector<Value>& column, 
 }  // namespace
 
 size_t DetailHash::operator()(const ThreadPlace& place) const {
-  return Mixer().add(place.process).add(place.thread).hash();
+  return RowMixer().add(place.process).add(place.thread).hash();
 }
 
 size_t DetailHash::operator()(const ArgumentSet& set) const {
-  Mixer mixer;
+  RowMixer mixer;
   for (const StringId id : {set.dims, set.types, set.strides, set.values, set.kernel_file, set.kernel_backend}) {
     mixer.add(id);
   }
@@ -70,7 +53,7 @@ size_t DetailHash::operator()(const ArgumentSet& set) const {
 }
 
 size_t DetailHash::operator()(const KernelShape& shape) const {
-  Mixer mixer;
+  RowMixer mixer;
   for (size_t i = 0; i < 3; ++i) mixer.add(shape.grid[i]).add(shape.block[i]);
   mixer.add(int64_t{shape.registers}).add(int64_t{shape.shared_memory});
   return mixer.add(shape.blocks_per_sm).add(shape.warps_per_sm).add(shape.occupancy_percent).hash();

@@ -1,12 +1,31 @@
 // Equal rows once, numbered in order of first use.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
 
+#include "skewscope/base/ids.h"
+
 namespace skewscope::ingest {
+
+class RowMixer {
+ public:
+  RowMixer& add(uint64_t word) {
+    hash_ = (hash_ ^ word) * 0x9e3779b97f4a7c15ULL;
+    hash_ ^= hash_ >> 32;
+    return *this;
+  }
+  RowMixer& add(int64_t number) { return add(static_cast<uint64_t>(number)); }
+  RowMixer& add(StringId id) { return add(int64_t{id.value}); }
+  RowMixer& add(double number) { return add(std::bit_cast<uint64_t>(number)); }
+  size_t hash() const { return static_cast<size_t>(hash_); }
+
+ private:
+  uint64_t hash_ = 0;
+};
 
 template <class Row, class Hash>
 class DistinctRows {

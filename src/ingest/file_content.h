@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/kind.h"
+#include "comm_args.h"
 #include "detail_rows.h"
 #include "gpu_rows.h"
 #include "skewscope/base/finding.h"
@@ -16,24 +17,6 @@
 #include "skewscope/model/trace_file.h"
 
 namespace skewscope::ingest {
-
-// Arguments of a collective as Kineto writes them (reference: ParamCommsUtils). -1 / none where absent.
-struct CommArgs {
-  StringId collective_name;  // "Collective name"
-  StringId dtype;
-  StringId group_name;  // "Process Group Name"; spring 2024: "Process Group ID" as text
-  StringId group_description;
-  StringId group_ranks;  // "Process Group Ranks" as written: "[0, 1, ...]"
-  int64_t in_elements = -1, out_elements = -1;
-  int64_t group_size = -1;
-  int64_t rank = -1;  // own rank, root, or peer inside the group, by operation; CPU op only
-  int64_t rank_start = -1, rank_stride = -1;
-  int64_t peer = -1;  // "Dst Rank" / "Src Rank": global
-  int64_t seq = -1;
-  uint64_t comms_id = 0;
-
-  bool any() const { return collective_name.known(); }
-};
 
 // A CPU op or range that tells about collectives: record_param_comms; nccl:*, gloo:* user_annotation; the ops of custom
 // kernels (symm_mem::*, _C_custom_ar::*) and of vLLM, which calls NCCL past PyTorch (vllm::all_reduce).
@@ -77,7 +60,7 @@ struct FileContent {
   std::vector<CommOpRow> comm_ops;
   std::vector<GpuAnnotationRow> gpu_annotations;  // of collectives: nccl:*
   std::vector<StepRow> steps;
-  std::vector<CommArgs> comm_args;
+  CommArgsRows comm_args;
   std::optional<DetailRows> details;  // where asked for
   StringTable strings;
   Findings findings;

@@ -62,7 +62,7 @@ GpuRow GpuRows::operator[](size_t row) const {
   GpuRow whole;
   whole.start = events.start[row];
   whole.duration_ns = events.duration_ns[row];
-  whole.correlation = correlation[row];
+  if (row < correlation.size()) whole.correlation = correlation[row];
   whole.name = events.name[row];
   whole.stream = events.stream[row];
   whole.device = static_cast<int16_t>(events.device[row]);
@@ -92,7 +92,8 @@ void GpuRows::append(const std::vector<GpuRow>& rows) {
 }
 
 LaunchRow LaunchRows::operator[](size_t row) const {
-  return {events.start[row], events.duration_ns[row], correlation[row], events.thread[row]};
+  return {events.start[row], events.duration_ns[row], row < correlation.size() ? correlation[row] : -1,
+          events.thread[row]};
 }
 
 void LaunchRows::append(const std::vector<LaunchRow>& rows) {

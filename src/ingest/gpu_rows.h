@@ -45,9 +45,9 @@ struct CommKernel {
 };
 
 struct GpuRows {
-  GpuEvents events;  // `launch` is empty until join_launches()
-  std::vector<int64_t> correlation;
-  std::vector<int32_t> comm_row;  // row in comm_kernels; -1: does not communicate
+  GpuEvents events;                  // `launch` is empty until join_launches()
+  std::vector<int64_t> correlation;  // given back when launches are joined
+  std::vector<int32_t> comm_row;     // row in comm_kernels; -1: does not communicate
   std::vector<CommKernel> comm_kernels;
   // Until 2023 the External id of every GPU row was its own correlation: an id, but of nothing.
   bool external_ids_tell = false;

@@ -91,8 +91,8 @@ void for_rows(size_t rows, const Visit& visit) {
 
 class Linker {
  public:
-  // Takes the rows of `content`, whose launches are joined; `metadata`: of its calls; `ambiguous`: so many GPU rows.
-  Linker(FileContent& content, MetadataFinder& metadata, int64_t ambiguous) : content_(content), metadata_(metadata) {
+  // Takes the rows of `content`, whose launches are joined; `ambiguous`: so many GPU rows.
+  Linker(FileContent& content, int64_t ambiguous) : content_(content) {
     linked_.trace.steps = steps_of(content.steps);
     if (ambiguous > 0) {
       add_finding(linked_.findings,
@@ -107,12 +107,11 @@ class Linker {
     if (content_.details) linked_.detail = link_details(content_);
     tbb::parallel_invoke([&] { add_calls(); }, [&] { add_host_window(); }, [&] { choose_launches(); });
     report_calls();
-    give_back(content_.comm_args);
+    metadata_.reset();
+    content_.comm_args = {};
     give_back(content_.comm_ops);
-    give_back(content_.gpu.correlation);
     give_back(content_.gpu.comm_row);
     give_back(content_.gpu.comm_kernels);
-    give_back(content_.launches.correlation);
     keep_launches();
     for_each_column(content_.gpu.events, [](auto& column) { give_back_spare(column); });
     linked_.trace.gpu = std::move(content_.gpu.events);
@@ -124,6 +123,7 @@ class Linker {
   int64_t step_at(LocalNs t) const { return step_number_at(linked_.trace.steps, t); }
 
   void add_calls() {
+    metadata_.emplace(content_);
     if (content_.gpu.empty()) {
       add_host_calls();
     } else {
@@ -173,9 +173,9 @@ class Linker {
     linked_.trace.calls.reserve(gpu.comm_kernels.size());
     linked_.open_calls.reserve(gpu.comm_kernels.size());
     first_call_of_record_.resize(content_.comm_ops.size(), -1);
-    for (size_t i = 0; metadata_.any_batch() && i < gpu.size(); ++i) {
+    for (size_t i = 0; metadata_->any_batch() && i < gpu.size(); ++i) {
       const int32_t launch = gpu.events.launch[i];
-      if (gpu.communicates(i) && launch >= 0) metadata_.add_launch(content_.launches[static_cast<size_t>(launch)]);
+      if (gpu.communicates(i) && launch >= 0) metadata_->add_launch(content_.launches[static_cast<size_t>(launch)]);
     }
     for (size_t i = 0; i < gpu.size(); ++i) {
       if (gpu.communicates(i)) add_kernel_call(i);
@@ -223,7 +223,7 @@ class Linker {
       call.launch_start = launch->start;
       call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
     }
-    const CallMetadata told = metadata_.of_kernel(row, launch ? &*launch : nullptr);
+    const CallMetadata told = metadata_->of_kernel(row, launch ? &*launch : nullptr);
     several_peers_ += told.several_peers ? 1 : 0;
     if (!continues_call(call, told)) add_call(call, told);
   }
@@ -262,7 +262,7 @@ class Linker {
       call.start = call.launch_start = range.start;
       call.duration_ns = std::max<int64_t>(range.duration_ns, 0);
       call.step = step_at(range.start);
-      add_call(call, metadata_.of_host_range(range));
+      add_call(call, metadata_->of_host_range(range));
     }
   }
 
@@ -299,7 +299,7 @@ class Linker {
   }
 
   // Row of linked_.groups; -1 where the arguments name no group: neither a name nor members.
-  int32_t mention_of(const CommArgs& args) {
+  int32_t mention_of(const CommOperation& args) {
     const std::string_view ranks = content_.strings.view(args.group_ranks);
     const bool listed = ranks.find_first_of("0123456789") != std::string_view::npos;
     if (!args.any() || (!args.group_name.known() && !listed)) return -1;
@@ -341,7 +341,7 @@ class Linker {
   }
 
   FileContent& content_;
-  MetadataFinder& metadata_;
+  std::optional<MetadataFinder> metadata_;
   std::vector<int32_t> new_row_of_launch_;  // per row of content_.launches: row of linked_.trace.launches; -1: unused
   std::vector<int32_t> used_launches_;      // the inverse
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
@@ -395,11 +395,12 @@ void describe_rows(LinkedTrace& linked) {
 }
 
 LinkedTrace link_calls(FileContent content) {
-  std::optional<MetadataFinder> metadata;
-  tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content); },
-                       [&] { metadata.emplace(content); });
+  tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content); });
   const GpuVendor vendor = vendor_of(content);
-  LinkedTrace linked = Linker(content, *metadata, join_launches(content)).link();
+  const int64_t ambiguous = join_launches(content);
+  give_back(content.gpu.correlation);
+  give_back(content.launches.correlation);
+  LinkedTrace linked = Linker(content, ambiguous).link();
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;
   linked.trace.vendor = vendor;

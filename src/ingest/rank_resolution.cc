@@ -35,7 +35,7 @@ bool symmetric(CollectiveKind kind) {
 }
 
 // Only there "Rank" is the own rank inside the group, and inside default_pg that is the global rank.
-bool tells_own_rank(const FileContent& content, const CommArgs& args) {
+bool tells_own_rank(const FileContent& content, const CommOperation& args) {
   if (args.rank < 0 || content.strings.view(args.group_description) != "default_pg") return false;
   const std::string_view operation = content.strings.view(args.collective_name);
   if (operation == "wait") return args.group_size != 1;  // a wait row of group size 1 has lost its group
@@ -44,7 +44,7 @@ bool tells_own_rank(const FileContent& content, const CommArgs& args) {
 }
 
 // The members of a call's group, where they are all listed.
-void add_call_group(const FileContent& content, const CommArgs& args, std::vector<RankRuns>& groups) {
+void add_call_group(const FileContent& content, const CommOperation& args, std::vector<RankRuns>& groups) {
   if (!args.group_ranks.known()) return;
   const RankList list = parse_rank_list(std::string(content.strings.view(args.group_ranks)));
   if (!list.cut && static_cast<int64_t>(list.ranks.size()) == args.group_size) groups.emplace_back(list.ranks);
@@ -405,7 +405,7 @@ RankEvidence evidence_of(const FileContent& content) {
   }
   std::set<StringId> lists;
   bool unique = true;
-  for (const CommArgs& args : content.comm_args) {
+  for (const CommOperation& args : content.comm_args.operations.rows()) {
     if (content.strings.view(args.collective_name) != "wait") {
       evidence.largest_group = std::max(evidence.largest_group, args.group_size);
       if (content.strings.view(args.group_description) == "default_pg") {

@@ -39,12 +39,11 @@ std::vector<size_t> largest_first(const std::vector<std::string>& files) {
 
 // Without the details.
 int64_t bytes_of(const FileContent& content) {
-  int64_t bytes = bytes_of(content.gpu) + bytes_of(content.launches);
+  int64_t bytes = bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
   const auto add = [&](const auto& rows) { bytes += static_cast<int64_t>(rows.size() * sizeof(rows[0])); };
   add(content.comm_ops);
   add(content.gpu_annotations);
   add(content.steps);
-  add(content.comm_args);
   return bytes;
 }
 

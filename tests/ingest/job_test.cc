@@ -16,12 +16,12 @@ constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)";
 
 // A rank with `calls` broadcasts of the group, one every 100 us.
 ContentBuilder rank_file(const std::string& file, int64_t rank, int64_t world, const std::string& group,
-                         const std::string& ranks, int64_t size, int64_t calls = 2) {
+                         const std::string& ranks, int64_t size, int64_t calls = 2, int64_t root_of_first = 1) {
   ContentBuilder b(file);
   b.distributed(rank, world);
   for (int64_t i = 0; i < calls; ++i) {
     CommArgs args = b.args("broadcast", "Float", 10, 10, group, ranks, size);
-    args.rank = 1;  // second member is the root
+    args.rank = i == 0 ? root_of_first : 1;  // second member is the root
     b.kernel(kAllReduce, 100 * i, 50, i).args = b.add(args);
   }
   return b;
@@ -85,9 +85,7 @@ TEST_CASE("the root of a rooted call is the group's member of that number") {
 }
 
 TEST_CASE("a root outside the group's list is not invented") {
-  ContentBuilder b = rank_file("a.json", 0, 2, "0", "[0, 1]", 2);
-  b.content().comm_args[0].rank = 5;
-  const auto assembled = assemble(contents(std::move(b)));
+  const auto assembled = assemble(contents(rank_file("a.json", 0, 2, "0", "[0, 1]", 2, 2, 5)));
   CHECK_FALSE(assembled.value().job.traces[0].calls[0].root.known());
   CHECK(assembled.value().job.traces[0].calls[1].root == Rank(1));
 }

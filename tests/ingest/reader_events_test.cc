@@ -96,7 +96,7 @@ TEST_CASE("a kernel carries the arguments of its collective") {
   const FileContent content =
       read_text(trace_of(event("kernel", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", kCollective)));
   REQUIRE(content.comm_args.size() == 1);
-  const CommArgs& args = content.comm_args[0];
+  const CommArgs args = content.comm_args[0];
   const auto text = [&](StringId id) { return std::string(content.strings.view(id)); };
   CHECK(content.gpu[0].args == 0);
   CHECK(content.gpu[0].external_id == 4802);
@@ -120,7 +120,7 @@ TEST_CASE("a kernel carries the arguments of its collective") {
 TEST_CASE("spring 2024 names the group by number") {
   const FileContent content = read_text(
       trace_of(event("cpu_op", "record_param_comms", R"("Collective name": "allreduce", "Process Group ID": 5)")));
-  CHECK(content.strings.view(content.comm_args.at(0).group_name) == "5");
+  CHECK(content.strings.view(content.comm_args[0].group_name) == "5");
 }
 
 TEST_CASE("ops and ranges that tell about collectives are kept, other CPU rows are not") {

@@ -105,7 +105,8 @@ inline std::string as_text(const FileContent& c) {
     out += fmt::format("range {} {} {} {} {}\n", r.start.ns, r.duration_ns, text(r.name), r.device, r.stream);
   }
   for (const StepRow& r : c.steps) out += fmt::format("step {} {} {}\n", r.start.ns, r.duration_ns, r.number);
-  for (const CommArgs& a : c.comm_args) {
+  for (size_t i = 0; i < c.comm_args.size(); ++i) {
+    const CommArgs a = c.comm_args[i];
     out += fmt::format("args {} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", text(a.collective_name), text(a.dtype),
                        text(a.group_name), text(a.group_description), text(a.group_ranks), a.in_elements,
                        a.out_elements, a.group_size, a.rank, a.rank_start, a.rank_stride, a.peer, a.seq, a.comms_id);
