@@ -25,7 +25,6 @@ namespace {
 
 using attribute::Arrival;
 using attribute::BusyIntervals;
-using attribute::CallLabels;
 using attribute::InstanceSplit;
 using attribute::WaitBar;
 
@@ -220,7 +219,7 @@ struct Stage {
 
   // Rows of table.members and of table.unmatched that are one trace's.
   struct TraceRows {
-    std::vector<size_t> members, unmatched;
+    std::vector<uint32_t> members, unmatched;
   };
 
   const CollectiveCall& call_of(const UnmatchedCall& unmatched) const {
@@ -229,7 +228,7 @@ struct Stage {
 
   // The rows of one trace, which are by time for the most part: each is looked for near the last one of its block.
   template <class Label>
-  static void label_each(const std::vector<size_t>& rows, const BusyIntervals& busy, const Label& label) {
+  static void label_each(const std::vector<uint32_t>& rows, const BusyIntervals& busy, const Label& label) {
     tbb::parallel_for(tbb::blocked_range<size_t>(0, rows.size(), kCallsPerTask),
                       [&](const tbb::blocked_range<size_t>& block) {
                         BusyIntervals::InOrder near(busy);
@@ -240,30 +239,28 @@ struct Stage {
   void label_calls_of(TraceIndex t, const TraceRows& rows) {
     if (!job.holds(t)) return;
     std::optional<BusyIntervals> made;
-    std::vector<attribute::LabelEdge> copies;
-    tbb::parallel_invoke([&] { made.emplace(job[t].gpu); }, [&] { copies = attribute::copy_edges(job[t].gpu); });
+    std::vector<attribute::LabelEdge> edges;
+    tbb::parallel_invoke([&] { made.emplace(job[t].gpu); }, [&] { edges = attribute::copy_edges(job[t].gpu); });
     const BusyIntervals& busy = *made;
-    label_each(rows.members, busy, [&](size_t row, BusyIntervals::InOrder& near) {
+    label_each(rows.members, busy, [&](uint32_t row, BusyIntervals::InOrder& near) {
       const bool split = d.instances[instance_of_row[row]].reason == SplitReason::split;
       d.members[row] =
           split ? split_parts(table.spans[row], wait_ns[row], near) : unsplit_parts(table.spans[row], near);
     });
-    label_each(rows.unmatched, busy, [&](size_t row, BusyIntervals::InOrder& near) {
+    label_each(rows.unmatched, busy, [&](uint32_t row, BusyIntervals::InOrder& near) {
       const CollectiveCall& call = call_of(table.unmatched[row]);
       d.unmatched[row] = unsplit_parts({call.start, call.duration_ns}, near);
     });
-    std::vector<CallLabels> labels;
-    for (const size_t row : rows.members) labels.push_back({table.spans[row].start, d.members[row]});
-    for (const size_t u : rows.unmatched) {
-      labels.push_back({call_of(table.unmatched[u]).start, d.unmatched[u]});
-    }
-    const attribute::StepLabels exposures(std::move(copies), labels, busy);
-    label_steps_of(t, exposures);
     LocalNs first{INT64_MAX}, last{INT64_MIN};
-    for (const CallLabels& call : labels) {
-      first = std::min(first, call.start);
-      last = std::max(last, call.start + call.parts.duration_ns());
-    }
+    const auto add = [&](LocalNs start, const CallParts& parts) {
+      attribute::add_edges(start, parts, edges);
+      first = std::min(first, start);
+      last = std::max(last, start + parts.duration_ns());
+    };
+    for (const uint32_t row : rows.members) add(table.spans[row].start, d.members[row]);
+    for (const uint32_t u : rows.unmatched) add(call_of(table.unmatched[u]).start, d.unmatched[u]);
+    const attribute::StepLabels exposures(std::move(edges), busy);
+    label_steps_of(t, exposures);
     exposed[t.index()] = exposures.between(first, last);
   }
 
@@ -285,10 +282,10 @@ struct Stage {
     d.step_parts.resize(d.steps.size() * job.traces.size());
     std::vector<TraceRows> rows(job.traces.size());
     for (size_t row = 0; row < table.members.size(); ++row) {
-      rows[table.members[row].trace.index()].members.push_back(row);
+      rows[table.members[row].trace.index()].members.push_back(static_cast<uint32_t>(row));
     }
     for (size_t u = 0; u < table.unmatched.size(); ++u) {
-      rows[table.unmatched[u].call.trace.index()].unmatched.push_back(u);
+      rows[table.unmatched[u].call.trace.index()].unmatched.push_back(static_cast<uint32_t>(u));
     }
     tbb::parallel_for(size_t{0}, job.traces.size(),
                       [&](size_t t) { label_calls_of(TraceIndex(static_cast<int64_t>(t)), rows[t]); });

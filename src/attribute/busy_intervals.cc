@@ -2,31 +2,25 @@
 
 #include <algorithm>
 
+#include "skewscope/base/first_after.h"
+
 namespace skewscope::attribute {
 
-BusyIntervals::BusyIntervals(const GpuEvents& gpu) {
-  begin_.reserve(gpu.size());
-  before_.reserve(gpu.size() + 1);
-  int64_t covered = 0, last_end = INT64_MIN;
-  for (size_t i = 0; i < gpu.size(); ++i) {  // rows are sorted by start
-    if (gpu.duration_ns[i] == 0 || (gpu.work[i] != GpuWork::compute && gpu.work[i] != GpuWork::memset)) continue;
-    const int64_t begin = gpu.start[i].ns, end = begin + gpu.duration_ns[i];
-    if (begin_.empty() || begin > last_end) {
-      begin_.push_back(begin);
-      before_.push_back(covered);
-      last_end = begin;
-    }
-    covered += std::max<int64_t>(end - last_end, 0);
-    last_end = std::max(last_end, end);
+BusyIntervals::BusyIntervals(const GpuEvents& gpu) : gpu_(gpu) {
+  blocks_.reserve(gpu.size() / kRows + 1);
+  Walk walk;
+  for (size_t i = 0; i < gpu.size(); ++i) {
+    if (i % kRows == 0) blocks_.push_back(walk);
+    pass(i, walk);
   }
-  before_.push_back(covered);
 }
 
-int64_t BusyIntervals::covered_before(LocalNs t, size_t after) const {
-  if (after == 0) return 0;
-  const int64_t begin = begin_[after - 1], before = before_[after - 1];
-  const int64_t end = begin + (before_[after] - before);
-  return before + (std::min(t.ns, end) - begin);
+void BusyIntervals::pass(size_t row, Walk& walk) const {
+  if (gpu_.work[row] != GpuWork::compute && gpu_.work[row] != GpuWork::memset) return;
+  const LocalNs start = gpu_.start[row], end = start + gpu_.duration_ns[row];
+  if (end <= walk.end) return;
+  walk.covered_ns += end - std::max(start, walk.end);
+  walk.end = end;
 }
 
 int64_t BusyIntervals::covered_ns(LocalNs from, LocalNs to) const {
@@ -34,8 +28,17 @@ int64_t BusyIntervals::covered_ns(LocalNs from, LocalNs to) const {
 }
 
 int64_t BusyIntervals::InOrder::covered_before(LocalNs t) {
-  next_ = first_after(busy_.begin_, t.ns, next_);
-  return busy_.covered_before(t, next_);
+  const GpuEvents& gpu = busy_.gpu_;
+  // Block i begins with row i * kRows.
+  const Walk* first = busy_.blocks_.data();
+  near_ = first_after(busy_.blocks_, t, near_, [&](LocalNs time, const Walk& block) {
+    return time < gpu.start[static_cast<size_t>(&block - first) * kRows];
+  });
+  if (near_ == 0) return 0;
+  Walk walk = busy_.blocks_[near_ - 1];
+  for (size_t i = (near_ - 1) * kRows; i < gpu.size() && gpu.start[i] < t; ++i) busy_.pass(i, walk);
+  // What begins before t and ends behind it covers all of what lies between.
+  return walk.covered_ns - (walk.end > t ? walk.end - t : 0);
 }
 
 int64_t BusyIntervals::InOrder::covered_ns(LocalNs from, LocalNs to) {

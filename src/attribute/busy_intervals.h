@@ -4,38 +4,43 @@
 #include <cstdint>
 #include <vector>
 
-#include "skewscope/base/first_after.h"
 #include "skewscope/model/rank_trace.h"
 
 namespace skewscope::attribute {
 
+// Of the rows that compute: computation and fills, as in RankSummary::compute_ns. Keeps what rows have covered at each
+// kRows-th row only, and walks from there: 1 byte per row. `gpu` must outlive this, and is sorted by start.
 class BusyIntervals {
  public:
-  // Union of the rows that compute: computation and fills, as in RankSummary::compute_ns.
   explicit BusyIntervals(const GpuEvents& gpu);
 
   // Nanoseconds of [from, to) covered by the union; 0 for an empty span. O(log n).
   int64_t covered_ns(LocalNs from, LocalNs to) const;
 
-  // The same for spans of which each mostly begins not far from where the one in front ended: O(log intervals between).
+  // The same for spans of which each mostly begins not far from where the one in front ended: O(log rows between).
   class InOrder {
    public:
-    explicit InOrder(const BusyIntervals& busy) : busy_(busy), next_(busy.begin_.size() / 2) {}
+    explicit InOrder(const BusyIntervals& busy) : busy_(busy), near_(busy.blocks_.size() / 2) {}
     int64_t covered_ns(LocalNs from, LocalNs to);
 
    private:
     int64_t covered_before(LocalNs t);
 
     const BusyIntervals& busy_;
-    size_t next_;
+    size_t near_;  // a block
   };
 
  private:
-  // `after`: the first interval that begins after t.
-  int64_t covered_before(LocalNs t, size_t after) const;
+  static constexpr size_t kRows = 16;
+  // Some rows have been walked: what they cover, and until when.
+  struct Walk {
+    int64_t covered_ns = 0;
+    LocalNs end{INT64_MIN};
+  };
+  void pass(size_t row, Walk& walk) const;
 
-  std::vector<int64_t> begin_;   // disjoint, sorted
-  std::vector<int64_t> before_;  // covered time before begin_[i]; last: all
+  const GpuEvents& gpu_;
+  std::vector<Walk> blocks_;  // the walk that leads to row i * kRows
 };
 
 }  // namespace skewscope::attribute

@@ -89,14 +89,13 @@ std::vector<LabelEdge> copy_edges(const GpuEvents& gpu) {
   return edges;
 }
 
-StepLabels::StepLabels(std::vector<LabelEdge> copies, const std::vector<CallLabels>& calls, const BusyIntervals& busy)
-    : busy_(busy) {
-  std::vector<LabelEdge> edges = std::move(copies);
-  for (const CallLabels& call : calls) {
-    add(call.start.ns, call.parts.wait_ns, kWait, edges);
-    add(call.start.ns + call.parts.wait_ns, call.parts.transfer_ns, kTransfer, edges);
-    add(call.start.ns, call.parts.unattributed_ns, kUnattributed, edges);
-  }
+void add_edges(LocalNs start, const CallParts& parts, std::vector<LabelEdge>& edges) {
+  add(start.ns, parts.wait_ns, kWait, edges);
+  add(start.ns + parts.wait_ns, parts.transfer_ns, kTransfer, edges);
+  add(start.ns, parts.unattributed_ns, kUnattributed, edges);
+}
+
+StepLabels::StepLabels(std::vector<LabelEdge> edges, const BusyIntervals& busy) : busy_(busy) {
   sort_runs(edges, [](const LabelEdge& a, const LabelEdge& b) { return a.ns < b.ns; });
   std::array<int32_t, kHidden.size()> running{};
   for (size_t i = 0; i < edges.size();) {

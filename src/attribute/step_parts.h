@@ -18,12 +18,6 @@ struct OwnStep {
 };
 std::vector<OwnStep> own_steps(const RankTrace& trace);  // by number
 
-// One communication call of a trace and its parts, in the order wait, transfer.
-struct CallLabels {
-  LocalNs start;
-  CallParts parts;
-};
-
 // Where something that computation hides begins or ends.
 struct LabelEdge {
   int64_t ns;
@@ -31,11 +25,13 @@ struct LabelEdge {
   int32_t label;   // a row of kHidden in step_parts.cc
 };
 std::vector<LabelEdge> copy_edges(const GpuEvents& gpu);
+// The parts of a communication call in the order wait, transfer.
+void add_edges(LocalNs start, const CallParts& parts, std::vector<LabelEdge>& edges);
 
 class StepLabels {
  public:
-  // `copies`: copy_edges() of the trace; `calls`: all of it, in any order. `busy` must outlive this.
-  StepLabels(std::vector<LabelEdge> copies, const std::vector<CallLabels>& calls, const BusyIntervals& busy);
+  // `edges`: of all copies and calls of the trace, in any order. `busy` must outlive this.
+  StepLabels(std::vector<LabelEdge> edges, const BusyIntervals& busy);
   StepParts between(LocalNs begin, LocalNs end) const;
 
  private:

@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <numeric>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "../../src/attribute/busy_intervals.h"
 #include "../../src/attribute/split_call.h"
@@ -101,4 +104,31 @@ TEST_CASE("covered time counts overlapping computation once and no communication
   REQUIRE(in_order.covered_ns(LocalNs{140}, LocalNs{302}) == 12);
   REQUIRE(in_order.covered_ns(LocalNs{305}, LocalNs{1000}) == 5);
   REQUIRE(in_order.covered_ns(LocalNs{40}, LocalNs{160}) == 110);
+}
+
+TEST_CASE("covered time is that of every nanosecond, however many rows there are and wherever a search begins") {
+  constexpr int64_t kEnd = 2000;
+  std::mt19937 random(3);
+  std::vector<std::pair<int64_t, int64_t>> rows;  // start, duration
+  for (int i = 0; i < 300; ++i) rows.emplace_back(random() % (kEnd / 2), random() % 4 == 0 ? 0 : random() % 12);
+  rows.emplace_back(1200, 300);  // those within it end before it
+  for (int i = 0; i < 100; ++i) rows.emplace_back(1200 + 2 * i, 1);
+  std::sort(rows.begin(), rows.end());
+  GpuEvents gpu;
+  std::vector<bool> busy_at(kEnd, false);
+  for (const auto& [start, duration] : rows) {
+    const bool computes = random() % 3 != 0 || start == 1200;
+    gpu.start.push_back(LocalNs{start});
+    gpu.duration_ns.push_back(duration);
+    gpu.work.push_back(computes ? GpuWork::compute : GpuWork::memcpy);
+    for (int64_t t = start; computes && t < start + duration; ++t) busy_at[static_cast<size_t>(t)] = true;
+  }
+  const BusyIntervals busy(gpu);
+  BusyIntervals::InOrder in_order(busy);
+  for (int i = 0; i < 2000; ++i) {
+    const int64_t from = random() % kEnd, to = from + random() % (kEnd - from);
+    const int64_t expected = std::count(busy_at.begin() + from, busy_at.begin() + to, true);
+    REQUIRE(busy.covered_ns(LocalNs{from}, LocalNs{to}) == expected);
+    REQUIRE(in_order.covered_ns(LocalNs{from}, LocalNs{to}) == expected);
+  }
 }

@@ -1,5 +1,6 @@
 // Steps of a job of two ranks, in nanoseconds of one clock.
 #include <catch2/catch.hpp>
+#include <vector>
 
 #include "src/attribute/step_parts.h"
 
@@ -14,13 +15,13 @@ void add_row(RankTrace& trace, GpuWork work, int64_t start, int64_t end) {
   trace.gpu.work.push_back(work);
 }
 
-CallLabels call(int64_t start, int64_t wait_ns, int64_t transfer_ns, int64_t unattributed_ns = 0) {
-  CallLabels labels;
-  labels.start = LocalNs{start};
-  labels.parts.wait_ns = wait_ns;
-  labels.parts.transfer_ns = transfer_ns;
-  labels.parts.unattributed_ns = unattributed_ns;
-  return labels;
+void add_call(int64_t start, int64_t wait_ns, int64_t transfer_ns, int64_t unattributed_ns,
+              std::vector<LabelEdge>& edges) {
+  CallParts parts;
+  parts.wait_ns = wait_ns;
+  parts.transfer_ns = transfer_ns;
+  parts.unattributed_ns = unattributed_ns;
+  add_edges(LocalNs{start}, parts, edges);
 }
 
 void check(const StepParts& p, int64_t compute, int64_t transfer, int64_t wait, int64_t unsplit, int64_t copy,
@@ -55,8 +56,11 @@ TEST_CASE("computing hides transfer, transfer hides waiting, waiting hides unspl
   add_row(trace, GpuWork::compute, 0, 100);
   add_row(trace, GpuWork::memcpy, 50, 700);
   const BusyIntervals busy(trace.gpu);
-  // [80,300): waiting 80-200, transfer 200-300. [150,250): transfer. [280,400): unsplit.
-  const StepLabels labels(copy_edges(trace.gpu), {call(80, 120, 100), call(150, 0, 100), call(280, 0, 0, 120)}, busy);
+  std::vector<LabelEdge> edges = copy_edges(trace.gpu);
+  add_call(80, 120, 100, 0, edges);  // [80,300): waiting 80-200, transfer 200-300
+  add_call(150, 0, 100, 0, edges);   // [150,250): transfer
+  add_call(280, 0, 0, 120, edges);   // [280,400): unsplit
+  const StepLabels labels(std::move(edges), busy);
   // 0-100 computing, 100-150 wait, 150-300 transfer, 300-400 unsplit, 400-700 copy, 700-1000 idle.
   check(labels.between(LocalNs{0}, LocalNs{1000}), 100, 150, 50, 100, 300, 300);
   check(labels.between(LocalNs{120}, LocalNs{320}), 0, 150, 30, 20, 0, 0);
