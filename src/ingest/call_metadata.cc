@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "skewscope/base/first_after.h"
@@ -22,18 +22,6 @@ namespace skewscope::ingest {
 namespace {
 
 constexpr std::string_view kRecordOp = "record_param_comms";
-
-int64_t stream_key(int32_t device, int32_t stream) { return (static_cast<int64_t>(device) << 32) + stream; }
-
-RangeIndex index_gpu_ranges(const FileContent& content) {
-  std::vector<RangeIndex::Range> ranges;
-  ranges.reserve(content.gpu_annotations.size());
-  for (size_t i = 0; i < content.gpu_annotations.size(); ++i) {
-    const GpuAnnotationRow& row = content.gpu_annotations[i];
-    ranges.push_back({stream_key(row.device, row.stream), row.start, row.duration_ns, static_cast<int32_t>(i)});
-  }
-  return RangeIndex(std::move(ranges));
-}
 
 bool launched_in(const LaunchRow& launch, const CommOpRow& op) {
   return launch.thread == op.thread && op.start <= launch.start && launch.start < op.start + op.duration_ns;
@@ -87,37 +75,37 @@ MetadataFinder::MetadataFinder(const FileContent& content)
       operations_(content.strings, kind_from_operation_name),
       annotations_(content.strings, kind_from_annotation) {
   roles_.reserve(content.comm_ops.size());
-  std::vector<std::pair<int64_t, int32_t>> by_external_id;
-  std::array<std::vector<RangeIndex::Range>, kRoles> of_role;
+  std::array<std::vector<int32_t>, kRoles> of_role;
   for (size_t i = 0; i < content.comm_ops.size(); ++i) {
     const CommOpRow& op = content.comm_ops[i];
-    const std::string_view text = name(op.name);
-    Role role = Role::other;
-    if (text == kRecordOp) {
-      role = Role::record;
-    } else if (const NameKinds::Kind kind = annotations_.of(op.name)) {
-      role = Role::range;
-      any_batch_ |= kind == CollectiveKind::coalesced;
-    } else if (text.find("::") != std::string_view::npos) {
-      role = Role::custom;
-    }
+    const auto row = static_cast<int32_t>(i);
+    const Role role = role_of(op);
     roles_.push_back(role);
-    of_role[static_cast<size_t>(role)].push_back({op.thread, op.start, op.duration_ns, static_cast<int32_t>(i)});
-    const bool linkable = role == Role::record || role == Role::custom;
-    if (linkable && op.external_id > 0) by_external_id.emplace_back(op.external_id, static_cast<int32_t>(i));
+    if (role == Role::other) continue;
+    of_role[static_cast<size_t>(role)].push_back(row);
+    const bool linkable = content.gpu.external_ids_tell && role != Role::range && op.external_id > 0;
+    if (linkable) by_external_id_.push_back(row);
   }
-  tbb::parallel_invoke([&] { gpu_ranges_ = index_gpu_ranges(content); },
-                       [&] {
-                         for (size_t role = 0; role < kRoles; ++role)
-                           open_[role] = RangeIndex(std::move(of_role[role]));
-                       },
-                       [&] {
-                         sort_runs(by_external_id, std::less<>());
-                         for (const auto& [id, row] : by_external_id) {
-                           external_ids_.push_back(id);
-                           rows_of_external_ids_.push_back(row);
-                         }
-                       });
+  std::vector<int32_t> gpu_ranges(content.gpu_annotations.size());
+  std::iota(gpu_ranges.begin(), gpu_ranges.end(), 0);
+  tbb::parallel_invoke(
+      [&] { gpu_ranges_ = RangeIndex(content.gpu_annotations, std::move(gpu_ranges)); },
+      [&] {
+        for (size_t role = 0; role < kRoles; ++role) {
+          open_[role] = RangeIndex(content.comm_ops, std::move(of_role[role]));
+        }
+      },
+      [&] { sort_runs(by_external_id_, [&](int32_t a, int32_t b) { return external_id_of(a) < external_id_of(b); }); });
+}
+
+MetadataFinder::Role MetadataFinder::role_of(const CommOpRow& op) {
+  const std::string_view text = name(op.name);
+  if (text == kRecordOp) return Role::record;
+  if (const NameKinds::Kind kind = annotations_.of(op.name)) {
+    any_batch_ |= kind == CollectiveKind::coalesced;
+    return Role::range;
+  }
+  return text.find("::") != std::string_view::npos ? Role::custom : Role::other;
 }
 
 // None for rows without arguments and for operations that are none: "wait", "init".
@@ -130,9 +118,11 @@ std::optional<CommArgs> MetadataFinder::useful_args(int32_t row) {
 // The first in the file; -1: none.
 int32_t MetadataFinder::row_of_external_id(int64_t id) {
   if (id <= 0) return -1;
-  near_external_id_ = first_after(external_ids_, id - 1, near_external_id_);
-  const bool found = near_external_id_ < external_ids_.size() && external_ids_[near_external_id_] == id;
-  return found ? rows_of_external_ids_[near_external_id_] : -1;
+  near_external_id_ = first_after(by_external_id_, id - 1, near_external_id_,
+                                  [&](int64_t value, int32_t row) { return value < external_id_of(row); });
+  const bool found =
+      near_external_id_ < by_external_id_.size() && external_id_of(by_external_id_[near_external_id_]) == id;
+  return found ? by_external_id_[near_external_id_] : -1;
 }
 
 const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const LaunchRow* launch) {
@@ -142,18 +132,16 @@ const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const L
     const bool bare = op.args < 0 || !content_.comm_args[static_cast<size_t>(op.args)].any();
     return bare || useful_args(op.args).has_value();
   };
-  if (content_.gpu.external_ids_tell) {
-    const int32_t by_id = row_of_external_id(row.external_id);
-    if (by_id >= 0 && roles_[static_cast<size_t>(by_id)] == role && fits(by_id))
-      return &content_.comm_ops[static_cast<size_t>(by_id)];
-  }
+  const int32_t by_id = row_of_external_id(row.external_id);
+  if (by_id >= 0 && roles_[static_cast<size_t>(by_id)] == role && fits(by_id))
+    return &content_.comm_ops[static_cast<size_t>(by_id)];
   const int32_t over = launch == nullptr ? -1 : open(role).innermost(launch->thread, launch->start, fits);
   return over < 0 ? nullptr : &content_.comm_ops[static_cast<size_t>(over)];
 }
 
 const GpuAnnotationRow* MetadataFinder::gpu_range_over(const GpuRow& row) {
   const LocalNs end = row.start + row.duration_ns;
-  const int32_t over = gpu_ranges_.innermost(stream_key(row.device, row.stream), row.start, [&](int32_t i) {
+  const int32_t over = gpu_ranges_.innermost(track_of(row.device, row.stream), row.start, [&](int32_t i) {
     const GpuAnnotationRow& range = content_.gpu_annotations[static_cast<size_t>(i)];
     return range.start + range.duration_ns + content_.resolution_ns >= end && annotations_.of(range.name);
   });

@@ -61,11 +61,13 @@ class MetadataFinder {
 
  private:
   enum class Role : uint8_t { record, range, custom, other };
-  static constexpr size_t kRoles = 4;
+  static constexpr size_t kRoles = 3;  // that are asked for
 
+  Role role_of(const CommOpRow& op);
   std::string_view name(StringId id) const { return content_.strings.view(id); }
   std::optional<CommArgs> useful_args(int32_t row);
-  RangeIndex& open(Role role) { return open_[static_cast<size_t>(role)]; }
+  RangeIndex<CommOpRow>& open(Role role) { return open_[static_cast<size_t>(role)]; }
+  int64_t external_id_of(int32_t op) const { return content_.comm_ops[static_cast<size_t>(op)].external_id; }
   int32_t row_of_external_id(int64_t id);
   const CommOpRow* linked_op(Role role, const GpuRow& row, const LaunchRow* launch);
   const GpuAnnotationRow* gpu_range_over(const GpuRow& row);
@@ -80,15 +82,14 @@ class MetadataFinder {
   NameKinds annotations_;  // by names of ranges
   bool any_batch_ = false;
   std::vector<Role> roles_;  // row = row of comm_ops
-  // Of record_param_comms and ops of custom kernels: ids in order, with their rows of comm_ops.
-  std::vector<int64_t> external_ids_;
-  std::vector<int32_t> rows_of_external_ids_;
+  // Rows of comm_ops by External id, where those tell: record_param_comms and ops of custom kernels.
+  std::vector<int32_t> by_external_id_;
   size_t near_external_id_ = 0;  // where the last one was found
   std::vector<bool> launched_;   // row = row of comm_ops: a record within which a communication kernel was launched
   std::unordered_map<int32_t, LocalNs> first_launch_;                 // by row of comm_ops: a range
   std::unordered_map<int32_t, std::optional<CallMetadata>> batches_;  // by row of comm_ops: the range
-  std::array<RangeIndex, kRoles> open_;                               // rows of comm_ops
-  RangeIndex gpu_ranges_;
+  std::array<RangeIndex<CommOpRow>, kRoles> open_;
+  RangeIndex<GpuAnnotationRow> gpu_ranges_;
 };
 
 }  // namespace skewscope::ingest

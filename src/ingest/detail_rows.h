@@ -38,6 +38,8 @@ struct GpuAnnotationRow {
   int32_t device = -1;
   int32_t stream = -1;
 };
+inline int64_t track_of(int32_t device, int32_t stream) { return (int64_t{device} << 32) + stream; }
+inline int64_t track_of(const GpuAnnotationRow& row) { return track_of(row.device, row.stream); }
 
 // Beside LaunchRow: row = row there.
 struct LaunchDetailRow {

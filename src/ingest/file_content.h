@@ -30,6 +30,7 @@ struct CommOpRow {
   int64_t input_elements = -1;  // product of the first non-empty entry of "Input Dims"; -1: absent
   StringId input_type;          // first non-empty entry of "Input type"
 };
+inline int64_t track_of(const CommOpRow& row) { return row.thread; }
 
 struct StepRow {
   LocalNs start;

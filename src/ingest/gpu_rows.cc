@@ -56,22 +56,42 @@ void rearrange_columns(const std::vector<int32_t>& order, Rows& rows) {
   columns.wait();
 }
 
+std::vector<CommKernel>::const_iterator kernel_at(const std::vector<CommKernel>& kernels, int32_t row) {
+  return std::partition_point(kernels.begin(), kernels.end(), [&](const CommKernel& k) { return k.row < row; });
+}
+
+// Of rows that went where `order` says already.
+void gather_kernels(const std::vector<int32_t>& order, GpuRows& gpu) {
+  std::vector<CommKernel> kernels;
+  kernels.reserve(gpu.comm_kernels.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (gpu.events.work[i] != GpuWork::communication) continue;
+    const auto kernel = kernel_at(gpu.comm_kernels, order[i]);
+    kernels.push_back({kernel->external_id, kernel->args, static_cast<int32_t>(i)});
+  }
+  gpu.comm_kernels = std::move(kernels);
+}
+
 }  // namespace
 
 GpuRow GpuRows::operator[](size_t row) const {
+  const auto kernel = kernel_at(comm_kernels, static_cast<int32_t>(row));
+  if (kernel != comm_kernels.end() && kernel->row == static_cast<int32_t>(row)) return row_of(*kernel);
+  return row_of({-1, -1, static_cast<int32_t>(row)});
+}
+
+GpuRow GpuRows::row_of(const CommKernel& kernel) const {
+  const auto row = static_cast<size_t>(kernel.row);
   GpuRow whole;
   whole.start = events.start[row];
   whole.duration_ns = events.duration_ns[row];
   if (row < correlation.size()) whole.correlation = correlation[row];
+  whole.external_id = kernel.external_id;
   whole.name = events.name[row];
   whole.stream = events.stream[row];
+  whole.args = kernel.args;
   whole.device = static_cast<int16_t>(events.device[row]);
   whole.work = events.work[row];
-  if (communicates(row)) {
-    const CommKernel& told = comm_kernels[static_cast<size_t>(comm_row[row])];
-    whole.external_id = told.external_id;
-    whole.args = told.args;
-  }
   return whole;
 }
 
@@ -82,13 +102,13 @@ void GpuRows::append(const std::vector<GpuRow>& rows) {
   append_column(rows, events.name, [](const GpuRow& row) { return row.name; });
   append_column(rows, events.device, [](const GpuRow& row) { return int32_t{row.device}; });
   append_column(rows, events.stream, [](const GpuRow& row) { return row.stream; });
-  append_column(rows, correlation, [](const GpuRow& row) { return row.correlation; });
-  append_column(rows, comm_row, [&](const GpuRow& row) {
+  auto place = static_cast<int32_t>(correlation.size());
+  for (const GpuRow& row : rows) {
+    correlation.push_back(row.correlation);
     external_ids_tell |= row.external_id >= 0 && row.external_id != row.correlation;
-    if (row.work != GpuWork::communication) return -1;
-    comm_kernels.push_back({row.external_id, row.args});
-    return static_cast<int32_t>(comm_kernels.size()) - 1;
-  });
+    if (row.work == GpuWork::communication) comm_kernels.push_back({row.external_id, row.args, place});
+    ++place;
+  }
 }
 
 LaunchRow LaunchRows::operator[](size_t row) const {
@@ -100,7 +120,7 @@ void LaunchRows::append(const std::vector<LaunchRow>& rows) {
   append_column(rows, events.start, [](const LaunchRow& row) { return row.start; });
   append_column(rows, events.duration_ns, [](const LaunchRow& row) { return row.duration_ns; });
   append_column(rows, events.thread, [](const LaunchRow& row) { return row.thread; });
-  append_column(rows, correlation, [](const LaunchRow& row) { return row.correlation; });
+  for (const LaunchRow& row : rows) correlation.push_back(row.correlation);
 }
 
 int64_t bytes_of(const GpuRows& gpu) {
@@ -109,7 +129,10 @@ int64_t bytes_of(const GpuRows& gpu) {
 
 int64_t bytes_of(const LaunchRows& launches) { return bytes_of_columns(launches); }
 
-void rearrange(const std::vector<int32_t>& order, GpuRows& gpu) { rearrange_columns(order, gpu); }
+void rearrange(const std::vector<int32_t>& order, GpuRows& gpu) {
+  rearrange_columns(order, gpu);
+  gather_kernels(order, gpu);
+}
 
 void rearrange(const std::vector<int32_t>& order, LaunchRows& launches) { rearrange_columns(order, launches); }
 
@@ -118,6 +141,7 @@ void keep(const std::vector<int32_t>& rows, GpuRows& gpu) {
     for (size_t i = 0; i < rows.size(); ++i) column[i] = column[static_cast<size_t>(rows[i])];
     column.resize(rows.size());
   });
+  gather_kernels(rows, gpu);
 }
 
 }  // namespace skewscope::ingest

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "correlation_ids.h"
 #include "skewscope/base/ids.h"
 #include "skewscope/base/time.h"
 #include "skewscope/model/rank_trace.h"
@@ -42,27 +43,28 @@ struct LaunchRow {
 struct CommKernel {
   int64_t external_id = -1;
   int32_t args = -1;
+  int32_t row = -1;  // in GpuRows
 };
 
 struct GpuRows {
-  GpuEvents events;                  // `launch` is empty until join_launches()
-  std::vector<int64_t> correlation;  // given back when launches are joined
-  std::vector<int32_t> comm_row;     // row in comm_kernels; -1: does not communicate
-  std::vector<CommKernel> comm_kernels;
+  GpuEvents events;                      // `launch` is empty until join_launches()
+  CorrelationIds correlation;            // given back when launches are joined
+  std::vector<CommKernel> comm_kernels;  // by row
   // Until 2023 the External id of every GPU row was its own correlation: an id, but of nothing.
   bool external_ids_tell = false;
 
   size_t size() const { return events.size(); }
   bool empty() const { return size() == 0; }
-  bool communicates(size_t row) const { return comm_row[row] >= 0; }
-  // External id and arguments of communication kernels only.
+  // External id and arguments of communication kernels only, in O(log of how many there are).
   GpuRow operator[](size_t row) const;
+  // Its row, whole.
+  GpuRow row_of(const CommKernel& kernel) const;
   void append(const std::vector<GpuRow>& rows);
 };
 
 struct LaunchRows {
   LaunchEvents events;
-  std::vector<int64_t> correlation;
+  CorrelationIds correlation;
 
   size_t size() const { return events.size(); }
   bool empty() const { return size() == 0; }
@@ -80,15 +82,14 @@ void for_each_column(Rows& gpu, const Visit& visit) {
   visit(gpu.events.name);
   visit(gpu.events.device);
   visit(gpu.events.stream);
-  visit(gpu.correlation);
-  visit(gpu.comm_row);
+  gpu.correlation.visit_column(visit);
 }
 
 template <class Rows, class Visit>
 requires std::same_as<std::remove_const_t<Rows>, LaunchRows>
 void for_each_column(Rows& launches, const Visit& visit) {
   for_each_column(launches.events, visit);
-  visit(launches.correlation);
+  launches.correlation.visit_column(visit);
 }
 
 int64_t bytes_of(const GpuRows& gpu);

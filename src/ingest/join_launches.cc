@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <ranges>
 
 namespace skewscope::ingest {
 namespace {
@@ -29,8 +30,10 @@ LocalNs end_of(const LaunchEvents& calls, size_t i) {
 
 // Per call the outermost of those around it that have its id; empty: no id comes twice.
 std::vector<int32_t> outermost_calls(const LaunchRows& launches) {
-  const std::vector<int64_t>& ids = launches.correlation;
-  if (std::adjacent_find(ids.begin(), ids.end()) == ids.end()) return {};
+  const CorrelationIds& ids = launches.correlation;
+  size_t repeated = 1;
+  while (repeated < ids.size() && ids[repeated] != ids[repeated - 1]) ++repeated;
+  if (repeated >= ids.size()) return {};
   const LaunchEvents& calls = launches.events;
   std::vector<int32_t> outermost(launches.size());
   std::iota(outermost.begin(), outermost.end(), 0);
@@ -52,7 +55,7 @@ class Finder {
   // The first call with this id; -1: none. GPU rows mostly run in the order of their launches.
   int32_t first_of(int64_t id) {
     const bool is_next = at_ < ids_.size() && ids_[at_] < id && (at_ + 1 == ids_.size() || ids_[at_ + 1] >= id);
-    at_ = is_next ? at_ + 1 : static_cast<size_t>(std::lower_bound(ids_.begin(), ids_.end(), id) - ids_.begin());
+    at_ = is_next ? at_ + 1 : first_row(0, [&](size_t row) { return ids_[row] >= id; });
     const bool found = id >= 0 && at_ < ids_.size() && ids_[at_] == id;
     return found ? static_cast<int32_t>(at_) : -1;
   }
@@ -60,15 +63,21 @@ class Finder {
   // The latest launch with the id of call `first` that began before `time`; `first` where none did.
   int32_t latest_before(int32_t first, LocalNs time) const {
     const auto begin = static_cast<size_t>(first);
-    if (begin + 1 == ids_.size() || ids_[begin + 1] != ids_[begin]) return first;
-    const auto end = std::upper_bound(ids_.begin() + first, ids_.end(), ids_[begin]);
-    const auto last = starts_.begin() + (end - ids_.begin());
-    const auto after = static_cast<size_t>(std::upper_bound(starts_.begin() + first, last, time) - starts_.begin());
+    const int64_t id = ids_[begin];
+    if (begin + 1 == ids_.size() || ids_[begin + 1] != id) return first;
+    const size_t after = first_row(begin, [&](size_t row) { return ids_[row] > id || starts_[row] > time; });
     return after == begin ? first : outermost_[after - 1];
   }
 
  private:
-  const std::vector<int64_t>& ids_;
+  // From `begin` on; rows for which `holds` follow those for which it does not.
+  template <class Holds>
+  size_t first_row(size_t begin, const Holds& holds) const {
+    const auto rows = std::views::iota(begin, ids_.size());
+    return begin + static_cast<size_t>(std::ranges::partition_point(rows, std::not_fn(holds)) - rows.begin());
+  }
+
+  const CorrelationIds& ids_;
   const Column<LocalNs>& starts_;
   const std::vector<int32_t>& outermost_;
   size_t at_ = 0;

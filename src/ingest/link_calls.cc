@@ -2,8 +2,6 @@
 // CollectiveCall of each communication kernel (or gloo range, where there is no GPU).
 #include "link_calls.h"
 
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 
 #include <algorithm>
@@ -34,7 +32,8 @@ void sort_launches(FileContent& content) {
   LaunchRows& rows = content.launches;
   const auto before = [&](int32_t a, int32_t b) {
     const auto i = static_cast<size_t>(a), j = static_cast<size_t>(b);
-    return std::tie(rows.correlation[i], rows.events.start[i]) < std::tie(rows.correlation[j], rows.events.start[j]);
+    const int64_t first = rows.correlation[i], second = rows.correlation[j];
+    return first == second ? rows.events.start[i] < rows.events.start[j] : first < second;
   };
   std::vector<int32_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
@@ -81,14 +80,6 @@ void give_back_spare(Column<Row>& rows) {
   if (rows.capacity() > 2 * rows.size()) rows.shrink_to_fit();
 }
 
-// Every row by itself, in parallel.
-template <class Visit>
-void for_rows(size_t rows, const Visit& visit) {
-  tbb::parallel_for(tbb::blocked_range<size_t>(0, rows, kRowsPerTask), [&](const tbb::blocked_range<size_t>& part) {
-    for (size_t i = part.begin(); i < part.end(); ++i) visit(i);
-  });
-}
-
 class Linker {
  public:
   // Takes the rows of `content`, whose launches are joined; `ambiguous`: so many GPU rows.
@@ -110,7 +101,6 @@ class Linker {
     metadata_.reset();
     content_.comm_args = {};
     give_back(content_.comm_ops);
-    give_back(content_.gpu.comm_row);
     give_back(content_.gpu.comm_kernels);
     keep_launches();
     for_each_column(content_.gpu.events, [](auto& column) { give_back_spare(column); });
@@ -132,40 +122,48 @@ class Linker {
     sort_calls();
   }
 
-  // Launches that some GPU row refers to, by start.
+  // Launches that some GPU row refers to, by start. Mostly those are all, and ids go up as time goes by.
   void choose_launches() {
-    constexpr int32_t kUsed = 0;
-    new_row_of_launch_.resize(content_.launches.size(), -1);
-    int64_t orphans = 0;
+    const Column<LocalNs>& starts = content_.launches.events.start;
+    std::vector<bool> used(starts.size(), false);
+    size_t users = 0;
     for (const int32_t launch : content_.gpu.events.launch) {
-      if (launch >= 0) new_row_of_launch_[static_cast<size_t>(launch)] = kUsed;
-      orphans += launch < 0 ? 1 : 0;
+      if (launch < 0) continue;
+      used[static_cast<size_t>(launch)] = true;
+      ++users;
     }
+    const auto orphans = static_cast<int64_t>(content_.gpu.size() - users);
     if (orphans > 0) {
       add_finding(linked_.findings, {Severity::info, "orphan-kernels", content_.file, Rank(), -1, orphans,
                                      "GPU rows launched before recording began; counted, without step or CPU partner"});
     }
-    for (size_t i = 0; i < new_row_of_launch_.size(); ++i) {
-      if (new_row_of_launch_[i] == kUsed) used_launches_.push_back(static_cast<int32_t>(i));
+    launches_stay_ =
+        std::find(used.begin(), used.end(), false) == used.end() && std::is_sorted(starts.begin(), starts.end());
+    if (launches_stay_) return;
+    for (size_t i = 0; i < used.size(); ++i) {
+      if (used[i]) used_launches_.push_back(static_cast<int32_t>(i));
     }
-    const Column<LocalNs>& starts = content_.launches.events.start;
     sort_runs(used_launches_,
               [&](int32_t a, int32_t b) { return starts[static_cast<size_t>(a)] < starts[static_cast<size_t>(b)]; });
-    for (size_t i = 0; i < used_launches_.size(); ++i) {
-      new_row_of_launch_[static_cast<size_t>(used_launches_[i])] = static_cast<int32_t>(i);
-    }
   }
 
   void keep_launches() {
     LaunchEvents& launches = content_.launches.events;
-    tbb::parallel_invoke([&] { launches.start = gathered(launches.start, used_launches_); },
-                         [&] { launches.duration_ns = gathered(launches.duration_ns, used_launches_); },
-                         [&] { launches.thread = gathered(launches.thread, used_launches_); });
+    if (!launches_stay_) {
+      std::vector<int32_t> new_row(launches.size(), -1);
+      for (size_t i = 0; i < used_launches_.size(); ++i) {
+        new_row[static_cast<size_t>(used_launches_[i])] = static_cast<int32_t>(i);
+      }
+      // One column after the other: each is there twice for a while.
+      tbb::parallel_invoke(
+          [&] { for_each_column(launches, [&](auto& column) { column = gathered(column, used_launches_); }); },
+          [&] {
+            for (int32_t& launch : content_.gpu.events.launch) {
+              if (launch >= 0) launch = new_row[static_cast<size_t>(launch)];
+            }
+          });
+    }
     for (int64_t& ns : launches.duration_ns) ns = std::max<int64_t>(ns, 0);
-    Column<int32_t>& launch_of = content_.gpu.events.launch;
-    for_rows(launch_of.size(), [&](size_t i) {
-      if (launch_of[i] >= 0) launch_of[i] = new_row_of_launch_[static_cast<size_t>(launch_of[i])];
-    });
   }
 
   void add_kernel_calls() {
@@ -173,13 +171,12 @@ class Linker {
     linked_.trace.calls.reserve(gpu.comm_kernels.size());
     linked_.open_calls.reserve(gpu.comm_kernels.size());
     first_call_of_record_.resize(content_.comm_ops.size(), -1);
-    for (size_t i = 0; metadata_->any_batch() && i < gpu.size(); ++i) {
-      const int32_t launch = gpu.events.launch[i];
-      if (gpu.communicates(i) && launch >= 0) metadata_->add_launch(content_.launches[static_cast<size_t>(launch)]);
+    if (metadata_->any_batch()) {
+      for (const CommKernel& kernel : gpu.comm_kernels) {
+        if (const std::optional<LaunchRow> launch = launch_of(kernel)) metadata_->add_launch(*launch);
+      }
     }
-    for (size_t i = 0; i < gpu.size(); ++i) {
-      if (gpu.communicates(i)) add_kernel_call(i);
-    }
+    for (const CommKernel& kernel : gpu.comm_kernels) add_kernel_call(kernel);
     host_collectives_ = std::count_if(content_.comm_ops.begin(), content_.comm_ops.end(),
                                       [&](const CommOpRow& row) { return is_host_call(row); });
   }
@@ -207,15 +204,18 @@ class Linker {
     return name.starts_with("gloo:") && kind_from_annotation(name);
   }
 
-  void add_kernel_call(size_t gpu_row) {
-    const GpuRow row = content_.gpu[gpu_row];
-    const int32_t launch_row = content_.gpu.events.launch[gpu_row];
-    std::optional<LaunchRow> launch;
-    if (launch_row >= 0) launch = content_.launches[static_cast<size_t>(launch_row)];
+  std::optional<LaunchRow> launch_of(const CommKernel& kernel) const {
+    const int32_t launch = content_.gpu.events.launch[static_cast<size_t>(kernel.row)];
+    return launch < 0 ? std::nullopt : std::optional(content_.launches[static_cast<size_t>(launch)]);
+  }
+
+  void add_kernel_call(const CommKernel& kernel) {
+    const GpuRow row = content_.gpu.row_of(kernel);
+    const std::optional<LaunchRow> launch = launch_of(kernel);
     CollectiveCall call;
     call.start = call.launch_start = row.start;
     call.duration_ns = row.duration_ns;
-    call.gpu_row = static_cast<int32_t>(gpu_row);
+    call.gpu_row = kernel.row;
     call.stream = row.stream;
     if (launch) {
       call.step = step_at(launch->start);
@@ -342,8 +342,8 @@ class Linker {
 
   FileContent& content_;
   std::optional<MetadataFinder> metadata_;
-  std::vector<int32_t> new_row_of_launch_;  // per row of content_.launches: row of linked_.trace.launches; -1: unused
-  std::vector<int32_t> used_launches_;      // the inverse
+  bool launches_stay_ = false;          // all are used, and in order
+  std::vector<int32_t> used_launches_;  // rows of content_.launches, by start; where they do not all stay
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
   std::vector<int32_t> first_call_of_record_;                                       // by row of comm_ops; -1: none yet
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> other_calls_of_record_;  // by record, device, stream
@@ -398,8 +398,8 @@ LinkedTrace link_calls(FileContent content) {
   tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content); });
   const GpuVendor vendor = vendor_of(content);
   const int64_t ambiguous = join_launches(content);
-  give_back(content.gpu.correlation);
-  give_back(content.launches.correlation);
+  content.gpu.correlation = {};
+  content.launches.correlation = {};
   LinkedTrace linked = Linker(content, ambiguous).link();
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;

@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <random>
+#include <vector>
 
 #include "src/ingest/range_index.h"
 
@@ -7,11 +9,27 @@ using skewscope::LocalNs;
 using skewscope::ingest::RangeIndex;
 
 namespace {
-const auto kAny = [](int32_t) { return true; };
+
+struct Range {
+  int64_t track;
+  LocalNs start;
+  int64_t duration_ns;
+};
+int64_t track_of(const Range& range) { return range.track; }
+
+std::vector<int32_t> rows_of(const std::vector<Range>& ranges) {
+  std::vector<int32_t> rows(ranges.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
 }
 
+const auto kAny = [](int32_t) { return true; };
+
+}  // namespace
+
 TEST_CASE("the innermost range over a moment is found, also behind ended siblings") {
-  RangeIndex index({{1, {0}, 100, 0}, {1, {10}, 50, 1}, {1, {20}, 5, 2}, {2, {20}, 50, 3}});
+  const std::vector<Range> ranges = {{1, {0}, 100}, {1, {10}, 50}, {1, {20}, 5}, {2, {20}, 50}};
+  RangeIndex index(ranges, rows_of(ranges));
   CHECK(index.innermost(1, {22}, kAny) == 2);
   CHECK(index.innermost(1, {25}, kAny) == 2);  // ends are inside: stamps of whole microseconds touch
   CHECK(index.innermost(1, {26}, kAny) == 1);
@@ -24,12 +42,12 @@ TEST_CASE("the innermost range over a moment is found, also behind ended sibling
 
 TEST_CASE("ranges that overlap without nesting are all found") {
   std::mt19937 random(7);
-  std::vector<RangeIndex::Range> ranges;
+  std::vector<Range> ranges;
   for (int32_t i = 0; i < 200; ++i) {
     const int64_t start = static_cast<int64_t>(random() % 1000);
-    ranges.push_back({0, {start}, static_cast<int64_t>(random() % 100), i});
+    ranges.push_back({0, {start}, static_cast<int64_t>(random() % 100)});
   }
-  RangeIndex index(ranges);
+  RangeIndex index(ranges, rows_of(ranges));
   for (int64_t t = 0; t < 1100; ++t) {
     std::vector<bool> seen(ranges.size(), false);
     index.innermost(0, {t}, [&](int32_t row) {
@@ -44,8 +62,17 @@ TEST_CASE("ranges that overlap without nesting are all found") {
 }
 
 TEST_CASE("the first range that starts inside an interval is found") {
-  const RangeIndex index({{1, {10}, 1, 0}, {1, {20}, 1, 1}, {1, {30}, 1, 2}});
+  const std::vector<Range> ranges = {{1, {10}, 1}, {1, {20}, 1}, {1, {30}, 1}};
+  RangeIndex index(ranges, rows_of(ranges));
   CHECK(index.first_started_in(1, {15}, {40}, kAny) == 1);
   CHECK(index.first_started_in(1, {20}, {40}, [](int32_t row) { return row == 2; }) == 2);
   CHECK(index.first_started_in(1, {31}, {40}, kAny) == -1);
+}
+
+TEST_CASE(
+    "of ranges of one extent the later one of the table is the inner one, and rows that are not given are not found") {
+  const std::vector<Range> ranges = {{1, {10}, 5}, {1, {10}, 5}, {1, {11}, 1}};
+  RangeIndex index(ranges, {0, 1});
+  CHECK(index.innermost(1, {11}, kAny) == 1);
+  CHECK(index.innermost(1, {11}, [](int32_t row) { return row != 1; }) == 0);
 }
