@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <ranges>
 
 namespace skewscope::ingest {
 namespace {
@@ -70,11 +69,15 @@ class Finder {
   }
 
  private:
-  // From `begin` on; rows for which `holds` follow those for which it does not.
+  // The first row from `begin` on for which `holds`; those for which it does not come before.
   template <class Holds>
   size_t first_row(size_t begin, const Holds& holds) const {
-    const auto rows = std::views::iota(begin, ids_.size());
-    return begin + static_cast<size_t>(std::ranges::partition_point(rows, std::not_fn(holds)) - rows.begin());
+    size_t end = ids_.size();
+    while (begin < end) {
+      const size_t middle = begin + (end - begin) / 2;
+      holds(middle) ? end = middle : begin = middle + 1;
+    }
+    return begin;
   }
 
   const CorrelationIds& ids_;
