@@ -9,7 +9,7 @@
 namespace skewscope::attribute {
 
 // Of the rows that compute: computation and fills, as in RankSummary::compute_ns. Keeps what rows have covered at each
-// kRows-th row only, and walks from there: 1 byte per row. `gpu` must outlive this, and is sorted by start.
+// kRows-th row only, and walks from there: 4 bytes per row. `gpu` must outlive this, and is sorted by start.
 class BusyIntervals {
  public:
   explicit BusyIntervals(const GpuEvents& gpu);
@@ -31,7 +31,7 @@ class BusyIntervals {
   };
 
  private:
-  static constexpr size_t kRows = 16;
+  static constexpr size_t kRows = 4;
   // Some rows have been walked: what they cover, and until when.
   struct Walk {
     int64_t covered_ns = 0;
