@@ -58,12 +58,6 @@ Texts arguments(Dice& dice) {
   return texts;
 }
 
-#if SKEWSCOPE_SANITIZE  // which look at each access, and take ten times as long
-constexpr int kRounds = 100;
-#else
-constexpr int kRounds = 400;
-#endif
-
 TEST_CASE("no arguments crash a formula, and what is missing always says why") {
   Dice dice;
   size_t models = 0;
@@ -74,7 +68,7 @@ TEST_CASE("no arguments crash a formula, and what is missing always says why") {
         efficiency::other_models(), efficiency::node_models()}) {
     for (const Model& model : family) {
       ++models;
-      for (int round = 0; round < kRounds; ++round) {
+      for (int round = 0; round < 400; ++round) {
         const Texts texts = arguments(dice);
         const auto forward = texts.view();
         const Work work = efficiency::work_of(model.name, texts.view(), &forward);
