@@ -70,16 +70,16 @@ NameKinds::Kind NameKinds::of(StringId name) {
   return *told;
 }
 
-MetadataFinder::MetadataFinder(const FileContent& content)
-    : content_(content),
-      operations_(content.strings, kind_from_operation_name),
-      annotations_(content.strings, kind_from_annotation) {
+CommRecords::CommRecords(const FileContent& content) : content_(content) {
+  NameKinds annotations(content.strings, kind_from_annotation);
   roles_.reserve(content.comm_ops.size());
   std::array<std::vector<int32_t>, kRoles> of_role;
   for (size_t i = 0; i < content.comm_ops.size(); ++i) {
     const CommOpRow& op = content.comm_ops[i];
     const auto row = static_cast<int32_t>(i);
-    const Role role = role_of(op);
+    const NameKinds::Kind annotation = annotations.of(op.name);
+    const Role role = role_of(content.strings.view(op.name), annotation);
+    any_batch_ |= role == Role::range && annotation == CollectiveKind::coalesced;
     roles_.push_back(role);
     if (role == Role::other) continue;
     of_role[static_cast<size_t>(role)].push_back(row);
@@ -98,73 +98,90 @@ MetadataFinder::MetadataFinder(const FileContent& content)
       [&] { sort_runs(by_external_id_, [&](int32_t a, int32_t b) { return external_id_of(a) < external_id_of(b); }); });
 }
 
-MetadataFinder::Role MetadataFinder::role_of(const CommOpRow& op) {
-  const std::string_view text = name(op.name);
-  if (text == kRecordOp) return Role::record;
-  if (const NameKinds::Kind kind = annotations_.of(op.name)) {
-    any_batch_ |= kind == CollectiveKind::coalesced;
-    return Role::range;
-  }
-  return text.find("::") != std::string_view::npos ? Role::custom : Role::other;
+CommRecords::Role CommRecords::role_of(std::string_view name, std::optional<CollectiveKind> annotation) {
+  if (name == kRecordOp) return Role::record;
+  if (annotation) return Role::range;
+  return name.find("::") != std::string_view::npos ? Role::custom : Role::other;
 }
 
-// None for rows without arguments and for operations that are none: "wait", "init".
-std::optional<CommArgs> MetadataFinder::useful_args(int32_t row) {
-  if (row < 0) return std::nullopt;
-  const CommArgs args = content_.comm_args[static_cast<size_t>(row)];
-  return args.any() && operations_.of(args.collective_name) ? std::optional(args) : std::nullopt;
+void CommRecords::add_launch(const LaunchRow& launch) {
+  launched_.resize(roles_.size(), false);
+  const auto near = [&](Role role) -> size_t& { return near_launch_[static_cast<size_t>(role)]; };
+  const int32_t over = open(Role::record).innermost(launch.thread, launch.start, near(Role::record), [&](int32_t i) {
+    return launched_in(launch, content_.comm_ops[static_cast<size_t>(i)]);
+  });
+  if (over >= 0) launched_[static_cast<size_t>(over)] = true;
+  const int32_t range =
+      open(Role::range).innermost(launch.thread, launch.start, near(Role::range), [](int32_t) { return true; });
+  if (range < 0) return;
+  const auto [first, added] = first_launch_.try_emplace(range, launch.start);
+  if (!added) first->second = std::min(first->second, launch.start);
+}
+
+MetadataFinder::MetadataFinder(const CommRecords& records)
+    : records_(records),
+      content_(records.content_),
+      operations_(content_.strings, kind_from_operation_name),
+      annotations_(content_.strings, kind_from_annotation) {}
+
+const CommOperation& MetadataFinder::operation_of(int32_t args) const {
+  const CommArgsRows& rows = content_.comm_args;
+  return rows.operations.rows()[static_cast<size_t>(rows.calls[static_cast<size_t>(args)].operation)];
+}
+
+// Not rows without arguments, and no operations that are none: "wait", "init".
+bool MetadataFinder::is_useful(int32_t args) {
+  if (args < 0) return false;
+  const CommOperation& operation = operation_of(args);
+  return operation.any() && operations_.of(operation.collective_name);
 }
 
 // The first in the file; -1: none.
 int32_t MetadataFinder::row_of_external_id(int64_t id) {
   if (id <= 0) return -1;
-  near_external_id_ = first_after(by_external_id_, id - 1, near_external_id_,
-                                  [&](int64_t value, int32_t row) { return value < external_id_of(row); });
-  const bool found =
-      near_external_id_ < by_external_id_.size() && external_id_of(by_external_id_[near_external_id_]) == id;
-  return found ? by_external_id_[near_external_id_] : -1;
+  const std::vector<int32_t>& rows = records_.by_external_id_;
+  near_external_id_ = first_after(rows, id - 1, near_external_id_,
+                                  [&](int64_t value, int32_t row) { return value < records_.external_id_of(row); });
+  const bool found = near_external_id_ < rows.size() && records_.external_id_of(rows[near_external_id_]) == id;
+  return found ? rows[near_external_id_] : -1;
 }
 
 const CommOpRow* MetadataFinder::linked_op(Role role, const GpuRow& row, const LaunchRow* launch) {
   const auto fits = [&](int32_t i) {
     const CommOpRow& op = content_.comm_ops[static_cast<size_t>(i)];
     // A record without arguments is one of an old build; one with arguments that name no operation is a wait.
-    const bool bare = op.args < 0 || !content_.comm_args[static_cast<size_t>(op.args)].any();
-    return bare || useful_args(op.args).has_value();
+    return op.args < 0 || !operation_of(op.args).any() || is_useful(op.args);
   };
   const int32_t by_id = row_of_external_id(row.external_id);
-  if (by_id >= 0 && roles_[static_cast<size_t>(by_id)] == role && fits(by_id))
+  if (by_id >= 0 && records_.roles_[static_cast<size_t>(by_id)] == role && fits(by_id))
     return &content_.comm_ops[static_cast<size_t>(by_id)];
-  const int32_t over = launch == nullptr ? -1 : open(role).innermost(launch->thread, launch->start, fits);
+  const int32_t over =
+      launch == nullptr ? -1 : records_.open(role).innermost(launch->thread, launch->start, near(role), fits);
   return over < 0 ? nullptr : &content_.comm_ops[static_cast<size_t>(over)];
 }
 
 const GpuAnnotationRow* MetadataFinder::gpu_range_over(const GpuRow& row) {
   const LocalNs end = row.start + row.duration_ns;
-  const int32_t over = gpu_ranges_.innermost(track_of(row.device, row.stream), row.start, [&](int32_t i) {
+  const auto fits = [&](int32_t i) {
     const GpuAnnotationRow& range = content_.gpu_annotations[static_cast<size_t>(i)];
     return range.start + range.duration_ns + content_.resolution_ns >= end && annotations_.of(range.name);
-  });
+  };
+  const int32_t over =
+      records_.gpu_ranges_.innermost(track_of(row.device, row.stream), row.start, near_gpu_range_, fits);
   return over < 0 ? nullptr : &content_.gpu_annotations[static_cast<size_t>(over)];
 }
 
 // `own_row`: of comm_args; -1: the kernel has none.
 void MetadataFinder::take_args(int32_t own_row, const CommOpRow* op, CallMetadata& call) {
-  const std::optional<CommArgs> own = useful_args(own_row);
-  std::optional<CommArgs> of_op = op == nullptr ? std::nullopt : useful_args(op->args);
-  if (own && of_op && of_op->collective_name != own->collective_name) of_op.reset();
+  const bool own = is_useful(own_row);
+  const bool of_op = op != nullptr && is_useful(op->args) &&
+                     (!own || operation_of(op->args).collective_name == operation_of(own_row).collective_name);
+  if (!own && !of_op) return;
   if (own) call.own_args = own_row;
   if (of_op) call.op_args = op->args;
-  if (own) {
-    call.args = *own;
-    call.source = MetadataSource::kernel_args;
-    if (of_op) fill_absent(call.args, *of_op);
-  } else if (of_op) {
-    call.args = *of_op;
-    call.source = MetadataSource::record_param_comms;
-  } else {
-    return;
-  }
+  call.args = content_.comm_args[static_cast<size_t>(own ? own_row : op->args)];
+  call.source = own ? MetadataSource::kernel_args : MetadataSource::record_param_comms;
+  if (own && of_op) fill_absent(call.args, content_.comm_args[static_cast<size_t>(op->args)]);
   call.kind = operations_.of(call.args.collective_name).value_or(CollectiveKind::unknown);
   call.dtype = dtype_from_name(name(call.args.dtype));
   call.in_elements = call.args.in_elements;
@@ -180,18 +197,6 @@ void MetadataFinder::take_range(StringId range_name, CallMetadata& call) {
   if (call.kind == kind) call.peer_in_group = peer_in_annotation(name(range_name));
 }
 
-void MetadataFinder::add_launch(const LaunchRow& launch) {
-  launched_.resize(roles_.size(), false);
-  const int32_t over = open(Role::record).innermost(launch.thread, launch.start, [&](int32_t i) {
-    return launched_in(launch, content_.comm_ops[static_cast<size_t>(i)]);
-  });
-  if (over >= 0) launched_[static_cast<size_t>(over)] = true;
-  const int32_t range = open(Role::range).innermost(launch.thread, launch.start, [](int32_t) { return true; });
-  if (range < 0) return;
-  const auto [first, added] = first_launch_.try_emplace(range, launch.start);
-  if (!added) first->second = std::min(first->second, launch.start);
-}
-
 // What the sends and receives tell that a launch in `range` carries out; nullopt: there are none.
 const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
   const auto [known, added] = batches_.try_emplace(range);
@@ -199,24 +204,23 @@ const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
   const auto op_of = [&](int32_t i) -> const CommOpRow& { return content_.comm_ops[static_cast<size_t>(i)]; };
   const CommOpRow& batch = op_of(range);
   int32_t before = -1;  // the range of the last batch
-  open(Role::range).back_from(batch.thread, batch.start, [&](int32_t i) {
+  records_.open(Role::range).back_from(batch.thread, batch.start, near(Role::range), [&](int32_t i) {
     if (i != range && annotations_.of(op_of(i).name) == CollectiveKind::coalesced) before = i;
     return before < 0;
   });
   std::vector<int32_t> records;  // the last one first
-  open(Role::record).back_from(batch.thread, batch.start, [&](int32_t i) {
+  records_.open(Role::record).back_from(batch.thread, batch.start, near(Role::record), [&](int32_t i) {
     if (before >= 0 && op_of(i).start <= op_of(before).start) return false;
-    const std::optional<CommArgs> args = useful_args(op_of(i).args);
-    if (!args) return true;
-    const NameKinds::Kind kind = operations_.of(args->collective_name);
+    if (!is_useful(op_of(i).args)) return true;
+    const NameKinds::Kind kind = operations_.of(operation_of(op_of(i).args).collective_name);
     const bool pair = kind == CollectiveKind::send || kind == CollectiveKind::recv;
-    if (!pair || launched_[static_cast<size_t>(i)]) return false;
+    if (!pair || records_.launched_[static_cast<size_t>(i)]) return false;
     records.push_back(i);
     return true;
   });
   const bool told = !records.empty() && std::none_of(records.begin(), records.end(), [&](int32_t i) {
-    const CommArgs args = content_.comm_args[static_cast<size_t>(op_of(i).args)];
-    return args.peer < 0 && args.rank < 0;
+    const CommOperation& operation = operation_of(op_of(i).args);
+    return operation.peer < 0 && operation.rank < 0;
   });
   if (told) known->second = told_together(records);
   return known->second;
@@ -275,14 +279,16 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
   }
 
   const auto any = [](int32_t) { return true; };
-  const int32_t over = launch == nullptr ? -1 : open(Role::range).innermost(launch->thread, launch->start, any);
+  const int32_t over =
+      launch == nullptr ? -1
+                        : records_.open(Role::range).innermost(launch->thread, launch->start, near(Role::range), any);
   if (over >= 0) {
     const CommOpRow& range = content_.comm_ops[static_cast<size_t>(over)];
     take_range(range.name, call);
     take_shape(range, call);
     // Ranges may end late: only their first launch is the batch's.
     const bool batched = call.record < 0 && annotations_.of(range.name) == CollectiveKind::coalesced &&
-                         first_launch_.at(over) == launch->start;
+                         records_.first_launch_.at(over) == launch->start;
     if (batched && may_be_batch(call.kind, kernel)) {
       if (const std::optional<CallMetadata>& batch = batch_of(over)) return *batch;
     }
@@ -300,12 +306,12 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
 }
 
 CallMetadata MetadataFinder::of_host_range(const CommOpRow& range) {
-  const auto is_record = [&](int32_t i) {
-    return useful_args(content_.comm_ops[static_cast<size_t>(i)].args).has_value();
-  };
-  int32_t record = open(Role::record).innermost(range.thread, range.start, is_record);
+  const auto is_record = [&](int32_t i) { return is_useful(content_.comm_ops[static_cast<size_t>(i)].args); };
+  const RangeIndex<CommOpRow>& records = records_.open(Role::record);
+  int32_t record = records.innermost(range.thread, range.start, near(Role::record), is_record);
   if (record < 0) {
-    record = open(Role::record).first_started_in(range.thread, range.start, range.start + range.duration_ns, is_record);
+    record = records.first_started_in(range.thread, range.start, range.start + range.duration_ns, near(Role::record),
+                                      is_record);
   }
   CallMetadata call;
   take_args(-1, record < 0 ? nullptr : &content_.comm_ops[static_cast<size_t>(record)], call);

@@ -43,16 +43,42 @@ class NameKinds {
   std::vector<std::optional<Kind>> told_;  // by StringId
 };
 
-// For one thread at a time.
-class MetadataFinder {
+// Where the operations of a file are found: by External id, and by when they began. Holds on to `content`, of which
+// operations, ranges on the GPU and strings must stay as they are.
+class CommRecords {
  public:
-  // Holds on to `content`. Reads its operations, ranges on the GPU and strings at once, which must stay as they are;
-  // its GPU rows and their arguments when it is asked.
-  explicit MetadataFinder(const FileContent& content);
+  enum class Role : uint8_t { record, range, custom, other };
 
-  // Whether there are batches. Then the launches of all communication kernels are to be told before of_kernel().
+  explicit CommRecords(const FileContent& content);
+
+  // Whether there are batches. Then the launches of all communication kernels are to be told before anything is asked.
   bool any_batch() const { return any_batch_; }
   void add_launch(const LaunchRow& launch);
+
+ private:
+  friend class MetadataFinder;
+  static constexpr size_t kRoles = 3;  // that are asked for
+
+  static Role role_of(std::string_view name, std::optional<CollectiveKind> annotation);
+  const RangeIndex<CommOpRow>& open(Role role) const { return open_[static_cast<size_t>(role)]; }
+  int64_t external_id_of(int32_t op) const { return content_.comm_ops[static_cast<size_t>(op)].external_id; }
+
+  const FileContent& content_;
+  bool any_batch_ = false;
+  std::vector<Role> roles_;  // row = row of comm_ops
+  // Rows of comm_ops by External id, where those tell: record_param_comms and ops of custom kernels.
+  std::vector<int32_t> by_external_id_;
+  std::vector<bool> launched_;  // row = row of comm_ops: a record within which a communication kernel was launched
+  std::unordered_map<int32_t, LocalNs> first_launch_;  // by row of comm_ops: a range
+  std::array<RangeIndex<CommOpRow>, kRoles> open_;
+  RangeIndex<GpuAnnotationRow> gpu_ranges_;
+  std::array<size_t, kRoles> near_launch_{};  // where the last launch was found
+};
+
+// Asks them: one for each thread, as it remembers names, batches and where it looked last.
+class MetadataFinder {
+ public:
+  explicit MetadataFinder(const CommRecords& records);
 
   // `launch`: nullptr for an orphan.
   CallMetadata of_kernel(const GpuRow& row, const LaunchRow* launch);
@@ -60,14 +86,12 @@ class MetadataFinder {
   CallMetadata of_host_range(const CommOpRow& range);
 
  private:
-  enum class Role : uint8_t { record, range, custom, other };
-  static constexpr size_t kRoles = 3;  // that are asked for
+  using Role = CommRecords::Role;
 
-  Role role_of(const CommOpRow& op);
   std::string_view name(StringId id) const { return content_.strings.view(id); }
-  std::optional<CommArgs> useful_args(int32_t row);
-  RangeIndex<CommOpRow>& open(Role role) { return open_[static_cast<size_t>(role)]; }
-  int64_t external_id_of(int32_t op) const { return content_.comm_ops[static_cast<size_t>(op)].external_id; }
+  size_t& near(Role role) { return near_[static_cast<size_t>(role)]; }
+  bool is_useful(int32_t args);
+  const CommOperation& operation_of(int32_t args) const;
   int32_t row_of_external_id(int64_t id);
   const CommOpRow* linked_op(Role role, const GpuRow& row, const LaunchRow* launch);
   const GpuAnnotationRow* gpu_range_over(const GpuRow& row);
@@ -77,19 +101,14 @@ class MetadataFinder {
   CallMetadata told_together(const std::vector<int32_t>& records);
   void take_shape(const CommOpRow& op, CallMetadata& call) const;
 
+  const CommRecords& records_;
   const FileContent& content_;
   NameKinds operations_;   // by what record_param_comms and kernel arguments call an operation
   NameKinds annotations_;  // by names of ranges
-  bool any_batch_ = false;
-  std::vector<Role> roles_;  // row = row of comm_ops
-  // Rows of comm_ops by External id, where those tell: record_param_comms and ops of custom kernels.
-  std::vector<int32_t> by_external_id_;
-  size_t near_external_id_ = 0;  // where the last one was found
-  std::vector<bool> launched_;   // row = row of comm_ops: a record within which a communication kernel was launched
-  std::unordered_map<int32_t, LocalNs> first_launch_;                 // by row of comm_ops: a range
   std::unordered_map<int32_t, std::optional<CallMetadata>> batches_;  // by row of comm_ops: the range
-  std::array<RangeIndex<CommOpRow>, kRoles> open_;
-  RangeIndex<GpuAnnotationRow> gpu_ranges_;
+  // Where the last one was found.
+  size_t near_external_id_ = 0, near_gpu_range_ = 0;
+  std::array<size_t, CommRecords::kRoles> near_{};
 };
 
 }  // namespace skewscope::ingest

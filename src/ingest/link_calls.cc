@@ -2,7 +2,10 @@
 // CollectiveCall of each communication kernel (or gloo range, where there is no GPU).
 #include "link_calls.h"
 
+#include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_invoke.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <map>
@@ -98,7 +101,7 @@ class Linker {
     if (content_.details) linked_.detail = link_details(content_);
     tbb::parallel_invoke([&] { add_calls(); }, [&] { add_host_window(); }, [&] { choose_launches(); });
     report_calls();
-    metadata_.reset();
+    records_.reset();
     content_.comm_args = {};
     give_back(content_.comm_ops);
     give_back(content_.gpu.comm_kernels);
@@ -113,7 +116,7 @@ class Linker {
   int64_t step_at(LocalNs t) const { return step_number_at(linked_.trace.steps, t); }
 
   void add_calls() {
-    metadata_.emplace(content_);
+    records_.emplace(content_);
     if (content_.gpu.empty()) {
       add_host_calls();
     } else {
@@ -166,17 +169,47 @@ class Linker {
     for (int64_t& ns : launches.duration_ns) ns = std::max<int64_t>(ns, 0);
   }
 
+  // What is known of some communication kernels: found by several threads at once, taken in the order of the kernels.
+  struct Block {
+    size_t begin = 0, end = 0;
+    std::vector<std::pair<CollectiveCall, CallMetadata>> calls;
+  };
+
   void add_kernel_calls() {
-    const GpuRows& gpu = content_.gpu;
-    linked_.trace.calls.reserve(gpu.comm_kernels.size());
-    linked_.open_calls.reserve(gpu.comm_kernels.size());
+    const std::vector<CommKernel>& kernels = content_.gpu.comm_kernels;
+    linked_.trace.calls.reserve(kernels.size());
+    linked_.open_calls.reserve(kernels.size());
     first_call_of_record_.resize(content_.comm_ops.size(), -1);
-    if (metadata_->any_batch()) {
-      for (const CommKernel& kernel : gpu.comm_kernels) {
-        if (const std::optional<LaunchRow> launch = launch_of(kernel)) metadata_->add_launch(*launch);
+    if (records_->any_batch()) {
+      for (const CommKernel& kernel : kernels) {
+        if (const std::optional<LaunchRow> launch = launch_of(kernel)) records_->add_launch(*launch);
       }
     }
-    for (const CommKernel& kernel : gpu.comm_kernels) add_kernel_call(kernel);
+    constexpr size_t kBlock = 1024;
+    tbb::enumerable_thread_specific<MetadataFinder> finders([&] { return MetadataFinder(*records_); });
+    size_t next = 0;
+    const auto cut = [&](tbb::flow_control& control) -> Block {
+      if (next == kernels.size()) control.stop();
+      const size_t begin = next;
+      next = std::min(begin + kBlock, kernels.size());
+      return {begin, next, {}};
+    };
+    const auto find = [&](Block block) {
+      MetadataFinder& finder = finders.local();
+      block.calls.reserve(block.end - block.begin);
+      for (size_t i = block.begin; i < block.end; ++i) block.calls.push_back(call_of(kernels[i], finder));
+      return block;
+    };
+    const auto add = [&](const Block& block) {
+      for (const auto& [call, told] : block.calls) {
+        several_peers_ += told.several_peers ? 1 : 0;
+        if (!continues_call(call, told)) add_call(call, told);
+      }
+    };
+    tbb::parallel_pipeline(2 * static_cast<size_t>(tbb::this_task_arena::max_concurrency()),
+                           tbb::make_filter<void, Block>(tbb::filter_mode::serial_in_order, cut) &
+                               tbb::make_filter<Block, Block>(tbb::filter_mode::parallel, find) &
+                               tbb::make_filter<Block, void>(tbb::filter_mode::serial_in_order, add));
     host_collectives_ = std::count_if(content_.comm_ops.begin(), content_.comm_ops.end(),
                                       [&](const CommOpRow& row) { return is_host_call(row); });
   }
@@ -209,7 +242,7 @@ class Linker {
     return launch < 0 ? std::nullopt : std::optional(content_.launches[static_cast<size_t>(launch)]);
   }
 
-  void add_kernel_call(const CommKernel& kernel) {
+  std::pair<CollectiveCall, CallMetadata> call_of(const CommKernel& kernel, MetadataFinder& finder) const {
     const GpuRow row = content_.gpu.row_of(kernel);
     const std::optional<LaunchRow> launch = launch_of(kernel);
     CollectiveCall call;
@@ -223,9 +256,7 @@ class Linker {
       call.launch_start = launch->start;
       call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
     }
-    const CallMetadata told = metadata_->of_kernel(row, launch ? &*launch : nullptr);
-    several_peers_ += told.several_peers ? 1 : 0;
-    if (!continues_call(call, told)) add_call(call, told);
+    return {call, finder.of_kernel(row, launch ? &*launch : nullptr)};
   }
 
   // What one operation launches on one stream of a GPU is one call, however many kernels the library makes of it: the
@@ -256,13 +287,14 @@ class Linker {
 
   // Without GPU rows, the ranges of a CPU backend are the collectives.
   void add_host_calls() {
+    MetadataFinder finder(*records_);
     for (const CommOpRow& range : content_.comm_ops) {
       if (!is_host_call(range)) continue;
       CollectiveCall call;
       call.start = call.launch_start = range.start;
       call.duration_ns = std::max<int64_t>(range.duration_ns, 0);
       call.step = step_at(range.start);
-      add_call(call, metadata_->of_host_range(range));
+      add_call(call, finder.of_host_range(range));
     }
   }
 
@@ -341,7 +373,7 @@ class Linker {
   }
 
   FileContent& content_;
-  std::optional<MetadataFinder> metadata_;
+  std::optional<CommRecords> records_;
   bool launches_stay_ = false;          // all are used, and in order
   std::vector<int32_t> used_launches_;  // rows of content_.launches, by start; where they do not all stay
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;

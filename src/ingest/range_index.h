@@ -1,5 +1,5 @@
-// Which ranges of a track (a host thread, a stream) contain a moment, innermost first. Ranges need not nest properly. A
-// search begins where the last one ended, as moments mostly come in order: not for several callers at once.
+// Which ranges of a track (a host thread, a stream) contain a moment, innermost first. Ranges need not nest properly.
+// Moments mostly come in order: a search begins where the caller's last one ended (`near`, at first 0).
 //
 // Idea: order the ranges by start; while walking, keep the stack of ranges that are still open. Each range points to
 // the one below it. A range that contains t was open when the last range before t began, so it is on that range's
@@ -42,8 +42,8 @@ class RangeIndex {
   // The innermost range of `track` with start <= t <= end that `accept(row)` takes; -1: none.
   // O(log of the distance from the last search + ranges that were open when the last one before t began).
   template <class Accept>
-  int32_t innermost(int64_t track, LocalNs t, Accept accept) {
-    for (int32_t i = last_started(track, t); i >= 0; i = enclosing_[static_cast<size_t>(i)]) {
+  int32_t innermost(int64_t track, LocalNs t, size_t& near, Accept accept) const {
+    for (int32_t i = last_started(track, t, near); i >= 0; i = enclosing_[static_cast<size_t>(i)]) {
       const int32_t range = rows_[static_cast<size_t>(i)];
       if (end_of(range) >= t && accept(range)) return range;
     }
@@ -52,8 +52,8 @@ class RangeIndex {
 
   // The ranges of `track` that started at or before `t`, the latest first, until `visit(row)` is false.
   template <class Visit>
-  void back_from(int64_t track, LocalNs t, Visit visit) {
-    for (int32_t i = last_started(track, t); i >= 0; --i) {
+  void back_from(int64_t track, LocalNs t, size_t& near, Visit visit) const {
+    for (int32_t i = last_started(track, t, near); i >= 0; --i) {
       const int32_t range = rows_[static_cast<size_t>(i)];
       if (start_of(range).track != track || !visit(range)) break;
     }
@@ -61,8 +61,8 @@ class RangeIndex {
 
   // The first range of `track` that starts in [from, to] and that `accept(row)` takes; -1: none.
   template <class Accept>
-  int32_t first_started_in(int64_t track, LocalNs from, LocalNs to, Accept accept) {
-    for (size_t i = first_after(track, LocalNs{from.ns - 1}); i < rows_.size(); ++i) {
+  int32_t first_started_in(int64_t track, LocalNs from, LocalNs to, size_t& near, Accept accept) const {
+    for (size_t i = first_after(track, LocalNs{from.ns - 1}, near); i < rows_.size(); ++i) {
       const Start start = start_of(rows_[i]);
       if (start.track != track || start.at > to) break;
       if (accept(rows_[i])) return rows_[i];
@@ -83,19 +83,18 @@ class RangeIndex {
     const int32_t range = rows_[static_cast<size_t>(place)];
     return track_of(row(range)) == start.track && end_of(range) >= start.at;
   }
-  size_t first_after(int64_t track, LocalNs t) {
-    return near_ = skewscope::first_after(rows_, Start{track, t}, near_,
-                                          [&](const Start& value, int32_t range) { return value < start_of(range); });
+  size_t first_after(int64_t track, LocalNs t, size_t& near) const {
+    return near = skewscope::first_after(rows_, Start{track, t}, near,
+                                         [&](const Start& value, int32_t range) { return value < start_of(range); });
   }
-  int32_t last_started(int64_t track, LocalNs t) {
-    const auto last = static_cast<int32_t>(first_after(track, t)) - 1;
+  int32_t last_started(int64_t track, LocalNs t, size_t& near) const {
+    const auto last = static_cast<int32_t>(first_after(track, t, near)) - 1;
     return last >= 0 && start_of(rows_[static_cast<size_t>(last)]).track == track ? last : -1;
   }
 
   const std::vector<Row>* table_ = nullptr;
   std::vector<int32_t> rows_;       // by (track, start, longest first)
   std::vector<int32_t> enclosing_;  // per place: that of the range still open at this one's start, begun last; -1: none
-  size_t near_ = 0;                 // where the last search ended
 };
 
 }  // namespace skewscope::ingest

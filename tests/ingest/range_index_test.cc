@@ -30,14 +30,15 @@ const auto kAny = [](int32_t) { return true; };
 TEST_CASE("the innermost range over a moment is found, also behind ended siblings") {
   const std::vector<Range> ranges = {{1, {0}, 100}, {1, {10}, 50}, {1, {20}, 5}, {2, {20}, 50}};
   RangeIndex index(ranges, rows_of(ranges));
-  CHECK(index.innermost(1, {22}, kAny) == 2);
-  CHECK(index.innermost(1, {25}, kAny) == 2);  // ends are inside: stamps of whole microseconds touch
-  CHECK(index.innermost(1, {26}, kAny) == 1);
-  CHECK(index.innermost(1, {80}, kAny) == 0);
-  CHECK(index.innermost(1, {101}, kAny) == -1);
-  CHECK(index.innermost(2, {10}, kAny) == -1);
-  CHECK(index.innermost(3, {10}, kAny) == -1);
-  CHECK(index.innermost(1, {22}, [](int32_t row) { return row != 2; }) == 1);
+  size_t near = 0;
+  CHECK(index.innermost(1, {22}, near, kAny) == 2);
+  CHECK(index.innermost(1, {25}, near, kAny) == 2);  // ends are inside: stamps of whole microseconds touch
+  CHECK(index.innermost(1, {26}, near, kAny) == 1);
+  CHECK(index.innermost(1, {80}, near, kAny) == 0);
+  CHECK(index.innermost(1, {101}, near, kAny) == -1);
+  CHECK(index.innermost(2, {10}, near, kAny) == -1);
+  CHECK(index.innermost(3, {10}, near, kAny) == -1);
+  CHECK(index.innermost(1, {22}, near, [](int32_t row) { return row != 2; }) == 1);
 }
 
 TEST_CASE("ranges that overlap without nesting are all found") {
@@ -48,9 +49,10 @@ TEST_CASE("ranges that overlap without nesting are all found") {
     ranges.push_back({0, {start}, static_cast<int64_t>(random() % 100)});
   }
   RangeIndex index(ranges, rows_of(ranges));
+  size_t near = 0;
   for (int64_t t = 0; t < 1100; ++t) {
     std::vector<bool> seen(ranges.size(), false);
-    index.innermost(0, {t}, [&](int32_t row) {
+    index.innermost(0, {t}, near, [&](int32_t row) {
       seen[static_cast<size_t>(row)] = true;
       return false;
     });
@@ -64,15 +66,17 @@ TEST_CASE("ranges that overlap without nesting are all found") {
 TEST_CASE("the first range that starts inside an interval is found") {
   const std::vector<Range> ranges = {{1, {10}, 1}, {1, {20}, 1}, {1, {30}, 1}};
   RangeIndex index(ranges, rows_of(ranges));
-  CHECK(index.first_started_in(1, {15}, {40}, kAny) == 1);
-  CHECK(index.first_started_in(1, {20}, {40}, [](int32_t row) { return row == 2; }) == 2);
-  CHECK(index.first_started_in(1, {31}, {40}, kAny) == -1);
+  size_t near = 0;
+  CHECK(index.first_started_in(1, {15}, {40}, near, kAny) == 1);
+  CHECK(index.first_started_in(1, {20}, {40}, near, [](int32_t row) { return row == 2; }) == 2);
+  CHECK(index.first_started_in(1, {31}, {40}, near, kAny) == -1);
 }
 
 TEST_CASE(
     "of ranges of one extent the later one of the table is the inner one, and rows that are not given are not found") {
   const std::vector<Range> ranges = {{1, {10}, 5}, {1, {10}, 5}, {1, {11}, 1}};
   RangeIndex index(ranges, {0, 1});
-  CHECK(index.innermost(1, {11}, kAny) == 1);
-  CHECK(index.innermost(1, {11}, [](int32_t row) { return row != 1; }) == 0);
+  size_t near = 0;
+  CHECK(index.innermost(1, {11}, near, kAny) == 1);
+  CHECK(index.innermost(1, {11}, near, [](int32_t row) { return row != 1; }) == 0);
 }
