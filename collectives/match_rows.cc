@@ -49,6 +49,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
                           const ClockHints& hints, std::vector<bool>& ambiguous) {
   const auto calls = [&](int32_t m) -> const MemberCalls& { return members[static_cast<size_t>(m)]; };
   const int32_t hub = hub_of(members, open);
+  if (open.size() == 1) return {.hub = hub, .members = {hub}, .lines = {ClockLine()}, .scatter_ns = {0}};
   const ShiftSearch search(calls(hub));
   std::vector<ShiftResult> shifts(open.size());
   tbb::enumerable_thread_specific<VoteRoom> rooms;
