@@ -3,6 +3,7 @@
 #include <tbb/task_group.h>
 
 #include <algorithm>
+#include <memory>
 
 namespace skewscope::ingest {
 namespace {
@@ -39,13 +40,26 @@ std::vector<Segment> segments_of(const std::vector<int32_t>& order) {
 
 template <class Rows>
 void rearrange_column(const std::vector<int32_t>& order, const std::vector<Segment>& segments, Rows& column) {
-  Rows rows;
+  size_t longest = 0;
+  for (const Segment& segment : segments) longest = std::max(longest, segment.end - segment.begin);
+  const auto rows = std::make_unique_for_overwrite<typename Rows::value_type[]>(longest);
   for (const Segment& segment : segments) {
-    rows.clear();
-    rows.reserve(segment.end - segment.begin);
-    for (size_t i = segment.begin; i < segment.end; ++i) rows.push_back(column[static_cast<size_t>(order[i])]);
-    std::copy(rows.begin(), rows.end(), column.begin() + static_cast<ptrdiff_t>(segment.begin));
+    const size_t count = segment.end - segment.begin;
+    for (size_t i = 0; i < count; ++i) rows[i] = column[static_cast<size_t>(order[segment.begin + i])];
+    std::copy_n(rows.get(), count, column.begin() + static_cast<ptrdiff_t>(segment.begin));
   }
+}
+
+template <class Rows>
+void keep_in_columns(const std::vector<int32_t>& kept, Rows& rows) {
+  tbb::task_group columns;
+  for_each_column(rows, [&](auto& column) {
+    columns.run([&] {
+      for (size_t i = 0; i < kept.size(); ++i) column[i] = column[static_cast<size_t>(kept[i])];
+      column.resize(kept.size());
+    });
+  });
+  columns.wait();
 }
 
 template <class Rows>
@@ -136,12 +150,13 @@ void rearrange(const std::vector<int32_t>& order, GpuRows& gpu) {
 
 void rearrange(const std::vector<int32_t>& order, LaunchRows& launches) { rearrange_columns(order, launches); }
 
+void rearrange(const std::vector<int32_t>& order, LaunchEvents& launches) { rearrange_columns(order, launches); }
+
 void keep(const std::vector<int32_t>& rows, GpuRows& gpu) {
-  for_each_column(gpu, [&](auto& column) {
-    for (size_t i = 0; i < rows.size(); ++i) column[i] = column[static_cast<size_t>(rows[i])];
-    column.resize(rows.size());
-  });
+  keep_in_columns(rows, gpu);
   gather_kernels(rows, gpu);
 }
+
+void keep(const std::vector<int32_t>& rows, LaunchEvents& launches) { keep_in_columns(rows, launches); }
 
 }  // namespace skewscope::ingest

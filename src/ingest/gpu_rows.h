@@ -99,8 +99,10 @@ int64_t bytes_of(const LaunchRows& launches);
 // leaves and takes: mostly few.
 void rearrange(const std::vector<int32_t>& order, GpuRows& gpu);
 void rearrange(const std::vector<int32_t>& order, LaunchRows& launches);
-// Drops all but these rows, which are in ascending order.
+void rearrange(const std::vector<int32_t>& order, LaunchEvents& launches);
+// Drops all but these rows, which are in ascending order. In place.
 void keep(const std::vector<int32_t>& rows, GpuRows& gpu);
+void keep(const std::vector<int32_t>& rows, LaunchEvents& launches);
 
 template <class Rows>
 Rows gathered(const Rows& column, const std::vector<int32_t>& order) {

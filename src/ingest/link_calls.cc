@@ -107,6 +107,7 @@ class Linker {
     give_back(content_.gpu.comm_kernels);
     keep_launches();
     for_each_column(content_.gpu.events, [](auto& column) { give_back_spare(column); });
+    for_each_column(content_.launches.events, [](auto& column) { give_back_spare(column); });
     linked_.trace.gpu = std::move(content_.gpu.events);
     linked_.trace.launches = std::move(content_.launches.events);
     return std::move(linked_);
@@ -140,27 +141,42 @@ class Linker {
       add_finding(linked_.findings, {Severity::info, "orphan-kernels", content_.file, Rank(), -1, orphans,
                                      "GPU rows launched before recording began; counted, without step or CPU partner"});
     }
-    launches_stay_ =
-        std::find(used.begin(), used.end(), false) == used.end() && std::is_sorted(starts.begin(), starts.end());
-    if (launches_stay_) return;
-    for (size_t i = 0; i < used.size(); ++i) {
+    launches_are_used_ = std::find(used.begin(), used.end(), false) == used.end();
+    for (size_t i = 0; i < used.size() && !launches_are_used_; ++i) {
       if (used[i]) used_launches_.push_back(static_cast<int32_t>(i));
     }
-    sort_runs(used_launches_,
-              [&](int32_t a, int32_t b) { return starts[static_cast<size_t>(a)] < starts[static_cast<size_t>(b)]; });
+    const auto before = [&](int32_t a, int32_t b) {
+      return starts[launch_row_of(static_cast<size_t>(a))] < starts[launch_row_of(static_cast<size_t>(b))];
+    };
+    launches_by_start_.resize(launches_are_used_ ? used.size() : used_launches_.size());
+    std::iota(launches_by_start_.begin(), launches_by_start_.end(), 0);
+    if (std::is_sorted(launches_by_start_.begin(), launches_by_start_.end(), before)) {
+      launches_by_start_ = {};
+    } else {
+      sort_runs(launches_by_start_, before);
+    }
+  }
+
+  // Of the one at this place among those used.
+  size_t launch_row_of(size_t place) const {
+    return launches_are_used_ ? place : static_cast<size_t>(used_launches_[place]);
   }
 
   void keep_launches() {
     LaunchEvents& launches = content_.launches.events;
-    if (!launches_stay_) {
+    if (!launches_are_used_ || !launches_by_start_.empty()) {
       std::vector<int32_t> new_row(launches.size(), -1);
-      for (size_t i = 0; i < used_launches_.size(); ++i) {
-        new_row[static_cast<size_t>(used_launches_[i])] = static_cast<int32_t>(i);
-      }
-      // One column after the other: each is there twice for a while.
+      const size_t kept = launches_are_used_ ? launches.size() : used_launches_.size();
       tbb::parallel_invoke(
-          [&] { for_each_column(launches, [&](auto& column) { column = gathered(column, used_launches_); }); },
           [&] {
+            if (!launches_are_used_) keep(used_launches_, launches);
+            if (!launches_by_start_.empty()) rearrange(launches_by_start_, launches);
+          },
+          [&] {
+            for (size_t i = 0; i < kept; ++i) {
+              const size_t place = launches_by_start_.empty() ? i : static_cast<size_t>(launches_by_start_[i]);
+              new_row[launch_row_of(place)] = static_cast<int32_t>(i);
+            }
             for (int32_t& launch : content_.gpu.events.launch) {
               if (launch >= 0) launch = new_row[static_cast<size_t>(launch)];
             }
@@ -374,8 +390,9 @@ class Linker {
 
   FileContent& content_;
   std::optional<CommRecords> records_;
-  bool launches_stay_ = false;          // all are used, and in order
-  std::vector<int32_t> used_launches_;  // rows of content_.launches, by start; where they do not all stay
+  bool launches_are_used_ = true;
+  std::vector<int32_t> used_launches_;      // rows of launches, where not all are used
+  std::vector<int32_t> launches_by_start_;  // places among those used, where they have to be sorted
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
   std::vector<int32_t> first_call_of_record_;                                       // by row of comm_ops; -1: none yet
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> other_calls_of_record_;  // by record, device, stream
