@@ -260,8 +260,8 @@ struct Stage {
     for (const uint32_t row : rows.members) add(table.spans[row].start, d.members[row]);
     for (const uint32_t u : rows.unmatched) add(call_of(table.unmatched[u]).start, d.unmatched[u]);
     const attribute::StepLabels exposures(std::move(edges), busy);
-    label_steps_of(t, exposures);
-    exposed[t.index()] = exposures.between(first, last);
+    tbb::parallel_invoke([&] { label_steps_of(t, exposures); },
+                         [&] { exposed[t.index()] = exposures.between(first, last); });
   }
 
   void label_steps_of(TraceIndex t, const attribute::StepLabels& labels) {

@@ -62,9 +62,16 @@ TimeBySet sweep(const GpuEvents& gpu, const Rows& rows) {
     const size_t i = rows[k];
     if (gpu.duration_ns[i] == 0) continue;
     const int64_t start = gpu.start[i].ns;
+    const int64_t end = start + gpu.duration_ns[i];
     pass_ends_until(start);
     passing.pass({start, gpu.work[i]}, 1);
-    ends.push({start + gpu.duration_ns[i], gpu.work[i]});
+    // Mostly a row has ended when the next one starts.
+    const bool alone = ends.empty() && k + 1 < rows.size() && end <= gpu.start[rows[k + 1]].ns;
+    if (alone) {
+      passing.pass({end, gpu.work[i]}, -1);
+    } else {
+      ends.push({end, gpu.work[i]});
+    }
   }
   pass_ends_until(INT64_MAX);
   return time;
