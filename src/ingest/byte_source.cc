@@ -8,8 +8,8 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <new>
 #include <string_view>
 #include <vector>
@@ -29,10 +29,10 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  size_t read(char* out, size_t size) {
+  size_t read_at(size_t offset, char* out, size_t size) {
     size_t got = 0;
     while (got < size && !failed_) {
-      const ssize_t n = ::read(descriptor_, out + got, size - got);
+      const ssize_t n = ::pread(descriptor_, out + got, size - got, static_cast<off_t>(offset + got));
       if (n == 0) break;
       if (n > 0) {
         got += static_cast<size_t>(n);
@@ -40,38 +40,40 @@ class File {
         failed_ = true;
       }
     }
-    read_ += got;
     return got;
   }
+  size_t read(char* out, size_t size) {
+    const size_t got = read_at(at_, out, size);
+    at_ += got;
+    return got;
+  }
+  void seek(size_t offset) { at_ = offset; }
+  size_t size() const { return size_; }
   bool failed() const { return failed_; }
   double share_read() const {
-    return read_ < size_ ? static_cast<double>(read_) / static_cast<double>(size_) : 1;  // one that grows is at its end
+    return at_ < size_ ? static_cast<double>(at_) / static_cast<double>(size_) : 1;  // one that grows is at its end
   }
 
  private:
   int descriptor_;
-  size_t size_ = 0, read_ = 0;
-  bool failed_ = false;
+  size_t size_ = 0, at_ = 0;
+  std::atomic<bool> failed_ = false;
 };
 
 class PlainSource : public ByteSource {
  public:
-  PlainSource(std::unique_ptr<File> file, std::string head) : file_(std::move(file)), head_(std::move(head)) {}
+  explicit PlainSource(std::unique_ptr<File> file) : file_(std::move(file)) { file_->seek(0); }
 
-  size_t read(char* out, size_t size) override {
-    const size_t from_head = std::min(size, head_.size() - taken_);
-    std::memcpy(out, head_.data() + taken_, from_head);
-    taken_ += from_head;
-    return from_head + file_->read(out + from_head, size - from_head);
-  }
+  size_t read(char* out, size_t size) override { return file_->read(out, size); }
   const char* compression() const override { return ""; }
   double share_read() const override { return file_->share_read(); }
   SourceEnd end() const override { return file_->failed() ? SourceEnd::unreadable : SourceEnd::whole; }
+  size_t readable_anywhere() const override { return file_->size(); }
+  size_t read_at(size_t offset, char* out, size_t size) override { return file_->read_at(offset, out, size); }
+  void seek(size_t offset) override { file_->seek(offset); }
 
  private:
   std::unique_ptr<File> file_;
-  std::string head_;
-  size_t taken_ = 0;
 };
 
 // Compressed bytes, refilled block by block.
@@ -231,7 +233,7 @@ Result<std::unique_ptr<ByteSource>> open_byte_source(const std::string& file) {
   if (magic == "\x28\xb5\x2f\xfd"sv) {
     return std::unique_ptr<ByteSource>(new ZstdSource(CompressedInput(std::move(opened), magic)));
   }
-  return std::unique_ptr<ByteSource>(new PlainSource(std::move(opened), magic));
+  return std::unique_ptr<ByteSource>(new PlainSource(std::move(opened)));
 }
 
 }  // namespace skewscope::ingest

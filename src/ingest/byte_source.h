@@ -31,6 +31,13 @@ class ByteSource {
   virtual double share_read() const = 0;
   // Meaningful after read() returned fewer bytes than asked for.
   virtual SourceEnd end() const = 0;
+
+  // Of a plain file any place can be read, by several threads at once: this many bytes. 0: of this source none can.
+  virtual size_t readable_anywhere() const { return 0; }
+  // As read(), from this place on; read() is not moved by it.
+  virtual size_t read_at(size_t /*offset*/, char* /*out*/, size_t /*size*/) { return 0; }
+  // read() goes on at this place, of a source that can be read anywhere.
+  virtual void seek(size_t /*offset*/) {}
 };
 
 // Errors: no_input, with the reason of the operating system.

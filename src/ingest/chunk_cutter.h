@@ -43,9 +43,13 @@ class TextBuffer {
 };
 
 struct ChunkText : TextBuffer {
+  size_t unread = 0;   // bytes from `offset` on that are still to be read: load()
   int64_t offset = 0;  // of its first byte, from the start of the uncompressed text
   bool last = false;   // the file ends with it
   double share = 1;    // of the file's bytes, as compressed, that were read up to its end
+
+  // What the cutter left to whoever parses it. By any thread.
+  void load(ByteSource& source);
 };
 
 // The last, and the first, place in `text` at or after `from` where an event can begin after another one: a `{` behind
@@ -67,7 +71,7 @@ class ChunkCutter {
   bool execution_trace() const { return execution_trace_; }
 
   // The next chunk: whole events and the commas between them, a piece of what follows the events, or the rest of the
-  // file. False at the end.
+  // file. False at the end. To be loaded before it is looked at.
   bool next(ChunkText& chunk);
   // Uncompressed bytes read so far.
   int64_t bytes() const { return bytes_; }
@@ -80,6 +84,8 @@ class ChunkCutter {
  private:
   bool read_head_block();
   bool start_bare_array();
+  bool cut_unread(ChunkText& chunk);
+  bool cut_read(ChunkText& chunk);
   void fill(TextBuffer& chunk);
   bool grow_or_skip(ChunkText& chunk);
   bool cut_tail(ChunkText& chunk);
@@ -89,6 +95,7 @@ class ChunkCutter {
   ReadSettings settings_;
   std::string head_;
   std::string carry_;  // read, but behind the last cut
+  std::string tail_;   // of a chunk that is cut unread
   int64_t bytes_ = 0;
   int64_t skipped_bytes_ = 0, first_skipped_ = -1;
   bool bare_array_ = false, execution_trace_ = false, at_end_ = false;

@@ -1,6 +1,7 @@
 // The problem: traces of gigabytes, whose events must be read at the speed of the parser, in bounded memory, by as many
-// threads as there are, with one result. The idea: one thread at a time reads (and inflates) text and cuts it at event
-// boundaries; chunks are parsed in parallel; rows are appended in the order of the text. Right because a chunk's rows
+// threads as there are, with one result. The idea: one thread at a time cuts text at event boundaries, for which it
+// inflates compressed text and looks at the ends of chunks of other; chunks are read and parsed in parallel; rows are
+// appended in the order of the text. Right because a chunk's rows
 // depend on its text alone and the cuts depend on the file alone. Cost: one pass over the text; memory for the chunks
 // in flight and the rows. Where the events end is only known when the chunk that ends them was parsed; what follows was
 // parsed in vain and is collected as text.
@@ -46,7 +47,7 @@ class ChunkPool {
   std::vector<Chunk*> free_;
 };
 
-void stream_events(ChunkCutter& cutter, const ReadSettings& settings, Reading& reading) {
+void stream_events(ByteSource& source, ChunkCutter& cutter, const ReadSettings& settings, Reading& reading) {
   ChunkPool pool;
   tbb::enumerable_thread_specific<EventParser> parsers([&] { return EventParser(settings); });
   const size_t threads = static_cast<size_t>(tbb::this_task_arena::max_concurrency());
@@ -59,6 +60,7 @@ void stream_events(ChunkCutter& cutter, const ReadSettings& settings, Reading& r
     return nullptr;
   };
   const auto parse = [&](Chunk* chunk) {
+    chunk->text.load(source);
     chunk->events_end = parsers.local().parse(chunk->text, chunk->rows);
     return chunk;
   };
@@ -91,7 +93,7 @@ Result<FileContent> KinetoReader::read(const std::string& file, MemoryBudget& bu
     ChunkCutter cutter(*source.value(), settings);
     const bool has_events = cutter.find_events();
     reading.start(cutter);
-    if (has_events) stream_events(cutter, settings, reading);
+    if (has_events) stream_events(*source.value(), cutter, settings, reading);
     reading.finish(cutter, *source.value());
     if (reading.over_budget()) return reading.budget_error();
     if (reading.fractions_are_unpadded()) {

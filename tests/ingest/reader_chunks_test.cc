@@ -108,3 +108,50 @@ TEST_CASE("chunks of a damaged trace repair the same events whatever their size"
   CHECK(expected.find("repaired-quotes 16") != std::string::npos);
   for (const size_t bytes : {1, 100, 700, 2000}) CHECK(as_text(read_file(file.path(), chunks_of(bytes))) == expected);
 }
+
+namespace {
+
+// Can be read anywhere, and becomes shorter at some time.
+class ShrinkingFile : public ByteSource {
+ public:
+  explicit ShrinkingFile(std::string text) : text_(std::move(text)), readable_(text_.size()) {}
+  size_t read(char* out, size_t size) override {
+    const size_t got = read_at(at_, out, size);
+    at_ += got;
+    return got;
+  }
+  const char* compression() const override { return ""; }
+  double share_read() const override { return 1; }
+  SourceEnd end() const override { return SourceEnd::whole; }
+  size_t readable_anywhere() const override { return readable_; }
+  size_t read_at(size_t offset, char* out, size_t size) override {
+    return text_.copy(out, offset < text_.size() ? size : 0, std::min(offset, text_.size()));
+  }
+  void seek(size_t offset) override { at_ = offset; }
+  void shrink_to(size_t size) { text_.resize(size); }
+
+ private:
+  std::string text_;
+  size_t readable_, at_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("what a file lost since a chunk of it was cut is missing at the end of that chunk") {
+  std::string events = kernel("a", "1", "1");
+  for (int i = 0; i < 1000; i++) events += ",\n" + kernel("b" + std::to_string(i), "2", "1");
+  const std::string text = trace_of(events);
+  ShrinkingFile file(text);
+  ChunkCutter cutter(file, chunks_of(20'000));
+  REQUIRE(cutter.find_events());
+  ChunkText whole, cut, behind;
+  REQUIRE(cutter.next(whole));
+  REQUIRE(cutter.next(cut));
+  const auto begin = static_cast<size_t>(cut.offset);
+  file.shrink_to(begin + 100);
+  whole.load(file);
+  cut.load(file);
+  CHECK(whole.view() == text.substr(static_cast<size_t>(whole.offset), begin - static_cast<size_t>(whole.offset)));
+  CHECK(cut.view() == text.substr(begin, 100));
+  CHECK_FALSE(cutter.next(behind));
+}
