@@ -198,7 +198,7 @@ std::optional<Peak> step_peak(Votes all, Votes placed, int64_t width, const Vote
 }  // namespace
 
 void sort_votes(std::vector<Vote>& votes, std::vector<Vote>& spare) {
-  constexpr int kDigitBits = 11;
+  constexpr int kDigitBits = 12;  // three digits: 17 s
   constexpr uint64_t kDigits = uint64_t{1} << kDigitBits;
   const auto by_bits = [](const Vote& a, const Vote& b) { return a.bits() < b.bits(); };
   if (votes.size() < kDigits) return std::sort(votes.begin(), votes.end(), by_bits);
