@@ -145,16 +145,16 @@ class Linker {
     for (size_t i = 0; i < used.size() && !launches_are_used_; ++i) {
       if (used[i]) used_launches_.push_back(static_cast<int32_t>(i));
     }
-    const auto before = [&](int32_t a, int32_t b) {
-      return starts[launch_row_of(static_cast<size_t>(a))] < starts[launch_row_of(static_cast<size_t>(b))];
-    };
-    launches_by_start_.resize(launches_are_used_ ? used.size() : used_launches_.size());
+    const size_t kept = launches_are_used_ ? used.size() : used_launches_.size();
+    const auto start_of = [&](size_t place) { return starts[launch_row_of(place)]; };
+    size_t in_order = 1;
+    while (in_order < kept && start_of(in_order - 1) <= start_of(in_order)) ++in_order;
+    if (in_order >= kept) return;
+    launches_by_start_.resize(kept);
     std::iota(launches_by_start_.begin(), launches_by_start_.end(), 0);
-    if (std::is_sorted(launches_by_start_.begin(), launches_by_start_.end(), before)) {
-      launches_by_start_ = {};
-    } else {
-      sort_runs(launches_by_start_, before);
-    }
+    sort_runs(launches_by_start_, [&](int32_t a, int32_t b) {
+      return start_of(static_cast<size_t>(a)) < start_of(static_cast<size_t>(b));
+    });
   }
 
   // Of the one at this place among those used.
