@@ -75,7 +75,6 @@ void TextBuffer::pad() {
 
 void ChunkText::load(ByteSource& source) {
   if (unread == 0) return;
-  reserve(unread);
   resize(source.read_at(static_cast<size_t>(offset), text(), unread));
   unread = 0;
 }
@@ -169,6 +168,7 @@ bool ChunkCutter::cut_unread(ChunkText& chunk) {
   bytes_ = static_cast<int64_t>(at + cut);
   source_.seek(at + cut);
   chunk.clear();
+  chunk.reserve(wanted);
   chunk.unread = cut;
   chunk.offset = static_cast<int64_t>(at);
   chunk.last = false;

@@ -201,7 +201,7 @@ class Linker {
         if (const std::optional<LaunchRow> launch = launch_of(kernel)) records_->add_launch(*launch);
       }
     }
-    constexpr size_t kBlock = 1024;
+    constexpr size_t kBlock = 256;
     tbb::enumerable_thread_specific<MetadataFinder> finders([&] { return MetadataFinder(*records_); });
     size_t next = 0;
     const auto cut = [&](tbb::flow_control& control) -> Block {
