@@ -56,16 +56,24 @@ struct Window {
     last = any ? std::max(last, end) : end;
     any = true;
   }
+  void include(const Window& other) {
+    if (other.any) include(other.first, other.last - other.first);
+  }
 };
+
+template <class Events>
+Window window_over(const Events& events) {
+  Window window;
+  for (size_t i = 0; i < events.size(); ++i) window.include(events.start[i], events.duration_ns[i]);
+  return window;
+}
 
 // Over GPU rows, launches, steps and calls; a trace without any of them: over its host rows.
 Window window_of(const LinkedTrace& linked) {
   const RankTrace& trace = linked.trace;
-  Window window;
-  for (size_t i = 0; i < trace.gpu.size(); ++i) window.include(trace.gpu.start[i], trace.gpu.duration_ns[i]);
-  for (size_t i = 0; i < trace.launches.size(); ++i) {
-    window.include(trace.launches.start[i], trace.launches.duration_ns[i]);
-  }
+  Window window, of_launches;
+  tbb::parallel_invoke([&] { window = window_over(trace.gpu); }, [&] { of_launches = window_over(trace.launches); });
+  window.include(of_launches);
   for (const StepRange& step : trace.steps) window.include(step.start, step.duration_ns);
   for (const CollectiveCall& call : trace.calls) window.include(call.start, call.duration_ns);
   return window.any ? window : Window{linked.first_host_row, linked.last_host_row, false};

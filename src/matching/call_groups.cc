@@ -11,6 +11,7 @@
 
 #include "collectives/match_rules.h"
 #include "collectives/synchronization.h"
+#include "skewscope/base/sort_runs.h"
 
 namespace skewscope::matching {
 namespace {
@@ -71,7 +72,7 @@ Sorter sort_own_calls(const JobTrace& job) {
   tbb::parallel_for_each(sorter.groups, [&](auto& group) {
     for (auto& [trace, rows] : group.second) {
       const Column<CollectiveCall>& calls = job[trace].calls;
-      std::sort(rows.begin(), rows.end(), [&calls](int32_t a, int32_t b) {
+      sort_runs(rows, [&calls](int32_t a, int32_t b) {
         const CollectiveCall &x = calls[static_cast<size_t>(a)], &y = calls[static_cast<size_t>(b)];
         return std::make_tuple(x.end(), x.start, a) < std::make_tuple(y.end(), y.start, b);
       });
