@@ -125,8 +125,7 @@ MetadataFinder::MetadataFinder(const CommRecords& records)
       annotations_(content_.strings, kind_from_annotation) {}
 
 const CommOperation& MetadataFinder::operation_of(int32_t args) const {
-  const CommArgsRows& rows = content_.comm_args;
-  return rows.operations.rows()[static_cast<size_t>(rows.calls[static_cast<size_t>(args)].operation)];
+  return content_.comm_args.operation_of(static_cast<size_t>(args));
 }
 
 // Not rows without arguments, and no operations that are none: "wait", "init".

@@ -157,7 +157,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
     if (content.strings.size() > known) bytes += bytes_of_string(text);
   }
   const int32_t first_args = static_cast<int32_t>(content.comm_args.size());
-  make_room(content.comm_args.calls, rows.comm_args.size(), share);
+  content.comm_args.visit_columns([&](auto& column) { make_room(column, rows.comm_args.size(), share); });
   make_room(content.comm_ops, rows.comm_ops.size(), share);
   make_room(content.gpu_annotations, rows.gpu_annotations.size(), share);
   for_each_column(content.gpu, [&](auto& column) { make_room(column, rows.gpu.size(), share); });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "distinct_rows.h"
+#include "near_numbers.h"
 #include "skewscope/base/ids.h"
 
 namespace skewscope::ingest {
@@ -42,26 +43,42 @@ struct CommOperationHash {
   }
 };
 
-struct CommArgsRows {
-  struct Call {
-    int64_t in_elements = -1, out_elements = -1;
-    int64_t seq = -1;
-    uint64_t comms_id = 0;
-    int32_t operation = -1;  // row in operations
-  };
-  DistinctRows<CommOperation, CommOperationHash> operations;
-  std::vector<Call> calls;
-
-  size_t size() const { return calls.size(); }
+class CommArgsRows {
+ public:
+  size_t size() const { return operation_.size(); }
   CommArgs operator[](size_t row) const {
-    const Call& call = calls[row];
-    const CommOperation& operation = operations.rows()[static_cast<size_t>(call.operation)];
-    return {operation, call.in_elements, call.out_elements, call.seq, call.comms_id};
+    return {operation_of(row), in_elements_[row], out_elements_[row], seq_[row],
+            static_cast<uint64_t>(before_comms_id_[row]) + 1};
   }
+  const CommOperation& operation_of(size_t row) const {
+    return operations_.rows()[static_cast<size_t>(operation_[row])];
+  }
+  // The different ones.
+  const std::vector<CommOperation>& operations() const { return operations_.rows(); }
+
   void push_back(const CommArgs& args) {
-    calls.push_back({args.in_elements, args.out_elements, args.seq, args.comms_id, operations.number_of(args)});
+    operation_.push_back(operations_.number_of(args));
+    in_elements_.push_back(args.in_elements);
+    out_elements_.push_back(args.out_elements);
+    seq_.push_back(args.seq);
+    before_comms_id_.push_back(static_cast<int64_t>(args.comms_id - 1));
   }
-  int64_t bytes() const { return operations.bytes() + static_cast<int64_t>(calls.size() * sizeof(Call)); }
+  int64_t bytes() const {
+    return operations_.bytes() + in_elements_.bytes() + out_elements_.bytes() + seq_.bytes() +
+           before_comms_id_.bytes() + static_cast<int64_t>(operation_.size() * sizeof(int32_t));
+  }
+  // visit(std::vector of one entry per row), to make room.
+  template <class Visit>
+  void visit_columns(const Visit& visit) {
+    visit(operation_);
+    for (NearNumbers* numbers : {&in_elements_, &out_elements_, &seq_, &before_comms_id_}) numbers->visit_column(visit);
+  }
+
+ private:
+  DistinctRows<CommOperation, CommOperationHash> operations_;
+  std::vector<int32_t> operation_;  // row in operations_
+  NearNumbers in_elements_, out_elements_, seq_;
+  NearNumbers before_comms_id_;  // comms_id - 1: -1 where there is none
 };
 
 }  // namespace skewscope::ingest

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "correlation_ids.h"
+#include "near_numbers.h"
 #include "skewscope/base/ids.h"
 #include "skewscope/base/time.h"
 #include "skewscope/model/rank_trace.h"
@@ -48,7 +48,7 @@ struct CommKernel {
 
 struct GpuRows {
   GpuEvents events;                      // `launch` is empty until join_launches()
-  CorrelationIds correlation;            // given back when launches are joined
+  NearNumbers correlation;               // given back when launches are joined
   std::vector<CommKernel> comm_kernels;  // by row
   // Until 2023 the External id of every GPU row was its own correlation: an id, but of nothing.
   bool external_ids_tell = false;
@@ -64,7 +64,7 @@ struct GpuRows {
 
 struct LaunchRows {
   LaunchEvents events;
-  CorrelationIds correlation;
+  NearNumbers correlation;
 
   size_t size() const { return events.size(); }
   bool empty() const { return size() == 0; }

@@ -29,7 +29,7 @@ LocalNs end_of(const LaunchEvents& calls, size_t i) {
 
 // Per call the outermost of those around it that have its id; empty: no id comes twice.
 std::vector<int32_t> outermost_calls(const LaunchRows& launches) {
-  const CorrelationIds& ids = launches.correlation;
+  const NearNumbers& ids = launches.correlation;
   size_t repeated = 1;
   while (repeated < ids.size() && ids[repeated] != ids[repeated - 1]) ++repeated;
   if (repeated >= ids.size()) return {};
@@ -80,7 +80,7 @@ class Finder {
     return begin;
   }
 
-  const CorrelationIds& ids_;
+  const NearNumbers& ids_;
   const Column<LocalNs>& starts_;
   const std::vector<int32_t>& outermost_;
   size_t at_ = 0;

@@ -405,7 +405,7 @@ RankEvidence evidence_of(const FileContent& content) {
   }
   std::set<StringId> lists;
   bool unique = true;
-  for (const CommOperation& args : content.comm_args.operations.rows()) {
+  for (const CommOperation& args : content.comm_args.operations()) {
     if (content.strings.view(args.collective_name) != "wait") {
       evidence.largest_group = std::max(evidence.largest_group, args.group_size);
       if (content.strings.view(args.group_description) == "default_pg") {

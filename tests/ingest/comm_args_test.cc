@@ -22,7 +22,7 @@ TEST_CASE("what calls have in common is kept once, and every call comes back as 
   CommArgsRows rows;
   for (const CommArgs& args : {first, second, other}) rows.push_back(args);
   REQUIRE(rows.size() == 3);
-  CHECK(rows.operations.rows().size() == 2);
+  CHECK(rows.operations().size() == 2);
   const auto same = [](const CommArgs& a, const CommArgs& b) {
     return static_cast<const CommOperation&>(a) == b && a.in_elements == b.in_elements &&
            a.out_elements == b.out_elements && a.seq == b.seq && a.comms_id == b.comms_id;
