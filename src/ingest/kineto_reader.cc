@@ -1,10 +1,9 @@
 // The problem: traces of gigabytes, whose events must be read at the speed of the parser, in bounded memory, by as many
 // threads as there are, with one result. The idea: one thread at a time cuts text at event boundaries, for which it
 // inflates what is compressed, and of plain files looks at the ends of chunks; these are read and parsed in parallel;
-// rows are appended in the order of the text. Right because a chunk's rows
-// depend on its text alone and the cuts depend on the file alone. Cost: one pass over the text; memory for the chunks
-// in flight and the rows. Where the events end is only known when the chunk that ends them was parsed; what follows was
-// parsed in vain and is collected as text.
+// rows are appended in the order of the text. Right because a chunk's rows depend on its text alone and the cuts depend
+// on the file alone. Cost: one pass over the text; memory for the chunks in flight and the rows. Where the events end
+// is only known when the chunk that ends them was parsed; what follows was parsed in vain and is collected as text.
 #include "kineto_reader.h"
 
 #include <tbb/enumerable_thread_specific.h>
