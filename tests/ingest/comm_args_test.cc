@@ -19,6 +19,7 @@ TEST_CASE("what calls have in common is kept once, and every call comes back as 
   second.seq = 2;
   CommArgs other = first;
   other.peer = 5;
+  other.comms_id = 0;  // none
   CommArgsRows rows;
   for (const CommArgs& args : {first, second, other}) rows.push_back(args);
   REQUIRE(rows.size() == 3);
