@@ -59,6 +59,9 @@ std::string to_json(const JobReport& report, const ReportStamp& stamp);
 // colours.
 std::string terminal_summary(const JobReport& report, const std::string& output, bool color);
 
+// A summary that names a report directory, as it is of the same report in the directory `output`.
+std::string summary_elsewhere(const std::string& summary, const std::string& output);
+
 struct WriteOptions {
   std::string directory;
   bool force = false;                // replace an existing directory
@@ -75,6 +78,11 @@ std::string partial_directory(const std::string& directory);
 // Writes the report directory of contract.md: into a temporary sibling first, COMPLETE last, then renamed. Errors:
 // output, when the directory exists without `force` or cannot be written; nothing half-written stays behind.
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options);
+
+// The report directory `from` again, as if the report were written anew with another stamp. `from` stays. Errors:
+// output, as write_report, and where `from` lacks files or its documents do not carry the stamp `old`.
+Result<Done> copy_report(const std::string& from, const ReportStamp& old, const ReportStamp& stamp,
+                         const WriteOptions& options);
 
 // A report directory, read back for what compares runs: report.json but for clocks, matching and
 // the replay; rank_steps, collective_steps and rank_statistics from tables/*.csv where they are there, else empty.

@@ -5,6 +5,7 @@
 // entry that no command writes.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 #include <unistd.h>
 
@@ -34,10 +35,10 @@ struct Format {
 };
 constexpr std::array kFormats = {Format{"json", true}, Format{"csv", true},   Format{"sqlite", true},
                                  Format{"html", true}, Format{"xlsx", false}, Format{"prometheus", false}};
+constexpr std::string_view kTables = "tables", kComplete = "COMPLETE";
 constexpr std::array<std::string_view, 4> kDocuments = {"report.json", "rank.json", "scale.json", "compare.json"};
-constexpr std::array<std::string_view, 7> kFiles = {"COMPLETE",    "diagnostics.json", "index.html", "report.sqlite",
+constexpr std::array<std::string_view, 7> kFiles = {kComplete,     "diagnostics.json", "index.html", "report.sqlite",
                                                     "report.xlsx", "report.prom",      "summary.txt"};
-constexpr std::string_view kTables = "tables";
 
 Error output_error(const std::string& what, const std::string& why) {
   return {ErrorKind::output, fmt::format("{}: {}", what, why)};
@@ -97,7 +98,7 @@ std::string foreign_entry(const fs::path& directory, const std::string& inside =
 Result<Done> check_ours(const fs::path& path, const std::string& name) {
   std::error_code error;
   if (fs::is_empty(path, error)) return Done{};
-  const bool ours = names_our_schema(path / "COMPLETE") ||
+  const bool ours = names_our_schema(path / kComplete) ||
                     std::any_of(kDocuments.begin(), kDocuments.end(),
                                 [&](std::string_view document) { return names_our_schema(path / document); });
   if (!ours) {
@@ -164,7 +165,7 @@ Result<Done> write_files(const DirectoryContent& content, const WriteOptions& op
   for (const Result<Done>* done : {&summary, &json, &csv, &sqlite, &xlsx, &page}) {
     if (!done->ok()) return *done;
   }
-  return write_text(directory / "COMPLETE", fmt::format("{}\n", content.schema));
+  return write_text(directory / kComplete, fmt::format("{}\n", content.schema));
 }
 
 // Gives the whole directory `partial` the name `path`; what was there is deleted.
@@ -195,9 +196,8 @@ Result<Done> take_place(const fs::path& partial, const fs::path& path) {
   return Done{};
 }
 
-}  // namespace
-
-Result<Done> write_directory(const DirectoryContent& content, const WriteOptions& options) {
+// `fill` writes into the directory that it is given, COMPLETE last.
+Result<Done> write_whole(const WriteOptions& options, const std::function<Result<Done>(const fs::path&)>& fill) {
   if (auto checked = check_output(options); !checked.ok()) return checked;
   const fs::path path = final_path(options.directory);
   const fs::path partial = partial_directory(options.directory);
@@ -205,10 +205,60 @@ Result<Done> write_directory(const DirectoryContent& content, const WriteOptions
   fs::remove_all(partial, error);  // of a dead process that had our id
   fs::create_directories(partial, error);
   if (error) return output_error("cannot create " + partial.string(), error.message());
-  auto done = write_files(content, options, partial);
+  auto done = fill(partial);
   if (done.ok()) done = take_place(partial, path);
   if (!done.ok()) fs::remove_all(partial, error);
   return done;
+}
+
+struct FileToCopy {
+  fs::path name;  // below the directory
+  uintmax_t bytes;
+};
+
+// Of the directory and of its tables, largest first, without COMPLETE.
+std::vector<FileToCopy> files_below(const fs::path& directory, std::error_code& error) {
+  std::vector<FileToCopy> files;
+  for (fs::recursive_directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    const fs::path name = entry->path().lexically_relative(directory);
+    std::error_code gone;
+    if (entry->is_regular_file(gone) && name != kComplete) files.push_back({name, entry->file_size(gone)});
+  }
+  std::sort(files.begin(), files.end(), [](const FileToCopy& a, const FileToCopy& b) { return a.bytes > b.bytes; });
+  return files;
+}
+
+}  // namespace
+
+Result<Done> write_directory(const DirectoryContent& content, const WriteOptions& options) {
+  return write_whole(options, [&](const fs::path& partial) { return write_files(content, options, partial); });
+}
+
+Result<Done> copy_directory(const std::string& from, const std::map<std::string, std::string>& changed,
+                            const WriteOptions& options) {
+  return write_whole(options, [&](const fs::path& partial) -> Result<Done> {
+    std::error_code error;
+    const std::vector<FileToCopy> files = files_below(from, error);
+    if (!error) fs::create_directory(partial / kTables, error);
+    if (error) return output_error("cannot copy " + from, error.message());
+    std::vector<Result<Done>> done(files.size(), Done{});
+    tbb::parallel_for(size_t{0}, files.size(), [&](size_t f) {
+      const fs::path source = fs::path(from) / files[f].name, target = partial / files[f].name;
+      if (const auto text = changed.find(files[f].name.string()); text != changed.end()) {
+        done[f] = write_text(target, text->second);
+        return;
+      }
+      std::error_code failed;
+      fs::copy_file(source, target, failed);
+      if (failed) done[f] = output_error("cannot copy " + source.string(), failed.message());
+    });
+    for (const Result<Done>& one : done) {
+      if (!one.ok()) return one;
+    }
+    fs::copy_file(fs::path(from) / kComplete, partial / kComplete, error);
+    if (error) return output_error("cannot copy " + from, error.message());
+    return Done{};
+  });
 }
 
 }  // namespace report

@@ -215,6 +215,9 @@ std::vector<std::string> warnings_of(const JobReport& report, const Figures& f) 
   return out;
 }
 
+// The last one.
+Line report_line(const std::string& output) { return {pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)}; }
+
 }  // namespace
 }  // namespace report
 
@@ -239,7 +242,7 @@ std::string terminal_summary(const JobReport& job_report, const std::string& out
   for (const std::string& warning : warnings) {
     add_wrapped(end, "Warning", warning, room >= warnings.size() ? 2 : 1, Style::warning);
   }
-  if (!output.empty()) end.push_back({pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)});
+  if (!output.empty()) end.push_back(report_line(output));
   while (lines.size() + late.size() + most_wait.size() + end.size() > kLines) {
     (late.size() > most_wait.size() ? late : most_wait).pop_back();
   }
@@ -248,6 +251,11 @@ std::string terminal_summary(const JobReport& job_report, const std::string& out
   }
   for (const Lines* part : {&late, &most_wait, &end}) lines.insert(lines.end(), part->begin(), part->end());
   return text_of(lines, color);
+}
+
+std::string summary_elsewhere(const std::string& summary, const std::string& output) {
+  const size_t last_line = summary.rfind('\n', summary.size() - 2) + 1;
+  return summary.substr(0, last_line) + report::text_of(report::Lines{report::report_line(output)}, false);
 }
 
 }  // namespace skewscope

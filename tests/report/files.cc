@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "hand_built.h"
@@ -128,6 +129,52 @@ TEST_CASE("equal reports are written as equal bytes") {
   for (const char* file : {"report.json", "report.sqlite", "index.html", "tables/ranks.csv", "diagnostics.json"}) {
     INFO(file);
     CHECK(read_file(scratch / "a/" + file) == read_file(scratch / "b/" + file));
+  }
+}
+
+TEST_CASE("a copied report is what writing it there with the new stamp would have left, byte for byte") {
+  const ScratchDirectory scratch;
+  const JobReport report = small_job().report();
+  const ReportStamp asked_again{kStamp.tool_version, "skewscope report '</script>\"&\n' \xff", "2027-11-12T13:14:15Z"};
+  for (const ReportStamp* first : {&kStamp, &asked_again}) {
+    const ReportStamp& second = first == &kStamp ? asked_again : kStamp;
+    fs::remove_all(scratch / "kept");
+    fs::remove_all(scratch / "out");
+    REQUIRE(write_report(report, *first, {scratch / "kept", false, {}}).ok());
+    REQUIRE(copy_report(scratch / "kept", *first, second, {scratch / "out", false, {}}).ok());
+    std::map<std::string, std::string> copied;
+    for (const auto& entry : fs::recursive_directory_iterator(scratch / "out")) {
+      if (entry.is_regular_file()) copied[entry.path()] = read_file(entry.path());
+    }
+    CHECK(copied.size() == 6 + 15);
+    CHECK(read_file(scratch / "kept/report.json") == to_json(report, *first));
+    REQUIRE(write_report(report, second, {scratch / "out", true, {}}).ok());
+    for (const auto& [file, text] : copied) {
+      INFO(file);
+      CHECK(text == read_file(file));
+    }
+  }
+}
+
+TEST_CASE("a report whose documents do not carry the stamp they should is not copied, and nothing half-copied stays") {
+  const ScratchDirectory scratch;
+  REQUIRE(write_report(small_job().report(), kStamp, {scratch / "kept", false, {}}).ok());
+  const ReportStamp other{kStamp.tool_version, "another command", kStamp.created_utc};
+  CHECK(kind_of(copy_report(scratch / "kept", other, kStamp, {scratch / "out", false, {}})) == ErrorKind::output);
+  fs::remove(scratch / "kept/COMPLETE");
+  CHECK(kind_of(copy_report(scratch / "kept", kStamp, kStamp, {scratch / "out", false, {}})) == ErrorKind::output);
+  CHECK(kind_of(copy_report(scratch / "nowhere", kStamp, kStamp, {scratch / "out", false, {}})) == ErrorKind::output);
+  CHECK(names_in(scratch.path()) == std::vector<std::string>{"kept"});
+}
+
+TEST_CASE("a summary elsewhere differs in its last line, which names the directory") {
+  const JobReport report = small_job().report();
+  for (const std::string output :
+       {"out", "/a/directory/whose/name/is/longer/than/the/eighty/columns/of/a/terminal/out"}) {
+    for (const bool color : {false, true}) {
+      CHECK(summary_elsewhere(terminal_summary(report, "somewhere", color), output) ==
+            terminal_summary(report, output, color));
+    }
   }
 }
 
