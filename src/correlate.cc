@@ -132,11 +132,8 @@ JobReport report_on(CorrelatedJob& job, StageTimer& timer) {
   return second_half(job, RankTableChoice::none, {}, Launches::keep, timer, alone());
 }
 
-Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,
-                            Exchange& exchange) {
-  const Result<std::vector<std::string>> files = discover_files(paths, exchange);
-  if (!files.ok()) return files.error();
-
+Result<JobReport> correlate_files(const std::vector<std::string>& files, const CorrelateOptions& options,
+                                  StageTimer& timer, Exchange& exchange) {
   // The details of a file's rows are there only while it is read: what is wanted of them is made then.
   std::mutex figures_lock;
   std::map<std::string, RankFigures> figures_by_file;
@@ -153,9 +150,15 @@ Result<JobReport> correlate(const std::vector<std::string>& paths, const Correla
     };
   }
 
-  Result<CorrelatedJob> split = split_job(files.value(), ingest, options.align, timer, exchange);
+  Result<CorrelatedJob> split = split_job(files, ingest, options.align, timer, exchange);
   if (!split.ok()) return split.error();
   return second_half(split.value(), options.rank_tables, std::move(figures_by_file), Launches::forget, timer, exchange);
+}
+
+Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,
+                            Exchange& exchange) {
+  const Result<std::vector<std::string>> files = discover_files(paths, exchange);
+  return files.ok() ? correlate_files(files.value(), options, timer, exchange) : files.error();
 }
 
 }  // namespace skewscope

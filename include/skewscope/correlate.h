@@ -40,7 +40,10 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
 JobReport report_on(CorrelatedJob& job, StageTimer& timer);
 
 // In several processes, each reads its share of the files, and process 0 gets the report; the others an empty one.
-// An error of one is the error of all.
+// An error of one is the error of all. `files`: of discover_files.
+Result<JobReport> correlate_files(const std::vector<std::string>& files, const CorrelateOptions& options,
+                                  StageTimer& timer, Exchange& exchange = alone());
+// The same of the files that discover_files finds for `paths`.
 Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,
                             Exchange& exchange = alone());
 

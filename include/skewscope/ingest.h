@@ -23,6 +23,15 @@ struct CacheOptions {
   std::string writer;  // names the build of the program: it finds only what it wrote itself; letters and digits
 };
 
+// Names a file as it is now, by device, inode, size and change time. "": there is none, or it changed within the last
+// instants, so that its next change could go unseen.
+std::string mark_of_file(const std::string& path);
+
+// Deletes from the cache's folder what was used least recently, beyond its limit: of what ends in kCachedSuffix, files
+// and folders.
+void trim_cache(const CacheOptions& cache);
+constexpr const char* kCachedSuffix = ".cached";
+
 struct IngestOptions {
   std::string rank_regex;      // --rank-regex: named group `rank`, searched in the path; empty: not given
   std::string rank_map;        // --rank-map: CSV file of path,rank (path may be a file name); empty: not given

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "flat_config.h"
+#include "kept_report.h"
 #include "terminal.h"
 #include "thread_limit.h"
 
@@ -49,7 +50,9 @@ CommandLine::CommandLine() {
   app_.fallthrough();  // inherited: --config is found after the command, too
   add_config(app_);
   add("report", "Where the time of a job's collectives went, and who was late", report_, add_report_options,
-      [this](const std::string& typed) { return run_report(report_, typed, *exchange_); });
+      [this](const std::string& typed) {
+        return run_report(report_, typed, flags_that_matter(*app_.get_subcommand("report")), *exchange_);
+      });
   add("rank", "One GPU's trace: where its time went, what it launched and ran", rank_, add_rank_options,
       [this](const std::string&) { return run_rank(rank_); });
   add("scale", "One job at several sizes: speed-up, efficiency, what was lost to whom", scale_, add_scale_options,

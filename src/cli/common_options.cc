@@ -103,7 +103,7 @@ void add_cache_options(CLI::App& command, CacheOptions& options) {
   command
       .add_option_function<std::string>(
           "--cache", [&options](const std::string& text) { options.directory = text == "off" ? "" : text; },
-          "Keep digests of traces in DIR, to read while these do not change; or off; default: " + folder)
+          "Keep digests and reports of traces in DIR, to use while these do not change; or off; default: " + folder)
       ->type_name("DIR");
   add_parsed<int64_t>(
       command, "--cache-limit", "SIZE", parse_size, [&options](int64_t bytes) { options.limit_bytes = bytes; }, "2G",

@@ -39,7 +39,7 @@ int make_report(const ReportTask& task) {
   Alone alone;
   std::string command = fmt::format("skewscope report {} -o {}", task.traces, task.output);
   if (task.world_size > 0) command += fmt::format(" --world-size {}", options.input.ingest.world_size);
-  return run_report(options, command, alone);
+  return run_report(options, command, "", alone);
 }
 
 // The options as the command line and the file of --config say at present.

@@ -48,6 +48,8 @@ ExitCode judge(const Report& report, const std::vector<std::string>& fail_on, bo
   return input != kDone ? input : failed ? kConditionHolds : kDone;
 }
 
+inline Error no_standard_output() { return {ErrorKind::output, "cannot write to standard output"}; }
+
 // The document where `json`, else the summary unless `quiet`. Error (output): standard output takes nothing.
 template <class Report>
 Result<Done> print_report(const Report& report, const ReportStamp& stamp, const std::string& directory, bool json,
@@ -55,7 +57,7 @@ Result<Done> print_report(const Report& report, const ReportStamp& stamp, const 
   if (!json && common.quiet) return Done{};
   const bool color = use_color(common.color, STDOUT_FILENO);
   if (print(json ? to_json(report, stamp) : terminal_summary(report, directory, color))) return Done{};
-  return Error{ErrorKind::output, "cannot write to standard output"};
+  return no_standard_output();
 }
 
 }  // namespace skewscope::cli

@@ -4,6 +4,7 @@
 
 #include "interruption.h"
 #include "judgement.h"
+#include "kept_report.h"
 #include "report_stamp.h"
 #include "skewscope/correlate.h"
 #include "skewscope/report.h"
@@ -24,8 +25,15 @@ Result<std::vector<JobReport::BaselinePoint>> read_baselines(const std::vector<s
   return points;
 }
 
+// What asks for no more than the report itself: judgements and timings are of reports that are made.
+bool can_be_copied(const ReportOptions& options, const WriteOptions& write, const Exchange& exchange) {
+  return exchange.processes() == 1 && !write.directory.empty() && !options.json && options.fail_on.empty() &&
+         !options.strict && !options.common.timings && options.common.verbose == 0;
+}
+
 // The part of one process; all meet the same errors. Process 0 writes and prints.
-ExitCode own_part(const ReportOptions& options, const std::string& command_line, Exchange& exchange) {
+ExitCode own_part(const ReportOptions& options, const std::string& command_line, const std::string& flags,
+                  Exchange& exchange) {
   WriteOptions write{options.output, options.force, options.formats};
   if (write.directory.empty() && !options.json) write.directory = kDefaultOutput;
   const auto checked = agree(exchange, exchange.first() ? check_before<JobReport>(options.fail_on, write) : Done{});
@@ -35,12 +43,23 @@ ExitCode own_part(const ReportOptions& options, const std::string& command_line,
   if (!read.ok()) return fail(read.error());
   if (exchange.first() && !write.directory.empty()) remove_when_interrupted(partial_directory(write.directory));
 
-  if (exchange.first() && use_progress(options.common.progress) && !options.common.quiet) {
-    fmt::print(stderr, "skewscope: reading and correlating the traces\n");
+  const auto files = discover_files(options.input.paths, exchange);
+  if (!files.ok()) return fail(files.error());
+  const bool tells_progress = exchange.first() && use_progress(options.common.progress) && !options.common.quiet;
+  std::optional<KeptReport> keeper;
+  if (can_be_copied(options, write, exchange)) {
+    keeper.emplace(flags, files.value(), options.input.ingest.cache);
+    if (const auto summary =
+            keeper->give(stamp_of(command_line), write, use_color(options.common.color, STDOUT_FILENO))) {
+      if (tells_progress) fmt::print(stderr, "skewscope: nothing has changed since this report was made: copied\n");
+      return options.common.quiet || print(*summary) ? kDone : fail(no_standard_output());
+    }
   }
+
+  if (tells_progress) fmt::print(stderr, "skewscope: reading and correlating the traces\n");
   StageTimer timer;
   auto report =
-      correlate(options.input.paths, {options.input.ingest, options.align, options.rank_tables}, timer, exchange);
+      correlate_files(files.value(), {options.input.ingest, options.align, options.rank_tables}, timer, exchange);
   if (!report.ok()) return fail(report.error());
   if (!exchange.first()) return kDone;
   if (!options.job.empty()) report.value().job.name = options.job;
@@ -50,6 +69,7 @@ ExitCode own_part(const ReportOptions& options, const std::string& command_line,
   if (!write.directory.empty()) {
     const StageTimer::Scope scope(timer, "write");
     if (const auto written = write_report(report.value(), stamp, write); !written.ok()) return fail(written.error());
+    if (keeper) keeper->keep(report.value(), stamp, write);
   }
   if (options.common.timings) print_timings(timer);
   const auto printed = print_report(report.value(), stamp, write.directory, options.json, options.common);
@@ -110,8 +130,9 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       "internal.");
 }
 
-ExitCode run_report(const ReportOptions& options, const std::string& command_line, Exchange& exchange) {
-  const ExitCode code = own_part(options, command_line, exchange);
+ExitCode run_report(const ReportOptions& options, const std::string& command_line, const std::string& flags,
+                    Exchange& exchange) {
+  const ExitCode code = own_part(options, command_line, flags, exchange);
   // All end as process 0 does, and not before it.
   ByteWriter writer;
   writer.put(code);

@@ -30,8 +30,9 @@ struct ReportOptions {
 
 void add_report_options(CLI::App& command, ReportOptions& options);
 
-// `command_line`: as typed, for report.json.
+// `command_line`: as typed, for report.json. `flags`: of flags_that_matter.
 // One process of several, or alone; all end with the same code.
-ExitCode run_report(const ReportOptions& options, const std::string& command_line, Exchange& exchange);
+ExitCode run_report(const ReportOptions& options, const std::string& command_line, const std::string& flags,
+                    Exchange& exchange);
 
 }  // namespace skewscope::cli

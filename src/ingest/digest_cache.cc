@@ -11,12 +11,12 @@
 #include "skewscope/digest.h"
 #include "whole_file.h"
 
-namespace skewscope::ingest {
-namespace {
+namespace skewscope {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kCachedSuffix = ".cached";
+namespace ingest {
+namespace {
 
 // Change times count in ticks of the kernel's clock, on some file systems in seconds: two changes within one look like
 // one.
@@ -27,15 +27,24 @@ int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
+// Of a file, or of all files below a folder.
+uintmax_t bytes_on_disk(const fs::path& path) {
+  std::error_code gone;
+  if (!fs::is_directory(path, gone)) return gone ? 0 : fs::file_size(path, gone);
+  uintmax_t bytes = 0;
+  for (fs::recursive_directory_iterator entry(path, gone), end; !gone && entry != end; entry.increment(gone)) {
+    std::error_code ignored;
+    if (entry->is_regular_file(ignored)) bytes += entry->file_size(ignored);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::string cached_place(const std::string& trace, const CacheOptions& cache) {
-  struct stat status {};
-  if (cache.directory.empty() || stat(trace.c_str(), &status) != 0) return "";
-  const int64_t changed_ns = int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec;
-  if (now_ns() - changed_ns < (status.st_ctim.tv_nsec == 0 ? kSettledBySecondsNs : kSettledNs)) return "";
-  return fmt::format("{}/{}-{:x}-{:x}-{:x}-{:x}{}", cache.directory, cache.writer, status.st_dev, status.st_ino,
-                     status.st_size, changed_ns, kCachedSuffix);
+  if (cache.directory.empty()) return "";
+  const std::string mark = mark_of_file(trace);
+  return mark.empty() ? "" : fmt::format("{}/{}-{}{}", cache.directory, cache.writer, mark, kCachedSuffix);
 }
 
 std::optional<TraceFile> find_cached(const std::string& trace, const std::string& place, MemoryBudget& budget) {
@@ -58,6 +67,17 @@ void store_cached(const TraceFile& file, const std::string& place, const CacheOp
   if (!failed) static_cast<void>(write_whole_file(to_digest(file), place, true));  // a cache may fail
 }
 
+}  // namespace ingest
+
+std::string mark_of_file(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return "";
+  const int64_t changed_ns = int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec;
+  const int64_t settled_ns = status.st_ctim.tv_nsec == 0 ? ingest::kSettledBySecondsNs : ingest::kSettledNs;
+  if (ingest::now_ns() - changed_ns < settled_ns) return "";
+  return fmt::format("{:x}-{:x}-{:x}-{:x}", status.st_dev, status.st_ino, status.st_size, changed_ns);
+}
+
 void trim_cache(const CacheOptions& cache) {
   if (cache.directory.empty()) return;
   struct Kept {
@@ -69,17 +89,17 @@ void trim_cache(const CacheOptions& cache) {
   std::error_code failed;
   for (fs::directory_iterator entry(cache.directory, failed), end; !failed && entry != end; entry.increment(failed)) {
     std::error_code gone;
-    if (entry->path().extension() != kCachedSuffix || !entry->is_regular_file(gone)) continue;
-    kept.push_back({entry->last_write_time(gone), entry->path(), entry->file_size(gone)});
+    if (entry->path().extension() != kCachedSuffix || entry->is_symlink(gone)) continue;
+    kept.push_back({entry->last_write_time(gone), entry->path(), ingest::bytes_on_disk(entry->path())});
     if (gone) kept.pop_back();
   }
   std::sort(kept.begin(), kept.end(), [](const Kept& a, const Kept& b) { return a.used > b.used; });
   uintmax_t held = 0;
-  for (const Kept& file : kept) {
-    held += file.bytes;
+  for (const Kept& one : kept) {
+    held += one.bytes;
     std::error_code gone;
-    if (held > static_cast<uintmax_t>(cache.limit_bytes)) fs::remove(file.path, gone);
+    if (held > static_cast<uintmax_t>(cache.limit_bytes)) fs::remove_all(one.path, gone);
   }
 }
 
-}  // namespace skewscope::ingest
+}  // namespace skewscope

@@ -2,8 +2,8 @@
 //
 // A trace is known by device, inode, size and change time; the program that read it, by its name for itself. The name
 // of a cached file says all of it: what is stale is not found, only left behind, but for a trace that is written
-// through a mapping, whose change time may lag. What was used least recently goes when the cache's files are larger
-// than its limit; other files are never touched. Any failure, of a full disk for example, means that there is no cache.
+// through a mapping, whose change time may lag. What was used least recently goes when the cache is larger than its
+// limit; what it did not write is never touched. Any failure, of a full disk for example, means that there is no cache.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,5 @@ std::optional<TraceFile> find_cached(const std::string& trace, const std::string
 
 // `place` as it was before the trace was read. What could not be read is not kept: the next reader may be able to.
 void store_cached(const TraceFile& file, const std::string& place, const CacheOptions& cache);
-
-void trim_cache(const CacheOptions& cache);
 
 }  // namespace skewscope::ingest
