@@ -14,6 +14,7 @@ namespace {
 constexpr double kMostDrift = 30e-6;  // what a crystal oscillator drifts
 constexpr double kBendRidge = 1e-3;   // of the median information, before bends are found
 constexpr double kCurveFound = 2;     // curves found are shrunk ones
+constexpr double kStepTolerance = 1e-3;  // each round solves for what the last one left
 constexpr int kHuberRounds = 2, kFreeBendRounds = 4;
 
 // Corrected ends without their members' biases, minus their row's median; the row's consensus time.
@@ -88,7 +89,7 @@ void step(Rounds& r) {
     const auto curve = second_differences(&fit.terms_ns[t][2]);
     s.add_second_differences(t, curve.data(), -s.stiffness, rhs);
   }
-  const std::vector<double> z = s.solve(std::move(rhs), s.factors(), 1e-5);
+  const std::vector<double> z = s.solve(std::move(rhs), s.factors(), kStepTolerance);
   for (size_t i = 0; i < z.size(); ++i) r.result.bias_ns[i] += r.result.group_of_bias[i] < 0 ? 0 : z[i];
   for (size_t t = 0; t < s.traces; ++t) {
     for (size_t p = 0; p < s.terms; ++p) fit.terms_ns[t][p] += z[s.term(t, p)];
