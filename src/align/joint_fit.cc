@@ -11,9 +11,9 @@
 namespace skewscope::align {
 namespace {
 
-constexpr double kMostDrift = 30e-6;  // what a crystal oscillator drifts
-constexpr double kBendRidge = 1e-3;   // of the median information, before bends are found
-constexpr double kCurveFound = 2;     // curves found are shrunk ones
+constexpr double kMostDrift = 30e-6;     // what a crystal oscillator drifts
+constexpr double kBendRidge = 1e-3;      // of the median information, before bends are found
+constexpr double kCurveFound = 2;        // curves found are shrunk ones
 constexpr double kStepTolerance = 1e-3;  // each round solves for what the last one left
 constexpr int kHuberRounds = 2, kFreeBendRounds = 4;
 

@@ -9,12 +9,40 @@
 namespace skewscope::blame {
 namespace {
 
+struct Rows {
+  const GpuEvents& gpu;
+  size_t begin, end;
+};
+
+Rows rows_of(const KernelSpan& span, const JobTrace& job) {
+  const GpuEvents& gpu = job[span.trace].gpu;
+  const auto first = std::lower_bound(gpu.start.begin(), gpu.start.end(), span.from);
+  const auto last = std::lower_bound(first, gpu.start.end(), std::max(span.from, span.to));
+  return {gpu, static_cast<size_t>(first - gpu.start.begin()), static_cast<size_t>(last - gpu.start.begin())};
+}
+
+bool counts(GpuWork work) { return work != GpuWork::communication && work != GpuWork::memcpy; }
+
+// The same kernels in the same order, whatever is copied or communicated between them.
+bool run_the_same(const Rows& a, const Rows& b) {
+  const auto skip = [](const Rows& rows, size_t row) {
+    while (row < rows.end && !counts(rows.gpu.work[row])) ++row;
+    return row;
+  };
+  size_t x = skip(a, a.begin), y = skip(b, b.begin);
+  while (x < a.end && y < b.end && a.gpu.name[x] == b.gpu.name[y]) {
+    x = skip(a, x + 1);
+    y = skip(b, y + 1);
+  }
+  return x == a.end && y == b.end;
+}
+
 // `place`: per name -1, before and after.
-KernelUses count(const GpuEvents& gpu, const KernelSpan& span, std::vector<int32_t>& place) {
-  const auto begin = std::lower_bound(gpu.start.begin(), gpu.start.end(), span.from) - gpu.start.begin();
+KernelUses count(const Rows& rows, std::vector<int32_t>& place) {
+  const GpuEvents& gpu = rows.gpu;
   KernelUses uses;
-  for (auto i = static_cast<size_t>(begin); i < gpu.size() && gpu.start[i] < span.to; ++i) {
-    if (gpu.work[i] == GpuWork::communication || gpu.work[i] == GpuWork::memcpy) continue;
+  for (size_t i = rows.begin; i < rows.end; ++i) {
+    if (!counts(gpu.work[i])) continue;
     int32_t& at = place[gpu.name[i].index()];
     if (at < 0) {
       at = static_cast<int32_t>(uses.size());
@@ -44,17 +72,25 @@ double one_sided_surplus_ns(const KernelUses& of, const KernelUses& other) {
 
 }  // namespace
 
-std::vector<KernelUses> kernel_uses(const JobTrace& job, std::vector<KernelSpan> spans, Exchange& exchange) {
-  follow_first(exchange, spans);
-  std::vector<KernelUses> uses(spans.size());
+std::vector<std::array<KernelUses, 2>> kernel_uses(const JobTrace& job, std::vector<std::array<KernelSpan, 2>> pairs,
+                                                   Exchange& exchange) {
+  follow_first(exchange, pairs);
+  std::vector<std::array<KernelUses, 2>> uses(pairs.size());
   tbb::enumerable_thread_specific<std::vector<int32_t>> places(job.strings.size(), -1);
-  tbb::parallel_for(size_t{0}, spans.size(), [&](size_t s) {
-    if (job.holds(spans[s].trace)) uses[s] = count(job[spans[s].trace].gpu, spans[s], places.local());
+  tbb::parallel_for(size_t{0}, pairs.size(), [&](size_t p) {
+    const auto& [a, b] = pairs[p];
+    const bool both = job.holds(a.trace) && job.holds(b.trace);
+    if (both && run_the_same(rows_of(a, job), rows_of(b, job))) return;
+    for (const size_t side : {0, 1}) {
+      if (job.holds(pairs[p][side].trace)) uses[p][side] = count(rows_of(pairs[p][side], job), places.local());
+    }
   });
-  tell_first(
-      exchange, uses.size(), [&](size_t s) { return job[spans[s].trace].process; },
-      [&](ByteWriter& writer, size_t s) { writer.put(uses[s]); },
-      [&](ByteReader& reader, size_t s) { reader.get(uses[s]); });
+  for (const size_t side : {0, 1}) {
+    tell_first(
+        exchange, uses.size(), [&](size_t p) { return job[pairs[p][side].trace].process; },
+        [&](ByteWriter& writer, size_t p) { writer.put(uses[p][side]); },
+        [&](ByteReader& reader, size_t p) { reader.get(uses[p][side]); });
+  }
   return uses;
 }
 

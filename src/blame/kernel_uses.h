@@ -2,6 +2,7 @@
 // told to process 0, which compares ranks.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "skewscope/base/exchange.h"
@@ -20,8 +21,10 @@ struct KernelSpan {
   LocalNs from, to;  // of starts
 };
 
-// Computing rows that start within each span. `spans` are process 0's, and so is the result, row by row.
-std::vector<KernelUses> kernel_uses(const JobTrace& job, std::vector<KernelSpan> spans, Exchange& exchange);
+// Computing rows that start within each span, of two that are to be compared; nothing of either where one process holds
+// both and they ran the same in the same order. `pairs` are process 0's, and so is the result, row by row.
+std::vector<std::array<KernelUses, 2>> kernel_uses(const JobTrace& job, std::vector<std::array<KernelSpan, 2>> pairs,
+                                                   Exchange& exchange);
 
 // Time of kernels that one ran and the other did not, or not as often: for each name the surplus of rows times their
 // mean duration.

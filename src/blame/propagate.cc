@@ -198,16 +198,17 @@ void add_lateness(const ReplayPlan& plan, const MemberBooks& books, const std::v
   std::vector<LastMember> last(exchange.first() ? ids.size() : 0);
   tbb::parallel_for(size_t{0}, last.size(), [&](size_t k) { last[k] = last_member(plan, books, ids[k]); });
   std::erase_if(last, [](const LastMember& member) { return !member.lateness; });
-  std::vector<KernelSpan> spans;  // of the last, and of whom it is compared with
+  const auto kernels_of = [&](size_t row) {
+    const Span span = span_of(plan, books, row);
+    return KernelSpan{view.ref(row).trace, span.from, span.fork};
+  };
+  std::vector<std::array<KernelSpan, 2>> pairs;  // the last, and whom it is compared with
   for (const LastMember& member : last) {
-    for (const size_t row : {member.row, compared_with(plan, books, member.row, *member.lateness)}) {
-      const Span span = span_of(plan, books, row);
-      spans.push_back({view.ref(row).trace, span.from, span.fork});
-    }
+    pairs.push_back({kernels_of(member.row), kernels_of(compared_with(plan, books, member.row, *member.lateness))});
   }
-  const std::vector<KernelUses> uses = kernel_uses(view.job, std::move(spans), exchange);
+  const auto uses = kernel_uses(view.job, std::move(pairs), exchange);
   for (size_t k = 0; k < last.size(); ++k) {
-    const int64_t other_kernels_ns = surplus_ns(uses[2 * k], uses[2 * k + 1]);
+    const int64_t other_kernels_ns = surplus_ns(uses[k][0], uses[k][1]);
     const CauseBook book = cause_book(plan, books, last[k].row, *last[k].lateness, other_kernels_ns);
     CauseBook& sum = blame.traces[view.ref(last[k].row).trace.index()].lateness_by_cause;
     for (size_t i = 0; i < kLateCauses; ++i) sum[i] += book[i];
