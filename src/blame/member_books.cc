@@ -16,11 +16,11 @@ constexpr size_t kMostKept = 8;  // latest collectives of each communicator that
 bool holds_all(const JobView& view, size_t earlier, size_t id) {
   const CollectiveInstance &a = view.instance(earlier), &b = view.instance(id);
   if (a.communicator == b.communicator && a.member_count == b.member_count && a.complete) return true;
-  const auto begin = view.table.members.begin();
-  return a.member_count >= b.member_count &&
-         std::includes(begin + a.first_member, begin + a.first_member + a.member_count, begin + b.first_member,
-                       begin + b.first_member + b.member_count,
-                       [](const CallRef& x, const CallRef& y) { return x.trace < y.trace; });
+  if (a.member_count < b.member_count) return false;
+  for (uint32_t row = b.first_member; row < b.first_member + b.member_count; ++row) {
+    if (view.row_of(earlier, view.ref(row).trace) < 0) return false;
+  }
+  return true;
 }
 
 bool ended_before(const JobView& view, size_t earlier, size_t id) {
