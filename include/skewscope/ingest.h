@@ -27,10 +27,16 @@ struct CacheOptions {
 // instants, so that its next change could go unseen.
 std::string mark_of_file(const std::string& path);
 
-// Deletes from the cache's folder what was used least recently, beyond its limit: of what ends in kCachedSuffix, files
-// and folders.
+// Makes the cache's folder where it is not there, for its owner alone: traces tell what he trains.
+bool make_cache_folder(const CacheOptions& cache);
+
+// Deletes from the cache's folder what was used least recently, beyond its limit: files whose names end in
+// kCachedSuffix, and folders called by kept_report_name.
 void trim_cache(const CacheOptions& cache);
 constexpr const char* kCachedSuffix = ".cached";
+
+// What a folder in the cache is called that holds a report; `told`: letters, digits and '-'.
+std::string kept_report_name(const CacheOptions& cache, const std::string& told);
 
 struct IngestOptions {
   std::string rank_regex;      // --rank-regex: named group `rank`, searched in the path; empty: not given

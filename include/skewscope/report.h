@@ -1,6 +1,8 @@
 // Stage: rooms -> JobReport -> files and terminal text.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -66,6 +68,8 @@ struct WriteOptions {
   std::string directory;
   bool force = false;                // replace an existing directory
   std::vector<std::string> formats;  // of json, csv, sqlite, html, xlsx, prometheus; empty: the first four
+  // Called with where the report lies whole, before it takes its name: nobody else changes it there.
+  std::function<void(const std::string& whole)> before_named = nullptr;
 };
 
 // What write_report would refuse before writing: an unknown format (usage), an existing directory without `force`, or
@@ -79,10 +83,19 @@ std::string partial_directory(const std::string& directory);
 // output, when the directory exists without `force` or cannot be written; nothing half-written stays behind.
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options);
 
-// The report directory `from` again, as if the report were written anew with another stamp. `from` stays. Errors:
-// output, as write_report, and where `from` lacks files or its documents do not carry the stamp `old`.
-Result<Done> copy_report(const std::string& from, const ReportStamp& old, const ReportStamp& stamp,
-                         const WriteOptions& options);
+// A file of a report directory: its name below it.
+struct ReportFile {
+  std::string name;
+  uintmax_t bytes = 0;
+};
+// By name. Empty where there is no such directory.
+std::vector<ReportFile> files_of_report(const std::string& directory);
+
+// The report directory `from` again, as if the report were written anew, elsewhere and with another stamp. `from`
+// stays. Errors: output, as write_report, and where one of `files` is not there as it is said to be, or a document does
+// not carry the stamp `old`. A spreadsheet keeps the time it was made.
+Result<Done> copy_report(const std::string& from, const std::vector<ReportFile>& files, const ReportStamp& old,
+                         const ReportStamp& stamp, const WriteOptions& options);
 
 // A report directory, read back for what compares runs: report.json but for clocks, matching and
 // the replay; rank_steps, collective_steps and rank_statistics from tables/*.csv where they are there, else empty.

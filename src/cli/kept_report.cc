@@ -1,6 +1,7 @@
 #include "kept_report.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,8 @@
 #include <functional>
 #include <sstream>
 #include <string_view>
+
+#include "interruption.h"
 
 namespace skewscope::cli {
 namespace {
@@ -21,10 +24,10 @@ constexpr std::array<std::string_view, 13> kNoMatter = {
     "--verbose", "--color",  "--progress", "--timings", "--cache",   "--cache-limit",
 };
 
-// In the folder of a kept report. The answer's stamp and question are written last.
+// In the folder of a kept report.
 constexpr const char* kReport = "report";
 constexpr const char* kColored = "summary.color";
-constexpr const char* kQuestion = "question";
+constexpr const char* kQuestion = "question";  // and when and by what command it was answered first
 
 std::string question_of(const std::string& flags, const std::vector<std::string>& files, const CacheOptions& cache) {
   std::error_code failed;
@@ -51,25 +54,44 @@ bool write(const fs::path& path, const std::string& text) {
   return !file.fail();
 }
 
-// How large the files are: one that was cut by a crash is seen.
-std::string sizes_of(const fs::path& report) {
-  std::vector<std::string> sizes;
-  std::error_code failed;
-  for (fs::recursive_directory_iterator entry(report, failed), end; !failed && entry != end; entry.increment(failed)) {
-    std::error_code gone;
-    if (entry->is_regular_file(gone)) {
-      sizes.push_back(
-          fmt::format("{} {}\n", entry->file_size(gone), entry->path().lexically_relative(report).string()));
-    }
-  }
-  std::sort(sizes.begin(), sizes.end());
-  return fmt::format("{}", fmt::join(sizes, ""));
+// How large the files are, those of the report and others.
+std::string sizes_of(const std::vector<ReportFile>& files, uintmax_t colored_bytes) {
+  std::string sizes = fmt::format("{} {}\n", colored_bytes, kColored);
+  for (const ReportFile& file : files) sizes += fmt::format("{} {}\n", file.bytes, file.name);
+  return sizes;
+}
+
+struct Answer {
+  ReportStamp stamp;
+  std::vector<ReportFile> files;
+};
+
+// Whole, and to this question; a crash may have cut files.
+std::optional<Answer> find_answer(const fs::path& place, const std::string& question) {
+  Answer answer;
+  std::ifstream in(place / kQuestion, std::ios::binary);
+  if (!in || !std::getline(in, answer.stamp.created_utc) || !std::getline(in, answer.stamp.command)) return {};
+  std::ostringstream rest;
+  rest << in.rdbuf();
+  answer.files = files_of_report((place / kReport).string());
+  std::error_code gone;
+  const uintmax_t colored_bytes = fs::file_size(place / kColored, gone);
+  if (gone || std::move(rest).str() != question + sizes_of(answer.files, colored_bytes)) return {};
+  return answer;
 }
 
 // What could not be read may be readable the next time.
 bool lacks_a_file(const JobReport& report) {
   return std::any_of(report.diagnostics.begin(), report.diagnostics.end(),
                      [](const Finding& finding) { return finding.code == "unreadable-file"; });
+}
+
+// A report that takes more than half of the cache would push out the digests; a spreadsheet tells when it was made.
+bool worth_keeping(const std::vector<ReportFile>& files, const CacheOptions& cache) {
+  uintmax_t bytes = 0;
+  for (const ReportFile& file : files) bytes += file.bytes;
+  return bytes <= static_cast<uintmax_t>(cache.limit_bytes / 2) &&
+         std::none_of(files.begin(), files.end(), [](const ReportFile& file) { return file.name == "report.xlsx"; });
 }
 
 }  // namespace
@@ -83,9 +105,10 @@ std::string flags_that_matter(const CLI::App& command) {
     flags += name;
     for (const std::string& value : option->results()) {
       std::error_code failed;
-      const bool is_file = fs::is_regular_file(value, failed);
-      const std::string mark = is_file ? mark_of_file(value) : "";
-      if (is_file && mark.empty()) return "";
+      const fs::file_status status = fs::status(value, failed);
+      const bool is_read = fs::exists(status) && !fs::is_directory(status);
+      const std::string mark = fs::is_regular_file(status) ? mark_of_file(value) : "";
+      if (is_read && mark.empty()) return "";  // a pipe holds something else each time
       flags += fmt::format(" {}:{} {}", value.size(), value, mark);
     }
     flags += '\n';
@@ -94,40 +117,47 @@ std::string flags_that_matter(const CLI::App& command) {
 }
 
 KeptReport::KeptReport(const std::string& flags, const std::vector<std::string>& files, const CacheOptions& cache)
-    : flags_(flags), files_(files), cache_(cache), question_(question_of(flags, files, cache)) {
-  if (question_.empty()) return;
-  place_ = fmt::format("{}/{}-report-{:x}{}", cache.directory, cache.writer, std::hash<std::string>()(question_),
-                       kCachedSuffix);
+    : flags_(flags), files_(files), cache_(cache), question_(question_of(flags, files, cache)) {}
+
+std::string KeptReport::place(const std::string& more) const {
+  return fmt::format("{}/{}", cache_.directory,
+                     kept_report_name(cache_, fmt::format("{:x}{}", std::hash<std::string>()(question_), more)));
 }
 
 std::optional<std::string> KeptReport::give(const ReportStamp& stamp, const WriteOptions& write, bool color) const {
-  const fs::path place = place_, report = place / kReport;
-  std::ifstream in(place / kQuestion, std::ios::binary);
-  ReportStamp old;
-  if (question_.empty() || !in || !std::getline(in, old.created_utc) || !std::getline(in, old.command)) return {};
-  std::ostringstream rest;
-  rest << in.rdbuf();
-  if (std::move(rest).str() != question_ + sizes_of(report)) return {};
+  if (question_.empty()) return {};
+  const fs::path kept = place(), report = kept / kReport;
+  const std::optional<Answer> answer = find_answer(kept, question_);
+  if (!answer) return {};
   std::error_code ignored;
-  fs::last_write_time(place, fs::file_time_type::clock::now(), ignored);
-  if (!copy_report(report.string(), old, stamp, write).ok()) return {};
-  return summary_elsewhere(text_of(color ? place / kColored : report / "summary.txt"), write.directory);
+  fs::last_write_time(kept, fs::file_time_type::clock::now(), ignored);
+  const std::string summary = text_of(color ? kept / kColored : report / "summary.txt");
+  if (!copy_report(report.string(), answer->files, answer->stamp, stamp, write).ok()) return {};
+  return summary_elsewhere(summary, write.directory);
 }
 
-void KeptReport::keep(const JobReport& report, const ReportStamp& stamp, const WriteOptions& written) const {
-  if (question_.empty() || lacks_a_file(report) || question_of(flags_, files_, cache_) != question_) return;
-  const fs::path place = place_;
+void KeptReport::keep(const std::string& directory, const JobReport& report, const ReportStamp& stamp) const {
+  const std::vector<ReportFile> files = files_of_report(directory);
+  if (question_.empty() || lacks_a_file(report) || !worth_keeping(files, cache_)) return;
+  if (stamp.command.find('\n') != std::string::npos || question_of(flags_, files_, cache_) != question_) return;
+  // Made under a name of this process, then given the one that is looked for.
+  const fs::path kept = place(), own = place(fmt::format("-{}", getpid()));
   std::error_code failed;
-  fs::remove_all(place, failed);
-  fs::create_directories(place, failed);
-  if (!failed) fs::permissions(place, fs::perms::owner_all, failed);  // reports tell what their owner trains
-  if (failed || stamp.command.find('\n') != std::string::npos) return;
-  const std::string kept = (place / kReport).string();
-  const bool whole = copy_report(written.directory, stamp, stamp, {kept, false, {}}).ok() &&
-                     write(place / kColored, terminal_summary(report, written.directory, true)) &&
-                     write(place / kQuestion,
-                           fmt::format("{}\n{}\n{}{}", stamp.created_utc, stamp.command, question_, sizes_of(kept)));
-  if (!whole) fs::remove_all(place, failed);
+  if (!make_cache_folder(cache_)) return;
+  fs::create_directory(own, failed);
+  if (!failed) fs::permissions(own, fs::perms::owner_all, failed);
+  if (failed) return;
+  remove_when_interrupted(own.string());
+  const std::string copy = (own / kReport).string(), colored = terminal_summary(report, directory, true);
+  const bool whole = copy_report(directory, files, stamp, stamp, {copy, false, {}}).ok() &&
+                     write(own / kColored, colored) &&
+                     write(own / kQuestion, fmt::format("{}\n{}\n{}{}", stamp.created_utc, stamp.command, question_,
+                                                        sizes_of(files_of_report(copy), colored.size())));
+  if (whole && !find_answer(kept, question_)) {
+    fs::remove_all(kept, failed);
+    fs::rename(own, kept, failed);
+  }
+  fs::remove_all(own, failed);  // where another process was there first, or the disk is full
   trim_cache(cache_);
 }
 

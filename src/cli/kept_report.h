@@ -30,15 +30,17 @@ class KeptReport {
   // could not be copied: making it will tell why.
   std::optional<std::string> give(const ReportStamp& stamp, const WriteOptions& write, bool color) const;
 
-  // Keeps what write_report left; nothing, where a file has changed since this was made.
-  void keep(const JobReport& report, const ReportStamp& stamp, const WriteOptions& written) const;
+  // Keeps the report that lies in `directory`, where nobody else writes; nothing, where a file has changed since this
+  // was made.
+  void keep(const std::string& directory, const JobReport& report, const ReportStamp& stamp) const;
 
  private:
+  std::string place(const std::string& more = "") const;
+
   std::string flags_;
   std::vector<std::string> files_;
   CacheOptions cache_;
   std::string question_;  // "": nothing can be kept
-  std::string place_;
 };
 
 }  // namespace skewscope::cli

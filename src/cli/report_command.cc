@@ -68,8 +68,8 @@ ExitCode own_part(const ReportOptions& options, const std::string& command_line,
   const ReportStamp stamp = stamp_of(command_line);
   if (!write.directory.empty()) {
     const StageTimer::Scope scope(timer, "write");
+    if (keeper) write.before_named = [&](const std::string& whole) { keeper->keep(whole, report.value(), stamp); };
     if (const auto written = write_report(report.value(), stamp, write); !written.ok()) return fail(written.error());
-    if (keeper) keeper->keep(report.value(), stamp, write);
   }
   if (options.common.timings) print_timings(timer);
   const auto printed = print_report(report.value(), stamp, write.directory, options.json, options.common);

@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "skewscope/digest.h"
@@ -25,6 +27,16 @@ constexpr int64_t kSettledNs = 50'000'000, kSettledBySecondsNs = 2'100'000'000;
 int64_t now_ns() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+constexpr std::string_view kReportMark = "-report-";
+
+// What this program may delete with all that is in it.
+bool is_kept_report(const std::string& name) {
+  const size_t mark = name.find(kReportMark);
+  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return mark != std::string::npos && mark > 0 &&
+         std::all_of(name.begin(), name.begin() + static_cast<ptrdiff_t>(mark), plain);
 }
 
 // Of a file, or of all files below a folder.
@@ -60,11 +72,8 @@ std::optional<TraceFile> find_cached(const std::string& trace, const std::string
 void store_cached(const TraceFile& file, const std::string& place, const CacheOptions& cache) {
   if (place.empty() || !could_be_read(file)) return;
   if (cached_place(file.evidence.file, cache) != place) return;  // it changed while it was read
-  std::error_code failed;
-  if (fs::create_directories(cache.directory, failed)) {
-    fs::permissions(cache.directory, fs::perms::owner_all, failed);  // traces tell what their owner trains
-  }
-  if (!failed) static_cast<void>(write_whole_file(to_digest(file), place, true));  // a cache may fail
+  if (!make_cache_folder(cache)) return;
+  static_cast<void>(write_whole_file(to_digest(file), place, true));  // a cache may fail
 }
 
 }  // namespace ingest
@@ -76,6 +85,18 @@ std::string mark_of_file(const std::string& path) {
   const int64_t settled_ns = status.st_ctim.tv_nsec == 0 ? ingest::kSettledBySecondsNs : ingest::kSettledNs;
   if (ingest::now_ns() - changed_ns < settled_ns) return "";
   return fmt::format("{:x}-{:x}-{:x}-{:x}", status.st_dev, status.st_ino, status.st_size, changed_ns);
+}
+
+bool make_cache_folder(const CacheOptions& cache) {
+  std::error_code failed;
+  if (fs::create_directories(cache.directory, failed)) {
+    fs::permissions(cache.directory, fs::perms::owner_all, failed);
+  }
+  return !failed;
+}
+
+std::string kept_report_name(const CacheOptions& cache, const std::string& told) {
+  return fmt::format("{}{}{}{}", cache.writer, ingest::kReportMark, told, kCachedSuffix);
 }
 
 void trim_cache(const CacheOptions& cache) {
@@ -90,6 +111,7 @@ void trim_cache(const CacheOptions& cache) {
   for (fs::directory_iterator entry(cache.directory, failed), end; !failed && entry != end; entry.increment(failed)) {
     std::error_code gone;
     if (entry->path().extension() != kCachedSuffix || entry->is_symlink(gone)) continue;
+    if (!entry->is_regular_file(gone) && !ingest::is_kept_report(entry->path().filename().string())) continue;
     kept.push_back({entry->last_write_time(gone), entry->path(), ingest::bytes_on_disk(entry->path())});
     if (gone) kept.pop_back();
   }

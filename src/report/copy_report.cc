@@ -3,6 +3,7 @@
 //
 // The stamp is looked for as it was written, both times by the functions that write it: a document in which it does not
 // stand just so is no copy's source.
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -47,21 +48,28 @@ std::string text_of_file(const std::string& path) {
 }  // namespace
 }  // namespace report
 
-Result<Done> copy_report(const std::string& from, const ReportStamp& old, const ReportStamp& stamp,
-                         const WriteOptions& options) {
+Result<Done> copy_report(const std::string& from, const std::vector<ReportFile>& files, const ReportStamp& old,
+                         const ReportStamp& stamp, const WriteOptions& options) {
   std::map<std::string, std::string> changed;
-  changed["summary.txt"] = summary_elsewhere(report::text_of_file(from + "/summary.txt"), options.directory);
-  for (const report::Document& document : report::kStamped) {
-    std::string text = report::text_of_file(from + "/" + document.name);
-    if (text.empty()) continue;  // of a format that was not asked for
-    const std::string before = document.spelled(old);
+  const auto read = [&](const ReportFile& file) {
+    std::string text = report::text_of_file(from + "/" + file.name);
+    return text.size() == file.bytes ? text : "";
+  };
+  for (const ReportFile& file : files) {
+    if (file.name == "summary.txt") changed[file.name] = summary_elsewhere(read(file), options.directory);
+    const auto document = std::find_if(std::begin(report::kStamped), std::end(report::kStamped),
+                                       [&](const report::Document& stamped) { return stamped.name == file.name; });
+    if (document == std::end(report::kStamped)) continue;
+    std::string text = read(file);
+    const std::string before = document->spelled(old);
     const size_t place = text.find(before);
     if (place == std::string::npos) {
-      return Error{ErrorKind::output, from + "/" + document.name + ": was not made when it should have been"};
+      return Error{ErrorKind::output, from + "/" + file.name + ": was not made when it should have been"};
     }
-    changed[document.name] = text.replace(place, before.size(), document.spelled(stamp));
+    changed[file.name] = text.replace(place, before.size(), document->spelled(stamp));
   }
-  return report::copy_directory(from, changed, options);
+  if (changed.empty()) return Error{ErrorKind::output, from + ": is no report directory"};
+  return report::copy_directory(from, files, changed, options);
 }
 
 }  // namespace skewscope

@@ -206,26 +206,21 @@ Result<Done> write_whole(const WriteOptions& options, const std::function<Result
   fs::create_directories(partial, error);
   if (error) return output_error("cannot create " + partial.string(), error.message());
   auto done = fill(partial);
+  if (done.ok() && options.before_named) options.before_named(partial.string());
   if (done.ok()) done = take_place(partial, path);
   if (!done.ok()) fs::remove_all(partial, error);
   return done;
 }
 
-struct FileToCopy {
-  fs::path name;  // below the directory
-  uintmax_t bytes;
-};
-
-// Of the directory and of its tables, largest first, without COMPLETE.
-std::vector<FileToCopy> files_below(const fs::path& directory, std::error_code& error) {
-  std::vector<FileToCopy> files;
-  for (fs::recursive_directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
-    const fs::path name = entry->path().lexically_relative(directory);
-    std::error_code gone;
-    if (entry->is_regular_file(gone) && name != kComplete) files.push_back({name, entry->file_size(gone)});
-  }
-  std::sort(files.begin(), files.end(), [](const FileToCopy& a, const FileToCopy& b) { return a.bytes > b.bytes; });
-  return files;
+// `modes`: a file that was written here.
+Result<Done> copy_file(const fs::path& from, const ReportFile& file, const fs::path& to, const fs::path& modes) {
+  std::error_code error;
+  const fs::path target = to / file.name;
+  fs::copy_file(from / file.name, target, error);
+  if (!error) fs::permissions(target, fs::status(modes).permissions(), error);
+  if (error) return output_error("cannot copy " + (from / file.name).string(), error.message());
+  if (fs::file_size(target, error) != file.bytes) return output_error(target.string(), "is cut");
+  return Done{};
 }
 
 }  // namespace
@@ -234,34 +229,46 @@ Result<Done> write_directory(const DirectoryContent& content, const WriteOptions
   return write_whole(options, [&](const fs::path& partial) { return write_files(content, options, partial); });
 }
 
-Result<Done> copy_directory(const std::string& from, const std::map<std::string, std::string>& changed,
-                            const WriteOptions& options) {
+Result<Done> copy_directory(const std::string& from, const std::vector<ReportFile>& files,
+                            const std::map<std::string, std::string>& changed, const WriteOptions& options) {
   return write_whole(options, [&](const fs::path& partial) -> Result<Done> {
-    std::error_code error;
-    const std::vector<FileToCopy> files = files_below(from, error);
-    if (!error) fs::create_directory(partial / kTables, error);
-    if (error) return output_error("cannot copy " + from, error.message());
-    std::vector<Result<Done>> done(files.size(), Done{});
-    tbb::parallel_for(size_t{0}, files.size(), [&](size_t f) {
-      const fs::path source = fs::path(from) / files[f].name, target = partial / files[f].name;
-      if (const auto text = changed.find(files[f].name.string()); text != changed.end()) {
-        done[f] = write_text(target, text->second);
-        return;
-      }
-      std::error_code failed;
-      fs::copy_file(source, target, failed);
-      if (failed) done[f] = output_error("cannot copy " + source.string(), failed.message());
-    });
+    for (const auto& [name, text] : changed) {
+      if (auto done = write_text(partial / name, text); !done.ok()) return done;
+    }
+    const fs::path modes = partial / changed.begin()->first;
+    std::vector<ReportFile> same;
+    const ReportFile* complete = nullptr;
+    for (const ReportFile& file : files) {
+      if (file.name == kComplete) complete = &file;
+      if (file.name != kComplete && changed.count(file.name) == 0) same.push_back(file);
+      std::error_code error;
+      fs::create_directories((partial / file.name).parent_path(), error);
+    }
+    if (complete == nullptr) return output_error("cannot copy " + from, "it is not complete");
+    // Largest first, side by side.
+    std::sort(same.begin(), same.end(), [](const ReportFile& a, const ReportFile& b) { return a.bytes > b.bytes; });
+    std::vector<Result<Done>> done(same.size(), Done{});
+    tbb::parallel_for(size_t{0}, same.size(), [&](size_t f) { done[f] = copy_file(from, same[f], partial, modes); });
     for (const Result<Done>& one : done) {
       if (!one.ok()) return one;
     }
-    fs::copy_file(fs::path(from) / kComplete, partial / kComplete, error);
-    if (error) return output_error("cannot copy " + from, error.message());
-    return Done{};
+    return copy_file(from, *complete, partial, modes);
   });
 }
 
 }  // namespace report
+
+std::vector<ReportFile> files_of_report(const std::string& directory) {
+  std::vector<ReportFile> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code gone;
+    if (!entry->is_regular_file(gone)) continue;
+    files.push_back({entry->path().lexically_relative(directory).string(), entry->file_size(gone)});
+  }
+  std::sort(files.begin(), files.end(), [](const ReportFile& a, const ReportFile& b) { return a.name < b.name; });
+  return files;
+}
 
 std::string partial_directory(const std::string& directory) {
   return report::final_path(directory).string() + fmt::format(".partial-{}", getpid());

@@ -25,9 +25,9 @@ struct DirectoryContent {
 // Errors as write_report.
 Result<Done> write_directory(const DirectoryContent& content, const WriteOptions& options);
 
-// The files of `from` in a directory that is whole or not there. `changed`: by file name, the text of those that
-// differ.
-Result<Done> copy_directory(const std::string& from, const std::map<std::string, std::string>& changed,
-                            const WriteOptions& options);
+// These files of `from` in a directory that is whole or not there. `changed`: by file name, the text of those that
+// differ; at least one.
+Result<Done> copy_directory(const std::string& from, const std::vector<ReportFile>& files,
+                            const std::map<std::string, std::string>& changed, const WriteOptions& options);
 
 }  // namespace skewscope::report

@@ -254,7 +254,7 @@ std::string terminal_summary(const JobReport& job_report, const std::string& out
 }
 
 std::string summary_elsewhere(const std::string& summary, const std::string& output) {
-  const size_t last_line = summary.rfind('\n', summary.size() - 2) + 1;
+  const size_t last_line = summary.size() < 2 ? 0 : summary.rfind('\n', summary.size() - 2) + 1;
   return summary.substr(0, last_line) + report::text_of(report::Lines{report::report_line(output)}, false);
 }
 

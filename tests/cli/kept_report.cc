@@ -1,10 +1,15 @@
 // The same question about the same files is answered by a copy of the report that was made first. What tells a copy
 // from a report that was made is a mark that the test leaves in the kept one.
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "workplace.h"
 
@@ -25,8 +30,12 @@ class Kept {
     let_files_settle();
   }
   Outcome report(const std::string& flags) const { return report_with(cache_, flags); }
-  Outcome report_with(const std::string& cache, const std::string& flags) const {
-    return place().run("report " + name_ + "/traces --cache " + cache + " " + flags);
+  Outcome report_with(const std::string& cache, const std::string& flags, const std::string& launcher = "") const {
+    return place().run("report " + name_ + "/traces --cache " + cache + " " + flags, launcher);
+  }
+  // `launcher`: what stands before the program in the shell.
+  Outcome report_after(const std::string& launcher, const std::string& flags) const {
+    return report_with(cache_, flags, launcher);
   }
   // Of the one report that is kept: folder, relative to the place of tests.
   std::string folder() const {
@@ -45,7 +54,8 @@ class Kept {
   bool is_copy(const std::string& output) const {
     return place().read(name_ + "/" + output + "/tables/clocks.csv").starts_with("MARK");
   }
-  std::string flags_for(const std::string& output) const { return "-o " + name_ + "/" + output; }
+  std::string folder_of(const std::string& output) const { return name_ + "/" + output; }
+  std::string flags_for(const std::string& output) const { return "-o " + folder_of(output); }
 
  private:
   std::string name_, cache_;
@@ -146,6 +156,54 @@ TEST_CASE("a report is made anew when a trace, or a file that a flag names, has 
   CHECK_FALSE(copied());
 }
 
+TEST_CASE("what is read from a pipe is asked for each time") {
+  const Kept kept("kept_pipe");
+  const std::string pipe = place() / "kept_pipe/pipe";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  let_files_settle();
+  for (const std::string bandwidth : {"10.25", "20.5"}) {
+    std::thread writer(
+        [&] { std::ofstream(pipe) << "1024 256 float sum -1 42.1 24.9 " << bandwidth << " 0 41.8 25.0 43.8 0\n"; });
+    const Outcome r = kept.report(kept.flags_for(bandwidth) + " --baseline kept_pipe/pipe");
+    writer.join();
+    INFO(r.err);
+    REQUIRE(r.code == 0);
+    CHECK(says(place().read(kept.folder_of(bandwidth) + "/tables/baseline.csv"), bandwidth));
+  }
+}
+
+TEST_CASE("a copy has the files that were asked for, and the modes of its own day") {
+  const Kept kept("kept_modes");
+  REQUIRE(kept.report_after("umask 077;", kept.flags_for("a") + " -f json").code == 0);
+  REQUIRE(kept.report_after("umask 022;", kept.flags_for("b") + " -f json").code == 0);
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(place() / kept.folder_of("b"))) {
+    names.push_back(entry.path().filename());
+    INFO(names.back());
+    CHECK((entry.status().permissions() & fs::perms::mask) == fs::perms(0644));
+  }
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"COMPLETE", "diagnostics.json", "report.json", "summary.txt"});
+}
+
+TEST_CASE("two reports at once with one output keep what each was asked") {
+  const Kept kept("kept_at_once");
+  const std::string early = " --force -q -f csv --steps 100:101", late = " --force -q -f csv --steps 101:103";
+  REQUIRE(kept.report_with("off", kept.flags_for("early") + early).code == 0);
+  REQUIRE(kept.report_with("off", kept.flags_for("late") + late).code == 0);
+  for (int round = 0; round < 8; ++round) {
+    std::thread other([&] { kept.report(kept.flags_for("both") + late); });
+    kept.report(kept.flags_for("both") + early);
+    other.join();
+    for (const auto& [flags, expected] : {std::pair(early, "early"), {late, "late"}}) {
+      REQUIRE(kept.report(kept.flags_for("asked") + flags).code == 0);
+      CHECK(place().read(kept.folder_of("asked") + "/tables/steps.csv") ==
+            place().read(kept.folder_of(expected) + "/tables/steps.csv"));
+    }
+    fs::remove_all(place() / "kept_at_once/cache");
+  }
+}
+
 TEST_CASE("a kept report that is cut or incomplete is not given") {
   const Kept kept("kept_damaged");
   REQUIRE(kept.report(kept.flags_for("a")).code == 0);
@@ -156,6 +214,10 @@ TEST_CASE("a kept report that is cut or incomplete is not given") {
   kept.mark();  // of the one that was made just now
   CHECK(kept.report(kept.flags_for("c")).code == 0);
   CHECK(kept.is_copy("c"));
+  fs::resize_file(place() / (kept.folder() + "/summary.color"), 0);
+  CHECK(kept.report(kept.flags_for("c") + " --force").code == 0);
+  CHECK_FALSE(kept.is_copy("c"));
+  kept.mark();
   fs::remove(place() / (kept.folder() + "/question"));
   CHECK(kept.report(kept.flags_for("c") + " --force").code == 0);
   CHECK_FALSE(kept.is_copy("c"));
@@ -163,9 +225,23 @@ TEST_CASE("a kept report that is cut or incomplete is not given") {
 
 TEST_CASE("kept reports count towards the limit of the cache, and only their owner can read them") {
   const Kept kept("kept_limit");
-  REQUIRE(kept.report(kept.flags_for("a")).code == 0);
+  REQUIRE(place().run("digest kept_limit/traces -o kept_limit/digests").code == 0);
+  let_files_settle();
+  REQUIRE(place().run("report kept_limit/digests -o kept_limit/a --cache kept_limit/cache").code == 0);
   REQUIRE(kept.folder() != "");
-  CHECK((fs::status(place() / kept.folder()).permissions() & fs::perms::mask) == fs::perms::owner_all);
+  for (const std::string& folder : {std::string("kept_limit/cache"), kept.folder()}) {
+    CHECK((fs::status(place() / folder).permissions() & fs::perms::mask) == fs::perms::owner_all);
+  }
+  fs::create_directories(place() / "kept_limit/cache/mine.cached/deep");
   REQUIRE(kept.report(kept.flags_for("b") + " --steps 100:101 --cache-limit 1K").code == 0);
-  CHECK(kept.folder() == "");
+  CHECK(kept.folder() == "kept_limit/cache/mine.cached");
+}
+
+TEST_CASE("a report of more than half the cache is not kept, so that the digests stay") {
+  const Kept kept("kept_large");
+  for (const char* output : {"a", "b"}) {
+    REQUIRE(kept.report(kept.flags_for(output) + " --cache-limit 1M").code == 0);
+    CHECK(kept.folder() == "");
+    CHECK(std::distance(fs::directory_iterator(place() / "kept_large/cache"), fs::directory_iterator()) == 4);
+  }
 }

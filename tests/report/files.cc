@@ -141,7 +141,9 @@ TEST_CASE("a copied report is what writing it there with the new stamp would hav
     fs::remove_all(scratch / "kept");
     fs::remove_all(scratch / "out");
     REQUIRE(write_report(report, *first, {scratch / "kept", false, {}}).ok());
-    REQUIRE(copy_report(scratch / "kept", *first, second, {scratch / "out", false, {}}).ok());
+    REQUIRE(
+        copy_report(scratch / "kept", files_of_report(scratch / "kept"), *first, second, {scratch / "out", false, {}})
+            .ok());
     std::map<std::string, std::string> copied;
     for (const auto& entry : fs::recursive_directory_iterator(scratch / "out")) {
       if (entry.is_regular_file()) copied[entry.path()] = read_file(entry.path());
@@ -156,15 +158,51 @@ TEST_CASE("a copied report is what writing it there with the new stamp would hav
   }
 }
 
-TEST_CASE("a report whose documents do not carry the stamp they should is not copied, and nothing half-copied stays") {
+TEST_CASE("a report of one format is copied without folders that it has not, and with the modes of the day") {
   const ScratchDirectory scratch;
-  REQUIRE(write_report(small_job().report(), kStamp, {scratch / "kept", false, {}}).ok());
+  REQUIRE(write_report(small_job().report(), kStamp, {scratch / "kept", false, {"json"}}).ok());
+  fs::permissions(scratch / "kept/diagnostics.json", fs::perms::owner_read | fs::perms::owner_write);
+  REQUIRE(copy_report(scratch / "kept", files_of_report(scratch / "kept"), kStamp, kStamp, {scratch / "out", false, {}})
+              .ok());
+  CHECK(names_in(scratch / "out") == names_in(scratch / "kept"));
+  CHECK(fs::status(scratch / "out/diagnostics.json").permissions() ==
+        fs::status(scratch / "kept/report.json").permissions());
+}
+
+TEST_CASE("a report is not copied where it lacks its stamp, a file, or some of its bytes, and nothing is left") {
+  const ScratchDirectory scratch;
+  const std::string kept = scratch / "kept";
+  const WriteOptions out{scratch / "out", false, {}};
+  REQUIRE(write_report(small_job().report(), kStamp, {kept, false, {}}).ok());
+  const std::vector<ReportFile> files = files_of_report(kept);
+  CHECK(files.size() == 6 + 15);
   const ReportStamp other{kStamp.tool_version, "another command", kStamp.created_utc};
-  CHECK(kind_of(copy_report(scratch / "kept", other, kStamp, {scratch / "out", false, {}})) == ErrorKind::output);
-  fs::remove(scratch / "kept/COMPLETE");
-  CHECK(kind_of(copy_report(scratch / "kept", kStamp, kStamp, {scratch / "out", false, {}})) == ErrorKind::output);
-  CHECK(kind_of(copy_report(scratch / "nowhere", kStamp, kStamp, {scratch / "out", false, {}})) == ErrorKind::output);
+  CHECK(kind_of(copy_report(kept, files, other, kStamp, out)) == ErrorKind::output);
+  CHECK(kind_of(copy_report(scratch / "nowhere", files, kStamp, kStamp, out)) == ErrorKind::output);
+  CHECK(kind_of(copy_report(kept, {}, kStamp, kStamp, out)) == ErrorKind::output);
+  for (const char* name : {"COMPLETE", "tables/ranks.csv", "report.sqlite", "report.json"}) {
+    INFO(name);
+    const std::string file = kept + "/" + name, text = read_file(file);
+    fs::remove(file);
+    CHECK(kind_of(copy_report(kept, files, kStamp, kStamp, out)) == ErrorKind::output);
+    write_file(file, text.substr(0, text.size() - 1));
+    CHECK(kind_of(copy_report(kept, files, kStamp, kStamp, out)) == ErrorKind::output);
+    write_file(file, text);
+  }
   CHECK(names_in(scratch.path()) == std::vector<std::string>{"kept"});
+  CHECK(copy_report(kept, files, kStamp, kStamp, out).ok());
+}
+
+TEST_CASE("before a report takes its name it lies whole where nobody looks for it") {
+  const ScratchDirectory scratch;
+  std::vector<std::string> names;
+  WriteOptions options{scratch / "out", false, {"json"}};
+  options.before_named = [&](const std::string& whole) {
+    names = names_in(whole);
+    CHECK_FALSE(fs::exists(scratch / "out"));
+  };
+  REQUIRE(write_report(small_job().report(), kStamp, options).ok());
+  CHECK(names == names_in(scratch / "out"));
 }
 
 TEST_CASE("a summary elsewhere differs in its last line, which names the directory") {
