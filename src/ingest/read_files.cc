@@ -203,7 +203,8 @@ void report_left_out(TraceFile& file) {
   const Reason reason = reason_of(file.kind);
   Findings& findings = file.linked.findings;
   const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
-    const bool nobody_knows = file.kind == ContentKind::not_a_trace && finding.code == "unreadable-file";
+    const bool seems_to_hold_nothing = file.kind == ContentKind::not_a_trace || file.kind == ContentKind::empty;
+    const bool nobody_knows = seems_to_hold_nothing && finding.code == "unreadable-file";
     return finding.code == reason.code || finding.code == "other-format" || nobody_knows;
   });
   if (said) return;

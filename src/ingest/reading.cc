@@ -94,7 +94,7 @@ FileContent unrecognised_content(const std::string& file, std::string_view head,
   content.kind = blank ? ContentKind::empty : ContentKind::not_a_trace;
   DefectCounts defects;
   count_source_end(source, content.bytes, defects);
-  if (blank) defects.add(Defect::empty_file, -1);
+  if (blank && source.end() != SourceEnd::unreadable) defects.add(Defect::empty_file, -1);
   content.findings = defects.to_findings(file);
   return content;
 }
@@ -199,7 +199,8 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
   add_base_time();
   drop_repeated_steps();
   content_.kind = kind_of(cutter);
-  if (content_.kind == ContentKind::empty) defects_.add(Defect::empty_file, -1);
+  const bool known_to_be_empty = content_.kind == ContentKind::empty && source.end() != SourceEnd::unreadable;
+  if (known_to_be_empty) defects_.add(Defect::empty_file, -1);
   content_.findings = defects_.to_findings(content_.file);
 }
 

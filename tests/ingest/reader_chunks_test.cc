@@ -7,6 +7,7 @@
 #include <random>
 
 #include "reader_support.h"
+#include "src/ingest/reading.h"
 
 using namespace skewscope;
 using namespace skewscope::ingest;
@@ -122,20 +123,41 @@ class ShrinkingFile : public ByteSource {
   }
   const char* compression() const override { return ""; }
   double share_read() const override { return 1; }
-  SourceEnd end() const override { return SourceEnd::whole; }
+  SourceEnd end() const override { return fails_ ? SourceEnd::unreadable : SourceEnd::whole; }
   size_t readable_anywhere() const override { return readable_; }
   size_t read_at(size_t offset, char* out, size_t size) override {
+    if (fails_) return 0;
     return text_.copy(out, offset < text_.size() ? size : 0, std::min(offset, text_.size()));
   }
   void seek(size_t offset) override { at_ = offset; }
   void shrink_to(size_t size) { text_.resize(size); }
+  void fail() { fails_ = true; }
 
  private:
   std::string text_;
+  bool fails_ = false;
   size_t readable_, at_ = 0;
 };
 
 }  // namespace
+
+TEST_CASE("of a file that cannot be read nobody says that it is empty") {
+  for (const bool from_the_start : {true, false}) {
+    ShrinkingFile file(trace_of(kernel("a", "1", "1")));
+    MemoryBudget budget(0);
+    const ReadSettings settings;
+    Reading reading("trace.json", budget, settings);
+    ChunkCutter cutter(file, settings);
+    if (from_the_start) file.fail();
+    CHECK(cutter.find_events() == !from_the_start);
+    file.fail();
+    reading.start(cutter);
+    reading.finish(cutter, file);
+    const FileContent content = reading.take_content();
+    CHECK(count_of(content, "unreadable-file") == 1);
+    CHECK(count_of(content, "empty-file") == 0);
+  }
+}
 
 TEST_CASE("what a file lost since a chunk of it was cut is missing at the end of that chunk") {
   std::string events = kernel("a", "1", "1");
