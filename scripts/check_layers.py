@@ -37,7 +37,8 @@ MAY_INCLUDE = {
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.
-WITH_TASKS = {"collectives", "digest", "ingest", "matching", "align", "attribute", "blame", "summarize", "report", "simulate"}
+WITH_TASKS = {"collectives", "digest", "ingest", "matching", "align", "attribute", "blame", "summarize", "report", "simulate",
+              "correlate"}
 EVERYWHERE = set(MAY_INCLUDE)
 THIRD_PARTIES = {
     "simdjson": {"ingest"},

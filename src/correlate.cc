@@ -5,6 +5,8 @@
 
 #include "skewscope/correlate.h"
 
+#include <tbb/parallel_invoke.h>
+
 #include <algorithm>
 #include <cassert>
 #include <map>
@@ -84,11 +86,11 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
 
 namespace {
 
-enum class Launches : uint8_t { keep, forget };
+enum class Rows : uint8_t { keep, forget };
 
 // The second half of the story: a split job goes in, what is said of it comes out.
 JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
-                      std::map<std::string, RankFigures> figures_by_file, Launches launches, StageTimer& timer,
+                      std::map<std::string, RankFigures> figures_by_file, Rows rows, StageTimer& timer,
                       Exchange& exchange) {
   JobTrace& job = split.job;
   const InstanceTable& instances = split.instances;
@@ -113,7 +115,7 @@ JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
     const StageTimer::Scope scope(timer, "blame");
     gather_calls(job, exchange);
     return find_blame(job, instances, clocks, decomposition, exchange, [&](TraceIndex trace) {
-      if (launches == Launches::forget) forget_launches(job.traces[trace.index()]);
+      if (rows == Rows::forget) forget_launches(job.traces[trace.index()]);
     });
   }();
   // From here on process 0 knows why: the same wait is charged twice, directly and to its origin, with equal sums.
@@ -122,14 +124,21 @@ JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
   // From here on process 0 has all that the others had to say.
   if (!exchange.first()) return JobReport();
 
+  // Nobody asks for GPU rows any more. Giving back those of a large trace takes as long as building the report.
   const StageTimer::Scope scope(timer, "report");
-  return build_report(job, instances, clocks, decomposition, blame, summaries, figures);
+  JobReport report;
+  tbb::parallel_invoke([&] { report = build_report(job, instances, clocks, decomposition, blame, summaries, figures); },
+                       [&] {
+                         if (rows == Rows::keep) return;
+                         for (RankTrace& trace : job.traces) forget_rows(trace);
+                       });
+  return report;
 }
 
 }  // namespace
 
 JobReport report_on(CorrelatedJob& job, StageTimer& timer) {
-  return second_half(job, RankTableChoice::none, {}, Launches::keep, timer, alone());
+  return second_half(job, RankTableChoice::none, {}, Rows::keep, timer, alone());
 }
 
 Result<JobReport> correlate_files(const std::vector<std::string>& files, const CorrelateOptions& options,
@@ -152,7 +161,7 @@ Result<JobReport> correlate_files(const std::vector<std::string>& files, const C
 
   Result<CorrelatedJob> split = split_job(files, ingest, options.align, timer, exchange);
   if (!split.ok()) return split.error();
-  return second_half(split.value(), options.rank_tables, std::move(figures_by_file), Launches::forget, timer, exchange);
+  return second_half(split.value(), options.rank_tables, std::move(figures_by_file), Rows::forget, timer, exchange);
 }
 
 Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,

@@ -70,6 +70,14 @@ void for_each_launch_column(RankTrace& trace, const Visit& visit) {
   visit(trace.gpu.launch);
 }
 
+template <class Visit>
+void for_each_row_column(RankTrace& trace, const Visit& visit) {
+  visit(trace.gpu.start);
+  visit(trace.gpu.duration_ns);
+  visit(trace.gpu.work);
+  visit(trace.gpu.name);
+}
+
 }  // namespace
 
 const char* to_string(MetadataSource source) {
@@ -90,12 +98,14 @@ void forget_launches(RankTrace& trace) {
   for_each_launch_column(trace, []<class T>(Column<T>& column) { column = Column<T>(); });
 }
 
+void forget_rows(RankTrace& trace) {
+  forget_launches(trace);
+  for_each_row_column(trace, []<class T>(Column<T>& column) { column = Column<T>(); });
+}
+
 void TracePacker::pack(RankTrace& trace) {
   for_each_launch_column(trace, [&](auto& column) { launching_.pack(column); });
-  staying_.pack(trace.gpu.start);
-  staying_.pack(trace.gpu.duration_ns);
-  staying_.pack(trace.gpu.work);
-  staying_.pack(trace.gpu.name);
+  for_each_row_column(trace, [&](auto& column) { rows_.pack(column); });
   staying_.pack(trace.calls);
 }
 

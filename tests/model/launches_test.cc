@@ -45,3 +45,22 @@ TEST_CASE("launches of a trace that is too large to be packed are given back, to
   CHECK(trace.gpu.stream.capacity() == 0);
   CHECK(trace.gpu.device.capacity() == 0);
 }
+
+TEST_CASE("rows that are forgotten give their memory back, and calls stay") {
+  for (const bool packed : {true, false}) {
+    RankTrace trace = trace_with_launches();
+    trace.calls.resize(2);
+    if (packed) TracePacker().pack(trace);
+    const std::weak_ptr<ColumnBlock> rows = trace.gpu.start.get_allocator().block();
+    forget_rows(trace);
+    CHECK(rows.expired());
+    CHECK(trace.gpu.size() == 0);
+    CHECK(trace.launches.size() == 0);
+    for (const size_t capacity :
+         {trace.gpu.start.capacity(), trace.gpu.duration_ns.capacity(), trace.gpu.work.capacity(),
+          trace.gpu.name.capacity(), trace.launches.start.capacity()}) {
+      CHECK(capacity == 0);
+    }
+    CHECK(trace.calls.size() == 2);
+  }
+}

@@ -124,14 +124,16 @@ struct RankTrace {
 // Gives back what only tells when rows were launched, and where they ran: the launches, and the columns device, stream
 // and launch. The other columns stay.
 void forget_launches(RankTrace& trace);
+// Gives back all that tells of GPU rows; calls, steps and names stay.
+void forget_rows(RankTrace& trace);
 
-// Packs the columns of small traces: those that forget_launches() gives back apart from those that stay.
+// Packs the columns of small traces: those that are given back together apart from others.
 class TracePacker {
  public:
   void pack(RankTrace& trace);
 
  private:
-  ColumnPacker staying_, launching_;
+  ColumnPacker staying_, rows_, launching_;
 };
 
 // Empty when columns have equal lengths, rows are sorted, indexes are in range; else the first violation, in words.
