@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <filesystem>
 #include <string_view>
@@ -31,12 +30,13 @@ int64_t now_ns() {
 
 constexpr std::string_view kReportMark = "-report-";
 
-// What this program may delete with all that is in it.
-bool is_kept_report(const std::string& name) {
-  const size_t mark = name.find(kReportMark);
-  const auto plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  return mark != std::string::npos && mark > 0 &&
-         std::all_of(name.begin(), name.begin() + static_cast<ptrdiff_t>(mark), plain);
+// What may be deleted with all that is in it: folders of this program, and those of other builds of it.
+bool is_kept_report(const std::string& name, const std::string& writer) {
+  constexpr size_t kLeastDigits = 16;  // of a build id
+  const std::string before = name.substr(0, name.find(kReportMark));
+  const bool build_id =
+      before.size() >= kLeastDigits && before.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return before.size() < name.size() && (before == writer || build_id);
 }
 
 // Of a file, or of all files below a folder.
@@ -111,7 +111,8 @@ void trim_cache(const CacheOptions& cache) {
   for (fs::directory_iterator entry(cache.directory, failed), end; !failed && entry != end; entry.increment(failed)) {
     std::error_code gone;
     if (entry->path().extension() != kCachedSuffix || entry->is_symlink(gone)) continue;
-    if (!entry->is_regular_file(gone) && !ingest::is_kept_report(entry->path().filename().string())) continue;
+    if (!entry->is_regular_file(gone) && !ingest::is_kept_report(entry->path().filename().string(), cache.writer))
+      continue;
     kept.push_back({entry->last_write_time(gone), entry->path(), ingest::bytes_on_disk(entry->path())});
     if (gone) kept.pop_back();
   }

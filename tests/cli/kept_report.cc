@@ -232,9 +232,14 @@ TEST_CASE("kept reports count towards the limit of the cache, and only their own
   for (const std::string& folder : {std::string("kept_limit/cache"), kept.folder()}) {
     CHECK((fs::status(place() / folder).permissions() & fs::perms::mask) == fs::perms::owner_all);
   }
-  fs::create_directories(place() / "kept_limit/cache/mine.cached/deep");
+  for (const char* mine : {"mine.cached", "the-report-of-monday.cached"}) {
+    fs::create_directories(fs::path(place() / "kept_limit/cache") / mine / "deep");
+  }
   REQUIRE(kept.report(kept.flags_for("b") + " --steps 100:101 --cache-limit 1K").code == 0);
-  CHECK(kept.folder() == "kept_limit/cache/mine.cached");
+  const fs::path cache = place() / "kept_limit/cache";
+  CHECK(std::distance(fs::directory_iterator(cache), fs::directory_iterator()) == 2);
+  CHECK(fs::exists(cache / "mine.cached/deep"));
+  CHECK(fs::exists(cache / "the-report-of-monday.cached/deep"));
 }
 
 TEST_CASE("a report of more than half the cache is not kept, so that the digests stay") {
