@@ -240,7 +240,8 @@ struct Stage {
     if (!job.holds(t)) return;
     std::optional<BusyIntervals> made;
     std::vector<attribute::LabelEdge> edges;
-    tbb::parallel_invoke([&] { made.emplace(job[t].gpu); }, [&] { edges = attribute::copy_edges(job[t].gpu); });
+    const size_t calls = rows.members.size() + rows.unmatched.size();
+    tbb::parallel_invoke([&] { made.emplace(job[t].gpu); }, [&] { edges = attribute::copy_edges(job[t].gpu, calls); });
     const BusyIntervals& busy = *made;
     label_each(rows.members, busy, [&](uint32_t row, BusyIntervals::InOrder& near) {
       const bool split = d.instances[instance_of_row[row]].reason == SplitReason::split;

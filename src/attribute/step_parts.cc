@@ -80,9 +80,11 @@ std::vector<OwnStep> own_steps(const RankTrace& trace) {
   return steps;
 }
 
-std::vector<LabelEdge> copy_edges(const GpuEvents& gpu) {
+std::vector<LabelEdge> copy_edges(const GpuEvents& gpu, size_t calls) {
+  constexpr size_t kEdges = 2, kEdgesOfCall = 4;  // wait and transfer
+  const auto copies = static_cast<size_t>(std::count(gpu.work.begin(), gpu.work.end(), GpuWork::memcpy));
   std::vector<LabelEdge> edges;
-  edges.reserve(2 * static_cast<size_t>(std::count(gpu.work.begin(), gpu.work.end(), GpuWork::memcpy)));
+  edges.reserve(kEdges * copies + kEdgesOfCall * calls);
   for (size_t i = 0; i < gpu.size(); ++i) {
     if (gpu.work[i] == GpuWork::memcpy) add(gpu.start[i].ns, gpu.duration_ns[i], kCopy, edges);
   }
@@ -98,6 +100,7 @@ void add_edges(LocalNs start, const CallParts& parts, std::vector<LabelEdge>& ed
 StepLabels::StepLabels(std::vector<LabelEdge> edges, const BusyIntervals& busy) : busy_(busy) {
   sort_runs(edges, [](const LabelEdge& a, const LabelEdge& b) { return a.ns < b.ns; });
   std::array<int32_t, kHidden.size()> running{};
+  spans_.reserve(edges.size());
   for (size_t i = 0; i < edges.size();) {
     const int64_t now = edges[i].ns;
     for (; i < edges.size() && edges[i].ns == now; ++i) running[static_cast<size_t>(edges[i].label)] += edges[i].change;

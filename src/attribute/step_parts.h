@@ -24,7 +24,8 @@ struct LabelEdge {
   int32_t change;  // +1 begins, -1 ends
   int32_t label;   // a row of kHidden in step_parts.cc
 };
-std::vector<LabelEdge> copy_edges(const GpuEvents& gpu);
+// Leaves room for the edges of as many calls.
+std::vector<LabelEdge> copy_edges(const GpuEvents& gpu, size_t calls);
 // The parts of a communication call in the order wait, transfer.
 void add_edges(LocalNs start, const CallParts& parts, std::vector<LabelEdge>& edges);
 

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <set>
 
 #include "csv_file.h"
@@ -39,6 +40,8 @@ constexpr std::string_view kTables = "tables", kComplete = "COMPLETE";
 constexpr std::array<std::string_view, 4> kDocuments = {"report.json", "rank.json", "scale.json", "compare.json"};
 constexpr std::array<std::string_view, 7> kFiles = {kComplete,     "diagnostics.json", "index.html", "report.sqlite",
                                                     "report.xlsx", "report.prom",      "summary.txt"};
+
+constexpr uintmax_t kWorthThreads = 8 << 20;  // bytes that are copied while TBB starts
 
 Error output_error(const std::string& what, const std::string& why) {
   return {ErrorKind::output, fmt::format("{}: {}", what, why)};
@@ -245,10 +248,15 @@ Result<Done> copy_directory(const std::string& from, const std::vector<ReportFil
       fs::create_directories((partial / file.name).parent_path(), error);
     }
     if (complete == nullptr) return output_error("cannot copy " + from, "it is not complete");
-    // Largest first, side by side.
-    std::sort(same.begin(), same.end(), [](const ReportFile& a, const ReportFile& b) { return a.bytes > b.bytes; });
     std::vector<Result<Done>> done(same.size(), Done{});
-    tbb::parallel_for(size_t{0}, same.size(), [&](size_t f) { done[f] = copy_file(from, same[f], partial, modes); });
+    const auto copy = [&](size_t f) { done[f] = copy_file(from, same[f], partial, modes); };
+    const auto bytes = [](uintmax_t sum, const ReportFile& file) { return sum + file.bytes; };
+    if (std::accumulate(same.begin(), same.end(), uintmax_t{0}, bytes) < kWorthThreads) {
+      for (size_t f = 0; f < same.size(); ++f) copy(f);
+    } else {  // largest first, side by side
+      std::sort(same.begin(), same.end(), [](const ReportFile& a, const ReportFile& b) { return a.bytes > b.bytes; });
+      tbb::parallel_for(size_t{0}, same.size(), copy);
+    }
     for (const Result<Done>& one : done) {
       if (!one.ok()) return one;
     }

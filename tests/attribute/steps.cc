@@ -56,7 +56,7 @@ TEST_CASE("computing hides transfer, transfer hides waiting, waiting hides unspl
   add_row(trace, GpuWork::compute, 0, 100);
   add_row(trace, GpuWork::memcpy, 50, 700);
   const BusyIntervals busy(trace.gpu);
-  std::vector<LabelEdge> edges = copy_edges(trace.gpu);
+  std::vector<LabelEdge> edges = copy_edges(trace.gpu, 0);
   add_call(80, 120, 100, 0, edges);  // [80,300): waiting 80-200, transfer 200-300
   add_call(150, 0, 100, 0, edges);   // [150,250): transfer
   add_call(280, 0, 0, 120, edges);   // [280,400): unsplit
