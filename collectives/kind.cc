@@ -338,8 +338,9 @@ std::optional<CollectiveKind> kind_from_kernel(std::string_view name) {
     return kind_from_library_kernel(name, library);
   }
   if (const auto kind = kind_from_custom_kernel(name)) return kind;
-  for (size_t at = 0; at < name.size(); ++at) {  // behind a namespace, or mangled
-    const std::string_view rest = name.substr(at);
+  constexpr std::string_view kBothEnd = "ccl";  // behind a namespace, or mangled
+  for (size_t at = name.find(kBothEnd, 1); at != std::string_view::npos; at = name.find(kBothEnd, at + 1)) {
+    const std::string_view rest = name.substr(at - 1);
     if (begins_with(rest, "nccl") || begins_with(rest, "rccl")) return CollectiveKind::unknown;
   }
   return std::nullopt;

@@ -24,6 +24,8 @@ namespace skewscope::ingest {
 
 class EventLayouts {
  public:
+  // What was learned stays; whether asking pays is found out anew.
+  void begin_file() { known_ = unknown_ = 0; }
   // Whether asking pays: events here come in few layouts.
   bool useful() const { return unknown_ < kFirstUnknown + known_ / 4; }
   // Finds the fields of an event by the layout learned for it. False: there is none.

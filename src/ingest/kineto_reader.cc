@@ -4,28 +4,29 @@
 // rows are appended in the order of the text. Right because a chunk's rows depend on its text alone and the cuts depend
 // on the file alone. Cost: one pass over the text; memory for the chunks in flight and the rows. Where the events end
 // is only known when the chunk that ends them was parsed; what follows was parsed in vain and is collected as text.
+// What is learned of how events are laid out, and the chunks, serve file after file: of a thousand small files each
+// would else pay for them.
 #include "kineto_reader.h"
 
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
+#include <atomic>
 #include <mutex>
 
 #include "event_parser.h"
 #include "reading.h"
 
 namespace skewscope::ingest {
-namespace {
-
-struct Chunk {
+struct KinetoReader::Chunk {
   ChunkText text;
   ChunkRows rows;
   size_t events_end = std::string_view::npos;
 };
 
 // Chunks are used again: their buffers are the only memory the stream needs.
-class ChunkPool {
+class KinetoReader::ChunkPool {
  public:
   Chunk* take() {
     const std::scoped_lock lock(mutex_);
@@ -46,26 +47,38 @@ class ChunkPool {
   std::vector<Chunk*> free_;
 };
 
-void stream_events(ByteSource& source, ChunkCutter& cutter, const ReadSettings& settings, Reading& reading) {
+struct KinetoReader::Tools {
+  explicit Tools(const ReadSettings& settings) : parsers([settings] { return EventParser(settings); }) {}
+
   ChunkPool pool;
-  tbb::enumerable_thread_specific<EventParser> parsers([&] { return EventParser(settings); });
+  tbb::enumerable_thread_specific<EventParser> parsers;
+  std::atomic<int64_t> files = 0;  // begun
+};
+
+KinetoReader::KinetoReader(const ReadSettings& settings)
+    : settings_(settings), tools_(std::make_unique<Tools>(settings)) {}
+
+KinetoReader::~KinetoReader() = default;
+
+void KinetoReader::stream_events(ByteSource& source, ChunkCutter& cutter, Reading& reading) const {
+  const int64_t number = ++tools_->files;
   const size_t threads = static_cast<size_t>(tbb::this_task_arena::max_concurrency());
-  const size_t in_flight = settings.chunks_in_flight > 0 ? settings.chunks_in_flight : 2 * threads;
+  const size_t in_flight = settings_.chunks_in_flight > 0 ? settings_.chunks_in_flight : 2 * threads;
   const auto cut = [&](tbb::flow_control& control) -> Chunk* {
-    Chunk* chunk = pool.take();
+    Chunk* chunk = tools_->pool.take();
     if (!reading.stopped() && cutter.next(chunk->text)) return chunk;
-    pool.give_back(chunk);
+    tools_->pool.give_back(chunk);
     control.stop();
     return nullptr;
   };
   const auto parse = [&](Chunk* chunk) {
     chunk->text.load(source);
-    chunk->events_end = parsers.local().parse(chunk->text, chunk->rows);
+    chunk->events_end = tools_->parsers.local().parse(number, chunk->text, chunk->rows);
     return chunk;
   };
   const auto append = [&](Chunk* chunk) {
     reading.append(chunk->text, chunk->rows, chunk->events_end);
-    pool.give_back(chunk);
+    tools_->pool.give_back(chunk);
   };
   // Isolated: a thread that waits here must not start another file and hold two at once.
   tbb::this_task_arena::isolate([&] {
@@ -75,8 +88,6 @@ void stream_events(ByteSource& source, ChunkCutter& cutter, const ReadSettings& 
   });
 }
 
-}  // namespace
-
 bool KinetoReader::recognises(std::string_view head) const {
   if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
   const size_t first = head.find_first_not_of(" \t\r\n");
@@ -84,23 +95,21 @@ bool KinetoReader::recognises(std::string_view head) const {
 }
 
 Result<FileContent> KinetoReader::read(const std::string& file, MemoryBudget& budget) const {
-  ReadSettings settings = settings_;
-  while (true) {
+  {
     Result<std::unique_ptr<ByteSource>> source = open_byte_source(file);
     if (!source.ok()) return unreadable_content(file, source.error().message);
-    Reading reading(file, budget, settings);
-    ChunkCutter cutter(*source.value(), settings);
+    Reading reading(file, budget, settings_);
+    ChunkCutter cutter(*source.value(), settings_);
     const bool has_events = cutter.find_events();
     reading.start(cutter);
-    if (has_events) stream_events(*source.value(), cutter, settings, reading);
+    if (has_events) stream_events(*source.value(), cutter, reading);
     reading.finish(cutter, *source.value());
     if (reading.over_budget()) return reading.budget_error();
-    if (reading.fractions_are_unpadded()) {
-      settings.unpadded_fractions = true;
-      continue;
-    }
-    return reading.take_content();
+    if (!reading.fractions_are_unpadded()) return reading.take_content();
   }
+  ReadSettings settings = settings_;
+  settings.unpadded_fractions = true;
+  return KinetoReader(settings).read(file, budget);
 }
 
 }  // namespace skewscope::ingest

@@ -107,8 +107,9 @@ struct Made {
   std::string why;  // it is of another file
 };
 
-Result<Made> make_digest(const Job& job, bool force, const IngestOptions& options, ingest::MemoryBudget& budget) {
-  Result<TraceFile> read = ingest::read_whole_file(job.trace, options, budget);
+Result<Made> make_digest(const Job& job, bool force, const IngestOptions& options, const ingest::TraceReaders& readers,
+                         ingest::MemoryBudget& budget) {
+  Result<TraceFile> read = ingest::read_whole_file(job.trace, options, readers, budget);
   if (!read.ok()) return read.error();
   TraceFile& file = read.value();
   budget.give_back(ingest::bytes_of(file.linked.trace));  // gone when it is written
@@ -148,11 +149,12 @@ Result<DigestsMade> make_digests(const std::vector<std::string>& files, const st
   if (auto fine = check_plan(jobs, force); !fine.ok()) return fine.error();
   if (auto folder = make_folder(directory); !folder.ok()) return folder.error();
   ingest::MemoryBudget budget(options.memory_limit_bytes);
+  const ingest::TraceReaders readers = ingest::readers_for(options);
   std::vector<std::optional<Result<Made>>> made(jobs.size());
   std::atomic<bool> failed{false};
   const auto make_one = [&](size_t i) {
     if (failed) return;
-    tbb::this_task_arena::isolate([&] { made[i] = make_digest(jobs[i], force, options, budget); });
+    tbb::this_task_arena::isolate([&] { made[i] = make_digest(jobs[i], force, options, readers, budget); });
     if (!made[i]->ok()) failed = true;
   };
   tbb::parallel_for(size_t{0}, jobs.size(), make_one, tbb::simple_partitioner());

@@ -95,8 +95,8 @@ Result<TraceFile> link_within(MemoryBudget& budget, FileContent content) {
   return file;
 }
 
-Result<TraceFile> parse_file(const std::string& path, bool details, MemoryBudget& budget) {
-  Result<FileContent> content = read_trace_file(path, budget, details);
+Result<TraceFile> parse_file(const std::string& path, const TraceReaders& readers, MemoryBudget& budget) {
+  Result<FileContent> content = readers.read(path, budget);
   if (!content.ok()) return content.error();
   return link_within(budget, std::move(content).value());
 }
@@ -145,31 +145,35 @@ TraceFile link_file(FileContent content) {
   return file;
 }
 
-Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& options, MemoryBudget& budget) {
+Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& options, const TraceReaders& readers,
+                                  MemoryBudget& budget) {
   if (is_digest_file(path)) {
     Result<TraceFile> digest = read_digest_file(path, budget);
     const bool unreadable = !digest.ok() && digest.error().kind == ErrorKind::unreadable;
     return unreadable ? link_file(unreadable_content(path, digest.error().message)) : std::move(digest);
   }
-  if (options.visit) return parse_file(path, true, budget);  // a digest has no details to visit
+  if (options.visit) return parse_file(path, readers, budget);  // a digest has no details to visit
   const std::string place = cached_place(path, options.cache);
   if (std::optional<TraceFile> known = find_cached(path, place, budget)) return std::move(*known);
-  Result<TraceFile> file = parse_file(path, false, budget);
+  Result<TraceFile> file = parse_file(path, readers, budget);
   if (file.ok()) store_cached(file.value(), place, options.cache);
   return file;
 }
+
+TraceReaders readers_for(const IngestOptions& options) { return TraceReaders(options.visit != nullptr); }
 
 Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
   MemoryBudget budget(options.memory_limit_bytes);
   const std::vector<size_t> order = largest_first(files);
   std::vector<TraceFile> read(files.size());
   std::vector<std::optional<Error>> errors(files.size());
+  const TraceReaders readers = readers_for(options);
   tbb::enumerable_thread_specific<TracePacker> packers;
   const auto read_one = [&](size_t k) {
     const size_t i = order[k];
     // Isolated: a thread that waits for chunks of this file must not begin another file on top of it.
     tbb::this_task_arena::isolate([&] {
-      Result<TraceFile> file = read_whole_file(files[i], options, budget);
+      Result<TraceFile> file = read_whole_file(files[i], options, readers, budget);
       if (!file.ok()) {
         errors[i] = file.error();
         return;

@@ -8,11 +8,16 @@
 #include "memory_budget.h"
 #include "skewscope/ingest.h"
 #include "skewscope/model/trace_file.h"
+#include "trace_reader.h"
 
 namespace skewscope::ingest {
 
+// Who is to visit files sees their details.
+TraceReaders readers_for(const IngestOptions& options);
+
 // One file, linked: a digest, a trace whose digest is in the cache, or a trace. Errors: resource_limit.
-Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& options, MemoryBudget& budget);
+Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& options, const TraceReaders& readers,
+                                  MemoryBudget& budget);
 
 // What of one file's content the job needs, linked; the rest is dropped.
 TraceFile link_file(FileContent content);

@@ -1,8 +1,6 @@
 #include "trace_reader.h"
 
 #include <algorithm>
-#include <array>
-#include <memory>
 
 #include "byte_source.h"
 #include "kineto_reader.h"
@@ -30,20 +28,21 @@ void name_other_format(FileContent& content) {
 
 }  // namespace
 
-Result<FileContent> read_trace_file(const std::string& file, MemoryBudget& budget, bool details) {
+TraceReaders::TraceReaders(bool details) {
   ReadSettings settings;
   settings.details = details;
-  const KinetoReader kineto(settings);
-  const std::array<const TraceReader*, 1> readers = {&kineto};
+  readers_.push_back(std::make_unique<KinetoReader>(settings));
+}
 
+Result<FileContent> TraceReaders::read(const std::string& file, MemoryBudget& budget) const {
   Result<std::unique_ptr<ByteSource>> source = open_byte_source(file);
   if (!source.ok()) return unreadable_content(file, source.error().message);
   std::string head(kHeadBytes, '\0');
   head.resize(source.value()->read(head.data(), head.size()));
   const auto known =
-      std::find_if(readers.begin(), readers.end(), [&](const TraceReader* reader) { return reader->recognises(head); });
+      std::find_if(readers_.begin(), readers_.end(), [&](const auto& reader) { return reader->recognises(head); });
   Result<FileContent> content =
-      known == readers.end() ? unrecognised_content(file, head, *source.value()) : (*known)->read(file, budget);
+      known == readers_.end() ? unrecognised_content(file, head, *source.value()) : (*known)->read(file, budget);
   if (content.ok()) name_other_format(content.value());
   return content;
 }

@@ -1,7 +1,9 @@
 // A reader turns one file of one format into FileContent. To add a format: implement this, list it in trace_reader.cc.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "file_content.h"
 #include "memory_budget.h"
@@ -18,8 +20,16 @@ class TraceReader {
   virtual Result<FileContent> read(const std::string& file, MemoryBudget& budget) const = 0;
 };
 
-// Opens the file, picks the reader, reads; FileContent::details where asked for. A file that cannot be opened is
-// `not_a_trace` with a finding.
-Result<FileContent> read_trace_file(const std::string& file, MemoryBudget& budget, bool details = false);
+// All formats. One for the files of a job: readers use again what they made for the file before. Thread-safe.
+class TraceReaders {
+ public:
+  // `details`: with FileContent::details.
+  explicit TraceReaders(bool details = false);
+  // Opens the file, picks the reader, reads. A file that cannot be opened is `not_a_trace` with a finding.
+  Result<FileContent> read(const std::string& file, MemoryBudget& budget) const;
+
+ private:
+  std::vector<std::unique_ptr<TraceReader>> readers_;
+};
 
 }  // namespace skewscope::ingest

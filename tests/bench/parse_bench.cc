@@ -1,8 +1,8 @@
 // How fast a trace is read, beside what the libraries underneath allow on the same bytes in the same run.
 //   bench_ingest FILE... [--runs N]
 // Medians in MB of uncompressed JSON per second. inflate: ISA-L alone (gzip files). walk: simdjson On-Demand over the
-// text in memory, touching ph, cat, name, ts, dur of each event, one thread. read: read_trace_file from the page cache.
-// limit: the inflate and the walk, one after the other on one thread; on two threads they overlap. One thread is
+// text in memory, touching ph, cat, name, ts, dur of each event, one thread. read: TraceReaders::read from the page
+// cache. limit: the inflate and the walk, one after the other on one thread; on two threads they overlap. One thread is
 // measured in processor time, two in wall time.
 #include <fmt/core.h>
 #include <isa-l/igzip_lib.h>
@@ -108,7 +108,7 @@ void read(const std::string& file, int threads) {
   tbb::task_arena arena(threads);
   arena.execute([&] {
     skewscope::ingest::MemoryBudget budget(0);
-    if (!skewscope::ingest::read_trace_file(file, budget).ok()) fmt::print("{}: cannot be read\n", file);
+    if (!skewscope::ingest::TraceReaders().read(file, budget).ok()) fmt::print("{}: cannot be read\n", file);
   });
 }
 

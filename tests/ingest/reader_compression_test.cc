@@ -113,9 +113,9 @@ TEST_CASE("an empty gzip file and an empty file are empty, with a finding") {
 
 TEST_CASE("a file that cannot be opened is no trace, with the reason") {
   MemoryBudget budget(0);
-  const FileContent missing = read_trace_file("/nonexistent/trace.json", budget).value();
+  const FileContent missing = TraceReaders().read("/nonexistent/trace.json", budget).value();
   CHECK(missing.kind == ContentKind::not_a_trace);
   CHECK(count_of(missing, "unreadable-file") == 1);
-  const FileContent folder = read_trace_file("/", budget).value();
+  const FileContent folder = TraceReaders().read("/", budget).value();
   CHECK(count_of(folder, "unreadable-file") == 1);
 }

@@ -214,7 +214,7 @@ TEST_CASE("a limit on memory stops the reading with an error that says what to d
   for (int i = 0; i < 1000; i++) events += ",\n" + kernel("k" + std::to_string(i), "5", "1");
   const TempFile file(trace_of(events));
   MemoryBudget budget(10000);
-  const Result<FileContent> result = read_trace_file(file.path(), budget);
+  const Result<FileContent> result = TraceReaders().read(file.path(), budget);
   REQUIRE_FALSE(result.ok());
   CHECK(result.error().kind == ErrorKind::resource_limit);
   CHECK(result.error().message.find("--memory-limit") != std::string::npos);
@@ -262,7 +262,7 @@ TEST_CASE("a named pipe or a device in place of a trace is unreadable, and nobod
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   for (const std::string& path : {pipe, std::string("/dev/zero")}) {
     MemoryBudget budget(0);
-    const FileContent content = read_trace_file(path, budget).value();
+    const FileContent content = TraceReaders().read(path, budget).value();
     CHECK(content.kind == ContentKind::not_a_trace);
     CHECK(count_of(content, "unreadable-file") == 1);
   }

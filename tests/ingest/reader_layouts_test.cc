@@ -142,6 +142,17 @@ TEST_CASE("asking for layouts stops where hardly an event has one that is known"
   CHECK(asked < 1000);
 }
 
+TEST_CASE("whether asking for layouts pays is found out anew for each file, and what was learned stays") {
+  EventLayouts layouts;
+  RawEvent raw;
+  REQUIRE_FALSE(layouts.read("{}", raw));
+  layouts.learn("{}", raw);
+  while (layouts.useful()) layouts.read("{\"x\":" + std::string(9, 'x'), raw);
+  layouts.begin_file();
+  CHECK(layouts.useful());
+  CHECK(layouts.read("{}", raw));
+}
+
 TEST_CASE("layouts are learned anew where there are too many, and those that come again are known again") {
   EventLayouts layouts;
   RawEvent raw;
@@ -159,6 +170,22 @@ TEST_CASE("with and without layouts a file reads the same, whatever its names an
     CAPTURE(seed);
     std::mt19937 random(seed);
     check_same_by_layout(file_of(events_of(random, 80)));
+  }
+}
+
+TEST_CASE("a reader reads each of many files as one of its own would") {
+  ReadSettings settings;
+  settings.chunk_bytes = 5000;
+  const KinetoReader for_all(settings);
+  MemoryBudget budget(0);
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    std::string text = file_of(events_of(random, 80));
+    if (seed % 4 == 0) text.resize(text.size() / 2);              // cut
+    if (seed % 4 == 1) text.insert(text.size() / 2, "\xff\"{[");  // damaged
+    const TempFile file(seed % 5 == 0 ? "" : text);
+    REQUIRE(as_text(for_all.read(file.path(), budget).value()) == as_text(read_file(file.path(), settings)));
   }
 }
 

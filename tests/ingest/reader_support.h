@@ -43,7 +43,7 @@ inline FileContent read_file(const std::string& file, const ReadSettings& settin
 inline FileContent read_any(const std::string& bytes) {
   const TempFile file(bytes);
   MemoryBudget budget(0);
-  return read_trace_file(file.path(), budget).value();
+  return TraceReaders().read(file.path(), budget).value();
 }
 
 inline FileContent read_text(const std::string& bytes, const ReadSettings& settings = {}) {
