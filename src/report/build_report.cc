@@ -196,7 +196,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.flows = report::flow_rows(rooms);
   out.efficiency = report::efficiency_of(out);
   out.matching = report::matching_of(rooms);
-  out.unmatched = report::unmatched_rows(rooms);
+  report::add_unmatched_rows(rooms, out);
   out.rank_statistics = report::rank_statistics(job, figures);
   out.end_spread_before_ns = clocks.end_spread_before_ns;
   out.end_spread_after_ns = clocks.end_spread_after_ns;

@@ -53,23 +53,25 @@ std::vector<JobReport::CallRow> call_rows(const Rooms& rooms) {
   return rows;
 }
 
-std::vector<JobReport::UnmatchedRow> unmatched_rows(const Rooms& rooms) {
-  std::vector<JobReport::UnmatchedRow> rows(rooms.instances.unmatched.size());
-  tbb::parallel_for(size_t{0}, rows.size(), [&](size_t u) {
-    const UnmatchedCall& unmatched = rooms.instances.unmatched[u];
+void add_unmatched_rows(const Rooms& rooms, JobReport& report) {
+  const auto names = std::make_shared<StringTable>();
+  report.unmatched.reserve(rooms.instances.unmatched.size());
+  for (const UnmatchedCall& unmatched : rooms.instances.unmatched) {
+    const std::string_view kernel = names->view(names->intern(rooms.job.strings.view(unmatched.kernel)));
     const RankTrace& trace = rooms.job[unmatched.call.trace];
     const CollectiveCall& call = trace.calls[static_cast<size_t>(unmatched.call.call)];
-    JobReport::UnmatchedRow& row = rows[u];
+    JobReport::UnmatchedRow row;
     row.rank = trace.rank.value;
     row.communicator = call.communicator.value;
     row.op = to_string(call.kind);
     row.dtype = to_string(call.dtype);
     row.reason = to_string(unmatched.reason);
-    row.kernel = rooms.job.strings.view(unmatched.kernel);
+    row.kernel = kernel;
     row.start_ns = since_start(rooms.clocks, unmatched.call.trace, call.start);
     row.duration_ns = call.duration_ns;
-  });
-  return rows;
+    report.unmatched.push_back(row);
+  }
+  report.kernel_names = names;
 }
 
 }  // namespace skewscope::report

@@ -9,7 +9,7 @@ namespace skewscope::report {
 
 // By instance, then trace.
 std::vector<JobReport::CallRow> call_rows(const Rooms& rooms);
-// By trace, then time.
-std::vector<JobReport::UnmatchedRow> unmatched_rows(const Rooms& rooms);
+// By trace, then time; and the names of their kernels.
+void add_unmatched_rows(const Rooms& rooms, JobReport& report);
 
 }  // namespace skewscope::report

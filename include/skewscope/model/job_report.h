@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "skewscope/base/finding.h"
 #include "skewscope/base/ids.h"
+#include "skewscope/base/string_table.h"
 
 namespace skewscope {
 
@@ -201,10 +203,11 @@ struct JobReport {
   struct UnmatchedRow {
     int32_t rank = 0, communicator = -1;
     std::string_view op, dtype, reason;  // as in CallRow
-    std::string kernel;
+    std::string_view kernel;             // of kernel_names
     int64_t start_ns = 0, duration_ns = 0;
   };
   std::vector<UnmatchedRow> unmatched;
+  std::shared_ptr<const StringTable> kernel_names;  // copies of a report share them
 
   // One row per figure of the ranks' own tables, where they were asked for: tables/rank_statistics.csv.
   struct RankStatistic {
