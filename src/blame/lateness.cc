@@ -33,7 +33,7 @@ MembersByArrival::MembersByArrival(const ReplayPlan& plan, size_t id) {
   rows_.reserve(arrivals.size());
   for (const auto& [start, row] : arrivals) rows_.push_back(row);
 
-  const auto place_of = [&](size_t k) { return plan.place_of_row[rows_[k]]; };
+  const auto place_of = [&](size_t k) { return plan.paces.place_of_row[rows_[k]]; };
   std::vector<size_t> order(rows_.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return place_of(a) < place_of(b); });
@@ -79,7 +79,8 @@ std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& b
 }
 
 size_t compared_with(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness) {
-  const bool alike = plan.place_of_row[row] >= 0 && plan.place_of_row[row] == plan.place_of_row[lateness.peer];
+  const bool alike =
+      plan.paces.place_of_row[row] >= 0 && plan.paces.place_of_row[row] == plan.paces.place_of_row[lateness.peer];
   return alike || books.usual[row] < 0 ? lateness.peer : static_cast<size_t>(books.usual[row]);
 }
 

@@ -31,14 +31,18 @@ int64_t scaled(int64_t span, double factor) {
   return static_cast<int64_t>(exact < 0 ? exact - 0.5 : exact + 0.5);
 }
 
+// The factor that makes `own` no more than what is usual.
+double at_most(int64_t own, int64_t usual) {
+  return own > usual ? static_cast<double>(usual) / static_cast<double>(own) : 1;
+}
+
 void add_scaled(Abreast& times, int64_t span, const std::array<double, kAbreast>& factors) {
   for (size_t k = 0; k < kAbreast; ++k) times[k] += scaled(span, factors[k]);
 }
 
 }  // namespace
 
-LineRunner::LineRunner(const RankLine& line, const std::vector<Pace>& paces,
-                       const std::array<Change, kAbreast>& changes)
+LineRunner::LineRunner(const RankLine& line, const Paces& paces, const std::array<Change, kAbreast>& changes)
     : line_(line),
       paces_(paces),
       changes_(changes),
@@ -54,6 +58,8 @@ LineRunner::LineRunner(const RankLine& line, const std::vector<Pace>& paces,
   call_.resize(line.forks.size());
   ended_.assign(line.forks.size(), false);
   marks_.assign(line.host.waits.size(), all_at(kNotYet));
+  take_work_pace();
+  take_host_pace();
   set_factors();
   if (line.first.known()) now_ = arrival_of(line.first);
   first_ = now_;
@@ -88,9 +94,9 @@ void LineRunner::pass_fork() {
   Abreast& start = call_[next_fork_];
   start = now_;
   if (fork.before >= 0) wait_for_end(static_cast<size_t>(fork.before), start);
-  for (size_t k = 0; k < kAbreast; ++k) {
-    start[k] += changes_[k].at_peers_pace ? paces_[next_fork_].delay_ns : fork.delay_ns;
-  }
+  const Pace* const usual = paced_ ? paces_.of(fork) : nullptr;
+  const int64_t paced_delay_ns = usual ? std::min(fork.delay_ns, usual->delay_ns) : fork.delay_ns;
+  for (size_t k = 0; k < kAbreast; ++k) start[k] += changes_[k].at_peers_pace ? paced_delay_ns : fork.delay_ns;
   if (fork.launch.known()) no_earlier_than(start, arrival_of(fork.launch));
   if (fork.row < 0) {  // nobody is known to wait for it
     Abreast end = start;
@@ -98,7 +104,9 @@ void LineRunner::pass_fork() {
     set_end(next_fork_, end);
   }
   ++next_fork_;
-  if (paced_) set_factors();
+  if (!paced_) return;
+  take_work_pace();
+  set_factors();
 }
 
 void LineRunner::advance(int64_t to) {
@@ -145,6 +153,7 @@ Abreast LineRunner::arrival_of(const Launch& launch) {
   while (next_launch_ns_ <= launch.ns) {
     host_advance(next_launch_ns_);
     ++next_launch_;
+    take_host_pace();
     set_factors();
   }
   host_advance(launch.ns);
@@ -177,22 +186,29 @@ void LineRunner::host_work(int64_t to) {
   host_recorded_ = to;
 }
 
-// And where they end: without paces, never.
+void LineRunner::take_work_pace() {
+  const bool more = paced_ && next_fork_ < line_.forks.size();
+  const Pace* const usual = more ? paces_.of(line_.forks[next_fork_]) : nullptr;
+  work_pace_ = usual ? at_most(line_.forks[next_fork_].work_ns, usual->work_ns) : 1;
+}
+
+void LineRunner::take_host_pace() {
+  const bool more = paced_ && next_launch_ < line_.host.forks.size();
+  const Fork* const fork = more ? &line_.forks[static_cast<size_t>(line_.host.forks[next_launch_])] : nullptr;
+  const Pace* const usual = fork ? paces_.of(*fork) : nullptr;
+  host_pace_ = usual ? at_most(fork->host_ns, usual->host_ns) : 1;
+  next_launch_ns_ = fork ? fork->launch.ns : INT64_MAX;  // where its pace ends: without paces, never
+}
+
 void LineRunner::set_factors() {
   const Column<HostWait>& waits = line_.host.waits;
   next_mark_ns_ = next_mark_ < waits.size() ? waits[next_mark_].line_ns : INT64_MAX;
   next_wait_ns_ = next_wait_ < waits.size() ? waits[next_wait_].until_ns : INT64_MAX;
-  next_launch_ns_ = INT64_MAX;
-  for (size_t k = 0; k < kAbreast; ++k) work_factor_[k] = host_factor_[k] = changes_[k].factor;
-  if (!paced_) return;
-  const auto at_pace = [&](Factors& factors, double pace) {
-    for (size_t k = 0; k < kAbreast; ++k) factors[k] *= changes_[k].at_peers_pace ? pace : 1;
-  };
-  if (next_fork_ < line_.forks.size()) at_pace(work_factor_, paces_[next_fork_].work);
-  if (next_launch_ == line_.host.forks.size()) return;
-  const auto fork = static_cast<size_t>(line_.host.forks[next_launch_]);
-  next_launch_ns_ = line_.forks[fork].launch.ns;
-  at_pace(host_factor_, paces_[fork].host);
+  for (size_t k = 0; k < kAbreast; ++k) {
+    const bool paced = changes_[k].at_peers_pace;
+    work_factor_[k] = changes_[k].factor * (paced ? work_pace_ : 1);
+    host_factor_[k] = changes_[k].factor * (paced ? host_pace_ : 1);
+  }
 }
 
 }  // namespace skewscope::blame

@@ -18,11 +18,19 @@ namespace skewscope::blame {
 constexpr size_t kAbreast = 4;
 using Abreast = std::array<int64_t, kAbreast>;  // ns, per job that is replayed
 
-// The pace of ranks at the same place of the same program: the median of their work and delays. Per fork.
+// The pace of ranks at the same place of the same program: medians of what their forks have.
 struct Pace {
-  double work = 1;       // factor on the work in front of the fork, at most 1
-  double host = 1;       // factor on the host's time in front of its launch, at most 1
-  int64_t delay_ns = 0;  // at most the fork's own
+  int64_t work_ns = 0, host_ns = 0, delay_ns = 0;
+};
+struct Paces {
+  std::vector<Pace> of_place;
+  std::vector<int32_t> place_of_row;  // of table.members; -1: nobody else is there
+
+  // Null: nobody else is there.
+  const Pace* of(const Fork& fork) const {
+    const int32_t place = fork.row < 0 ? -1 : place_of_row[static_cast<size_t>(fork.row)];
+    return place < 0 ? nullptr : &of_place[static_cast<size_t>(place)];
+  }
 };
 
 class LineRunner {
@@ -33,7 +41,7 @@ class LineRunner {
     double factor = 1;       // on its work and its host's time
     int64_t earlier_ns = 0;  // begins so much earlier than recorded
   };
-  LineRunner(const RankLine& line, const std::vector<Pace>& paces, const std::array<Change, kAbreast>& changes);
+  LineRunner(const RankLine& line, const Paces& paces, const std::array<Change, kAbreast>& changes);
 
   // When the call of a fork starts; asked before its end is set.
   const Abreast& start_of(size_t fork);
@@ -56,16 +64,19 @@ class LineRunner {
   Abreast arrival_of(const Launch& launch);
   void host_advance(int64_t to);
   void host_work(int64_t to);
+  void take_work_pace();
+  void take_host_pace();
   void set_factors();
 
   const RankLine& line_;
-  const std::vector<Pace>& paces_;
+  const Paces& paces_;
   const std::array<Change, kAbreast> changes_;
   bool paced_;   // any of them
   bool steady_;  // all factors are 1, always
   int64_t recorded_, host_recorded_;
   Abreast now_, host_now_, first_;
-  Factors work_factor_, host_factor_;  // of the time up to the next fork, the next launch of a call
+  Factors work_factor_, host_factor_;     // of the time up to the next fork, the next launch of a call
+  double work_pace_ = 1, host_pace_ = 1;  // what of it peers' pace makes, at most 1
   int64_t next_mark_ns_ = 0, next_launch_ns_ = 0, next_wait_ns_ = 0;  // recorded
   size_t next_fork_ = 0, next_stop_ = 0, next_mark_ = 0, next_launch_ = 0, next_wait_ = 0;
   std::vector<Abreast> call_;   // by fork: when its call starts; once that has ended, when it ended

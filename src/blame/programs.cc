@@ -115,12 +115,12 @@ void find_places(ReplayPlan& plan) {
     return std::make_tuple(plan.program[view.ref(r).trace.index()], steps[id], words[r], numbers[id]);
   };
   std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return key(a) < key(b); });
-  plan.place_of_row.assign(words.size(), -1);
+  plan.paces.place_of_row.assign(words.size(), -1);
   for (size_t low = 0, high = 0; low < order.size(); low = high) {
     while (high < order.size() && key(order[high]) == key(order[low])) ++high;
     if (high - low < 2) continue;
     for (size_t k = low; k < high; ++k) {
-      plan.place_of_row[static_cast<size_t>(order[k])] = static_cast<int32_t>(plan.places.size());
+      plan.paces.place_of_row[static_cast<size_t>(order[k])] = static_cast<int32_t>(plan.places.size());
     }
     plan.places.push_back({std::vector<int32_t>(order.begin() + static_cast<ptrdiff_t>(low),
                                                 order.begin() + static_cast<ptrdiff_t>(high))});

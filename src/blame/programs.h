@@ -10,7 +10,7 @@
 
 namespace skewscope::blame {
 
-// Fills program, places and place_of_row.
+// Fills program, places and paces.place_of_row.
 void find_places(ReplayPlan& plan);
 
 }  // namespace skewscope::blame

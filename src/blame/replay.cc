@@ -76,16 +76,16 @@ Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
       for (size_t k = 0; k < kAbreast; ++k) {
         of_line[k] = {changes[k]->at_peers_pace[t], changes[k]->work[t], shifted ? known->second[k] : 0};
       }
-      runners[t].emplace(plan.lines[t], plan.paces[t], of_line);
+      runners[t].emplace(plan.lines[t], plan.paces, of_line);
     }
     return *runners[t];
   };
   Arrivals arrivals(plan);
-  for (const Moment& moment : plan.moments) {
-    const auto row = static_cast<size_t>(moment.row);
+  for (const Moment moment : plan.moments) {
+    const size_t row = moment.row();
     const size_t t = plan.view.ref(row).trace.index();
     const auto fork = static_cast<size_t>(plan.fork_of_row[row]);
-    if (!moment.is_end) {
+    if (!moment.is_end()) {
       arrivals.set_start(row, runner_of(t).start_of(fork));
       continue;
     }
@@ -97,7 +97,7 @@ Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
     runner_of(t).set_end(fork, end);
     if (!plan.any_begins_late) continue;
     Abreast& earlier = earlier_ns[plan.view.job.traces[t].session];
-    for (size_t k = 0; k < kAbreast; ++k) earlier[k] = moment.ns - end[k];
+    for (size_t k = 0; k < kAbreast; ++k) earlier[k] = plan.end_ns[row] - end[k];
   }
   std::array<Lengths, kAbreast> lengths;
   for (size_t t = 0; t < runners.size(); ++t) {

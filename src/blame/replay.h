@@ -12,6 +12,7 @@
 // et al. 2025 (OSDI, "stragglers in LLM training"), on streams instead of operations.
 #pragma once
 
+#include <compare>
 #include <vector>
 
 #include "line_runner.h"
@@ -19,18 +20,22 @@
 
 namespace skewscope::blame {
 
-using Paces = std::vector<std::vector<Pace>>;  // per trace and fork
-
 // Calls of several ranks at the same place of one program: rows of table.members.
 struct Place {
   std::vector<int32_t> rows;
 };
 
 // The start or the end of a member's call.
-struct Moment {
-  int64_t ns = 0;
-  int32_t row = 0;
-  bool is_end = false;
+class Moment {
+ public:
+  Moment() = default;
+  Moment(size_t row, bool is_end) : number_(2 * static_cast<uint32_t>(row) + (is_end ? 1 : 0)) {}
+  size_t row() const { return number_ / 2; }
+  bool is_end() const { return number_ % 2 != 0; }
+  auto operator<=>(const Moment&) const = default;
+
+ private:
+  uint32_t number_ = 0;
 };
 
 struct ReplayPlan {
@@ -39,12 +44,12 @@ struct ReplayPlan {
   std::vector<int32_t> fork_of_row;  // of the member's line
   std::vector<int32_t> program;      // per trace: traces of equal number run the same program
   std::vector<Place> places;
-  std::vector<int32_t> place_of_row;  // -1: nobody else is there
   Paces paces;
   std::vector<bool> begins_late;  // per trace: its recording begins in a later step than its session's
   bool any_begins_late = false;
   std::vector<WaitRule> rules;         // per instance
-  std::vector<Moment> moments;         // as recorded
+  std::vector<Moment> moments;         // in recorded order
+  std::vector<int64_t> end_ns;         // per member row, as recorded; empty where no recording begins late
   std::vector<int64_t> tail_ns;        // per member row: from the arrival it waited for to its end
   std::vector<bool> tail_is_transfer;  // per member row: false where it may hold waiting
 

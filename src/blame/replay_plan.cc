@@ -1,8 +1,10 @@
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
+#include <tbb/parallel_sort.h>
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "programs.h"
 #include "replay.h"
@@ -21,43 +23,32 @@ const Fork& fork_of(const ReplayPlan& plan, int32_t row) {
   return plan.lines[plan.view.ref(r).trace.index()].forks[static_cast<size_t>(plan.fork_of_row[r])];
 }
 
-// The factor that makes `own` no more than what is usual.
-double at_most(int64_t own, int64_t usual) {
-  return own > usual ? static_cast<double>(usual) / static_cast<double>(own) : 1;
-}
-
-// The paces of the forks at one place.
-void set_pace(ReplayPlan& plan, const Place& place) {
+Pace pace_at(const ReplayPlan& plan, const Place& place) {
   std::vector<int64_t> work, host, delay;
   for (const int32_t row : place.rows) {
     work.push_back(fork_of(plan, row).work_ns);
     host.push_back(fork_of(plan, row).host_ns);
     delay.push_back(fork_of(plan, row).delay_ns);
   }
-  const int64_t usual_work = median(work), usual_host = median(host), usual_delay = median(delay);
-  for (const int32_t row : place.rows) {
-    const Fork& fork = fork_of(plan, row);
-    const auto r = static_cast<size_t>(row);
-    Pace& pace = plan.paces[plan.view.ref(r).trace.index()][static_cast<size_t>(plan.fork_of_row[r])];
-    pace.work = at_most(fork.work_ns, usual_work);
-    pace.host = at_most(fork.host_ns, usual_host);
-    pace.delay_ns = std::min(fork.delay_ns, usual_delay);
-  }
+  return {median(work), median(host), median(delay)};
 }
 
 void set_paces(ReplayPlan& plan) {
-  for (const RankLine& line : plan.lines) {
-    plan.paces.emplace_back(line.forks.size());
-    for (size_t k = 0; k < line.forks.size(); ++k) plan.paces.back()[k].delay_ns = line.forks[k].delay_ns;
-  }
-  tbb::parallel_for(size_t{0}, plan.places.size(), [&](size_t p) { set_pace(plan, plan.places[p]); });
+  plan.paces.of_place.resize(plan.places.size());
+  tbb::parallel_for(size_t{0}, plan.places.size(),
+                    [&](size_t p) { plan.paces.of_place[p] = pace_at(plan, plan.places[p]); });
 }
 
 // Starts and ends in recorded order; an end comes behind the arrival it waited for, even where clocks contradict.
 void set_moments(const JobView& view, ReplayPlan& plan) {
+  struct Timed {
+    int64_t ns;
+    Moment moment;
+  };
+  std::vector<Timed> moments(2 * view.table.members.size());
+  if (plan.any_begins_late) plan.end_ns.resize(view.table.members.size());
   plan.tail_ns.assign(view.table.members.size(), 0);
   plan.tail_is_transfer.assign(view.table.members.size(), false);
-  plan.moments.resize(2 * view.table.members.size());
   for (size_t id = 0; id < view.table.instances.size(); ++id) {
     plan.rules.push_back(wait_rule(view, id));
     const CollectiveInstance& i = view.instance(id);
@@ -74,13 +65,16 @@ void set_moments(const JobView& view, ReplayPlan& plan) {
       const int64_t end = std::max(starts[m] + view.span(row).duration_ns, arrival);
       plan.tail_ns[row] = end - arrival;
       plan.tail_is_transfer[row] = known;
-      plan.moments[2 * row] = {starts[m], static_cast<int32_t>(row), false};
-      plan.moments[2 * row + 1] = {end, static_cast<int32_t>(row), true};
+      if (plan.any_begins_late) plan.end_ns[row] = end;
+      moments[2 * row] = {starts[m], Moment(row, false)};
+      moments[2 * row + 1] = {end, Moment(row, true)};
     }
   }
-  std::stable_sort(plan.moments.begin(), plan.moments.end(), [](const Moment& a, const Moment& b) {
-    return a.ns < b.ns || (a.ns == b.ns && !a.is_end && b.is_end);
+  tbb::parallel_sort(moments, [](const Timed& a, const Timed& b) {
+    return std::make_tuple(a.ns, a.moment.is_end(), a.moment) < std::make_tuple(b.ns, b.moment.is_end(), b.moment);
   });
+  plan.moments.reserve(moments.size());
+  for (const Timed& timed : moments) plan.moments.push_back(timed.moment);
 }
 
 // By the steps that calls were launched in.
@@ -119,7 +113,7 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan) {
 }
 
 ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines, Exchange& exchange) {
-  ReplayPlan plan{view, std::move(lines), {}, {}, {}, {}, {}, {}, false, {}, {}, {}, {}};
+  ReplayPlan plan{view, std::move(lines), {}, {}, {}, {}, {}, false, {}, {}, {}, {}, {}};
   plan.fork_of_row.assign(view.table.members.size(), -1);
   for (const RankLine& line : plan.lines) {
     for (size_t k = 0; k < line.forks.size(); ++k) {
