@@ -174,7 +174,8 @@ struct Aligner {
     return rows;
   }
 
-  Fit align(const Beacons& beacons) {
+  // Model choice, fit and error bars: the equations, most of the memory of this stage, end with it.
+  Fit fit_and_write(const Beacons& beacons) {
     std::vector<int64_t> resolution_ns;
     std::vector<std::string> host;
     for (const int32_t t : beacons.traces) {
@@ -201,6 +202,11 @@ struct Aligner {
       model.clocks[static_cast<size_t>(beacons.traces[t])].uncertainty_ns = std::llround(bar);
     }
     write_ties(beacons, bars);
+    return fit;
+  }
+
+  Fit align(const Beacons& beacons) {
+    const Fit fit = fit_and_write(beacons);
     write_proof(beacons, align::feasible_intervals(beacons, fit));
     return fit;
   }

@@ -34,15 +34,11 @@ void take_rows(Rounds& r, const std::vector<bool>& use) {
   r.scale_class.reserve(rows);
   s.row_begin.reserve(rows + 1);
   s.trace.reserve(observations);
-  r.beacon.reserve(observations);
   for (size_t c = 0; c < b.rows(); ++c) {
     if (!use[c]) continue;
     r.result.row.push_back(static_cast<int32_t>(c));
     r.scale_class.push_back(b.scale_class[c]);
-    for (size_t k = b.begin(c); k < b.end(c); ++k) {
-      s.trace.push_back(b.trace[k]);
-      r.beacon.push_back(static_cast<int32_t>(k));
-    }
+    for (size_t k = b.begin(c); k < b.end(c); ++k) s.trace.push_back(b.trace[k]);
     s.row_begin.push_back(static_cast<int32_t>(s.trace.size()));
   }
   s.basis.assign(s.rows() * s.terms, 0);

@@ -11,13 +11,14 @@ namespace skewscope::align {
 struct Rounds {
   const Beacons& beacons;
   FitResult& result;
-  std::vector<int32_t> beacon;       // per observation: the observation of the beacons
   std::vector<int32_t> scale_class;  // per row
   std::vector<int32_t> class_cell;   // per observation: (class, trace)
   std::vector<int32_t> class_of_cell;
   std::vector<double> balance;  // per row
 
   NormalEquations& s() { return result.equations; }
+  // Of the beacons: the first observation of a row here.
+  size_t first_beacon(size_t i) const { return beacons.begin(static_cast<size_t>(result.row[i])); }
 };
 
 // Lays out rows, observations by trace, and unknowns: per trace its terms, then one bias per group it takes part in.

@@ -129,23 +129,23 @@ void update_scales(Rounds& r) {
   std::vector<double> ends(residuals.size(), 0);
   std::vector<double>& freedom = r.result.fit.sigma_freedom;
   freedom.assign(residuals.size(), 0);
-  std::vector<double> scaled(s.trace.size()), left(s.trace.size());  // per observation: its residual, its freedom
+  std::vector<double> left(s.rows(), 0);  // per row: its ends' freedom
   tbb::parallel_for(size_t{0}, s.rows(), [&](size_t i) {
     const auto n = static_cast<double>(s.end(i) - s.begin(i));
-    for (size_t k = s.begin(i); k < s.end(i); ++k) {
-      scaled[k] = std::fabs(r.result.residual_ns[k]) * std::sqrt(n / (n - 1));
-      left[k] = (n - 1) / n * (1 - leverage(s, information, i, k));
-    }
+    for (size_t k = s.begin(i); k < s.end(i); ++k) left[i] += (n - 1) / n * (1 - leverage(s, information, i, k));
   });
+  std::vector<size_t> count(residuals.size(), 0);
+  for (size_t i = 0; i < s.rows(); ++i) count[static_cast<size_t>(r.scale_class[i])] += s.end(i) - s.begin(i);
+  for (size_t c = 0; c < count.size(); ++c) residuals[c].reserve(count[c]);
   for (size_t i = 0; i < s.rows(); ++i) {
     const auto n = static_cast<double>(s.end(i) - s.begin(i));
     const auto of_class = static_cast<size_t>(r.scale_class[i]);
-    const auto begin = static_cast<ptrdiff_t>(s.begin(i)), end = static_cast<ptrdiff_t>(s.end(i));
-    residuals[of_class].insert(residuals[of_class].end(), scaled.begin() + begin, scaled.begin() + end);
-    for (ptrdiff_t k = begin; k < end; ++k) {
-      ends[of_class] += (n - 1) / n;
-      freedom[of_class] += left[static_cast<size_t>(k)];
+    const double grown = std::sqrt(n / (n - 1));
+    for (size_t k = s.begin(i); k < s.end(i); ++k) {
+      residuals[of_class].push_back(std::fabs(r.result.residual_ns[k]) * grown);
     }
+    ends[of_class] += n - 1;
+    freedom[of_class] += left[i];
   }
   std::vector<double>& sigma = r.result.fit.sigma_ns;
   sigma.assign(residuals.size(), kLeastScale);

@@ -22,10 +22,11 @@ void refresh(Rounds& r) {
   NormalEquations& s = r.s();
   const Fit& fit = r.result.fit;
   tbb::parallel_for(size_t{0}, s.rows(), [&](size_t i) {
-    const int64_t base = r.beacons.end_ns[static_cast<size_t>(r.beacon[s.begin(i)])];
+    const int64_t* const ends = &r.beacons.end_ns[r.first_beacon(i)];
+    const int64_t base = ends[0];
     std::vector<double> t;
     for (size_t k = s.begin(i); k < s.end(i); ++k) {
-      const int64_t end = r.beacons.end_ns[static_cast<size_t>(r.beacon[k])];
+      const int64_t end = ends[k - s.begin(i)];
       r.result.residual_ns[k] = static_cast<double>(end - base) +
                                 fit.correction_ns(static_cast<size_t>(s.trace[k]), end) +
                                 r.result.bias_ns[static_cast<size_t>(s.bias[k])];
@@ -111,7 +112,7 @@ FitResult fit_clocks(const Beacons& beacons, const std::vector<bool>& use, Freed
   FitResult result;
   result.fit.freedom = freedom;
   start_values(beacons, use, result.fit);
-  Rounds r{beacons, result, {}, {}, {}, {}, {}};
+  Rounds r{beacons, result, {}, {}, {}, {}};
   result.equations.terms = terms_of(freedom);
   result.equations.component = result.fit.component;
   lay_out(r, use);
