@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::array kHidden = {&StepParts::exposed_transfer_ns, &StepParts::exposed_wait_ns,
                                 &StepParts::exposed_unattributed_ns, &StepParts::exposed_memcpy_ns};
-constexpr int32_t kTransfer = 0, kWait = 1, kUnattributed = 2, kCopy = 3;
+constexpr int32_t kNothing = -1, kTransfer = 0, kWait = 1, kUnattributed = 2, kCopy = 3;
 
 void add(int64_t from, int64_t length, int32_t label, std::vector<LabelEdge>& edges) {
   if (length <= 0) return;
@@ -97,30 +97,35 @@ void add_edges(LocalNs start, const CallParts& parts, std::vector<LabelEdge>& ed
   add(start.ns, parts.unattributed_ns, kUnattributed, edges);
 }
 
-StepLabels::StepLabels(std::vector<LabelEdge> edges, const BusyIntervals& busy) : busy_(busy) {
-  sort_runs(edges, [](const LabelEdge& a, const LabelEdge& b) { return a.ns < b.ns; });
+StepLabels::StepLabels(std::vector<LabelEdge> edges, const BusyIntervals& busy)
+    : busy_(busy), edges_(std::move(edges)) {
+  sort_runs(edges_, [](const LabelEdge& a, const LabelEdge& b) { return a.ns < b.ns; });
   std::array<int32_t, kHidden.size()> running{};
-  spans_.reserve(edges.size());
-  for (size_t i = 0; i < edges.size();) {
-    const int64_t now = edges[i].ns;
-    for (; i < edges.size() && edges[i].ns == now; ++i) running[static_cast<size_t>(edges[i].label)] += edges[i].change;
-    if (i == edges.size()) break;
+  size_t kept = 0;  // in place: of a large trace, edges are megabytes
+  for (size_t i = 0; i < edges_.size();) {
+    const int64_t now = edges_[i].ns;
+    for (; i < edges_.size() && edges_[i].ns == now; ++i) {
+      running[static_cast<size_t>(edges_[i].label)] += edges_[i].change;
+    }
     const auto first = std::find_if(running.begin(), running.end(), [](int32_t n) { return n > 0; });
-    if (first != running.end())
-      spans_.push_back({now, edges[i].ns, kHidden[static_cast<size_t>(first - running.begin())]});
+    const auto label = first == running.end() ? kNothing : static_cast<int32_t>(first - running.begin());
+    if (kept == 0 || edges_[kept - 1].label != label) edges_[kept++] = {now, 0, label};
   }
+  edges_.resize(kept);
 }
 
 StepParts StepLabels::between(LocalNs begin, LocalNs end) const {
   StepParts parts;
   if (end <= begin) return parts;
   parts.compute_ns = busy_.covered_ns(begin, end);
-  auto span =
-      std::upper_bound(spans_.begin(), spans_.end(), begin.ns, [](int64_t ns, const Span& s) { return ns < s.end; });
+  auto edge = std::upper_bound(edges_.begin(), edges_.end(), begin.ns,
+                               [](int64_t ns, const LabelEdge& e) { return ns < e.ns; });
+  if (edge != edges_.begin()) --edge;
   BusyIntervals::InOrder busy(busy_);
-  for (; span != spans_.end() && span->begin < end.ns; ++span) {
-    const LocalNs from{std::max(span->begin, begin.ns)}, to{std::min(span->end, end.ns)};
-    parts.*span->part += (to - from) - busy.covered_ns(from, to);
+  for (; edge != edges_.end() && edge->ns < end.ns; ++edge) {
+    if (edge->label == kNothing) continue;  // as behind the last
+    const LocalNs from{std::max(edge->ns, begin.ns)}, to{std::min((edge + 1)->ns, end.ns)};
+    parts.*kHidden[static_cast<size_t>(edge->label)] += (to - from) - busy.covered_ns(from, to);
   }
   parts.idle_ns = (end - begin) - parts.sum_ns();
   return parts;

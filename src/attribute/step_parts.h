@@ -22,7 +22,7 @@ std::vector<OwnStep> own_steps(const RankTrace& trace);  // by number
 struct LabelEdge {
   int64_t ns;
   int32_t change;  // +1 begins, -1 ends
-  int32_t label;   // a row of kHidden in step_parts.cc
+  int32_t label;   // a row of kHidden in step_parts.cc; -1: none
 };
 // Leaves room for the edges of as many calls.
 std::vector<LabelEdge> copy_edges(const GpuEvents& gpu, size_t calls);
@@ -37,11 +37,7 @@ class StepLabels {
 
  private:
   const BusyIntervals& busy_;
-  struct Span {
-    int64_t begin, end;
-    int64_t StepParts::*part;
-  };
-  std::vector<Span> spans_;  // disjoint, in order: what is exposed where nothing computes
+  std::vector<LabelEdge> edges_;  // by time: `label` is exposed where nothing computes, until the next one
 };
 
 }  // namespace skewscope::attribute

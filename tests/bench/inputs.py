@@ -54,10 +54,13 @@ def one_file(megabytes):
     return made_once(WORK / f"sim_{megabytes}mb", of_bytes(2, megabytes * MB, only_rank=0))
 
 
+def thousand_ranks(folder):
+    """1,000 ranks with text of their own: 1 MB each."""
+    simulate(folder, "--nodes", 125, "--gpus", 8, "--tp", 8, "--layers", 2, "--steps", 6, "--clock-offset-ms", 5)
+
+
 def thousand_files():
-    """A directory of 1,000 ranks with text of their own: 1 MB each."""
-    return made_once(WORK / "sim_1000_files", lambda folder: simulate(
-        folder, "--nodes", 125, "--gpus", 8, "--tp", 8, "--layers", 2, "--steps", 6, "--clock-offset-ms", 5))
+    return made_once(WORK / "sim_1000_files", thousand_ranks)
 
 
 def many_ranks(ranks, steps, tp=8):
@@ -115,7 +118,8 @@ def real_traces():
 def mixes():
     """label -> folder: many files and one, simulated and real, plain and gzip."""
     makers = {"simulated, 8 files": ("sim_many", of_bytes(8, MANY_BYTES)),
-              "simulated, 1 file": ("sim_big", of_bytes(2, BIG_BYTES, only_rank=0))}
+              "simulated, 1 file": ("sim_big", of_bytes(2, BIG_BYTES, only_rank=0)),
+              "simulated, 1,000 files": ("sim_1000_files", thousand_ranks)}
     if traces := real_traces():
         makers["real V100, 8 files"] = ("real_many", enlarge(sorted((traces / "dlrm_8rank").glob("*.json.gz")), MANY_BYTES))
         makers["real A100, 1 file"] = ("real_big", enlarge(
