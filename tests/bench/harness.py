@@ -44,17 +44,6 @@ def report(path, *options, cache="off", **how):
     return measure(SKEWSCOPE, "report", path, "-o", WORK / "report", "--force", "-q", "--cache", cache, *options, **how)
 
 
-def at_once(count, path, *options):
-    """Wall seconds of so many reports of `path`, each on a processor of its own, until the last one is there."""
-    begin = time.perf_counter()
-    children = [subprocess.Popen(["taskset", "--cpu-list", str(number), SKEWSCOPE, "report", path, "-o", WORK / f"report-{number}",
-                                  "--force", "-q", "--cache", "off", *map(str, options)], stdout=subprocess.DEVNULL)
-                for number in range(count)]
-    if any([child.wait() for child in children]):
-        sys.exit(f"failed: {count} reports of {path} at once")
-    return {"wall_s": time.perf_counter() - begin}
-
-
 def median(rows, key):
     return statistics.median(row[key] for row in rows)
 
