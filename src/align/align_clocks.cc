@@ -206,7 +206,7 @@ struct Aligner {
   }
 
   Fit align(const Beacons& beacons) {
-    const Fit fit = fit_and_write(beacons);
+    Fit fit = fit_and_write(beacons);
     write_proof(beacons, align::feasible_intervals(beacons, fit));
     return fit;
   }

@@ -123,7 +123,7 @@ StepParts StepLabels::between(LocalNs begin, LocalNs end) const {
   if (edge != edges_.begin()) --edge;
   BusyIntervals::InOrder busy(busy_);
   for (; edge != edges_.end() && edge->ns < end.ns; ++edge) {
-    if (edge->label == kNothing) continue;  // as behind the last
+    if (edge->label == kNothing) continue;  // so is the last one: there is a next one below
     const LocalNs from{std::max(edge->ns, begin.ns)}, to{std::min((edge + 1)->ns, end.ns)};
     parts.*kHidden[static_cast<size_t>(edge->label)] += (to - from) - busy.covered_ns(from, to);
   }

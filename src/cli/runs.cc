@@ -18,6 +18,7 @@ std::string last_part(const std::string& path) {
 void drop_calls(JobReport& report) {
   report.calls = {};
   report.unmatched = {};
+  report.kernel_names = {};
 }
 
 }  // namespace

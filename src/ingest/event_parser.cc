@@ -31,8 +31,10 @@ int64_t place(std::string_view token, bool digits) {
 }  // namespace
 
 size_t EventParser::parse(int64_t file, ChunkText& chunk, ChunkRows& rows) {
-  if (file != file_) layouts_.begin_file();
-  file_ = file;
+  if (file > file_) {
+    layouts_.begin_file();
+    file_ = file;
+  }
   const size_t size = chunk.view().find_last_not_of(" \t\r\n,") + 1;  // 0 where there is nothing else
   chunk.pad();
   tokens_live_on_ = true;

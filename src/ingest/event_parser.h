@@ -20,8 +20,9 @@ class EventParser {
   explicit EventParser(const ReadSettings& settings)
       : unpadded_fractions_(settings.unpadded_fractions), use_sieve_(settings.sieve), details_(settings.details) {}
 
-  // Reads the events of a chunk of one of the files. Returns the place behind the bracket that closes the events, npos
-  // where it is not in this chunk. Text that simdjson refuses is repaired event by event.
+  // Reads the events of a chunk of one of the files, which are numbered as they are begun. Returns the place behind the
+  // bracket that closes the events, npos where it is not in this chunk. Text that simdjson refuses is repaired event by
+  // event.
   size_t parse(int64_t file, ChunkText& chunk, ChunkRows& rows);
   // The same for text that is known to be damaged, from `from` on. `offset`: of its first byte; `last`: the file ends
   // with it; `boundary`: the next event boundary behind `from` where the caller knows it, npos for none, 0 for unknown.
@@ -77,7 +78,7 @@ class EventParser {
 
   simdjson::ondemand::parser parser_;
   EventLayouts layouts_;
-  int64_t file_ = -1;  // of the chunk before
+  int64_t file_ = -1;  // the last one of which a chunk was read
   bool unpadded_fractions_;
   bool use_sieve_;
   bool details_;

@@ -53,6 +53,8 @@ struct KinetoReader::Tools {
   ChunkPool pool;
   tbb::enumerable_thread_specific<EventParser> parsers;
   std::atomic<int64_t> files = 0;  // begun
+  std::once_flag unpadded_made;
+  std::unique_ptr<KinetoReader> unpadded;  // for those whose fractions are found to be
 };
 
 KinetoReader::KinetoReader(const ReadSettings& settings)
@@ -107,9 +109,12 @@ Result<FileContent> KinetoReader::read(const std::string& file, MemoryBudget& bu
     if (reading.over_budget()) return reading.budget_error();
     if (!reading.fractions_are_unpadded()) return reading.take_content();
   }
-  ReadSettings settings = settings_;
-  settings.unpadded_fractions = true;
-  return KinetoReader(settings).read(file, budget);
+  std::call_once(tools_->unpadded_made, [&] {
+    ReadSettings settings = settings_;
+    settings.unpadded_fractions = true;
+    tools_->unpadded = std::make_unique<KinetoReader>(settings);
+  });
+  return tools_->unpadded->read(file, budget);
 }
 
 }  // namespace skewscope::ingest

@@ -134,7 +134,7 @@ void Reading::append(const ChunkText& chunk, ChunkRows& rows, size_t events_end)
 void Reading::append_rows_of(ChunkRows& rows, double share) {
   const int64_t bytes = append_rows(rows, share, works_, content_);
   taken_ += bytes;
-  over_budget_ |= !budget_.take(bytes);
+  if (!budget_.take(bytes)) over_budget_ = true;
   defects_.add(rows.defects);
   stamps_.fractions += rows.stamps.fractions;
   stamps_.short_fractions += rows.stamps.short_fractions;

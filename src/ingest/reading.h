@@ -1,6 +1,7 @@
 // One file being read: what arrives in the order of the text is put together here, and interpreted at the end.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -74,7 +75,8 @@ class Reading {
   int64_t taken_ = 0;
   int64_t launches_seen_ = 0;
   bool events_found_ = false, events_closed_ = false, object_closed_ = false, bare_array_ = false;
-  bool over_budget_ = false, second_document_ = false;
+  std::atomic<bool> over_budget_ = false;  // asked while chunks are appended
+  bool second_document_ = false;
   std::string tail_;
   int64_t tail_offset_ = 0;
   EventParser parser_;

@@ -1,4 +1,5 @@
-// A reader turns one file of one format into FileContent. To add a format: implement this, list it in trace_reader.cc.
+// A reader turns files of one format into FileContent, several at a time. To add a format: implement this, list it in
+// trace_reader.cc.
 #pragma once
 
 #include <memory>
@@ -16,11 +17,11 @@ class TraceReader {
   virtual ~TraceReader() = default;
   // Whether the first bytes of the uncompressed text (up to 4096) look like this format.
   virtual bool recognises(std::string_view head) const = 0;
-  // Never fails on bad content: that becomes findings and a ContentKind. Errors: resource_limit only.
+  // Never fails on bad content: that becomes findings and a ContentKind. Errors: resource_limit only. Thread-safe.
   virtual Result<FileContent> read(const std::string& file, MemoryBudget& budget) const = 0;
 };
 
-// All formats. One for the files of a job: readers use again what they made for the file before. Thread-safe.
+// All formats. One for the files of a job: readers use again what they made for the file before.
 class TraceReaders {
  public:
   // `details`: with FileContent::details.
