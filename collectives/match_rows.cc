@@ -8,6 +8,9 @@
 #include <map>
 #include <tuple>
 
+#include "collectives/causal_shift.h"
+#include "collectives/match_order.h"
+
 namespace skewscope {
 
 std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members) {
@@ -46,7 +49,7 @@ int32_t hub_of(const std::vector<MemberCalls>& members, const std::vector<int32_
 }  // namespace
 
 Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open,
-                          const ClockHints& hints, std::vector<bool>& ambiguous) {
+                          Membership membership, const ClockHints& hints, std::vector<bool>& ambiguous) {
   const auto calls = [&](int32_t m) -> const MemberCalls& { return members[static_cast<size_t>(m)]; };
   const int32_t hub = hub_of(members, open);
   if (open.size() == 1) return {.hub = hub, .members = {hub}, .lines = {ClockLine()}, .scatter_ns = {0}};
@@ -56,7 +59,11 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
   tbb::parallel_for(size_t{0}, open.size(), [&](size_t k) {
     const int32_t m = open[k];
     if (m == hub) return;
-    shifts[k] = search.find(calls(m), prior_between(hints, m, hub), on_one_host(hints, m, hub), rooms.local());
+    const std::optional<Prior> prior = prior_between(hints, m, hub);
+    shifts[k] = search.find(calls(m), prior, on_one_host(hints, m, hub), rooms.local());
+    if (shifts[k].found() || membership != Membership::known) return;
+    const ShiftResult causal = shift_by_causality(calls(hub), calls(m), prior);
+    if (causal.found()) shifts[k] = causal;
   });
   Cluster cluster;
   cluster.hub = hub;
@@ -70,7 +77,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
       continue;
     }
     const ShiftResult& shift = shifts[k];
-    if (shift.evidence == ShiftEvidence::none || shift.evidence == ShiftEvidence::ambiguous) {
+    if (!shift.found()) {
       if (shift.evidence == ShiftEvidence::ambiguous) {
         ambiguous[static_cast<size_t>(m)] = ambiguous[static_cast<size_t>(hub)] = true;
       }
@@ -80,7 +87,9 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
     cluster.members.push_back(m);
     cluster.lines.push_back(shift.line);
     cluster.scatter_ns.push_back(shift.scatter_ns);
+    cluster.order = shift.order;
   }
+  if (cluster.members.size() != 2) cluster.order.reset();
   return cluster;
 }
 
@@ -132,16 +141,6 @@ void join_ends(const std::vector<Placed>& placed, size_t members, int64_t tolera
   close();
 }
 
-// Whether all parts run at one time, up to the tolerance: order alone does not make partners.
-bool overlap(const std::vector<Placed>& row, int64_t slack_ns) {
-  int64_t last_start = INT64_MIN, first_end = INT64_MAX;
-  for (const Placed& p : row) {
-    last_start = std::max(last_start, p.start_ns);
-    first_end = std::min(first_end, p.end_ns);
-  }
-  return first_end >= last_start - slack_ns;
-}
-
 // Calls that do not leave together: between two neighbouring rows of the cluster, equal signatures match in order when
 // all members of the cluster hold equally many of them there and the partners overlap.
 void join_order(const std::vector<Placed>& rest, const std::vector<MemberCalls>& members, const Cluster& cluster,
@@ -171,7 +170,35 @@ void join_order(const std::vector<Placed>& rest, const std::vector<MemberCalls>&
   }
 }
 
+// Of two members whose calls their order tied.
+Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& cluster) {
+  const size_t of_hub = cluster.members[0] == cluster.hub ? 0 : 1;
+  const auto place_call = [&](size_t k, int64_t c) -> Placed {
+    const int32_t m = cluster.members[k];
+    const MatchCall& call = members[static_cast<size_t>(m)][static_cast<size_t>(c)];
+    const ClockLine& line = cluster.lines[k];
+    return {call.signature, line.apply(call.start_ns), line.apply(call.end_ns), m, static_cast<int32_t>(c)};
+  };
+  const auto calls = [&](size_t k) { return std::ssize(members[static_cast<size_t>(cluster.members[k])]); };
+  Rows rows;
+  for (int64_t c = std::max<int64_t>(0, -*cluster.order);
+       c < std::min<int64_t>(calls(1 - of_hub), calls(of_hub) - *cluster.order); ++c) {
+    rows.rows.push_back({place_call(of_hub, c + *cluster.order), place_call(1 - of_hub, c)});
+    rows.method.push_back(cluster.method);
+  }
+  return rows;
+}
+
 }  // namespace
+
+bool overlap(const std::vector<Placed>& row, int64_t slack_ns) {
+  int64_t last_start = INT64_MIN, first_end = INT64_MAX;
+  for (const Placed& p : row) {
+    last_start = std::max(last_start, p.start_ns);
+    first_end = std::min(first_end, p.end_ns);
+  }
+  return first_end >= last_start - slack_ns;
+}
 
 bool causal(const std::vector<Placed>& row, const std::vector<MemberCalls>& members, int64_t slack_ns) {
   const Placed& first = row.front();
@@ -179,10 +206,12 @@ bool causal(const std::vector<Placed>& row, const std::vector<MemberCalls>& memb
   return overlap(row, slack_ns);
 }
 
-Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster) {
+Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster, Membership membership) {
+  if (cluster.order) return rows_in_order(members, cluster);
   Rows rows;
   std::vector<Placed> rest;
   join_ends(place(members, cluster), members.size(), cluster.tolerance_ns, cluster.method, rows, rest);
+  if (membership == Membership::known) join_by_order(members, cluster, rest, rows);
   join_order(rest, members, cluster, rows);
   return rows;
 }

@@ -33,6 +33,7 @@ struct Cluster {
   std::vector<double> scatter_ns;  // per entry of members: of its ends around the line
   MatchedBy method = MatchedBy::fingerprint;
   int64_t tolerance_ns = 0;
+  std::optional<int64_t> order = {};  // of two members: call j of the other one is the hub's call j + order
 };
 
 // What became of calls matched by time.
@@ -48,10 +49,13 @@ std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members)
 // Takes the one of `open` with most calls as hub and gathers all whose calls can be laid over it. Marks the members for
 // whom several shifts tie.
 Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open,
-                          const ClockHints& hints, std::vector<bool>& ambiguous);
+                          Membership membership, const ClockHints& hints, std::vector<bool>& ambiguous);
 
-// The rows of a cluster: by ends, then by order.
-Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster);
+// The rows of a cluster: by ends, then by order; that of all calls tells only of members known to be a communicator's.
+Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster, Membership membership);
+
+// Whether all parts run at one time, up to `slack_ns`: order alone does not make partners.
+bool overlap(const std::vector<Placed>& row, int64_t slack_ns);
 
 // Nobody leaves before the last one arrived, up to `slack_ns`; true of calls that do not end together.
 bool causal(const std::vector<Placed>& row, const std::vector<MemberCalls>& members, int64_t slack_ns);

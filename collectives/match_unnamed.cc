@@ -152,9 +152,9 @@ std::vector<Group> find_groups(const std::vector<MemberCalls>& members, Membersh
   std::vector<Group> groups;
   while (!open.empty()) {
     std::vector<bool> ambiguous(members.size(), false);
-    Cluster cluster = gather_around_hub(members, open, hints, ambiguous);
+    Cluster cluster = gather_around_hub(members, open, membership, hints, ambiguous);
     if (cluster.members.size() == recorded) {
-      Rows rows = rows_of(members, cluster);
+      Rows rows = rows_of(members, cluster, membership);
       const bool all_ranks = membership == Membership::inferred_of_all_ranks;
       const Bond bond = all_ranks ? bond_by_lateness(rows, members, cluster) : Bond::undecided;
       // Of few calls, those of groups side by side may lie alike by chance.
@@ -164,6 +164,7 @@ std::vector<Group> find_groups(const std::vector<MemberCalls>& members, Membersh
       // A missing rank's groups leave calls without partner.
       const bool met = !all_ranks || meet_throughout(members, rows, cluster);
       if (one && met && keeps_causality(rows, members)) {
+        rows = rows_of(members, cluster, Membership::known);
         groups.push_back({std::move(cluster), std::move(rows)});
         return groups;  // found first, or not at all: later ones are fewer
       }
@@ -174,7 +175,7 @@ std::vector<Group> find_groups(const std::vector<MemberCalls>& members, Membersh
     if (size < 2 || size == recorded || (!groups.empty() && size != groups.front().cluster.members.size())) {
       return {};
     }
-    Rows rows = rows_of(members, cluster);
+    Rows rows = rows_of(members, cluster, membership);
     if (!keeps_causality(rows, members) || !meet_throughout(members, rows, cluster) ||
         bond_by_lateness(rows, members, cluster) != Bond::together) {
       return {};

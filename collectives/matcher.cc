@@ -153,13 +153,13 @@ void match_members_by_time(const std::vector<MemberCalls>& members, const ClockH
   size_t tries_left = kMostTries * open.size();
   int32_t number = 0;
   for (; !open.empty() && tries_left > 0; ++number) {
-    const Cluster cluster = gather_around_hub(members, open, hints, ambiguous);
+    const Cluster cluster = gather_around_hub(members, open, Membership::known, hints, ambiguous);
     for (const int32_t m : cluster.members) timed.cluster[static_cast<size_t>(m)] = number;
     std::erase_if(open, [&](int32_t m) { return timed.cluster[static_cast<size_t>(m)] >= 0; });
     tries_left -= std::min(tries_left, open.size());
     timed.settled = timed.settled && number == 0;
     if (cluster.members.size() < 2) continue;
-    keep_causal(rows_of(members, cluster), members, cluster.tolerance_ns, timed);
+    keep_causal(rows_of(members, cluster, Membership::known), members, cluster.tolerance_ns, timed);
   }
   for (const int32_t m : open) {
     timed.cluster[static_cast<size_t>(m)] = number++;

@@ -205,13 +205,13 @@ ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> pr
     if (winner.evidence != ShiftEvidence::none && winner.evidence != ShiftEvidence::ambiguous) break;
   }
   if (winner.evidence == ShiftEvidence::none || winner.evidence == ShiftEvidence::ambiguous) {
-    return {winner.evidence, {}, 0};
+    return {winner.evidence, {}, 0, {}};
   }
   std::vector<ClockTie> ties;
   track(member, center, 1, winner.offset_ns, ties);
   if (center > 0) track(member, center - 1, -1, winner.offset_ns, ties);
-  if (ties.empty()) return {ShiftEvidence::ambiguous, {}, 0};
-  ShiftResult result{winner.evidence, resistant_line(ties), 0};
+  if (ties.empty()) return {ShiftEvidence::ambiguous, {}, 0, {}};
+  ShiftResult result{winner.evidence, resistant_line(ties), 0, {}};
   std::vector<double> distance;
   for (const ClockTie& tie : ties) {
     const int64_t hub_end = tie.member_end_ns + tie.offset_ns;

@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "collectives/kind.h"
 #include "collectives/shift_votes.h"
 
 namespace skewscope {
@@ -31,6 +32,8 @@ struct MatchCall {
   int64_t seq = -1;
   uint64_t comms_id = 0;
   int64_t step = -1;
+  CollectiveKind kind = CollectiveKind::unknown;
+  bool bare = false;          // launched before the recording: nothing but the kind is known, and the stream's group
   bool ends_together = true;  // all members of this kind leave together
 };
 
@@ -66,6 +69,9 @@ struct ShiftResult {
   ShiftEvidence evidence = ShiftEvidence::none;
   ClockLine line;         // valid unless none or ambiguous
   double scatter_ns = 0;  // median distance of joined ends from the line
+  std::optional<int64_t> order = {};  // call j is the hub's call j + order: where that was what told
+
+  bool found() const { return evidence != ShiftEvidence::none && evidence != ShiftEvidence::ambiguous; }
 };
 
 // Median spacing of calls of equal signature; 0 when no signature comes twice.

@@ -1,9 +1,9 @@
 """Records real multi-rank profiler traces with known truth: small models, real steps, faults put in on purpose.
 
     torchrun --standalone --nproc-per-node 4 scripts/record_traces.py -o traces
-    torchrun --standalone --nproc-per-node 4 scripts/record_traces.py -o traces --case ddp --host-gap 2:30
+    torchrun --standalone --nproc-per-node 4 scripts/record_traces.py -o traces --case ddp --as late_host --host-gap 2:30
 
-Each case becomes traces/CASE/: one file per rank, as scripts/torch_handler.py names them, and truth.json, which says what
+Each case becomes traces/CASE/ (or traces/NAME/ with --as NAME): one file per rank, as scripts/torch_handler.py names them, and truth.json, which says what
 was run, with which versions, and what was injected into which rank and which of the recorded steps (from 1). A case that this torch, backend or machine
 cannot run is left out, with the reason.
 
@@ -182,6 +182,72 @@ def pipeline(run, micro_batches=4):
     return step
 
 
+def pipeline_batched(run, micro_batches=4):
+    """A stage per rank; in each tick every stage sends to one neighbour while it receives from the other (batch_isend_irecv)."""
+    if run.world < 2:
+        raise Missing("a pipeline needs two ranks")
+    stage = Stack(run, blocks=max(1, run.layers // run.world))
+    optimizer = torch.optim.SGD(stage.parameters(), lr=1e-3)
+
+    def exchange(out, target, into, source):
+        calls = [dist.P2POp(dist.isend, out, target)] if out is not None else []
+        calls += [dist.P2POp(dist.irecv, into, source)] if into is not None else []
+        for work in dist.batch_isend_irecv(calls) if calls else []:
+            work.wait()
+
+    def sweep(parts, position, ahead, behind, work):
+        """Hands micro-batches from stage `behind` to stage `ahead`; `work` of a part, in turn, gives what is sent on."""
+        out = None
+        for tick in range(micro_batches + run.world):
+            index = tick - position
+            has_work = 0 <= index < micro_batches
+            into = torch.empty_like(parts[index]) if has_work and behind is not None else None
+            exchange(out if ahead is not None else None, ahead, into, behind)
+            out = work(index, into) if has_work else None
+
+    def step(x):
+        optimizer.zero_grad(set_to_none=True)
+        parts, kept = x.chunk(micro_batches), []
+        after = run.rank + 1 if run.rank + 1 < run.world else None
+        before = run.rank - 1 if run.rank > 0 else None
+
+        def forward(index, into):
+            into = (parts[index] if into is None else into).detach().requires_grad_(before is not None)
+            kept.append((into, stage(into)))
+            return kept[-1][1].detach()
+
+        def backward(index, gradient):
+            into, out = kept[index]
+            out.square().mean().backward() if gradient is None else out.backward(gradient)
+            return into.grad
+
+        sweep(parts, run.rank, after, before, forward)
+        sweep(parts, run.world - 1 - run.rank, before, after, backward)
+        optimizer.step()
+
+    return step
+
+
+def mesh(run):
+    """Two dimensions: DTensor's tensor parallelism within, FSDP2 across."""
+    try:
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+        from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+    except (ImportError, ValueError):
+        raise Missing("this torch has no DTensor with FSDP2") from None
+    if run.world < 4 or run.world % 2:
+        raise Missing("two dimensions need an even number of ranks from four on")
+    dimensions = init_device_mesh(run.device.type, (run.world // 2, 2), mesh_dim_names=("dp", "tp"))
+    model = Stack(run)
+    for block in model:
+        parallelize_module(block, dimensions["tp"], {"up": ColwiseParallel(), "down": RowwiseParallel()})
+        fully_shard(block, mesh=dimensions["dp"])
+    fully_shard(model, mesh=dimensions["dp"])
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    return lambda x: train(model, optimizer, x)
+
+
 def experts(run):
     """One expert per rank; tokens go to experts by a fixed uneven draw, and come back."""
     draw = torch.Generator().manual_seed(7)
@@ -244,15 +310,117 @@ def cuda_graphs(run):
     return step
 
 
+def decode(run, tokens=4):
+    """Tensor-parallel inference whose collectives stand in a CUDA graph: no call of theirs is recorded when it is replayed."""
+    if run.device.type != "cuda":
+        raise Missing("CUDA graphs need a GPU")
+    parts = [(torch.randn(run.width, run.width // run.world, device=run.device) / run.width,
+              torch.randn(run.width // run.world, run.width, device=run.device)) for _ in range(run.layers)]
+    state = run.batch()
+
+    def forward(x):
+        for into, out in parts:
+            x = torch.relu(x @ into) @ out
+            dist.all_reduce(x)
+        return x
+
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream), torch.no_grad():
+        for _ in range(3):
+            forward(state)
+    torch.cuda.current_stream().wait_stream(stream)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.no_grad(), torch.cuda.graph(graph, capture_error_mode="thread_local"):
+        result = forward(state)
+
+    def step(x):
+        state.copy_(x[:run.rows])
+        for _ in range(tokens):
+            graph.replay()
+        return result.sum().item()
+
+    return step
+
+
+def every_collective(run):
+    """Each call of torch.distributed once, blocking and not, with compute between them."""
+    part = torch.randn(run.rows, run.width, device=run.device)
+    whole = torch.randn(run.world * run.rows, run.width, device=run.device)
+    weight = torch.randn(run.width, run.width, device=run.device)
+    pair = [dist.new_group(range(first, min(first + 2, run.world))) for first in range(0, run.world, 2)][run.rank // 2]
+    ahead, behind = (run.rank + 1) % run.world, (run.rank - 1) % run.world
+
+    def ring():
+        for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, part, ahead),
+                                            dist.P2POp(dist.irecv, torch.empty_like(part), behind)]):
+            work.wait()
+
+    def coalesced():
+        with dist._coalescing_manager(device=run.device, async_ops=True) as manager:
+            for scale in (1, 2, 3):
+                dist.all_reduce(part * scale)
+        manager.wait()
+
+    def uneven_gather():  # lengths differ by rank: NCCL has no such call, PyTorch makes it of others
+        lengths = [run.rows // (rank + 1) for rank in range(run.world)]
+        dist.all_gather([part.new_empty(length, run.width) for length in lengths], part[:lengths[run.rank]].contiguous())
+
+    calls = [
+        lambda: dist.all_reduce(part),
+        lambda: dist.all_reduce(part, op=dist.ReduceOp.MAX, group=pair),
+        lambda: dist.all_reduce(part, async_op=True).wait(),
+        lambda: dist.broadcast(part, 1),
+        lambda: dist.reduce(part, 0),
+        lambda: dist.all_gather_into_tensor(whole, part),
+        lambda: dist.all_gather([torch.empty_like(part) for _ in range(run.world)], part),
+        uneven_gather,
+        lambda: dist.reduce_scatter_tensor(part, whole),
+        lambda: dist.reduce_scatter(part, list(whole.chunk(run.world))),
+        lambda: dist.all_to_all_single(torch.empty_like(whole), whole),
+        lambda: dist.all_to_all([torch.empty_like(part) for _ in range(run.world)], list(whole.chunk(run.world))),
+        lambda: dist.gather(part, [torch.empty_like(part) for _ in range(run.world)] if run.rank == 0 else None, 0),
+        lambda: dist.scatter(part, list(whole.chunk(run.world)) if run.rank == 0 else None, 0),
+        lambda: dist.send(part, 1) if run.rank == 0 else dist.recv(part, 0) if run.rank == 1 else None,
+        ring,
+        coalesced,
+        lambda: dist.all_gather_object([None] * run.world, {"rank": run.rank}),
+        lambda: dist.barrier(),
+    ]
+
+    def possible(call):
+        try:
+            call()
+        except (RuntimeError, NotImplementedError, AttributeError, ValueError) as error:
+            if run.rank == 0:
+                print(f"every_collective: a call is left out: {str(error).splitlines()[0]}", flush=True)
+            return False
+        return True
+
+    calls = [call for call in calls if possible(call)]
+
+    def step(x):
+        for call in calls:
+            x[:run.rows] @ weight
+            call()
+
+    return step
+
+
 CASES = {
     "ddp": data_parallel,
     "fsdp2": fully_sharded,
     "tensor_parallel": tensor_parallel,
+    "mesh": mesh,
     "pipeline": pipeline,
+    "pipeline_batched": pipeline_batched,
     "experts": experts,
     "compile": compiled,
     "checkpointing": checkpointed,
     "cuda_graphs": cuda_graphs,
+    "decode": decode,
+    "every_collective": every_collective,
 }
 
 
@@ -304,8 +472,9 @@ def injected_step(run, options, step):
     return faulty
 
 
-def record(run, options, name):
-    step = injected_step(run, options, CASES[name](run))
+def record(run, options, case):
+    name = options.name or case
+    step = injected_step(run, options, CASES[case](run))
     activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if run.device.type == "cuda" else [])
     for _ in range(WARM_UP_STEPS):
         step(-1)
@@ -318,20 +487,20 @@ def record(run, options, name):
             profiler.step()
     if run.rank == 0:
         with open(os.path.join(options.output, name, "truth.json"), "w") as file:
-            json.dump(truth(run, options, name), file, indent=1)
+            json.dump(truth(run, options, case), file, indent=1)
             file.write("\n")
 
 
-def truth(run, options, name):
+def truth(run, options, case):
     injected = [{"fault": fault, "rank": rank, "amount": amount, "unit": unit, "steps": options.at_step or "all"}
                 for fault, unit, entries in (("host_gap", "ms", options.host_gap),
                                              ("slow_rank", "extra matrix products", options.slow_rank),
                                              ("imbalance", "times the batch", options.imbalance))
                 for rank, amount in entries]
     gpu = run.device.type == "cuda"
-    return {"schema": "skewscope.recorded-truth/1", "case": name, "world_size": run.world, "steps": options.steps, "injected": injected,
+    return {"schema": "skewscope.recorded-truth/1", "case": case, "world_size": run.world, "steps": options.steps, "injected": injected,
             "backend": run.backend, "device": torch.cuda.get_device_name() if gpu else "CPU",
-            "ranks_share_gpus": run.shares_gpus, "torch": torch.__version__, "cuda": torch.version.cuda,
+            "ranks_share_gpus": run.shares_gpus, "mps": gpu and "CUDA_MPS_PIPE_DIRECTORY" in os.environ, "torch": torch.__version__, "cuda": torch.version.cuda,
             "nccl": ".".join(map(str, torch.cuda.nccl.version())) if gpu else None,
             "command": shlex.join(sys.argv), "width": run.width, "layers": run.layers, "rows": run.rows}
 
@@ -340,6 +509,7 @@ def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", required=True, help="a folder per case is made in it")
     parser.add_argument("--case", action="append", choices=CASES, help="repeatable; default: all")
+    parser.add_argument("--as", dest="name", help="the folder's and the job's name, of one case; default: the case's")
     parser.add_argument("--steps", type=int, default=3, help="recorded steps (3)")
     parser.add_argument("--slow-rank", action="append", type=injection, default=[], metavar="RANK:N",
                         help="N more matrix products before each step")
@@ -353,7 +523,10 @@ def options_of(arguments):
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--rows", type=int, default=128)
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.name and len(options.case or CASES) != 1:
+        parser.error("--as names one --case")
+    return options
 
 
 def main():
@@ -368,7 +541,7 @@ def main():
         except Missing as missing:
             reason = f"left out: {missing}"
         if run.rank == 0:
-            print(f"{name}: {reason or os.path.join(options.output, name)}", flush=True)
+            print(f"{name}: {reason or os.path.join(options.output, options.name or name)}", flush=True)
         dist.barrier()
     dist.destroy_process_group()
 

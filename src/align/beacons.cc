@@ -167,10 +167,14 @@ struct Filler {
 std::vector<Beacons> collect_beacons(const JobTrace& job, const InstanceTable& table) {
   Collector collector(job, table);
   collector.gather();
-  std::map<size_t, std::vector<GroupKey>> by_root;
-  for (const auto& [key, rows] : collector.groups) {
-    const size_t any = table.members[table.instances[rows.front().instance].first_member].trace.index();
-    by_root[collector.sets.root(any)].push_back(key);
+  // A group's instances may be of several components: halves of its members that no instance joins.
+  std::map<size_t, std::map<GroupKey, std::vector<Candidate>>> by_root;
+  for (auto& [key, rows] : collector.groups) {
+    for (const Candidate& row : rows) {
+      const size_t any = table.members[table.instances[row.instance].first_member].trace.index();
+      by_root[collector.sets.root(any)][key].push_back(row);
+    }
+    std::vector<Candidate>().swap(rows);
   }
   std::map<size_t, std::vector<int32_t>> members;
   std::vector<int32_t> number(job.traces.size(), -1);
@@ -181,7 +185,7 @@ std::vector<Beacons> collect_beacons(const JobTrace& job, const InstanceTable& t
     of_root.push_back(static_cast<int32_t>(t));
   }
   std::vector<Beacons> all;
-  for (const auto& [root, keys] : by_root) {
+  for (auto& [root, groups] : by_root) {
     Filler filler{collector, number, {}, {}};
     filler.beacons.traces = members[root];
     for (const int32_t t : filler.beacons.traces) {
@@ -189,14 +193,13 @@ std::vector<Beacons> collect_beacons(const JobTrace& job, const InstanceTable& t
       filler.beacons.last_end_ns.push_back(collector.last_end_ns[static_cast<size_t>(t)]);
     }
     size_t rows = 0, observations = 0;
-    for (const GroupKey& key : keys) {
-      std::vector<Candidate>& of_group = collector.groups[key];
+    for (auto& [key, of_group] : groups) {
       of_group = filler.thinned(of_group);
       rows += of_group.size();
       for (const Candidate& row : of_group) observations += table.instances[row.instance].member_count;
     }
     filler.make_room(rows, observations);
-    for (const GroupKey& key : keys) filler.add_group(key, collector.groups[key]);
+    for (const auto& [key, of_group] : groups) filler.add_group(key, of_group);
     all.push_back(std::move(filler.beacons));
   }
   return all;

@@ -24,6 +24,38 @@ uint64_t signature_of(const CollectiveCall& call, bool seen_by_peer = false) {
   return match_signature(call.kind, call.dtype, first, second, root);
 }
 
+// A kernel whose launch precedes the recording has lost its metadata.
+bool lost_its_launch(const CollectiveCall& call) {
+  return !call.communicator.known() && !call.custom && !call.launched;
+}
+
+// The communicators whose collectives a trace's streams carry; none where a stream carries several, or other things.
+using StreamOwners = std::map<int32_t, CommunicatorId>;
+
+StreamOwners stream_owners(const RankTrace& trace) {
+  StreamOwners owners;
+  for (const CollectiveCall& call : trace.calls) {
+    if (lost_its_launch(call)) continue;
+    const bool owns = call.communicator.known() && !is_point_to_point(call.kind);
+    const CommunicatorId own = owns ? call.communicator : CommunicatorId();
+    const auto [known, added] = owners.emplace(call.stream, own);
+    if (!added && known->second != own) known->second = CommunicatorId();
+  }
+  return owners;
+}
+
+// Per call: its stream; of several that one launch put on the GPU, a captured graph's, the stream of the first: a graph
+// spreads one communicator's kernels over streams of its own.
+std::vector<int32_t> streams_of(const RankTrace& trace) {
+  std::map<LocalNs, int32_t> of_launch;
+  std::vector<int32_t> streams;
+  for (const CollectiveCall& call : trace.calls) {
+    const bool own = !call.launched || call.stream < 0;
+    streams.push_back(own ? call.stream : of_launch.try_emplace(call.launch_start, call.stream).first->second);
+  }
+  return streams;
+}
+
 // Rows of one group, by trace.
 using RowsByTrace = std::map<TraceIndex, std::vector<int32_t>>;
 
@@ -33,21 +65,29 @@ struct Sorter {
   std::map<GroupKey, RowsByTrace> groups;
   std::vector<UnmatchedCall> unmatched;
 
-  void place(TraceIndex t, int32_t row) {
+  void place_all(TraceIndex t) {
+    const StreamOwners owners = job_has_metadata ? stream_owners(job[t]) : StreamOwners();
+    const std::vector<int32_t> streams = streams_of(job[t]);
+    for (size_t row = 0; row < streams.size(); ++row) place(t, static_cast<int32_t>(row), streams[row], owners);
+  }
+
+  void place(TraceIndex t, int32_t row, int32_t stream, const StreamOwners& owners) {
     const RankTrace& trace = job[t];
     const CollectiveCall& call = trace.calls[static_cast<size_t>(row)];
     const auto refuse = [&](UnmatchedReason reason) { unmatched.push_back({{t, row}, reason, StringId()}); };
+    const bool told = call.kind != CollectiveKind::unknown && !is_point_to_point(call.kind);
     GroupKey key;
     key.session = trace.session;
     key.communicator = call.communicator;
-    if (!call.communicator.known()) {
-      // A kernel whose launch precedes the recording has lost its metadata; in a job that records metadata its group
-      // is not inferred, since its stream may serve several communicators.
-      const bool lost_head = job_has_metadata && !call.custom && !call.launched;
-      if (call.kind == CollectiveKind::unknown || is_point_to_point(call.kind) || lost_head) {
-        return refuse(UnmatchedReason::no_metadata);
-      }
-      key.stream = call.stream;
+    if (job_has_metadata && lost_its_launch(call)) {
+      // What its stream carries afterwards tells its group; it is not inferred where a stream serves several.
+      const auto owner = owners.find(call.stream);
+      if (!told || owner == owners.end() || !owner->second.known()) return refuse(UnmatchedReason::no_metadata);
+      key.communicator = owner->second;
+      if (job.communicators[key.communicator].size == 1) return refuse(UnmatchedReason::group_of_one);
+    } else if (!call.communicator.known()) {
+      if (!told) return refuse(UnmatchedReason::no_metadata);
+      key.stream = stream;
       key.signature = call.stream < 0 ? signature_of(call) : 0;
     } else if (job.communicators[call.communicator].size == 1) {
       return refuse(UnmatchedReason::group_of_one);
@@ -67,7 +107,7 @@ Sorter sort_own_calls(const JobTrace& job) {
   for (size_t i = 0; i < job.traces.size(); ++i) {
     const TraceIndex t(static_cast<int64_t>(i));
     if (!job.holds(t)) continue;
-    for (size_t row = 0; row < job[t].calls.size(); ++row) sorter.place(t, static_cast<int32_t>(row));
+    sorter.place_all(t);
   }
   tbb::parallel_for_each(sorter.groups, [&](auto& group) {
     for (auto& [trace, rows] : group.second) {
@@ -257,6 +297,8 @@ std::vector<MemberCalls> CallGroup::matcher_view() const {
       m.end_ns = call.end().ns;
       m.signature = signature_of(call, key.both_ways && call.peer.value == key.from);
       m.step = call.step;
+      m.kind = call.kind;
+      m.bare = key.communicator.known() && !call.communicator.known();
       m.ends_together = ends_together(call.kind);
       if (!key.pair()) {  // point-to-point numbers count per rank, not per pair: partners' numbers differ
         m.seq = call.seq;

@@ -130,14 +130,16 @@ class Describer {
     int64_t least = -1;
     for (const MatchOutcome::Part& p : parts) {
       const CollectiveCall& call = call_of(p);
+      i.kind = call.kind == CollectiveKind::recv ? CollectiveKind::send : call.kind;
+      const bool bare = group_.key.communicator.known() && !call.communicator.known();
+      if (bare) continue;  // it tells no more: launched before the recording
       const int64_t bytes = message_bytes(call.kind, call.dtype, call.in_elements, call.out_elements, size);
       i.bytes = std::max(i.bytes, bytes);
       least = least < 0 ? bytes : std::min(least, bytes);
-      i.kind = call.kind == CollectiveKind::recv ? CollectiveKind::send : call.kind;
       i.dtype = call.dtype;
       i.seq = call.seq;
     }
-    i.sizes_differ = least != i.bytes && !sizes_may_differ(i.kind);
+    i.sizes_differ = least >= 0 && least != i.bytes && !sizes_may_differ(i.kind);
   }
 
   void set_special(const std::vector<MatchOutcome::Part>& parts, CollectiveInstance& i) const {

@@ -163,7 +163,8 @@ TEST_CASE("which of evenly spaced calls are one, clocks tell that are known bett
   Loop loop;
   loop.steps = 20;
   loop.calls = 48;
-  loop.spacing_us = loop.pause_us = 50;
+  loop.spacing_us = 50;
+  loop.pause_us = 0;
   loop.uneven = 1;
   loop.noise_us = 0;
   loop.signatures = 1;

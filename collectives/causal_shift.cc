@@ -1,0 +1,143 @@
+#include "collectives/causal_shift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <vector>
+
+namespace skewscope {
+namespace {
+
+constexpr int64_t kLeastPairs = 5, kMostAligned = 4096;
+constexpr double kMostDrift = 120e-6;  // as of resistant_line
+
+// A prior's error is one that 95 % keep to; a neighbour must be out of reach of all. Wall clocks err by half a second.
+Prior cautious(const std::optional<Prior>& told) {
+  if (!told) return {0, 500'000'000};
+  const Prior& prior = *told;
+  return {prior.offset_ns, std::max(prior.error_ns, std::min(3 * prior.error_ns, kLargestPriorError))};
+}
+
+// Offsets (hub minus member) that let all pairs overlap.
+struct Feasible {
+  int64_t low = INT64_MIN / 2, high = INT64_MAX / 2;
+
+  bool within(int64_t slack_ns) const { return low <= high + slack_ns; }
+};
+
+struct Pairs {
+  int64_t first = 0, count = 0;  // of the member's calls; the hub's lie `shift` further
+};
+
+Pairs pairs_of(const MemberCalls& hub, const MemberCalls& member, int64_t shift) {
+  const int64_t first = std::max<int64_t>(0, -shift);
+  const int64_t end = std::min(static_cast<int64_t>(member.size()), static_cast<int64_t>(hub.size()) - shift);
+  return {first, end - first};
+}
+
+bool is_pair(const MatchCall& call) { return call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv; }
+
+// nullopt: no offset does, or some pair is not alike.
+std::optional<Feasible> feasible_offsets(const MemberCalls& hub, const MemberCalls& member, int64_t shift,
+                                         const Prior& prior, int64_t slack_ns) {
+  Feasible offsets{prior.offset_ns - prior.error_ns, prior.offset_ns + prior.error_ns};
+  const Pairs pairs = pairs_of(hub, member, shift);
+  for (int64_t j = pairs.first; j < pairs.first + pairs.count; ++j) {
+    const MatchCall &own = member[static_cast<size_t>(j)], &other = hub[static_cast<size_t>(j + shift)];
+    if (!alike(own, other)) return std::nullopt;
+    const bool hub_waits = own.ends_together || own.kind == CollectiveKind::send;
+    const bool member_waits = own.ends_together || own.kind == CollectiveKind::recv;
+    if (member_waits) offsets.low = std::max(offsets.low, other.start_ns - own.end_ns);
+    if (hub_waits) offsets.high = std::min(offsets.high, other.end_ns - own.start_ns);
+    if (!offsets.within(slack_ns)) return std::nullopt;
+  }
+  return offsets;
+}
+
+// A call's step, how many calls the member made in it, and which of them it was.
+struct StepSeat {
+  int64_t step = -1;
+  int32_t ordinal = 0, of = 0;
+
+  bool operator==(const StepSeat&) const = default;
+};
+
+std::vector<StepSeat> seats_of(const MemberCalls& calls) {
+  std::map<int64_t, int32_t> count;
+  std::vector<StepSeat> seats;
+  for (const MatchCall& call : calls) seats.push_back({call.step, count[call.step]++, 0});
+  for (StepSeat& seat : seats) seat.of = count[seat.step];
+  return seats;
+}
+
+// Whether all pairs have one place in one step; of calls outside every step, those of both.
+bool same_seats(const std::vector<StepSeat>& hub, const std::vector<StepSeat>& member, const Pairs& pairs,
+                int64_t shift) {
+  bool any = false;
+  for (int64_t j = pairs.first; j < pairs.first + pairs.count; ++j) {
+    const StepSeat &own = member[static_cast<size_t>(j)], &other = hub[static_cast<size_t>(j + shift)];
+    if (own.step < 0 && other.step < 0) continue;
+    if (own != other) return false;
+    any = true;
+  }
+  return any;
+}
+
+struct Fit {
+  int64_t shift = 0;
+  Feasible offsets;
+};
+
+// The member's clock by the ends of the pairs, as far as they may leave together.
+ShiftResult shift_of(const MemberCalls& hub, const MemberCalls& member, const Fit& fit) {
+  std::vector<ClockTie> ties;
+  const Pairs pairs = pairs_of(hub, member, fit.shift);
+  for (int64_t j = pairs.first; j < pairs.first + pairs.count; ++j) {
+    const MatchCall& call = member[static_cast<size_t>(j)];
+    ties.push_back({call.end_ns, hub[static_cast<size_t>(j + fit.shift)].end_ns - call.end_ns});
+  }
+  ShiftResult result{ShiftEvidence::fingerprint, resistant_line(ties), 0, fit.shift};
+  const auto [low, high] = std::minmax(fit.offsets.low, fit.offsets.high);
+  result.line.offset_ns = std::clamp(result.line.offset_ns, static_cast<double>(low), static_cast<double>(high));
+  std::vector<double> distance;
+  for (const ClockTie& tie : ties) {
+    const int64_t hub_end = tie.member_end_ns + tie.offset_ns;
+    distance.push_back(std::fabs(static_cast<double>(hub_end - result.line.apply(tie.member_end_ns))));
+  }
+  const auto middle = distance.begin() + static_cast<ptrdiff_t>(distance.size() / 2);
+  std::nth_element(distance.begin(), middle, distance.end());
+  result.scatter_ns = *middle;
+  return result;
+}
+
+}  // namespace
+
+bool alike(const MatchCall& a, const MatchCall& b) {
+  return a.signature == b.signature || ((a.bare || b.bare) && a.kind == b.kind);
+}
+
+ShiftResult shift_by_causality(const MemberCalls& hub, const MemberCalls& member, std::optional<Prior> prior) {
+  const auto of_hub = static_cast<int64_t>(hub.size()), own = static_cast<int64_t>(member.size());
+  const int64_t least = std::max(kLeastPairs, std::min(of_hub, own) / 2);
+  if (std::max(of_hub, own) > kMostAligned || std::min(of_hub, own) < least) return {};
+  const double window = static_cast<double>(hub.back().end_ns - hub.front().start_ns);
+  const auto slack_ns = static_cast<int64_t>(kMostDrift * window);
+  const Prior near = cautious(prior);
+  std::vector<Fit> fits;
+  for (int64_t shift = least - own; shift <= of_hub - least; ++shift) {
+    if (pairs_of(hub, member, shift).count < least) continue;
+    const auto offsets = feasible_offsets(hub, member, shift, near, slack_ns);
+    if (offsets) fits.push_back({shift, *offsets});
+  }
+  if (!prior || fits.size() > 1 || std::any_of(member.begin(), member.end(), is_pair)) {
+    const std::vector<StepSeat> hub_seats = seats_of(hub), member_seats = seats_of(member);
+    std::erase_if(fits, [&](const Fit& fit) {
+      return !same_seats(hub_seats, member_seats, pairs_of(hub, member, fit.shift), fit.shift);
+    });
+  }
+  if (fits.size() != 1) return {fits.empty() ? ShiftEvidence::none : ShiftEvidence::ambiguous, {}, 0, {}};
+  return shift_of(hub, member, fits.front());
+}
+
+}  // namespace skewscope

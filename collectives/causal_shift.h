@@ -1,0 +1,28 @@
+// Which calls of two members are one collective, where their ends lie too far apart to tell? Private to the matcher.
+//
+// Problem: over sockets, on busy hosts, ends of one collective scatter by milliseconds, and a sender whose message is
+// buffered has left before its receiver comes: no offset collects votes.
+// Idea: a communicator's members make its calls in one order, and nobody leaves before those arrived whom it waits for.
+// Call j of one and j + k of the other are one collective only where some offset keeps all pairs to that, within the
+// prior's error, without a prior within what wall clocks err. Believed is the one k that does; of several, without a
+// prior, and of sends and receives, where only the receiver waits, the one whose pairs all have the same place in the
+// same step.
+// Why right: it may only refuse: the calls shared must be alike one by one (a lost kernel ends it), at least five and
+// half of what the smaller one recorded.
+// Cost: O(n) per k, mostly ended by the first pairs; nothing is tried for members of more than 4,096 calls.
+#pragma once
+
+#include <optional>
+
+#include "collectives/shift_search.h"
+
+namespace skewscope {
+
+// The member's clock to the hub's: the middle of the ends, within what causality allows; and `order`. none or ambiguous:
+// no k fits, or several.
+ShiftResult shift_by_causality(const MemberCalls& hub, const MemberCalls& member, std::optional<Prior> prior);
+
+// Whether two calls may be parts of one collective.
+bool alike(const MatchCall& a, const MatchCall& b);
+
+}  // namespace skewscope

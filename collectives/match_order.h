@@ -1,0 +1,23 @@
+// Rows that ends left incomplete -> whole ones, by the order in which members make their calls. Private to the matcher.
+//
+// Problem: ends of one collective scatter by what its last piece takes to travel (a ring over sockets: hundreds of us),
+// so a member may lie beyond the tolerance; and calls launched before the recording tell nothing but their operation.
+// Idea: a communicator's members make its calls in one order. Rows that hold all members are fences. Between two of
+// them the k-th calls of all members are one row, where all hold equally many; in front of the first fence and behind
+// the last one calls are counted from the fence, as far as each member's window reaches.
+// Why right: nothing is joined but calls that are alike and overlap, and no row that ends joined is taken apart: one
+// contradiction, as two lost kernels would give, leaves the calls between those fences as they are.
+// Cost: O(calls), and nothing where every row holds all members.
+#pragma once
+
+#include <vector>
+
+#include "collectives/match_rows.h"
+
+namespace skewscope {
+
+// Joins parts of `rows` and calls of `rest`, which leave it, to rows of the method of `cluster`.
+void join_by_order(const std::vector<MemberCalls>& members, const Cluster& cluster, std::vector<Placed>& rest,
+                   Rows& rows);
+
+}  // namespace skewscope
