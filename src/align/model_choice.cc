@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "clumping.h"
 #include "shared_fits.h"
 #include "skewscope/base/disjoint_sets.h"
 
@@ -17,6 +18,7 @@ constexpr double kFloor = 50;                // ns; agreement finer than this is
 constexpr double kUnknownScatter = 5'000;    // ns; of ends that nobody could measure
 constexpr int64_t kCausalitySlack = 50'000;  // ns
 constexpr std::array<Freedom, 4> kLadder = {Freedom::identity, Freedom::offset, Freedom::line, Freedom::bent};
+constexpr size_t kLine = 2;  // of the ladder
 
 double middle_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
@@ -106,6 +108,7 @@ constexpr int kFittedInBoth = 2;  // a fold's number
 using ClassInFold = std::pair<int32_t, int>;
 struct Distances {
   Freedom freedom = Freedom::identity;
+  Fit fit;                   // without one of the folds
   std::vector<size_t> rows;  // per group: its rows that take part
   std::map<ClassInFold, std::vector<double>> by_class;
   std::vector<std::vector<double>> by_trace;  // held out
@@ -145,6 +148,7 @@ std::vector<Distances> judge(const Beacons& beacons, const Folds& folds, const s
   for (size_t k = 0; k < fits.size(); ++k) {
     Distances& of_freedom = distances[k / 2];
     of_freedom.freedom = freedoms[k / 2];
+    of_freedom.fit = fits[k];
     of_freedom.rows = rows;
     of_freedom.by_trace.resize(beacons.traces.size());
     add_distances(beacons, folds, static_cast<int>(k % 2), fits[k], of_freedom);
@@ -173,12 +177,12 @@ struct Gain {
   double mean() const {
     return std::accumulate(per_class.begin(), per_class.end(), 0.0) / static_cast<double>(per_class.size());
   }
-  // Of the mean: by the scatter of classes, and never below what so many ends can tell.
-  double deviation() const {
+  // Of the mean: by the scatter of classes, and never below what so many ends can tell, of which `alike` are as one.
+  double deviation(double alike) const {
     const auto n = static_cast<double>(per_class.size());
     double squares = 0;
     for (const double g : per_class) squares += (g - mean()) * (g - mean());
-    const double floor = 0.5 / std::sqrt(static_cast<double>(ends));
+    const double floor = 0.5 * std::sqrt(alike / static_cast<double>(ends));
     return std::max(floor, n > 1 ? std::sqrt(squares / (n - 1) / n) : 0);
   }
 };
@@ -208,22 +212,22 @@ std::map<int32_t, KindGain> gains(const Beacons& beacons, const Distances& model
 }
 
 // Whether some kind's ends come closer by `share`, beyond luck.
-bool gained(const std::map<int32_t, KindGain>& kinds, double share) {
+bool gained(const std::map<int32_t, KindGain>& kinds, double share, double alike) {
   const auto closer = [&](const Gain& gain) {
     if (gain.per_class.empty()) return false;
-    return gain.mean() < std::log(1 - share) && gain.mean() + 2.5 * gain.deviation() < 0;
+    return gain.mean() < std::log(1 - share) && gain.mean() + 2.5 * gain.deviation(alike) < 0;
   };
   return std::any_of(kinds.begin(), kinds.end(),
                      [&](const auto& kind) { return closer(kind.second.held_out) || closer(kind.second.fitted); });
 }
 
 // Whether some trace's ends come twice as close, and by more than stamps: one bad clock among many good ones.
-bool rescued(const Distances& model, const Distances& simpler, int64_t resolution_ns) {
+bool rescued(const Distances& model, const Distances& simpler, int64_t resolution_ns, double alike) {
   const double least = std::max(2'000.0, 2 * static_cast<double>(resolution_ns));
   for (size_t t = 0; t < model.by_trace.size(); ++t) {
     if (model.by_trace[t].size() < kLeastHeldOut) continue;
     const double before = middle_of(simpler.by_trace[t]), after = middle_of(model.by_trace[t]);
-    if (before > 2 * after && before - after > least) return true;
+    if (before > (1 + std::sqrt(alike)) * after && before - after > least) return true;
   }
   return false;
 }
@@ -271,20 +275,30 @@ int32_t worst_kind(const std::map<int32_t, KindGain>& kinds) {
   int32_t worst = -1;
   double loss = std::log(1.1);
   for (const auto& [kind, gain] : kinds) {
-    if (kinds.size() < 2 || gain.all.mean() <= loss || gain.all.mean() < 2.5 * gain.all.deviation()) continue;
+    if (kinds.size() < 2 || gain.all.mean() <= loss || gain.all.mean() < 2.5 * gain.all.deviation(1)) continue;
     loss = gain.all.mean();
     worst = kind;
   }
   return worst;
 }
 
+// Whether the window is so short that no clock could bend in it by what the ends scatter.
+bool too_short_to_bend(const Distances& line) {
+  constexpr double kMostChange = 500e-6;  // of its rate: what NTP slews by
+  std::vector<double> all;
+  for (const auto& [key, distances] : line.by_class) all.insert(all.end(), distances.begin(), distances.end());
+  return all.empty() || kMostChange * line.fit.half_window_ns / 2 < middle_of(all);
+}
+
 // Up the ladder as long as a step gains 5 %.
-size_t climb(const Beacons& beacons, const std::vector<Distances>& distances, int64_t resolution_ns, bool force) {
+size_t climb(const Beacons& beacons, const std::vector<Distances>& distances, int64_t resolution_ns, double alike,
+             bool force) {
   size_t at = force ? 1 : 0;
   for (size_t next = at + 1; next < kLadder.size(); ++next) {
     const bool bend = kLadder[next] == Freedom::bent;
-    const bool better = gained(gains(beacons, distances[next], distances[at], bend), 0.05);
-    if (better || (!bend && rescued(distances[next], distances[at], resolution_ns))) at = next;
+    if (bend && too_short_to_bend(distances[next - 1])) break;
+    const bool better = gained(gains(beacons, distances[next], distances[at], bend), 0.05, alike);
+    if (better || (!bend && rescued(distances[next], distances[at], resolution_ns, alike))) at = next;
   }
   return at;
 }
@@ -304,12 +318,13 @@ ModelChoice choose_model(const Beacons& beacons, int64_t resolution_ns, bool for
       return choice;
     }
     const std::vector<Distances> distances = judge(beacons, folds, {kLadder.begin(), kLadder.end()}, exchange);
-    const size_t at = climb(beacons, distances, resolution_ns, force);
+    choice.alike = clumping(beacons, folds.rows, distances[kLine].fit);
+    const size_t at = climb(beacons, distances, resolution_ns, choice.alike, force);
     choice.freedom = kLadder[at];
     if (force) return choice;
     const auto kinds = gains(beacons, distances[at], distances[0], false);
-    const bool worth = gained(kinds, 0.1) && worth_correcting(distances[0], distances[at], resolution_ns);
-    if (!worth && !rescued(distances[at], distances[0], resolution_ns)) {
+    const bool worth = gained(kinds, 0.1, choice.alike) && worth_correcting(distances[0], distances[at], resolution_ns);
+    if (!worth && !rescued(distances[at], distances[0], resolution_ns, choice.alike)) {
       choice.freedom = Freedom::identity;
       return choice;
     }

@@ -23,6 +23,7 @@ struct ModelChoice {
   Freedom freedom = Freedom::identity;
   std::vector<bool> use;  // per row: its kind ties clocks
   bool dropped = false;   // some kind was refused
+  double alike = 1;       // so many ends tell what one would (clumping.h)
 };
 
 // `force`: the best correction even where nothing is gained.

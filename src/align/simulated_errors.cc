@@ -75,7 +75,7 @@ std::vector<double> found_in_draw(const Beacons& beacons, const FitResult& resul
 
 }  // namespace
 
-SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result, Exchange& exchange) {
+SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result, double alike, Exchange& exchange) {
   const NormalEquations& s = result.equations;
   SimulatedErrors errors;
   errors.terms = s.terms;
@@ -114,7 +114,7 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result,
   for (size_t kind = 0; kind < seen.size(); ++kind) {
     if (drawn[kind] > 0) excess = std::max(excess, seen[kind] / drawn[kind]);
   }
-  errors.excess = std::sqrt(excess);
+  errors.excess = std::sqrt(excess * alike);
   return errors;
 }
 

@@ -4,7 +4,8 @@
 // may have where no row measures it) and solve the same normal equations for it: what comes out is an error of all
 // clocks together, with all that their ties share. Why right: the fit is linear in its ends at the final weights, so
 // the errors have its true covariance, up to the noise model; signs suffice, for only second moments are read. How well
-// the noise model fits is measured too: `excess` is by how much the members' biases found exceed those found in draws.
+// the noise model fits is measured too: `excess` is by how much the members' biases found exceed those found in draws,
+// and by how much ends that hang together (clumping.h) know less than their number tells.
 // Cost: kDraws solves at low precision, which processes share among them.
 #pragma once
 
@@ -29,6 +30,7 @@ struct SimulatedErrors {
   }
 };
 
-SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result, Exchange& exchange);
+// `alike`: of so many ends each tells what one would (clumping.h).
+SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result, double alike, Exchange& exchange);
 
 }  // namespace skewscope::align

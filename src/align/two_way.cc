@@ -12,6 +12,7 @@ struct Transfer {
   size_t instance;
   int64_t at_ns;          // end on the lower rank's clock
   int64_t difference_ns;  // receiver's end - sender's end
+  int64_t sender_ns, receiver_ns;  // durations
 };
 
 struct Directions {
@@ -30,10 +31,23 @@ std::map<LinkKey, Directions> transfers(const JobTrace& job, const InstanceTable
     const Rank low = job[a.trace].rank, high = job[b.trace].rank;  // members are sorted by trace
     Directions& link = links[{i.session, i.communicator, low, high}];
     const bool up = i.special == 0;
-    const int64_t difference = up ? y.end().ns - x.end().ns : x.end().ns - y.end().ns;
-    (up ? link.up : link.down).push_back({id, x.end().ns, difference});
+    const CallSpan &sender = up ? x : y, &receiver = up ? y : x;
+    (up ? link.up : link.down)
+        .push_back({id, x.end().ns, receiver.end().ns - sender.end().ns, sender.duration_ns, receiver.duration_ns});
   }
   return links;
+}
+
+// Without those that a buffer took: both of these are as short as a transfer, and their ends tell nothing. Where some
+// sender waited, none is buffered.
+void drop_buffered(std::vector<Transfer>& transfers) {
+  constexpr int64_t kWaited = 10, kHeldOn = 5;  // times the shortest, the longest of the senders
+  if (transfers.empty()) return;
+  const auto shorter = [](const Transfer& a, const Transfer& b) { return a.sender_ns < b.sender_ns; };
+  const auto [shortest, longest] = std::minmax_element(transfers.begin(), transfers.end(), shorter);
+  if (longest->sender_ns > kWaited * shortest->sender_ns) return;
+  const int64_t least_ns = kHeldOn * longest->sender_ns;
+  std::erase_if(transfers, [&](const Transfer& t) { return t.receiver_ns < least_ns; });
 }
 
 // Median over transfers of one direction of the half sum with the neighbour in time of the other.
@@ -62,6 +76,8 @@ int64_t bias_of(std::vector<Transfer> up, std::vector<Transfer> down) {
 std::vector<TwoWayLink> two_way_links(const JobTrace& job, const InstanceTable& table) {
   std::vector<TwoWayLink> links;
   for (auto& [key, directions] : transfers(job, table)) {
+    drop_buffered(directions.up);
+    drop_buffered(directions.down);
     if (directions.up.empty() || directions.down.empty()) continue;
     const auto& [session, communicator, low, high] = key;
     TwoWayLink link{session, communicator, low, high, bias_of(directions.up, directions.down), {}};

@@ -5,6 +5,8 @@
 // sum of the two end differences of neighbouring transfers is that while, whatever the clocks; the receiver's end minus
 // it is a beacon like any other. Why right: with offset o and delay b the differences are o + b and -o + b; drift
 // enters only between two neighbours in time. One-way links tie nothing: their delay and their offset are one number.
+// Over a network a small message is buffered: its sender leaves before a late receiver comes. Where no sender of a
+// direction ever waited, only receivers that held on for longer than senders take are believed.
 // Cost: O(n) over sends and receives. Source: the exchange of Cristian 1989 and Mills' NTP, on recorded transfers.
 #pragma once
 
