@@ -31,8 +31,8 @@ void clip(std::vector<double>& distances) {
   for (double& d : distances) d = std::clamp(d, -most, most);
 }
 
-// `distances` of one member in one group, by time.
-void add(std::vector<double>& distances, Squares& squares) {
+// `distances` of one member in one class, by time; each class in units of its own scatter.
+void add(std::vector<double>& distances, double unit, Squares& squares) {
   const size_t n = distances.size();
   const size_t blocks = std::min(kMostBlocks, n >= 3 * kLeastBlocks ? n / 3 : n / 2);
   if (blocks < kLeastBlocks) return;
@@ -40,9 +40,9 @@ void add(std::vector<double>& distances, Squares& squares) {
   const double mean = mean_of(distances.data(), distances.data() + n);
   for (size_t b = 0; b < blocks; ++b) {
     const double *begin = distances.data() + b * n / blocks, *end = distances.data() + (b + 1) * n / blocks;
-    const double of_block = mean_of(begin, end);
-    squares.between += static_cast<double>(end - begin) * (of_block - mean) * (of_block - mean);
-    for (const double* x = begin; x < end; ++x) squares.within += (*x - of_block) * (*x - of_block);
+    const double of_block = mean_of(begin, end), off = (of_block - mean) / unit;
+    squares.between += static_cast<double>(end - begin) * off * off;
+    for (const double* x = begin; x < end; ++x) squares.within += (*x - of_block) * (*x - of_block) / (unit * unit);
   }
   squares.between_freedom += static_cast<double>(blocks) - kLineTerms;
   squares.within_freedom += static_cast<double>(n - blocks);
@@ -51,27 +51,27 @@ void add(std::vector<double>& distances, Squares& squares) {
 }  // namespace
 
 double clumping(const Beacons& beacons, const std::vector<bool>& use, const Fit& fit) {
+  std::vector<std::vector<size_t>> rows(beacons.classes.size());
+  for (size_t c = 0; c < beacons.rows(); ++c) {
+    if (use[c]) rows[static_cast<size_t>(beacons.scale_class[c])].push_back(c);
+  }
   Squares squares;
   std::vector<std::vector<double>> of_trace(beacons.traces.size());
-  std::vector<size_t> seen;  // traces of the group
-  const auto end_group = [&] {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::vector<size_t> seen;  // traces of the class
+    for (const size_t c : rows[i]) {
+      const std::vector<double> residuals = end_residuals_ns(beacons, fit, c);
+      for (size_t k = 0; k < residuals.size(); ++k) {
+        const auto t = static_cast<size_t>(beacons.trace[beacons.begin(c) + k]);
+        if (of_trace[t].empty()) seen.push_back(t);
+        of_trace[t].push_back(residuals[k]);
+      }
+    }
     for (const size_t t : seen) {
-      if (!of_trace[t].empty()) add(of_trace[t], squares);
+      add(of_trace[t], std::max(1.0, fit.sigma_ns[i]), squares);
       of_trace[t].clear();
     }
-    seen.clear();
-  };
-  for (size_t c = 0; c < beacons.rows(); ++c) {
-    if (c > 0 && beacons.group_of(c) != beacons.group_of(c - 1)) end_group();
-    if (!use[c]) continue;
-    const std::vector<double> residuals = end_residuals_ns(beacons, fit, c);
-    for (size_t k = 0; k < residuals.size(); ++k) {
-      const auto t = static_cast<size_t>(beacons.trace[beacons.begin(c) + k]);
-      if (of_trace[t].empty()) seen.push_back(t);
-      of_trace[t].push_back(residuals[k]);
-    }
   }
-  end_group();
   if (squares.between_freedom < 1 || squares.within <= 0) return 1;
   const double ratio =
       squares.between / squares.between_freedom / (squares.within / std::max(1.0, squares.within_freedom));

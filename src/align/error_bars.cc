@@ -19,12 +19,28 @@ double take_middle(std::vector<double>& values) {
   return *middle;
 }
 
+// Per class: whether its ends weigh in what clocks are fitted to, beside those of its group that scatter least.
+std::vector<bool> weighty_classes(const Beacons& beacons, const Fit& fit) {
+  constexpr double kTooWide = 4;
+  std::vector<double> least(beacons.groups.size(), INFINITY);
+  const auto group = [&](size_t i) { return static_cast<size_t>(beacons.classes[i].group); };
+  for (size_t i = 0; i < beacons.classes.size(); ++i) {
+    if (fit.sigma_ns[i] > 0) least[group(i)] = std::min(least[group(i)], fit.sigma_ns[i]);
+  }
+  std::vector<bool> weighty;
+  for (size_t i = 0; i < beacons.classes.size(); ++i) weighty.push_back(fit.sigma_ns[i] <= kTooWide * least[group(i)]);
+  return weighty;
+}
+
 // Per group: rms over members of half the shift of their ends between balanced and unbalanced rows, noise taken off.
 std::vector<double> skew_bias(const Beacons& beacons, const FitResult& free) {
   const NormalEquations& s = free.equations;
+  const std::vector<bool> weighty = weighty_classes(beacons, free.fit);
+  const auto counts = [&](size_t row) { return weighty[static_cast<size_t>(beacons.scale_class[row])]; };
   std::vector<std::vector<double>> spreads(beacons.groups.size());
   for (const int32_t c : free.row) {
     const auto row = static_cast<size_t>(c);
+    if (!counts(row)) continue;
     spreads[static_cast<size_t>(beacons.group_of(row))].push_back(beacons.spread_ns[row]);
   }
   std::vector<double> limit;
@@ -33,6 +49,7 @@ std::vector<double> skew_bias(const Beacons& beacons, const FitResult& free) {
   std::vector<double> sigma(beacons.groups.size(), 0);
   for (size_t i = 0; i < s.rows(); ++i) {
     const auto row = static_cast<size_t>(free.row[i]);
+    if (!counts(row)) continue;
     const auto group = static_cast<size_t>(beacons.group_of(row));
     sigma[group] = std::max(sigma[group], free.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
     auto& half = beacons.spread_ns[row] > limit[group] ? high : low;
