@@ -86,7 +86,9 @@ class OrderJoin {
       row.push_back({call.signature, line.apply(call.start_ns), line.apply(call.end_ns), cluster_.members[k],
                      static_cast<int32_t>(at)});
     }
-    if (row.size() < 2 || !overlap(row, cluster_.tolerance_ns)) return std::nullopt;
+    if (row.size() < 2) return std::nullopt;
+    // A root, and who sends to one, may be gone before others come.
+    if (call_of(row.front()).ends_together && !overlap(row, cluster_.tolerance_ns)) return std::nullopt;
     const auto fits = [&](const Placed& p) {
       return alike(call_of(p), call_of(row.front())) && !is_contradicted(p, base, distance);
     };

@@ -4,7 +4,8 @@
 // or by which range of the launching thread contains the start of the launch. A batch of sends and receives is launched
 // when all are recorded, in a range of its own (PyTorch's endCoalescing): its records are those since the last batch
 // within which no kernel was launched. With one peer they are one operation; with several, who waits for whom is not
-// told. Sources: kineto-format.md, sections 5 to 7; PyTorch ParamCommsUtils, issue #194693; libkineto output_json.cpp.
+// told. Collectives of one kind that a coalescing manager launches as one are one operation, too. Sources:
+// kineto-format.md, sections 5 to 7; PyTorch ParamCommsUtils, issue #194693; libkineto output_json.cpp.
 // Cost: O(log ranges) per call.
 #include "call_metadata.h"
 
@@ -54,6 +55,19 @@ int64_t peer_in_annotation(std::string_view name) {
   int64_t peer = -1;
   std::from_chars(name.data() + arrow + 2, name.data() + name.size(), peer);
   return peer;
+}
+
+// -1 where one is absent, or the sum has no room.
+void add_elements(int64_t elements, int64_t& sum) {
+  sum = sum < 0 || elements < 0 || sum > INT64_MAX - elements ? -1 : sum + elements;
+}
+
+// PyTorch makes an all-gather of unequal parts of broadcasts, and such a reduce-scatter of reductions: each member
+// records a multiple of its own part, and nobody the whole.
+bool is_of_unequal_parts(CollectiveKind told, std::string_view kernel) {
+  const std::optional<CollectiveKind> made_of = kind_from_kernel(kernel);
+  return (told == CollectiveKind::all_gather && made_of == CollectiveKind::broadcast) ||
+         (told == CollectiveKind::reduce_scatter && made_of == CollectiveKind::reduce);
 }
 
 bool may_be_batch(CollectiveKind told, std::string_view kernel) {
@@ -196,10 +210,10 @@ void MetadataFinder::take_range(StringId range_name, CallMetadata& call) {
   if (call.kind == kind) call.peer_in_group = peer_in_annotation(name(range_name));
 }
 
-// What the sends and receives tell that a launch in `range` carries out; nullopt: there are none.
-const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
-  const auto [known, added] = batches_.try_emplace(range);
-  if (!added) return known->second;
+// The records in front of `range`, on its thread and since the last batch, in which nothing was launched: the last one
+// first, as long as `takes` their operation.
+template <class Takes>
+std::vector<int32_t> MetadataFinder::records_before(int32_t range, const Takes& takes) {
   const auto op_of = [&](int32_t i) -> const CommOpRow& { return content_.comm_ops[static_cast<size_t>(i)]; };
   const CommOpRow& batch = op_of(range);
   int32_t before = -1;  // the range of the last batch
@@ -207,22 +221,61 @@ const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
     if (i != range && annotations_.of(op_of(i).name) == CollectiveKind::coalesced) before = i;
     return before < 0;
   });
-  std::vector<int32_t> records;  // the last one first
+  std::vector<int32_t> records;
   records_.open(Role::record).back_from(batch.thread, batch.start, near(Role::record), [&](int32_t i) {
     if (before >= 0 && op_of(i).start <= op_of(before).start) return false;
     if (!is_useful(op_of(i).args)) return true;
     const NameKinds::Kind kind = operations_.of(operation_of(op_of(i).args).collective_name);
-    const bool pair = kind == CollectiveKind::send || kind == CollectiveKind::recv;
-    if (!pair || records_.launched_[static_cast<size_t>(i)]) return false;
+    if (!takes(kind) || records_.launched_[static_cast<size_t>(i)]) return false;
     records.push_back(i);
     return true;
   });
+  return records;
+}
+
+// What the sends and receives tell that a launch in `range` carries out; nullopt: there are none.
+const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
+  const auto [known, added] = batches_.try_emplace(range);
+  if (!added) return known->second;
+  const std::vector<int32_t> records = records_before(range, [](NameKinds::Kind kind) {
+    return kind == CollectiveKind::send || kind == CollectiveKind::recv;
+  });
   const bool told = !records.empty() && std::none_of(records.begin(), records.end(), [&](int32_t i) {
-    const CommOperation& operation = operation_of(op_of(i).args);
+    const CommOperation& operation = operation_of(content_.comm_ops[static_cast<size_t>(i)].args);
     return operation.peer < 0 && operation.rank < 0;
   });
   if (told) known->second = told_together(records);
   return known->second;
+}
+
+// What the collectives of one kind tell that a launch in `range` carries out as one (a coalescing manager); nullopt:
+// there are none, or several groups' or types'.
+const std::optional<CallMetadata>& MetadataFinder::coalesced_of(int32_t range, CollectiveKind kind) {
+  const auto [known, added] = batches_.try_emplace(range);
+  if (!added) return known->second;
+  const std::vector<int32_t> records = records_before(range, [&](NameKinds::Kind told) { return told == kind; });
+  if (records.empty()) return known->second;
+  const auto args_of = [&](int32_t i) {
+    return content_.comm_args[static_cast<size_t>(content_.comm_ops[static_cast<size_t>(i)].args)];
+  };
+  CallMetadata call;
+  call.args = args_of(records.back());
+  call.args.in_elements = call.args.out_elements = 0;
+  for (const int32_t i : records) {
+    const CommArgs one = args_of(i);
+    const bool alike = one.group_name == call.args.group_name && one.group_ranks == call.args.group_ranks &&
+                       one.dtype == call.args.dtype;
+    if (!alike) return known->second;
+    add_elements(one.in_elements, call.args.in_elements);
+    add_elements(one.out_elements, call.args.out_elements);
+  }
+  call.kind = kind;
+  call.source = MetadataSource::record_param_comms;
+  call.dtype = dtype_from_name(name(call.args.dtype));
+  call.in_elements = call.args.in_elements;
+  call.out_elements = call.args.out_elements;
+  call.record = records.back();
+  return known->second = call;
 }
 
 CallMetadata MetadataFinder::told_together(const std::vector<int32_t>& records) {
@@ -243,9 +296,7 @@ CallMetadata MetadataFinder::told_together(const std::vector<int32_t>& records) 
     if (one.dtype != args.dtype) args.dtype = StringId();
     const bool is_send = operations_.of(one.collective_name) == CollectiveKind::send;
     (is_send ? sends : receives) = true;
-    int64_t& sum = is_send ? sent : received;
-    const int64_t elements = std::max(one.in_elements, one.out_elements);
-    sum = sum < 0 || elements < 0 || sum > INT64_MAX - elements ? -1 : sum + elements;
+    add_elements(std::max(one.in_elements, one.out_elements), is_send ? sent : received);
   }
   args.in_elements = sends ? sent : received;
   args.out_elements = receives ? received : sent;
@@ -290,6 +341,8 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
                          records_.first_launch_.at(over) == launch->start;
     if (batched && may_be_batch(call.kind, kernel)) {
       if (const std::optional<CallMetadata>& batch = batch_of(over)) return *batch;
+    } else if (const auto kind = kind_from_kernel(kernel); batched && !call.custom && kind && !call.args.any()) {
+      if (const std::optional<CallMetadata>& together = coalesced_of(over, *kind)) return *together;
     }
   } else if (const GpuAnnotationRow* range = gpu_range_over(row)) {
     take_range(range->name, call);
@@ -298,6 +351,7 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
     call.kind = kind_from_kernel(kernel).value_or(CollectiveKind::unknown);
   }
   if (record != nullptr) take_shape(*record, call);
+  if (is_of_unequal_parts(call.kind, kernel)) call.in_elements = call.out_elements = -1;
   if (call.custom || (record == nullptr && over < 0)) {
     if (const CommOpRow* op = linked_op(Role::custom, row, launch)) take_shape(*op, call);
   }

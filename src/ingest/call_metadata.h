@@ -1,6 +1,7 @@
 // What a collective call is: operation, type, sizes, group, from the best record that tells (kineto-format.md, section
 // 6): arguments of the kernel -> record_param_comms -> nccl:* range over the launch -> its GPU copy -> kernel name. Of
-// a batch of sends and receives with one peer (batch_isend_irecv): their records, in front of the launch.
+// a batch of sends and receives with one peer (batch_isend_irecv), and of collectives that are launched as one (a
+// coalescing manager): their records, in front of the launch.
 #pragma once
 
 #include <array>
@@ -97,7 +98,10 @@ class MetadataFinder {
   const GpuAnnotationRow* gpu_range_over(const GpuRow& row);
   void take_args(int32_t own_row, const CommOpRow* op, CallMetadata& call);
   void take_range(StringId range_name, CallMetadata& call);
+  template <class Takes>
+  std::vector<int32_t> records_before(int32_t range, const Takes& takes);
   const std::optional<CallMetadata>& batch_of(int32_t range);
+  const std::optional<CallMetadata>& coalesced_of(int32_t range, CollectiveKind kind);
   CallMetadata told_together(const std::vector<int32_t>& records);
   void take_shape(const CommOpRow& op, CallMetadata& call) const;
 

@@ -175,3 +175,45 @@ TEST_CASE("records that name no peer tell nothing of a batch") {
   CHECK(b.calls()[0].kind == CollectiveKind::coalesced);
   CHECK(b.linked.findings.empty());
 }
+
+TEST_CASE("collectives that a coalescing manager launches as one kernel are one operation of their sum") {
+  BatchBuilder b;
+  const auto record = [&](const char* operation, int64_t elements, int64_t start_us, const char* group = "3") {
+    b.op("record_param_comms", start_us, 5).args =
+        b.add(b.args(operation, "Float", elements, elements, group, "[0, 4, 8]", 3));
+  };
+  const auto carry_out = [&](int64_t start_us, int64_t correlation) {
+    b.carry_out(start_us, correlation).name = b.text("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)");
+  };
+  record("allreduce_coalesced", 300, 100);
+  carry_out(110, 1);
+  record("allreduce", 8, 300);
+  record("allreduce", 2, 310);
+  carry_out(320, 2);
+  record("allreduce", 8, 500);
+  record("allreduce", 8, 510, "4");  // two groups' calls in one kernel: nobody tells which is which
+  carry_out(520, 3);
+  record("reduce_scatter", 8, 700);  // the kernel is of none of them
+  carry_out(710, 4);
+  const Column<CollectiveCall> calls = b.calls();
+  REQUIRE(calls.size() == 4);
+  CHECK(calls[0].kind == CollectiveKind::all_reduce);
+  CHECK(calls[0].in_elements == 300);
+  CHECK(calls[0].source == MetadataSource::record_param_comms);
+  CHECK(calls[1].kind == CollectiveKind::all_reduce);
+  CHECK(calls[1].in_elements == 10);
+  CHECK(calls[2].kind == CollectiveKind::coalesced);
+  CHECK(calls[3].kind == CollectiveKind::coalesced);
+  REQUIRE(b.linked.groups.size() == 1);
+}
+
+TEST_CASE("an all-gather that is made of broadcasts has parts of unequal size, whose sum nobody records") {
+  ContentBuilder b;
+  b.kernel("ncclDevKernel_Broadcast_RING_LL(x)", 100, 30, 1).args =
+      b.add(b.args("all_gather", "Float", 8, 32, "0", "[0, 1, 2, 3]", 4));
+  const LinkedTrace linked = link_calls(std::move(b.content()));
+  REQUIRE(linked.trace.calls.size() == 1);
+  CHECK(linked.trace.calls[0].kind == CollectiveKind::all_gather);
+  CHECK(linked.trace.calls[0].in_elements == -1);
+  CHECK(linked.trace.calls[0].out_elements == -1);
+}
