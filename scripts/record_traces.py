@@ -228,6 +228,32 @@ def pipeline_batched(run, micro_batches=4):
     return step
 
 
+def pipeline_1f1b(run, micro_batches=8):
+    """PyTorch's own schedule: one forward, one backward in turn."""
+    try:
+        from torch.distributed.pipelining import PipelineStage, Schedule1F1B
+    except (ImportError, ValueError):
+        raise Missing("this torch has no torch.distributed.pipelining") from None
+    if run.world < 2:
+        raise Missing("a pipeline needs two ranks")
+    module = Stack(run, blocks=max(1, run.layers // run.world))
+    stage = PipelineStage(module, run.rank, run.world, run.device)
+    schedule = Schedule1F1B(stage, micro_batches, loss_fn=lambda out, target: (out - target).square().mean())
+    optimizer = torch.optim.SGD(module.parameters(), lr=1e-3)
+
+    def step(x):
+        optimizer.zero_grad(set_to_none=True)
+        if run.rank == 0:
+            schedule.step(x)
+        elif run.rank == run.world - 1:
+            schedule.step(target=x)
+        else:
+            schedule.step()
+        optimizer.step()
+
+    return step
+
+
 def mesh(run):
     """Two dimensions: DTensor's tensor parallelism within, FSDP2 across."""
     try:
@@ -415,6 +441,7 @@ CASES = {
     "mesh": mesh,
     "pipeline": pipeline,
     "pipeline_batched": pipeline_batched,
+    "pipeline_1f1b": pipeline_1f1b,
     "experts": experts,
     "compile": compiled,
     "checkpointing": checkpointed,
@@ -472,6 +499,12 @@ def injected_step(run, options, step):
     return faulty
 
 
+def sync_events(options):
+    if not options.sync_events:
+        return {}
+    return {"experimental_config": torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True)}
+
+
 def record(run, options, case):
     name = options.name or case
     step = injected_step(run, options, CASES[case](run))
@@ -481,7 +514,7 @@ def record(run, options, case):
     dist.barrier()
     with profile(activities=activities, schedule=schedule(wait=0, warmup=1, active=options.steps),
                  on_trace_ready=trace_handler(options.output, job=name), record_shapes=True,
-                 with_stack=options.with_stack) as profiler:
+                 with_stack=options.with_stack, **sync_events(options)) as profiler:
         for number in range(options.steps + 1):
             step(number)
             profiler.step()
@@ -519,6 +552,7 @@ def options_of(arguments):
                         help="its batch is larger")
     parser.add_argument("--at-step", action="append", type=int, default=[], metavar="N", help="inject into the N-th recorded step only; repeatable, from 1")
     parser.add_argument("--with-stack", action="store_true", help="record Python stacks")
+    parser.add_argument("--sync-events", action="store_true", help="record synchronizations of streams and events (CUDA)")
     parser.add_argument("--backend", help="nccl, gloo; default: nccl where there is a GPU")
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--layers", type=int, default=4)

@@ -211,7 +211,9 @@ class GroupResolver {
         c.name = mention.name;
         c.size = group.size;
         c.source = first ? group.source : std::min(c.source, group.source);
-        c.description = first ? mention.description : std::max(c.description, mention.description);
+        // PyTorch's word for a group that its program did not describe.
+        const std::string description = mention.description == "undefined" ? "" : mention.description;
+        c.description = first ? description : std::max(c.description, description);
         row.mentions.emplace_back(t, m);
       }
     }

@@ -71,6 +71,12 @@ TEST_CASE("a complete list on the call gives the members") {
   CHECK(groups.of_mention[0][0] == CommunicatorId(0));
 }
 
+TEST_CASE("a group that its program did not describe has no description") {
+  const ResolvedGroups groups = resolve({{1, {}, {{"3", "undefined", 2, "[0, 1]", -1, -1}}}});
+  REQUIRE(groups.communicators.size() == 1);
+  CHECK(groups.communicators.communicators[0].description.empty());
+}
+
 TEST_CASE("the group list of the own trace is trusted before the call's cut list") {
   std::vector<int64_t> ranks;
   for (int64_t i = 0; i < 64; ++i) ranks.push_back(i < 32 ? i : i + 100);  // no progression
