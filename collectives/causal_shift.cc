@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace skewscope {
@@ -35,8 +36,6 @@ Pairs pairs_of(const MemberCalls& hub, const MemberCalls& member, int64_t shift)
   const int64_t end = std::min(static_cast<int64_t>(member.size()), static_cast<int64_t>(hub.size()) - shift);
   return {first, end - first};
 }
-
-bool is_pair(const MatchCall& call) { return call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv; }
 
 // nullopt: no offset does, or some pair is not alike.
 std::optional<Feasible> feasible_offsets(const MemberCalls& hub, const MemberCalls& member, int64_t shift,
@@ -74,14 +73,28 @@ std::vector<StepSeat> seats_of(const MemberCalls& calls) {
 // Whether all pairs have one place in one step; of calls outside every step, those of both.
 bool same_seats(const std::vector<StepSeat>& hub, const std::vector<StepSeat>& member, const Pairs& pairs,
                 int64_t shift) {
-  bool any = false;
   for (int64_t j = pairs.first; j < pairs.first + pairs.count; ++j) {
     const StepSeat &own = member[static_cast<size_t>(j)], &other = hub[static_cast<size_t>(j + shift)];
-    if (own.step < 0 && other.step < 0) continue;
-    if (own != other) return false;
-    any = true;
+    if (own != other && (own.step >= 0 || other.step >= 0)) return false;
   }
-  return any;
+  return true;
+}
+
+// The one shift at which all pairs have the same place in the same step; nullopt: there is none.
+std::optional<int64_t> shift_by_seats(const MemberCalls& hub, const MemberCalls& member) {
+  const std::vector<StepSeat> hub_seats = seats_of(hub), member_seats = seats_of(member);
+  std::map<std::pair<int64_t, int32_t>, int64_t> place;  // of the hub's calls in steps
+  for (size_t i = 0; i < hub.size(); ++i) {
+    if (hub[i].step >= 0) place.emplace(std::pair(hub_seats[i].step, hub_seats[i].ordinal), static_cast<int64_t>(i));
+  }
+  for (size_t j = 0; j < member.size(); ++j) {
+    const auto found = place.find({member_seats[j].step, member_seats[j].ordinal});
+    if (found == place.end()) continue;
+    const int64_t shift = found->second - static_cast<int64_t>(j);
+    return same_seats(hub_seats, member_seats, pairs_of(hub, member, shift), shift) ? std::optional(shift)
+                                                                                    : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 struct Fit {
@@ -113,6 +126,12 @@ ShiftResult shift_of(const MemberCalls& hub, const MemberCalls& member, const Fi
 
 }  // namespace
 
+bool sends_or_receives(const MemberCalls& calls) {
+  return std::any_of(calls.begin(), calls.end(), [](const MatchCall& call) {
+    return call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv;
+  });
+}
+
 bool alike(const MatchCall& a, const MatchCall& b) {
   return a.signature == b.signature || ((a.bare || b.bare) && a.kind == b.kind);
 }
@@ -120,24 +139,26 @@ bool alike(const MatchCall& a, const MatchCall& b) {
 ShiftResult shift_by_causality(const MemberCalls& hub, const MemberCalls& member, std::optional<Prior> prior) {
   const auto of_hub = static_cast<int64_t>(hub.size()), own = static_cast<int64_t>(member.size());
   const int64_t least = std::max(kLeastPairs, std::min(of_hub, own) / 2);
-  if (std::max(of_hub, own) > kMostAligned || std::min(of_hub, own) < least) return {};
+  if (std::min(of_hub, own) < least) return {};
   const double window = static_cast<double>(hub.back().end_ns - hub.front().start_ns);
   const auto slack_ns = static_cast<int64_t>(kMostDrift * window);
   const Prior near = cautious(prior);
   std::vector<Fit> fits;
-  for (int64_t shift = least - own; shift <= of_hub - least; ++shift) {
-    if (pairs_of(hub, member, shift).count < least) continue;
+  const auto try_shift = [&](int64_t shift) {
+    if (pairs_of(hub, member, shift).count < least) return;
     const auto offsets = feasible_offsets(hub, member, shift, near, slack_ns);
     if (offsets) fits.push_back({shift, *offsets});
+  };
+  if (!prior || sends_or_receives(member)) {
+    if (const auto shift = shift_by_seats(hub, member)) try_shift(*shift);
+  } else if (std::max(of_hub, own) <= kMostAligned) {
+    for (int64_t shift = least - own; shift <= of_hub - least; ++shift) try_shift(shift);
+    if (fits.size() > 1) {
+      const std::optional<int64_t> shift = shift_by_seats(hub, member);
+      std::erase_if(fits, [&](const Fit& fit) { return fit.shift != shift; });
+    }
   }
-  if (!prior || fits.size() > 1 || std::any_of(member.begin(), member.end(), is_pair)) {
-    const std::vector<StepSeat> hub_seats = seats_of(hub), member_seats = seats_of(member);
-    std::erase_if(fits, [&](const Fit& fit) {
-      return !same_seats(hub_seats, member_seats, pairs_of(hub, member, fit.shift), fit.shift);
-    });
-  }
-  if (fits.size() != 1) return {fits.empty() ? ShiftEvidence::none : ShiftEvidence::ambiguous, {}, 0, {}};
-  return shift_of(hub, member, fits.front());
+  return fits.size() == 1 ? shift_of(hub, member, fits.front()) : ShiftResult{};
 }
 
 }  // namespace skewscope

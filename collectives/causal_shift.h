@@ -9,7 +9,8 @@
 // same step.
 // Why right: it may only refuse: the calls shared must be alike one by one (a lost kernel ends it), at least five and
 // half of what the smaller one recorded.
-// Cost: O(n) per k, mostly ended by the first pairs; nothing is tried for members of more than 4,096 calls.
+// Cost: O(n log n) where steps tell k; else O(n) per k, mostly ended by the first pairs, and nothing is tried for members
+// of more than 4,096 calls.
 #pragma once
 
 #include <optional>
@@ -18,9 +19,12 @@
 
 namespace skewscope {
 
-// The member's clock to the hub's: the middle of the ends, within what causality allows; and `order`. none or ambiguous:
-// no k fits, or several.
+// The member's clock to the hub's: the middle of the ends, within what causality allows; and `order`. none: no k is
+// believed.
 ShiftResult shift_by_causality(const MemberCalls& hub, const MemberCalls& member, std::optional<Prior> prior);
+
+// Whether these are calls whose ends need not lie together: a message may be buffered.
+bool sends_or_receives(const MemberCalls& calls);
 
 // Whether two calls may be parts of one collective.
 bool alike(const MatchCall& a, const MatchCall& b);

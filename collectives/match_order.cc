@@ -86,14 +86,31 @@ class OrderJoin {
       row.push_back({call.signature, line.apply(call.start_ns), line.apply(call.end_ns), cluster_.members[k],
                      static_cast<int32_t>(at)});
     }
-    if (row.size() < 2) return std::nullopt;
-    // A root, and who sends to one, may be gone before others come.
-    if (call_of(row.front()).ends_together && !overlap(row, cluster_.tolerance_ns)) return std::nullopt;
+    if (row.size() < 2 || !can_be_one(row)) return std::nullopt;
+    const std::optional<int64_t> steps = steps_from(row.front(), base);
     const auto fits = [&](const Placed& p) {
-      return alike(call_of(p), call_of(row.front())) && !is_contradicted(p, base, distance);
+      const std::optional<int64_t> own = steps_from(p, base);
+      return alike(call_of(p), call_of(row.front())) && !is_contradicted(p, base, distance) &&
+             (!steps || !own || *own == *steps);
     };
     if (!std::all_of(row.begin(), row.end(), fits)) return std::nullopt;
     return row;
+  }
+
+  // Whether cause and effect allow it. A root, and who sends to one, may be gone before others come.
+  bool can_be_one(const std::vector<Placed>& row) const {
+    const MatchCall& first = call_of(row.front());
+    if (first.ends_together) return overlap(row, cluster_.tolerance_ns);
+    if (first.kind != CollectiveKind::send && first.kind != CollectiveKind::recv) return true;
+    const Placed &sender = row[first.kind == CollectiveKind::send ? 0 : 1], &receiver = row[&sender == row.data() ? 1 : 0];
+    return sender.start_ns <= receiver.end_ns + cluster_.tolerance_ns;
+  }
+
+  // How many steps lie between it and its member's call at `base`; nullopt where steps do not tell.
+  std::optional<int64_t> steps_from(const Placed& p, const std::vector<int32_t>& base) const {
+    const size_t k = column_[static_cast<size_t>(p.member)];
+    const int64_t own = call_of(p).step, there = calls_of(k)[static_cast<size_t>(base[k])].step;
+    return own < 0 || there < 0 ? std::nullopt : std::optional(own - there);
   }
 
   // Whether ends joined it to another place of the order.

@@ -60,8 +60,11 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
     const int32_t m = open[k];
     if (m == hub) return;
     const std::optional<Prior> prior = prior_between(hints, m, hub);
+    const bool known = membership == Membership::known, order_first = known && sends_or_receives(calls(m));
+    if (order_first) shifts[k] = shift_by_causality(calls(hub), calls(m), prior);
+    if (shifts[k].found()) return;
     shifts[k] = search.find(calls(m), prior, on_one_host(hints, m, hub), rooms.local());
-    if (shifts[k].found() || membership != Membership::known) return;
+    if (shifts[k].found() || !known || order_first) return;
     const ShiftResult causal = shift_by_causality(calls(hub), calls(m), prior);
     if (causal.found()) shifts[k] = causal;
   });

@@ -1,6 +1,7 @@
 #include "beacons.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <tuple>
@@ -145,10 +146,26 @@ struct Filler {
     beacons.end_ns.reserve(observations);
   }
 
-  // `rows`: thinned.
+  // Over a network the later of two finds the other's message there and leaves a hop before it: no more than the
+  // shortest exchange takes. A link of two directions is off by its delay at most, were one of them to take none.
+  double hop_of(const GroupKey& key, const std::vector<Candidate>& rows) const {
+    int64_t hop_ns = INT64_MAX;
+    for (const Candidate& row : rows) {
+      if (std::get<2>(key) >= 0) return std::fabs(static_cast<double>(row.bias_ns));
+      const CollectiveInstance& i = from.table.instances[row.instance];
+      if (i.kind != CollectiveKind::send_recv) return 0;
+      for (uint32_t k = 0; k < i.member_count; ++k) {
+        hop_ns = std::min(hop_ns, from.table.spans[i.first_member + k].duration_ns);
+      }
+    }
+    return static_cast<double>(hop_ns);
+  }
+
+  // `rows`: thinned; not empty.
   void add_group(const GroupKey& key, const std::vector<Candidate>& rows) {
     const auto group = static_cast<int32_t>(beacons.groups.size());
-    beacons.groups.push_back({std::get<0>(key), std::get<1>(key), kind_of(key), std::get<2>(key) >= 0});
+    beacons.groups.push_back(
+        {std::get<0>(key), std::get<1>(key), kind_of(key), std::get<2>(key) >= 0, hop_of(key, rows)});
     std::map<std::pair<CollectiveKind, int64_t>, int32_t> classes;
     for (const Candidate& row : rows) {
       const CollectiveInstance& i = from.table.instances[row.instance];

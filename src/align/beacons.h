@@ -28,6 +28,7 @@ struct Beacons {
     CommunicatorId communicator;
     int32_t kind = 0;  // groups of equal size and role are of one kind: TP, DP, …
     bool pair = false;
+    double hop_ns = 0;  // of transfers between two: by how much ends may differ for being sent, not for clocks
   };
   std::vector<Group> groups;
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kLeastBlocks = 4, kMostBlocks = 16;
 constexpr double kLineTerms = 2;
+constexpr double kRounding = 50;  // ns; what hangs together by less is rounding
 
 struct Squares {
   double between = 0, within = 0, between_freedom = 0, within_freedom = 0;
@@ -46,6 +47,7 @@ void add(std::vector<double>& distances, double unit, Squares& squares) {
   }
   squares.between_freedom += static_cast<double>(blocks) - kLineTerms;
   squares.within_freedom += static_cast<double>(n - blocks);
+  squares.within += static_cast<double>(n - blocks) * kRounding * kRounding / (unit * unit);
 }
 
 }  // namespace

@@ -297,8 +297,10 @@ size_t climb(const Beacons& beacons, const std::vector<Distances>& distances, in
   for (size_t next = at + 1; next < kLadder.size(); ++next) {
     const bool bend = kLadder[next] == Freedom::bent;
     if (bend && too_short_to_bend(distances[next - 1])) break;
-    const bool better = gained(gains(beacons, distances[next], distances[at], bend), 0.05, alike);
-    if (better || (!bend && rescued(distances[next], distances[at], resolution_ns, alike))) at = next;
+    // Ends that hang together by the step look like an offset. What goes on beyond steps is a clock's.
+    const double as_one = at == 0 ? alike : 1;
+    const bool better = gained(gains(beacons, distances[next], distances[at], bend), 0.05, as_one);
+    if (better || (!bend && rescued(distances[next], distances[at], resolution_ns, as_one))) at = next;
   }
   return at;
 }

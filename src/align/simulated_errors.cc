@@ -29,7 +29,7 @@ std::vector<double> bias_deviations(const Beacons& beacons, const FitResult& res
     of_group = std::min(of_group, kLeastEndBias * result.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
   }
   for (size_t g = 0; g < deviation.size(); ++g) {
-    if (std::isfinite(least[g])) deviation[g] = std::max(deviation[g], least[g]);
+    if (std::isfinite(least[g])) deviation[g] = std::max({deviation[g], least[g], beacons.groups[g].hop_ns / 2});
   }
   return deviation;
 }
