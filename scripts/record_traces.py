@@ -524,6 +524,12 @@ def record(run, options, case):
             file.write("\n")
 
 
+def without_output(arguments):
+    """Where the traces went says nothing of them."""
+    at = next(i for i, word in enumerate(arguments) if word.startswith(("-o", "--output")))
+    return arguments[:at] + arguments[at + (2 if arguments[at] in ("-o", "--output") else 1):]
+
+
 def truth(run, options, case):
     injected = [{"fault": fault, "rank": rank, "amount": amount, "unit": unit, "steps": options.at_step or "all"}
                 for fault, unit, entries in (("host_gap", "ms", options.host_gap),
@@ -535,7 +541,7 @@ def truth(run, options, case):
             "backend": run.backend, "device": torch.cuda.get_device_name() if gpu else "CPU",
             "ranks_share_gpus": run.shares_gpus, "mps": gpu and "CUDA_MPS_PIPE_DIRECTORY" in os.environ, "torch": torch.__version__, "cuda": torch.version.cuda,
             "nccl": ".".join(map(str, torch.cuda.nccl.version())) if gpu else None,
-            "command": shlex.join(sys.argv), "width": run.width, "layers": run.layers, "rows": run.rows}
+            "options": shlex.join(without_output(sys.argv[1:])), "width": run.width, "layers": run.layers, "rows": run.rows}
 
 
 def options_of(arguments):

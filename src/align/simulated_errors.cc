@@ -9,7 +9,8 @@ namespace skewscope::align {
 namespace {
 
 constexpr size_t kDraws = 32;
-constexpr double kLeastEndBias = 0.5;  // of the ends' scatter
+// Of the ends' scatter: where clocks were seen to drift, and where an offset is all that was seen, as a bias is one.
+constexpr double kLeastEndBias = 0.5, kLeastLoneEndBias = 1;
 
 // +1 or -1, fixed by what it is for (splitmix64; Steele, Lea, Flood 2014).
 double sign(uint64_t draw, uint64_t stream, uint64_t index) {
@@ -19,14 +20,14 @@ double sign(uint64_t draw, uint64_t stream, uint64_t index) {
   return ((x ^ (x >> 31)) & 1) != 0 ? 1 : -1;
 }
 
-// Biases of one communicator alone cannot be told from its members' clocks: they are taken to be half the ends' scatter
-// at least, more than the fit itself assumes.
-std::vector<double> bias_deviations(const Beacons& beacons, const FitResult& result) {
+// Biases of one communicator alone cannot be told from its members' clocks: they are taken to be as large as the ends'
+// scatter, or half of it, more than the fit itself assumes.
+std::vector<double> bias_deviations(const Beacons& beacons, const FitResult& result, double least_of_scatter) {
   std::vector<double> deviation = result.fit.group_tau_ns, least(deviation.size(), INFINITY);
   for (const int32_t c : result.row) {
     const auto row = static_cast<size_t>(c);
     double& of_group = least[static_cast<size_t>(beacons.group_of(row))];
-    of_group = std::min(of_group, kLeastEndBias * result.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
+    of_group = std::min(of_group, least_of_scatter * result.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
   }
   for (size_t g = 0; g < deviation.size(); ++g) {
     if (std::isfinite(least[g])) deviation[g] = std::max({deviation[g], least[g], beacons.groups[g].hop_ns / 2});
@@ -75,11 +76,13 @@ std::vector<double> found_in_draw(const Beacons& beacons, const FitResult& resul
 
 }  // namespace
 
-SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result, double alike, Exchange& exchange) {
+SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result, Freedom applied, double alike,
+                                Exchange& exchange) {
   const NormalEquations& s = result.equations;
   SimulatedErrors errors;
   errors.terms = s.terms;
-  const std::vector<double> bias = bias_deviations(beacons, result);
+  const std::vector<double> bias =
+      bias_deviations(beacons, result, applied > Freedom::offset ? kLeastEndBias : kLeastLoneEndBias);
   double found_squares = 0, bias_square = 0;
   for (size_t g = 0; g < bias.size(); ++g) {
     found_squares += result.fit.group_tau_ns[g] * result.fit.group_tau_ns[g];

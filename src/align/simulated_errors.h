@@ -30,7 +30,8 @@ struct SimulatedErrors {
   }
 };
 
-// `alike`: of so many ends each tells what one would (clumping.h).
-SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result, double alike, Exchange& exchange);
+// `applied`: the freedom whose correction is used. `alike`: so many ends tell what one would (clumping.h).
+SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result, Freedom applied, double alike,
+                                Exchange& exchange);
 
 }  // namespace skewscope::align
