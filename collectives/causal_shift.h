@@ -9,8 +9,8 @@
 // same step.
 // Why right: it may only refuse: the calls shared must be alike one by one (a lost kernel ends it), at least five and
 // half of what the smaller one recorded.
-// Cost: O(n log n) where steps tell k; else O(n) per k, mostly ended by the first pairs, and nothing is tried for members
-// of more than 4,096 calls.
+// Cost: O(n log n) where steps tell k; else O(n) per k, mostly ended by the first pairs, and nothing is tried for
+// members of more than 4,096 calls.
 #pragma once
 
 #include <optional>

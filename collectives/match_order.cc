@@ -44,9 +44,7 @@ class OrderJoin {
   }
 
  private:
-  const MemberCalls& calls_of(size_t column) const {
-    return members_[static_cast<size_t>(cluster_.members[column])];
-  }
+  const MemberCalls& calls_of(size_t column) const { return members_[static_cast<size_t>(cluster_.members[column])]; }
   const MatchCall& call_of(const Placed& p) const {
     return members_[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
   }
@@ -60,9 +58,8 @@ class OrderJoin {
     for (size_t r = 0; r < rows_.rows.size(); ++r) {
       if (rows_.rows[r].size() == cluster_.members.size()) whole.push_back(r);
     }
-    std::sort(whole.begin(), whole.end(), [&](size_t a, size_t b) {
-      return rows_.rows[a].front().end_ns < rows_.rows[b].front().end_ns;
-    });
+    std::sort(whole.begin(), whole.end(),
+              [&](size_t a, size_t b) { return rows_.rows[a].front().end_ns < rows_.rows[b].front().end_ns; });
     std::vector<size_t> fences;
     std::vector<int32_t> last(row_of_.size(), -1);
     for (const size_t r : whole) {
@@ -102,7 +99,8 @@ class OrderJoin {
     const MatchCall& first = call_of(row.front());
     if (first.ends_together) return overlap(row, cluster_.tolerance_ns);
     if (first.kind != CollectiveKind::send && first.kind != CollectiveKind::recv) return true;
-    const Placed &sender = row[first.kind == CollectiveKind::send ? 0 : 1], &receiver = row[&sender == row.data() ? 1 : 0];
+    const Placed &sender = row[first.kind == CollectiveKind::send ? 0 : 1],
+                 &receiver = row[&sender == row.data() ? 1 : 0];
     return sender.start_ns <= receiver.end_ns + cluster_.tolerance_ns;
   }
 
@@ -174,7 +172,7 @@ class OrderJoin {
   const std::vector<MemberCalls>& members_;
   const Cluster& cluster_;
   Rows& rows_;
-  std::vector<size_t> column_;                 // per member: its entry of the cluster
+  std::vector<size_t> column_;                // per member: its entry of the cluster
   std::vector<std::vector<int32_t>> row_of_;  // per column and call; -1: in none
 };
 

@@ -67,8 +67,8 @@ ClockLine resistant_line(std::vector<ClockTie> ties);
 
 struct ShiftResult {
   ShiftEvidence evidence = ShiftEvidence::none;
-  ClockLine line;         // valid unless none or ambiguous
-  double scatter_ns = 0;  // median distance of joined ends from the line
+  ClockLine line;                     // valid unless none or ambiguous
+  double scatter_ns = 0;              // median distance of joined ends from the line
   std::optional<int64_t> order = {};  // call j is the hub's call j + order: where that was what told
 
   bool found() const { return evidence != ShiftEvidence::none && evidence != ShiftEvidence::ambiguous; }

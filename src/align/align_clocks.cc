@@ -192,8 +192,7 @@ struct Aligner {
     if (choice.freedom != freedom) fit = align::fit_clocks(beacons, choice.use, choice.freedom).fit;
     const FitResult free = align::fit_clocks(beacons, choice.use, freedom);
     if (choice.freedom == freedom) fit = free.fit;
-    const align::SimulatedErrors errors =
-        align::simulate_errors(beacons, free, choice.freedom, choice.alike, exchange);
+    const align::SimulatedErrors errors = align::simulate_errors(beacons, free, choice.freedom, choice.alike, exchange);
     if (fit.freedom != Freedom::identity) align::pool_nodes(host, rows_per_trace(free.equations), errors, fit);
     const align::ErrorBars bars = align::error_bars(beacons, fit, free, errors, resolution_ns);
     const double wall_clock = wall_clock_bar_ns(beacons, choice.use, bars);

@@ -27,7 +27,8 @@ std::vector<double> bias_deviations(const Beacons& beacons, const FitResult& res
   for (const int32_t c : result.row) {
     const auto row = static_cast<size_t>(c);
     double& of_group = least[static_cast<size_t>(beacons.group_of(row))];
-    of_group = std::min(of_group, least_of_scatter * result.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
+    of_group =
+        std::min(of_group, least_of_scatter * result.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
   }
   for (size_t g = 0; g < deviation.size(); ++g) {
     if (std::isfinite(least[g])) deviation[g] = std::max({deviation[g], least[g], beacons.groups[g].hop_ns / 2});

@@ -10,8 +10,8 @@ namespace {
 
 struct Transfer {
   size_t instance;
-  int64_t at_ns;          // end on the lower rank's clock
-  int64_t difference_ns;  // receiver's end - sender's end
+  int64_t at_ns;                   // end on the lower rank's clock
+  int64_t difference_ns;           // receiver's end - sender's end
   int64_t sender_ns, receiver_ns;  // durations
 };
 

@@ -237,9 +237,8 @@ std::vector<int32_t> MetadataFinder::records_before(int32_t range, const Takes& 
 const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
   const auto [known, added] = batches_.try_emplace(range);
   if (!added) return known->second;
-  const std::vector<int32_t> records = records_before(range, [](NameKinds::Kind kind) {
-    return kind == CollectiveKind::send || kind == CollectiveKind::recv;
-  });
+  const std::vector<int32_t> records = records_before(
+      range, [](NameKinds::Kind kind) { return kind == CollectiveKind::send || kind == CollectiveKind::recv; });
   const bool told = !records.empty() && std::none_of(records.begin(), records.end(), [&](int32_t i) {
     const CommOperation& operation = operation_of(content_.comm_ops[static_cast<size_t>(i)].args);
     return operation.peer < 0 && operation.rank < 0;

@@ -71,8 +71,8 @@ std::vector<std::map<int32_t, Place>> places_of(const JobTrace& job) {
       const CollectiveCall& call = trace.calls[static_cast<size_t>(row)];
       int32_t from = -1, to = -1;
       if (is_point_to_point(call.kind)) {
-        const bool sends = call.kind == CollectiveKind::send ||
-                           (call.kind == CollectiveKind::send_recv && trace.rank < call.peer);
+        const bool sends =
+            call.kind == CollectiveKind::send || (call.kind == CollectiveKind::send_recv && trace.rank < call.peer);
         from = sends ? trace.rank.value : call.peer.value;
         to = sends ? call.peer.value : trace.rank.value;
         if (call.kind == CollectiveKind::send_recv) to += 1000;  // apart from what is sent alone
@@ -84,8 +84,8 @@ std::vector<std::map<int32_t, Place>> places_of(const JobTrace& job) {
 }
 
 struct Matched {
-  int64_t wrong = 0;                         // instances of calls that have different places
-  int64_t named = 0, together = 0;           // calls that name a group; those of them in an instance
+  int64_t wrong = 0;                          // instances of calls that have different places
+  int64_t named = 0, together = 0;            // calls that name a group; those of them in an instance
   std::set<std::pair<int32_t, int32_t>> all;  // (trace, call) in an instance
 };
 
@@ -130,7 +130,7 @@ TEST_CASE("recorded: every call that names its group is matched, and only with i
 }
 
 TEST_CASE("recorded: calls launched before the recording are their stream's, where it carries one group alone") {
-  const std::map<std::string, int64_t> left = {{"ddp", 0},     {"ddp_8", 0},       {"cuda_graphs", 0}, {"fsdp2", 0},
+  const std::map<std::string, int64_t> left = {{"ddp", 0},     {"ddp_8", 0},         {"cuda_graphs", 0}, {"fsdp2", 0},
                                                {"compile", 0}, {"checkpointing", 0}, {"mesh", 1}};
   for (const auto& [set, count] : left) {
     INFO(set);
