@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,8 @@ namespace skewscope {
 namespace {
 
 constexpr int64_t kLeastPairs = 5, kMostAligned = 4096;
+constexpr size_t kMostShifts = 16;  // that steps name before they are called contradictory
+constexpr double kTiedEnds = 50'000;  // ns; ends that scatter by more tie nothing
 constexpr double kMostDrift = 120e-6;  // as of resistant_line
 
 // A prior's error is one that 95 % keep to; a neighbour must be out of reach of all. Wall clocks err by half a second.
@@ -70,31 +73,54 @@ std::vector<StepSeat> seats_of(const MemberCalls& calls) {
   return seats;
 }
 
-// Whether all pairs have one place in one step; of calls outside every step, those of both.
+// Whether two calls may have one place in one step. Of a member's first step the beginning may be cut off, of its last
+// one the end: `first` and `last` are the later of the members' first and the earlier of their last.
+bool one_seat(const StepSeat& a, const StepSeat& b, int64_t first, int64_t last) {
+  if (a.step != b.step) return false;
+  if (a.ordinal == b.ordinal && a.of == b.of) return true;
+  return (a.step == first && a.of - a.ordinal == b.of - b.ordinal) || (a.step == last && a.ordinal == b.ordinal);
+}
+
+// Whether all pairs do; calls outside every step may be any.
 bool same_seats(const std::vector<StepSeat>& hub, const std::vector<StepSeat>& member, const Pairs& pairs,
                 int64_t shift) {
+  const auto first_step = [](const std::vector<StepSeat>& seats) {
+    const auto named = std::find_if(seats.begin(), seats.end(), [](const StepSeat& seat) { return seat.step >= 0; });
+    return named == seats.end() ? -1 : named->step;
+  };
+  const int64_t first = std::max(first_step(hub), first_step(member));
+  const int64_t last = std::min(hub.back().step, member.back().step);
   for (int64_t j = pairs.first; j < pairs.first + pairs.count; ++j) {
     const StepSeat &own = member[static_cast<size_t>(j)], &other = hub[static_cast<size_t>(j + shift)];
-    if (own != other && (own.step >= 0 || other.step >= 0)) return false;
+    if ((own.step >= 0 || other.step >= 0) && !one_seat(own, other, first, last)) return false;
   }
   return true;
 }
 
-// The one shift at which all pairs have the same place in the same step; nullopt: there is none.
+// The one shift at which all pairs have the same place in the same step; nullopt: none, or several.
 std::optional<int64_t> shift_by_seats(const MemberCalls& hub, const MemberCalls& member) {
   const std::vector<StepSeat> hub_seats = seats_of(hub), member_seats = seats_of(member);
-  std::map<std::pair<int64_t, int32_t>, int64_t> place;  // of the hub's calls in steps
+  std::map<std::pair<int64_t, int32_t>, int64_t> place;  // of the hub's calls in steps: from the step's front, and back
   for (size_t i = 0; i < hub.size(); ++i) {
-    if (hub[i].step >= 0) place.emplace(std::pair(hub_seats[i].step, hub_seats[i].ordinal), static_cast<int64_t>(i));
+    const StepSeat& seat = hub_seats[i];
+    if (seat.step < 0) continue;
+    place.emplace(std::pair(seat.step, seat.ordinal), static_cast<int64_t>(i));
+    place.emplace(std::pair(seat.step, seat.ordinal - seat.of), static_cast<int64_t>(i));
   }
+  std::set<int64_t> tried, fitting;
   for (size_t j = 0; j < member.size(); ++j) {
-    const auto found = place.find({member_seats[j].step, member_seats[j].ordinal});
-    if (found == place.end()) continue;
-    const int64_t shift = found->second - static_cast<int64_t>(j);
-    return same_seats(hub_seats, member_seats, pairs_of(hub, member, shift), shift) ? std::optional(shift)
-                                                                                    : std::nullopt;
+    const StepSeat& seat = member_seats[j];
+    if (seat.step < 0) continue;
+    for (const int32_t at : {seat.ordinal, seat.ordinal - seat.of}) {
+      const auto found = place.find({seat.step, at});
+      if (found == place.end()) continue;
+      const int64_t shift = found->second - static_cast<int64_t>(j);
+      if (!tried.insert(shift).second) continue;
+      if (same_seats(hub_seats, member_seats, pairs_of(hub, member, shift), shift)) fitting.insert(shift);
+      if (tried.size() > kMostShifts || fitting.size() > 1) return std::nullopt;
+    }
   }
-  return std::nullopt;
+  return fitting.size() == 1 ? std::optional(*fitting.begin()) : std::nullopt;
 }
 
 struct Fit {
@@ -102,7 +128,18 @@ struct Fit {
   Feasible offsets;
 };
 
-// The member's clock by the ends of the pairs, as far as they may leave together.
+double scatter_of(const std::vector<ClockTie>& ties, const ClockLine& line) {
+  std::vector<double> distance;
+  for (const ClockTie& tie : ties) {
+    const int64_t hub_end = tie.member_end_ns + tie.offset_ns;
+    distance.push_back(std::fabs(static_cast<double>(hub_end - line.apply(tie.member_end_ns))));
+  }
+  const auto middle = distance.begin() + static_cast<ptrdiff_t>(distance.size() / 2);
+  std::nth_element(distance.begin(), middle, distance.end());
+  return *middle;
+}
+
+// The member's clock by the ends of the pairs; where these scatter, within what causality allows.
 ShiftResult shift_of(const MemberCalls& hub, const MemberCalls& member, const Fit& fit) {
   std::vector<ClockTie> ties;
   const Pairs pairs = pairs_of(hub, member, fit.shift);
@@ -110,21 +147,27 @@ ShiftResult shift_of(const MemberCalls& hub, const MemberCalls& member, const Fi
     const MatchCall& call = member[static_cast<size_t>(j)];
     ties.push_back({call.end_ns, hub[static_cast<size_t>(j + fit.shift)].end_ns - call.end_ns});
   }
-  ShiftResult result{ShiftEvidence::fingerprint, resistant_line(ties), 0, fit.shift};
+  ShiftResult result{ShiftEvidence::fingerprint, resistant_line(ties), 0, 1, fit.shift};
+  result.scatter_ns = scatter_of(ties, result.line);
+  if (result.scatter_ns <= kTiedEnds) return result;  // one pair too many could not move it
   const auto [low, high] = std::minmax(fit.offsets.low, fit.offsets.high);
   result.line.offset_ns = std::clamp(result.line.offset_ns, static_cast<double>(low), static_cast<double>(high));
-  std::vector<double> distance;
-  for (const ClockTie& tie : ties) {
-    const int64_t hub_end = tie.member_end_ns + tie.offset_ns;
-    distance.push_back(std::fabs(static_cast<double>(hub_end - result.line.apply(tie.member_end_ns))));
-  }
-  const auto middle = distance.begin() + static_cast<ptrdiff_t>(distance.size() / 2);
-  std::nth_element(distance.begin(), middle, distance.end());
-  result.scatter_ns = *middle;
+  result.scatter_ns = scatter_of(ties, result.line);
   return result;
 }
 
 }  // namespace
+
+std::vector<bool> told_by_steps(const MemberCalls& hub, const MemberCalls& member, int64_t order) {
+  const std::vector<StepSeat> hub_seats = seats_of(hub), member_seats = seats_of(member);
+  std::vector<bool> told;
+  for (int64_t j = 0; j < std::ssize(member); ++j) {
+    const StepSeat& own = member_seats[static_cast<size_t>(j)];
+    const bool both = own.step >= 0 && j + order >= 0 && j + order < std::ssize(hub);
+    told.push_back(both && own == hub_seats[static_cast<size_t>(j + order)]);
+  }
+  return told;
+}
 
 bool sends_or_receives(const MemberCalls& calls) {
   return std::any_of(calls.begin(), calls.end(), [](const MatchCall& call) {

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "collectives/shift_search.h"
 
@@ -22,6 +23,9 @@ namespace skewscope {
 // The member's clock to the hub's: the middle of the ends, within what causality allows; and `order`. none: no k is
 // believed.
 ShiftResult shift_by_causality(const MemberCalls& hub, const MemberCalls& member, std::optional<Prior> prior);
+
+// Per call of the member: whether its step tells that it is the hub's call `order` further: both made equally many in it.
+std::vector<bool> told_by_steps(const MemberCalls& hub, const MemberCalls& member, int64_t order);
 
 // Whether these are calls whose ends need not lie together: a message may be buffered.
 bool sends_or_receives(const MemberCalls& calls);

@@ -94,14 +94,12 @@ class OrderJoin {
     return row;
   }
 
-  // Whether cause and effect allow it. A root, and who sends to one, may be gone before others come.
+  // Whether cause and effect allow it: where all wait for all, they are in it together for half of what the last one is.
   bool can_be_one(const std::vector<Placed>& row) const {
-    const MatchCall& first = call_of(row.front());
-    if (first.ends_together) return overlap(row, cluster_.tolerance_ns);
-    if (first.kind != CollectiveKind::send && first.kind != CollectiveKind::recv) return true;
-    const Placed &sender = row[first.kind == CollectiveKind::send ? 0 : 1],
-                 &receiver = row[&sender == row.data() ? 1 : 0];
-    return sender.start_ns <= receiver.end_ns + cluster_.tolerance_ns;
+    if (!call_of(row.front()).ends_together) return causal(row, members_, cluster_.tolerance_ns);
+    int64_t shortest = INT64_MAX;
+    for (const Placed& p : row) shortest = std::min(shortest, p.end_ns - p.start_ns);
+    return overlap(row, -shortest / 2);
   }
 
   // How many steps lie between it and its member's call at `base`; nullopt where steps do not tell.

@@ -5,6 +5,7 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <tuple>
 
@@ -46,6 +47,8 @@ int32_t hub_of(const std::vector<MemberCalls>& members, const std::vector<int32_
   return hub;
 }
 
+constexpr double kLeastJoined = 0.8;  // of sends and receives
+
 }  // namespace
 
 Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open,
@@ -64,6 +67,8 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
     if (order_first) shifts[k] = shift_by_causality(calls(hub), calls(m), prior);
     if (shifts[k].found()) return;
     shifts[k] = search.find(calls(m), prior, on_one_host(hints, m, hub), rooms.local());
+    // Ends of buffered messages meet others' by chance, but only some.
+    if (order_first && shifts[k].joined < kLeastJoined) shifts[k] = {};
     if (shifts[k].found() || !known || order_first) return;
     const ShiftResult causal = shift_by_causality(calls(hub), calls(m), prior);
     if (causal.found()) shifts[k] = causal;
@@ -173,7 +178,8 @@ void join_order(const std::vector<Placed>& rest, const std::vector<MemberCalls>&
   }
 }
 
-// Of two members whose calls their order tied.
+// Of two members whose calls their order tied: where receivers wait, those whose ends lie together; else, and where a
+// step lacks calls of one of them, those that their steps tell.
 Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& cluster) {
   const size_t of_hub = cluster.members[0] == cluster.hub ? 0 : 1;
   const auto place_call = [&](size_t k, int64_t c) -> Placed {
@@ -182,11 +188,18 @@ Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& clust
     const ClockLine& line = cluster.lines[k];
     return {call.signature, line.apply(call.start_ns), line.apply(call.end_ns), m, static_cast<int32_t>(c)};
   };
-  const auto calls = [&](size_t k) { return std::ssize(members[static_cast<size_t>(cluster.members[k])]); };
+  const auto calls = [&](size_t k) -> const MemberCalls& {
+    return members[static_cast<size_t>(cluster.members[k])];
+  };
+  const std::vector<bool> told = told_by_steps(calls(of_hub), calls(1 - of_hub), *cluster.order);
+  const bool ends_tie = cluster.scatter_ns[1 - of_hub] * 4 <= static_cast<double>(cluster.tolerance_ns);
   Rows rows;
   for (int64_t c = std::max<int64_t>(0, -*cluster.order);
-       c < std::min<int64_t>(calls(1 - of_hub), calls(of_hub) - *cluster.order); ++c) {
-    rows.rows.push_back({place_call(of_hub, c + *cluster.order), place_call(1 - of_hub, c)});
+       c < std::min(std::ssize(calls(1 - of_hub)), std::ssize(calls(of_hub)) - *cluster.order); ++c) {
+    const Placed first = place_call(of_hub, c + *cluster.order), second = place_call(1 - of_hub, c);
+    const bool together = std::llabs(first.end_ns - second.end_ns) <= cluster.tolerance_ns;
+    if (!together && (ends_tie || !told[static_cast<size_t>(c)])) continue;
+    rows.rows.push_back({first, second});
     rows.method.push_back(cluster.method);
   }
   return rows;
@@ -204,9 +217,14 @@ bool overlap(const std::vector<Placed>& row, int64_t slack_ns) {
 }
 
 bool causal(const std::vector<Placed>& row, const std::vector<MemberCalls>& members, int64_t slack_ns) {
-  const Placed& first = row.front();
-  if (!members[static_cast<size_t>(first.member)][static_cast<size_t>(first.call)].ends_together) return true;
-  return overlap(row, slack_ns);
+  const auto call_of = [&](const Placed& p) -> const MatchCall& {
+    return members[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
+  };
+  const MatchCall& first = call_of(row.front());
+  if (first.ends_together) return overlap(row, slack_ns);
+  if (row.size() != 2 || (first.kind != CollectiveKind::send && first.kind != CollectiveKind::recv)) return true;
+  const size_t sender = first.kind == CollectiveKind::send ? 0 : 1;
+  return row[sender].start_ns <= row[1 - sender].end_ns + slack_ns;
 }
 
 Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster, Membership membership) {

@@ -57,7 +57,8 @@ Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster, Me
 // Whether all parts run at one time, up to `slack_ns`: order alone does not make partners.
 bool overlap(const std::vector<Placed>& row, int64_t slack_ns);
 
-// Nobody leaves before the last one arrived, up to `slack_ns`; true of calls that do not end together.
+// Nobody leaves before those arrived whom it waits for, up to `slack_ns`: all, a receiver's sender; of roots nothing is
+// known here.
 bool causal(const std::vector<Placed>& row, const std::vector<MemberCalls>& members, int64_t slack_ns);
 
 // Keeps the rows that obey causality; the others' calls get it as their reason.

@@ -147,6 +147,19 @@ bool match_by_key(const std::vector<MemberCalls>& members, MatchedBy by, Rows& r
 // as ambiguous.
 constexpr size_t kMostTries = 64;
 
+// Whether these are messages that ends joined across steps: buffered ones, whose ends met others'.
+bool meet_by_chance(const Rows& rows, const std::vector<MemberCalls>& members) {
+  int64_t across = 0;
+  for (const std::vector<Placed>& row : rows.rows) {
+    const auto call = [&](size_t k) -> const MatchCall& {
+      return members[static_cast<size_t>(row[k].member)][static_cast<size_t>(row[k].call)];
+    };
+    const bool message = call(0).kind == CollectiveKind::send || call(0).kind == CollectiveKind::recv;
+    across += message && call(0).step >= 0 && call(1).step >= 0 && call(0).step != call(1).step ? 1 : 0;
+  }
+  return 10 * across > std::ssize(rows.rows);
+}
+
 void match_members_by_time(const std::vector<MemberCalls>& members, const ClockHints& hints, Timed& timed) {
   std::vector<int32_t> open = members_with_calls(members);
   std::vector<bool> ambiguous(members.size(), false);
@@ -159,7 +172,8 @@ void match_members_by_time(const std::vector<MemberCalls>& members, const ClockH
     tries_left -= std::min(tries_left, open.size());
     timed.settled = timed.settled && number == 0;
     if (cluster.members.size() < 2) continue;
-    keep_causal(rows_of(members, cluster, Membership::known), members, cluster.tolerance_ns, timed);
+    Rows rows = rows_of(members, cluster, Membership::known);
+    if (!meet_by_chance(rows, members)) keep_causal(std::move(rows), members, cluster.tolerance_ns, timed);
   }
   for (const int32_t m : open) {
     timed.cluster[static_cast<size_t>(m)] = number++;

@@ -115,12 +115,18 @@ ShiftSearch::ShiftSearch(const MemberCalls& hub) : hub_(hub) {
 
 VoteContext ShiftSearch::context_with(const MemberCalls& member) const {
   VoteContext context = of_hub_;
-  const int64_t first = std::max(hub_.front().end_ns, member.front().end_ns);
-  const int64_t last = std::min(hub_.back().end_ns, member.back().end_ns);
-  const auto inside = [&](const MatchCall& call) { return call.end_ns >= first && call.end_ns <= last; };
-  context.common_calls =
-      std::min(std::count_if(hub_.begin(), hub_.end(), inside), std::count_if(member.begin(), member.end(), inside));
+  context.common_calls = common_calls(member, ClockLine());
   return context;
+}
+
+// The fewer of those that either recorded while the other did.
+int64_t ShiftSearch::common_calls(const MemberCalls& member, const ClockLine& line) const {
+  const int64_t first = std::max(hub_.front().end_ns, line.apply(member.front().end_ns));
+  const int64_t last = std::min(hub_.back().end_ns, line.apply(member.back().end_ns));
+  const auto inside = [&](int64_t end_ns) { return end_ns >= first && end_ns <= last; };
+  return std::min(
+      std::count_if(hub_.begin(), hub_.end(), [&](const MatchCall& call) { return inside(call.end_ns); }),
+      std::count_if(member.begin(), member.end(), [&](const MatchCall& call) { return inside(line.apply(call.end_ns)); }));
 }
 
 const ShiftSearch::AlikeCalls* ShiftSearch::alike(uint64_t signature) const {
@@ -205,19 +211,21 @@ ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> pr
     if (winner.evidence != ShiftEvidence::none && winner.evidence != ShiftEvidence::ambiguous) break;
   }
   if (winner.evidence == ShiftEvidence::none || winner.evidence == ShiftEvidence::ambiguous) {
-    return {winner.evidence, {}, 0, {}};
+    return {winner.evidence, {}, 0, 0, {}};
   }
   std::vector<ClockTie> ties;
   track(member, center, 1, winner.offset_ns, ties);
   if (center > 0) track(member, center - 1, -1, winner.offset_ns, ties);
-  if (ties.empty()) return {ShiftEvidence::ambiguous, {}, 0, {}};
-  ShiftResult result{winner.evidence, resistant_line(ties), 0, {}};
+  if (ties.empty()) return {ShiftEvidence::ambiguous, {}, 0, 0, {}};
+  ShiftResult result{winner.evidence, resistant_line(ties), 0, 1, {}};
   std::vector<double> distance;
   for (const ClockTie& tie : ties) {
     const int64_t hub_end = tie.member_end_ns + tie.offset_ns;
     distance.push_back(std::fabs(static_cast<double>(hub_end - result.line.apply(tie.member_end_ns))));
   }
   result.scatter_ns = median(std::move(distance));
+  const int64_t common = std::max<int64_t>(1, common_calls(member, result.line));
+  result.joined = static_cast<double>(ties.size()) / static_cast<double>(common);
   return result;
 }
 

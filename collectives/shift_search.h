@@ -69,6 +69,7 @@ struct ShiftResult {
   ShiftEvidence evidence = ShiftEvidence::none;
   ClockLine line;                     // valid unless none or ambiguous
   double scatter_ns = 0;              // median distance of joined ends from the line
+  double joined = 1;                  // share of the calls that both recorded, on one clock then, whose ends were joined
   std::optional<int64_t> order = {};  // call j is the hub's call j + order: where that was what told
 
   bool found() const { return evidence != ShiftEvidence::none && evidence != ShiftEvidence::ambiguous; }
@@ -114,6 +115,7 @@ class ShiftSearch {
   static VoteSteps steps_of(const Place& a, const Place& b);
   const AlikeCalls* alike(uint64_t signature) const;
   VoteContext context_with(const MemberCalls& member) const;
+  int64_t common_calls(const MemberCalls& member, const ClockLine& line) const;
   void collect_votes(const MemberCalls& member, const std::vector<Place>& places, size_t center, VoteRoom& room) const;
   std::optional<int64_t> nearest(uint64_t signature, int64_t end_ns) const;
   void track(const MemberCalls& member, size_t from, int step, int64_t offset_ns, std::vector<ClockTie>& ties) const;

@@ -15,6 +15,7 @@ constexpr std::array<int64_t, 6> kWindows = {400'000, 100'000, 25'000, 10'000, 3
 constexpr int64_t kScatter = 10'000;
 constexpr int kLeastVotes = 3;                  // fewer prove nothing without a prior
 constexpr int kLeastFineVotes = 30;             // fewer may meet in a fine window by chance
+constexpr int64_t kChanceWidth = 25'000;        // ns; in it few ends that scatter by more may meet by chance
 constexpr int64_t kWallClockGood = 5'000'000;   // ns; offsets that NTP keeps
 constexpr int64_t kWallClockBad = 20'000'000;   // ns; offsets that NTP does not leave
 constexpr int64_t kNoClockErr = 2'000'000'000;  // ns; hosts' clocks are not further apart
@@ -83,11 +84,18 @@ std::optional<Peak> narrowed(Votes all, Peak peak, int64_t width, int64_t tolera
   return peak;
 }
 
+// Whether few votes meet in a window by chance: the widest window elsewhere holds about as many as the one around it.
+bool rivalled(Votes all, const Peak& peak, int64_t width) {
+  if (width > kChanceWidth || peak.votes >= kLeastFineVotes) return false;
+  const Peak wide = densest(within(all, peak.offset_ns, kWindows[0]), kWindows[0], std::nullopt);
+  return 4 * densest(all, kWindows[0], wide.offset_ns).votes > 3 * wide.votes;
+}
+
 // The window that beats all others twice at `width`.
 std::optional<Peak> clear_peak(Votes all, int64_t width, int64_t tolerance_ns) {
   const Peak best = densest(all, width, std::nullopt);
   if (best.votes == 0 || !keeps_votes(all, best, width, kLeastFineVotes)) return std::nullopt;
-  if (best.votes < 2 * densest(all, width, best.offset_ns).votes) return std::nullopt;
+  if (best.votes < 2 * densest(all, width, best.offset_ns).votes || rivalled(all, best, width)) return std::nullopt;
   return narrowed(all, best, width, tolerance_ns);
 }
 

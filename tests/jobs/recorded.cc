@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 #include <tuple>
 
@@ -138,6 +139,54 @@ TEST_CASE("recorded: calls launched before the recording are their stream's, whe
   }
   // Here the calls of four groups run on one stream: nothing tells whose they were.
   CHECK(reason_count(match_collectives(job_of("tensor_parallel")), UnmatchedReason::no_metadata) == 43);
+}
+
+// Each rank on a clock of its own, from another call on, and with kernels lost.
+TEST_CASE("recorded: what is lost, cut and moved makes calls alone, never another's") {
+  struct Fault {
+    const char* name;
+    double lost;       // share of calls
+    int64_t apart_ns;  // most that clocks are apart, either way
+    int cut;           // most calls that a rank's file lacks at its beginning and at its end
+  };
+  const Fault faults[] = {{"2 % lost", 0.02, 0, 0},
+                          {"5 % lost", 0.05, 0, 0},
+                          {"cut", 0, 0, 12},
+                          {"clocks 40 ms apart", 0, 40'000'000, 0},
+                          {"all of it", 0.03, 300'000, 8}};
+  for (const std::string& set : sets()) {
+    if (set == "gloo" || set == "pipeline_batched") continue;
+    const JobTrace whole = job_of(set);
+    const std::vector<std::map<int32_t, Place>> places = places_of(whole);
+    for (const Fault& fault : faults) {
+      INFO(set << ", " << fault.name);
+      std::mt19937 random(std::getenv("SEED") ? std::atoi(std::getenv("SEED")) : 7);
+      const auto below = [&](int64_t n) { return n > 0 ? static_cast<int64_t>(random() % static_cast<uint64_t>(n)) : 0; };
+      JobTrace job = job_of(set);
+      std::vector<std::map<int32_t, Place>> kept(job.traces.size());
+      for (size_t t = 0; t < job.traces.size(); ++t) {
+        const int64_t moved = t == 0 ? 0 : below(2 * fault.apart_ns + 1) - fault.apart_ns;
+        const int64_t first = below(fault.cut + 1), last = std::ssize(whole.traces[t].calls) - below(fault.cut + 1);
+        Column<CollectiveCall> calls;
+        for (int32_t row = 0; row < std::ssize(whole.traces[t].calls); ++row) {
+          const bool lost = static_cast<double>(random() % 10'000) < 1e4 * fault.lost;
+          if (lost || row < first || row >= last) continue;
+          const auto place = places[t].find(row);
+          if (place != places[t].end()) kept[t].emplace(static_cast<int32_t>(calls.size()), place->second);
+          CollectiveCall call = whole.traces[t].calls[static_cast<size_t>(row)];
+          call.start = call.start + moved;
+          call.launch_start = call.launch_start + moved;
+          calls.push_back(call);
+        }
+        job.traces[t].calls = std::move(calls);
+      }
+      InstanceTable table = match_collectives(job);
+      CHECK(matched(job, table, kept).wrong == 0);
+      if (!table.by_coarse_clocks) continue;
+      table = match_again(job, align_clocks(job, table, AlignMode::automatic));
+      CHECK(matched(job, table, kept).wrong == 0);
+    }
+  }
 }
 
 TEST_CASE("recorded: with its groups hidden, a job's calls are matched as with them, or not at all") {
