@@ -12,8 +12,8 @@ namespace skewscope {
 namespace {
 
 constexpr int64_t kLeastPairs = 5, kMostAligned = 4096;
-constexpr size_t kMostShifts = 16;  // that steps name before they are called contradictory
-constexpr double kTiedEnds = 50'000;  // ns; ends that scatter by more tie nothing
+constexpr size_t kMostShifts = 16;     // that steps name before they are called contradictory
+constexpr double kTiedEnds = 50'000;   // ns; ends that scatter by more tie nothing
 constexpr double kMostDrift = 120e-6;  // as of resistant_line
 
 // A prior's error is one that 95 % keep to; a neighbour must be out of reach of all. Wall clocks err by half a second.

@@ -24,7 +24,8 @@ namespace skewscope {
 // believed.
 ShiftResult shift_by_causality(const MemberCalls& hub, const MemberCalls& member, std::optional<Prior> prior);
 
-// Per call of the member: whether its step tells that it is the hub's call `order` further: both made equally many in it.
+// Per call of the member: whether its step tells that it is the hub's call `order` further: both made equally many in
+// it.
 std::vector<bool> told_by_steps(const MemberCalls& hub, const MemberCalls& member, int64_t order);
 
 // Whether these are calls whose ends need not lie together: a message may be buffered.

@@ -94,7 +94,8 @@ class OrderJoin {
     return row;
   }
 
-  // Whether cause and effect allow it: where all wait for all, they are in it together for half of what the last one is.
+  // Whether cause and effect allow it: where all wait for all, they are in it together for half of what the last one
+  // is.
   bool can_be_one(const std::vector<Placed>& row) const {
     if (!call_of(row.front()).ends_together) return causal(row, members_, cluster_.tolerance_ns);
     int64_t shortest = INT64_MAX;

@@ -188,9 +188,7 @@ Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& clust
     const ClockLine& line = cluster.lines[k];
     return {call.signature, line.apply(call.start_ns), line.apply(call.end_ns), m, static_cast<int32_t>(c)};
   };
-  const auto calls = [&](size_t k) -> const MemberCalls& {
-    return members[static_cast<size_t>(cluster.members[k])];
-  };
+  const auto calls = [&](size_t k) -> const MemberCalls& { return members[static_cast<size_t>(cluster.members[k])]; };
   const std::vector<bool> told = told_by_steps(calls(of_hub), calls(1 - of_hub), *cluster.order);
   const bool ends_tie = cluster.scatter_ns[1 - of_hub] * 4 <= static_cast<double>(cluster.tolerance_ns);
   Rows rows;

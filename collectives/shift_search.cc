@@ -124,9 +124,9 @@ int64_t ShiftSearch::common_calls(const MemberCalls& member, const ClockLine& li
   const int64_t first = std::max(hub_.front().end_ns, line.apply(member.front().end_ns));
   const int64_t last = std::min(hub_.back().end_ns, line.apply(member.back().end_ns));
   const auto inside = [&](int64_t end_ns) { return end_ns >= first && end_ns <= last; };
-  return std::min(
-      std::count_if(hub_.begin(), hub_.end(), [&](const MatchCall& call) { return inside(call.end_ns); }),
-      std::count_if(member.begin(), member.end(), [&](const MatchCall& call) { return inside(line.apply(call.end_ns)); }));
+  return std::min(std::count_if(hub_.begin(), hub_.end(), [&](const MatchCall& call) { return inside(call.end_ns); }),
+                  std::count_if(member.begin(), member.end(),
+                                [&](const MatchCall& call) { return inside(line.apply(call.end_ns)); }));
 }
 
 const ShiftSearch::AlikeCalls* ShiftSearch::alike(uint64_t signature) const {

@@ -67,9 +67,9 @@ ClockLine resistant_line(std::vector<ClockTie> ties);
 
 struct ShiftResult {
   ShiftEvidence evidence = ShiftEvidence::none;
-  ClockLine line;                     // valid unless none or ambiguous
-  double scatter_ns = 0;              // median distance of joined ends from the line
-  double joined = 1;                  // share of the calls that both recorded, on one clock then, whose ends were joined
+  ClockLine line;         // valid unless none or ambiguous
+  double scatter_ns = 0;  // median distance of joined ends from the line
+  double joined = 1;      // share of the calls that both recorded, on one clock then, whose ends were joined
   std::optional<int64_t> order = {};  // call j is the hub's call j + order: where that was what told
 
   bool found() const { return evidence != ShiftEvidence::none && evidence != ShiftEvidence::ambiguous; }

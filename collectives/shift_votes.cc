@@ -15,6 +15,7 @@ constexpr std::array<int64_t, 6> kWindows = {400'000, 100'000, 25'000, 10'000, 3
 constexpr int64_t kScatter = 10'000;
 constexpr int kLeastVotes = 3;                  // fewer prove nothing without a prior
 constexpr int kLeastFineVotes = 30;             // fewer may meet in a fine window by chance
+constexpr int kFewVotes = 10;                   // fewer settle little where other offsets have some
 constexpr int64_t kChanceWidth = 25'000;        // ns; in it few ends that scatter by more may meet by chance
 constexpr int64_t kWallClockGood = 5'000'000;   // ns; offsets that NTP keeps
 constexpr int64_t kWallClockBad = 20'000'000;   // ns; offsets that NTP does not leave
@@ -164,6 +165,11 @@ std::optional<Peak> peak_within_error(Votes all, const Prior& prior) {
 // Whether what the traces say of steps and hosts allows an offset that intervals between ends name.
 bool credible(Votes all, const Peak& peak, const VoteContext& context) {
   const int64_t offset = std::llabs(peak.offset_ns);
+  if (offset > kLonelyWallClock && peak.votes < kFewVotes) {
+    // Where some calls are lost, few votes may be the neighbours'. Clocks that agree have a say in it.
+    const int equal_clocks = densest(within(all, 0, kLonelyWallClock), kWindows[0], std::nullopt).votes;
+    if (equal_clocks >= 2 && 3 * equal_clocks >= peak.votes) return false;
+  }
   int64_t of_steps[4] = {0, 0, 0, 0};
   for (const Vote& vote : within(all, peak.offset_ns, kScatter)) ++of_steps[static_cast<size_t>(vote.steps())];
   const auto unnamed = of_steps[0], different = of_steps[1], same = of_steps[2] + of_steps[3];
