@@ -12,9 +12,8 @@ namespace skewscope {
 namespace {
 
 constexpr int64_t kLeastPairs = 5, kMostAligned = 4096;
-constexpr size_t kMostShifts = 16;     // that steps name before they are called contradictory
-constexpr double kTiedEnds = 50'000;   // ns; ends that scatter by more tie nothing
-constexpr double kMostDrift = 120e-6;  // as of resistant_line
+constexpr size_t kMostShifts = 16;    // that steps name before they are called contradictory
+constexpr double kTiedEnds = 50'000;  // ns; ends that scatter by more tie nothing
 
 // A prior's error is one that 95 % keep to; a neighbour must be out of reach of all. Wall clocks err by half a second.
 Prior cautious(const std::optional<Prior>& told) {
@@ -25,7 +24,7 @@ Prior cautious(const std::optional<Prior>& told) {
 
 // Offsets (hub minus member) that let all pairs overlap.
 struct Feasible {
-  int64_t low = INT64_MIN / 2, high = INT64_MAX / 2;
+  int64_t low, high;
 
   bool within(int64_t slack_ns) const { return low <= high + slack_ns; }
 };
@@ -124,7 +123,7 @@ std::optional<int64_t> shift_by_seats(const MemberCalls& hub, const MemberCalls&
 }
 
 struct Fit {
-  int64_t shift = 0;
+  int64_t shift;
   Feasible offsets;
 };
 
@@ -140,7 +139,7 @@ double scatter_of(const std::vector<ClockTie>& ties, const ClockLine& line) {
 }
 
 // The member's clock by the ends of the pairs; where these scatter, within what causality allows.
-ShiftResult shift_of(const MemberCalls& hub, const MemberCalls& member, const Fit& fit) {
+ShiftResult shift_of(const MemberCalls& hub, const MemberCalls& member, const Fit& fit, const Prior& near) {
   std::vector<ClockTie> ties;
   const Pairs pairs = pairs_of(hub, member, fit.shift);
   for (int64_t j = pairs.first; j < pairs.first + pairs.count; ++j) {
@@ -149,7 +148,10 @@ ShiftResult shift_of(const MemberCalls& hub, const MemberCalls& member, const Fi
   }
   ShiftResult result{ShiftEvidence::fingerprint, resistant_line(ties), 0, 1, fit.shift};
   result.scatter_ns = scatter_of(ties, result.line);
-  if (result.scatter_ns <= kTiedEnds) return result;  // one pair too many could not move it
+  if (result.scatter_ns <= kTiedEnds) {  // whatever one pair too many allows
+    const double off = std::fabs(result.line.offset_ns - static_cast<double>(near.offset_ns));
+    return off <= static_cast<double>(near.error_ns) + kTiedEnds ? result : ShiftResult{};
+  }
   const auto [low, high] = std::minmax(fit.offsets.low, fit.offsets.high);
   result.line.offset_ns = std::clamp(result.line.offset_ns, static_cast<double>(low), static_cast<double>(high));
   result.scatter_ns = scatter_of(ties, result.line);
@@ -192,16 +194,17 @@ ShiftResult shift_by_causality(const MemberCalls& hub, const MemberCalls& member
     const auto offsets = feasible_offsets(hub, member, shift, near, slack_ns);
     if (offsets) fits.push_back({shift, *offsets});
   };
-  if (!prior || sends_or_receives(member)) {
-    if (const auto shift = shift_by_seats(hub, member)) try_shift(*shift);
-  } else if (std::max(of_hub, own) <= kMostAligned) {
-    for (int64_t shift = least - own; shift <= of_hub - least; ++shift) try_shift(shift);
-    if (fits.size() > 1) {
-      const std::optional<int64_t> shift = shift_by_seats(hub, member);
-      std::erase_if(fits, [&](const Fit& fit) { return fit.shift != shift; });
-    }
+  bool by_steps = !prior || sends_or_receives(member);
+  if (!by_steps && std::max(of_hub, own) <= kMostAligned) {
+    for (int64_t shift = least - own; shift <= of_hub - least && fits.size() < 2; ++shift) try_shift(shift);
+    // Where only one was to be tried, it proves nothing.
+    by_steps = fits.size() > 1 || of_hub + own - 2 * least < 1;
   }
-  return fits.size() == 1 ? shift_of(hub, member, fits.front()) : ShiftResult{};
+  if (by_steps) {
+    fits.clear();
+    if (const auto shift = shift_by_seats(hub, member)) try_shift(*shift);
+  }
+  return fits.size() == 1 ? shift_of(hub, member, fits.front(), near) : ShiftResult{};
 }
 
 }  // namespace skewscope

@@ -7,8 +7,8 @@
 // prior's error, without a prior within what wall clocks err. Believed is the one k that does; of several, without a
 // prior, and of sends and receives, where only the receiver waits, the one whose pairs all have the same place in the
 // same step.
-// Why right: it may only refuse: the calls shared must be alike one by one (a lost kernel ends it), at least five and
-// half of what the smaller one recorded.
+// Why right: it may only refuse: the calls shared must be alike one by one, at least five and half of what the smaller
+// one recorded.
 // Cost: O(n log n) where steps tell k; else O(n) per k, mostly ended by the first pairs, and nothing is tried for
 // members of more than 4,096 calls.
 #pragma once

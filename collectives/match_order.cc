@@ -73,8 +73,10 @@ class OrderJoin {
   }
 
   // The calls that lie `distance` from those at `base` (call per column), as one row; nullopt: they are none.
-  std::optional<std::vector<Placed>> row_at(const std::vector<int32_t>& base, int32_t distance) const {
+  std::optional<std::vector<Placed>> row_at(const std::vector<int32_t>& base, int32_t distance, bool fenced) const {
     std::vector<Placed> row;
+    const MatchCall* told = nullptr;  // one that tells more than its kind
+    std::optional<int64_t> steps;     // from `base`, of one that tells
     for (size_t k = 0; k < base.size(); ++k) {
       const int64_t at = int64_t{base[k]} + distance;
       if (at < 0 || at >= static_cast<int64_t>(calls_of(k).size())) continue;
@@ -82,25 +84,25 @@ class OrderJoin {
       const ClockLine& line = cluster_.lines[k];
       row.push_back({call.signature, line.apply(call.start_ns), line.apply(call.end_ns), cluster_.members[k],
                      static_cast<int32_t>(at)});
+      if (told == nullptr || told->bare) told = &call;
+      if (!steps) steps = steps_from(row.back(), base);
     }
-    if (row.size() < 2 || !can_be_one(row)) return std::nullopt;
-    const std::optional<int64_t> steps = steps_from(row.front(), base);
+    if (row.size() < 2 || !can_be_one(row, fenced) || is_contradicted(row)) return std::nullopt;
     const auto fits = [&](const Placed& p) {
       const std::optional<int64_t> own = steps_from(p, base);
-      return alike(call_of(p), call_of(row.front())) && !is_contradicted(p, base, distance) &&
-             (!steps || !own || *own == *steps);
+      return alike(call_of(p), *told) && (!own || *own == *steps);
     };
     if (!std::all_of(row.begin(), row.end(), fits)) return std::nullopt;
     return row;
   }
 
   // Whether cause and effect allow it: where all wait for all, they are in it together for half of what the last one
-  // is.
-  bool can_be_one(const std::vector<Placed>& row) const {
-    if (!call_of(row.front()).ends_together) return causal(row, members_, cluster_.tolerance_ns);
-    int64_t shortest = INT64_MAX;
-    for (const Placed& p : row) shortest = std::min(shortest, p.end_ns - p.start_ns);
-    return overlap(row, -shortest / 2);
+  // is. A root, and who sends to one, may be gone before others come: between fences alone order tells of those.
+  bool can_be_one(const std::vector<Placed>& row, bool fenced) const {
+    if (!call_of(row.front()).ends_together) {
+      return fenced ? causal(row, members_, cluster_.tolerance_ns) : overlap(row, cluster_.tolerance_ns);
+    }
+    return meet(row);
   }
 
   // How many steps lie between it and its member's call at `base`; nullopt where steps do not tell.
@@ -110,14 +112,19 @@ class OrderJoin {
     return own < 0 || there < 0 ? std::nullopt : std::optional(own - there);
   }
 
-  // Whether ends joined it to another place of the order.
-  bool is_contradicted(const Placed& p, const std::vector<int32_t>& base, int32_t distance) const {
-    const int32_t own = row_of_[column_[static_cast<size_t>(p.member)]][static_cast<size_t>(p.call)];
-    if (own < 0) return false;
-    const std::vector<Placed>& joined = rows_.rows[static_cast<size_t>(own)];
-    return std::any_of(joined.begin(), joined.end(), [&](const Placed& other) {
-      return other.call != base[column_[static_cast<size_t>(other.member)]] + distance;
-    });
+  // Whether ends joined some of it to calls at another place of the order.
+  bool is_contradicted(const std::vector<Placed>& row) const {
+    std::vector<int32_t> joined;  // of each part: the row that ends made
+    for (const Placed& p : row) {
+      const int32_t own = row_of_[column_[static_cast<size_t>(p.member)]][static_cast<size_t>(p.call)];
+      if (own >= 0) joined.push_back(own);
+    }
+    std::sort(joined.begin(), joined.end());
+    for (size_t low = 0, high = 0; low < joined.size(); low = high) {
+      while (high < joined.size() && joined[high] == joined[low]) ++high;
+      if (high - low != rows_.rows[static_cast<size_t>(joined[low])].size()) return true;
+    }
+    return false;
   }
 
   void take(std::vector<Placed> row) {
@@ -139,7 +146,7 @@ class OrderJoin {
     }
     std::vector<std::vector<Placed>> between;
     for (int32_t distance = 1; distance <= count; ++distance) {
-      std::optional<std::vector<Placed>> row = row_at(from, distance);
+      std::optional<std::vector<Placed>> row = row_at(from, distance, true);
       if (!row) return;
       between.push_back(std::move(*row));
     }
@@ -148,7 +155,7 @@ class OrderJoin {
 
   void count_outwards(const std::vector<int32_t>& base, int32_t direction) {
     for (int32_t distance = direction;; distance += direction) {
-      std::optional<std::vector<Placed>> row = row_at(base, distance);
+      std::optional<std::vector<Placed>> row = row_at(base, distance, false);
       if (!row) return;
       take(std::move(*row));
     }

@@ -6,9 +6,10 @@
 // them the k-th calls of all members are one row, where all hold equally many; in front of the first fence and behind
 // the last one calls are counted from the fence, as far as each member's window reaches.
 // Why right: nothing is joined but calls that are alike, equally many steps from the fence, and that cause and effect
-// allow: where all wait for all they overlap, no message is received before it is sent. And no row that ends joined is
-// taken apart: one contradiction, as two lost kernels would give, leaves the calls between those fences as they are.
-// Cost: O(calls), and nothing where every row holds all members.
+// allow: where all wait for all, the last one finds the others there; between fences no message is received before it
+// is sent, outside them all overlap. And no row that ends joined is taken apart: one contradiction, as two lost kernels
+// would give, leaves the calls between two fences as they are, and ends the count outside them.
+// Cost: O(calls log members), and nothing where every row holds all members.
 #pragma once
 
 #include <vector>

@@ -55,7 +55,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
                           Membership membership, const ClockHints& hints, std::vector<bool>& ambiguous) {
   const auto calls = [&](int32_t m) -> const MemberCalls& { return members[static_cast<size_t>(m)]; };
   const int32_t hub = hub_of(members, open);
-  if (open.size() == 1) return {.hub = hub, .members = {hub}, .lines = {ClockLine()}, .scatter_ns = {0}};
+  if (open.size() == 1) return {.hub = hub, .members = {hub}, .lines = {ClockLine()}, .scatter_ns = {0}, .order = {{}}};
   const ShiftSearch search(calls(hub));
   std::vector<ShiftResult> shifts(open.size());
   tbb::enumerable_thread_specific<VoteRoom> rooms;
@@ -68,7 +68,9 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
     if (shifts[k].found()) return;
     shifts[k] = search.find(calls(m), prior, on_one_host(hints, m, hub), rooms.local());
     // Ends of buffered messages meet others' by chance, but only some.
-    if (order_first && shifts[k].joined < kLeastJoined) shifts[k] = {};
+    if (order_first && shifts[k].found() && shifts[k].joined < kLeastJoined) {
+      shifts[k] = {ShiftEvidence::ambiguous, {}, 0, 0, {}};
+    }
     if (shifts[k].found() || !known || order_first) return;
     const ShiftResult causal = shift_by_causality(calls(hub), calls(m), prior);
     if (causal.found()) shifts[k] = causal;
@@ -82,6 +84,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
       cluster.members.push_back(m);
       cluster.lines.emplace_back();
       cluster.scatter_ns.push_back(0);
+      cluster.order.emplace_back();
       continue;
     }
     const ShiftResult& shift = shifts[k];
@@ -95,9 +98,8 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
     cluster.members.push_back(m);
     cluster.lines.push_back(shift.line);
     cluster.scatter_ns.push_back(shift.scatter_ns);
-    cluster.order = shift.order;
+    cluster.order.push_back(shift.order);
   }
-  if (cluster.members.size() != 2) cluster.order.reset();
   return cluster;
 }
 
@@ -180,7 +182,7 @@ void join_order(const std::vector<Placed>& rest, const std::vector<MemberCalls>&
 
 // Of two members whose calls their order tied: where receivers wait, those whose ends lie together; else, and where a
 // step lacks calls of one of them, those that their steps tell.
-Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& cluster) {
+Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& cluster, int64_t order) {
   const size_t of_hub = cluster.members[0] == cluster.hub ? 0 : 1;
   const auto place_call = [&](size_t k, int64_t c) -> Placed {
     const int32_t m = cluster.members[k];
@@ -189,12 +191,12 @@ Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& clust
     return {call.signature, line.apply(call.start_ns), line.apply(call.end_ns), m, static_cast<int32_t>(c)};
   };
   const auto calls = [&](size_t k) -> const MemberCalls& { return members[static_cast<size_t>(cluster.members[k])]; };
-  const std::vector<bool> told = told_by_steps(calls(of_hub), calls(1 - of_hub), *cluster.order);
+  const std::vector<bool> told = told_by_steps(calls(of_hub), calls(1 - of_hub), order);
   const bool ends_tie = cluster.scatter_ns[1 - of_hub] * 4 <= static_cast<double>(cluster.tolerance_ns);
   Rows rows;
-  for (int64_t c = std::max<int64_t>(0, -*cluster.order);
-       c < std::min(std::ssize(calls(1 - of_hub)), std::ssize(calls(of_hub)) - *cluster.order); ++c) {
-    const Placed first = place_call(of_hub, c + *cluster.order), second = place_call(1 - of_hub, c);
+  for (int64_t c = std::max<int64_t>(0, -order);
+       c < std::min(std::ssize(calls(1 - of_hub)), std::ssize(calls(of_hub)) - order); ++c) {
+    const Placed first = place_call(of_hub, c + order), second = place_call(1 - of_hub, c);
     const bool together = std::llabs(first.end_ns - second.end_ns) <= cluster.tolerance_ns;
     if (!together && (ends_tie || !told[static_cast<size_t>(c)])) continue;
     rows.rows.push_back({first, second});
@@ -203,7 +205,52 @@ Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& clust
   return rows;
 }
 
+// Those of a cluster's members whose order tied them, and whose ends scatter too far to join them by.
+Cluster told_by_order(const Cluster& cluster, bool by_order) {
+  Cluster part;
+  part.hub = cluster.hub;
+  part.method = cluster.method;
+  part.tolerance_ns = cluster.tolerance_ns;
+  for (size_t k = 0; k < cluster.members.size(); ++k) {
+    const bool scattered = cluster.order[k] && 4 * cluster.scatter_ns[k] > static_cast<double>(cluster.tolerance_ns);
+    if (scattered != by_order) continue;
+    part.members.push_back(cluster.members[k]);
+    part.lines.push_back(cluster.lines[k]);
+    part.scatter_ns.push_back(cluster.scatter_ns[k]);
+    part.order.push_back(cluster.order[k]);
+  }
+  return part;
+}
+
+// Adds their calls to the rows that hold the hub's.
+void add_by_order(const std::vector<MemberCalls>& members, const Cluster& told, Rows& rows) {
+  const MemberCalls& hub = members[static_cast<size_t>(told.hub)];
+  for (std::vector<Placed>& row : rows.rows) {
+    const auto of_hub = std::find_if(row.begin(), row.end(), [&](const Placed& p) { return p.member == told.hub; });
+    if (of_hub == row.end()) continue;
+    const int32_t hub_call = of_hub->call;
+    for (size_t k = 0; k < told.members.size(); ++k) {
+      const MemberCalls& calls = members[static_cast<size_t>(told.members[k])];
+      const int64_t c = hub_call - *told.order[k];
+      if (c < 0 || c >= std::ssize(calls)) continue;
+      const MatchCall& call = calls[static_cast<size_t>(c)];
+      const ClockLine& line = told.lines[k];
+      const Placed placed{call.signature, line.apply(call.start_ns), line.apply(call.end_ns), told.members[k],
+                          static_cast<int32_t>(c)};
+      const bool one =
+          alike(call, hub[static_cast<size_t>(hub_call)]) && (!call.ends_together || meet({row.front(), placed}));
+      if (one) row.push_back(placed);
+    }
+  }
+}
+
 }  // namespace
+
+bool meet(const std::vector<Placed>& row) {
+  int64_t shortest = INT64_MAX;
+  for (const Placed& p : row) shortest = std::min(shortest, p.end_ns - p.start_ns);
+  return overlap(row, -shortest / 2);
+}
 
 bool overlap(const std::vector<Placed>& row, int64_t slack_ns) {
   int64_t last_start = INT64_MIN, first_end = INT64_MAX;
@@ -226,12 +273,18 @@ bool causal(const std::vector<Placed>& row, const std::vector<MemberCalls>& memb
 }
 
 Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster, Membership membership) {
-  if (cluster.order) return rows_in_order(members, cluster);
+  if (cluster.members.size() == 2) {
+    for (const std::optional<int64_t>& order : cluster.order) {
+      if (order) return rows_in_order(members, cluster, *order);
+    }
+  }
+  const Cluster told = told_by_order(cluster, true), by_ends = told_by_order(cluster, false);
   Rows rows;
   std::vector<Placed> rest;
-  join_ends(place(members, cluster), members.size(), cluster.tolerance_ns, cluster.method, rows, rest);
-  if (membership == Membership::known) join_by_order(members, cluster, rest, rows);
-  join_order(rest, members, cluster, rows);
+  join_ends(place(members, by_ends), members.size(), by_ends.tolerance_ns, by_ends.method, rows, rest);
+  if (membership == Membership::known) join_by_order(members, by_ends, rest, rows);
+  join_order(rest, members, by_ends, rows);
+  if (!told.members.empty()) add_by_order(members, told, rows);
   return rows;
 }
 

@@ -33,7 +33,8 @@ struct Cluster {
   std::vector<double> scatter_ns;  // per entry of members: of its ends around the line
   MatchedBy method = MatchedBy::fingerprint;
   int64_t tolerance_ns = 0;
-  std::optional<int64_t> order = {};  // of two members: call j of the other one is the hub's call j + order
+  // Per entry of members: call j is the hub's call j + order, where that was what told.
+  std::vector<std::optional<int64_t>> order;
 };
 
 // What became of calls matched by time.
@@ -53,6 +54,9 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
 
 // The rows of a cluster: by ends, then by order; that of all calls tells only of members known to be a communicator's.
 Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster, Membership membership);
+
+// Whether all parts are in it together for half of what the shortest of them is.
+bool meet(const std::vector<Placed>& row);
 
 // Whether all parts run at one time, up to `slack_ns`: order alone does not make partners.
 bool overlap(const std::vector<Placed>& row, int64_t slack_ns);

@@ -133,6 +133,7 @@ Cluster closest_to_hub(const Cluster& cluster) {
     close.members.push_back(cluster.members[k]);
     close.lines.push_back(cluster.lines[k]);
     close.scatter_ns.push_back(cluster.scatter_ns[k]);
+    close.order.push_back(cluster.order[k]);
   }
   return close;
 }

@@ -106,8 +106,10 @@ std::vector<int32_t> joined_members(const std::vector<MemberCalls>& members, con
 // Rows by equal key; false when the key is absent from most calls or does not prove itself.
 bool match_by_key(const std::vector<MemberCalls>& members, MatchedBy by, Rows& rows,
                   std::vector<std::vector<Refusal>>& reason) {
-  size_t calls = 0;
-  for (const MemberCalls& m : members) calls += m.size();
+  size_t calls = 0;  // that could have one
+  for (const MemberCalls& m : members) {
+    calls += static_cast<size_t>(std::count_if(m.begin(), m.end(), [](const MatchCall& call) { return !call.bare; }));
+  }
   const std::vector<Key> keys = keys_of(members, by);
   if (keys.empty() || 2 * keys.size() < calls) return false;
   size_t shared = 0, good = 0;
@@ -173,7 +175,15 @@ void match_members_by_time(const std::vector<MemberCalls>& members, const ClockH
     timed.settled = timed.settled && number == 0;
     if (cluster.members.size() < 2) continue;
     Rows rows = rows_of(members, cluster, Membership::known);
-    if (!meet_by_chance(rows, members)) keep_causal(std::move(rows), members, cluster.tolerance_ns, timed);
+    if (meet_by_chance(rows, members)) {
+      timed.settled = false;
+      for (const int32_t m : cluster.members) {
+        std::vector<Refusal>& of_member = timed.reason[static_cast<size_t>(m)];
+        std::fill(of_member.begin(), of_member.end(), Refusal::ambiguous);
+      }
+      continue;
+    }
+    keep_causal(std::move(rows), members, cluster.tolerance_ns, timed);
   }
   for (const int32_t m : open) {
     timed.cluster[static_cast<size_t>(m)] = number++;
@@ -226,7 +236,10 @@ void finish(const std::vector<MemberCalls>& members, Rows& rows, const std::vect
 MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership, const ClockHints& hints) {
   MatchOutcome outcome;
   std::vector<std::vector<Refusal>> reason;
-  for (const MemberCalls& m : members) reason.emplace_back(m.size(), Refusal::alone);
+  for (const MemberCalls& m : members) {
+    std::vector<Refusal>& of_member = reason.emplace_back();
+    for (const MatchCall& call : m) of_member.push_back(call.bare ? Refusal::unnamed : Refusal::alone);
+  }
   Rows rows;
   // Groups that nobody names may count alike side by side: their Seq joins nothing. A Comms Id is of one group.
   if (match_by_key(members, MatchedBy::comms_id, rows, reason) ||

@@ -3,9 +3,10 @@
 // By key where there is one: calls with equal "Comms Id", else equal "Seq", are one collective, after the key proved
 // itself: at least 99 % of the keys held by several members agree in signature, no member holds one twice, and the ends
 // of equal keys differ by one offset and drift per member.
-// By time where there is none: each member's clock is laid over the hub's (shift_search.h), then calls of equal
-// signature whose ends lie together are one instance. Calls whose members do not leave together (broadcast, …) are
-// matched by order between the instances around them, where all members hold equally many.
+// By time where there is none: each member's clock is laid over the hub's (shift_search.h; where ends scatter too far,
+// causal_shift.h), then calls of equal signature whose ends lie together are one instance, and those around them by
+// order (match_order.h). Calls whose members do not leave together (broadcast, …) are matched by order between the
+// instances around them, where all members hold equally many.
 // Calls of equal key that disagree in signature are refused as a mismatch.
 // Where no trace names the group, the members' communicators are found first (match_unnamed.h), or nothing is matched.
 // Every instance must obey causality: nobody leaves before the last one arrived.
@@ -22,7 +23,8 @@
 namespace skewscope {
 
 enum class MatchedBy : uint8_t { comms_id, seq, step, fingerprint };
-enum class Refusal : uint8_t { alone, ambiguous, causality, mismatch };
+// unnamed: launched before the recording, and neither ends nor order tell more of it.
+enum class Refusal : uint8_t { alone, ambiguous, causality, mismatch, unnamed };
 
 struct MatchOutcome {
   // One call per member and instance; sorted by (instance, member). Instances are numbered by time.

@@ -62,7 +62,6 @@ ClockLine resistant_line(std::vector<ClockTie> ties) {
       if (at[j] > at[i]) slopes.push_back((offset[j] - offset[i]) / (at[j] - at[i]));
     }
   }
-  constexpr double kMostDrift = 120e-6;  // four times the 30 ppm of a crystal oscillator
   if (bins >= 4) line.slope = std::clamp(median(slopes), -kMostDrift, kMostDrift);
   std::vector<double> rest;
   for (size_t i = 0; i < bins; ++i) rest.push_back(offset[i] - line.slope * at[i]);

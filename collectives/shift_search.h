@@ -61,8 +61,10 @@ struct ClockTie {
   int64_t offset_ns;
 };
 
+constexpr double kMostDrift = 120e-6;  // of one clock against another: four times the 30 ppm of a crystal oscillator
+
 // Resistant line through ties: medians in at most 12 time bins, Theil-Sen slope over the bins (Theil 1950, Sen 1968),
-// at most 120 ppm; an offset alone below 12 ties. `ties` is not empty.
+// at most kMostDrift; an offset alone below 12 ties. `ties` is not empty.
 ClockLine resistant_line(std::vector<ClockTie> ties);
 
 struct ShiftResult {

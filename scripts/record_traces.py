@@ -119,7 +119,7 @@ def truth(run, options, case):
 
 
 def options_of(arguments):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("-o", "--output", required=True, help="a folder per case is made in it")
     parser.add_argument("--case", action="append", choices=CASES, help="repeatable; default: all")
     parser.add_argument("--as", dest="name", help="the folder's and the job's name, of one case; default: the case's")

@@ -4,8 +4,7 @@
 // last for a whole step: ten ends that agree are one accident then, and look like an offset known to a tenth of it.
 // Idea: batch means (Conway 1963; Fishman & Yarberry 1997): each member's distances from its rows' middles, class by
 // class, in blocks of time; mean square between blocks over mean square within, of all together. Why right: independent
-// ends give
-// 1. What four deviations of that ratio do not exclude is taken for 1. Cost: O(ends).
+// ends give 1. What four deviations of that ratio do not exclude is taken for 1. Cost: O(ends).
 #pragma once
 
 #include "beacons.h"

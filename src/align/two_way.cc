@@ -10,6 +10,7 @@ namespace {
 
 struct Transfer {
   size_t instance;
+  int64_t bytes;
   int64_t at_ns;                   // end on the lower rank's clock
   int64_t difference_ns;           // receiver's end - sender's end
   int64_t sender_ns, receiver_ns;  // durations
@@ -33,21 +34,30 @@ std::map<LinkKey, Directions> transfers(const JobTrace& job, const InstanceTable
     const bool up = i.special == 0;
     const CallSpan &sender = up ? x : y, &receiver = up ? y : x;
     (up ? link.up : link.down)
-        .push_back({id, x.end().ns, receiver.end().ns - sender.end().ns, sender.duration_ns, receiver.duration_ns});
+        .push_back(
+            {id, i.bytes, x.end().ns, receiver.end().ns - sender.end().ns, sender.duration_ns, receiver.duration_ns});
   }
   return links;
 }
 
 // Without those that a buffer took: both of these are as short as a transfer, and their ends tell nothing. Where some
-// sender waited, none is buffered.
+// sender of a size waited, none of it is buffered.
 void drop_buffered(std::vector<Transfer>& transfers) {
-  constexpr int64_t kWaited = 10, kHeldOn = 5;  // times the shortest, the longest of the senders
-  if (transfers.empty()) return;
-  const auto shorter = [](const Transfer& a, const Transfer& b) { return a.sender_ns < b.sender_ns; };
-  const auto [shortest, longest] = std::minmax_element(transfers.begin(), transfers.end(), shorter);
-  if (longest->sender_ns > kWaited * shortest->sender_ns) return;
-  const int64_t least_ns = kHeldOn * longest->sender_ns;
-  std::erase_if(transfers, [&](const Transfer& t) { return t.receiver_ns < least_ns; });
+  constexpr double kWaited = 10, kHeldOn = 5;  // times the shortest, the longest of the senders
+  struct Senders {
+    int64_t shortest_ns = INT64_MAX, longest_ns = 0;
+  };
+  std::map<int64_t, Senders> by_size;
+  for (const Transfer& t : transfers) {
+    Senders& senders = by_size[t.bytes];
+    senders.shortest_ns = std::min(senders.shortest_ns, t.sender_ns);
+    senders.longest_ns = std::max(senders.longest_ns, t.sender_ns);
+  }
+  std::erase_if(transfers, [&](const Transfer& t) {
+    const auto shortest = static_cast<double>(by_size[t.bytes].shortest_ns);
+    const auto longest = static_cast<double>(by_size[t.bytes].longest_ns);
+    return longest <= kWaited * shortest && static_cast<double>(t.receiver_ns) < kHeldOn * longest;
+  });
 }
 
 // Median over transfers of one direction of the half sum with the neighbour in time of the other.

@@ -235,7 +235,7 @@ std::vector<int32_t> MetadataFinder::records_before(int32_t range, const Takes& 
 
 // What the sends and receives tell that a launch in `range` carries out; nullopt: there are none.
 const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
-  const auto [known, added] = batches_.try_emplace(range);
+  const auto [known, added] = batches_.try_emplace({range, CollectiveKind::coalesced});
   if (!added) return known->second;
   const std::vector<int32_t> records = records_before(
       range, [](NameKinds::Kind kind) { return kind == CollectiveKind::send || kind == CollectiveKind::recv; });
@@ -250,7 +250,7 @@ const std::optional<CallMetadata>& MetadataFinder::batch_of(int32_t range) {
 // What the collectives of one kind tell that a launch in `range` carries out as one (a coalescing manager); nullopt:
 // there are none, or several groups' or types'.
 const std::optional<CallMetadata>& MetadataFinder::coalesced_of(int32_t range, CollectiveKind kind) {
-  const auto [known, added] = batches_.try_emplace(range);
+  const auto [known, added] = batches_.try_emplace({range, kind});
   if (!added) return known->second;
   const std::vector<int32_t> records = records_before(range, [&](NameKinds::Kind told) { return told == kind; });
   if (records.empty()) return known->second;
@@ -265,6 +265,7 @@ const std::optional<CallMetadata>& MetadataFinder::coalesced_of(int32_t range, C
     const bool alike = one.group_name == call.args.group_name && one.group_ranks == call.args.group_ranks &&
                        one.dtype == call.args.dtype;
     if (!alike) return known->second;
+    if (one.rank != call.args.rank) call.args.rank = -1;  // of several roots none is the one
     add_elements(one.in_elements, call.args.in_elements);
     add_elements(one.out_elements, call.args.out_elements);
   }

@@ -5,9 +5,11 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "file_content.h"
@@ -109,7 +111,8 @@ class MetadataFinder {
   const FileContent& content_;
   NameKinds operations_;   // by what record_param_comms and kernel arguments call an operation
   NameKinds annotations_;  // by names of ranges
-  std::unordered_map<int32_t, std::optional<CallMetadata>> batches_;  // by row of comm_ops: the range
+  // By row of comm_ops, the range, and what its kernel is: coalesced where its name does not tell.
+  std::map<std::pair<int32_t, CollectiveKind>, std::optional<CallMetadata>> batches_;
   // Where the last one was found.
   size_t near_external_id_ = 0, near_gpu_range_ = 0;
   std::array<size_t, CommRecords::kRoles> near_{};

@@ -26,7 +26,7 @@ uint64_t signature_of(const CollectiveCall& call, bool seen_by_peer = false) {
 
 // A kernel whose launch precedes the recording has lost its metadata.
 bool lost_its_launch(const CollectiveCall& call) {
-  return !call.communicator.known() && !call.custom && !call.launched;
+  return call.stream >= 0 && !call.communicator.known() && !call.custom && !call.launched;
 }
 
 // The communicators whose collectives a trace's streams carry; none where a stream carries several, or other things.

@@ -3,6 +3,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <tuple>
 
@@ -20,6 +21,16 @@ struct Edge {
 
 const CollectiveCall& call_of(const CallGroup& group, const MatchOutcome::Part& part) {
   return *group.calls[static_cast<size_t>(part.member)][static_cast<size_t>(part.call)];
+}
+
+constexpr int64_t kTransferScatter = 100'000;  // ns; a late receiver's end is no sender's
+
+// Median distance of `values`, in any order, from their middle.
+int64_t scatter_of(std::vector<int64_t> values, int64_t middle_ns) {
+  for (int64_t& value : values) value = std::llabs(value - middle_ns);
+  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 // Differences of every member against the one of its cluster that is present in most instances.
@@ -49,8 +60,10 @@ void add_edges(const CallGroup& group, const MatchOutcome& outcome, std::vector<
     if (values.empty()) continue;
     const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
+    const int64_t offset_ns = *middle;
+    if (scatter_of(values, offset_ns) > (group.key.pair() ? kTransferScatter : kLargestPriorError)) continue;
     const auto hub = static_cast<size_t>(hubs.at(outcome.cluster[m]));
-    edges.push_back({group.members[hub].value, group.members[m].value, *middle, values.size()});
+    edges.push_back({group.members[hub].value, group.members[m].value, offset_ns, values.size()});
   }
 }
 

@@ -38,6 +38,8 @@ UnmatchedReason reason_of(Refusal refusal) {
       return UnmatchedReason::causality;
     case Refusal::mismatch:
       return UnmatchedReason::mismatch;
+    case Refusal::unnamed:
+      return UnmatchedReason::no_metadata;
   }
   return UnmatchedReason::alone;
 }
@@ -135,7 +137,7 @@ class Describer {
       if (bare) continue;  // it tells no more: launched before the recording
       const int64_t bytes = message_bytes(call.kind, call.dtype, call.in_elements, call.out_elements, size);
       i.bytes = std::max(i.bytes, bytes);
-      least = least < 0 ? bytes : std::min(least, bytes);
+      if (bytes > 0) least = least < 0 ? bytes : std::min(least, bytes);
       i.dtype = call.dtype;
       i.seq = call.seq;
     }

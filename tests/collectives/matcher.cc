@@ -291,3 +291,118 @@ TEST_CASE("equal counts in every step are no proof: groups side by side are not 
   const std::vector<MemberCalls> members = gloo_job({{0, 1}, {2, 3}}, 4);
   CHECK(match_members(members, Membership::inferred_of_all_ranks, {}).method.empty());
 }
+
+namespace {
+
+// Members on one clock: calls 2 ms apart that take 1 ms, over and over.
+std::vector<MemberCalls> even_members(size_t count, size_t calls) {
+  std::mt19937 random(4);
+  std::vector<MemberCalls> members(count);
+  double t = 10'000;
+  for (size_t c = 0; c < calls; ++c) {
+    t += 2'000 + static_cast<double>(random() % 3'000);
+    for (MemberCalls& member : members) {
+      MatchCall call = ending(t, kSmall);
+      call.start_ns = call.end_ns - 1'000'000;
+      call.kind = CollectiveKind::all_reduce;
+      call.step = static_cast<int64_t>(c / 8);
+      member.push_back(call);
+    }
+  }
+  return members;
+}
+
+void end_early(MatchCall& call, int64_t us) {
+  call.start_ns -= 1000 * us / 2;
+  call.end_ns -= 1000 * us;
+}
+
+}  // namespace
+
+TEST_CASE("a member whose end lies far from the others' is joined by the order of its calls") {
+  std::vector<MemberCalls> members = even_members(3, 40);
+  end_early(members[2][20], 600);
+  end_early(members[1][0], 600);   // in front of the first whole row
+  end_early(members[0][39], 600);  // behind the last one
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
+  CHECK(outcome.left.empty());
+  REQUIRE(outcome.method.size() == 40);
+  for (const auto& row : rows_of(outcome))
+    CHECK(row == std::map<int32_t, int32_t>{{0, row.at(0)}, {1, row.at(0)}, {2, row.at(0)}});
+}
+
+TEST_CASE("order joins nothing where each of two members lost a kernel between two whole rows") {
+  std::vector<MemberCalls> members = even_members(3, 40);
+  for (size_t c = 18; c < 24; ++c) end_early(members[2][c], 600);
+  members[0].erase(members[0].begin() + 19);
+  members[2].erase(members[2].begin() + 22);
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
+  for (const auto& row : rows_of(outcome)) {
+    const auto original = [](int32_t member, int32_t call) {
+      return call + ((member == 0 && call >= 19) || (member == 2 && call >= 22) ? 1 : 0);
+    };
+    for (const auto& [member, call] : row) {
+      CHECK(original(member, call) == original(row.begin()->first, row.begin()->second));
+    }
+  }
+}
+
+TEST_CASE("calls launched before the recording are counted back from the first whole row, by their kind") {
+  std::vector<MemberCalls> members = even_members(3, 40);
+  for (size_t m = 0; m < members.size(); ++m) {
+    members[m].erase(members[m].begin(), members[m].begin() + static_cast<int64_t>(m));  // windows begin apart
+    for (size_t c = 0; c < 5; ++c) {
+      MatchCall& call = members[m][c];
+      call.bare = true;
+      call.signature = 99 + m;  // says nothing
+      call.step = -1;
+    }
+  }
+  members[0][1].kind = CollectiveKind::broadcast;
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
+  for (const auto& row : rows_of(outcome)) {
+    for (const auto& [member, call] : row) CHECK(call + member == row.begin()->second + row.begin()->first);
+  }
+  // Of member 0 the first is in nobody else's window, and the second is no partner of what ends with it.
+  REQUIRE(outcome.left.size() == 3);
+  CHECK(outcome.left[0].reason == Refusal::unnamed);
+  CHECK(outcome.left[2].member == 1);
+}
+
+TEST_CASE("calls launched before the recording do not count against keys that the others have") {
+  std::vector<MemberCalls> members = even_members(2, 40);
+  for (MemberCalls& member : members) {
+    for (size_t c = 0; c < member.size(); ++c) {
+      member[c].bare = c < 25;
+      member[c].seq = c < 25 ? -1 : static_cast<int64_t>(c);
+    }
+  }
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
+  REQUIRE(outcome.method.size() == 15);
+  CHECK(outcome.method[0] == MatchedBy::seq);
+  REQUIRE(outcome.left.size() == 50);
+  CHECK(outcome.left[0].reason == Refusal::unnamed);
+}
+
+TEST_CASE("messages are matched by their places in steps, though receivers come when senders are gone") {
+  std::vector<MemberCalls> members(2);
+  std::mt19937 random(9);
+  for (int64_t step = 0; step < 6; ++step) {
+    for (int64_t k = 0; k < 4; ++k) {
+      MatchCall send = ending(static_cast<double>(20'000 * step + 100 * k), kSmall), receive = send;
+      send.kind = CollectiveKind::send;
+      receive.kind = CollectiveKind::recv;
+      send.ends_together = receive.ends_together = false;
+      send.step = receive.step = step;
+      const auto late_ns = static_cast<int64_t>(1'000'000 * (1 + k) + random() % 900'000);
+      receive.start_ns += late_ns;
+      receive.end_ns += late_ns;
+      members[0].push_back(send);
+      members[1].push_back(receive);
+    }
+  }
+  members[1].erase(members[1].begin(), members[1].begin() + 2);  // its window begins within the first step
+  const MatchOutcome outcome = match_members(members, Membership::known, {});
+  REQUIRE(outcome.method.size() == 20);  // of that step nothing tells which was lost
+  for (const auto& row : rows_of(outcome)) CHECK(row.at(0) == row.at(1) + 2);
+}

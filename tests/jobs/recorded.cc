@@ -131,11 +131,10 @@ TEST_CASE("recorded: every call that names its group is matched, and only with i
 }
 
 TEST_CASE("recorded: calls launched before the recording are their stream's, where it carries one group alone") {
-  const std::map<std::string, int64_t> left = {{"ddp", 0},     {"ddp_8", 0},         {"cuda_graphs", 0}, {"fsdp2", 0},
-                                               {"compile", 0}, {"checkpointing", 0}, {"mesh", 1}};
-  for (const auto& [set, count] : left) {
+  // One of a rank whose window begins before the others' may be alone.
+  for (const char* set : {"ddp", "ddp_8", "cuda_graphs", "fsdp2", "compile", "checkpointing", "mesh"}) {
     INFO(set);
-    CHECK(reason_count(match_collectives(job_of(set)), UnmatchedReason::no_metadata) <= count);
+    CHECK(match_collectives(job_of(set)).unmatched.size() <= 1);
   }
   // Here the calls of four groups run on one stream: nothing tells whose they were.
   CHECK(reason_count(match_collectives(job_of("tensor_parallel")), UnmatchedReason::no_metadata) == 43);
