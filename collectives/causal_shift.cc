@@ -56,14 +56,6 @@ std::optional<Feasible> feasible_offsets(const MemberCalls& hub, const MemberCal
   return offsets;
 }
 
-// A call's step, how many calls the member made in it, and which of them it was.
-struct StepSeat {
-  int64_t step = -1;
-  int32_t ordinal = 0, of = 0;
-
-  bool operator==(const StepSeat&) const = default;
-};
-
 std::vector<StepSeat> seats_of(const MemberCalls& calls) {
   std::map<int64_t, int32_t> count;
   std::vector<StepSeat> seats;
@@ -94,32 +86,6 @@ bool same_seats(const std::vector<StepSeat>& hub, const std::vector<StepSeat>& m
     if ((own.step >= 0 || other.step >= 0) && !one_seat(own, other, first, last)) return false;
   }
   return true;
-}
-
-// The one shift at which all pairs have the same place in the same step; nullopt: none, or several.
-std::optional<int64_t> shift_by_seats(const MemberCalls& hub, const MemberCalls& member) {
-  const std::vector<StepSeat> hub_seats = seats_of(hub), member_seats = seats_of(member);
-  std::map<std::pair<int64_t, int32_t>, int64_t> place;  // of the hub's calls in steps: from the step's front, and back
-  for (size_t i = 0; i < hub.size(); ++i) {
-    const StepSeat& seat = hub_seats[i];
-    if (seat.step < 0) continue;
-    place.emplace(std::pair(seat.step, seat.ordinal), static_cast<int64_t>(i));
-    place.emplace(std::pair(seat.step, seat.ordinal - seat.of), static_cast<int64_t>(i));
-  }
-  std::set<int64_t> tried, fitting;
-  for (size_t j = 0; j < member.size(); ++j) {
-    const StepSeat& seat = member_seats[j];
-    if (seat.step < 0) continue;
-    for (const int32_t at : {seat.ordinal, seat.ordinal - seat.of}) {
-      const auto found = place.find({seat.step, at});
-      if (found == place.end()) continue;
-      const int64_t shift = found->second - static_cast<int64_t>(j);
-      if (!tried.insert(shift).second) continue;
-      if (same_seats(hub_seats, member_seats, pairs_of(hub, member, shift), shift)) fitting.insert(shift);
-      if (tried.size() > kMostShifts || fitting.size() > 1) return std::nullopt;
-    }
-  }
-  return fitting.size() == 1 ? std::optional(*fitting.begin()) : std::nullopt;
 }
 
 struct Fit {
@@ -181,17 +147,44 @@ bool alike(const MatchCall& a, const MatchCall& b) {
   return a.signature == b.signature || ((a.bare || b.bare) && a.kind == b.kind);
 }
 
-ShiftResult shift_by_causality(const MemberCalls& hub, const MemberCalls& member, std::optional<Prior> prior) {
-  const auto of_hub = static_cast<int64_t>(hub.size()), own = static_cast<int64_t>(member.size());
+CausalSearch::CausalSearch(const MemberCalls& hub) : hub_(hub), seats_(seats_of(hub)) {
+  for (size_t i = 0; i < hub.size(); ++i) {
+    const StepSeat& seat = seats_[i];
+    if (seat.step < 0) continue;
+    place_.emplace(std::pair(seat.step, seat.ordinal), static_cast<int64_t>(i));
+    place_.emplace(std::pair(seat.step, seat.ordinal - seat.of), static_cast<int64_t>(i));
+  }
+}
+
+// The one shift at which all pairs have the same place in the same step; nullopt: none, or several.
+std::optional<int64_t> CausalSearch::shift_by_seats(const MemberCalls& member) const {
+  const std::vector<StepSeat> seats = seats_of(member);
+  std::set<int64_t> tried, fitting;
+  for (size_t j = 0; j < member.size(); ++j) {
+    if (seats[j].step < 0) continue;
+    for (const int32_t at : {seats[j].ordinal, seats[j].ordinal - seats[j].of}) {
+      const auto found = place_.find({seats[j].step, at});
+      if (found == place_.end()) continue;
+      const int64_t shift = found->second - static_cast<int64_t>(j);
+      if (!tried.insert(shift).second) continue;
+      if (same_seats(seats_, seats, pairs_of(hub_, member, shift), shift)) fitting.insert(shift);
+      if (tried.size() > kMostShifts || fitting.size() > 1) return std::nullopt;
+    }
+  }
+  return fitting.size() == 1 ? std::optional(*fitting.begin()) : std::nullopt;
+}
+
+ShiftResult CausalSearch::find(const MemberCalls& member, std::optional<Prior> prior) const {
+  const auto of_hub = static_cast<int64_t>(hub_.size()), own = static_cast<int64_t>(member.size());
   const int64_t least = std::max(kLeastPairs, std::min(of_hub, own) / 2);
   if (std::min(of_hub, own) < least) return {};
-  const double window = static_cast<double>(hub.back().end_ns - hub.front().start_ns);
+  const double window = static_cast<double>(hub_.back().end_ns - hub_.front().start_ns);
   const auto slack_ns = static_cast<int64_t>(kMostDrift * window);
   const Prior near = cautious(prior);
   std::vector<Fit> fits;
   const auto try_shift = [&](int64_t shift) {
-    if (pairs_of(hub, member, shift).count < least) return;
-    const auto offsets = feasible_offsets(hub, member, shift, near, slack_ns);
+    if (pairs_of(hub_, member, shift).count < least) return;
+    const auto offsets = feasible_offsets(hub_, member, shift, near, slack_ns);
     if (offsets) fits.push_back({shift, *offsets});
   };
   bool by_steps = !prior || sends_or_receives(member);
@@ -202,9 +195,9 @@ ShiftResult shift_by_causality(const MemberCalls& hub, const MemberCalls& member
   }
   if (by_steps) {
     fits.clear();
-    if (const auto shift = shift_by_seats(hub, member)) try_shift(*shift);
+    if (const auto shift = shift_by_seats(member)) try_shift(*shift);
   }
-  return fits.size() == 1 ? shift_of(hub, member, fits.front(), near) : ShiftResult{};
+  return fits.size() == 1 ? shift_of(hub_, member, fits.front(), near) : ShiftResult{};
 }
 
 }  // namespace skewscope

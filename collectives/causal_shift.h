@@ -13,16 +13,40 @@
 // members of more than 4,096 calls.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "collectives/shift_search.h"
 
 namespace skewscope {
 
-// The member's clock to the hub's: the middle of the ends, within what causality allows; and `order`. none: no k is
-// believed.
-ShiftResult shift_by_causality(const MemberCalls& hub, const MemberCalls& member, std::optional<Prior> prior);
+// A call's step, how many calls the member made in it, and which of them it was.
+struct StepSeat {
+  int64_t step = -1;
+  int32_t ordinal = 0, of = 0;
+
+  bool operator==(const StepSeat&) const = default;
+};
+
+// Lays members over one hub, in any number of threads.
+class CausalSearch {
+ public:
+  // `hub` outlives the search.
+  explicit CausalSearch(const MemberCalls& hub);
+
+  // The member's clock to the hub's: the middle of the ends, within what causality allows; and `order`. none: no k is
+  // believed.
+  ShiftResult find(const MemberCalls& member, std::optional<Prior> prior) const;
+
+ private:
+  std::optional<int64_t> shift_by_seats(const MemberCalls& member) const;
+
+  const MemberCalls& hub_;
+  std::vector<StepSeat> seats_;
+  std::map<std::pair<int64_t, int32_t>, int64_t> place_;  // of calls in steps: from the step's front, and back
+};
 
 // Per call of the member: whether its step tells that it is the hub's call `order` further: both made equally many in
 // it.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <tuple>
 
 #include "collectives/causal_shift.h"
@@ -59,12 +60,18 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
   const ShiftSearch search(calls(hub));
   std::vector<ShiftResult> shifts(open.size());
   tbb::enumerable_thread_specific<VoteRoom> rooms;
+  std::once_flag asked;
+  std::optional<CausalSearch> by_cause;  // made for the first member that needs it: few do
+  const auto causal_find = [&](const MemberCalls& member, const std::optional<Prior>& prior) {
+    std::call_once(asked, [&] { by_cause.emplace(calls(hub)); });
+    return by_cause->find(member, prior);
+  };
   tbb::parallel_for(size_t{0}, open.size(), [&](size_t k) {
     const int32_t m = open[k];
     if (m == hub) return;
     const std::optional<Prior> prior = prior_between(hints, m, hub);
     const bool known = membership == Membership::known, order_first = known && sends_or_receives(calls(m));
-    if (order_first) shifts[k] = shift_by_causality(calls(hub), calls(m), prior);
+    if (order_first) shifts[k] = causal_find(calls(m), prior);
     if (shifts[k].found()) return;
     shifts[k] = search.find(calls(m), prior, on_one_host(hints, m, hub), rooms.local());
     // Ends of buffered messages meet others' by chance, but only some.
@@ -72,7 +79,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
       shifts[k] = {ShiftEvidence::ambiguous, {}, 0, 0, {}};
     }
     if (shifts[k].found() || !known || order_first) return;
-    const ShiftResult causal = shift_by_causality(calls(hub), calls(m), prior);
+    const ShiftResult causal = causal_find(calls(m), prior);
     if (causal.found()) shifts[k] = causal;
   });
   Cluster cluster;
