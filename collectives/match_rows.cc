@@ -73,7 +73,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
     const bool known = membership == Membership::known, order_first = known && sends_or_receives(calls(m));
     if (order_first) shifts[k] = causal_find(calls(m), prior);
     if (shifts[k].found()) return;
-    shifts[k] = search.find(calls(m), prior, on_one_host(hints, m, hub), rooms.local());
+    shifts[k] = search.find(calls(m), prior, on_one_host(hints, m, hub), known, rooms.local());
     // Ends of buffered messages meet others' by chance, but only some.
     if (order_first && shifts[k].found() && shifts[k].joined < kLeastJoined) {
       shifts[k] = {ShiftEvidence::ambiguous, {}, 0, 0, {}};

@@ -194,13 +194,14 @@ void ShiftSearch::track(const MemberCalls& member, size_t from, int step, int64_
   }
 }
 
-ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> prior, bool one_host,
+ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> prior, bool one_host, bool named,
                               VoteRoom& room) const {
   if (hub_.empty() || member.empty()) return {};
   const std::vector<Place> places = places_of(member);
   VoteContext context = context_with(member);
   context.prior = prior;
   context.one_host = one_host;
+  context.named = named;
   Winner winner;
   size_t center = 0;
   for (const size_t quarter : {2U, 1U, 3U}) {  // the middle is most likely inside the other's window

@@ -96,8 +96,9 @@ class ShiftSearch {
   explicit ShiftSearch(const MemberCalls& hub);
 
   // `prior`: the offset member -> hub as other communicators showed it. `one_host`: both traces name the same host, so
-  // that their clocks should be one.
-  ShiftResult find(const MemberCalls& member, std::optional<Prior> prior, bool one_host, VoteRoom& room) const;
+  // that their clocks should be one. `named`: the calls name their group.
+  ShiftResult find(const MemberCalls& member, std::optional<Prior> prior, bool one_host, bool named,
+                   VoteRoom& room) const;
 
   int64_t tolerance_ns() const { return of_hub_.tolerance_ns; }
 

@@ -96,7 +96,7 @@ bool rivalled(Votes all, const Peak& peak, int64_t width) {
 std::optional<Peak> clear_peak(Votes all, int64_t width, int64_t tolerance_ns) {
   const Peak best = densest(all, width, std::nullopt);
   if (best.votes == 0 || !keeps_votes(all, best, width, kLeastFineVotes)) return std::nullopt;
-  if (best.votes < 2 * densest(all, width, best.offset_ns).votes || rivalled(all, best, width)) return std::nullopt;
+  if (best.votes < 2 * densest(all, width, best.offset_ns).votes) return std::nullopt;
   return narrowed(all, best, width, tolerance_ns);
 }
 
@@ -165,7 +165,7 @@ std::optional<Peak> peak_within_error(Votes all, const Prior& prior) {
 // Whether what the traces say of steps and hosts allows an offset that intervals between ends name.
 bool credible(Votes all, const Peak& peak, const VoteContext& context) {
   const int64_t offset = std::llabs(peak.offset_ns);
-  if (offset > kLonelyWallClock && peak.votes < kFewVotes) {
+  if (context.named && offset > kLonelyWallClock && peak.votes < kFewVotes) {
     // Where some calls are lost, few votes may be the neighbours'. Clocks that agree have a say in it.
     const int equal_clocks = densest(within(all, 0, kLonelyWallClock), kWindows[0], std::nullopt).votes;
     if (equal_clocks >= 2 && 3 * equal_clocks >= peak.votes) return false;
@@ -242,7 +242,7 @@ Winner judge(Votes votes, const VoteContext& context) {
   }
   for (const int64_t width : kWindows) {
     const std::optional<Peak> peak = clear_peak(all, width, context.tolerance_ns);
-    if (!peak) continue;
+    if (!peak || (context.named && rivalled(all, *peak, width))) continue;
     if (context.prior) return {peak->offset_ns, ShiftEvidence::prior};
     if (!credible(all, *peak, context)) continue;
     const bool proven = peak->votes >= kLeastVotes || std::llabs(peak->offset_ns) <= kLonelyWallClock;

@@ -48,6 +48,7 @@ struct Prior {
 struct VoteContext {
   std::optional<Prior> prior;
   bool one_host = false;     // both traces name the same host
+  bool named = false;        // the calls name their group: where few votes are refused, order may tell (causal_shift.h)
   int64_t tolerance_ns = 0;  // how close ends of one collective must lie
   int64_t common_calls = 0;  // that each recorded while the other did, if their clocks are one
   int64_t step_ns = 0;       // length of a step, or less
