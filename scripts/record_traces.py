@@ -21,7 +21,8 @@ import torch
 import torch.distributed as dist
 from torch.profiler import ProfilerActivity, profile, schedule
 
-from recorded_cases import CASES, Missing
+from recorded_cases import CASES
+from recorded_models import Missing
 from torch_handler import trace_handler
 
 WARM_UP_STEPS = 3

@@ -1,47 +1,16 @@
 """What record_traces.py runs: small models of every kind of parallelism, and each call of torch.distributed.
 
-A case is a function of a run that gives one of a batch: a step. Missing: this torch, backend or machine cannot run it.
+A case is a function of a run that gives one of a batch: a step. Missing (recorded_models.py): this torch, backend or
+machine cannot run it. What sends and receives is in recorded_messages.py.
 """
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
+import recorded_messages as messages
+from recorded_models import Missing, Stack, average_gradients, train
 
-class Missing(Exception):
-    """Why a case cannot run here."""
-
-
-# ---- models: a stack of blocks, so that communication can hide behind the backward pass
-
-class Block(nn.Module):
-    def __init__(self, width):
-        super().__init__()
-        self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
-
-    def forward(self, x):
-        return x + self.down(torch.nn.functional.gelu(self.up(x)))
-
-
-class Stack(nn.Sequential):
-    def __init__(self, run, blocks=None):
-        super().__init__(*(Block(run.width) for _ in range(blocks or run.layers)))
-        self.to(run.device)
-
-
-def train(model, optimizer, x):
-    optimizer.zero_grad(set_to_none=True)
-    model(x).square().mean().backward()
-    optimizer.step()
-
-
-def average_gradients(model, group=None):
-    for parameter in model.parameters():
-        dist.all_reduce(parameter.grad, group=group)
-        parameter.grad /= dist.get_world_size(group)
-
-
-# ---- cases: run -> a function that makes one step with a batch
 
 def data_parallel(run, model=None):
     model = nn.parallel.DistributedDataParallel(model or Stack(run), bucket_cap_mb=1)
@@ -122,113 +91,6 @@ def tensor_parallel(run):
         optimizer.zero_grad(set_to_none=True)
         model(x).square().mean().backward()
         average_gradients(model, data)
-        optimizer.step()
-
-    return step
-
-
-def pipeline(run, micro_batches=4):
-    """A stage per rank; all micro-batches forward, then all backward."""
-    if run.world < 2:
-        raise Missing("a pipeline needs two ranks")
-    stage = Stack(run, blocks=max(1, run.layers // run.world))
-    optimizer = torch.optim.SGD(stage.parameters(), lr=1e-3)
-    first, last = run.rank == 0, run.rank == run.world - 1
-
-    def step(x):
-        optimizer.zero_grad(set_to_none=True)
-        kept = []
-        for part in x.chunk(micro_batches):
-            into = part.detach()
-            if not first:
-                into = torch.empty_like(part)
-                dist.recv(into, run.rank - 1)
-            into.requires_grad_(not first)
-            out = stage(into)
-            if not last:
-                dist.send(out.detach(), run.rank + 1)
-            kept.append((into, out))
-        for into, out in kept:
-            if last:
-                out.square().mean().backward()
-            else:
-                gradient = torch.empty_like(out)
-                dist.recv(gradient, run.rank + 1)
-                out.backward(gradient)
-            if not first:
-                dist.send(into.grad, run.rank - 1)
-        optimizer.step()
-
-    return step
-
-
-def pipeline_batched(run, micro_batches=4):
-    """A stage per rank; in each tick every stage sends to one neighbour while it receives from the other (batch_isend_irecv)."""
-    if run.world < 2:
-        raise Missing("a pipeline needs two ranks")
-    stage = Stack(run, blocks=max(1, run.layers // run.world))
-    optimizer = torch.optim.SGD(stage.parameters(), lr=1e-3)
-
-    def exchange(out, target, into, source):
-        calls = [dist.P2POp(dist.isend, out, target)] if out is not None else []
-        calls += [dist.P2POp(dist.irecv, into, source)] if into is not None else []
-        for work in dist.batch_isend_irecv(calls) if calls else []:
-            work.wait()
-
-    def sweep(parts, position, ahead, behind, work):
-        """Hands micro-batches from stage `behind` to stage `ahead`; `work` of a part, in turn, gives what is sent on."""
-        out = None
-        for tick in range(micro_batches + run.world):
-            index = tick - position
-            has_work = 0 <= index < micro_batches
-            into = torch.empty_like(parts[index]) if has_work and behind is not None else None
-            exchange(out if ahead is not None else None, ahead, into, behind)
-            out = work(index, into) if has_work else None
-
-    def step(x):
-        optimizer.zero_grad(set_to_none=True)
-        parts, kept = x.chunk(micro_batches), []
-        after = run.rank + 1 if run.rank + 1 < run.world else None
-        before = run.rank - 1 if run.rank > 0 else None
-
-        def forward(index, into):
-            into = (parts[index] if into is None else into).detach().requires_grad_(before is not None)
-            kept.append((into, stage(into)))
-            return kept[-1][1].detach()
-
-        def backward(index, gradient):
-            into, out = kept[index]
-            out.square().mean().backward() if gradient is None else out.backward(gradient)
-            return into.grad
-
-        sweep(parts, run.rank, after, before, forward)
-        sweep(parts, run.world - 1 - run.rank, before, after, backward)
-        optimizer.step()
-
-    return step
-
-
-def pipeline_1f1b(run, micro_batches=8):
-    """PyTorch's own schedule: one forward, one backward in turn."""
-    try:
-        from torch.distributed.pipelining import PipelineStage, Schedule1F1B
-    except (ImportError, ValueError):
-        raise Missing("this torch has no torch.distributed.pipelining") from None
-    if run.world < 2:
-        raise Missing("a pipeline needs two ranks")
-    module = Stack(run, blocks=max(1, run.layers // run.world))
-    stage = PipelineStage(module, run.rank, run.world, run.device)
-    schedule = Schedule1F1B(stage, micro_batches, loss_fn=lambda out, target: (out - target).square().mean())
-    optimizer = torch.optim.SGD(module.parameters(), lr=1e-3)
-
-    def step(x):
-        optimizer.zero_grad(set_to_none=True)
-        if run.rank == 0:
-            schedule.step(x)
-        elif run.rank == run.world - 1:
-            schedule.step(target=x)
-        else:
-            schedule.step()
         optimizer.step()
 
     return step
@@ -419,9 +281,13 @@ CASES = {
     "fsdp2": fully_sharded,
     "tensor_parallel": tensor_parallel,
     "mesh": mesh,
-    "pipeline": pipeline,
-    "pipeline_batched": pipeline_batched,
-    "pipeline_1f1b": pipeline_1f1b,
+    "pipeline": messages.pipeline,
+    "pipeline_batched": messages.pipeline_batched,
+    "pipeline_1f1b": messages.pipeline_1f1b,
+    "pipeline_interleaved": messages.pipeline_interleaved,
+    "pipeline_interleaved_torch": messages.pipeline_interleaved_torch,
+    "pipeline_interleaved_ticks": messages.pipeline_interleaved_ticks,
+    "ring_attention": messages.ring_attention,
     "experts": experts,
     "compile": compiled,
     "checkpointing": checkpointed,
