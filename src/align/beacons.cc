@@ -1,12 +1,14 @@
 #include "beacons.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 
 #include "collectives/synchronization.h"
+#include "message_ties.h"
 #include "skewscope/base/disjoint_sets.h"
 #include "two_way.h"
 
@@ -28,7 +30,9 @@ double spread_of(const InstanceTable& table, const CollectiveInstance& i) {
 struct Candidate {
   size_t instance;
   double spread_ns;
-  int64_t bias_ns;  // by how much a receiver ends after its sender, of two-way links
+  int64_t bias_ns;  // by how much a receiver ends after its sender does, or starts where `tie` says so
+  int64_t hop_ns;   // by how much that may be wrong
+  std::optional<MessageTie> tie = {};
 };
 
 // (session, communicator, smaller and larger rank of a link; -1 for whole communicators)
@@ -67,14 +71,30 @@ struct Collector {
 
   void add(const GroupKey& key, size_t id, int64_t bias_ns) {
     const CollectiveInstance& i = table.instances[id];
-    groups[key].push_back({id, spread_of(table, i), bias_ns});
-    for (uint32_t k = 0; k < i.member_count; ++k) {
-      const CallRef& ref = table.members[i.first_member + k];
-      sets.unite(table.members[i.first_member].trace.index(), ref.trace.index());
-      const int64_t end = table.spans[i.first_member + k].end().ns;
-      first_end_ns[ref.trace.index()] = std::min(first_end_ns[ref.trace.index()], end);
-      last_end_ns[ref.trace.index()] = std::max(last_end_ns[ref.trace.index()], end);
+    groups[key].push_back({id, spread_of(table, i), bias_ns, std::llabs(bias_ns)});
+    for (uint32_t k = 0; k < i.member_count; ++k) join(i.first_member, i.first_member + k);
+  }
+
+  void add(const TiedPair& pair) {
+    for (const MessageTie& tie : pair.ties) {
+      groups[key_of(pair)].push_back({tie.instance, tie.excess_ns, pair.transfer_ns, pair.hop_ns, tie});
+      join(tie.to, tie.from);
+      join(tie.from, tie.to);
     }
+  }
+
+  template <class Pair>
+  static GroupKey key_of(const Pair& pair) {
+    return {pair.session, pair.communicator, pair.low.value, pair.high.value};
+  }
+
+  // The call in row `row` of the members ties its clock to that of `other`'s.
+  void join(uint32_t other, uint32_t row) {
+    const size_t trace = table.members[row].trace.index();
+    sets.unite(table.members[other].trace.index(), trace);
+    const int64_t end = table.spans[row].end().ns;
+    first_end_ns[trace] = std::min(first_end_ns[trace], end);
+    last_end_ns[trace] = std::max(last_end_ns[trace], end);
   }
 
   void gather() {
@@ -82,10 +102,11 @@ struct Collector {
       const CollectiveInstance& i = table.instances[id];
       if (ends_together(i.kind) && i.member_count >= 2) add({i.session, i.communicator, -1, -1}, id, 0);
     }
-    for (const TwoWayLink& link : two_way_links(job, table)) {
-      for (const size_t id : link.instances) {
-        add({link.session, link.communicator, link.low.value, link.high.value}, id, link.bias_ns);
-      }
+    const std::vector<TwoWayLink> links = two_way_links(job, table);
+    for (const TiedPair& pair : message_ties(job, table, links)) add(pair);
+    for (const TwoWayLink& link : links) {
+      if (groups.count(key_of(link)) > 0) continue;
+      for (const size_t id : link.instances) add(key_of(link), id, link.bias_ns);
     }
   }
 };
@@ -106,17 +127,36 @@ struct Filler {
     return kinds.emplace(std::make_tuple(pair, size, c.description), static_cast<int32_t>(kinds.size())).first->second;
   }
 
+  void add_observation(uint32_t member, int64_t start_ns, int64_t end_ns) {
+    beacons.trace.push_back(trace_number(from.table.members[member].trace));
+    beacons.start_ns.push_back(start_ns);
+    beacons.end_ns.push_back(end_ns);
+  }
+
+  // The message left when its sender started at the earliest; nothing tells when its receiver came.
+  void add_tie(const MessageTie& tie, int64_t transfer_ns) {
+    const int64_t left_ns = from.table.spans[tie.from].start.ns, came_ns = from.table.spans[tie.to].end().ns;
+    add_observation(tie.from, left_ns - transfer_ns, left_ns);
+    add_observation(tie.to, kUnknownStart, came_ns - transfer_ns);
+  }
+
   void add_row(const Candidate& row) {
+    if (row.tie) {
+      add_tie(*row.tie, row.bias_ns);
+    } else {
+      add_calls(row);
+    }
+    beacons.row_begin.push_back(static_cast<int32_t>(beacons.trace.size()));
+    beacons.spread_ns.push_back(row.spread_ns);
+  }
+
+  void add_calls(const Candidate& row) {
     const CollectiveInstance& instance = from.table.instances[row.instance];
     for (uint32_t k = 0; k < instance.member_count; ++k) {
       const CallSpan& span = from.table.spans[instance.first_member + k];
       const bool receives = instance.kind == CollectiveKind::send && static_cast<int32_t>(k) != instance.special;
-      beacons.trace.push_back(trace_number(from.table.members[instance.first_member + k].trace));
-      beacons.start_ns.push_back(span.start.ns);
-      beacons.end_ns.push_back(span.end().ns - (receives ? row.bias_ns : 0));
+      add_observation(instance.first_member + k, span.start.ns, span.end().ns - (receives ? row.bias_ns : 0));
     }
-    beacons.row_begin.push_back(static_cast<int32_t>(beacons.trace.size()));
-    beacons.spread_ns.push_back(row.spread_ns);
   }
 
   // Thinned for each set of members: of a communicator all, of batches between two (send_recv) those two. A pair whose
@@ -151,7 +191,7 @@ struct Filler {
   double hop_of(const GroupKey& key, const std::vector<Candidate>& rows) const {
     int64_t hop_ns = INT64_MAX;
     for (const Candidate& row : rows) {
-      if (std::get<2>(key) >= 0) return std::fabs(static_cast<double>(row.bias_ns));
+      if (std::get<2>(key) >= 0) return static_cast<double>(row.hop_ns);
       const CollectiveInstance& i = from.table.instances[row.instance];
       if (i.kind != CollectiveKind::send_recv) return 0;
       for (uint32_t k = 0; k < i.member_count; ++k) {
@@ -188,7 +228,8 @@ std::vector<Beacons> collect_beacons(const JobTrace& job, const InstanceTable& t
   std::map<size_t, std::map<GroupKey, std::vector<Candidate>>> by_root;
   for (auto& [key, rows] : collector.groups) {
     for (const Candidate& row : rows) {
-      const size_t any = table.members[table.instances[row.instance].first_member].trace.index();
+      const uint32_t member = row.tie ? row.tie->to : table.instances[row.instance].first_member;
+      const size_t any = table.members[member].trace.index();
       by_root[collector.sets.root(any)][key].push_back(row);
     }
     std::vector<Candidate>().swap(rows);
@@ -213,7 +254,7 @@ std::vector<Beacons> collect_beacons(const JobTrace& job, const InstanceTable& t
     for (auto& [key, of_group] : groups) {
       of_group = filler.thinned(of_group);
       rows += of_group.size();
-      for (const Candidate& row : of_group) observations += table.instances[row.instance].member_count;
+      for (const Candidate& row : of_group) observations += row.tie ? 2 : table.instances[row.instance].member_count;
     }
     filler.make_room(rows, observations);
     for (const auto& [key, of_group] : groups) filler.add_group(key, of_group);

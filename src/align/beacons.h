@@ -10,6 +10,8 @@
 
 namespace skewscope::align {
 
+constexpr int64_t kUnknownStart = INT64_MIN;
+
 // The beacons of one component: traces tied to each other, directly or through others. Observation k of row c is
 // [row_begin[c], row_begin[c + 1]). Traces are numbered within the component, the smallest is 0.
 struct Beacons {
@@ -20,7 +22,7 @@ struct Beacons {
   std::vector<int32_t> scale_class;  // per row: (group, operation, size); classes scatter differently
   std::vector<int32_t> trace;        // per observation
   std::vector<int64_t> end_ns;       // per observation, local clock
-  std::vector<int64_t> start_ns;     // per observation, local clock
+  std::vector<int64_t> start_ns;     // per observation, local clock; kUnknownStart: nothing tells
 
   // A group is one communicator in one session, or one link of two ranks that send to each other.
   struct Group {

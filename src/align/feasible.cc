@@ -28,7 +28,9 @@ Corrected correct(const Beacons& beacons, const Fit& fit, Feasible& feasible) {
       const auto t = static_cast<size_t>(beacons.trace[k]);
       const double beta = fit.correction_ns(t, beacons.end_ns[k]);
       stamps.end[k] = static_cast<double>(beacons.end_ns[k] - base) + beta;
-      stamps.start[k] = static_cast<double>(beacons.start_ns[k] - base) + fit.correction_ns(t, beacons.start_ns[k]);
+      const int64_t start = beacons.start_ns[k];
+      stamps.start[k] =
+          start == kUnknownStart ? -INFINITY : static_cast<double>(start - base) + fit.correction_ns(t, start);
       low = std::min(low, stamps.end[k]);
       high = std::max(high, stamps.end[k]);
       last_start = std::max(last_start, stamps.start[k]);

@@ -20,6 +20,8 @@ struct Directions {
   std::vector<Transfer> up, down;  // low sends, high sends
 };
 
+constexpr int64_t kMostTransfers = 20;  // times the shortest: then one of the two never waited for the other
+
 using LinkKey = std::tuple<SessionId, CommunicatorId, Rank, Rank>;
 
 std::map<LinkKey, Directions> transfers(const JobTrace& job, const InstanceTable& table) {
@@ -81,6 +83,12 @@ int64_t bias_of(std::vector<Transfer> up, std::vector<Transfer> down) {
   return *middle;
 }
 
+int64_t shortest_ns(const std::vector<Transfer>& transfers) {
+  int64_t shortest = INT64_MAX;
+  for (const Transfer& t : transfers) shortest = std::min({shortest, t.sender_ns, t.receiver_ns});
+  return shortest;
+}
+
 }  // namespace
 
 std::vector<TwoWayLink> two_way_links(const JobTrace& job, const InstanceTable& table) {
@@ -91,6 +99,8 @@ std::vector<TwoWayLink> two_way_links(const JobTrace& job, const InstanceTable& 
     if (directions.up.empty() || directions.down.empty()) continue;
     const auto& [session, communicator, low, high] = key;
     TwoWayLink link{session, communicator, low, high, bias_of(directions.up, directions.down), {}};
+    const int64_t shortest = std::min(shortest_ns(directions.up), shortest_ns(directions.down));
+    if (std::llabs(link.bias_ns) > kMostTransfers * shortest) continue;
     for (const Transfer& t : directions.up) link.instances.push_back(t.instance);
     for (const Transfer& t : directions.down) link.instances.push_back(t.instance);
     std::sort(link.instances.begin(), link.instances.end());

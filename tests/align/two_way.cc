@@ -137,7 +137,7 @@ TEST_CASE("buffered sends, whose receivers come when the message is there, put n
   CHECK(std::abs(clocks.clocks[1].offset_ns) < 10'000);
 }
 
-TEST_CASE("sends in one direction tie no clocks: their delay and their offset are one number") {
+TEST_CASE("sends in one direction, for which nobody waits long, tie no clocks") {
   Pipeline p(4, false);
   const JobTrace& job = p.builder.done();
   const ClockModel clocks = align_clocks(job, match_collectives(job), AlignMode::automatic);
