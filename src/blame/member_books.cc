@@ -11,25 +11,46 @@
 namespace skewscope::blame {
 namespace {
 
+constexpr int64_t kNearly = 16;  // of a lateness: the part that may be left unexplained
 constexpr size_t kMostKept = 8;  // latest collectives of each communicator that are looked at
 
-bool holds_all(const JobView& view, size_t earlier, size_t id) {
-  const CollectiveInstance &a = view.instance(earlier), &b = view.instance(id);
-  if (a.communicator == b.communicator && a.member_count == b.member_count && a.complete) return true;
-  if (a.member_count < b.member_count) return false;
-  for (uint32_t row = b.first_member; row < b.first_member + b.member_count; ++row) {
-    if (view.row_of(earlier, view.ref(row).trace) < 0) return false;
-  }
-  return true;
-}
-
-bool ended_before(const JobView& view, size_t earlier, size_t id) {
+// The rows of the members of `id` in an earlier collective; empty where it does not hold all.
+std::vector<size_t> rows_in(const JobView& view, size_t earlier, size_t id) {
   const CollectiveInstance& i = view.instance(id);
+  std::vector<size_t> rows;
   for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
     const int64_t other = view.row_of(earlier, view.ref(row).trace);
-    if (other < 0 || view.span(static_cast<size_t>(other)).end() > view.span(row).start) return false;
+    if (other < 0) return {};
+    rows.push_back(static_cast<size_t>(other));
   }
-  return true;
+  return rows;
+}
+
+bool may_hold_all(const JobView& view, size_t earlier, size_t id) {
+  const CollectiveInstance &a = view.instance(earlier), &b = view.instance(id);
+  return a.session == b.session && a.member_count >= b.member_count;
+}
+
+// Whether the calls in these rows ended together: nearly so, against how far the members of `id` come apart.
+bool ended_together(const JobView& view, const std::vector<size_t>& rows, size_t id) {
+  JobNs first{INT64_MAX}, last{INT64_MIN};
+  for (const size_t row : rows) {
+    first = std::min(first, view.end(row));
+    last = std::max(last, view.end(row));
+  }
+  return kNearly * (last - first) <= view.d.instances[id].start_skew_ns;
+}
+
+// Whether all members of `id` left an earlier collective together, before they came to this one.
+bool meets_before(const JobView& view, size_t earlier, size_t id) {
+  if (!may_hold_all(view, earlier, id)) return false;
+  const std::vector<size_t> rows = rows_in(view, earlier, id);
+  if (rows.empty()) return false;
+  const uint32_t first = view.instance(id).first_member;
+  for (size_t k = 0; k < rows.size(); ++k) {
+    if (view.span(rows[k]).end() > view.span(first + k).start) return false;
+  }
+  return ends_together(view.instance(earlier).kind) || ended_together(view, rows, id);
 }
 
 // The latest collectives of each communicator that a trace took part in, in two kinds.
@@ -49,11 +70,7 @@ class Latest {
     for (const bool kind : {true, false}) {
       int32_t best = -1;
       for (const auto& [communicator, ids] : by_communicator_[kind]) {
-        const auto fits = [&](int32_t earlier) {
-          return view.instance(static_cast<size_t>(earlier)).session == view.instance(id).session &&
-                 holds_all(view, static_cast<size_t>(earlier), id) &&
-                 ended_before(view, static_cast<size_t>(earlier), id);
-        };
+        const auto fits = [&](int32_t earlier) { return meets_before(view, static_cast<size_t>(earlier), id); };
         const auto found = std::find_if(ids.rbegin(), ids.rend(), fits);
         if (found != ids.rend() && (best < 0 || later(view, *found, best))) best = *found;
       }
@@ -80,7 +97,7 @@ void find_since(const JobView& view, size_t trace, const std::vector<bool>& bloc
     if (instance.first_member == static_cast<uint32_t>(row)) {
       since[static_cast<size_t>(id)] = latest.shared_before(view, static_cast<size_t>(id));
     }
-    if (ends_together(instance.kind)) latest.add(instance, id, blocking[static_cast<size_t>(id)]);
+    latest.add(instance, id, blocking[static_cast<size_t>(id)]);
   }
 }
 
