@@ -47,8 +47,9 @@ std::optional<Feasible> feasible_offsets(const MemberCalls& hub, const MemberCal
   for (int64_t j = pairs.first; j < pairs.first + pairs.count; ++j) {
     const MatchCall &own = member[static_cast<size_t>(j)], &other = hub[static_cast<size_t>(j + shift)];
     if (!alike(own, other)) return std::nullopt;
-    const bool hub_waits = own.ends_together || own.kind == CollectiveKind::send;
-    const bool member_waits = own.ends_together || own.kind == CollectiveKind::recv;
+    const bool both_wait = own.ends_together && other.ends_together;
+    const bool hub_waits = both_wait || own.kind == CollectiveKind::send;
+    const bool member_waits = both_wait || own.kind == CollectiveKind::recv;
     if (member_waits) offsets.low = std::max(offsets.low, other.start_ns - own.end_ns);
     if (hub_waits) offsets.high = std::min(offsets.high, other.end_ns - own.start_ns);
     if (!offsets.within(slack_ns)) return std::nullopt;
@@ -138,9 +139,11 @@ std::vector<bool> told_by_steps(const MemberCalls& hub, const MemberCalls& membe
 }
 
 bool sends_or_receives(const MemberCalls& calls) {
-  return std::any_of(calls.begin(), calls.end(), [](const MatchCall& call) {
-    return call.kind == CollectiveKind::send || call.kind == CollectiveKind::recv;
-  });
+  return std::any_of(calls.begin(), calls.end(), [](const MatchCall& call) { return call.is_message(); });
+}
+
+bool any_of_batch(const MemberCalls& calls) {
+  return std::any_of(calls.begin(), calls.end(), [](const MatchCall& call) { return call.of_batch; });
 }
 
 bool alike(const MatchCall& a, const MatchCall& b) {
@@ -176,8 +179,10 @@ std::optional<int64_t> CausalSearch::shift_by_seats(const MemberCalls& member) c
 
 ShiftResult CausalSearch::find(const MemberCalls& member, std::optional<Prior> prior) const {
   const auto of_hub = static_cast<int64_t>(hub_.size()), own = static_cast<int64_t>(member.size());
-  const int64_t least = std::max(kLeastPairs, std::min(of_hub, own) / 2);
-  if (std::min(of_hub, own) < least) return {};
+  const int64_t shorter = std::min(of_hub, own);
+  const bool few = shorter < kLeastPairs;
+  if (shorter == 0 || (few && !any_of_batch(member) && !any_of_batch(hub_))) return {};
+  const int64_t least = few ? shorter : std::max(kLeastPairs, shorter / 2);
   const double window = static_cast<double>(hub_.back().end_ns - hub_.front().start_ns);
   const auto slack_ns = static_cast<int64_t>(kMostDrift * window);
   const Prior near = cautious(prior);
@@ -187,7 +192,7 @@ ShiftResult CausalSearch::find(const MemberCalls& member, std::optional<Prior> p
     const auto offsets = feasible_offsets(hub_, member, shift, near, slack_ns);
     if (offsets) fits.push_back({shift, *offsets});
   };
-  bool by_steps = !prior || sends_or_receives(member);
+  bool by_steps = !prior || few || sends_or_receives(member);
   if (!by_steps && std::max(of_hub, own) <= kMostAligned) {
     for (int64_t shift = least - own; shift <= of_hub - least && fits.size() < 2; ++shift) try_shift(shift);
     // Where only one was to be tried, it proves nothing.

@@ -55,6 +55,9 @@ std::vector<bool> told_by_steps(const MemberCalls& hub, const MemberCalls& membe
 // Whether these are calls whose ends need not lie together: a message may be buffered.
 bool sends_or_receives(const MemberCalls& calls);
 
+// Whether some are messages of batches: their ends tell nothing, so that few may have to do.
+bool any_of_batch(const MemberCalls& calls);
+
 // Whether two calls may be parts of one collective.
 bool alike(const MatchCall& a, const MatchCall& b);
 

@@ -5,6 +5,7 @@
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -73,6 +74,10 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
     const bool known = membership == Membership::known, order_first = known && sends_or_receives(calls(m));
     if (order_first) shifts[k] = causal_find(calls(m), prior);
     if (shifts[k].found()) return;
+    if (known && (any_of_batch(calls(m)) || any_of_batch(calls(hub)))) {  // no ends to search by
+      shifts[k] = {ShiftEvidence::ambiguous, {}, 0, 0, {}};
+      return;
+    }
     shifts[k] = search.find(calls(m), prior, on_one_host(hints, m, hub), known, rooms.local());
     // Ends of buffered messages meet others' by chance, but only some.
     if (order_first && shifts[k].found() && shifts[k].joined < kLeastJoined) {
@@ -85,6 +90,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
   Cluster cluster;
   cluster.hub = hub;
   cluster.tolerance_ns = search.tolerance_ns();
+  cluster.lossy = hints.lossy;
   for (size_t k = 0; k < open.size(); ++k) {
     const int32_t m = open[k];
     if (m == hub) {
@@ -187,8 +193,15 @@ void join_order(const std::vector<Placed>& rest, const std::vector<MemberCalls>&
   }
 }
 
-// Of two members whose calls their order tied: where receivers wait, those whose ends lie together; else, and where a
-// step lacks calls of one of them, those that their steps tell.
+int64_t middle_of(std::vector<int64_t>& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Of two members whose calls their order tied: those whose ends lie together, and those that their steps tell:
+// messages, and all where ends lie together only by chance.
 Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& cluster, int64_t order) {
   const size_t of_hub = cluster.members[0] == cluster.hub ? 0 : 1;
   const auto place_call = [&](size_t k, int64_t c) -> Placed {
@@ -199,13 +212,30 @@ Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& clust
   };
   const auto calls = [&](size_t k) -> const MemberCalls& { return members[static_cast<size_t>(cluster.members[k])]; };
   const std::vector<bool> told = told_by_steps(calls(of_hub), calls(1 - of_hub), order);
-  const bool ends_tie = cluster.scatter_ns[1 - of_hub] * 4 <= static_cast<double>(cluster.tolerance_ns);
+  const int64_t begin = std::max<int64_t>(0, -order);
+  const int64_t end = std::min(std::ssize(calls(1 - of_hub)), std::ssize(calls(of_hub)) - order);
+  enum Class : size_t { leave_together, message, of_batch };
+  const auto class_of = [&](int64_t c) {
+    const MatchCall &a = calls(of_hub)[static_cast<size_t>(c + order)], &b = calls(1 - of_hub)[static_cast<size_t>(c)];
+    if (a.of_batch || b.of_batch) return of_batch;
+    return a.ends_together && b.ends_together ? leave_together : message;
+  };
+  const auto apart = [](const Placed& a, const Placed& b) { return std::llabs(a.end_ns - b.end_ns); };
+  std::array<std::vector<int64_t>, 2> apart_ns;  // of the first two classes
+  for (int64_t c = begin; c < end; ++c) {
+    if (class_of(c) == of_batch) continue;
+    apart_ns[class_of(c)].push_back(apart(place_call(of_hub, c + order), place_call(1 - of_hub, c)));
+  }
+  const std::array<bool, 3> ends_tie = {4 * middle_of(apart_ns[0]) <= cluster.tolerance_ns,
+                                        4 * middle_of(apart_ns[1]) <= cluster.tolerance_ns, false};
   Rows rows;
-  for (int64_t c = std::max<int64_t>(0, -order);
-       c < std::min(std::ssize(calls(1 - of_hub)), std::ssize(calls(of_hub)) - order); ++c) {
+  for (int64_t c = begin; c < end; ++c) {
     const Placed first = place_call(of_hub, c + order), second = place_call(1 - of_hub, c);
-    const bool together = std::llabs(first.end_ns - second.end_ns) <= cluster.tolerance_ns;
-    if (!together && (ends_tie || !told[static_cast<size_t>(c)])) continue;
+    const Class own = class_of(c);
+    const bool together = own != of_batch && apart(first, second) <= cluster.tolerance_ns;
+    // Order tells where ends do not: of messages that a buffer took, of calls whose ends scatter.
+    const bool in_order = !cluster.lossy && (own != leave_together || !ends_tie[own]);
+    if (together ? !ends_tie[own] && cluster.lossy : !in_order || !told[static_cast<size_t>(c)]) continue;
     rows.rows.push_back({first, second});
     rows.method.push_back(cluster.method);
   }
@@ -273,7 +303,8 @@ bool causal(const std::vector<Placed>& row, const std::vector<MemberCalls>& memb
     return members[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
   };
   const MatchCall& first = call_of(row.front());
-  if (first.ends_together) return overlap(row, slack_ns);
+  const auto all = [&](const Placed& p) { return call_of(p).ends_together; };
+  if (std::all_of(row.begin(), row.end(), all)) return overlap(row, slack_ns);
   if (row.size() != 2 || (first.kind != CollectiveKind::send && first.kind != CollectiveKind::recv)) return true;
   const size_t sender = first.kind == CollectiveKind::send ? 0 : 1;
   return row[sender].start_ns <= row[1 - sender].end_ns + slack_ns;

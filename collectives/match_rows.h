@@ -35,6 +35,7 @@ struct Cluster {
   int64_t tolerance_ns = 0;
   // Per entry of members: call j is the hub's call j + order, where that was what told.
   std::vector<std::optional<int64_t>> order;
+  bool lossy = false;  // then order alone proves nothing
 };
 
 // What became of calls matched by time.

@@ -26,7 +26,6 @@ uint64_t match_signature(CollectiveKind kind, DType type, int64_t in_elements, i
   uint64_t hash = mix(static_cast<uint64_t>(pair ? CollectiveKind::send : kind));
   hash = mix(hash ^ static_cast<uint64_t>(type));
   hash = mix(hash ^ static_cast<uint64_t>(elements));
-  if (kind == CollectiveKind::send_recv) hash = mix(hash ^ static_cast<uint64_t>(out_elements));
   return mix(hash ^ static_cast<uint64_t>(pair ? -1 : root));
 }
 

@@ -8,8 +8,7 @@
 
 namespace skewscope {
 
-// Equal for calls that may be parts of one collective. send and recv have one signature: they are partners. Of a
-// send_recv both are to be given as one and the same end counts them.
+// Equal for calls that may be parts of one collective. send and recv have one signature: they are partners.
 // `root` < 0: not recorded (then it takes no part); counts < 0: absent.
 uint64_t match_signature(CollectiveKind kind, DType type, int64_t in_elements, int64_t out_elements, int64_t root);
 

@@ -156,8 +156,7 @@ bool meet_by_chance(const Rows& rows, const std::vector<MemberCalls>& members) {
     const auto call = [&](size_t k) -> const MatchCall& {
       return members[static_cast<size_t>(row[k].member)][static_cast<size_t>(row[k].call)];
     };
-    const bool message = call(0).kind == CollectiveKind::send || call(0).kind == CollectiveKind::recv;
-    across += message && call(0).step >= 0 && call(1).step >= 0 && call(0).step != call(1).step ? 1 : 0;
+    across += call(0).is_message() && call(0).step >= 0 && call(1).step >= 0 && call(0).step != call(1).step ? 1 : 0;
   }
   return 10 * across > std::ssize(rows.rows);
 }

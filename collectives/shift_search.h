@@ -35,6 +35,10 @@ struct MatchCall {
   CollectiveKind kind = CollectiveKind::unknown;
   bool bare = false;          // launched before the recording: nothing but the kind is known, and the stream's group
   bool ends_together = true;  // all members of this kind leave together
+  bool of_batch = false;      // a message of several: its end is the last one's
+
+  // Whether who sends it may be gone before who receives it comes.
+  bool is_message() const { return !ends_together && (kind == CollectiveKind::send || kind == CollectiveKind::recv); }
 };
 
 // Sorted by (end, start).
@@ -44,6 +48,7 @@ using MemberCalls = std::vector<MatchCall>;
 struct ClockHints {
   std::vector<std::optional<Prior>> prior;  // offset to a common clock, where other communicators told it
   std::vector<int32_t> host;                // equal: recorded under one host name; -1: not known
+  bool lossy = false;                       // calls are missing here and there: equal numbers of them prove no order
 };
 
 // Maps a member's clock to the hub's: hub = x + offset_ns + slope * (x - center_ns).

@@ -19,8 +19,8 @@ Dependency dependency_of(CollectiveKind kind) {
       return Dependency::root_waits;
     case CollectiveKind::send:
     case CollectiveKind::recv:
-      return Dependency::sender;
     case CollectiveKind::coalesced:
+      return Dependency::partners;
     case CollectiveKind::unknown:
       return Dependency::none;
   }

@@ -48,6 +48,16 @@ struct JobBuilder {
     return calls.back();
   }
 
+  // A batch with several peers, of `rank` in a step: whom it sends to, whom it receives from.
+  void batch(int32_t rank, CommunicatorId communicator, int64_t step, double start_us, double end_us,
+             const std::vector<int32_t>& to, const std::vector<int32_t>& from) {
+    call(rank, communicator, start_us, end_us, CollectiveKind::coalesced).step = step;
+    RankTrace& own = trace(rank);
+    const auto row = static_cast<int32_t>(own.calls.size() - 1);
+    for (const int32_t peer : to) own.messages.push_back({row, true, Rank(peer), DType::float32, 1024});
+    for (const int32_t peer : from) own.messages.push_back({row, false, Rank(peer), DType::float32, 1024});
+  }
+
   // A GPU row without a launch.
   void gpu_row(int32_t rank, GpuWork work, double start_us, double end_us) {
     GpuEvents& gpu = trace(rank).gpu;
@@ -66,9 +76,15 @@ struct JobBuilder {
   // Sorts calls and sets the windows, as ingest does.
   const JobTrace& done() {
     for (RankTrace& t : job.traces) {
+      const Column<CollectiveCall> before = t.calls;
       std::sort(t.calls.begin(), t.calls.end(), [](const CollectiveCall& a, const CollectiveCall& b) {
         return a.start < b.start || (a.start == b.start && a.end() < b.end());
       });
+      for (BatchMessage& message : t.messages) {
+        const LocalNs start = before[static_cast<size_t>(message.call)].start;
+        const auto at = std::find_if(t.calls.begin(), t.calls.end(), [&](const auto& c) { return c.start == start; });
+        message.call = static_cast<int32_t>(at - t.calls.begin());
+      }
       t.first_event = t.calls.empty() ? LocalNs{0} : t.calls.front().start;
       t.last_event = t.first_event;
       for (const CollectiveCall& c : t.calls) t.last_event = std::max(t.last_event, c.end());

@@ -24,6 +24,7 @@ namespace skewscope {
 namespace {
 
 using attribute::Arrival;
+using attribute::Awaited;
 using attribute::BusyIntervals;
 using attribute::InstanceSplit;
 using attribute::WaitBar;
@@ -153,6 +154,24 @@ struct Stage {
     return shortest;
   }
 
+  // Of messages: who waits for whom.
+  std::vector<Awaited> awaited_in(const CollectiveInstance& i, const std::vector<Arrival>& arrivals) const {
+    std::vector<Awaited> awaited;
+    const auto add = [&](size_t row, size_t partner, bool receives) {
+      if (receives || is_held(arrivals[row].end_ns(), arrivals[partner].start_ns)) awaited.push_back({row, partner});
+    };
+    if (i.kind == CollectiveKind::send && i.special >= 0 && i.member_count == 2) {
+      for (size_t row : {size_t{0}, size_t{1}}) add(row, 1 - row, static_cast<int32_t>(row) != i.special);
+    } else if (i.kind == CollectiveKind::coalesced) {
+      for (uint32_t k = 0; k < i.member_count; ++k) {
+        for (const BatchLink& link : links_of(table, i.first_member + k)) {
+          add(k, link.partner - i.first_member, link.receives);
+        }
+      }
+    }
+    return awaited;
+  }
+
   // What the instance's parts rest on, or why there are none.
   std::optional<InstanceSplit> decide(const CollectiveInstance& i, const WaitBar& bar, std::vector<Arrival> arrivals,
                                       InstanceTiming& timing) const {
@@ -166,7 +185,7 @@ struct Stage {
     timing.basis = bar.basis();
     if (timing.basis == SplitBasis::durations) arrivals = attribute::arrivals_by_duration(arrivals);
     const std::optional<size_t> special = i.special < 0 ? std::nullopt : std::optional<size_t>(i.special);
-    std::optional<InstanceSplit> parts = split_instance(dependency, arrivals, special);
+    std::optional<InstanceSplit> parts = split_instance(dependency, arrivals, special, awaited_in(i, arrivals));
     timing.reason = parts ? SplitReason::split : SplitReason::semantics;
     if (parts) to_own_clocks(i, arrivals, *parts);
     return parts;
@@ -192,7 +211,7 @@ struct Stage {
     }
     const Dependency dependency = dependency_of(i.kind);
     // Of a rooted call a member may come when the bytes are there already.
-    if (dependency == Dependency::everyone || dependency == Dependency::sender) {
+    if (dependency == Dependency::everyone || dependency == Dependency::partners) {
       timing.transfer_ns = shortest_transfer_ns(i, *parts);
     }
     timing.note = note_of(i, timing, *parts);

@@ -76,12 +76,56 @@ void root_waits(const std::vector<Arrival>& arrivals, const std::vector<size_t>&
   if (later.size() > 1) charge(arrivals, later, split);
 }
 
+// Each waits for the last of its partners; in each gap between two of them those still awaited are charged.
+void wait_for_partners(const std::vector<Arrival>& arrivals, const std::vector<Awaited>& links, InstanceSplit& split) {
+  split.lead_ns = 0;
+  for (size_t low = 0, high = 0; low < links.size(); low = high) {
+    std::vector<size_t> partners;
+    for (high = low; high < links.size() && links[high].waiter == links[low].waiter; ++high) {
+      partners.push_back(links[high].partner);
+    }
+    std::sort(partners.begin(), partners.end(),
+              [&](size_t a, size_t b) { return arrivals[a].start_ns < arrivals[b].start_ns; });
+    const Arrival& own = arrivals[links[low].waiter];
+    const int64_t wait_ns = clip(arrivals[partners.back()].start_ns - own.start_ns, own);
+    split.wait_ns[links[low].waiter] = wait_ns;
+    split.lead_ns = std::max(split.lead_ns, wait_ns);
+    int64_t waited_ns = 0;  // until the partner before came
+    for (size_t k = 0; k < partners.size(); ++k) {
+      const int64_t until_ns = std::clamp<int64_t>(arrivals[partners[k]].start_ns - own.start_ns, waited_ns, wait_ns);
+      const auto awaited = static_cast<int64_t>(partners.size() - k);
+      const int64_t each = (until_ns - waited_ns) / awaited;
+      for (size_t j = k; j < partners.size(); ++j) split.caused_ns[partners[j]] += each;
+      split.caused_ns[partners.back()] += until_ns - waited_ns - each * awaited;
+      waited_ns = until_ns;
+    }
+  }
+  for (size_t i = 0; i < arrivals.size(); ++i) {
+    if (split.caused_ns[i] > split.caused_ns[split.last]) split.last = i;
+  }
+  split.last_arrival_ns = arrivals[split.last].start_ns;
+}
+
+bool is_known(Dependency dependency, std::optional<size_t> special, const std::vector<Awaited>& awaited) {
+  switch (dependency) {
+    case Dependency::everyone:
+      return true;
+    case Dependency::root:
+    case Dependency::root_waits:
+      return special.has_value();
+    case Dependency::partners:
+      return !awaited.empty();
+    case Dependency::none:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<InstanceSplit> split_instance(Dependency dependency, const std::vector<Arrival>& arrivals,
-                                            std::optional<size_t> special) {
-  if (arrivals.size() < 2 || dependency == Dependency::none) return std::nullopt;
-  if (dependency != Dependency::everyone && !special) return std::nullopt;
+                                            std::optional<size_t> special, const std::vector<Awaited>& awaited) {
+  if (arrivals.size() < 2 || !is_known(dependency, special, awaited)) return std::nullopt;
   InstanceSplit split;
   split.wait_ns.assign(arrivals.size(), 0);
   split.caused_ns.assign(arrivals.size(), 0);
@@ -94,11 +138,13 @@ std::optional<InstanceSplit> split_instance(Dependency dependency, const std::ve
       wait_for_everyone(arrivals, order, split);
       break;
     case Dependency::root:
-    case Dependency::sender:
       wait_for_root(arrivals, *special, split);
       break;
     case Dependency::root_waits:
       root_waits(arrivals, order, *special, split);
+      break;
+    case Dependency::partners:
+      wait_for_partners(arrivals, awaited, split);
       break;
     case Dependency::none:
       break;

@@ -3,6 +3,7 @@
 // Definitions (contract.md): for a collective that needs every member before any can finish,
 //   last_arrival = max start;  wait_r = clip(last_arrival - start_r, 0, duration_r);  transfer_r = duration_r - wait_r.
 // For one-to-all, all-to-one and point-to-point calls the arrival waited for is that of collectives/synchronization.h.
+// Of messages each member waits for the last of its partners that it has to wait for.
 // Blame: in the gap between two consecutive arrivals, those who are there wait and those still awaited are charged in
 // equal parts (airport game: Littlechild & Owen 1973). Charges sum to the waits exactly; the nanoseconds that do not
 // divide go to the last.
@@ -33,8 +34,14 @@ struct InstanceSplit {
   int64_t lead_ns = 0;             // how much later than the next one it was
 };
 
-// `special`: position of the root, or of the sender; none where not known. nullopt: who waits for whom is not known.
+// Who has to wait for whom, by positions.
+struct Awaited {
+  size_t waiter, partner;
+};
+
+// `special`: position of the root; none where not known. `awaited`: of messages, by waiter. nullopt: who waits for whom
+// is not known.
 std::optional<InstanceSplit> split_instance(Dependency dependency, const std::vector<Arrival>& arrivals,
-                                            std::optional<size_t> special);
+                                            std::optional<size_t> special, const std::vector<Awaited>& awaited = {});
 
 }  // namespace skewscope::attribute

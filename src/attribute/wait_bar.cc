@@ -13,8 +13,9 @@ namespace {
 
 constexpr int64_t kMuchSmaller = 2;  // the contract defines waits by clocks: durations must be twice as good
 
-// The tie of the instance's class; null: none.
+// The tie of the instance's class; null: none. Those of batches are of two ranks each.
 const TieBar* tie_of(const ClockModel& clocks, const CollectiveInstance& i) {
+  if (i.kind == CollectiveKind::coalesced) return nullptr;
   const auto key = std::tie(i.session, i.communicator, i.kind, i.bytes);
   const auto at = std::lower_bound(clocks.ties.begin(), clocks.ties.end(), key, [](const TieBar& t, const auto& k) {
     return std::tie(t.session, t.communicator, t.kind, t.bytes) < k;

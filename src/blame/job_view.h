@@ -26,6 +26,7 @@ struct JobView {
   }
   const CallSpan& span(size_t row) const { return table.spans[row]; }
   JobNs start(size_t row) const { return clocks.to_job(table.members[row].trace, span(row).start); }
+  JobNs end(size_t row) const { return clocks.to_job(table.members[row].trace, span(row).end()); }
   // Row of the member of `id` that is `trace`'s; -1: it is none.
   int64_t row_of(size_t id, TraceIndex trace) const;
 };

@@ -53,6 +53,10 @@ std::string wrong_calls(const LinkedTrace& linked) {
   for (const OpenCall& call : linked.open_calls) {
     if (call.group < -1 || call.group >= groups) return "a group that is not there";
   }
+  if (linked.open_peers.size() != linked.trace.messages.size()) return "messages and their peers differ in number";
+  for (const BatchMessage& message : linked.trace.messages) {
+    if (!up_to(message.dtype, DType::uint64)) return "a message of no known type";
+  }
   for (const CollectiveCall& call : linked.trace.calls) {
     if (!up_to(call.kind, CollectiveKind::send_recv) || !up_to(call.dtype, DType::uint64) ||
         !up_to(call.source, MetadataSource::kernel_name)) {

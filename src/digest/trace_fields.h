@@ -83,6 +83,13 @@ void visit_trace(Archive& a, Trace& t, Calls& calls) {
     call.field(&CollectiveCall::launch_duration_ns, Slope::flat);
     call.field(&CollectiveCall::launched, Slope::flat);
   });
+  a.rows(t.messages, [](auto& message) {
+    message.field(&BatchMessage::call, Slope::rising);
+    message.field(&BatchMessage::sends, Slope::flat);
+    message.field(&BatchMessage::peer, Slope::flat);
+    message.field(&BatchMessage::dtype, Slope::flat);
+    message.field(&BatchMessage::elements, Slope::flat);
+  });
 }
 
 template <class Archive, class Linked, class Calls>
@@ -102,6 +109,7 @@ void visit_linked(Archive& a, Linked& l, Calls& calls) {
     call.field(&OpenCall::root_in_group, Slope::flat);
     call.field(&OpenCall::peer_in_group, Slope::flat);
   });
+  a.column(l.open_peers, Slope::flat);
   a.list(l.device_names, [&](auto& name) { a.value(name); });
   a.value(l.first_host_row);
   a.value(l.last_host_row);

@@ -152,6 +152,12 @@ class Assembler {
       call.root = member(communicator, open.root_in_group);
       if (!call.peer.known()) call.peer = member(communicator, open.peer_in_group);
     }
+    for (size_t i = 0; i < linked.trace.messages.size(); ++i) {
+      BatchMessage& message = linked.trace.messages[i];
+      const CommunicatorId id = linked.trace.calls[static_cast<size_t>(message.call)].communicator;
+      if (message.peer.known() || !id.known()) continue;
+      message.peer = member(result_.job.communicators[id], linked.open_peers[i]);
+    }
   }
 
   // Member number `position` of the group; none where the list is not known in full.

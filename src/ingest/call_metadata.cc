@@ -278,6 +278,21 @@ const std::optional<CallMetadata>& MetadataFinder::coalesced_of(int32_t range, C
   return known->second = call;
 }
 
+void MetadataFinder::add_message(const CommArgs& record, CallMetadata& batch) {
+  const bool sends = operations_.of(record.collective_name) == CollectiveKind::send;
+  const DType dtype = dtype_from_name(name(record.dtype));
+  const int64_t elements = std::max(record.in_elements, record.out_elements);
+  for (size_t i = 0; i < batch.messages.size(); ++i) {
+    BatchMessage& known = batch.messages[i];
+    if (known.sends != sends || known.peer != Rank(record.peer)) continue;
+    if (record.peer < 0 && batch.peers_in_group[i] != record.rank) continue;
+    if (known.dtype != dtype) known.dtype = DType::unknown;
+    return add_elements(elements, known.elements);
+  }
+  batch.messages.push_back({-1, sends, Rank(record.peer), dtype, elements});
+  batch.peers_in_group.push_back(record.rank);
+}
+
 CallMetadata MetadataFinder::told_together(const std::vector<int32_t>& records) {
   CallMetadata call;
   call.kind = CollectiveKind::coalesced;
@@ -285,27 +300,38 @@ CallMetadata MetadataFinder::told_together(const std::vector<int32_t>& records) 
   const auto args_of = [&](int32_t i) {
     return content_.comm_args[static_cast<size_t>(content_.comm_ops[static_cast<size_t>(i)].args)];
   };
-  CommArgs args = args_of(records.back());
-  int64_t sent = 0, received = 0;
-  bool sends = false, receives = false;
+  const CommArgs first = args_of(records.back());
+  CallMetadata batch = call;
   for (const int32_t i : records) {
     const CommArgs one = args_of(i);
-    const bool same_group = one.group_name == args.group_name && one.group_ranks == args.group_ranks;
-    call.several_peers = !same_group || one.peer != args.peer || (args.peer < 0 && one.rank != args.rank);
-    if (call.several_peers) return call;
-    if (one.dtype != args.dtype) args.dtype = StringId();
-    const bool is_send = operations_.of(one.collective_name) == CollectiveKind::send;
-    (is_send ? sends : receives) = true;
-    add_elements(std::max(one.in_elements, one.out_elements), is_send ? sent : received);
+    call.several_groups = one.group_name != first.group_name || one.group_ranks != first.group_ranks;
+    if (call.several_groups) return call;
+    add_message(one, batch);
   }
-  args.in_elements = sends ? sent : received;
-  args.out_elements = receives ? received : sent;
-  call.args = args;
-  call.kind = !receives ? CollectiveKind::send : !sends ? CollectiveKind::recv : CollectiveKind::send_recv;
+  const auto of_one_peer = [&](const BatchMessage& m) {
+    const auto i = static_cast<size_t>(&m - batch.messages.data());
+    return m.peer == batch.messages[0].peer && (m.peer.known() || batch.peers_in_group[i] == batch.peers_in_group[0]);
+  };
+  const bool one_peer = std::all_of(batch.messages.begin(), batch.messages.end(), of_one_peer);
+  int64_t sent = 0, received = 0;
+  bool sends = false, receives = false;
+  call.dtype = batch.messages[0].dtype;
+  for (const BatchMessage& message : batch.messages) {
+    (message.sends ? sends : receives) = true;
+    add_elements(message.elements, message.sends ? sent : received);
+    if (message.dtype != call.dtype) call.dtype = DType::unknown;
+  }
+  call.args = first;
+  if (call.dtype == DType::unknown) call.args.dtype = StringId();
+  if (one_peer) {
+    call.kind = !receives ? CollectiveKind::send : !sends ? CollectiveKind::recv : CollectiveKind::send_recv;
+  } else {
+    call.messages = std::move(batch.messages);
+    call.peers_in_group = std::move(batch.peers_in_group);
+  }
   call.source = MetadataSource::record_param_comms;
-  call.dtype = dtype_from_name(name(args.dtype));
-  call.in_elements = args.in_elements;
-  call.out_elements = args.out_elements;
+  call.args.in_elements = call.in_elements = sends ? sent : received;
+  call.args.out_elements = call.out_elements = receives ? received : sent;
   call.record = records.back();
   return call;
 }

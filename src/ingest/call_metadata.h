@@ -1,7 +1,7 @@
 // What a collective call is: operation, type, sizes, group, from the best record that tells (kineto-format.md, section
 // 6): arguments of the kernel -> record_param_comms -> nccl:* range over the launch -> its GPU copy -> kernel name. Of
-// a batch of sends and receives with one peer (batch_isend_irecv), and of collectives that are launched as one (a
-// coalescing manager): their records, in front of the launch.
+// a batch of sends and receives (batch_isend_irecv), and of collectives that are launched as one (a coalescing
+// manager): their records, in front of the launch.
 #pragma once
 
 #include <array>
@@ -26,9 +26,12 @@ struct CallMetadata {
   int32_t own_args = -1, op_args = -1;  // rows of comm_args that `args` was taken from; -1: not from the kernel, the op
   DType dtype = DType::unknown;
   int64_t in_elements = -1, out_elements = -1;
-  int64_t peer_in_group = -1;  // from "send 0->1"
-  int32_t record = -1;         // row of comm_ops: the record_param_comms in which a kernel was launched
-  bool several_peers = false;  // a batch of sends and receives, not all with one peer
+  int64_t peer_in_group = -1;   // from "send 0->1"
+  int32_t record = -1;          // row of comm_ops: the record_param_comms in which a kernel was launched
+  bool several_groups = false;  // a batch of sends and receives, not all in one group
+  // Of a batch with several peers; `call` is open.
+  std::vector<BatchMessage> messages;
+  std::vector<int64_t> peers_in_group;  // row = row of messages
 };
 
 // What the names of a file tell, asked once per distinct name: there are few, and they stand on every call.
@@ -105,6 +108,7 @@ class MetadataFinder {
   const std::optional<CallMetadata>& batch_of(int32_t range);
   const std::optional<CallMetadata>& coalesced_of(int32_t range, CollectiveKind kind);
   CallMetadata told_together(const std::vector<int32_t>& records);
+  void add_message(const CommArgs& record, CallMetadata& batch);
   void take_shape(const CommOpRow& op, CallMetadata& call) const;
 
   const CommRecords& records_;

@@ -92,6 +92,7 @@ int64_t bytes_of(const RankTrace& trace) {
   for_each_column(trace.launches, add);
   add(trace.steps);
   add(trace.calls);
+  add(trace.messages);
   return bytes;
 }
 

@@ -99,9 +99,22 @@ class Filter {
       keep[i] = wanted(calls[i].step);
       if (calls[i].gpu_row >= 0) calls[i].gpu_row = new_gpu_row[static_cast<size_t>(calls[i].gpu_row)];
     }
+    keep_messages(keep);
     keep_rows(keep, calls);
     keep_rows(keep, linked_.open_calls);
     if (linked_.detail) for_each_column(linked_.detail->calls, [&](auto& column) { keep_rows(keep, column); });
+  }
+
+  void keep_messages(const std::vector<bool>& calls) {
+    Column<BatchMessage>& messages = linked_.trace.messages;
+    const std::vector<int32_t> new_call = numbers_of(calls);
+    std::vector<bool> keep(messages.size());
+    for (size_t i = 0; i < messages.size(); ++i) {
+      keep[i] = calls[static_cast<size_t>(messages[i].call)];
+      messages[i].call = new_call[static_cast<size_t>(messages[i].call)];
+    }
+    keep_rows(keep, messages);
+    keep_rows(keep, linked_.open_peers);
   }
 
   // A launch lies in a step that is kept, and with it its host row.

@@ -226,7 +226,7 @@ class Linker {
     };
     const auto add = [&](const Block& block) {
       for (const auto& [call, told] : block.calls) {
-        several_peers_ += told.several_peers ? 1 : 0;
+        several_groups_ += told.several_groups ? 1 : 0;
         if (!continues_call(call, told)) add_call(call, told);
       }
     };
@@ -244,9 +244,9 @@ class Linker {
       add_finding(linked_.findings, {Severity::info, "host-collectives", content_.file, Rank(), -1, host_collectives_,
                                      "gloo collectives on the CPU beside GPU work; not among the calls"});
     }
-    if (several_peers_ > 0) {
-      add_finding(linked_.findings, {Severity::info, "several-peers", content_.file, Rank(), -1, several_peers_,
-                                     "kernels of batches of sends and receives with several peers; nothing tells who "
+    if (several_groups_ > 0) {
+      add_finding(linked_.findings, {Severity::info, "several-groups", content_.file, Rank(), -1, several_groups_,
+                                     "kernels of batches of sends and receives in several groups; nothing tells who "
                                      "waited for whom in them"});
     }
     if (continued_calls_ > 0) {
@@ -349,6 +349,11 @@ class Linker {
       default:
         break;
     }
+    for (BatchMessage message : metadata.messages) {
+      message.call = static_cast<int32_t>(linked_.trace.calls.size());
+      linked_.trace.messages.push_back(message);
+    }
+    linked_.open_peers.insert(linked_.open_peers.end(), metadata.peers_in_group.begin(), metadata.peers_in_group.end());
     linked_.trace.calls.push_back(call);
     linked_.open_calls.push_back(open);
     if (linked_.detail) add_call_details(metadata, content_.details->splits, linked_.detail->calls);
@@ -385,6 +390,21 @@ class Linker {
     if (linked_.detail) {
       for_each_column(linked_.detail->calls, [&](auto& column) { column = gathered(column, order); });
     }
+    sort_messages(order);
+  }
+
+  // `order`: the former number of each call.
+  void sort_messages(const std::vector<int32_t>& order) {
+    Column<BatchMessage>& messages = linked_.trace.messages;
+    std::vector<int32_t> place(order.size()), by_call(messages.size());
+    for (size_t i = 0; i < order.size(); ++i) place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+    for (BatchMessage& message : messages) message.call = place[static_cast<size_t>(message.call)];
+    std::iota(by_call.begin(), by_call.end(), 0);
+    std::stable_sort(by_call.begin(), by_call.end(), [&](int32_t a, int32_t b) {
+      return messages[static_cast<size_t>(a)].call < messages[static_cast<size_t>(b)].call;
+    });
+    messages = gathered(messages, by_call);
+    linked_.open_peers = gathered(linked_.open_peers, by_call);
   }
 
   void add_host_window() {
@@ -404,7 +424,7 @@ class Linker {
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
   std::vector<int32_t> first_call_of_record_;                                       // by row of comm_ops; -1: none yet
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> other_calls_of_record_;  // by record, device, stream
-  int64_t host_collectives_ = 0, continued_calls_ = 0, several_peers_ = 0;
+  int64_t host_collectives_ = 0, continued_calls_ = 0, several_groups_ = 0;
   LinkedTrace linked_;
 };
 

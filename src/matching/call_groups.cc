@@ -16,12 +16,9 @@
 namespace skewscope::matching {
 namespace {
 
-// `seen_by_peer`: what it receives comes first.
-uint64_t signature_of(const CollectiveCall& call, bool seen_by_peer = false) {
+uint64_t signature_of(const CollectiveCall& call) {
   const int64_t root = call.root.known() ? call.root.value : -1;
-  const int64_t first = seen_by_peer ? call.out_elements : call.in_elements;
-  const int64_t second = seen_by_peer ? call.in_elements : call.out_elements;
-  return match_signature(call.kind, call.dtype, first, second, root);
+  return match_signature(call.kind, call.dtype, call.in_elements, call.out_elements, root);
 }
 
 // A kernel whose launch precedes the recording has lost its metadata.
@@ -93,11 +90,25 @@ struct Sorter {
       return refuse(UnmatchedReason::group_of_one);
     } else if (is_point_to_point(call.kind)) {
       if (!call.peer.known() || call.peer == trace.rank) return refuse(UnmatchedReason::no_metadata);
-      key.both_ways = call.kind == CollectiveKind::send_recv;
-      const bool from_here = key.both_ways ? trace.rank < call.peer : call.kind == CollectiveKind::send;
-      key.from = from_here ? trace.rank.value : call.peer.value;
-      key.to = from_here ? call.peer.value : trace.rank.value;
+      if (call.kind != CollectiveKind::recv) place_message(key, t, row, call.peer, true);
+      if (call.kind != CollectiveKind::send) place_message(key, t, row, call.peer, false);
+      return;
+    } else if (const auto messages = messages_of(trace, row); !messages.empty()) {
+      for (const BatchMessage& message : messages) {
+        if (!message.peer.known()) {
+          refuse(UnmatchedReason::no_metadata);
+        } else if (message.peer != trace.rank) {
+          place_message(key, t, row, message.peer, message.sends);
+        }
+      }
+      return;
     }
+    groups[key][t].push_back(row);
+  }
+
+  void place_message(GroupKey key, TraceIndex t, int32_t row, Rank peer, bool sends) {
+    key.from = sends ? job[t].rank.value : peer.value;
+    key.to = sends ? peer.value : job[t].rank.value;
     groups[key][t].push_back(row);
   }
 };
@@ -153,6 +164,7 @@ struct Part {
   TraceIndex trace;
   std::vector<int32_t> rows;
   std::vector<const CollectiveCall*> calls;
+  std::vector<bool> of_batch;  // of a pair
 };
 
 void put(ByteWriter& writer, const Part& part) {
@@ -162,6 +174,7 @@ void put(ByteWriter& writer, const Part& part) {
   std::vector<CollectiveCall> calls;
   for (const CollectiveCall* call : part.calls) calls.push_back(*call);
   writer.put(calls);
+  writer.put(std::vector<char>(part.of_batch.begin(), part.of_batch.end()));
 }
 
 Part get_part(ByteReader& reader, std::vector<std::vector<CollectiveCall>>& received) {
@@ -171,21 +184,47 @@ Part get_part(ByteReader& reader, std::vector<std::vector<CollectiveCall>>& rece
   reader.get(part.rows);
   reader.get(received.emplace_back());
   for (const CollectiveCall& call : received.back()) part.calls.push_back(&call);
+  std::vector<char> of_batch;
+  reader.get(of_batch);
+  part.of_batch.assign(of_batch.begin(), of_batch.end());
   return part;
+}
+
+// Call number `row` as one of group `key`: of a batch the message that is in it.
+const CollectiveCall* call_in(const GroupKey& key, const RankTrace& trace, int32_t row,
+                              std::deque<CollectiveCall>& messages) {
+  const CollectiveCall& call = trace.calls[static_cast<size_t>(row)];
+  if (!key.pair() || call.kind != CollectiveKind::coalesced) return &call;
+  const bool sends = key.from == trace.rank.value;
+  const Rank peer(sends ? key.to : key.from);
+  for (const BatchMessage& message : messages_of(trace, row)) {
+    if (message.peer != peer || message.sends != sends) continue;
+    CollectiveCall& made = messages.emplace_back(call);
+    made.kind = sends ? CollectiveKind::send : CollectiveKind::recv;
+    made.peer = peer;
+    made.dtype = message.dtype;
+    made.in_elements = made.out_elements = message.elements;
+    return &made;
+  }
+  return &call;
 }
 
 // The parts of the groups that this process owns, from all processes. Takes the rows out of `own`.
 std::vector<Part> collect_parts(const JobTrace& job, std::map<GroupKey, RowsByTrace>& own, Exchange& exchange,
-                                std::vector<std::vector<CollectiveCall>>& received) {
+                                GroupedCalls& grouped) {
   const std::map<GroupKey, size_t> owners = owners_of(own, exchange);
   std::vector<Part> parts;
   std::vector<ByteWriter> writers(static_cast<size_t>(exchange.processes()));
   for (auto& [key, by_trace] : own) {
     const size_t owner = owners.at(key);
     for (auto& [trace, rows] : by_trace) {
-      Part part{key, trace, std::move(rows), {}};
+      Part part{key, trace, std::move(rows), {}, {}};
       part.calls.reserve(part.rows.size());
-      for (const int32_t row : part.rows) part.calls.push_back(&job[trace].calls[static_cast<size_t>(row)]);
+      for (const int32_t row : part.rows) part.calls.push_back(call_in(key, job[trace], row, grouped.messages));
+      for (size_t i = 0; key.pair() && i < part.rows.size(); ++i) {
+        const CollectiveCall& call = job[trace].calls[static_cast<size_t>(part.rows[i])];
+        part.of_batch.push_back(call.kind == CollectiveKind::coalesced);
+      }
       if (owner == static_cast<size_t>(exchange.process())) {
         parts.push_back(std::move(part));
       } else {
@@ -196,7 +235,7 @@ std::vector<Part> collect_parts(const JobTrace& job, std::map<GroupKey, RowsByTr
   std::vector<Bytes> letters;
   for (ByteWriter& writer : writers) letters.push_back(writer.take());
   for (const Bytes& bytes : exchange.all_to_all(std::move(letters))) {
-    for (ByteReader reader(bytes); !reader.done();) parts.push_back(get_part(reader, received));
+    for (ByteReader reader(bytes); !reader.done();) parts.push_back(get_part(reader, grouped.received));
   }
   return parts;
 }
@@ -275,32 +314,46 @@ std::vector<CallGroup> groups_of(const JobTrace& job, std::vector<Part> parts) {
   std::vector<CallGroup> groups;
   for (Part& part : parts) {
     if (groups.empty() || groups.back().key != part.key)
-      groups.push_back({part.key, {}, {}, {}, {}, Membership::known, 0});
+      groups.push_back({part.key, {}, {}, {}, {}, {}, Membership::known, 0});
     groups.back().members.push_back(part.trace);
     groups.back().host.push_back(hosts[part.trace.index()]);
     groups.back().rows.push_back(std::move(part.rows));
     groups.back().calls.push_back(std::move(part.calls));
+    groups.back().of_batch.push_back(std::move(part.of_batch));
   }
   return groups;
 }
 
 }  // namespace
 
+bool CallGroup::sends(const CollectiveCall& call) const {
+  return call.kind == CollectiveKind::send_recv ? call.peer.value == key.to : call.kind == CollectiveKind::send;
+}
+
+int64_t CallGroup::elements(const CollectiveCall& call) const {
+  if (call.kind != CollectiveKind::send_recv) return std::max(call.in_elements, call.out_elements);
+  return sends(call) ? call.in_elements : call.out_elements;
+}
+
 std::vector<MemberCalls> CallGroup::matcher_view() const {
   std::vector<MemberCalls> view;
-  for (const std::vector<const CollectiveCall*>& of_member : calls) {
+  for (size_t k = 0; k < calls.size(); ++k) {
     MemberCalls& member = view.emplace_back();
-    for (const CollectiveCall* of_row : of_member) {
-      const CollectiveCall& call = *of_row;
+    for (size_t i = 0; i < calls[k].size(); ++i) {
+      const CollectiveCall& call = *calls[k][i];
       MatchCall m;
       m.start_ns = call.start.ns;
       m.end_ns = call.end().ns;
-      m.signature = signature_of(call, key.both_ways && call.peer.value == key.from);
       m.step = call.step;
-      m.kind = call.kind;
       m.bare = key.communicator.known() && !call.communicator.known();
       m.ends_together = ends_together(call.kind);
-      if (!key.pair()) {  // point-to-point numbers count per rank, not per pair: partners' numbers differ
+      if (key.pair()) {  // "Seq" counts per rank, not per pair: partners' numbers differ
+        m.of_batch = of_batch[k][i];
+        m.kind = sends(call) ? CollectiveKind::send : CollectiveKind::recv;
+        m.signature = match_signature(CollectiveKind::send, call.dtype, elements(call), elements(call), -1);
+      } else {
+        m.kind = call.kind;
+        m.signature = signature_of(call);
         m.seq = call.seq;
         m.comms_id = call.comms_id;
       }
@@ -314,7 +367,7 @@ GroupedCalls group_calls(const JobTrace& job, Exchange& exchange) {
   Sorter own = sort_own_calls(job);
   const std::vector<Recorded> recorded = recorded_by_all(job, own, exchange);
   GroupedCalls grouped;
-  grouped.groups = groups_of(job, collect_parts(job, own.groups, exchange, grouped.received));
+  grouped.groups = groups_of(job, collect_parts(job, own.groups, exchange, grouped));
   grouped.unmatched = std::move(own.unmatched);
   for (CallGroup& group : grouped.groups) {
     if (group.key.communicator.known()) continue;

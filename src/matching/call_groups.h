@@ -1,11 +1,13 @@
 // Which calls may belong together at all: the calls of one communicator in one session; of one ordered pair of ranks
-// for send and recv, of one pair where both do both at once; of one GPU stream where no trace names a communicator.
+// those that carry messages from the one to the other; of one GPU stream where no trace names a communicator. A call
+// with several messages (send_recv, a batch) is in the group of each (join_messages.h puts together what they join).
 //
 // Each process has the calls of its own traces; a group is matched as a whole. So every group gets a process that owns
 // it, the largest groups first and each to the one with the fewest calls so far, and calls go there (all-to-all).
 #pragma once
 
 #include <compare>
+#include <deque>
 #include <vector>
 
 #include "collectives/matcher.h"
@@ -20,8 +22,7 @@ struct GroupKey {
   SessionId session;
   CommunicatorId communicator;  // none: to be inferred
   int32_t stream = -1;          // of an inferred group
-  int32_t from = -1, to = -1;   // ranks: send/recv; both ways: the smaller one first
-  bool both_ways = false;       // send_recv
+  int32_t from = -1, to = -1;   // ranks: of messages
   uint64_t signature = 0;
 
   bool pair() const { return from >= 0; }
@@ -32,11 +33,16 @@ struct CallGroup {
   GroupKey key;
   std::vector<TraceIndex> members;         // those whose trace is there, sorted; of a pair the order is free
   std::vector<std::vector<int32_t>> rows;  // per member: rows of its trace's calls, sorted by (end, start)
-  std::vector<std::vector<const CollectiveCall*>> calls;  // in these rows; of the job, or received
-  std::vector<int32_t> host;                              // per member: the first trace of its host's name; -1: no name
+  // In these rows; of the job, or received. Of a pair, in place of a batch a send or a recv: its message.
+  std::vector<std::vector<const CollectiveCall*>> calls;
+  std::vector<std::vector<bool>> of_batch;  // of a pair, alike: whether it is such a message
+  std::vector<int32_t> host;                // per member: the first trace of its host's name; -1: no name
   Membership membership = Membership::known;
   int32_t least_size = 0;  // where not known: of a communicator whose calls these may be, whose others name it
 
+  // Of a pair: whether the call sends the message, and its elements; -1: absent.
+  bool sends(const CollectiveCall& call) const;
+  int64_t elements(const CollectiveCall& call) const;
   // The calls as the matcher sees them.
   std::vector<MemberCalls> matcher_view() const;
 };
@@ -45,9 +51,11 @@ struct GroupedCalls {
   std::vector<CallGroup> groups;                      // that this process owns, by key
   std::vector<UnmatchedCall> unmatched;               // of its own traces
   std::vector<std::vector<CollectiveCall>> received;  // of those that others hold
+  std::deque<CollectiveCall> messages;                // of batches, each as a call
 };
 
-// Every call is in exactly one group of one process or in its own process's `unmatched`.
+// Every call is in exactly one group of one process or in its own process's `unmatched`; one with several messages in a
+// group for each, or unmatched for what no peer is known of.
 GroupedCalls group_calls(const JobTrace& job, Exchange& exchange);
 
 }  // namespace skewscope::matching

@@ -9,6 +9,7 @@
 #include "collectives/match_rules.h"
 #include "collectives/synchronization.h"
 #include "collectives/traffic.h"
+#include "join_messages.h"
 #include "skewscope/base/sort_runs.h"
 
 namespace skewscope::matching {
@@ -43,18 +44,6 @@ UnmatchedReason reason_of(Refusal refusal) {
   }
   return UnmatchedReason::alone;
 }
-
-// The instances of one group, before instances of all groups are put in order.
-struct MatchedGroup {
-  GroupKey key;
-  std::vector<Communicator> inferred;  // that calls without metadata turned out to have
-  // first_member counts within the group; communicator is a row of `inferred` where the key knows none.
-  std::vector<CollectiveInstance> instances;
-  std::vector<int64_t> time_ns;  // per instance: end of its first member on the coarse common clock
-  std::vector<CallRef> members;
-  std::vector<CallSpan> spans;
-  std::vector<UnmatchedCall> unmatched;
-};
 
 // Describes what one group was matched to, from its calls.
 class Describer {
@@ -132,7 +121,7 @@ class Describer {
     int64_t least = -1;
     for (const MatchOutcome::Part& p : parts) {
       const CollectiveCall& call = call_of(p);
-      i.kind = call.kind == CollectiveKind::recv ? CollectiveKind::send : call.kind;
+      i.kind = call.kind;
       const bool bare = group_.key.communicator.known() && !call.communicator.known();
       if (bare) continue;  // it tells no more: launched before the recording
       const int64_t bytes = message_bytes(call.kind, call.dtype, call.in_elements, call.out_elements, size);
@@ -141,17 +130,31 @@ class Describer {
       i.dtype = call.dtype;
       i.seq = call.seq;
     }
+    if (group_.key.pair()) set_message(parts, i);
     i.sizes_differ = least >= 0 && least != i.bytes && !sizes_may_differ(i.kind);
+  }
+
+  // Both ways where both calls are; else the one message.
+  void set_message(const std::vector<MatchOutcome::Part>& parts, CollectiveInstance& i) const {
+    const auto both_ways = [&](const MatchOutcome::Part& p) { return call_of(p).kind == CollectiveKind::send_recv; };
+    if (std::all_of(parts.begin(), parts.end(), both_ways)) return;
+    i.kind = CollectiveKind::send;
+    i.bytes = 0;
+    for (const MatchOutcome::Part& p : parts) {
+      const int64_t elements = group_.elements(call_of(p));
+      i.bytes = std::max(i.bytes, message_bytes(i.kind, call_of(p).dtype, elements, elements, 2));
+    }
   }
 
   void set_special(const std::vector<MatchOutcome::Part>& parts, CollectiveInstance& i) const {
     const Dependency dependency = dependency_of(i.kind);
-    if (dependency == Dependency::everyone || dependency == Dependency::none) return;
+    const bool rooted = dependency == Dependency::root || dependency == Dependency::root_waits;
+    const bool message = i.kind == CollectiveKind::send;
+    if (!rooted && !message) return;
     for (size_t k = 0; k < parts.size() && i.special < 0; ++k) {
       const CollectiveCall& call = call_of(parts[k]);
       const Rank own = job_[group_.members[static_cast<size_t>(parts[k].member)]].rank;
-      const bool is_it =
-          dependency == Dependency::sender ? call.kind == CollectiveKind::send : call.root.known() && call.root == own;
+      const bool is_it = message ? group_.sends(call) : call.root.known() && call.root == own;
       if (is_it) i.special = static_cast<int32_t>(k);
     }
   }
@@ -163,55 +166,6 @@ class Describer {
   MatchedGroup matched_;
   std::map<int32_t, int64_t> row_of_cluster_;
 };
-
-void put(ByteWriter& writer, const MatchedGroup& group) {
-  writer.put(group.key);
-  writer.put(group.inferred.size());
-  for (const Communicator& c : group.inferred) {
-    writer.put(c.name);
-    writer.put(c.description);
-    writer.put(c.members);
-    writer.put(c.size);
-  }
-  writer.put(group.instances);
-  writer.put(group.time_ns);
-  writer.put(group.members);
-  writer.put(group.spans);
-  writer.put(group.unmatched);
-}
-
-MatchedGroup get_group(ByteReader& reader) {
-  MatchedGroup group;
-  reader.get(group.key);
-  group.inferred.resize(reader.get<size_t>());
-  for (Communicator& c : group.inferred) {
-    reader.get(c.name);
-    reader.get(c.description);
-    reader.get(c.members);
-    reader.get(c.size);
-  }
-  reader.get(group.instances);
-  reader.get(group.time_ns);
-  reader.get(group.members);
-  reader.get(group.spans);
-  reader.get(group.unmatched);
-  return group;
-}
-
-// Of all processes, by key.
-std::vector<MatchedGroup> all_groups(std::vector<MatchedGroup> own, Exchange& exchange) {
-  if (exchange.processes() == 1) return own;
-  ByteWriter writer;
-  for (const MatchedGroup& group : own) put(writer, group);
-  own.clear();
-  std::vector<MatchedGroup> all;
-  for (Bytes& bytes : exchange.all_gather(writer.take())) {
-    for (ByteReader reader(bytes); !reader.done();) all.push_back(get_group(reader));
-    bytes = Bytes();  // read, and large
-  }
-  std::sort(all.begin(), all.end(), [](const MatchedGroup& a, const MatchedGroup& b) { return a.key < b.key; });
-  return all;
-}
 
 // Gives inferred communicators their ids behind the job's; equal ones share one.
 void number_inferred(const JobTrace& job, std::vector<MatchedGroup>& groups, CommunicatorTable& table) {
@@ -226,6 +180,14 @@ void number_inferred(const JobTrace& job, std::vector<MatchedGroup>& groups, Com
     }
     if (group.key.communicator.known()) continue;
     for (CollectiveInstance& i : group.instances) i.communicator = ids[i.communicator.index()];
+  }
+}
+
+// Those of the group's members from `first` to `end`, which are rows from `row` on in the table.
+void add_links(const MatchedGroup& group, uint32_t first, uint32_t end, uint32_t row, InstanceTable& table) {
+  const auto begin = std::lower_bound(group.links.begin(), group.links.end(), BatchLink{first, 0, false});
+  for (auto link = begin; link != group.links.end() && link->row < end; ++link) {
+    table.links.push_back({link->row - first + row, link->partner - first + row, link->receives});
   }
 }
 
@@ -259,18 +221,23 @@ void put_in_order(const std::vector<MatchedGroup>& groups, InstanceTable& table)
     i.first_member = static_cast<uint32_t>(table.members.size());
     table.members.insert(table.members.end(), place.group->members.begin() + first, place.group->members.begin() + end);
     table.spans.insert(table.spans.end(), place.group->spans.begin() + first, place.group->spans.begin() + end);
+    add_links(*place.group, static_cast<uint32_t>(first), static_cast<uint32_t>(end), i.first_member, table);
     table.instances.push_back(i);
   }
 }
 
-// All unmatched calls with their kernels, which only the processes of their traces know.
-void list_unmatched(const JobTrace& job, std::vector<UnmatchedCall> own, const std::vector<MatchedGroup>& groups,
+// All unmatched calls, once, with their kernels, which only the processes of their traces know.
+void list_unmatched(const JobTrace& job, std::vector<UnmatchedCall> ungrouped, const std::vector<MatchedGroup>& groups,
                     Exchange& exchange, InstanceTable& table) {
-  table.unmatched = all_rows(exchange, std::move(own));
+  table.unmatched = std::move(ungrouped);
   for (const MatchedGroup& group : groups) {
     table.unmatched.insert(table.unmatched.end(), group.unmatched.begin(), group.unmatched.end());
   }
-  sort_runs(table.unmatched, [](const UnmatchedCall& a, const UnmatchedCall& b) { return a.call < b.call; });
+  sort_runs(table.unmatched, [](const UnmatchedCall& a, const UnmatchedCall& b) {
+    return std::tie(a.call, a.reason) < std::tie(b.call, b.reason);
+  });
+  const auto same = [](const UnmatchedCall& a, const UnmatchedCall& b) { return a.call == b.call; };
+  table.unmatched.erase(std::unique(table.unmatched.begin(), table.unmatched.end(), same), table.unmatched.end());
   for (UnmatchedCall& unmatched : table.unmatched) {
     if (!job.holds(unmatched.call.trace)) continue;
     const RankTrace& trace = job[unmatched.call.trace];
@@ -291,6 +258,8 @@ InstanceTable number_instances(const JobTrace& job, GroupedCalls calls, const st
                     [&](size_t g) { own[g] = Describer(job, coarse, calls.groups[g], outcomes[g]).describe(); });
   calls.groups.clear();
   std::vector<MatchedGroup> groups = all_groups(std::move(own), exchange);
+  calls.unmatched = all_rows(exchange, std::move(calls.unmatched));
+  join_messages(job, groups, calls.unmatched);
   InstanceTable table;
   table.communicators = job.communicators;
   number_inferred(job, groups, table.communicators);

@@ -1,5 +1,6 @@
 #include "skewscope/model/collective_instance.h"
 
+#include <algorithm>
 #include <tuple>
 
 namespace skewscope {
@@ -44,7 +45,26 @@ std::string check_members(const CollectiveInstance& instance, const InstanceTabl
     if (std::string broken = place(ref, job, placed); !broken.empty()) return broken;
     if (job[ref.trace].session != instance.session) return "holds a call of another session";
     if (!spans_its_call(table.spans[row], ref, job)) return "span of a member is not its call's";
-    if (row > instance.first_member && table.members[row - 1].trace >= ref.trace) return "members not sorted by trace";
+    if (row == instance.first_member) continue;
+    const CallRef& before = table.members[row - 1];
+    const bool batches = instance.kind == CollectiveKind::coalesced;  // a trace may have several in one
+    if (batches ? before >= ref : before.trace >= ref.trace) return "members not sorted by trace";
+  }
+  return "";
+}
+
+std::string check_links(const InstanceTable& table) {
+  std::vector<uint32_t> instance_of_row;
+  for (size_t i = 0; i < table.instances.size(); ++i) {
+    instance_of_row.insert(instance_of_row.end(), table.instances[i].member_count, static_cast<uint32_t>(i));
+  }
+  for (size_t i = 0; i < table.links.size(); ++i) {
+    const BatchLink& link = table.links[i];
+    if (link.row >= instance_of_row.size() || link.partner >= instance_of_row.size()) return "link of no member";
+    const uint32_t instance = instance_of_row[link.row];
+    if (instance != instance_of_row[link.partner]) return "link between two instances";
+    if (table.instances[instance].kind != CollectiveKind::coalesced) return "link in an instance of no batches";
+    if (i > 0 && table.links[i - 1] >= link) return "links not sorted";
   }
   return "";
 }
@@ -77,10 +97,18 @@ const char* to_string(UnmatchedReason reason) {
       return "causality";
     case UnmatchedReason::mismatch:
       return "mismatch";
+    case UnmatchedReason::chained:
+      return "chained";
     case UnmatchedReason::group_of_one:
       return "group_of_one";
   }
   return "alone";
+}
+
+std::span<const BatchLink> links_of(const InstanceTable& table, uint32_t row) {
+  const auto [begin, end] = std::equal_range(table.links.begin(), table.links.end(), BatchLink{row, 0, false},
+                                             [](const BatchLink& a, const BatchLink& b) { return a.row < b.row; });
+  return {begin, end};
 }
 
 std::string check_invariants(const InstanceTable& table, const JobTrace& job) {
@@ -105,6 +133,7 @@ std::string check_invariants(const InstanceTable& table, const JobTrace& job) {
     first += instance.member_count;
   }
   if (first != table.members.size()) return "members that belong to no instance";
+  if (std::string broken = check_links(table); !broken.empty()) return broken;
   for (size_t i = 0; i < table.unmatched.size(); ++i) {
     std::string broken = place(table.unmatched[i].call, job, placed);
     if (broken.empty() && i > 0 && table.unmatched[i - 1].call >= table.unmatched[i].call)

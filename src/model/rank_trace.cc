@@ -62,6 +62,18 @@ std::string check_calls(const RankTrace& trace) {
   return "";
 }
 
+std::string check_messages(const RankTrace& trace) {
+  for (size_t i = 0; i < trace.messages.size(); ++i) {
+    const BatchMessage& message = trace.messages[i];
+    if (message.call < 0 || message.call >= std::ssize(trace.calls)) return at_row("call of a message out of range", i);
+    if (trace.calls[static_cast<size_t>(message.call)].kind != CollectiveKind::coalesced) {
+      return at_row("message of a call that is no batch", i);
+    }
+    if (i > 0 && trace.messages[i - 1].call > message.call) return at_row("messages not sorted by call", i);
+  }
+  return "";
+}
+
 template <class Visit>
 void for_each_launch_column(RankTrace& trace, const Visit& visit) {
   for_each_column(trace.launches, visit);
@@ -94,6 +106,13 @@ const char* to_string(MetadataSource source) {
   return "kernel_name";
 }
 
+std::span<const BatchMessage> messages_of(const RankTrace& trace, int32_t call) {
+  const auto [begin, end] = std::equal_range(
+      trace.messages.begin(), trace.messages.end(), BatchMessage{call, false, Rank(), DType::unknown, -1},
+      [](const BatchMessage& a, const BatchMessage& b) { return a.call < b.call; });
+  return {begin, end};
+}
+
 void forget_launches(RankTrace& trace) {
   for_each_launch_column(trace, []<class T>(Column<T>& column) { column = Column<T>(); });
 }
@@ -107,6 +126,7 @@ void TracePacker::pack(RankTrace& trace) {
   for_each_launch_column(trace, [&](auto& column) { launching_.pack(column); });
   for_each_row_column(trace, [&](auto& column) { rows_.pack(column); });
   staying_.pack(trace.calls);
+  staying_.pack(trace.messages);
 }
 
 std::string check_invariants(const RankTrace& trace) {
@@ -116,7 +136,8 @@ std::string check_invariants(const RankTrace& trace) {
     if (trace.steps[i - 1].start > trace.steps[i].start) return at_row("steps not sorted by start", i);
   }
   if (trace.first_event > trace.last_event) return "first event after last event";
-  return check_calls(trace);
+  if (std::string broken = check_calls(trace); !broken.empty()) return broken;
+  return check_messages(trace);
 }
 
 }  // namespace skewscope

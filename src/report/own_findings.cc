@@ -41,6 +41,8 @@ std::string_view consequence_of(UnmatchedReason reason) {
     case UnmatchedReason::mismatch:
       return "their partners by sequence number differ in operation, type or size; they are left out rather than "
              "forced";
+    case UnmatchedReason::chained:
+      return "messages join them to a chain without end; their waiting and transfer are not told apart";
     case UnmatchedReason::group_of_one:
       return "their communicator has one member, so nobody can be waited for";
   }

@@ -308,10 +308,10 @@ std::string remedy_of_unmatched(const JobReport& report) {
   if (2 * unnamed <= std::ssize(report.unmatched)) {
     return "Record all ranks over the same steps; see tables/unmatched.csv.";
   }
-  int64_t several_peers = 0;
-  for (const Finding& f : report.diagnostics) several_peers += f.code == kSeveralPeers ? f.count : 0;
-  if (2 * several_peers > std::ssize(report.unmatched)) {
-    return "Batches of sends and receives serve several peers by one kernel: give each peer a batch of its own.";
+  int64_t several_groups = 0;
+  for (const Finding& f : report.diagnostics) several_groups += f.code == kSeveralGroups ? f.count : 0;
+  if (2 * several_groups > std::ssize(report.unmatched)) {
+    return "Batches of sends and receives serve several groups by one kernel: give each group a batch of its own.";
   }
   // No trace names the calls' group: who was held up by whom tells, where no rank is missing.
   const bool cpu = report.job.vendor == "cpu";

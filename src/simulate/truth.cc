@@ -80,12 +80,9 @@ void TruthWriter::print_instance(int32_t step, const Instance& instance, const S
     last_arrival = std::max(last_arrival, times.start);
     absent.push_back(absence(job_, step, instance.ranks[i], instance.op[i]));
   }
-  const bool pair = op.kind == CollectiveKind::send;
   for (size_t i = 0; i < start.size(); ++i) {
-    // A receiver waits for its sender; a sender is charged no wait.
-    const int64_t awaited = pair ? std::max(start[0], start[i]) : last_arrival;
-    wait.push_back(awaited - start[i]);
-    transfer.push_back(end[i] - awaited);
+    wait.push_back(last_arrival - start[i]);
+    transfer.push_back(end[i] - last_arrival);
   }
   print(text_, "{}[{},\"{}\",\"{}\",{},{},{}", first_ ? "" : ",\n", instance.group, to_string(op.kind),
         op.dtype == DType::float32 ? "Float" : "BFloat16", counted_bytes(op), job_.options.first_step + step,

@@ -51,14 +51,40 @@ TEST_CASE("in a reduce only the root waits") {
   REQUIRE(split->caused_ns == std::vector<int64_t>{0, 30, 120});
 }
 
-TEST_CASE("a receiver waits for its sender, a sender for nobody") {
-  REQUIRE(split_instance(Dependency::sender, {{40, 10}, {0, 60}}, 0)->wait_ns == std::vector<int64_t>{0, 40});
-  REQUIRE(split_instance(Dependency::sender, {{0, 10}, {40, 60}}, 0)->wait_ns == std::vector<int64_t>{0, 0});
+TEST_CASE("of messages each waits for the last of those it has to wait for, and only for them") {
+  // 1 receives from 0; 2 from 0 and 1; nobody waits for 2.
+  const auto split =
+      split_instance(Dependency::partners, {{60, 40}, {0, 90}, {20, 70}}, std::nullopt, {{1, 0}, {2, 0}, {2, 1}});
+  REQUIRE(split->wait_ns == std::vector<int64_t>{0, 60, 40});
+  REQUIRE(split->caused_ns == std::vector<int64_t>{100, 0, 0});
+  REQUIRE(split->last == 0);
+  REQUIRE(split->last_arrival_ns == 60);
+  REQUIRE(split->lead_ns == 60);
+}
+
+TEST_CASE("while several partners are awaited each is charged its part") {
+  // 0 waits for 1, who comes after 30, and for 2, who comes after 100.
+  const auto split =
+      split_instance(Dependency::partners, {{0, 110}, {30, 80}, {100, 10}}, std::nullopt, {{0, 1}, {0, 2}});
+  REQUIRE(split->wait_ns == std::vector<int64_t>{100, 0, 0});
+  REQUIRE(split->caused_ns == std::vector<int64_t>{0, 15, 85});
+}
+
+TEST_CASE("a wait ends with the waiter's own call") {
+  const auto split = split_instance(Dependency::partners, {{0, 20}, {100, 10}}, std::nullopt, {{0, 1}});
+  REQUIRE(split->wait_ns == std::vector<int64_t>{20, 0});
+  REQUIRE(split->caused_ns == std::vector<int64_t>{0, 20});
+}
+
+TEST_CASE("a sender who left before its receiver came was not held, one who was still there was") {
+  STATIC_REQUIRE_FALSE(is_held(100, 101));
+  STATIC_REQUIRE(is_held(101, 100));
 }
 
 TEST_CASE("without a known root or operation nothing is split") {
   REQUIRE_FALSE(split_instance(Dependency::root, {{0, 10}, {0, 10}}, std::nullopt));
   REQUIRE_FALSE(split_instance(Dependency::none, {{0, 10}, {0, 10}}, std::nullopt));
+  REQUIRE_FALSE(split_instance(Dependency::partners, {{0, 10}, {0, 10}}, std::nullopt));
 }
 
 TEST_CASE("charges sum to the waits to the nanosecond, for any arrivals") {
@@ -69,8 +95,16 @@ TEST_CASE("charges sum to the waits to the nanosecond, for any arrivals") {
     for (size_t i = 0; i < n; ++i) {
       arrivals.push_back({static_cast<int64_t>(random() % 1000), static_cast<int64_t>(random() % 1500)});
     }
-    for (const Dependency dependency : {Dependency::everyone, Dependency::root, Dependency::root_waits}) {
-      const auto split = split_instance(dependency, arrivals, random() % n);
+    std::vector<Awaited> awaited;
+    for (size_t waiter = 0; waiter < n; ++waiter) {
+      for (size_t partner = 0; partner < n; ++partner) {
+        if (partner != waiter && random() % 3 == 0) awaited.push_back({waiter, partner});
+      }
+    }
+    awaited.push_back({n - 1, 0});
+    for (const Dependency dependency :
+         {Dependency::everyone, Dependency::root, Dependency::root_waits, Dependency::partners}) {
+      const auto split = split_instance(dependency, arrivals, random() % n, awaited);
       REQUIRE(sum(split->caused_ns) == sum(split->wait_ns));
       for (size_t i = 0; i < n; ++i) {
         REQUIRE(split->wait_ns[i] >= 0);

@@ -168,9 +168,9 @@ TEST_CASE("calls that overlap are exposed once") {
 }
 
 TEST_CASE("the transfer time of a send is what its two ends say, not what they share") {
-  Pair pair;  // the sender has left 1 us after the receiver came
+  Pair pair;  // the sender has left 1 us before the receiver came
   pair.builder.trace(0).calls[0].duration_ns = 110'000;
-  pair.builder.trace(1).calls[0].start = LocalNs{109'000};
+  pair.builder.trace(1).calls[0].start = LocalNs{111'000};
   pair.builder.trace(1).calls[0].duration_ns = 51'000;
   CollectiveInstance& send = pair.table.instances[0];
   send.kind = CollectiveKind::send;

@@ -1,5 +1,7 @@
 // batch_isend_irecv as PyTorch records it: each send and receive by itself, then the launch in a range of its own.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <tuple>
 
 #include "content_builder.h"
 #include "src/ingest/link_calls.h"
@@ -68,18 +70,54 @@ TEST_CASE("a batch of sends alone is a send of their sum, one of receives a recv
   CHECK(calls[1].peer == Rank(0));
 }
 
-TEST_CASE("a batch with two peers stays one of which nobody says who waits for whom") {
+TEST_CASE("a batch with several peers has a message for each peer and direction") {
   BatchBuilder b;
   b.record("send", 8, 1000, 100);
-  b.record("recv", 0, 1000, 110);
-  b.carry_out(120, 1);
+  b.record("recv", 0, 2000, 106);
+  b.record("send", 8, 24, 112);
+  b.record("send", 0, 7, 118);
+  b.carry_out(130, 1);
   const Column<CollectiveCall> calls = b.calls();
   REQUIRE(calls.size() == 1);
   CHECK(calls[0].kind == CollectiveKind::coalesced);
   CHECK_FALSE(calls[0].peer.known());
+  CHECK(calls[0].source == MetadataSource::record_param_comms);
+  CHECK(calls[0].in_elements == 1031);
+  CHECK(calls[0].out_elements == 2000);
+  REQUIRE(b.linked.groups.size() == 1);
+  std::vector<std::tuple<bool, int32_t, int64_t>> messages;
+  for (const BatchMessage& m : b.linked.trace.messages) {
+    CHECK(m.call == 0);
+    CHECK(m.dtype == DType::bfloat16);
+    messages.emplace_back(m.sends, m.peer.value, m.elements);
+  }
+  std::sort(messages.begin(), messages.end());
+  CHECK(messages == std::vector<std::tuple<bool, int32_t, int64_t>>{{false, 0, 2000}, {true, 0, 7}, {true, 8, 1024}});
+}
+
+TEST_CASE("of a batch in several groups nobody says who waits for whom") {
+  BatchBuilder b;
+  b.record("send", 8, 1000, 100);
+  b.record("recv", 0, 1000, 110, 1, "4");
+  b.carry_out(120, 1);
+  CHECK(b.calls()[0].kind == CollectiveKind::coalesced);
+  CHECK(b.linked.trace.messages.empty());
   CHECK(b.linked.groups.empty());
   REQUIRE(b.linked.findings.size() == 1);
-  CHECK(b.linked.findings[0].code == "several-peers");
+  CHECK(b.linked.findings[0].code == "several-groups");
+}
+
+TEST_CASE("messages keep to their call where calls are put in order") {
+  BatchBuilder b;
+  b.record("send", 8, 10, 100);
+  b.record("recv", 0, 10, 106);
+  b.carry_out(112, 1).start.ns += 1'000'000;  // its kernel runs behind the next one's
+  b.record("send", 8, 20, 200);
+  b.record("recv", 0, 20, 206);
+  b.carry_out(212, 2);
+  REQUIRE(b.calls().size() == 2);
+  for (const BatchMessage& m : b.linked.trace.messages) CHECK(m.elements == (m.call == 0 ? 20 : 10));
+  CHECK(messages_of(b.linked.trace, 1).size() == 2);
 }
 
 TEST_CASE("also where the kernel is linked to one of its records, or names it itself") {

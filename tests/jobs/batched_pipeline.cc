@@ -1,6 +1,6 @@
 // A pipeline whose stages exchange activations and gradients by batch_isend_irecv, written as PyTorch writes it: the
-// kernel says nothing of group, peer or size; two records and a range in front of its launch do. Truth is by hand: both
-// ends of an exchange leave 25 us after the later one came.
+// kernel says nothing of group, peer or size; two records and a range in front of its launch do. Truth is by hand: who
+// receives leaves 25 us after it and its sender came.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,12 +20,20 @@ namespace {
 
 constexpr size_t kStages = 3;
 constexpr double kStart_us = 1.7e12;
+constexpr std::array<double, kStages> kClocks_us = {0, 1500.25, -700.5};
 
 class Stage {
  public:
   Stage(size_t rank, double clock_us) : rank_(rank), clock_us_(clock_us) {}
 
   double now_us = 1000, waited_us = 0;
+
+  // Begins; what is launched from here on is in it.
+  void step(int number) {
+    end_step();
+    step_ = number;
+    step_began_us_ = now_us - 35;
+  }
 
   void compute(double duration_us) {
     const int64_t correlation = launch("cudaLaunchKernel", now_us - 30);
@@ -48,7 +56,8 @@ class Stage {
     now_us = end_us + 5;
   }
 
-  void write(const test::Folder& folder) const {
+  void write(const test::Folder& folder) {
+    end_step();
     std::ofstream file(folder.path / fmt::format("rank{}_trace.json", rank_));
     file << fmt::format(R"({{"distributedInfo": {{"backend": "nccl", "rank": {}, "world_size": {}}}, "traceEvents": [)",
                         rank_, kStages)
@@ -58,6 +67,12 @@ class Stage {
 
  private:
   size_t host() const { return 4000 + rank_; }
+
+  void end_step() {
+    if (step_ < 0) return;
+    const std::string name = fmt::format("ProfilerStep#{}", step_);
+    event("user_annotation", name.c_str(), step_began_us_, now_us - 35 - step_began_us_, host(), "");
+  }
 
   void event(const char* category, const char* name, double at_us, double duration_us, size_t thread,
              const std::string& args) {
@@ -84,6 +99,8 @@ class Stage {
   size_t rank_;
   double clock_us_;
   int64_t correlation_ = 0;
+  int step_ = -1;
+  double step_began_us_ = 0;
   std::string events_;
 };
 
@@ -99,7 +116,7 @@ void exchange(Stage& a, size_t rank_a, Stage& b, size_t rank_b) {
 TEST_CASE("stages that exchange in batches are matched, their waiting is exact, the slow stage is found") {
   const test::Folder folder("batched_pipeline");
   std::filesystem::create_directories(folder.path);
-  std::array<Stage, kStages> stages = {Stage(0, 0), Stage(1, 1500.25), Stage(2, -700.5)};
+  std::array<Stage, kStages> stages = {Stage(0, kClocks_us[0]), Stage(1, kClocks_us[1]), Stage(2, kClocks_us[2])};
   std::mt19937 random(3);
   for (int i = 0; i < 60; ++i) {
     for (size_t rank = 0; rank < kStages; ++rank) {
@@ -109,7 +126,7 @@ TEST_CASE("stages that exchange in batches are matched, their waiting is exact, 
     exchange(stages[0], 0, stages[1], 1);
     exchange(stages[1], 1, stages[2], 2);
   }
-  for (const Stage& stage : stages) stage.write(folder);
+  for (Stage& stage : stages) stage.write(folder);
 
   StageTimer timer;
   const Result<JobReport> done = correlate({folder.path.string()}, {}, timer);
@@ -127,29 +144,43 @@ TEST_CASE("stages that exchange in batches are matched, their waiting is exact, 
   CHECK(report.stragglers[0].rank == 2);
 }
 
-TEST_CASE("of a ring, whose batches have two peers each, nothing is claimed, and the report says why") {
+TEST_CASE("in a ring, whose batches have two peers each, every rank waits for the one that sends to it") {
   const test::Folder folder("batched_ring");
   std::filesystem::create_directories(folder.path);
-  std::array<Stage, kStages> ring = {Stage(0, 0), Stage(1, 1500.25), Stage(2, -700.5)};
+  std::array<Stage, kStages> ring = {Stage(0, kClocks_us[0]), Stage(1, kClocks_us[1]), Stage(2, kClocks_us[2])};
   std::mt19937 random(3);
-  for (int i = 0; i < 20; ++i) {
-    for (Stage& rank : ring) rank.compute(300 + static_cast<double>(random() % 200));
-    const double last_us = std::max({ring[0].now_us, ring[1].now_us, ring[2].now_us});
+  for (int i = 0; i < 60; ++i) {
     for (size_t rank = 0; rank < kStages; ++rank) {
-      const int64_t launch = ring[rank].batch((rank + 1) % kStages, (rank + 2) % kStages);
-      ring[rank].leave(ring[rank].now_us, last_us, launch);
+      if (i % 20 == 0) ring[rank].step(i / 20);
+      const double work_us = 300 + static_cast<double>(random() % 200);
+      ring[rank].compute(rank == 1 ? 1.4 * work_us : work_us);
+    }
+    const std::array<double, kStages> came_us = {ring[0].now_us, ring[1].now_us, ring[2].now_us};
+    for (size_t rank = 0; rank < kStages; ++rank) {
+      const size_t next = (rank + 1) % kStages, before = (rank + 2) % kStages;
+      const size_t to = i % 2 == 0 ? next : before, from = i % 2 == 0 ? before : next;  // round one way, then the other
+      const int64_t launch = ring[rank].batch(to, from);
+      ring[rank].leave(came_us[rank], std::max(came_us[rank], came_us[from]), launch);
     }
   }
-  for (const Stage& rank : ring) rank.write(folder);
+  for (Stage& rank : ring) rank.write(folder);
 
   StageTimer timer;
   const Result<JobReport> done = correlate({folder.path.string()}, {}, timer);
   REQUIRE(done.ok());
   const JobReport& report = done.value();
-  CHECK(report.matching.calls == 60);
-  CHECK(report.collectives.empty());
-  for (const JobReport::RankRow& row : report.ranks) CHECK(row.wait_ns == 0);
-  int64_t batches = 0;
-  for (const Finding& finding : report.diagnostics) batches += finding.code == "several-peers" ? finding.count : 0;
-  CHECK(batches == 60);
+  CHECK(report.matching.calls == 180);
+  CHECK(report.unmatched.empty());
+  REQUIRE(report.collectives.size() == 1);
+  CHECK(report.collectives[0].op == "coalesced");
+  CHECK(report.collectives[0].count == 60);
+  for (size_t rank = 0; rank < kStages; ++rank) {
+    INFO(rank << ": error bar " << report.clocks[rank].uncertainty_ns << " ns");
+    const double bar_us = static_cast<double>(report.clocks[rank].uncertainty_ns) / 1000;
+    CHECK(std::abs(static_cast<double>(report.clocks[rank].offset_ns) / 1000 - kClocks_us[rank]) <= bar_us);
+    CHECK(static_cast<double>(report.ranks[rank].wait_ns) / 1000 ==
+          Approx(ring[rank].waited_us).epsilon(0.02).margin(50));
+  }
+  REQUIRE_FALSE(report.stragglers.empty());
+  CHECK(report.stragglers[0].rank == 1);
 }

@@ -52,12 +52,31 @@ nlohmann::json truth_of(const std::string& set) {
   return nlohmann::json::parse(file);
 }
 
-// The group, the pair of ranks for sends and receives (-1: none), and the place among the rank's calls there.
-using Place = std::tuple<CommunicatorId, int32_t, int32_t, size_t>;
+// The group, the sender and the receiver of a message (-1: none), and the place among the rank's calls there.
+using Place = std::tuple<CommunicatorId, Rank, Rank, size_t>;
+// Per call of a trace; a call with several messages has a place for each. Without those that were launched before the
+// recording, or name no group.
+using PlacesOfCalls = std::map<int32_t, std::vector<Place>>;
 
-// Per trace and call; of calls that were launched before the recording and of those that name no group: none.
-std::vector<std::map<int32_t, Place>> places_of(const JobTrace& job) {
-  std::vector<std::map<int32_t, Place>> places;
+// Sender and receiver of all messages of a call; none, both unknown, where it is a collective.
+std::vector<std::pair<Rank, Rank>> ways_of(const RankTrace& trace, int32_t row) {
+  const CollectiveCall& call = trace.calls[static_cast<size_t>(row)];
+  std::vector<std::pair<Rank, Rank>> ways;
+  if (call.kind == CollectiveKind::send || call.kind == CollectiveKind::send_recv) {
+    ways.emplace_back(trace.rank, call.peer);
+  }
+  if (call.kind == CollectiveKind::recv || call.kind == CollectiveKind::send_recv) {
+    ways.emplace_back(call.peer, trace.rank);
+  }
+  for (const BatchMessage& message : messages_of(trace, row)) {
+    ways.emplace_back(message.sends ? trace.rank : message.peer, message.sends ? message.peer : trace.rank);
+  }
+  if (ways.empty()) ways.emplace_back();
+  return ways;
+}
+
+std::vector<PlacesOfCalls> places_of(const JobTrace& job) {
+  std::vector<PlacesOfCalls> places;
   for (const RankTrace& trace : job.traces) {
     std::vector<int32_t> order;
     for (int32_t row = 0; row < std::ssize(trace.calls); ++row) {
@@ -66,44 +85,46 @@ std::vector<std::map<int32_t, Place>> places_of(const JobTrace& job) {
     std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
       return trace.calls[static_cast<size_t>(a)].launch_start < trace.calls[static_cast<size_t>(b)].launch_start;
     });
-    std::map<std::tuple<CommunicatorId, int32_t, int32_t>, size_t> count;
-    std::map<int32_t, Place>& of_trace = places.emplace_back();
+    std::map<std::tuple<CommunicatorId, Rank, Rank>, size_t> count;
+    PlacesOfCalls& of_trace = places.emplace_back();
     for (const int32_t row : order) {
-      const CollectiveCall& call = trace.calls[static_cast<size_t>(row)];
-      int32_t from = -1, to = -1;
-      if (is_point_to_point(call.kind)) {
-        const bool sends =
-            call.kind == CollectiveKind::send || (call.kind == CollectiveKind::send_recv && trace.rank < call.peer);
-        from = sends ? trace.rank.value : call.peer.value;
-        to = sends ? call.peer.value : trace.rank.value;
-        if (call.kind == CollectiveKind::send_recv) to += 1000;  // apart from what is sent alone
+      const CommunicatorId group = trace.calls[static_cast<size_t>(row)].communicator;
+      for (const auto& [from, to] : ways_of(trace, row)) {
+        of_trace[row].emplace_back(group, from, to, count[{group, from, to}]++);
       }
-      of_trace[row] = {call.communicator, from, to, count[{call.communicator, from, to}]++};
     }
   }
   return places;
 }
 
 struct Matched {
-  int64_t wrong = 0;                          // instances of calls that have different places
-  int64_t named = 0, together = 0;            // calls that name a group; those of them in an instance
-  std::set<std::pair<int32_t, int32_t>> all;  // (trace, call) in an instance
+  int64_t wrong = 0;                // instances with two calls that have no place in common, but are said to
+  int64_t named = 0, together = 0;  // calls that name a group; those of them in an instance
 };
 
-Matched matched(const JobTrace& job, const InstanceTable& table, const std::vector<std::map<int32_t, Place>>& places) {
+// Whether both have a place in common; what has none may be any.
+bool are_one(const std::vector<PlacesOfCalls>& places, const CallRef& a, const CallRef& b) {
+  const auto own = places[a.trace.index()].find(a.call), other = places[b.trace.index()].find(b.call);
+  if (own == places[a.trace.index()].end() || other == places[b.trace.index()].end()) return true;
+  return std::any_of(own->second.begin(), own->second.end(), [&](const Place& place) {
+    return std::find(other->second.begin(), other->second.end(), place) != other->second.end();
+  });
+}
+
+Matched matched(const JobTrace& job, const InstanceTable& table, const std::vector<PlacesOfCalls>& places) {
   Matched result;
-  for (const auto& of_trace : places) result.named += std::ssize(of_trace);
+  for (const PlacesOfCalls& of_trace : places) result.named += std::ssize(of_trace);
   for (const CollectiveInstance& i : table.instances) {
-    std::set<Place> seen;
-    for (size_t m = i.first_member; m < i.first_member + i.member_count; ++m) {
-      const CallRef& ref = table.members[m];
-      result.all.emplace(static_cast<int32_t>(ref.trace.index()), ref.call);
-      const auto place = places[ref.trace.index()].find(ref.call);
-      if (place == places[ref.trace.index()].end()) continue;
-      ++result.together;
-      seen.insert(place->second);
+    bool right = true;
+    for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
+      const CallRef& ref = table.members[row];
+      result.together += static_cast<int64_t>(places[ref.trace.index()].count(ref.call));
+      if (i.kind != CollectiveKind::coalesced) right = right && are_one(places, table.members[i.first_member], ref);
+      for (const BatchLink& link : links_of(table, row)) {
+        right = right && are_one(places, ref, table.members[link.partner]);
+      }
     }
-    result.wrong += seen.size() > 1 ? 1 : 0;
+    result.wrong += right ? 0 : 1;
   }
   CHECK(check_invariants(table, job).empty());
   return result;
@@ -118,8 +139,7 @@ int64_t reason_count(const InstanceTable& table, UnmatchedReason reason) {
 
 TEST_CASE("recorded: every call that names its group is matched, and only with its like of the other ranks") {
   for (const std::string& set : sets()) {
-    if (set == "gloo") continue;              // ranges of the host, which name no group
-    if (set == "pipeline_batched") continue;  // batches with two peers are told by nobody, and count among the others
+    if (set == "gloo") continue;  // ranges of the host, which name no group
     INFO(set);
     const JobTrace job = job_of(set);
     const InstanceTable table = match_collectives(job);
@@ -149,7 +169,7 @@ struct Damage {
 };
 
 // Puts it into each rank; `places` stay those of the calls.
-void put_in(const Damage& fault, unsigned seed, JobTrace& job, std::vector<std::map<int32_t, Place>>& places) {
+void put_in(const Damage& fault, unsigned seed, JobTrace& job, std::vector<PlacesOfCalls>& places) {
   std::mt19937 random(seed);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
   for (size_t t = 0; t < job.traces.size(); ++t) {
@@ -157,7 +177,8 @@ void put_in(const Damage& fault, unsigned seed, JobTrace& job, std::vector<std::
     const int64_t moved = t == 0 ? 0 : below(2 * fault.apart_ns + 1) - fault.apart_ns;
     const int64_t first = below(fault.cut + 1), last = std::ssize(whole) - below(fault.cut + 1);
     Column<CollectiveCall> calls;
-    std::map<int32_t, Place> kept;
+    Column<BatchMessage> messages;
+    PlacesOfCalls kept;
     for (int32_t row = 0; row < std::ssize(whole); ++row) {
       if (static_cast<double>(below(10'000)) < 1e4 * fault.lost || row < first || row >= last) continue;
       const auto place = places[t].find(row);
@@ -165,9 +186,14 @@ void put_in(const Damage& fault, unsigned seed, JobTrace& job, std::vector<std::
       CollectiveCall call = whole[static_cast<size_t>(row)];
       call.start = call.start + moved;
       call.launch_start = call.launch_start + moved;
+      for (BatchMessage message : messages_of(job.traces[t], row)) {
+        message.call = static_cast<int32_t>(calls.size());
+        messages.push_back(message);
+      }
       calls.push_back(call);
     }
     job.traces[t].calls = std::move(calls);
+    job.traces[t].messages = std::move(messages);
     places[t] = std::move(kept);
   }
 }
@@ -178,11 +204,11 @@ TEST_CASE("recorded: what is lost, cut and moved makes calls alone, hardly ever 
   const Damage faults[] = {{0.02, 0, 0}, {0.05, 0, 0}, {0, 0, 12}, {0, 40'000'000, 0}, {0.03, 300'000, 8}};
   int64_t wrong = 0, instances = 0;
   for (const std::string& set : sets()) {
-    if (set == "gloo" || set == "pipeline_batched") continue;
+    if (set == "gloo") continue;
     for (const Damage& fault : faults) {
       for (const unsigned seed : {1U, 2U, 3U}) {
         JobTrace job = job_of(set);
-        std::vector<std::map<int32_t, Place>> places = places_of(job);
+        std::vector<PlacesOfCalls> places = places_of(job);
         put_in(fault, seed, job, places);
         InstanceTable table = match_collectives(job);
         if (table.by_coarse_clocks) table = match_again(job, align_clocks(job, table, AlignMode::automatic));
@@ -200,7 +226,7 @@ TEST_CASE("recorded: with its groups hidden, a job's calls are matched as with t
   for (const std::string& set : sets()) {
     INFO(set);
     JobTrace job = job_of(set);
-    const std::vector<std::map<int32_t, Place>> places = places_of(job);
+    const std::vector<PlacesOfCalls> places = places_of(job);
     const InstanceTable told = match_collectives(job);
     for (RankTrace& trace : job.traces) {
       for (CollectiveCall& call : trace.calls) {
@@ -230,13 +256,16 @@ TEST_CASE("recorded: what was put into a rank is found there, and called by its 
       {"host_gap", "host"}, {"slow_rank", "other_kernels"}, {"imbalance", "other_kernels"}};
   for (const std::string& set : sets()) {
     const nlohmann::json truth = truth_of(set);
-    if (truth["injected"].empty() || set == "pipeline_batched") continue;  // as above
+    if (truth["injected"].empty()) continue;
     INFO(set);
     const JobReport report = report_of_set(set);
     REQUIRE_FALSE(report.stragglers.empty());
     CHECK(report.stragglers[0].rank == truth["injected"][0]["rank"]);
     const std::string cause = cause_of.at(truth["injected"][0]["fault"]);
-    if (set != "gloo") CHECK(report.stragglers[0].cause == cause);  // without GPU rows nothing tells causes apart
+    if (set == "gloo") continue;  // without GPU rows nothing tells causes apart
+    // Stages of a pipeline need not run one program: what one has more may be its own.
+    const bool own = set == "pipeline_batched" && report.stragglers[0].cause == "program";
+    CHECK((own || report.stragglers[0].cause == cause));
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -93,6 +94,16 @@ struct CollectiveCall {
   LocalNs end() const { return start + duration_ns; }
 };
 
+// A message of a batch: of a kernel that sends and receives with several peers at once, whose call is `coalesced`. What
+// it sends to one peer is one message, what it receives from one is another.
+struct BatchMessage {
+  int32_t call = -1;  // row of RankTrace::calls
+  bool sends = false;
+  Rank peer;  // global rank; none where not recorded
+  DType dtype = DType::unknown;
+  int64_t elements = -1;  // -1: absent
+};
+
 // By the interface that launched the work, else by the device; NVIDIA where neither tells.
 enum class GpuVendor : uint8_t {
   nvidia,
@@ -117,9 +128,13 @@ struct RankTrace {
   LocalNs last_event;
   GpuEvents gpu;
   LaunchEvents launches;
-  std::vector<StepRange> steps;  // sorted by start
-  Column<CollectiveCall> calls;  // sorted by (start, end, stream)
+  std::vector<StepRange> steps;   // sorted by start
+  Column<CollectiveCall> calls;   // sorted by (start, end, stream)
+  Column<BatchMessage> messages;  // sorted by call
 };
+
+// The messages of call number `call`.
+std::span<const BatchMessage> messages_of(const RankTrace& trace, int32_t call);
 
 // Gives back what only tells when rows were launched, and where they ran: the launches, and the columns device, stream
 // and launch. The other columns stay.

@@ -96,6 +96,7 @@ struct LinkedTrace {
   StringTable strings;
   std::vector<GroupMention> groups;
   std::vector<OpenCall> open_calls;       // row = row of trace.calls
+  Column<int64_t> open_peers;             // row = row of trace.messages: the peer's rank inside the group; -1: absent
   std::vector<std::string> device_names;  // by device id
   LocalNs first_host_row, last_host_row;  // over launches and host ranges: the window of a trace without anything else
   Findings findings;                      // of the file, its reader's included
