@@ -24,11 +24,23 @@ struct Person {
   int64_t saved_ns = 0;
 };
 
-// Most blamed first.
+// Whether others run what the trace runs, for the most part: a stage of a pipeline may be the only one of its kind.
+bool has_peers(const ReplayPlan& plan, size_t trace) {
+  size_t calls = 0, shared = 0;
+  for (const Fork& fork : plan.lines[trace].forks) {
+    if (fork.row < 0) continue;
+    ++calls;
+    shared += plan.paces.of(fork) != nullptr ? 1 : 0;
+  }
+  return calls > 0 && 2 * shared >= calls;
+}
+
+// Those that have peers, most blamed first.
 std::vector<Person> people_of(const ReplayPlan& plan, const Blame& blame) {
   std::map<Rank, Person> by_rank;
   for (size_t t = 0; t < blame.traces.size(); ++t) {
     const TraceBlame& trace = blame.traces[t];
+    if (!has_peers(plan, t)) continue;
     Person& person = by_rank[plan.view.job.traces[t].rank];
     person.rank = plan.view.job.traces[t].rank;
     person.own_ns += trace.origin_ns - trace.origin_by_cause[static_cast<size_t>(LateCause::program)];
@@ -64,7 +76,7 @@ std::vector<int64_t> saved_with(const ReplayPlan& plan, const Blame& blame, cons
 class Bench {
  public:
   explicit Bench(const Replay& job)
-      : gain_(static_cast<double>(job.replayed_ns - job.balanced_ns)), whole_(static_cast<double>(job.replayed_ns)) {}
+      : gain_(job.balanced_ns < 0 ? 0 : static_cast<double>(job.replayed_ns - job.balanced_ns)), whole_(static_cast<double>(job.replayed_ns)) {}
 
   double share(int64_t saved_ns) const { return gain_ > 0 ? static_cast<double>(saved_ns) / gain_ : 0; }
   // `others`: the largest share of those it is held against.
@@ -188,7 +200,9 @@ Replay replay_job(const ReplayPlan& plan) {
   job.recorded_ns = recorded_length(plan);
   const std::vector<int64_t> lengths = replay(plan, {no_change(plan), all, no_transfer});
   job.replayed_ns = lengths[0];
-  job.balanced_ns = lengths[1];
+  bool any = false;
+  for (size_t t = 0; t < plan.lines.size(); ++t) any = any || has_peers(plan, t);
+  if (any) job.balanced_ns = lengths[1];
   job.no_transfer_ns = lengths[2];
   return job;
 }

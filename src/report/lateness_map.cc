@@ -3,7 +3,7 @@
 // column when there would be more than 200 columns or 200,000 cells. A cell is the mean over the rank's calls in the
 // column of its arrival minus that of the member in the middle (the lower one of two): above 0 it came late. The middle
 // is the reference because one early or one late member does not move it.
-// Pairs of send and recv are left out: a receiver that is there first is how pipelines are written.
+// Sends and receives are left out: a receiver that is there first is how pipelines are written.
 // Cost: O(calls), memory O(cells). Sums are of integers, so that their order does not matter.
 #include "lateness_map.h"
 
@@ -14,16 +14,16 @@
 namespace skewscope::report {
 namespace {
 
-bool is_pair(const TimedInstance& instance) {
+bool is_message(const TimedInstance& instance) {
   const std::string_view op = instance.calls.front().op;
-  return op == "send" || op == "recv" || op == "send_recv";
+  return op == "send" || op == "recv" || op == "send_recv" || op == "coalesced";
 }
 
 // Slot of each instance: which of the steps, or which instance.
 struct Slots {
   bool by_step = false;
   std::vector<int64_t> labels;           // slot -> step number, or position
-  std::vector<const TimedInstance*> of;  // instances with more than one member and no pair, by time
+  std::vector<const TimedInstance*> of;  // instances with more than one member, no messages, by time
   std::vector<size_t> slot;              // row = `of`
 };
 
@@ -31,7 +31,7 @@ Slots slots_of(const std::vector<TimedInstance>& instances) {
   Slots slots;
   std::map<int64_t, size_t> steps;
   for (const TimedInstance& instance : instances) {
-    if (instance.calls.size() < 2 || is_pair(instance)) continue;
+    if (instance.calls.size() < 2 || is_message(instance)) continue;
     slots.of.push_back(&instance);
     if (instance.step >= 0) steps.emplace(instance.step, 0);
   }

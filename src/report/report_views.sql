@@ -52,7 +52,7 @@ FROM arrivals GROUP BY rank ORDER BY times_arrived_last DESC, total_wait_time_us
 -- exposed receiving (of receives that overlap, up to all exposed communication), Stage the rest of the window; Preparing is not told apart from Free.
 CREATE VIEW cluster_step_trace_time AS
 WITH receiving AS (SELECT c.rank, min(sum(c.exposed_ns), max(r.exposed_communication_ns)) AS ns
-                   FROM collective_ranks c JOIN ranks r ON r.rank = c.rank WHERE c.op IN ('recv', 'send_recv') GROUP BY c.rank)
+                   FROM collective_ranks c JOIN ranks r ON r.rank = c.rank WHERE c.op IN ('recv', 'send_recv', 'coalesced') GROUP BY c.rank)
 SELECT NULL AS "Step", 'rank' AS "Type", r.rank AS "Index", compute_ns / 1000.0 AS "Computing",
        exposed_communication_ns / 1000.0 AS "Communication(Not Overlapped)",
        (communication_ns - exposed_communication_ns) / 1000.0 AS "Overlapped", communication_ns / 1000.0 AS "Communication",

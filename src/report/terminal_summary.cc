@@ -90,17 +90,21 @@ void add_gpu_time(Lines& lines, const Figures& f) {
 // replayed: where that is much, a share of it is none of a step.
 void add_what_if(Lines& lines, const JobReport& report, bool some_missing) {
   const JobReport::WhatIf& w = report.what_if;
-  if (w.replayed_ns <= 0 || w.balanced_ns < 0) return;
+  if (w.replayed_ns <= 0 || (w.balanced_ns < 0 && w.no_transfer_ns < 0)) return;
   const auto saved = [&](int64_t ns) {
     return human_percent(share(std::max<int64_t>(0, w.replayed_ns - ns), w.replayed_ns).value_or(0));
   };
   const bool nearly_all = static_cast<double>(w.replayed_ns) >= kNearlyAll * static_cast<double>(report.job.window_ns);
-  const std::string whole = w.steps == 0 ? "all"
-                            : nearly_all ? fmt::format("step {}, all", human_duration(w.replayed_ns / w.steps))
-                                         : fmt::format("{} of GPU work, all", human_duration(w.replayed_ns));
-  std::string text =
-      fmt::format("{} at their peers' pace: -{}", some_missing ? "these ranks" : whole, saved(w.balanced_ns));
-  if (w.no_transfer_ns >= 0) text += fmt::format(", no transfer time: -{}", saved(w.no_transfer_ns));
+  const std::string whole = w.steps == 0 || some_missing ? ""
+                            : nearly_all ? fmt::format("step {}, ", human_duration(w.replayed_ns / w.steps))
+                                         : fmt::format("{} of GPU work, ", human_duration(w.replayed_ns));
+  std::vector<std::string> changes;
+  if (w.balanced_ns >= 0) {
+    const char* const who = some_missing ? "these ranks" : "all";
+    changes.push_back(fmt::format("{} at their peers' pace: -{}", who, saved(w.balanced_ns)));
+  }
+  if (w.no_transfer_ns >= 0) changes.push_back(fmt::format("no transfer time: -{}", saved(w.no_transfer_ns)));
+  const std::string text = fmt::format("{}{}", whole, fmt::join(changes, ", "));
   add_wrapped(lines, "What if", text, 1);
 }
 

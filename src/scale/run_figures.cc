@@ -68,7 +68,7 @@ ScaleReport::Run run_of(const NamedReport& named) {
   double bytes = 0;
   for (const JobReport::CollectiveRow& row : report.collectives) {
     const auto c = communicators.find(row.communicator);
-    const bool between_two = row.op == "send" || row.op == "recv" || row.op == "send_recv";
+    const bool between_two = row.op == "send" || row.op == "send_recv" || row.op == "coalesced";  // at least
     const double members = c == communicators.end() ? 0 : between_two ? 2 : c->second->size;
     bytes += static_cast<double>(row.bytes) * static_cast<double>(row.count) * members;
   }
