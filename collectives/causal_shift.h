@@ -39,8 +39,11 @@ class CausalSearch {
   // The member's clock to the hub's: the middle of the ends, within what causality allows; and `order`. none: no k is
   // believed.
   ShiftResult find(const MemberCalls& member, std::optional<Prior> prior) const;
+  // The same for messages of which some are lost: step by step, where both made equally many in it; and `by_step`.
+  ShiftResult find_by_step(const MemberCalls& member, std::optional<Prior> prior) const;
 
  private:
+  std::vector<int32_t> partners_by_step(const MemberCalls& member) const;
   std::optional<int64_t> shift_by_seats(const MemberCalls& member) const;
 
   const MemberCalls& hub_;

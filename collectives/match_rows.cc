@@ -57,7 +57,8 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
                           Membership membership, const ClockHints& hints, std::vector<bool>& ambiguous) {
   const auto calls = [&](int32_t m) -> const MemberCalls& { return members[static_cast<size_t>(m)]; };
   const int32_t hub = hub_of(members, open);
-  if (open.size() == 1) return {.hub = hub, .members = {hub}, .lines = {ClockLine()}, .scatter_ns = {0}, .order = {{}}};
+  if (open.size() == 1)
+    return {.hub = hub, .members = {hub}, .lines = {ClockLine()}, .scatter_ns = {0}, .order = {{}}, .by_step = {{}}};
   const ShiftSearch search(calls(hub));
   std::vector<ShiftResult> shifts(open.size());
   tbb::enumerable_thread_specific<VoteRoom> rooms;
@@ -65,23 +66,28 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
   std::optional<CausalSearch> by_cause;  // made for the first member that needs it: few do
   const auto causal_find = [&](const MemberCalls& member, const std::optional<Prior>& prior) {
     std::call_once(asked, [&] { by_cause.emplace(calls(hub)); });
-    return by_cause->find(member, prior);
+    ShiftResult found = by_cause->find(member, prior);
+    if (!found.found() && (any_of_batch(member) || any_of_batch(calls(hub)))) {
+      found = by_cause->find_by_step(member, prior);
+    }
+    return found;
   };
   tbb::parallel_for(size_t{0}, open.size(), [&](size_t k) {
     const int32_t m = open[k];
     if (m == hub) return;
     const std::optional<Prior> prior = prior_between(hints, m, hub);
-    const bool known = membership == Membership::known, order_first = known && sends_or_receives(calls(m));
+    const bool known = membership == Membership::known;
+    const bool order_first = known && (sends_or_receives(calls(m)) || sends_or_receives(calls(hub)));
     if (order_first) shifts[k] = causal_find(calls(m), prior);
     if (shifts[k].found()) return;
     if (known && (any_of_batch(calls(m)) || any_of_batch(calls(hub)))) {  // no ends to search by
-      shifts[k] = {ShiftEvidence::ambiguous, {}, 0, 0, {}};
+      shifts[k] = {ShiftEvidence::ambiguous, {}, 0, 0, {}, {}};
       return;
     }
     shifts[k] = search.find(calls(m), prior, on_one_host(hints, m, hub), known, rooms.local());
     // Ends of buffered messages meet others' by chance, but only some.
     if (order_first && shifts[k].found() && shifts[k].joined < kLeastJoined) {
-      shifts[k] = {ShiftEvidence::ambiguous, {}, 0, 0, {}};
+      shifts[k] = {ShiftEvidence::ambiguous, {}, 0, 0, {}, {}};
     }
     if (shifts[k].found() || !known || order_first) return;
     const ShiftResult causal = causal_find(calls(m), prior);
@@ -98,6 +104,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
       cluster.lines.emplace_back();
       cluster.scatter_ns.push_back(0);
       cluster.order.emplace_back();
+      cluster.by_step.emplace_back();
       continue;
     }
     const ShiftResult& shift = shifts[k];
@@ -112,6 +119,7 @@ Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::ve
     cluster.lines.push_back(shift.line);
     cluster.scatter_ns.push_back(shift.scatter_ns);
     cluster.order.push_back(shift.order);
+    cluster.by_step.push_back(shift.by_step);
   }
   return cluster;
 }
@@ -200,43 +208,61 @@ int64_t middle_of(std::vector<int64_t>& values) {
   return *middle;
 }
 
+// Of the member that is not the hub: per call the hub's, by the one order or step by step.
+std::vector<int32_t> partners_of(const MemberCalls& hub, const MemberCalls& member, const Cluster& cluster, size_t k) {
+  if (!cluster.order[k]) return cluster.by_step[k];
+  std::vector<int32_t> partners;
+  for (int64_t c = 0; c < std::ssize(member); ++c) {
+    const int64_t other = c + *cluster.order[k];
+    partners.push_back(other >= 0 && other < std::ssize(hub) ? static_cast<int32_t>(other) : -1);
+  }
+  return partners;
+}
+
 // Of two members whose calls their order tied: those whose ends lie together, and those that their steps tell:
 // messages, and all where ends lie together only by chance.
-Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& cluster, int64_t order) {
-  const size_t of_hub = cluster.members[0] == cluster.hub ? 0 : 1;
-  const auto place_call = [&](size_t k, int64_t c) -> Placed {
-    const int32_t m = cluster.members[k];
-    const MatchCall& call = members[static_cast<size_t>(m)][static_cast<size_t>(c)];
-    const ClockLine& line = cluster.lines[k];
-    return {call.signature, line.apply(call.start_ns), line.apply(call.end_ns), m, static_cast<int32_t>(c)};
-  };
+Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& cluster) {
+  const size_t of_hub = cluster.members[0] == cluster.hub ? 0 : 1, of_member = 1 - of_hub;
   const auto calls = [&](size_t k) -> const MemberCalls& { return members[static_cast<size_t>(cluster.members[k])]; };
-  const std::vector<bool> told = told_by_steps(calls(of_hub), calls(1 - of_hub), order);
-  const int64_t begin = std::max<int64_t>(0, -order);
-  const int64_t end = std::min(std::ssize(calls(1 - of_hub)), std::ssize(calls(of_hub)) - order);
+  const auto place_call = [&](size_t k, int32_t c) -> Placed {
+    const MatchCall& call = calls(k)[static_cast<size_t>(c)];
+    const ClockLine& line = cluster.lines[k];
+    return {call.signature, line.apply(call.start_ns), line.apply(call.end_ns), cluster.members[k], c};
+  };
+  const std::vector<int32_t> partners = partners_of(calls(of_hub), calls(of_member), cluster, of_member);
+  const std::optional<int64_t> order = cluster.order[of_member];
+  const std::vector<bool> told =
+      order ? told_by_steps(calls(of_hub), calls(of_member), *order) : std::vector<bool>(partners.size(), true);
   enum Class : size_t { leave_together, message, of_batch };
-  const auto class_of = [&](int64_t c) {
-    const MatchCall &a = calls(of_hub)[static_cast<size_t>(c + order)], &b = calls(1 - of_hub)[static_cast<size_t>(c)];
+  const auto class_of = [&](size_t c) {
+    const MatchCall &a = calls(of_hub)[static_cast<size_t>(partners[c])], &b = calls(of_member)[c];
     if (a.of_batch || b.of_batch) return of_batch;
     return a.ends_together && b.ends_together ? leave_together : message;
   };
-  const auto apart = [](const Placed& a, const Placed& b) { return std::llabs(a.end_ns - b.end_ns); };
+  struct Candidate {
+    Class own;
+    bool told;
+    Placed first, second;
+  };
+  std::vector<Candidate> candidates;
   std::array<std::vector<int64_t>, 2> apart_ns;  // of the first two classes
-  for (int64_t c = begin; c < end; ++c) {
-    if (class_of(c) == of_batch) continue;
-    apart_ns[class_of(c)].push_back(apart(place_call(of_hub, c + order), place_call(1 - of_hub, c)));
+  const auto apart = [](const Placed& a, const Placed& b) { return std::llabs(a.end_ns - b.end_ns); };
+  for (size_t c = 0; c < partners.size(); ++c) {
+    if (partners[c] < 0) continue;
+    candidates.push_back(
+        {class_of(c), told[c], place_call(of_hub, partners[c]), place_call(of_member, static_cast<int32_t>(c))});
+    const Candidate& pair = candidates.back();
+    if (pair.own != of_batch) apart_ns[pair.own].push_back(apart(pair.first, pair.second));
   }
   const std::array<bool, 3> ends_tie = {4 * middle_of(apart_ns[0]) <= cluster.tolerance_ns,
                                         4 * middle_of(apart_ns[1]) <= cluster.tolerance_ns, false};
   Rows rows;
-  for (int64_t c = begin; c < end; ++c) {
-    const Placed first = place_call(of_hub, c + order), second = place_call(1 - of_hub, c);
-    const Class own = class_of(c);
-    const bool together = own != of_batch && apart(first, second) <= cluster.tolerance_ns;
+  for (const Candidate& pair : candidates) {
+    const bool together = pair.own != of_batch && apart(pair.first, pair.second) <= cluster.tolerance_ns;
     // Order tells where ends do not: of messages that a buffer took, of calls whose ends scatter.
-    const bool in_order = !cluster.lossy && (own != leave_together || !ends_tie[own]);
-    if (together ? !ends_tie[own] && cluster.lossy : !in_order || !told[static_cast<size_t>(c)]) continue;
-    rows.rows.push_back({first, second});
+    const bool in_order = !cluster.lossy && (pair.own != leave_together || !ends_tie[pair.own]);
+    if (together ? !ends_tie[pair.own] && cluster.lossy : !in_order || !pair.told) continue;
+    rows.rows.push_back({pair.first, pair.second});
     rows.method.push_back(cluster.method);
   }
   return rows;
@@ -255,6 +281,7 @@ Cluster told_by_order(const Cluster& cluster, bool by_order) {
     part.lines.push_back(cluster.lines[k]);
     part.scatter_ns.push_back(cluster.scatter_ns[k]);
     part.order.push_back(cluster.order[k]);
+    part.by_step.push_back(cluster.by_step[k]);
   }
   return part;
 }
@@ -312,9 +339,8 @@ bool causal(const std::vector<Placed>& row, const std::vector<MemberCalls>& memb
 
 Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster, Membership membership) {
   if (cluster.members.size() == 2) {
-    for (const std::optional<int64_t>& order : cluster.order) {
-      if (order) return rows_in_order(members, cluster, *order);
-    }
+    const size_t of_member = cluster.members[0] == cluster.hub ? 1 : 0;
+    if (cluster.order[of_member] || !cluster.by_step[of_member].empty()) return rows_in_order(members, cluster);
   }
   const Cluster told = told_by_order(cluster, true), by_ends = told_by_order(cluster, false);
   Rows rows;

@@ -35,7 +35,8 @@ struct Cluster {
   int64_t tolerance_ns = 0;
   // Per entry of members: call j is the hub's call j + order, where that was what told.
   std::vector<std::optional<int64_t>> order;
-  bool lossy = false;  // then order alone proves nothing
+  std::vector<std::vector<int32_t>> by_step;  // per entry of members: per call the hub's, where steps told
+  bool lossy = false;                         // then order alone proves nothing
 };
 
 // What became of calls matched by time.

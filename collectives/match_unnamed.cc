@@ -134,6 +134,7 @@ Cluster closest_to_hub(const Cluster& cluster) {
     close.lines.push_back(cluster.lines[k]);
     close.scatter_ns.push_back(cluster.scatter_ns[k]);
     close.order.push_back(cluster.order[k]);
+    close.by_step.push_back(cluster.by_step[k]);
   }
   return close;
 }

@@ -216,7 +216,7 @@ ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> pr
   std::vector<ClockTie> ties;
   track(member, center, 1, winner.offset_ns, ties);
   if (center > 0) track(member, center - 1, -1, winner.offset_ns, ties);
-  if (ties.empty()) return {ShiftEvidence::ambiguous, {}, 0, 0, {}};
+  if (ties.empty()) return {ShiftEvidence::ambiguous, {}, 0, 0, {}, {}};
   ShiftResult result{winner.evidence, resistant_line(ties), 0, 1, {}};
   std::vector<double> distance;
   for (const ClockTie& tie : ties) {

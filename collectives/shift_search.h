@@ -78,6 +78,7 @@ struct ShiftResult {
   double scatter_ns = 0;  // median distance of joined ends from the line
   double joined = 1;      // share of the calls that both recorded, on one clock then, whose ends were joined
   std::optional<int64_t> order = {};  // call j is the hub's call j + order: where that was what told
+  std::vector<int32_t> by_step = {};  // per call the hub's, -1: none; where steps told, and no one order
 
   bool found() const { return evidence != ShiftEvidence::none && evidence != ShiftEvidence::ambiguous; }
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "skewscope/model/collective_instance.h"
@@ -85,6 +86,9 @@ struct JobBuilder {
         const auto at = std::find_if(t.calls.begin(), t.calls.end(), [&](const auto& c) { return c.start == start; });
         message.call = static_cast<int32_t>(at - t.calls.begin());
       }
+      std::sort(t.messages.begin(), t.messages.end(), [](const BatchMessage& a, const BatchMessage& b) {
+        return std::tie(a.call, a.peer, a.sends) < std::tie(b.call, b.peer, b.sends);
+      });
       t.first_event = t.calls.empty() ? LocalNs{0} : t.calls.front().start;
       t.last_event = t.first_event;
       for (const CollectiveCall& c : t.calls) t.last_event = std::max(t.last_event, c.end());

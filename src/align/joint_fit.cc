@@ -11,6 +11,7 @@
 namespace skewscope::align {
 namespace {
 
+constexpr double kFreeOffset = 0.1;  // of the information that a bias has
 constexpr double kMostDrift = 30e-6;     // what a crystal oscillator drifts
 constexpr double kBendRidge = 1e-3;      // of the median information, before bends are found
 constexpr double kCurveFound = 2;        // curves found are shrunk ones
@@ -63,7 +64,10 @@ void set_ridge(Rounds& r, int round) {
   const std::vector<double> information = s.diagonal();
   const double most_b = kMostDrift * r.result.fit.half_window_ns;
   std::vector<double> ridge(s.terms, 0);
-  ridge[0] = 1e-6 * typical(s, information, 0);
+  double largest_tau = 0;
+  for (const double tau : r.result.fit.group_tau_ns) largest_tau = std::max(largest_tau, tau);
+  // Free, beside what biases may be: where it is not, these would take what is the clocks'.
+  ridge[0] = std::min(1e-6 * typical(s, information, 0), kFreeOffset / std::max(1.0, largest_tau * largest_tau));
   if (s.terms > 1) ridge[1] = 1 / (most_b * most_b);
   if (s.terms > 2) {
     const double curves = round >= kFreeBendRounds ? curve_square(r.result.fit) : 0;

@@ -6,14 +6,17 @@
 #include <set>
 #include <tuple>
 
+#include "skewscope/base/disjoint_sets.h"
+
 namespace skewscope::align {
 namespace {
 
 constexpr size_t kMostStrata = 16, kLeastPerStratum = 16;  // of time
-constexpr int64_t kMostCalls = 20;     // in a round trip: times the shortest call; then one never waited for the other
-constexpr int64_t kAsQuick = 2;        // times the shortest round trip: those of other strata
-constexpr int64_t kLongWait = 10;      // times the shortest call: a receiver that waited
-constexpr int64_t kUsualTransfer = 5;  // times the shortest call, where nothing else tells; wrong by twice as much
+constexpr int64_t kAsQuick = 2;                            // times the shortest round trip: those of other strata
+constexpr int64_t kLongWait = 10;                          // times the usual transfer: a receiver that waited
+constexpr int64_t kBuffered = 5;     // times it, where its sender leaves it to a buffer; wrong by twice as much
+constexpr int64_t kAsSure = 2;       // times the largest doubt of a rank's ties
+constexpr size_t kMostPartners = 4;  // that a rank is tied to beyond what joins all
 
 struct TimedMessage {
   MessageTie tie;
@@ -29,7 +32,7 @@ using PairKey = std::tuple<SessionId, CommunicatorId, Rank, Rank>;
 struct Pair {
   Messages messages;
   bool batches = false;
-  int64_t shortest_ns = INT64_MAX;  // of the calls
+  std::array<int64_t, 2> usual_ns = {0, 0};  // what a message takes at least, down, up
 };
 
 class MessageSorter {
@@ -65,13 +68,20 @@ class MessageSorter {
         pairs_[{instance.session, instance.communicator, std::min(sender, receiver), std::max(sender, receiver)}];
     pair.messages.push_back(
         {{id, from, to, 0}, up ? sent.start.ns : received.end().ns, received.end().ns - sent.start.ns, up, alone});
-    pair.shortest_ns = std::min({pair.shortest_ns, sent.duration_ns, received.duration_ns});
     return pair;
   }
 
   void finish(Pair& pair) const {
+    const auto duration = [&](uint32_t row) { return table_.spans[row].duration_ns; };
+    for (const bool up : {false, true}) {
+      std::vector<int64_t> shorter;
+      for (const TimedMessage& m : pair.messages) {
+        if (m.up == up) shorter.push_back(std::min(duration(m.tie.from), duration(m.tie.to)));
+      }
+      pair.usual_ns[up] = usual_transfer_ns(std::move(shorter));
+    }
     for (TimedMessage& m : pair.messages) {
-      m.waited = m.waited && table_.spans[m.tie.to].duration_ns >= kLongWait * pair.shortest_ns;
+      m.waited = m.waited && duration(m.tie.to) / kLongWait >= std::max<int64_t>(1, pair.usual_ns[m.up]);
     }
     std::sort(pair.messages.begin(), pair.messages.end(), [](const TimedMessage& a, const TimedMessage& b) {
       return std::tie(a.at_ns, a.tie.to, a.tie.from) < std::tie(b.at_ns, b.tie.to, b.tie.from);
@@ -127,7 +137,8 @@ bool tie_by_round_trips(const Pair& own, TiedPair& pair) {
   if (strata.empty()) return false;
   int64_t round_trip_ns = INT64_MAX;
   for (const Stratum& stratum : strata) round_trip_ns = std::min(round_trip_ns, stratum.round_trip_ns());
-  if (round_trip_ns < 0 || round_trip_ns / kMostCalls > own.shortest_ns) return false;
+  const int64_t usual_ns = std::max(own.usual_ns[0], own.usual_ns[1]);
+  if (round_trip_ns < 0 || round_trip_ns / kMostTransfers > usual_ns) return false;
   pair.transfer_ns = pair.hop_ns = round_trip_ns / 2;
   for (const Stratum& stratum : strata) {
     if (stratum.round_trip_ns() / kAsQuick <= round_trip_ns) keep_quick(stratum, any, round_trip_ns, pair);
@@ -140,15 +151,43 @@ bool tie_one_way(const Pair& own, int64_t transfer_ns, TiedPair& pair) {
   std::array<int64_t, 2> waited = {0, 0};
   for (const TimedMessage& m : own.messages) waited[m.up] += m.waited ? 1 : 0;
   const bool up = waited[1] > waited[0];
-  if (waited[up] == 0) return false;
-  pair.transfer_ns = transfer_ns > 0 ? transfer_ns : kUsualTransfer * own.shortest_ns;
-  pair.hop_ns = transfer_ns > 0 ? transfer_ns : 2 * kUsualTransfer * own.shortest_ns;
+  if (waited[up] == 0 || own.usual_ns[up] == 0) return false;
+  pair.transfer_ns = std::max(transfer_ns, kBuffered * own.usual_ns[up]);
+  pair.hop_ns = transfer_ns > 0 ? pair.transfer_ns : 2 * pair.transfer_ns;
   const auto counts = [up](const TimedMessage& m) { return m.waited && m.up == up; };
   int64_t least_ns = INT64_MAX;
   for (const TimedMessage& m : own.messages) least_ns = counts(m) ? std::min(least_ns, m.passed_ns) : least_ns;
   if (0 <= least_ns && least_ns <= pair.transfer_ns + pair.hop_ns) pair.transfer_ns = least_ns;
   for (const Stratum& stratum : strata_of(own.messages, counts)) keep_quick(stratum, counts, 2 * pair.hop_ns, pair);
   return true;
+}
+
+// The pairs that join all, the surest first; of the others those about as sure, no more than a few per rank: each has a
+// bias of its own, and costs the fit as much.
+std::vector<TiedPair> closest(const JobTrace& job, std::vector<TiedPair> pairs) {
+  struct Partners {
+    size_t count = 0;
+    int64_t hop_ns = 0;  // the largest
+  };
+  std::sort(pairs.begin(), pairs.end(), [](const TiedPair& a, const TiedPair& b) {
+    return std::tie(a.hop_ns, a.session, a.communicator, a.low, a.high) <
+           std::tie(b.hop_ns, b.session, b.communicator, b.low, b.high);
+  });
+  std::map<std::pair<SessionId, Rank>, size_t> number;
+  for (const RankTrace& trace : job.traces) number.emplace(std::pair(trace.session, trace.rank), number.size());
+  DisjointSets sets(number.size());
+  std::vector<Partners> partners(number.size());
+  std::erase_if(pairs, [&](const TiedPair& pair) {
+    const size_t ranks[] = {number.at({pair.session, pair.low}), number.at({pair.session, pair.high})};
+    const bool joins = sets.unite(ranks[0], ranks[1]);
+    for (const size_t rank : ranks) {
+      const Partners& own = partners[rank];
+      if (!joins && (own.count >= kMostPartners || pair.hop_ns > kAsSure * own.hop_ns)) return true;
+    }
+    for (const size_t rank : ranks) partners[rank] = {partners[rank].count + 1, pair.hop_ns};
+    return false;
+  });
+  return pairs;
 }
 
 int64_t median_of(std::vector<int64_t> values) {
@@ -183,6 +222,7 @@ std::vector<TiedPair> message_ties(const JobTrace& job, const InstanceTable& tab
     const int64_t transfer_ns = median_of(transfers[{pair.session, pair.communicator}]);
     if (tie_one_way(pairs.at(key), transfer_ns, pair)) found.push_back(std::move(pair));
   }
+  found = closest(job, std::move(found));
   for (TiedPair& pair : found) {
     std::sort(pair.ties.begin(), pair.ties.end(), [](const MessageTie& a, const MessageTie& b) {
       return std::tie(a.instance, a.to, a.from) < std::tie(b.instance, b.to, b.from);

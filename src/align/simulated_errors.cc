@@ -61,7 +61,7 @@ std::vector<double> bias_squares(const Beacons& beacons, const FitResult& result
 
 // The unknowns that the fit finds in the noise of one draw.
 std::vector<double> found_in_draw(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias,
-                                  const BlockFactors& factors, size_t d) {
+                                  const BlockFactors& factors, double tolerance, size_t d) {
   const NormalEquations& s = result.equations;
   std::vector<double> rhs = s.gather([&](size_t i, size_t k) { return noise(beacons, result, bias, d, i, k); });
   for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = -rhs[i];
@@ -72,7 +72,16 @@ std::vector<double> found_in_draw(const Beacons& beacons, const FitResult& resul
     for (size_t k = 0; k < kKnots; ++k) curve[k] = sign(d, 4, t * kKnots + k);
     s.add_second_differences(t, curve.data(), std::sqrt(s.stiffness), rhs);
   }
-  return s.solve(std::move(rhs), factors, 1e-2);
+  return s.solve(std::move(rhs), factors, tolerance);
+}
+
+// Biases far above the ends' scatter make most of what is solved for, and the clocks the rest: that must be met, too.
+double tolerance_for(const FitResult& result, const std::vector<double>& bias) {
+  constexpr double kUsual = 1e-2, kLargeBias = 100;  // times the scatter
+  double largest = 0, least = INFINITY;
+  for (const double deviation : bias) largest = std::isfinite(deviation) ? std::max(largest, deviation) : largest;
+  for (const double sigma : result.fit.cautious_sigma_ns) least = sigma > 0 ? std::min(least, sigma) : least;
+  return largest > kLargeBias * least ? kUsual * least / largest : kUsual;
 }
 
 }  // namespace
@@ -94,10 +103,11 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result,
   const size_t terms = s.traces * s.terms, kinds = static_cast<size_t>(beacons.kinds), slots = terms + kinds;
   std::vector<double> found(kDraws * slots);
   const BlockFactors factors = s.factors();
+  const double tolerance = tolerance_for(result, bias);
   const auto maker_of = [&](size_t slot) { return static_cast<int32_t>(slot / slots) % exchange.processes(); };
   tbb::parallel_for(size_t{0}, kDraws, [&](size_t d) {
     if (maker_of(d * slots) != exchange.process()) return;
-    const std::vector<double> unknowns = found_in_draw(beacons, result, bias, factors, d);
+    const std::vector<double> unknowns = found_in_draw(beacons, result, bias, factors, tolerance, d);
     const std::vector<double> squares = bias_squares(beacons, result, unknowns);
     for (size_t t = 0; t < s.traces; ++t) {
       for (size_t p = 0; p < s.terms; ++p) found[d * slots + t * s.terms + p] = unknowns[s.term(t, p)];

@@ -20,8 +20,6 @@ struct Directions {
   std::vector<Transfer> up, down;  // low sends, high sends
 };
 
-constexpr int64_t kMostTransfers = 20;  // times the shortest: then one of the two never waited for the other
-
 using LinkKey = std::tuple<SessionId, CommunicatorId, Rank, Rank>;
 
 std::map<LinkKey, Directions> transfers(const JobTrace& job, const InstanceTable& table) {
@@ -83,13 +81,21 @@ int64_t bias_of(std::vector<Transfer> up, std::vector<Transfer> down) {
   return *middle;
 }
 
-int64_t shortest_ns(const std::vector<Transfer>& transfers) {
-  int64_t shortest = INT64_MAX;
-  for (const Transfer& t : transfers) shortest = std::min({shortest, t.sender_ns, t.receiver_ns});
-  return shortest;
+int64_t usual_ns(const std::vector<Transfer>& transfers) {
+  std::vector<int64_t> shorter;
+  for (const Transfer& t : transfers) shorter.push_back(std::min(t.sender_ns, t.receiver_ns));
+  return usual_transfer_ns(std::move(shorter));
 }
 
 }  // namespace
+
+int64_t usual_transfer_ns(std::vector<int64_t> shorter_ns) {
+  std::erase_if(shorter_ns, [](int64_t ns) { return ns <= 0; });
+  if (shorter_ns.empty()) return 0;
+  const auto low = shorter_ns.begin() + std::ssize(shorter_ns) / 10;
+  std::nth_element(shorter_ns.begin(), low, shorter_ns.end());
+  return *low;
+}
 
 std::vector<TwoWayLink> two_way_links(const JobTrace& job, const InstanceTable& table) {
   std::vector<TwoWayLink> links;
@@ -99,8 +105,8 @@ std::vector<TwoWayLink> two_way_links(const JobTrace& job, const InstanceTable& 
     if (directions.up.empty() || directions.down.empty()) continue;
     const auto& [session, communicator, low, high] = key;
     TwoWayLink link{session, communicator, low, high, bias_of(directions.up, directions.down), {}};
-    const int64_t shortest = std::min(shortest_ns(directions.up), shortest_ns(directions.down));
-    if (std::llabs(link.bias_ns) > kMostTransfers * shortest) continue;
+    const int64_t usual = std::max(usual_ns(directions.up), usual_ns(directions.down));
+    if (std::llabs(link.bias_ns) / kMostTransfers > usual) continue;
     for (const Transfer& t : directions.up) link.instances.push_back(t.instance);
     for (const Transfer& t : directions.down) link.instances.push_back(t.instance);
     std::sort(link.instances.begin(), link.instances.end());

@@ -26,6 +26,11 @@ struct TwoWayLink {
   std::vector<size_t> instances;  // of either direction, ascending
 };
 
+// What a message takes at least, of the shorter call of each: of one that waits for nobody. Neither single short ones
+// nor kernels of no length tell.
+int64_t usual_transfer_ns(std::vector<int64_t> shorter_ns);
+constexpr int64_t kMostTransfers = 20;  // of them in a round trip: else one of the two never waited for the other
+
 // By (session, communicator, low, high).
 std::vector<TwoWayLink> two_way_links(const JobTrace& job, const InstanceTable& table);
 

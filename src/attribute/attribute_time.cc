@@ -158,7 +158,9 @@ struct Stage {
   std::vector<Awaited> awaited_in(const CollectiveInstance& i, const std::vector<Arrival>& arrivals) const {
     std::vector<Awaited> awaited;
     const auto add = [&](size_t row, size_t partner, bool receives) {
-      if (receives || is_held(arrivals[row].end_ns(), arrivals[partner].start_ns)) awaited.push_back({row, partner});
+      const bool known = !awaited.empty() && awaited.back().waiter == row && awaited.back().partner == partner;
+      if (known || (!receives && !is_held(arrivals[row].end_ns(), arrivals[partner].start_ns))) return;
+      awaited.push_back({row, partner});
     };
     if (i.kind == CollectiveKind::send && i.special >= 0 && i.member_count == 2) {
       for (size_t row : {size_t{0}, size_t{1}}) add(row, 1 - row, static_cast<int32_t>(row) != i.special);
@@ -178,14 +180,17 @@ struct Stage {
     timing.reason = SplitReason::unconnected;
     if (!one_clock(i)) return std::nullopt;
     const Dependency dependency = dependency_of(i.kind);
-    if (dependency == Dependency::everyone && attribute::breaks_causality(bar, arrivals)) {
+    const std::vector<Awaited> awaited = awaited_in(i, arrivals);
+    const bool broken = dependency == Dependency::everyone ? attribute::breaks_causality(bar, arrivals)
+                                                           : attribute::breaks_causality(bar, arrivals, awaited);
+    if (broken) {
       timing.reason = SplitReason::causality;
       return std::nullopt;
     }
     timing.basis = bar.basis();
     if (timing.basis == SplitBasis::durations) arrivals = attribute::arrivals_by_duration(arrivals);
     const std::optional<size_t> special = i.special < 0 ? std::nullopt : std::optional<size_t>(i.special);
-    std::optional<InstanceSplit> parts = split_instance(dependency, arrivals, special, awaited_in(i, arrivals));
+    std::optional<InstanceSplit> parts = split_instance(dependency, arrivals, special, awaited);
     timing.reason = parts ? SplitReason::split : SplitReason::semantics;
     if (parts) to_own_clocks(i, arrivals, *parts);
     return parts;

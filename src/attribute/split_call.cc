@@ -90,15 +90,16 @@ void wait_for_partners(const std::vector<Arrival>& arrivals, const std::vector<A
     const int64_t wait_ns = clip(arrivals[partners.back()].start_ns - own.start_ns, own);
     split.wait_ns[links[low].waiter] = wait_ns;
     split.lead_ns = std::max(split.lead_ns, wait_ns);
-    int64_t waited_ns = 0;  // until the partner before came
+    int64_t waited_ns = 0, each = 0, remainder = 0;  // until the partner before came
     for (size_t k = 0; k < partners.size(); ++k) {
       const int64_t until_ns = std::clamp<int64_t>(arrivals[partners[k]].start_ns - own.start_ns, waited_ns, wait_ns);
       const auto awaited = static_cast<int64_t>(partners.size() - k);
-      const int64_t each = (until_ns - waited_ns) / awaited;
-      for (size_t j = k; j < partners.size(); ++j) split.caused_ns[partners[j]] += each;
-      split.caused_ns[partners.back()] += until_ns - waited_ns - each * awaited;
+      each += (until_ns - waited_ns) / awaited;
+      remainder += (until_ns - waited_ns) % awaited;
+      split.caused_ns[partners[k]] += each;
       waited_ns = until_ns;
     }
+    split.caused_ns[partners.back()] += remainder;
   }
   for (size_t i = 0; i < arrivals.size(); ++i) {
     if (split.caused_ns[i] > split.caused_ns[split.last]) split.last = i;

@@ -24,6 +24,9 @@ const TieBar* tie_of(const ClockModel& clocks, const CollectiveInstance& i) {
   return &*at;
 }
 
+// Three deviations, and stamps in whole microseconds at either end.
+int64_t slack_ns(const WaitBar& bar) { return std::max<int64_t>(0, bar.clock_ns) * 3 / 2 + 2'000; }
+
 }  // namespace
 
 SplitBasis WaitBar::basis() const {
@@ -48,8 +51,13 @@ bool breaks_causality(const WaitBar& bar, const std::vector<Arrival>& arrivals) 
     last_start = std::max(last_start, a.start_ns);
     first_end = std::min(first_end, a.end_ns());
   }
-  constexpr int64_t kStamps = 2'000;  // ns: whole microseconds at either end
-  return last_start - first_end > std::max<int64_t>(0, bar.clock_ns) * 3 / 2 + kStamps;
+  return last_start - first_end > slack_ns(bar);
+}
+
+bool breaks_causality(const WaitBar& bar, const std::vector<Arrival>& arrivals, const std::vector<Awaited>& awaited) {
+  return std::any_of(awaited.begin(), awaited.end(), [&](const Awaited& a) {
+    return arrivals[a.partner].start_ns - arrivals[a.waiter].end_ns() > slack_ns(bar);
+  });
 }
 
 std::vector<Arrival> arrivals_by_duration(std::vector<Arrival> arrivals) {

@@ -12,7 +12,7 @@ namespace skewscope::blame {
 namespace {
 
 constexpr int64_t kNearly = 16;  // of a lateness: the part that may be left unexplained
-constexpr size_t kMostKept = 8;  // latest collectives of each communicator that are looked at
+constexpr size_t kMostKept = 8;  // latest collectives, and messages, of each communicator that are looked at
 
 // The rows of the members of `id` in an earlier collective; empty where it does not hold all.
 std::vector<size_t> rows_in(const JobView& view, size_t earlier, size_t id) {
@@ -59,7 +59,7 @@ class Latest {
   void add(const CollectiveInstance& instance, int32_t id, bool blocking) {
     for (const bool kind : {true, false}) {
       if (kind && !blocking) continue;
-      std::vector<int32_t>& ids = by_communicator_[kind][instance.communicator];
+      std::vector<int32_t>& ids = latest_[kind][{instance.communicator, ends_together(instance.kind)}];
       if (ids.size() == kMostKept) ids.erase(ids.begin());
       ids.push_back(id);
     }
@@ -69,7 +69,7 @@ class Latest {
   int32_t shared_before(const JobView& view, size_t id) const {
     for (const bool kind : {true, false}) {
       int32_t best = -1;
-      for (const auto& [communicator, ids] : by_communicator_[kind]) {
+      for (const auto& [group, ids] : latest_[kind]) {
         const auto fits = [&](int32_t earlier) { return meets_before(view, static_cast<size_t>(earlier), id); };
         const auto found = std::find_if(ids.rbegin(), ids.rend(), fits);
         if (found != ids.rend() && (best < 0 || later(view, *found, best))) best = *found;
@@ -84,7 +84,8 @@ class Latest {
     return view.d.instances[static_cast<size_t>(a)].last_arrival >
            view.d.instances[static_cast<size_t>(b)].last_arrival;
   }
-  std::array<std::map<CommunicatorId, std::vector<int32_t>>, 2> by_communicator_;
+  // Messages are many: they must not push out the collectives of their group.
+  std::array<std::map<std::pair<CommunicatorId, bool>, std::vector<int32_t>>, 2> latest_;
 };
 
 // Fills `since` for the instances whose first member is `trace`.

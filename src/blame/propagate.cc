@@ -27,6 +27,7 @@ struct Pass {
 
   void settle(size_t id);
   void hand_on(size_t id, const std::vector<size_t>& arrivals);
+  void hand_on_to_partners(const std::vector<size_t>& rows);
   void split(size_t id, const MembersByArrival& members, size_t k);
   int64_t move_to_waits(size_t id, size_t row, int64_t ns);
   void keep(size_t row, const Lateness& lateness, int64_t ns);
@@ -48,11 +49,38 @@ std::vector<double> shares_of_awaited(const Pass& pass, const std::vector<size_t
   return shares;
 }
 
+// Of a batch: to each waiter's own partners, those still awaited in equal parts.
+void Pass::hand_on_to_partners(const std::vector<size_t>& rows) {
+  for (const size_t row : rows) {
+    if (pending[row] == 0) continue;
+    std::vector<size_t> later;
+    for (const AwaitedRow& pair : awaited_by(plan.awaited, row)) {
+      if (view.start(pair.partner) > view.start(row)) later.push_back(pair.partner);
+    }
+    std::sort(later.begin(), later.end(), [&](size_t a, size_t b) { return view.start(a) < view.start(b); });
+    std::vector<double> shares(later.size(), 0);
+    double each = 0;
+    JobNs from = view.start(row);
+    for (size_t k = 0; k < later.size(); ++k) {
+      each += static_cast<double>(view.start(later[k]) - from) / static_cast<double>(later.size() - k);
+      shares[k] = each;
+      from = view.start(later[k]);
+    }
+    if (later.empty()) {
+      charged[row] += pending[row];
+      continue;
+    }
+    const std::vector<int64_t> parts = apportion(pending[row], shares);
+    for (size_t k = 0; k < later.size(); ++k) charged[later[k]] += parts[k];
+  }
+}
+
 // Blame that was moved to members' waits goes to those they waited for.
 void Pass::hand_on(size_t id, const std::vector<size_t>& arrivals) {
   int64_t total = 0;
   for (const size_t row : arrivals) total += pending[row];
   if (total == 0) return;
+  if (plan.rules[id].batches) return hand_on_to_partners(arrivals);
   std::vector<double> shares(arrivals.size(), 0);
   if (dependency_of(view.instance(id).kind) == Dependency::everyone) {
     shares = shares_of_awaited(*this, arrivals);

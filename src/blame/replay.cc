@@ -49,7 +49,7 @@ class Arrivals {
     Abreast arrival = last_[instance_of(row)];
     if (rule.everyone) return arrival;
     for (size_t k = 0; k < kAbreast; ++k) {
-      arrival[k] = rule.needed(static_cast<int64_t>(row), arrival[k],
+      arrival[k] = rule.needed(static_cast<int64_t>(row), arrival[k], plan_.awaited,
                                [&](int64_t r) { return start_[static_cast<size_t>(r)][k]; });
     }
     return arrival;

@@ -48,6 +48,7 @@ struct ReplayPlan {
   std::vector<bool> begins_late;  // per trace: its recording begins in a later step than its session's
   bool any_begins_late = false;
   std::vector<WaitRule> rules;         // per instance
+  std::vector<AwaitedRow> awaited;     // of all instances of batches
   std::vector<Moment> moments;         // in recorded order
   std::vector<int64_t> end_ns;         // per member row, as recorded; empty where no recording begins late
   std::vector<int64_t> tail_ns;        // per member row: from the arrival it waited for to its end

@@ -47,6 +47,7 @@ void set_moments(const JobView& view, ReplayPlan& plan) {
   };
   std::vector<Timed> moments(2 * view.table.members.size());
   if (plan.any_begins_late) plan.end_ns.resize(view.table.members.size());
+  plan.awaited = awaited_rows(view);
   plan.tail_ns.assign(view.table.members.size(), 0);
   plan.tail_is_transfer.assign(view.table.members.size(), false);
   for (size_t id = 0; id < view.table.instances.size(); ++id) {
@@ -61,7 +62,7 @@ void set_moments(const JobView& view, ReplayPlan& plan) {
     const bool known = i.complete && view.d.instances[id].reason == SplitReason::split;
     for (size_t m = 0; m < starts.size(); ++m) {
       const size_t row = i.first_member + m;
-      const int64_t arrival = plan.rules[id].needed(static_cast<int64_t>(row), last, start_of);
+      const int64_t arrival = plan.rules[id].needed(static_cast<int64_t>(row), last, plan.awaited, start_of);
       const int64_t end = std::max(starts[m] + view.span(row).duration_ns, arrival);
       plan.tail_ns[row] = end - arrival;
       plan.tail_is_transfer[row] = known;
@@ -113,7 +114,7 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan) {
 }
 
 ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines, Exchange& exchange) {
-  ReplayPlan plan{view, std::move(lines), {}, {}, {}, {}, {}, false, {}, {}, {}, {}, {}};
+  ReplayPlan plan{view, std::move(lines), {}, {}, {}, {}, {}, false, {}, {}, {}, {}, {}, {}};
   plan.fork_of_row.assign(view.table.members.size(), -1);
   for (const RankLine& line : plan.lines) {
     for (size_t k = 0; k < line.forks.size(); ++k) {

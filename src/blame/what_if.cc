@@ -76,7 +76,8 @@ std::vector<int64_t> saved_with(const ReplayPlan& plan, const Blame& blame, cons
 class Bench {
  public:
   explicit Bench(const Replay& job)
-      : gain_(job.balanced_ns < 0 ? 0 : static_cast<double>(job.replayed_ns - job.balanced_ns)), whole_(static_cast<double>(job.replayed_ns)) {}
+      : gain_(job.balanced_ns < 0 ? 0 : static_cast<double>(job.replayed_ns - job.balanced_ns)),
+        whole_(static_cast<double>(job.replayed_ns)) {}
 
   double share(int64_t saved_ns) const { return gain_ > 0 ? static_cast<double>(saved_ns) / gain_ : 0; }
   // `others`: the largest share of those it is held against.

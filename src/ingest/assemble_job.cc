@@ -158,6 +158,27 @@ class Assembler {
       if (message.peer.known() || !id.known()) continue;
       message.peer = member(result_.job.communicators[id], linked.open_peers[i]);
     }
+    put_in_order(linked.trace.messages);
+  }
+
+  // What was told of one peer by its number in the group and in the job is one message.
+  static void put_in_order(Column<BatchMessage>& messages) {
+    const auto key = [](const BatchMessage& m) { return std::tie(m.call, m.peer, m.sends); };
+    std::stable_sort(messages.begin(), messages.end(),
+                     [&](const BatchMessage& a, const BatchMessage& b) { return key(a) < key(b); });
+    size_t kept = 0;
+    for (const BatchMessage& message : messages) {
+      if (kept > 0 && message.peer.known() && key(messages[kept - 1]) == key(message)) {
+        BatchMessage& known = messages[kept - 1];
+        const bool fits =
+            known.elements >= 0 && message.elements >= 0 && known.elements <= INT64_MAX - message.elements;
+        known.elements = fits ? known.elements + message.elements : -1;
+        if (known.dtype != message.dtype) known.dtype = DType::unknown;
+      } else {
+        messages[kept++] = message;
+      }
+    }
+    messages.resize(kept);
   }
 
   // Member number `position` of the group; none where the list is not known in full.

@@ -3,8 +3,8 @@
 // tells the operation, then fill each field it lacks from the next ones. The op over a kernel is found by External id,
 // or by which range of the launching thread contains the start of the launch. A batch of sends and receives is launched
 // when all are recorded, in a range of its own (PyTorch's endCoalescing): its records are those since the last batch
-// within which no kernel was launched. With one peer they are one operation; with several, who waits for whom is not
-// told. Collectives of one kind that a coalescing manager launches as one are one operation, too. Sources:
+// within which no kernel was launched. With one peer they are one operation; with several, a message for each peer and
+// direction. Collectives of one kind that a coalescing manager launches as one are one operation, too. Sources:
 // kineto-format.md, sections 5 to 7; PyTorch ParamCommsUtils, issue #194693; libkineto output_json.cpp.
 // Cost: O(log ranges) per call.
 #include "call_metadata.h"
@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "skewscope/base/first_after.h"
@@ -278,21 +280,6 @@ const std::optional<CallMetadata>& MetadataFinder::coalesced_of(int32_t range, C
   return known->second = call;
 }
 
-void MetadataFinder::add_message(const CommArgs& record, CallMetadata& batch) {
-  const bool sends = operations_.of(record.collective_name) == CollectiveKind::send;
-  const DType dtype = dtype_from_name(name(record.dtype));
-  const int64_t elements = std::max(record.in_elements, record.out_elements);
-  for (size_t i = 0; i < batch.messages.size(); ++i) {
-    BatchMessage& known = batch.messages[i];
-    if (known.sends != sends || known.peer != Rank(record.peer)) continue;
-    if (record.peer < 0 && batch.peers_in_group[i] != record.rank) continue;
-    if (known.dtype != dtype) known.dtype = DType::unknown;
-    return add_elements(elements, known.elements);
-  }
-  batch.messages.push_back({-1, sends, Rank(record.peer), dtype, elements});
-  batch.peers_in_group.push_back(record.rank);
-}
-
 CallMetadata MetadataFinder::told_together(const std::vector<int32_t>& records) {
   CallMetadata call;
   call.kind = CollectiveKind::coalesced;
@@ -302,11 +289,26 @@ CallMetadata MetadataFinder::told_together(const std::vector<int32_t>& records) 
   };
   const CommArgs first = args_of(records.back());
   CallMetadata batch = call;
+  std::map<std::tuple<bool, Rank, int64_t>, size_t>
+      known;  // number of a message, by direction, peer, its rank in the group
   for (const int32_t i : records) {
     const CommArgs one = args_of(i);
     call.several_groups = one.group_name != first.group_name || one.group_ranks != first.group_ranks;
     if (call.several_groups) return call;
-    add_message(one, batch);
+    const bool sends_it = operations_.of(one.collective_name) == CollectiveKind::send;
+    const Rank peer = rank_from(one.peer);
+    const DType dtype = dtype_from_name(name(one.dtype));
+    const int64_t elements = std::max(one.in_elements, one.out_elements);
+    const auto [at, fresh] =
+        known.emplace(std::tuple(sends_it, peer, peer.known() ? -1 : one.rank), batch.messages.size());
+    if (fresh) {
+      batch.messages.push_back({-1, sends_it, peer, dtype, elements});
+      batch.peers_in_group.push_back(one.rank);
+      continue;
+    }
+    BatchMessage& message = batch.messages[at->second];
+    add_elements(elements, message.elements);
+    if (message.dtype != dtype) message.dtype = DType::unknown;
   }
   const auto of_one_peer = [&](const BatchMessage& m) {
     const auto i = static_cast<size_t>(&m - batch.messages.data());

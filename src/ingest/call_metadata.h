@@ -108,7 +108,6 @@ class MetadataFinder {
   const std::optional<CallMetadata>& batch_of(int32_t range);
   const std::optional<CallMetadata>& coalesced_of(int32_t range, CollectiveKind kind);
   CallMetadata told_together(const std::vector<int32_t>& records);
-  void add_message(const CommArgs& record, CallMetadata& batch);
   void take_shape(const CommOpRow& op, CallMetadata& call) const;
 
   const CommRecords& records_;

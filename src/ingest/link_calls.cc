@@ -343,7 +343,7 @@ class Linker {
       case CollectiveKind::send:
       case CollectiveKind::recv:
       case CollectiveKind::send_recv:
-        call.peer = Rank(metadata.args.peer);
+        call.peer = rank_from(metadata.args.peer);
         open.peer_in_group = metadata.args.rank >= 0 ? metadata.args.rank : metadata.peer_in_group;
         break;
       default:

@@ -94,13 +94,17 @@ struct Sorter {
       if (call.kind != CollectiveKind::send) place_message(key, t, row, call.peer, false);
       return;
     } else if (const auto messages = messages_of(trace, row); !messages.empty()) {
+      bool any = false;
       for (const BatchMessage& message : messages) {
-        if (!message.peer.known()) {
-          refuse(UnmatchedReason::no_metadata);
-        } else if (message.peer != trace.rank) {
+        if (message.peer == trace.rank) continue;
+        any = true;
+        if (message.peer.known()) {
           place_message(key, t, row, message.peer, message.sends);
+        } else {
+          refuse(UnmatchedReason::no_metadata);
         }
       }
+      if (!any) refuse(UnmatchedReason::no_metadata);
       return;
     }
     groups[key][t].push_back(row);
@@ -190,23 +194,25 @@ Part get_part(ByteReader& reader, std::vector<std::vector<CollectiveCall>>& rece
   return part;
 }
 
+bool before_peer(const BatchMessage& message, const std::tuple<Rank, bool>& peer) {
+  return std::tuple(message.peer, message.sends) < peer;
+}
+
 // Call number `row` as one of group `key`: of a batch the message that is in it.
 const CollectiveCall* call_in(const GroupKey& key, const RankTrace& trace, int32_t row,
-                              std::deque<CollectiveCall>& messages) {
+                              std::deque<CollectiveCall>& made_of_messages) {
   const CollectiveCall& call = trace.calls[static_cast<size_t>(row)];
   if (!key.pair() || call.kind != CollectiveKind::coalesced) return &call;
   const bool sends = key.from == trace.rank.value;
   const Rank peer(sends ? key.to : key.from);
-  for (const BatchMessage& message : messages_of(trace, row)) {
-    if (message.peer != peer || message.sends != sends) continue;
-    CollectiveCall& made = messages.emplace_back(call);
-    made.kind = sends ? CollectiveKind::send : CollectiveKind::recv;
-    made.peer = peer;
-    made.dtype = message.dtype;
-    made.in_elements = made.out_elements = message.elements;
-    return &made;
-  }
-  return &call;
+  const auto messages = messages_of(trace, row);
+  const auto message = std::lower_bound(messages.begin(), messages.end(), std::tuple(peer, sends), before_peer);
+  CollectiveCall& made = made_of_messages.emplace_back(call);
+  made.kind = sends ? CollectiveKind::send : CollectiveKind::recv;
+  made.peer = peer;
+  made.dtype = message->dtype;
+  made.in_elements = made.out_elements = message->elements;
+  return &made;
 }
 
 // The parts of the groups that this process owns, from all processes. Takes the rows out of `own`.

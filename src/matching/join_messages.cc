@@ -10,8 +10,6 @@
 namespace skewscope::matching {
 namespace {
 
-constexpr size_t kMostPerTrace = 2;  // calls of one instance; a rank may answer one batch by two
-
 // A matched message: an instance of a pair's group.
 struct Message {
   size_t group, instance;
@@ -119,7 +117,7 @@ class Joiner {
     key.communicator = groups_[messages_[component.front()].group].key.communicator;
     MatchedGroup& group = joined_[key];
     group.key = key;
-    if (calls.size() > kMostPerTrace * traces.size()) {
+    if (calls.size() > traces.size()) {
       for (const auto& [ref, span] : calls) group.unmatched.push_back({ref, UnmatchedReason::chained, StringId()});
       return;
     }

@@ -5,8 +5,8 @@
 // - calls of which some have several partners: one `coalesced` instance with links for each message. It is incomplete
 // where a message of its calls has no partner.
 //
-// Programs that keep their ranks in step make chains and rings of a call or two per rank. Calls that messages join
-// without end, each rank's next one to the last, are no collective of anybody's: they are left unmatched.
+// Programs that keep their ranks in step make chains and rings of one call per rank. Calls that messages join to two of
+// one rank, or without end, each rank's next one to the last, are no collective of anybody's: they are left unmatched.
 #pragma once
 
 #include <vector>

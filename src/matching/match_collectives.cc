@@ -12,9 +12,11 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "call_groups.h"
 #include "coarse_offsets.h"
@@ -34,12 +36,13 @@ bool all_settled(const std::vector<MatchOutcome>& outcomes, Exchange& exchange) 
   return std::all_of(all.begin(), all.end(), [](char one) { return one != 0; });
 }
 
-// Of a pair: steps that both ends recorded whole, and those of them in which they recorded unequally many calls.
-struct UnevenSteps {
-  int64_t steps = 0, uneven = 0;
+// Of messages in steps that both ends recorded whole: how many there are, and how many one end has more of than the
+// other.
+struct Counted {
+  int64_t messages = 0, uneven = 0;
 
-  UnevenSteps& operator+=(const UnevenSteps& other) {
-    steps += other.steps;
+  Counted& operator+=(const Counted& other) {
+    messages += other.messages;
     uneven += other.uneven;
     return *this;
   }
@@ -56,48 +59,63 @@ std::map<int64_t, int64_t> calls_by_step(const std::vector<const CollectiveCall*
   return count;
 }
 
-UnevenSteps uneven_steps(const CallGroup& group) {
+Counted count_of(const CallGroup& group) {
   const std::map<int64_t, int64_t> own = calls_by_step(group.calls[0]), other = calls_by_step(group.calls[1]);
-  UnevenSteps found;
+  Counted found;
   for (const auto& [step, calls] : own) {
     const auto there = other.find(step);
     if (there == other.end()) continue;
-    ++found.steps;
-    found.uneven += there->second != calls ? 1 : 0;
+    found.messages += std::max(calls, there->second);
+    found.uneven += std::abs(calls - there->second);
   }
   return found;
 }
 
-// Whether calls are missing here and there: of the steps that two ranks' messages fill, more than a few hold more of
-// them at one end than at the other. Then there are steps, too, of which both ends lack equally many.
-bool is_lossy(const std::vector<CallGroup>& groups, Exchange& exchange) {
-  constexpr int64_t kFew = 20;  // one in so many
-  std::vector<UnevenSteps> found(1);
+// The share of messages that one end lacks.
+double lost_share(const std::vector<CallGroup>& groups, Exchange& exchange) {
+  std::vector<Counted> found(1);
   for (const CallGroup& group : groups) {
-    if (group.key.pair() && group.members.size() == 2) found.front() += uneven_steps(group);
+    if (group.key.pair() && group.members.size() == 2) found.front() += count_of(group);
   }
-  UnevenSteps all;
-  for (const UnevenSteps& own : all_rows(exchange, std::move(found))) all += own;
-  return kFew * all.uneven > all.steps;
+  Counted all;
+  for (const Counted& own : all_rows(exchange, std::move(found))) all += own;
+  return all.messages == 0 ? 0 : static_cast<double>(all.uneven) / static_cast<double>(all.messages);
 }
 
-std::vector<MatchOutcome> match_alone(const std::vector<CallGroup>& groups, bool lossy) {
+// Whether both ends of a pair may lack equally many calls of one step, and none be the wiser: where the two are even,
+// order is believed.
+bool is_lossy(const CallGroup& group, double lost) {
+  constexpr double kMostLost = 0.05;  // per step: of as many both ends lack one in a few of a thousand steps
+  if (!group.key.pair() || lost == 0) return false;
+  std::set<int64_t> steps;
+  size_t calls = 0;
+  for (const auto& of_member : group.calls) {
+    for (const CollectiveCall* call : of_member) steps.insert(call->step);
+    calls = std::max(calls, of_member.size());
+  }
+  return lost / 2 * static_cast<double>(calls) > kMostLost * static_cast<double>(steps.size());
+}
+
+std::vector<MatchOutcome> match_alone(const std::vector<CallGroup>& groups, double lost) {
   std::vector<MatchOutcome> outcomes(groups.size());
   tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
-    outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership, {{}, groups[g].host, lossy});
+    outcomes[g] =
+        match_members(groups[g].matcher_view(), groups[g].membership, {{}, groups[g].host, is_lossy(groups[g], lost)});
   });
   return outcomes;
 }
 
 // Once more, with `prior_of` each group that did not settle alone.
 template <class PriorOf>
-void match_with(const std::vector<CallGroup>& groups, bool lossy, const PriorOf& prior_of,
+void match_with(const std::vector<CallGroup>& groups, double lost, const PriorOf& prior_of,
                 std::vector<MatchOutcome>& outcomes) {
   tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
     if (outcomes[g].settled) return;
     const std::vector<std::optional<Prior>> told = prior_of(groups[g]);
     const bool any = std::any_of(told.begin(), told.end(), [](const auto& prior) { return prior.has_value(); });
-    if (any) outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership, {told, groups[g].host, lossy});
+    if (any)
+      outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership,
+                                  {told, groups[g].host, is_lossy(groups[g], lost)});
   });
 }
 
@@ -105,14 +123,14 @@ void match_with(const std::vector<CallGroup>& groups, bool lossy, const PriorOf&
 
 InstanceTable match_collectives(const JobTrace& job, Exchange& exchange) {
   GroupedCalls calls = matching::group_calls(job, exchange);
-  const bool lossy = is_lossy(calls.groups, exchange);
-  std::vector<MatchOutcome> outcomes = match_alone(calls.groups, lossy);
+  const double lost = lost_share(calls.groups, exchange);
+  std::vector<MatchOutcome> outcomes = match_alone(calls.groups, lost);
   const bool by_coarse_clocks = !all_settled(outcomes, exchange);
   if (by_coarse_clocks) {
     // From here on the clocks of traces that share a matched group are known to a millisecond.
     const CoarseOffsets first = matching::coarse_offsets(job.traces.size(), calls.groups, outcomes, exchange);
     match_with(
-        calls.groups, lossy, [&](const CallGroup& group) { return matching::prior_for(group, first); }, outcomes);
+        calls.groups, lost, [&](const CallGroup& group) { return matching::prior_for(group, first); }, outcomes);
   }
   InstanceTable table = matching::number_instances(job, std::move(calls), outcomes, exchange);
   table.by_coarse_clocks = by_coarse_clocks;
@@ -121,11 +139,10 @@ InstanceTable match_collectives(const JobTrace& job, Exchange& exchange) {
 
 InstanceTable match_again(const JobTrace& job, const ClockModel& clocks, Exchange& exchange) {
   GroupedCalls calls = matching::group_calls(job, exchange);
-  const bool lossy = is_lossy(calls.groups, exchange);
-  std::vector<MatchOutcome> outcomes = match_alone(calls.groups, lossy);
+  const double lost = lost_share(calls.groups, exchange);
+  std::vector<MatchOutcome> outcomes = match_alone(calls.groups, lost);
   match_with(
-      calls.groups, lossy, [&](const CallGroup& group) { return matching::prior_from_clocks(group, clocks); },
-      outcomes);
+      calls.groups, lost, [&](const CallGroup& group) { return matching::prior_from_clocks(group, clocks); }, outcomes);
   return matching::number_instances(job, std::move(calls), outcomes, exchange);
 }
 

@@ -234,7 +234,8 @@ void list_unmatched(const JobTrace& job, std::vector<UnmatchedCall> ungrouped, c
     table.unmatched.insert(table.unmatched.end(), group.unmatched.begin(), group.unmatched.end());
   }
   sort_runs(table.unmatched, [](const UnmatchedCall& a, const UnmatchedCall& b) {
-    return std::tie(a.call, a.reason) < std::tie(b.call, b.reason);
+    const bool first = a.reason != UnmatchedReason::chained, second = b.reason != UnmatchedReason::chained;
+    return std::tie(a.call, first, a.reason) < std::tie(b.call, second, b.reason);
   });
   const auto same = [](const UnmatchedCall& a, const UnmatchedCall& b) { return a.call == b.call; };
   table.unmatched.erase(std::unique(table.unmatched.begin(), table.unmatched.end(), same), table.unmatched.end());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <tuple>
 
@@ -25,6 +26,20 @@ struct View {
   }
 };
 
+// Of a batch: of the partners the one that came nearest to it.
+int32_t released_by_partner(const View& view, int32_t row, JobNs release) {
+  int32_t nearest = row;
+  int64_t least = INT64_MAX;
+  for (const BatchLink& link : links_of(view.rooms.instances, static_cast<uint32_t>(row))) {
+    const auto partner = static_cast<int32_t>(link.partner);
+    const int64_t distance = std::llabs(view.span(partner).start - release);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = partner;
+  }
+  return nearest;
+}
+
 // Of several that fit, the first.
 int32_t released_by(const View& view, JobNs release) {
   int32_t last = view.row(0);
@@ -42,7 +57,9 @@ void add_late(const View& view, int32_t number, Lateness& lateness) {
     const int32_t row = view.row(m);
     if (view.parts(row).wait_ns == 0) continue;
     const JobNs start = view.span(row).start;
-    const int32_t by = released_by(view, start + view.parts(row).wait_ns);
+    const JobNs release = start + view.parts(row).wait_ns;
+    const bool batches = view.instance.kind == CollectiveKind::coalesced;
+    const int32_t by = batches ? released_by_partner(view, row, release) : released_by(view, release);
     auto late = std::find_if(found.begin(), found.end(), [&](const Late& l) { return l.member == by; });
     if (late == found.end()) late = found.insert(found.end(), {number, start, view.span(by).start, by, {}});
     late->from = std::min(late->from, start);

@@ -42,7 +42,7 @@ std::string_view consequence_of(UnmatchedReason reason) {
       return "their partners by sequence number differ in operation, type or size; they are left out rather than "
              "forced";
     case UnmatchedReason::chained:
-      return "messages join them to a chain without end; their waiting and transfer are not told apart";
+      return "messages join them to several calls of one rank; their waiting and transfer are not told apart";
     case UnmatchedReason::group_of_one:
       return "their communicator has one member, so nobody can be waited for";
   }

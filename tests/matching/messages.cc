@@ -85,7 +85,7 @@ TEST_CASE("a round in a ring is one instance, in which each rank has two partner
   }
 }
 
-TEST_CASE("what one rank sends and receives at once, its partner may receive and send one after the other") {
+TEST_CASE("what joins two calls of one rank is no collective of anybody's") {
   JobBuilder b(2);
   const CommunicatorId c = b.communicator("pp", {0, 1});
   Rounds().play([&](int step, double t) {
@@ -100,11 +100,60 @@ TEST_CASE("what one rank sends and receives at once, its partner may receive and
     back.step = step;
   });
   const InstanceTable table = match(b);
-  REQUIRE(table.instances.size() == 24);
-  for (const CollectiveInstance& i : table.instances) {
-    CHECK((i.complete && i.member_count == 3));
-    CHECK(messages_of_instance(table, b.job, i) == "0>1 1>0");
+  CHECK(table.instances.empty());
+  CHECK(table.unmatched.size() == 72);
+  for (const UnmatchedCall& call : table.unmatched) CHECK(call.reason == UnmatchedReason::chained);
+}
+
+TEST_CASE("a row of ranks is matched whichever end of it has the higher number") {
+  for (const std::vector<int32_t>& row : {std::vector<int32_t>{0, 1, 2}, {1, 0, 2}, {0, 2, 1}}) {
+    JobBuilder b(3);
+    const CommunicatorId c = b.communicator("row", {0, 1, 2});
+    Rounds rounds;
+    rounds.play([&](int step, double t) {
+      const auto end = [&](int32_t rank) {
+        CollectiveCall& call =
+            b.call(rank, c, t + static_cast<double>(rounds.random() % 50), t + 80, CollectiveKind::send_recv);
+        call.peer = Rank(row[1]);
+        call.step = step;
+      };
+      end(row[0]);
+      b.batch(row[1], c, step, t + static_cast<double>(rounds.random() % 50), t + 80, {row[0], row[2]},
+              {row[0], row[2]});
+      end(row[2]);
+    });
+    const InstanceTable table = match(b);
+    CHECK(table.unmatched.empty());
+    CHECK(table.instances.size() == 24);
+    for (const CollectiveInstance& i : table.instances) CHECK((i.complete && i.member_count == 3));
   }
+}
+
+TEST_CASE("batches are told by their steps, however far the clocks lie apart") {
+  JobBuilder b(3);
+  const CommunicatorId c = b.communicator("ring", {0, 1, 2});
+  Rounds().play([&](int step, double t) {
+    for (const int32_t r : {0, 1, 2}) b.batch(r, c, step, 3e7 * r + t, 3e7 * r + t + 80, {(r + 1) % 3}, {(r + 2) % 3});
+  });
+  CHECK(match(b).instances.size() == 24);
+}
+
+TEST_CASE("one lost batch of many leaves the others matched") {
+  JobBuilder b(3);
+  const CommunicatorId c = b.communicator("ring", {0, 1, 2});
+  int round = 0;
+  Rounds().play(
+      [&](int step, double t) {
+        ++round;
+        for (const int32_t r : {0, 1, 2}) {
+          if (r == 1 && round == 100) continue;
+          b.batch(r, c, step, t + 10 * r, t + 80, {(r + 1) % 3}, {(r + 2) % 3});
+        }
+      },
+      40, 5);
+  const InstanceTable table = match(b);
+  CHECK(table.instances.size() >= 195);
+  CHECK(table.unmatched.size() <= 15);
 }
 
 TEST_CASE("a batch whose other partner has no trace is incomplete, not of the one that is there alone") {

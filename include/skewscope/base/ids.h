@@ -22,6 +22,8 @@ struct Id {
 
 // Global rank of a process in its job, 0..world_size-1.
 using Rank = Id<struct RankTag>;
+// As a trace wrote it; none where no job has such a rank.
+constexpr Rank rank_from(int64_t number) { return number >= 0 && number <= INT32_MAX ? Rank(number) : Rank(); }
 // Row in JobTrace::traces. One rank has one trace per session.
 using TraceIndex = Id<struct TraceTag>;
 // Row in CommunicatorTable::communicators.

@@ -71,7 +71,7 @@ enum class UnmatchedReason : uint8_t {
   no_metadata,   // nothing tells group or operation, and no ends agree
   causality,     // its partners would have finished before it started
   mismatch,      // equal Seq or Comms Id, but operation, type or size differ
-  chained,       // messages join it to others without end: no instance holds them
+  chained,       // messages join it to several calls of one rank, or to others without end
   group_of_one,  // a communicator of size 1: listed, never analysed
 };
 const char* to_string(UnmatchedReason reason);
@@ -84,7 +84,7 @@ struct UnmatchedCall {
 
 struct InstanceTable {
   std::vector<CollectiveInstance> instances;  // sorted by (session, communicator, ordinal)
-  std::vector<CallRef> members;               // of instance 0, then of 1, …; within one sorted by (trace, call)
+  std::vector<CallRef> members;               // of instance 0, then of 1, …; within one sorted by trace
   std::vector<CallSpan> spans;                // row = row of `members`
   std::vector<BatchLink> links;               // of coalesced instances; sorted
   std::vector<UnmatchedCall> unmatched;       // sorted by call

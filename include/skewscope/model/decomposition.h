@@ -14,7 +14,7 @@ enum class SplitReason : uint8_t {
   split,        // it was split
   unmatched,    // the call is in no instance
   unconnected,  // members' clocks are not tied to each other
-  semantics,    // who waits for whom is not known (coalesced, unknown operation, root not recorded)
+  semantics,    // who waits for whom is not known (unknown operation, root or messages not recorded)
   causality,    // on the common clock a member left before the last arrived: clocks or match are wrong there
 };
 const char* to_string(SplitReason reason);

@@ -130,7 +130,7 @@ struct RankTrace {
   LaunchEvents launches;
   std::vector<StepRange> steps;   // sorted by start
   Column<CollectiveCall> calls;   // sorted by (start, end, stream)
-  Column<BatchMessage> messages;  // sorted by call
+  Column<BatchMessage> messages;  // sorted by call; in a job by (call, peer, sends), each once
 };
 
 // The messages of call number `call`.
