@@ -13,16 +13,12 @@ enum class Dependency : uint8_t {
                // send_recv
   root,        // every other member waits for the root:    broadcast, scatter
   root_waits,  // the root waits for all others:            reduce, gather
-  partners,    // a receiver waits for its sender, a sender for its receiver where it is held until that comes: send,
-               // recv; coalesced for each of its messages, where they are known
+  partners,    // those of messages wait for each other as batch_waits.h says: send, recv; coalesced, where its messages
+               // are known
   none,        // not known: no split                       unknown
 };
 
 Dependency dependency_of(CollectiveKind kind);
-
-// Whether a sender was held until its receiver came. Small messages are buffered, larger ones take a rendezvous: one
-// who left before the other came did not wait, one who was still there did.
-constexpr bool is_held(int64_t sender_end_ns, int64_t receiver_start_ns) { return receiver_start_ns <= sender_end_ns; }
 
 // True when all members leave together, so their ends may tie clocks to each other.
 bool ends_together(CollectiveKind kind);

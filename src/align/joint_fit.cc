@@ -11,7 +11,7 @@
 namespace skewscope::align {
 namespace {
 
-constexpr double kFreeOffset = 0.1;  // of the information that a bias has
+constexpr double kFreeOffset = 0.1;      // of the information that a bias has
 constexpr double kMostDrift = 30e-6;     // what a crystal oscillator drifts
 constexpr double kBendRidge = 1e-3;      // of the median information, before bends are found
 constexpr double kCurveFound = 2;        // curves found are shrunk ones

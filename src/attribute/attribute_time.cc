@@ -24,7 +24,6 @@ namespace skewscope {
 namespace {
 
 using attribute::Arrival;
-using attribute::Awaited;
 using attribute::BusyIntervals;
 using attribute::InstanceSplit;
 using attribute::WaitBar;
@@ -156,22 +155,21 @@ struct Stage {
 
   // Of messages: who waits for whom.
   std::vector<Awaited> awaited_in(const CollectiveInstance& i, const std::vector<Arrival>& arrivals) const {
-    std::vector<Awaited> awaited;
-    const auto add = [&](size_t row, size_t partner, bool receives) {
-      const bool known = !awaited.empty() && awaited.back().waiter == row && awaited.back().partner == partner;
-      if (known || (!receives && !is_held(arrivals[row].end_ns(), arrivals[partner].start_ns))) return;
-      awaited.push_back({row, partner});
-    };
+    std::vector<BatchEnd> ends;
     if (i.kind == CollectiveKind::send && i.special >= 0 && i.member_count == 2) {
-      for (size_t row : {size_t{0}, size_t{1}}) add(row, 1 - row, static_cast<int32_t>(row) != i.special);
+      const auto sender = static_cast<size_t>(i.special);
+      ends = {{sender, 1 - sender, false}, {1 - sender, sender, true}};
     } else if (i.kind == CollectiveKind::coalesced) {
       for (uint32_t k = 0; k < i.member_count; ++k) {
         for (const BatchLink& link : links_of(table, i.first_member + k)) {
-          add(k, link.partner - i.first_member, link.receives);
+          ends.push_back({k, link.partner - i.first_member, link.receives});
         }
       }
     }
-    return awaited;
+    if (ends.empty()) return {};
+    std::vector<BatchCall> calls;
+    for (const Arrival& arrival : arrivals) calls.push_back({arrival.start_ns, arrival.end_ns()});
+    return awaited_in_batch(calls, ends);
   }
 
   // What the instance's parts rest on, or why there are none.

@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "collectives/batch_waits.h"
 #include "collectives/synchronization.h"
 
 namespace skewscope::attribute {
@@ -32,11 +33,6 @@ struct InstanceSplit {
   int64_t last_arrival_ns = 0;     // the arrival that completion waited for
   size_t last = 0;                 // the member charged most directly: the last to arrive, the root, the sender
   int64_t lead_ns = 0;             // how much later than the next one it was
-};
-
-// Who has to wait for whom, by positions.
-struct Awaited {
-  size_t waiter, partner;
 };
 
 // `special`: position of the root; none where not known. `awaited`: of messages, by waiter. nullopt: who waits for whom

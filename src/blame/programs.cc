@@ -71,14 +71,23 @@ int64_t step_of(const JobView& view, size_t id) {
   return step;
 }
 
-// Number of each instance among those of its group, session, step, operation and pair.
+// Per row of the members: the number of its instance among those of its group, session, step, operation and pair; of a
+// batch, whose members do not all do the same, that of the call among its trace's.
 std::vector<int32_t> numbers_in_step(const JobView& view, const std::vector<int32_t>& words,
                                      const std::vector<int64_t>& steps) {
   std::map<std::tuple<int32_t, CommunicatorId, int64_t, int32_t>, int32_t> next;
+  std::map<std::tuple<TraceIndex, CommunicatorId, int64_t, int32_t>, int32_t> next_of_trace;
   std::vector<int32_t> numbers;
   for (size_t id = 0; id < steps.size(); ++id) {
     const CollectiveInstance& i = view.instance(id);
-    numbers.push_back(next[{i.session.value, i.communicator, steps[id], words[i.first_member]}]++);
+    if (i.kind != CollectiveKind::coalesced) {
+      const int32_t number = next[{i.session.value, i.communicator, steps[id], words[i.first_member]}]++;
+      numbers.insert(numbers.end(), i.member_count, number);
+      continue;
+    }
+    for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
+      numbers.push_back(next_of_trace[{view.ref(row).trace, i.communicator, steps[id], words[row]}]++);
+    }
   }
   return numbers;
 }
@@ -112,7 +121,7 @@ void find_places(ReplayPlan& plan) {
   const auto key = [&](int32_t row) {
     const auto r = static_cast<size_t>(row);
     const auto id = static_cast<size_t>(view.instance_of_row[r]);
-    return std::make_tuple(plan.program[view.ref(r).trace.index()], steps[id], words[r], numbers[id]);
+    return std::make_tuple(plan.program[view.ref(r).trace.index()], steps[id], words[r], numbers[r]);
   };
   std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return key(a) < key(b); });
   plan.paces.place_of_row.assign(words.size(), -1);

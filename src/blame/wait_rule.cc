@@ -1,19 +1,29 @@
 #include "wait_rule.h"
 
+#include "collectives/batch_waits.h"
 #include "collectives/synchronization.h"
 
 namespace skewscope::blame {
 
 std::vector<AwaitedRow> awaited_rows(const JobView& view) {
-  std::vector<AwaitedRow> awaited;
-  for (const BatchLink& link : view.table.links) {
-    const bool known = !awaited.empty() && awaited.back().waiter == link.row && awaited.back().partner == link.partner;
-    if (known) continue;
-    if (link.receives || is_held(view.end(link.row).ns, view.start(link.partner).ns)) {
-      awaited.push_back({link.row, link.partner});
+  std::vector<AwaitedRow> rows;
+  for (size_t id = 0; id < view.table.instances.size(); ++id) {
+    const CollectiveInstance& i = view.instance(id);
+    if (i.kind != CollectiveKind::coalesced) continue;
+    std::vector<BatchCall> calls;
+    std::vector<BatchEnd> ends;
+    for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
+      calls.push_back({view.start(row).ns, view.end(row).ns});
+      for (const BatchLink& link : links_of(view.table, row)) {
+        ends.push_back({row - i.first_member, link.partner - i.first_member, link.receives});
+      }
+    }
+    for (const Awaited& a : awaited_in_batch(calls, ends)) {
+      rows.push_back(
+          {i.first_member + static_cast<uint32_t>(a.waiter), i.first_member + static_cast<uint32_t>(a.partner)});
     }
   }
-  return awaited;
+  return rows;
 }
 
 std::span<const AwaitedRow> awaited_by(const std::vector<AwaitedRow>& all, size_t waiter) {

@@ -263,9 +263,7 @@ TEST_CASE("recorded: what was put into a rank is found there, and called by its 
     CHECK(report.stragglers[0].rank == truth["injected"][0]["rank"]);
     const std::string cause = cause_of.at(truth["injected"][0]["fault"]);
     if (set == "gloo") continue;  // without GPU rows nothing tells causes apart
-    // Stages of a pipeline need not run one program: what one has more may be its own.
-    const bool own = set == "pipeline_batched" && report.stragglers[0].cause == "program";
-    CHECK((own || report.stragglers[0].cause == cause));
+    CHECK(report.stragglers[0].cause == cause);
   }
 }
 
