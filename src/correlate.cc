@@ -147,6 +147,7 @@ Result<JobReport> correlate_files(const std::vector<std::string>& files, const C
   std::mutex figures_lock;
   std::map<std::string, RankFigures> figures_by_file;
   IngestOptions ingest = options.ingest;
+  ingest.launch_threads = false;
   if (options.rank_tables == RankTableChoice::all) {
     ingest.bytes_to_visit = [](const LinkedTrace& linked) {
       return bytes_to_tabulate(linked.trace, *linked.detail, linked.strings);

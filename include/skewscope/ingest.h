@@ -50,6 +50,8 @@ struct IngestOptions {
   std::function<void(const TraceFile&)> visit;
   // What `visit` takes beside the trace: held against the limit while it runs. Empty: nothing.
   std::function<int64_t(const LinkedTrace&)> bytes_to_visit;
+  // false: the job need not say which threads launched, a seventh of its columns, which no report asks for.
+  bool launch_threads = true;
   CacheOptions cache;
   int64_t memory_limit_bytes = 0;  // --memory-limit: reduced columns plus chunks in flight; 0: no limit
 };

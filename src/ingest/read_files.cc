@@ -82,6 +82,11 @@ std::optional<Error> keep_and_visit(TraceFile& file, const IngestOptions& option
   return std::nullopt;
 }
 
+void leave_threads(RankTrace& trace, MemoryBudget& budget) {
+  budget.give_back(static_cast<int64_t>(trace.launches.thread.size() * sizeof(int64_t)));
+  forget_threads(trace);
+}
+
 // The reader leaves the rows of `content` on the budget, whose columns become those of the linked trace.
 Result<TraceFile> link_within(MemoryBudget& budget, FileContent content) {
   const std::string name = content.file;
@@ -181,6 +186,7 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
       read[i] = std::move(file).value();
       read[i].path = files[i];
       errors[i] = keep_and_visit(read[i], options, budget);
+      if (!options.launch_threads) leave_threads(read[i].linked.trace, budget);
       packers.local().pack(read[i].linked.trace);
     });
   };

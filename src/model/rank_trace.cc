@@ -26,7 +26,8 @@ std::string check_gpu(const GpuEvents& gpu, size_t launches) {
 
 std::string check_launches(const RankTrace& trace) {
   const LaunchEvents& launches = trace.launches;
-  if (launches.duration_ns.size() != launches.size() || launches.thread.size() != launches.size()) {
+  const size_t threads = launches.has_threads ? launches.size() : 0;
+  if (launches.duration_ns.size() != launches.size() || launches.thread.size() != threads) {
     return "launch columns differ in length";
   }
   std::vector<bool> used(launches.size(), false);
@@ -111,6 +112,11 @@ std::span<const BatchMessage> messages_of(const RankTrace& trace, int32_t call) 
       trace.messages.begin(), trace.messages.end(), BatchMessage{call, false, Rank(), DType::unknown, -1},
       [](const BatchMessage& a, const BatchMessage& b) { return a.call < b.call; });
   return {begin, end};
+}
+
+void forget_threads(RankTrace& trace) {
+  trace.launches.thread = Column<int64_t>();
+  trace.launches.has_threads = false;
 }
 
 void forget_launches(RankTrace& trace) {

@@ -103,6 +103,21 @@ TEST_CASE("each trace is visited once with its details, and the job is the one t
   }
 }
 
+TEST_CASE("threads that nobody asks for are left out, and nothing else of the job changes") {
+  const Job job;
+  IngestOptions options;
+  options.launch_threads = false;
+  const IngestedJob without = read_job(job.files, options), with = read_job(job.files);
+  CHECK(as_text(without) == as_text(with));
+  for (size_t t = 0; t < 3; ++t) {
+    const LaunchEvents &left = without.job.traces[t].launches, &all = with.job.traces[t].launches;
+    CHECK(left.thread.capacity() == 0);
+    CHECK(all.thread == Column<int64_t>(50, 7));
+    CHECK((left.start == all.start && left.duration_ns == all.duration_ns));
+  }
+  CHECK(check_invariants(without.job) == "");
+}
+
 TEST_CASE("a digest is visited without details, and so is what is no trace") {
   const Job job;
   const std::string digests = (job.folder.path / "digests").string(), other = (job.folder.path / "other.json").string();

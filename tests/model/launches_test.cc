@@ -37,6 +37,18 @@ TEST_CASE("launches that are forgotten give their memory back, and that of what 
   CHECK(trace.gpu.start == Column<LocalNs>{{10}, {30}});
 }
 
+TEST_CASE("threads that are forgotten give their memory back, and a trace without them is whole") {
+  RankTrace trace = trace_with_launches();
+  trace.last_event = {50};
+  REQUIRE(check_invariants(trace) == "");
+  forget_threads(trace);
+  CHECK(trace.launches.thread.capacity() == 0);
+  CHECK(trace.launches.start == Column<LocalNs>{{1}, {2}});
+  CHECK(check_invariants(trace) == "");
+  trace.launches.thread = {1, 1};
+  CHECK(check_invariants(trace) != "");
+}
+
 TEST_CASE("launches of a trace that is too large to be packed are given back, too") {
   RankTrace trace = trace_with_launches();
   forget_launches(trace);

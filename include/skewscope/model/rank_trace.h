@@ -33,6 +33,7 @@ struct LaunchEvents {
   Column<LocalNs> start;
   Column<int64_t> duration_ns;
   Column<int64_t> thread;
+  bool has_threads = true;  // false: forget_threads() was called
 
   size_t size() const { return start.size(); }
 };
@@ -136,6 +137,8 @@ struct RankTrace {
 // The messages of call number `call`.
 std::span<const BatchMessage> messages_of(const RankTrace& trace, int32_t call);
 
+// Gives back LaunchEvents::thread; the other columns stay.
+void forget_threads(RankTrace& trace);
 // Gives back what only tells when rows were launched, and where they ran: the launches, and the columns device, stream
 // and launch. The other columns stay.
 void forget_launches(RankTrace& trace);
