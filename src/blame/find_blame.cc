@@ -10,6 +10,8 @@
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/task_group.h>
 
+#include <optional>
+
 #include "propagate.h"
 #include "what_if.h"
 
@@ -31,12 +33,21 @@ Blame find_blame(const JobTrace& job, const InstanceTable& instances, const Cloc
         staying.local().pack(of_trace.at_forks);
         if (launches_read) launches_read(trace);
       });
-  const blame::ReplayPlan plan = blame::plan_replay(view, std::move(lines), exchange);
+  blame::ReplayPlan plan = blame::plan_replay(view, std::move(lines));
+  tbb::task_group beside;  // this thread, the one that may talk to other processes
+  if (exchange.first()) beside.run([&] { blame::add_places(plan); });
+  auto books = std::make_optional(blame::member_books(plan, std::move(marks), exchange));
+  beside.wait();
+  blame::find_usual(plan, *books);
   Replay replayed;
-  tbb::task_group replaying;  // needs no origins; this thread is the one that may talk to other processes
-  if (exchange.first()) replaying.run([&] { replayed = blame::replay_job(plan); });
-  blame::propagate(plan, blame::member_books(plan, std::move(marks), exchange), exchange, blame);
-  replaying.wait();
+  const auto replay = [&] {  // needs no origins
+    blame::add_moments(plan);
+    replayed = blame::replay_job(plan);
+  };
+  if (exchange.first()) beside.run(replay);
+  blame::propagate(plan, *books, exchange, blame);
+  books.reset();
+  beside.wait();
   if (exchange.first()) blame::what_if(plan, replayed, blame);
   return blame;
 }

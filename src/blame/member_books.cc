@@ -209,9 +209,12 @@ MemberBooks member_books(const ReplayPlan& plan, std::vector<LabelMarks> marks, 
       exchange, books.times.size(), [&](size_t t) { return view.job.traces[t].process; },
       [&](ByteWriter& writer, size_t t) { writer.put(books.times[t]); },
       [&](ByteReader& reader, size_t t) { reader.get(books.times[t]); });
-  books.usual.assign(view.table.members.size(), -1);
-  tbb::parallel_for(size_t{0}, plan.places.size(), [&](size_t p) { set_usual(plan, plan.places[p], books); });
   return books;
+}
+
+void find_usual(const ReplayPlan& plan, MemberBooks& books) {
+  books.usual.assign(plan.view.table.members.size(), -1);
+  tbb::parallel_for(size_t{0}, plan.places.size(), [&](size_t p) { set_usual(plan, plan.places[p], books); });
 }
 
 }  // namespace skewscope::blame

@@ -30,9 +30,11 @@ struct MemberBooks {
 // Sum of the labels.
 int64_t length_of(const LabelTimes& times);
 
-// `marks`: per trace, of those held here. Process 0 gets the books; the others what they need to fill in the times of
-// their traces.
+// `marks`: per trace, of those held here. Process 0 gets the books but for `usual`; the others what they need to fill
+// in the times of their traces. Asks for no places.
 MemberBooks member_books(const ReplayPlan& plan, std::vector<LabelMarks> marks, Exchange& exchange);
+// When the places are known.
+void find_usual(const ReplayPlan& plan, MemberBooks& books);
 
 // Of a row of InstanceTable::members.
 const LabelTimes& times_of(const ReplayPlan& plan, const MemberBooks& books, size_t row);

@@ -80,7 +80,7 @@ void Pass::hand_on(size_t id, const std::vector<size_t>& arrivals) {
   int64_t total = 0;
   for (const size_t row : arrivals) total += pending[row];
   if (total == 0) return;
-  if (plan.rules[id].batches) return hand_on_to_partners(arrivals);
+  if (view.instance(id).kind == CollectiveKind::coalesced) return hand_on_to_partners(arrivals);
   std::vector<double> shares(arrivals.size(), 0);
   if (dependency_of(view.instance(id).kind) == Dependency::everyone) {
     shares = shares_of_awaited(*this, arrivals);

@@ -42,13 +42,17 @@ struct ReplayPlan {
   const JobView& view;
   std::vector<RankLine> lines;       // per trace
   std::vector<int32_t> fork_of_row;  // of the member's line
-  std::vector<int32_t> program;      // per trace: traces of equal number run the same program
+  std::vector<AwaitedRow> awaited;   // of all instances of batches
+
+  // Of add_places().
+  std::vector<int32_t> program;  // per trace: traces of equal number run the same program
   std::vector<Place> places;
   Paces paces;
+
+  // Of add_moments().
   std::vector<bool> begins_late;  // per trace: its recording begins in a later step than its session's
   bool any_begins_late = false;
   std::vector<WaitRule> rules;         // per instance
-  std::vector<AwaitedRow> awaited;     // of all instances of batches
   std::vector<Moment> moments;         // in recorded order
   std::vector<int64_t> end_ns;         // per member row, as recorded; empty where no recording begins late
   std::vector<int64_t> tail_ns;        // per member row: from the arrival it waited for to its end
@@ -57,9 +61,11 @@ struct ReplayPlan {
   const RankLine& line_of(size_t row) const { return lines[view.ref(row).trace.index()]; }
 };
 
-// `lines`: of rank_lines(). Process 0 gets the whole plan; the others the lines of the traces they hold, and their
-// forks.
-ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines, Exchange& exchange);
+// `lines`: of rank_lines(). Process 0 adds the rest, from all lines: the places for the books and the replay, the
+// moments for the replay alone, when the marks are books (member_books.h) and their memory is free.
+ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines);
+void add_places(ReplayPlan& plan);
+void add_moments(ReplayPlan& plan);
 // Per instance: whether at least half of its members' lines joined it, so that computation stood still.
 std::vector<bool> blocking_instances(const ReplayPlan& plan);
 

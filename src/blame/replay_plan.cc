@@ -1,5 +1,4 @@
 #include <tbb/parallel_for.h>
-#include <tbb/parallel_invoke.h>
 #include <tbb/parallel_sort.h>
 
 #include <algorithm>
@@ -47,7 +46,6 @@ void set_moments(const JobView& view, ReplayPlan& plan) {
   };
   std::vector<Timed> moments(2 * view.table.members.size());
   if (plan.any_begins_late) plan.end_ns.resize(view.table.members.size());
-  plan.awaited = awaited_rows(view);
   plan.tail_ns.assign(view.table.members.size(), 0);
   plan.tail_is_transfer.assign(view.table.members.size(), false);
   for (size_t id = 0; id < view.table.instances.size(); ++id) {
@@ -113,25 +111,25 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan) {
   return blocking;
 }
 
-ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines, Exchange& exchange) {
-  ReplayPlan plan{view, std::move(lines), {}, {}, {}, {}, {}, false, {}, {}, {}, {}, {}, {}};
+ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines) {
+  ReplayPlan plan{view, std::move(lines), {}, awaited_rows(view), {}, {}, {}, {}, false, {}, {}, {}, {}, {}};
   plan.fork_of_row.assign(view.table.members.size(), -1);
   for (const RankLine& line : plan.lines) {
     for (size_t k = 0; k < line.forks.size(); ++k) {
       if (line.forks[k].row >= 0) plan.fork_of_row[static_cast<size_t>(line.forks[k].row)] = static_cast<int32_t>(k);
     }
   }
-  if (!exchange.first()) return plan;
-  tbb::parallel_invoke(
-      [&] {
-        find_places(plan);
-        set_paces(plan);
-      },
-      [&] {
-        find_late_beginnings(plan);
-        set_moments(view, plan);
-      });
   return plan;
+}
+
+void add_places(ReplayPlan& plan) {
+  find_places(plan);
+  set_paces(plan);
+}
+
+void add_moments(ReplayPlan& plan) {
+  find_late_beginnings(plan);
+  set_moments(plan.view, plan);
 }
 
 }  // namespace skewscope::blame
