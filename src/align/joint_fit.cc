@@ -64,10 +64,10 @@ void set_ridge(Rounds& r, int round) {
   const std::vector<double> information = s.diagonal();
   const double most_b = kMostDrift * r.result.fit.half_window_ns;
   std::vector<double> ridge(s.terms, 0);
-  double largest_tau = 0;
-  for (const double tau : r.result.fit.group_tau_ns) largest_tau = std::max(largest_tau, tau);
-  // Free, beside what biases may be: where it is not, these would take what is the clocks'.
-  ridge[0] = std::min(1e-6 * typical(s, information, 0), kFreeOffset / std::max(1.0, largest_tau * largest_tau));
+  double hop = 1;
+  for (const Beacons::Group& group : r.beacons.groups) hop = std::max(hop, group.hop_ns);
+  // Free, beside what links may be wrong by: where it is not, their biases take what is the clocks'.
+  ridge[0] = std::min(1e-6 * typical(s, information, 0), kFreeOffset / (hop * hop));
   if (s.terms > 1) ridge[1] = 1 / (most_b * most_b);
   if (s.terms > 2) {
     const double curves = round >= kFreeBendRounds ? curve_square(r.result.fit) : 0;
