@@ -174,6 +174,12 @@ void match_members_by_time(const std::vector<MemberCalls>& members, const ClockH
     timed.settled = timed.settled && number == 0;
     if (cluster.members.size() < 2) continue;
     Rows rows = rows_of(members, cluster, Membership::known);
+    if (cluster.lossy) {  // what is in no row then is left out for its doubtful order
+      for (const int32_t m : cluster.members) {
+        std::vector<Refusal>& of_member = timed.reason[static_cast<size_t>(m)];
+        std::fill(of_member.begin(), of_member.end(), Refusal::ambiguous);
+      }
+    }
     if (meet_by_chance(rows, members)) {
       timed.settled = false;
       for (const int32_t m : cluster.members) {

@@ -305,6 +305,17 @@ void name_slow_hosts(const JobReport& report, const Figures& f, Verdict& v) {
 std::string remedy_of_unmatched(const JobReport& report) {
   const auto unnamed = std::count_if(report.unmatched.begin(), report.unmatched.end(),
                                      [](const auto& call) { return call.communicator < 0; });
+  const auto batches = std::count_if(report.unmatched.begin(), report.unmatched.end(), [](const auto& call) {
+    const bool message = call.op == "coalesced" || call.op == "send_recv" || call.op == "send" || call.op == "recv";
+    return message && call.reason == "ambiguous";
+  });
+  if (2 * batches > std::ssize(report.unmatched)) {
+    return report.job.steps.empty() ? "Call the profiler's step() once per step: batches of sends and receives are "
+                                      "told by their place in it."
+                                    : "Kernels are missing here and there, and batches of sends and receives are told "
+                                      "by their number: record fewer "
+                                      "events at once.";
+  }
   if (2 * unnamed <= std::ssize(report.unmatched)) {
     return "Record all ranks over the same steps; see tables/unmatched.csv.";
   }

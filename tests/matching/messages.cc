@@ -213,4 +213,5 @@ TEST_CASE("where calls are lost here and there, equal numbers of messages prove 
       12, 20);
   const InstanceTable table = match(b);
   CHECK(table.instances.empty());
+  for (const UnmatchedCall& call : table.unmatched) CHECK(call.reason == UnmatchedReason::ambiguous);
 }
