@@ -64,7 +64,7 @@ function option(map, order, scale, width) {
 export function latenessSection(data) {
   const map = data.map;
   if (map.columns.length === 0) {
-    return section("lateness", "Lateness", element("p", {}, "No collective could be split: who came late is not known."));
+    return section("lateness", "Lateness", element("p", {}, "No collective could be split, or the ranks only send and receive: who came late is not shown."));
   }
   const scale = scaleOf(map.mean_ns);
   const byRank = map.ranks.map((_, row) => row);
