@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <optional>
 
 #include "skewscope/advise.h"
+#include "skewscope/base/file_text.h"
 
 namespace skewscope {
 namespace embedded {
@@ -88,11 +90,9 @@ Result<Rules> parse_rules(std::string_view json, const std::string& origin) {
 }
 
 Result<Rules> load_rules(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return wrong(path, "cannot be read");
-  return parse_rules(text.str(), path);
+  const std::optional<std::string> text = file_text(path);
+  if (!text) return wrong(path, fmt::format("cannot be read: {}", std::strerror(errno)));
+  return parse_rules(*text, path);
 }
 
 }  // namespace skewscope

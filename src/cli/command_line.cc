@@ -80,7 +80,7 @@ template <class Options>
 void CommandLine::add(const std::string& name, const std::string& purpose, Options& options,
                       void (*describe)(CLI::App&, Options&), std::function<ExitCode(const std::string& typed)> run) {
   CLI::App* command = app_.add_subcommand(name, purpose);
-  describe(*command, options);
+  command->preparse_callback([=, &options](size_t) { describe(*command, options); });  // only the one that is given
   commands_.push_back({command, &options.common, std::move(run)});
 }
 

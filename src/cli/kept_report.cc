@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <sstream>
 #include <string_view>
 
 #include "interruption.h"
+#include "skewscope/base/file_text.h"
 
 namespace skewscope::cli {
 namespace {
@@ -41,12 +41,6 @@ std::string question_of(const std::string& flags, const std::vector<std::string>
   return question;
 }
 
-std::string text_of(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return std::move(text).str();
-}
-
 bool write(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
@@ -68,15 +62,17 @@ struct Answer {
 
 // Whole, and to this question; a crash may have cut files.
 std::optional<Answer> find_answer(const fs::path& place, const std::string& question) {
+  const std::string kept = file_text(place / kQuestion).value_or("");
+  const size_t time_end = kept.find('\n'), command_end = kept.find('\n', time_end + 1);
+  if (time_end == std::string::npos || command_end == std::string::npos) return {};
   Answer answer;
-  std::ifstream in(place / kQuestion, std::ios::binary);
-  if (!in || !std::getline(in, answer.stamp.created_utc) || !std::getline(in, answer.stamp.command)) return {};
-  std::ostringstream rest;
-  rest << in.rdbuf();
+  answer.stamp.created_utc = kept.substr(0, time_end);
+  answer.stamp.command = kept.substr(time_end + 1, command_end - time_end - 1);
   answer.files = files_of_report((place / kReport).string());
   std::error_code gone;
   const uintmax_t colored_bytes = fs::file_size(place / kColored, gone);
-  if (gone || std::move(rest).str() != question + sizes_of(answer.files, colored_bytes)) return {};
+  if (gone || kept.compare(command_end + 1, std::string::npos, question + sizes_of(answer.files, colored_bytes)) != 0)
+    return {};
   return answer;
 }
 
@@ -131,7 +127,7 @@ std::optional<std::string> KeptReport::give(const ReportStamp& stamp, const Writ
   if (!answer) return {};
   std::error_code ignored;
   fs::last_write_time(kept, fs::file_time_type::clock::now(), ignored);
-  const std::string summary = text_of(color ? kept / kColored : report / "summary.txt");
+  const std::string summary = file_text(color ? kept / kColored : report / "summary.txt").value_or("");
   if (!copy_report(report.string(), answer->files, answer->stamp, stamp, write).ok()) return {};
   return summary_elsewhere(summary, write.directory);
 }

@@ -6,12 +6,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "embedded.h"
 #include "lower_case.h"
+#include "skewscope/base/file_text.h"
 
 namespace skewscope::efficiency {
 namespace {
@@ -127,13 +126,12 @@ Result<DeviceTable> parse_devices(std::string_view json, const std::string& orig
 }
 
 Result<DeviceTable> load_devices(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file.is_open() || file.bad()) {
+  const std::optional<std::string> text = file_text(path);
+  if (!text) {
     return Error{.kind = ErrorKind::usage,
                  .message = fmt::format("{}: cannot be read: {}", path, std::strerror(errno))};
   }
-  return parse_devices(text, path);
+  return parse_devices(*text, path);
 }
 
 const Device* find_device(const DeviceTable& devices, std::string_view recorded_name) {

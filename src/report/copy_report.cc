@@ -4,14 +4,14 @@
 // The stamp is looked for as it was written, both times by the functions that write it: a document in which it does not
 // stand just so is no copy's source.
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <sstream>
+#include <optional>
 
 #include "html_page.h"
 #include "json_values.h"
 #include "page_tables.h"
 #include "report_directory.h"
+#include "skewscope/base/file_text.h"
 
 namespace skewscope {
 namespace report {
@@ -39,12 +39,6 @@ struct Document {
 };
 constexpr Document kStamped[] = {{"report.json", in_document}, {"index.html", in_page}};
 
-std::string text_of_file(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return std::move(text).str();
-}
-
 }  // namespace
 }  // namespace report
 
@@ -52,8 +46,8 @@ Result<Done> copy_report(const std::string& from, const std::vector<ReportFile>&
                          const ReportStamp& stamp, const WriteOptions& options) {
   std::map<std::string, std::string> changed;
   const auto read = [&](const ReportFile& file) {
-    std::string text = report::text_of_file(from + "/" + file.name);
-    return text.size() == file.bytes ? text : "";
+    std::optional<std::string> text = file_text(from + "/" + file.name);
+    return text && text->size() == file.bytes ? std::move(*text) : "";
   };
   for (const ReportFile& file : files) {
     if (file.name == "summary.txt") changed[file.name] = summary_elsewhere(read(file), options.directory);

@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "json_values.h"
+#include "skewscope/base/file_text.h"
 #include "skewscope/report.h"
 
 namespace skewscope {
@@ -23,13 +22,6 @@ constexpr const char* kSchema = "skewscope.report/1";
 
 Error unusable(const std::string& directory, const std::string& why) {
   return {ErrorKind::no_input, fmt::format("{}: {}", directory, why)};
-}
-
-std::string content_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
 }
 
 template <class T>
@@ -148,7 +140,7 @@ void read_rows(const Json& json, const char* name, std::vector<Row>& rows) {
 // One CSV file (RFC 4180), row by row: fields by the name of their column.
 class CsvRows {
  public:
-  explicit CsvRows(const fs::path& file) : text_(content_of(file)), columns_(next_fields()) {}
+  explicit CsvRows(const fs::path& file) : text_(file_text(file).value_or("")), columns_(next_fields()) {}
 
   bool next() {
     if (at_ >= text_.size()) return false;
@@ -271,7 +263,7 @@ Result<JobReport> load_report(const std::string& directory) {
   }
   JobReport out;
   try {
-    const Json json = Json::parse(content_of(path / "report.json"));
+    const Json json = Json::parse(file_text(path / "report.json").value_or(""));
     if (json.at("schema") != kSchema) {
       return unusable(directory, fmt::format("its report.json is not of schema {}", kSchema));
     }

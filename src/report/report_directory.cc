@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <numeric>
 #include <set>
 
@@ -64,33 +65,40 @@ bool names_our_schema(const fs::path& file) {
   return head.find("skewscope.") != std::string::npos;
 }
 
-// Of the files of all tables that some command writes.
-std::set<std::string> table_files() {
-  RankReport detailed;
-  detailed.tables.detailed = true;
+std::set<std::string> files_of(const std::initializer_list<std::vector<Table>>& sets) {
   std::set<std::string> files;
-  for (const auto& tables :
-       {tables_of(JobReport()), tables_of(detailed), tables_of(ScaleReport()), tables_of(CompareReport())}) {
+  for (const std::vector<Table>& tables : sets) {
     for (const Table& table : tables) files.insert(table.name + ".csv");
   }
   return files;
 }
 
+// Of a table that some command writes; of those that `report` writes without a look at the others.
+bool is_table_file(const std::string& name) {
+  static const std::set<std::string> kOfJobs = files_of({tables_of(JobReport())});
+  if (kOfJobs.count(name) > 0) return true;
+  static const std::set<std::string> kOthers = [] {
+    RankReport detailed;
+    detailed.tables.detailed = true;
+    return files_of({tables_of(detailed), tables_of(ScaleReport()), tables_of(CompareReport())});
+  }();
+  return kOthers.count(name) > 0;
+}
+
 // The first entry, by name, of a report directory or of its tables that no command writes; "" for none.
 // A directory that cannot be read is foreign itself.
 std::string foreign_entry(const fs::path& directory, const std::string& inside = "") {
-  static const std::set<std::string> kTableFiles = table_files();
   std::vector<std::string> foreign;
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
     std::error_code ignored;
-    const fs::file_type type = entry->symlink_status(ignored).type();
+    const bool is_link = entry->is_symlink(ignored);  // as the directory says: no file is looked at
     const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
-    const bool known = inside.empty() ? among(kFiles) || among(kDocuments) : kTableFiles.count(name) > 0;
-    if (inside.empty() && name == kTables && type == fs::file_type::directory) {
+    const bool known = inside.empty() ? among(kFiles) || among(kDocuments) : is_table_file(name);
+    if (inside.empty() && name == kTables && !is_link && entry->is_directory(ignored)) {
       if (std::string below = foreign_entry(entry->path(), name + "/"); !below.empty()) foreign.push_back(below);
-    } else if (!known || type != fs::file_type::regular) {
+    } else if (!known || is_link || !entry->is_regular_file(ignored)) {
       foreign.push_back(inside + name);
     }
   }
@@ -215,12 +223,11 @@ Result<Done> write_whole(const WriteOptions& options, const std::function<Result
   return done;
 }
 
-// `modes`: a file that was written here.
-Result<Done> copy_file(const fs::path& from, const ReportFile& file, const fs::path& to, const fs::path& modes) {
+Result<Done> copy_file(const fs::path& from, const ReportFile& file, const fs::path& to, fs::perms modes) {
   std::error_code error;
   const fs::path target = to / file.name;
   fs::copy_file(from / file.name, target, error);
-  if (!error) fs::permissions(target, fs::status(modes).permissions(), error);
+  if (!error) fs::permissions(target, modes, error);
   if (error) return output_error("cannot copy " + (from / file.name).string(), error.message());
   if (fs::file_size(target, error) != file.bytes) return output_error(target.string(), "is cut");
   return Done{};
@@ -238,14 +245,17 @@ Result<Done> copy_directory(const std::string& from, const std::vector<ReportFil
     for (const auto& [name, text] : changed) {
       if (auto done = write_text(partial / name, text); !done.ok()) return done;
     }
-    const fs::path modes = partial / changed.begin()->first;
+    std::error_code error;
+    const fs::perms modes =
+        fs::status(partial / changed.begin()->first, error).permissions();  // of what is written here
     std::vector<ReportFile> same;
     const ReportFile* complete = nullptr;
+    fs::path folder = partial;
     for (const ReportFile& file : files) {
       if (file.name == kComplete) complete = &file;
       if (file.name != kComplete && changed.count(file.name) == 0) same.push_back(file);
-      std::error_code error;
-      fs::create_directories((partial / file.name).parent_path(), error);
+      const fs::path around = (partial / file.name).parent_path();
+      if (around != folder) fs::create_directories(folder = around, error);
     }
     if (complete == nullptr) return output_error("cannot copy " + from, "it is not complete");
     std::vector<Result<Done>> done(same.size(), Done{});

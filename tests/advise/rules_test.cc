@@ -63,5 +63,5 @@ TEST_CASE("what is wrong with a file of rules is said with its name, the rule an
 TEST_CASE("a file of rules that is not there is an error that names it") {
   const Result<Rules> rules = load_rules("no/such/rules.json");
   REQUIRE_FALSE(rules.ok());
-  CHECK(rules.error().message == "no/such/rules.json: cannot be read");
+  CHECK(rules.error().message == "no/such/rules.json: cannot be read: No such file or directory");
 }
