@@ -14,15 +14,18 @@
 namespace skewscope::blame {
 namespace {
 
+constexpr size_t kMostWaits = 128;  // of a member, the latest, that blame moves to
+
 struct Pass {
   const ReplayPlan& plan;
   const JobView& view;
   const MemberBooks& books;
   Blame& blame;
-  std::vector<size_t> order;     // instances, latest arrival first
-  std::vector<size_t> place_of;  // in `order`, by instance
-  std::vector<int64_t> charged;  // per member row: the direct charge and what moved here
-  std::vector<int64_t> pending;  // per member row: what moved to the waits of this member
+  std::vector<size_t> order;                  // instances, latest arrival first
+  std::vector<size_t> place_of;               // in `order`, by instance
+  std::vector<int64_t> charged;               // per member row: the direct charge and what moved here
+  std::vector<int64_t> pending;               // per member row: what moved to the waits of this member
+  std::vector<std::vector<int32_t>> waiting;  // per trace: its calls that waited, nothing running beside them
   std::map<std::tuple<TraceIndex, CommunicatorId, CommunicatorId>, int64_t> flows;
 
   void settle(size_t id);
@@ -54,8 +57,8 @@ void Pass::hand_on_to_partners(const std::vector<size_t>& rows) {
   for (const size_t row : rows) {
     if (pending[row] == 0) continue;
     std::vector<size_t> later;
-    for (const AwaitedRow& pair : awaited_by(plan.awaited, row)) {
-      if (view.start(pair.partner) > view.start(row)) later.push_back(pair.partner);
+    for (const uint32_t partner : plan.awaited.of(row)) {
+      if (view.start(partner) > view.start(row)) later.push_back(partner);
     }
     std::sort(later.begin(), later.end(), [&](size_t a, size_t b) { return view.start(a) < view.start(b); });
     std::vector<double> shares(later.size(), 0);
@@ -96,6 +99,18 @@ void Pass::hand_on(size_t id, const std::vector<size_t>& arrivals) {
   for (size_t k = 0; k < arrivals.size(); ++k) charged[arrivals[k]] += parts[k];
 }
 
+std::vector<std::vector<int32_t>> waiting_calls(const JobView& view) {
+  std::vector<std::vector<int32_t>> waiting(view.job.traces.size());
+  for (size_t t = 0; t < waiting.size(); ++t) {
+    const std::vector<int32_t>& rows = view.row_of_call[t];
+    for (size_t c = 0; c < rows.size(); ++c) {
+      const bool waited = rows[c] >= 0 && view.d.members[static_cast<size_t>(rows[c])].exposed_wait_ns > 0;
+      if (waited) waiting[t].push_back(static_cast<int32_t>(c));
+    }
+  }
+  return waiting;
+}
+
 // Moves up to `ns` to the collectives in which the member waited since; returns what was moved.
 int64_t Pass::move_to_waits(size_t id, size_t row, int64_t ns) {
   const Span span = span_of(plan, books, row);
@@ -103,16 +118,17 @@ int64_t Pass::move_to_waits(size_t id, size_t row, int64_t ns) {
   const RankTrace& trace = view.job[ref.trace];
   std::vector<size_t> rows;
   std::vector<double> waits;
-  for (int32_t c = ref.call - 1; c >= 0; --c) {
-    const CollectiveCall& call = trace.calls[static_cast<size_t>(c)];
+  const std::vector<int32_t>& calls = waiting[ref.trace.index()];
+  const auto own = std::lower_bound(calls.begin(), calls.end(), ref.call);
+  const auto first = own - std::min(own - calls.begin(), static_cast<ptrdiff_t>(kMostWaits));
+  for (auto c = own; c != first;) {
+    const CollectiveCall& call = trace.calls[static_cast<size_t>(*--c)];
     if (call.start < span.from) break;
-    const int32_t earlier = view.row_of_call[ref.trace.index()][static_cast<size_t>(c)];
-    if (earlier < 0 || call.end() > span.to) continue;
-    const auto other = static_cast<size_t>(earlier);
-    const int64_t wait = view.d.members[other].exposed_wait_ns;
-    if (wait <= 0 || place_of[static_cast<size_t>(view.instance_of_row[other])] <= place_of[id]) continue;
+    const auto other = static_cast<size_t>(view.row_of_call[ref.trace.index()][static_cast<size_t>(*c)]);
+    const size_t place = place_of[static_cast<size_t>(view.instance_of_row[other])];
+    if (call.end() > span.to || place <= place_of[id]) continue;
     rows.push_back(other);
-    waits.push_back(static_cast<double>(wait));
+    waits.push_back(static_cast<double>(view.d.members[other].exposed_wait_ns));
   }
   if (rows.empty()) return 0;
   const std::vector<int64_t> parts = apportion(ns, waits);
@@ -190,8 +206,16 @@ void Pass::settle(size_t id) {
 void move_back(const ReplayPlan& plan, const MemberBooks& books, Blame& blame) {
   const JobView& view = plan.view;
   const size_t instances = view.table.instances.size();
-  Pass pass{plan, view, books, blame, std::vector<size_t>(instances), std::vector<size_t>(instances), view.d.caused_ns,
-            {},   {}};
+  Pass pass{plan,
+            view,
+            books,
+            blame,
+            std::vector<size_t>(instances),
+            std::vector<size_t>(instances),
+            view.d.caused_ns,
+            {},
+            waiting_calls(view),
+            {}};
   pass.pending.assign(view.table.members.size(), 0);
   for (size_t id = 0; id < instances; ++id) pass.order[id] = id;
   std::stable_sort(pass.order.begin(), pass.order.end(), [&](size_t a, size_t b) {

@@ -42,7 +42,7 @@ struct ReplayPlan {
   const JobView& view;
   std::vector<RankLine> lines;       // per trace
   std::vector<int32_t> fork_of_row;  // of the member's line
-  std::vector<AwaitedRow> awaited;   // of all instances of batches
+  AwaitedRows awaited;
 
   // Of add_places().
   std::vector<int32_t> program;  // per trace: traces of equal number run the same program

@@ -5,10 +5,10 @@
 
 namespace skewscope::blame {
 
-std::vector<AwaitedRow> awaited_rows(const JobView& view) {
-  std::vector<AwaitedRow> rows;
-  for (size_t id = 0; id < view.table.instances.size(); ++id) {
-    const CollectiveInstance& i = view.instance(id);
+AwaitedRows::AwaitedRows(const JobView& view) {
+  if (view.table.links.empty()) return;
+  for (const CollectiveInstance& i : view.table.instances) {
+    begin_.resize(i.first_member, static_cast<uint32_t>(partners_.size()));
     if (i.kind != CollectiveKind::coalesced) continue;
     std::vector<BatchCall> calls;
     std::vector<BatchEnd> ends;
@@ -19,18 +19,11 @@ std::vector<AwaitedRow> awaited_rows(const JobView& view) {
       }
     }
     for (const Awaited& a : awaited_in_batch(calls, ends)) {
-      rows.push_back(
-          {i.first_member + static_cast<uint32_t>(a.waiter), i.first_member + static_cast<uint32_t>(a.partner)});
+      begin_.resize(i.first_member + a.waiter + 1, static_cast<uint32_t>(partners_.size()));
+      partners_.push_back(i.first_member + static_cast<uint32_t>(a.partner));
     }
   }
-  return rows;
-}
-
-std::span<const AwaitedRow> awaited_by(const std::vector<AwaitedRow>& all, size_t waiter) {
-  const auto [begin, end] =
-      std::equal_range(all.begin(), all.end(), AwaitedRow{static_cast<uint32_t>(waiter), 0},
-                       [](const AwaitedRow& a, const AwaitedRow& b) { return a.waiter < b.waiter; });
-  return {begin, end};
+  begin_.resize(view.table.members.size() + 1, static_cast<uint32_t>(partners_.size()));
 }
 
 WaitRule wait_rule(const JobView& view, size_t id) {

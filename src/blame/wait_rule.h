@@ -10,29 +10,35 @@
 
 namespace skewscope::blame {
 
-// Who waits for whom in an instance of batches, as it was recorded: rows of table.members, by waiter.
-struct AwaitedRow {
-  uint32_t waiter, partner;
+// Who waits for whom in the instances of batches, as it was recorded: rows of table.members.
+class AwaitedRows {
+ public:
+  explicit AwaitedRows(const JobView& view);
+  std::span<const uint32_t> of(size_t waiter) const {
+    if (begin_.empty()) return {};
+    return std::span(partners_).subspan(begin_[waiter], begin_[waiter + 1] - begin_[waiter]);
+  }
+
+ private:
+  std::vector<uint32_t> partners_;  // by waiter
+  std::vector<uint32_t> begin_;     // per row, and the end; empty in a job without batches
 };
-std::vector<AwaitedRow> awaited_rows(const JobView& view);
-// Those of one waiter.
-std::span<const AwaitedRow> awaited_by(const std::vector<AwaitedRow>& all, size_t waiter);
 
 struct WaitRule {
   bool everyone = false;            // all wait for the last
   bool only_special_waits = false;  // the root alone waits, for the last
-  bool batches = false;             // each for its partners: awaited_rows()
+  bool batches = false;             // each for its partners: AwaitedRows
   int64_t special = -1;             // row of the root, or of a sender; -1: none, or not known
 
   // The arrival that `row` waits for, `last` being that of all; its own where it waits for nobody, or that is not
   // known. `awaited`: of the job. `start_of`: row -> when it arrives.
   template <class StartOf>
-  int64_t needed(int64_t row, int64_t last, const std::vector<AwaitedRow>& awaited, const StartOf& start_of) const {
+  int64_t needed(int64_t row, int64_t last, const AwaitedRows& awaited, const StartOf& start_of) const {
     if (everyone || (only_special_waits && row == special)) return last;
     if (batches) {
       int64_t needed = start_of(row);
-      for (const AwaitedRow& pair : awaited_by(awaited, static_cast<size_t>(row))) {
-        needed = std::max(needed, start_of(int64_t{pair.partner}));
+      for (const uint32_t partner : awaited.of(static_cast<size_t>(row))) {
+        needed = std::max(needed, start_of(int64_t{partner}));
       }
       return needed;
     }

@@ -168,7 +168,7 @@ struct Part {
   TraceIndex trace;
   std::vector<int32_t> rows;
   std::vector<const CollectiveCall*> calls;
-  std::vector<bool> of_batch;  // of a pair
+  std::vector<const BatchMessage*> messages;  // of a pair, as in CallGroup
 };
 
 void put(ByteWriter& writer, const Part& part) {
@@ -178,19 +178,22 @@ void put(ByteWriter& writer, const Part& part) {
   std::vector<CollectiveCall> calls;
   for (const CollectiveCall* call : part.calls) calls.push_back(*call);
   writer.put(calls);
-  writer.put(std::vector<char>(part.of_batch.begin(), part.of_batch.end()));
+  std::vector<BatchMessage> messages;
+  for (const BatchMessage* message : part.messages) messages.push_back(message == nullptr ? BatchMessage{} : *message);
+  writer.put(messages);
 }
 
-Part get_part(ByteReader& reader, std::vector<std::vector<CollectiveCall>>& received) {
+Part get_part(ByteReader& reader, GroupedCalls& grouped) {
   Part part;
   reader.get(part.key);
   reader.get(part.trace);
   reader.get(part.rows);
-  reader.get(received.emplace_back());
-  for (const CollectiveCall& call : received.back()) part.calls.push_back(&call);
-  std::vector<char> of_batch;
-  reader.get(of_batch);
-  part.of_batch.assign(of_batch.begin(), of_batch.end());
+  reader.get(grouped.received.emplace_back());
+  for (const CollectiveCall& call : grouped.received.back()) part.calls.push_back(&call);
+  reader.get(grouped.received_messages.emplace_back());
+  for (const BatchMessage& message : grouped.received_messages.back()) {
+    part.messages.push_back(message.call < 0 ? nullptr : &message);
+  }
   return part;
 }
 
@@ -198,21 +201,13 @@ bool before_peer(const BatchMessage& message, const std::tuple<Rank, bool>& peer
   return std::tuple(message.peer, message.sends) < peer;
 }
 
-// Call number `row` as one of group `key`: of a batch the message that is in it.
-const CollectiveCall* call_in(const GroupKey& key, const RankTrace& trace, int32_t row,
-                              std::deque<CollectiveCall>& made_of_messages) {
-  const CollectiveCall& call = trace.calls[static_cast<size_t>(row)];
-  if (!key.pair() || call.kind != CollectiveKind::coalesced) return &call;
+// Of a batch the message that is in the pair's group `key`; nullptr: call number `row` is none.
+const BatchMessage* message_in(const GroupKey& key, const RankTrace& trace, int32_t row) {
+  if (trace.calls[static_cast<size_t>(row)].kind != CollectiveKind::coalesced) return nullptr;
   const bool sends = key.from == trace.rank.value;
   const Rank peer(sends ? key.to : key.from);
   const auto messages = messages_of(trace, row);
-  const auto message = std::lower_bound(messages.begin(), messages.end(), std::tuple(peer, sends), before_peer);
-  CollectiveCall& made = made_of_messages.emplace_back(call);
-  made.kind = sends ? CollectiveKind::send : CollectiveKind::recv;
-  made.peer = peer;
-  made.dtype = message->dtype;
-  made.in_elements = made.out_elements = message->elements;
-  return &made;
+  return &*std::lower_bound(messages.begin(), messages.end(), std::tuple(peer, sends), before_peer);
 }
 
 // The parts of the groups that this process owns, from all processes. Takes the rows out of `own`.
@@ -226,10 +221,10 @@ std::vector<Part> collect_parts(const JobTrace& job, std::map<GroupKey, RowsByTr
     for (auto& [trace, rows] : by_trace) {
       Part part{key, trace, std::move(rows), {}, {}};
       part.calls.reserve(part.rows.size());
-      for (const int32_t row : part.rows) part.calls.push_back(call_in(key, job[trace], row, grouped.messages));
-      for (size_t i = 0; key.pair() && i < part.rows.size(); ++i) {
-        const CollectiveCall& call = job[trace].calls[static_cast<size_t>(part.rows[i])];
-        part.of_batch.push_back(call.kind == CollectiveKind::coalesced);
+      if (key.pair()) part.messages.reserve(part.rows.size());
+      for (const int32_t row : part.rows) {
+        part.calls.push_back(&job[trace].calls[static_cast<size_t>(row)]);
+        if (key.pair()) part.messages.push_back(message_in(key, job[trace], row));
       }
       if (owner == static_cast<size_t>(exchange.process())) {
         parts.push_back(std::move(part));
@@ -241,7 +236,7 @@ std::vector<Part> collect_parts(const JobTrace& job, std::map<GroupKey, RowsByTr
   std::vector<Bytes> letters;
   for (ByteWriter& writer : writers) letters.push_back(writer.take());
   for (const Bytes& bytes : exchange.all_to_all(std::move(letters))) {
-    for (ByteReader reader(bytes); !reader.done();) parts.push_back(get_part(reader, grouped.received));
+    for (ByteReader reader(bytes); !reader.done();) parts.push_back(get_part(reader, grouped));
   }
   return parts;
 }
@@ -325,12 +320,23 @@ std::vector<CallGroup> groups_of(const JobTrace& job, std::vector<Part> parts) {
     groups.back().host.push_back(hosts[part.trace.index()]);
     groups.back().rows.push_back(std::move(part.rows));
     groups.back().calls.push_back(std::move(part.calls));
-    groups.back().of_batch.push_back(std::move(part.of_batch));
+    groups.back().messages.push_back(std::move(part.messages));
   }
   return groups;
 }
 
 }  // namespace
+
+CollectiveCall CallGroup::message(size_t member, size_t row) const {
+  CollectiveCall call = *calls[member][row];
+  if (const BatchMessage* of_batch = messages[member][row]; of_batch != nullptr) {
+    call.kind = of_batch->sends ? CollectiveKind::send : CollectiveKind::recv;
+    call.peer = of_batch->peer;
+    call.dtype = of_batch->dtype;
+    call.in_elements = call.out_elements = of_batch->elements;
+  }
+  return call;
+}
 
 bool CallGroup::sends(const CollectiveCall& call) const {
   return call.kind == CollectiveKind::send_recv ? call.peer.value == key.to : call.kind == CollectiveKind::send;
@@ -354,9 +360,11 @@ std::vector<MemberCalls> CallGroup::matcher_view() const {
       m.bare = key.communicator.known() && !call.communicator.known();
       m.ends_together = ends_together(call.kind);
       if (key.pair()) {  // "Seq" counts per rank, not per pair: partners' numbers differ
-        m.of_batch = of_batch[k][i];
-        m.kind = sends(call) ? CollectiveKind::send : CollectiveKind::recv;
-        m.signature = match_signature(CollectiveKind::send, call.dtype, elements(call), elements(call), -1);
+        const CollectiveCall one = message(k, i);
+        m.of_batch = messages[k][i] != nullptr;
+        m.ends_together = ends_together(one.kind);
+        m.kind = sends(one) ? CollectiveKind::send : CollectiveKind::recv;
+        m.signature = match_signature(CollectiveKind::send, one.dtype, elements(one), elements(one), -1);
       } else {
         m.kind = call.kind;
         m.signature = signature_of(call);

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <compare>
-#include <deque>
 #include <vector>
 
 #include "collectives/matcher.h"
@@ -33,14 +32,17 @@ struct CallGroup {
   GroupKey key;
   std::vector<TraceIndex> members;         // those whose trace is there, sorted; of a pair the order is free
   std::vector<std::vector<int32_t>> rows;  // per member: rows of its trace's calls, sorted by (end, start)
-  // In these rows; of the job, or received. Of a pair, in place of a batch a send or a recv: its message.
+  // In these rows; of the job, or received.
   std::vector<std::vector<const CollectiveCall*>> calls;
-  std::vector<std::vector<bool>> of_batch;  // of a pair, alike: whether it is such a message
-  std::vector<int32_t> host;                // per member: the first trace of its host's name; -1: no name
+  // Of a pair, alike: the message of the batch that is in this group; nullptr: the call is one message.
+  std::vector<std::vector<const BatchMessage*>> messages;
+  std::vector<int32_t> host;  // per member: the first trace of its host's name; -1: no name
   Membership membership = Membership::known;
   int32_t least_size = 0;  // where not known: of a communicator whose calls these may be, whose others name it
 
-  // Of a pair: whether the call sends the message, and its elements; -1: absent.
+  // Of a pair: a call of it, in place of a batch the send or recv that its message is.
+  CollectiveCall message(size_t member, size_t row) const;
+  // Of such a one: whether it sends, and its elements; -1: absent.
   bool sends(const CollectiveCall& call) const;
   int64_t elements(const CollectiveCall& call) const;
   // The calls as the matcher sees them.
@@ -51,7 +53,7 @@ struct GroupedCalls {
   std::vector<CallGroup> groups;                      // that this process owns, by key
   std::vector<UnmatchedCall> unmatched;               // of its own traces
   std::vector<std::vector<CollectiveCall>> received;  // of those that others hold
-  std::deque<CollectiveCall> messages;                // of batches, each as a call
+  std::vector<std::vector<BatchMessage>> received_messages;
 };
 
 // Every call is in exactly one group of one process or in its own process's `unmatched`; one with several messages in a

@@ -1,9 +1,9 @@
 #include "join_messages.h"
 
+#include <tbb/parallel_for.h>
+
 #include <algorithm>
-#include <map>
-#include <set>
-#include <tuple>
+#include <span>
 
 #include "skewscope/base/disjoint_sets.h"
 
@@ -12,190 +12,240 @@ namespace {
 
 // A matched message: an instance of a pair's group.
 struct Message {
-  size_t group, instance;
-  CallRef from, to;
-  CallSpan from_span, to_span;
+  uint32_t group, instance;
+  uint32_t from, to;  // its ends, of the calls
+  bool taken;         // it is part of another instance
 };
 
+// What the messages of one communicator join.
+struct Joined {
+  MatchedGroup batches;
+  std::vector<CallRef> matched;  // by call: of which messages outside of the groups were unmatched
+};
+
+// Of one communicator in one session: a call's messages are all of it.
 class Joiner {
  public:
-  Joiner(const JobTrace& job, std::vector<MatchedGroup>& groups, std::vector<UnmatchedCall>& ungrouped)
-      : job_(job), groups_(groups), ungrouped_(ungrouped) {}
+  // `ungrouped`: calls of messages that are in no group, sorted.
+  Joiner(const JobTrace& job, std::span<MatchedGroup> groups, const std::vector<CallRef>& ungrouped)
+      : groups_(groups), ungrouped_(ungrouped) {
+    joined_.batches.key.session = groups.front().key.session;
+    joined_.batches.key.communicator = groups.front().key.communicator;
+    collect(job);
+    count_left();
+  }
 
-  void join() {
-    collect();
-    if (nothing_is_shared()) return;
-    const std::map<size_t, std::vector<size_t>> components = components_of_messages();
-    for (const auto& [root, messages] : components) join(messages);
-    for (auto& [key, group] : joined_) groups_.push_back(std::move(group));
+  Joined join() {
+    if (nothing_is_shared()) return std::move(joined_);
+    order_by_component();
+    for (size_t low = 0, high = 0; low < order_.size(); low = high) {
+      const size_t root = root_of(order_[low]);
+      while (high < order_.size() && root_of(order_[high]) == root) ++high;
+      join(std::span(order_).subspan(low, high - low));
+    }
     drop_taken();
     forget_matched();
+    return std::move(joined_);
   }
 
  private:
   const CollectiveInstance& instance(const Message& m) const { return groups_[m.group].instances[m.instance]; }
+  size_t number_of(const CallRef& ref) const {
+    return static_cast<size_t>(std::lower_bound(calls_.begin(), calls_.end(), ref) - calls_.begin());
+  }
+  size_t root_of(uint32_t message) { return sets_.root(messages_[message].from); }
 
-  void collect() {
-    for (size_t g = 0; g < groups_.size(); ++g) {
-      const MatchedGroup& group = groups_[g];
-      if (!group.key.pair()) continue;
-      for (size_t i = 0; i < group.instances.size(); ++i) {
-        const size_t first = group.instances[i].first_member;
-        const bool sends = job_[group.members[first].trace].rank.value == group.key.from;
-        const size_t from = first + (sends ? 0 : 1), to = first + (sends ? 1 : 0);
-        messages_.push_back({g, i, group.members[from], group.members[to], group.spans[from], group.spans[to]});
+  void collect(const JobTrace& job) {
+    for (const MatchedGroup& group : groups_) {
+      for (const CollectiveInstance& i : group.instances) {
+        calls_.insert(calls_.end(), {group.members[i.first_member], group.members[i.first_member + 1]});
       }
-      for (const UnmatchedCall& left : group.unmatched) ++left_[left.call];
     }
-    for (const UnmatchedCall& left : ungrouped_) ++left_[left.call];
+    std::sort(calls_.begin(), calls_.end());
+    calls_.erase(std::unique(calls_.begin(), calls_.end()), calls_.end());
+    spans_.resize(calls_.size());
+    sets_ = DisjointSets(calls_.size());
+    for (uint32_t g = 0; g < groups_.size(); ++g) {
+      const MatchedGroup& group = groups_[g];
+      for (uint32_t i = 0; i < group.instances.size(); ++i) {
+        const size_t first = group.instances[i].first_member;
+        uint32_t ends[2];
+        for (const size_t k : {0, 1}) {
+          ends[k] = static_cast<uint32_t>(number_of(group.members[first + k]));
+          spans_[ends[k]] = group.spans[first + k];
+        }
+        if (job[group.members[first].trace].rank.value != group.key.from) std::swap(ends[0], ends[1]);
+        sets_.unite(ends[0], ends[1]);
+        messages_.push_back({g, i, ends[0], ends[1], false});
+      }
+    }
   }
 
-  std::vector<CallRef> ends_of_messages() const {
-    std::vector<CallRef> ends;
-    for (const Message& m : messages_) ends.insert(ends.end(), {m.from, m.to});
-    std::sort(ends.begin(), ends.end());
-    return ends;
+  void count_left() {
+    matched_.assign(calls_.size(), false);
+    left_.assign(calls_.size(), 0);
+    for (const MatchedGroup& group : groups_) {
+      for (const UnmatchedCall& left : group.unmatched) {
+        const size_t call = number_of(left.call);
+        if (call < calls_.size() && calls_[call] == left.call) ++left_[call];
+      }
+    }
+    for (size_t call = 0; call < calls_.size() && !ungrouped_.empty(); ++call) {
+      const auto [begin, end] = std::equal_range(ungrouped_.begin(), ungrouped_.end(), calls_[call]);
+      left_[call] += static_cast<int32_t>(end - begin);
+    }
   }
 
   // Whether each call is in one message, which has its partner.
   bool nothing_is_shared() const {
-    const std::vector<CallRef> ends = ends_of_messages();
-    if (std::adjacent_find(ends.begin(), ends.end()) != ends.end()) return false;
-    return std::none_of(ends.begin(), ends.end(), [&](const CallRef& ref) { return left_of(ref) > 0; });
+    return calls_.size() == 2 * messages_.size() &&
+           std::all_of(left_.begin(), left_.end(), [](int32_t left) { return left == 0; });
   }
 
-  // Messages by the set of calls that they join.
-  std::map<size_t, std::vector<size_t>> components_of_messages() const {
-    std::vector<CallRef> calls = ends_of_messages();
-    calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
-    const auto number = [&](const CallRef& ref) {
-      return static_cast<size_t>(std::lower_bound(calls.begin(), calls.end(), ref) - calls.begin());
-    };
-    DisjointSets sets(calls.size());
-    for (const Message& m : messages_) sets.unite(number(m.from), number(m.to));
-    std::map<size_t, std::vector<size_t>> components;
-    for (size_t i = 0; i < messages_.size(); ++i) components[sets.root(number(messages_[i].from))].push_back(i);
-    return components;
+  void order_by_component() {
+    for (uint32_t m = 0; m < messages_.size(); ++m) order_.push_back(m);
+    std::stable_sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) { return root_of(a) < root_of(b); });
   }
 
-  int64_t left_of(const CallRef& ref) const {
-    const auto left = left_.find(ref);
-    return left == left_.end() ? 0 : left->second;
-  }
-
-  void join(const std::vector<size_t>& component) {
+  void join(std::span<const uint32_t> component) {
     const Message& first = messages_[component.front()];
-    const auto same_calls = [&](size_t i) {
-      const Message& m = messages_[i];
-      return std::minmax(m.from, m.to) == std::minmax(first.from, first.to);
+    const auto same_calls = [&](uint32_t m) {
+      return std::minmax(messages_[m].from, messages_[m].to) == std::minmax(first.from, first.to);
     };
     const bool both_ways = instance(first).kind == CollectiveKind::send_recv;
-    if (std::all_of(component.begin(), component.end(), same_calls) && both_ways) {
-      for (size_t k = 1; k < component.size(); ++k) taken_.insert({first_of(component[k])});
-      matched_.insert({first.from, first.to});
+    if (both_ways && std::all_of(component.begin(), component.end(), same_calls)) {
+      for (const uint32_t m : component.subspan(1)) messages_[m].taken = true;
+      matched_[first.from] = matched_[first.to] = true;
       return;
     }
-    if (component.size() == 1 && left_of(first.from) + left_of(first.to) == 0) return;
-    for (const size_t i : component) taken_.insert(first_of(i));
+    if (component.size() == 1 && left_[first.from] + left_[first.to] == 0) return;
+    for (const uint32_t m : component) messages_[m].taken = true;
     add_batch(component);
   }
 
-  std::pair<size_t, size_t> first_of(size_t message) const {
-    return {messages_[message].group, messages_[message].instance};
-  }
-
-  void add_batch(const std::vector<size_t>& component) {
-    std::map<CallRef, CallSpan> calls;
-    std::set<TraceIndex> traces;
-    for (const size_t i : component) {
-      const Message& m = messages_[i];
-      calls.insert({{m.from, m.from_span}, {m.to, m.to_span}});
-      traces.insert({m.from.trace, m.to.trace});
-    }
-    GroupKey key;
-    key.session = groups_[messages_[component.front()].group].key.session;
-    key.communicator = groups_[messages_[component.front()].group].key.communicator;
-    MatchedGroup& group = joined_[key];
-    group.key = key;
-    if (calls.size() > traces.size()) {
-      for (const auto& [ref, span] : calls) group.unmatched.push_back({ref, UnmatchedReason::chained, StringId()});
+  void add_batch(std::span<const uint32_t> component) {
+    MatchedGroup& group = joined_.batches;
+    std::vector<uint32_t> calls;  // by trace
+    for (const uint32_t m : component) calls.insert(calls.end(), {messages_[m].from, messages_[m].to});
+    std::sort(calls.begin(), calls.end());
+    calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
+    const auto of_one_trace = [&](uint32_t a, uint32_t b) { return calls_[a].trace == calls_[b].trace; };
+    if (std::adjacent_find(calls.begin(), calls.end(), of_one_trace) != calls.end()) {
+      for (const uint32_t call : calls) {
+        group.unmatched.push_back({calls_[call], UnmatchedReason::chained, StringId()});
+      }
       return;
     }
+    const Message& any = messages_[component.front()];
     CollectiveInstance batch;
-    batch.communicator = key.communicator;
-    batch.session = key.session;
+    batch.communicator = group.key.communicator;
+    batch.session = group.key.session;
     batch.kind = CollectiveKind::coalesced;
     batch.first_member = static_cast<uint32_t>(group.members.size());
     batch.member_count = static_cast<uint32_t>(calls.size());
     batch.expected = static_cast<int32_t>(calls.size());
-    std::map<CallRef, uint32_t> rows;
-    for (const auto& [ref, span] : calls) {
-      rows[ref] = static_cast<uint32_t>(group.members.size());
-      group.members.push_back(ref);
-      group.spans.push_back(span);
-      batch.expected += static_cast<int32_t>(left_of(ref));
-      matched_.insert(ref);
+    for (const uint32_t call : calls) {
+      group.members.push_back(calls_[call]);
+      group.spans.push_back(spans_[call]);
+      batch.expected += left_[call];
+      matched_[call] = true;
     }
     batch.complete = batch.expected == static_cast<int32_t>(batch.member_count);
-    const Message& any = messages_[component.front()];
-    int64_t time_ns = INT64_MAX;
     batch.dtype = instance(any).dtype;
     batch.method = instance(any).method;
-    std::vector<BatchLink> links;
-    for (const size_t i : component) {
-      const Message& m = messages_[i];
-      const CollectiveInstance& one = instance(m);
-      links.push_back({rows.at(m.to), rows.at(m.from), true});
-      links.push_back({rows.at(m.from), rows.at(m.to), false});
+    const auto row_of = [&](uint32_t call) {
+      return batch.first_member +
+             static_cast<uint32_t>(std::lower_bound(calls.begin(), calls.end(), call) - calls.begin());
+    };
+    const auto links = static_cast<ptrdiff_t>(group.links.size());
+    int64_t time_ns = INT64_MAX;
+    for (const uint32_t m : component) {
+      const Message& message = messages_[m];
+      const CollectiveInstance& one = instance(message);
+      const uint32_t from = row_of(message.from), to = row_of(message.to);
+      group.links.insert(group.links.end(), {{to, from, true}, {from, to, false}});
       batch.bytes = std::max(batch.bytes, one.bytes);
       batch.sizes_differ = batch.sizes_differ || one.sizes_differ;
       batch.method = std::max(batch.method, one.method);
       if (one.dtype != batch.dtype) batch.dtype = DType::unknown;
-      time_ns = std::min(time_ns, groups_[m.group].time_ns[m.instance]);
+      time_ns = std::min(time_ns, groups_[message.group].time_ns[message.instance]);
     }
-    std::sort(links.begin(), links.end());
-    group.links.insert(group.links.end(), links.begin(), links.end());
+    std::sort(group.links.begin() + links, group.links.end());
     group.instances.push_back(batch);
     group.time_ns.push_back(time_ns);
   }
 
   // Takes the messages that are part of something else out of their groups.
   void drop_taken() {
-    for (size_t g = 0; g < groups_.size(); ++g) {
-      MatchedGroup& group = groups_[g];
+    auto message = messages_.begin();
+    for (MatchedGroup& group : groups_) {
       size_t kept = 0;
-      for (size_t i = 0; i < group.instances.size(); ++i) {
-        if (taken_.count({g, i}) > 0) continue;
+      for (size_t i = 0; i < group.instances.size(); ++i, ++message) {
+        if (message->taken) continue;
         group.instances[kept] = group.instances[i];
         group.time_ns[kept++] = group.time_ns[i];
       }
       group.instances.resize(kept);
       group.time_ns.resize(kept);
+      if (kept == 0) group = {group.key, {}, {}, {}, {}, {}, {}, std::move(group.unmatched)};  // frees the rows
     }
   }
 
   void forget_matched() {
-    if (matched_.empty()) return;
-    const auto matched = [&](const UnmatchedCall& left) { return matched_.count(left.call) > 0; };
-    std::erase_if(ungrouped_, matched);
-    for (MatchedGroup& group : groups_) std::erase_if(group.unmatched, matched);
+    for (MatchedGroup& group : groups_) {
+      std::erase_if(group.unmatched, [&](const UnmatchedCall& left) {
+        const size_t call = number_of(left.call);
+        return call < calls_.size() && calls_[call] == left.call && matched_[call];
+      });
+    }
+    for (size_t call = 0; call < calls_.size(); ++call) {
+      if (matched_[call] && left_[call] > 0) joined_.matched.push_back(calls_[call]);
+    }
   }
 
-  const JobTrace& job_;
-  std::vector<MatchedGroup>& groups_;
-  std::vector<UnmatchedCall>& ungrouped_;
-  std::vector<Message> messages_;
-  std::map<CallRef, int64_t> left_;            // per call: its messages without a partner
-  std::set<std::pair<size_t, size_t>> taken_;  // group and instance
-  std::set<CallRef> matched_;                  // calls of which others of their messages may be unmatched
-  std::map<GroupKey, MatchedGroup> joined_;
+  std::span<MatchedGroup> groups_;
+  const std::vector<CallRef>& ungrouped_;
+  std::vector<Message> messages_;  // by group
+  std::vector<CallRef> calls_;     // their ends, sorted
+  std::vector<CallSpan> spans_;    // per call
+  std::vector<int32_t> left_;      // per call: its messages without a partner
+  std::vector<bool> matched_;      // per call: what messages it may have left do not make it unmatched
+  DisjointSets sets_{0};           // of calls that messages join
+  std::vector<uint32_t> order_;    // messages, by set
+  Joined joined_;
 };
+
+// The groups of pairs of each communicator and session: they lie side by side.
+std::vector<std::span<MatchedGroup>> pairs_of(std::vector<MatchedGroup>& groups) {
+  std::vector<std::span<MatchedGroup>> pairs;
+  const auto together = [](const GroupKey& a, const GroupKey& b) {
+    return a.pair() && b.pair() && a.session == b.session && a.communicator == b.communicator;
+  };
+  for (size_t low = 0, high = 0; low < groups.size(); low = high) {
+    while (high < groups.size() && (high == low || together(groups[low].key, groups[high].key))) ++high;
+    if (groups[low].key.pair()) pairs.push_back(std::span(groups).subspan(low, high - low));
+  }
+  return pairs;
+}
 
 }  // namespace
 
 void join_messages(const JobTrace& job, std::vector<MatchedGroup>& groups, std::vector<UnmatchedCall>& ungrouped) {
-  const bool any = std::any_of(groups.begin(), groups.end(), [](const MatchedGroup& g) { return g.key.pair(); });
-  if (any) Joiner(job, groups, ungrouped).join();
+  const std::vector<std::span<MatchedGroup>> pairs = pairs_of(groups);
+  if (pairs.empty()) return;
+  std::vector<CallRef> left;
+  for (const UnmatchedCall& one : ungrouped) left.push_back(one.call);
+  std::sort(left.begin(), left.end());
+  std::vector<Joined> joined(pairs.size());
+  tbb::parallel_for(size_t{0}, pairs.size(), [&](size_t c) { joined[c] = Joiner(job, pairs[c], left).join(); });
+  std::vector<CallRef> matched;
+  for (Joined& one : joined) {
+    matched.insert(matched.end(), one.matched.begin(), one.matched.end());
+    if (!one.batches.instances.empty() || !one.batches.unmatched.empty()) groups.push_back(std::move(one.batches));
+  }
+  std::sort(matched.begin(), matched.end());
+  std::erase_if(ungrouped,
+                [&](const UnmatchedCall& one) { return std::binary_search(matched.begin(), matched.end(), one.call); });
 }
 
 }  // namespace skewscope::matching

@@ -68,8 +68,16 @@ class Describer {
   }
 
  private:
-  const CollectiveCall& call_of(const MatchOutcome::Part& p) const {
-    return *group_.calls[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
+  // What follows describes the calls of one instance.
+  void take_calls(const std::vector<MatchOutcome::Part>& parts) {
+    calls_.clear();
+    messages_.clear();
+    messages_.reserve(parts.size());
+    for (const MatchOutcome::Part& p : parts) {
+      const auto member = static_cast<size_t>(p.member), row = static_cast<size_t>(p.call);
+      if (group_.key.pair()) messages_.push_back(group_.message(member, row));
+      calls_.push_back(group_.key.pair() ? &messages_.back() : group_.calls[member][row]);
+    }
   }
 
   // The communicator that calls without metadata turned out to have: the ranks whose ends agree. Its true size is known
@@ -104,45 +112,45 @@ class Describer {
     i.member_count = static_cast<uint32_t>(parts.size());
     i.complete = static_cast<int32_t>(i.member_count) == i.expected;
     i.method = method_of(outcome_.method[static_cast<size_t>(parts.front().instance)]);
-    set_operation(parts, size, i);
+    take_calls(parts);
+    set_operation(size, i);
     set_special(parts, i);
-    for (const MatchOutcome::Part& p : parts) {
-      const auto m = static_cast<size_t>(p.member);
-      matched_.members.push_back({group_.members[m], group_.rows[m][static_cast<size_t>(p.call)]});
-      matched_.spans.push_back({call_of(p).start, call_of(p).duration_ns});
+    for (size_t k = 0; k < parts.size(); ++k) {
+      const auto m = static_cast<size_t>(parts[k].member);
+      matched_.members.push_back({group_.members[m], group_.rows[m][static_cast<size_t>(parts[k].call)]});
+      matched_.spans.push_back({calls_[k]->start, calls_[k]->duration_ns});
     }
     const TraceIndex first = group_.members[static_cast<size_t>(parts.front().member)];
-    matched_.time_ns.push_back(call_of(parts.front()).end().ns + coarse_.offset_ns[first.index()]);
+    matched_.time_ns.push_back(calls_.front()->end().ns + coarse_.offset_ns[first.index()]);
     matched_.instances.push_back(i);
   }
 
   // Operation, type and size, from the members.
-  void set_operation(const std::vector<MatchOutcome::Part>& parts, int32_t size, CollectiveInstance& i) const {
+  void set_operation(int32_t size, CollectiveInstance& i) const {
     int64_t least = -1;
-    for (const MatchOutcome::Part& p : parts) {
-      const CollectiveCall& call = call_of(p);
-      i.kind = call.kind;
-      const bool bare = group_.key.communicator.known() && !call.communicator.known();
+    for (const CollectiveCall* call : calls_) {
+      i.kind = call->kind;
+      const bool bare = group_.key.communicator.known() && !call->communicator.known();
       if (bare) continue;  // it tells no more: launched before the recording
-      const int64_t bytes = message_bytes(call.kind, call.dtype, call.in_elements, call.out_elements, size);
+      const int64_t bytes = message_bytes(call->kind, call->dtype, call->in_elements, call->out_elements, size);
       i.bytes = std::max(i.bytes, bytes);
       if (bytes > 0) least = least < 0 ? bytes : std::min(least, bytes);
-      i.dtype = call.dtype;
-      i.seq = call.seq;
+      i.dtype = call->dtype;
+      i.seq = call->seq;
     }
-    if (group_.key.pair()) set_message(parts, i);
+    if (group_.key.pair()) set_message(i);
     i.sizes_differ = least >= 0 && least != i.bytes && !sizes_may_differ(i.kind);
   }
 
   // Both ways where both calls are; else the one message.
-  void set_message(const std::vector<MatchOutcome::Part>& parts, CollectiveInstance& i) const {
-    const auto both_ways = [&](const MatchOutcome::Part& p) { return call_of(p).kind == CollectiveKind::send_recv; };
-    if (std::all_of(parts.begin(), parts.end(), both_ways)) return;
+  void set_message(CollectiveInstance& i) const {
+    const auto both_ways = [](const CollectiveCall* call) { return call->kind == CollectiveKind::send_recv; };
+    if (std::all_of(calls_.begin(), calls_.end(), both_ways)) return;
     i.kind = CollectiveKind::send;
     i.bytes = 0;
-    for (const MatchOutcome::Part& p : parts) {
-      const int64_t elements = group_.elements(call_of(p));
-      i.bytes = std::max(i.bytes, message_bytes(i.kind, call_of(p).dtype, elements, elements, 2));
+    for (const CollectiveCall* call : calls_) {
+      const int64_t elements = group_.elements(*call);
+      i.bytes = std::max(i.bytes, message_bytes(i.kind, call->dtype, elements, elements, 2));
     }
   }
 
@@ -152,7 +160,7 @@ class Describer {
     const bool message = i.kind == CollectiveKind::send;
     if (!rooted && !message) return;
     for (size_t k = 0; k < parts.size() && i.special < 0; ++k) {
-      const CollectiveCall& call = call_of(parts[k]);
+      const CollectiveCall& call = *calls_[k];
       const Rank own = job_[group_.members[static_cast<size_t>(parts[k].member)]].rank;
       const bool is_it = message ? group_.sends(call) : call.root.known() && call.root == own;
       if (is_it) i.special = static_cast<int32_t>(k);
@@ -165,6 +173,8 @@ class Describer {
   const MatchOutcome& outcome_;
   MatchedGroup matched_;
   std::map<int32_t, int64_t> row_of_cluster_;
+  std::vector<const CollectiveCall*> calls_;  // of the instance that is described
+  std::vector<CollectiveCall> messages_;      // of a pair: these
 };
 
 // Gives inferred communicators their ids behind the job's; equal ones share one.
