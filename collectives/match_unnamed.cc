@@ -148,7 +148,7 @@ struct Group {
 std::vector<Group> find_groups(const std::vector<MemberCalls>& members, Membership membership,
                                const ClockHints& hints) {
   constexpr size_t kLeastCalls = 5;
-  constexpr size_t kMostMembers = 64;  // of which groups are looked for: every member is laid over every group's hub
+  constexpr size_t kMostMembers = 256;  // of which groups are looked for: every member is laid over every group's hub
   std::vector<int32_t> open = members_with_calls(members);
   const size_t recorded = open.size();
   std::vector<Group> groups;

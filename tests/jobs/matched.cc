@@ -166,3 +166,10 @@ TEST_CASE("two calls whose ends happen to lie alike prove no group") {
   options.layers = 2;
   CHECK(match(options).wrong == 0);
 }
+
+TEST_CASE("in a job of over a hundred ranks that names no group the groups are found, too") {
+  const Folder folder("hundreds");
+  const Tally tally = match(shaped(folder, {"TP 8 x DP 13", 13, 8, 8, 1}, TraceVendor::nvidia));
+  CHECK(tally.wrong == 0);
+  CHECK(tally.share() > 0.7);
+}
