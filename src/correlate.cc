@@ -46,9 +46,10 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   assert(check_invariants(job).empty());
 
   // Find the calls of different ranks that are one collective; refuse rather than guess.
+  MatchedAlone matched_alone;
   InstanceTable instances = [&] {
     const StageTimer::Scope scope(timer, "match");
-    return match_collectives(job, exchange);
+    return match_collectives(job, exchange, &matched_alone);
   }();
   // From here on every call is in exactly one instance or listed as unmatched with its reason.
   assert(check_invariants(instances, job).empty());
@@ -66,7 +67,7 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   if (instances.by_coarse_clocks && (any_tied || !instances.instances.empty())) {
     {
       const StageTimer::Scope scope(timer, "match");
-      instances = match_again(job, clocks, exchange);
+      instances = match_again(job, clocks, std::move(matched_alone), exchange);
     }
     assert(check_invariants(instances, job).empty());
     clocks = align();

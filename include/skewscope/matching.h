@@ -1,17 +1,24 @@
 // Stage: JobTrace -> InstanceTable: which calls of which ranks are one collective.
 #pragma once
 
+#include "collectives/matcher.h"
 #include "skewscope/model/clock_model.h"
 #include "skewscope/model/collective_instance.h"
 
 namespace skewscope {
 
+// What the groups of this process came to by themselves. Empty where all could be matched so.
+struct MatchedAlone {
+  std::vector<MatchOutcome> outcomes;
+};
+
 // Never guesses: what cannot be matched is listed unmatched with the reason. Parallel over communicators, in one
-// process or several; all get the same table.
-InstanceTable match_collectives(const JobTrace& job, Exchange& exchange = alone());
+// process or several; all get the same table. `kept`: for match_again.
+InstanceTable match_collectives(const JobTrace& job, Exchange& exchange = alone(), MatchedAlone* kept = nullptr);
 
 // The same with the clocks that the first match's collectives gave, drift and bend included, as prior for what cannot
 // be matched alone: over minutes, clocks known to a millisecond drift by more, and a periodic group slips by a period.
-InstanceTable match_again(const JobTrace& job, const ClockModel& clocks, Exchange& exchange = alone());
+InstanceTable match_again(const JobTrace& job, const ClockModel& clocks, MatchedAlone kept,
+                          Exchange& exchange = alone());
 
 }  // namespace skewscope

@@ -121,12 +121,13 @@ void match_with(const std::vector<CallGroup>& groups, double lost, const PriorOf
 
 }  // namespace
 
-InstanceTable match_collectives(const JobTrace& job, Exchange& exchange) {
+InstanceTable match_collectives(const JobTrace& job, Exchange& exchange, MatchedAlone* kept) {
   GroupedCalls calls = matching::group_calls(job, exchange);
   const double lost = lost_share(calls.groups, exchange);
   std::vector<MatchOutcome> outcomes = match_alone(calls.groups, lost);
   const bool by_coarse_clocks = !all_settled(outcomes, exchange);
   if (by_coarse_clocks) {
+    if (kept != nullptr) kept->outcomes = outcomes;
     // From here on the clocks of traces that share a matched group are known to a millisecond.
     const CoarseOffsets first = matching::coarse_offsets(job.traces.size(), calls.groups, outcomes, exchange);
     match_with(
@@ -137,13 +138,13 @@ InstanceTable match_collectives(const JobTrace& job, Exchange& exchange) {
   return table;
 }
 
-InstanceTable match_again(const JobTrace& job, const ClockModel& clocks, Exchange& exchange) {
+InstanceTable match_again(const JobTrace& job, const ClockModel& clocks, MatchedAlone kept, Exchange& exchange) {
   GroupedCalls calls = matching::group_calls(job, exchange);
   const double lost = lost_share(calls.groups, exchange);
-  std::vector<MatchOutcome> outcomes = match_alone(calls.groups, lost);
   match_with(
-      calls.groups, lost, [&](const CallGroup& group) { return matching::prior_from_clocks(group, clocks); }, outcomes);
-  return matching::number_instances(job, std::move(calls), outcomes, exchange);
+      calls.groups, lost, [&](const CallGroup& group) { return matching::prior_from_clocks(group, clocks); },
+      kept.outcomes);
+  return matching::number_instances(job, std::move(calls), kept.outcomes, exchange);
 }
 
 }  // namespace skewscope

@@ -29,8 +29,9 @@ Tally match(const SimulateOptions& options) {
   const Result<IngestedJob> ingested = ingest_job(discover_files({options.directory}).value(), {}, timer);
   REQUIRE(ingested.ok());
   const JobTrace& job = ingested.value().job;
-  InstanceTable table = match_collectives(job);
-  if (table.by_coarse_clocks) table = match_again(job, align_clocks(job, table, AlignMode::automatic));
+  MatchedAlone kept;
+  InstanceTable table = match_collectives(job, alone(), &kept);
+  if (table.by_coarse_clocks) table = match_again(job, align_clocks(job, table, AlignMode::automatic), kept);
   REQUIRE(check_invariants(table, job) == "");
   const CallTruth truth(options.directory);
   Tally tally;

@@ -210,8 +210,9 @@ TEST_CASE("recorded: what is lost, cut and moved makes calls alone, hardly ever 
         JobTrace job = job_of(set);
         std::vector<PlacesOfCalls> places = places_of(job);
         put_in(fault, seed, job, places);
-        InstanceTable table = match_collectives(job);
-        if (table.by_coarse_clocks) table = match_again(job, align_clocks(job, table, AlignMode::automatic));
+        MatchedAlone kept;
+        InstanceTable table = match_collectives(job, alone(), &kept);
+        if (table.by_coarse_clocks) table = match_again(job, align_clocks(job, table, AlignMode::automatic), kept);
         wrong += matched(job, table, places).wrong;
         instances += std::ssize(table.instances);
       }

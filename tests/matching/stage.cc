@@ -272,10 +272,11 @@ TEST_CASE("what drift hid from the first match, or made it slip by, fitted clock
     INFO("period " << period_us);
     JobBuilder b = drifting_job(period_us);
     const JobTrace& job = b.done();
-    const InstanceTable first = match_collectives(job);
+    MatchedAlone kept;
+    const InstanceTable first = match_collectives(job, alone(), &kept);
     REQUIRE(first.by_coarse_clocks);
     CHECK((wrong_pairs(first) > 0 || first.unmatched.size() == 120));
-    const InstanceTable again = match_again(job, align_clocks(job, first, AlignMode::automatic));
+    const InstanceTable again = match_again(job, align_clocks(job, first, AlignMode::automatic), kept);
     REQUIRE(check_invariants(again, job) == "");
     CHECK(wrong_pairs(again) == 0);
     CHECK(complete(again) == 310);
