@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from harness import MB, SKEWSCOPE, TOP, WORK, run, say
+from rings import write_rings
 
 MANY_BYTES, BIG_BYTES = 150 * MB, 1200 * MB
 
@@ -68,6 +69,18 @@ def many_ranks(ranks, steps, tp=8):
     return made_once(WORK / f"digests_{ranks}x{steps}_tp{tp}", lambda folder: simulate(
         folder, "--digests", "--nodes", ranks // 8, "--gpus", 8, "--tp", tp, "--layers", 16, "--steps", steps,
         "--slow-rank", "13:1.05", "--clock-offset-ms", 50, "--clock-drift-ppm", 20))
+
+
+def rings(rounds):
+    """Digests of 64 ranks that exchange messages in batches, 4 a round."""
+    def make(folder):
+        traces = folder.with_suffix(".traces")
+        shutil.rmtree(traces, ignore_errors=True)
+        traces.mkdir(parents=True)
+        write_rings(traces, 64, rounds)
+        run(SKEWSCOPE, "digest", traces, "-o", folder, "-q")
+        shutil.rmtree(traces)
+    return made_once(WORK / f"rings_{rounds}", make)
 
 
 def enlarge(sources, bytes_per_file):
