@@ -241,7 +241,7 @@ struct Stage {
 
   // Rows of table.members and of table.unmatched that are one trace's.
   struct TraceRows {
-    std::vector<uint32_t> members, unmatched;
+    std::vector<uint32_t> members, unmatched, steps;
   };
 
   const CollectiveCall& call_of(const UnmatchedCall& unmatched) const {
@@ -283,27 +283,42 @@ struct Stage {
     for (const uint32_t row : rows.members) add(table.spans[row].start, d.members[row]);
     for (const uint32_t u : rows.unmatched) add(call_of(table.unmatched[u]).start, d.unmatched[u]);
     const attribute::StepLabels exposures(std::move(edges), busy);
-    tbb::parallel_invoke([&] { label_steps_of(t, exposures); },
+    tbb::parallel_invoke([&] { label_steps_of(t, rows.steps, exposures); },
                          [&] { exposed[t.index()] = exposures.between(first, last); });
   }
 
-  void label_steps_of(TraceIndex t, const attribute::StepLabels& labels) {
+  void label_steps_of(TraceIndex t, const std::vector<uint32_t>& rows, const attribute::StepLabels& labels) {
     const std::vector<attribute::OwnStep> steps = attribute::own_steps(job[t]);
-    tbb::parallel_for(size_t{0}, steps.size(), [&](size_t i) {
-      const attribute::OwnStep& own = steps[i];
-      const auto step =
-          std::lower_bound(d.steps.begin(), d.steps.end(), own.number, [&](const JobStep& s, int64_t number) {
-            return std::tie(s.session, s.number) < std::tie(job[t].session, number);
-          });
-      const auto row = static_cast<size_t>(step - d.steps.begin()) * job.traces.size() + t.index();
-      d.step_parts[row] = labels.between(own.begin, own.end);
-    });
+    tbb::parallel_for(size_t{0}, steps.size(),
+                      [&](size_t i) { d.trace_steps[rows[i]].parts = labels.between(steps[i].begin, steps[i].end); });
+  }
+
+  // Lays out the steps of all traces, and tells each which rows are its own.
+  void place_steps(std::vector<TraceRows>& rows) {
+    d.steps = attribute::steps_of(job, clocks);
+    std::vector<uint32_t> next;  // per step: the row of the next trace
+    uint32_t count = 0;
+    for (const JobStep& step : d.steps) {
+      next.push_back(count);
+      count += static_cast<uint32_t>(step.traces);
+    }
+    d.trace_steps.resize(count);
+    for (size_t t = 0; t < job.traces.size(); ++t) {
+      auto step = d.steps.begin();
+      for (const attribute::OwnStep& own : attribute::own_steps(job.traces[t])) {
+        step = std::lower_bound(step, d.steps.end(), own.number, [&](const JobStep& s, int64_t number) {
+          return std::tie(s.session, s.number) < std::tie(job.traces[t].session, number);
+        });
+        const auto s = static_cast<size_t>(step - d.steps.begin());
+        d.trace_steps[next[s]] = {static_cast<int32_t>(s), TraceIndex(static_cast<int64_t>(t)), {}};
+        rows[t].steps.push_back(next[s]++);
+      }
+    }
   }
 
   void label_calls() {
-    d.steps = attribute::steps_of(job, clocks);
-    d.step_parts.resize(d.steps.size() * job.traces.size());
     std::vector<TraceRows> rows(job.traces.size());
+    place_steps(rows);
     for (size_t row = 0; row < table.members.size(); ++row) {
       rows[table.members[row].trace.index()].members.push_back(static_cast<uint32_t>(row));
     }
@@ -317,7 +332,7 @@ struct Stage {
     share(
         exchange, [&](size_t u) { return job[table.unmatched[u].call.trace].process; }, d.unmatched);
     share(
-        exchange, [&](size_t i) { return job.traces[i % job.traces.size()].process; }, d.step_parts);
+        exchange, [&](size_t row) { return job[d.trace_steps[row].trace].process; }, d.trace_steps);
     share(
         exchange, [&](size_t t) { return job.traces[t].process; }, exposed);
   }

@@ -17,11 +17,11 @@ std::vector<JobReport::StepRow> step_rows(const Rooms& rooms) {
 std::vector<JobReport::RankStep> rank_steps(const Rooms& rooms) {
   const Decomposition& d = rooms.decomposition;
   std::vector<JobReport::RankStep> rows;
-  for (size_t i = 0; i < d.step_parts.size(); ++i) {
-    const StepParts& p = d.step_parts[i];
+  for (const TraceStep& own : d.trace_steps) {
+    const StepParts& p = own.parts;
     if (p.sum_ns() == 0) continue;
-    const JobStep& step = d.steps[i / rooms.job.traces.size()];
-    const RankTrace& trace = rooms.job.traces[i % rooms.job.traces.size()];
+    const JobStep& step = d.steps[static_cast<size_t>(own.step)];
+    const RankTrace& trace = rooms.job[own.trace];
     rows.push_back({trace.rank.value, trace.session.value, step.number, p.compute_ns, p.exposed_transfer_ns,
                     p.exposed_wait_ns, p.exposed_unattributed_ns, p.exposed_memcpy_ns, p.idle_ns});
   }

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "skewscope/attribute.h"
 #include "src/attribute/step_parts.h"
 
 using namespace skewscope;
@@ -99,4 +100,18 @@ TEST_CASE("a rank's own steps leave nothing out, whatever order their ranges ove
   CHECK(steps[1].end.ns == 100);
   CHECK(steps[2].begin.ns == 100);
   CHECK(steps[2].end.ns == 150);
+}
+
+TEST_CASE("a trace has rows for the steps that it recorded, and for no others") {
+  JobTrace job = two_ranks({{1, LocalNs{0}, 100}, {2, LocalNs{100}, 50}}, {{2, LocalNs{1000}, 70}});
+  job.traces[1].session = SessionId(1);  // another capture
+  const Decomposition d = attribute_time(job, InstanceTable(), one_clock());
+  REQUIRE(d.steps.size() == 3);
+  REQUIRE(d.trace_steps.size() == 3);
+  for (const size_t row : {0U, 1U, 2U}) {
+    CHECK(d.trace_steps[row].step == static_cast<int32_t>(row));
+    CHECK(d.trace_steps[row].trace.value == (row < 2 ? 0 : 1));
+  }
+  CHECK(d.trace_steps[1].parts.idle_ns == 50);
+  CHECK(d.trace_steps[2].parts.idle_ns == 70);
 }

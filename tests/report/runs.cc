@@ -178,7 +178,7 @@ TEST_CASE("a report directory read back says the same of what runs are compared 
   HandBuilt built = job_of(2);
   add_all_reduce(built, {0, 3000}, 10000, 4000, 7);
   built.decomposition.steps = {{SessionId(0), 7, JobNs{1'000'500}, 20'000, 2}};
-  built.decomposition.step_parts = {{1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, 12}};
+  built.decomposition.trace_steps = {{0, TraceIndex(0), {1, 2, 3, 4, 5, 6}}, {0, TraceIndex(1), {7, 8, 9, 10, 11, 12}}};
   JobReport report = built.report();
   report.rank_statistics = {{"kernels", "a \"b\",\nc", "total_ns", 2, 5, 9, 7.5, 0, 1, {}}};
   REQUIRE(write_report(report, kStamp, {scratch / "out", false, {}}).ok());

@@ -105,6 +105,13 @@ struct StepParts {
   }
 };
 
+// A step of one trace.
+struct TraceStep {
+  int32_t step = 0;  // row of Decomposition::steps
+  TraceIndex trace;
+  StepParts parts;
+};
+
 struct Decomposition {
   std::vector<CallParts> members;         // row = row of InstanceTable::members
   std::vector<InstanceTiming> instances;  // row = InstanceId
@@ -112,7 +119,7 @@ struct Decomposition {
   std::vector<TraceTotals> traces;        // row = TraceIndex
   std::vector<int64_t> caused_ns;         // row = row of InstanceTable::members: wait of others charged to it
   std::vector<JobStep> steps;             // by session and number
-  std::vector<StepParts> step_parts;      // row = step * traces + trace; all 0 where the trace did not record the step
+  std::vector<TraceStep> trace_steps;     // those that were recorded, by step and trace
   Findings findings;                      // what speaks against the splits
 };
 
