@@ -15,7 +15,8 @@ import time
 import urllib.request
 from pathlib import Path
 
-from harness import BUILD, MB, SKEWSCOPE, WORK, build, keep, median, output_of, run, say, table
+import inputs
+from harness import BUILD, MB, SKEWSCOPE, WORK, build, keep, median, output_of, say, table
 
 AGENTS, RANKS_EACH, ROUNDS = 1250, 8, 5
 RANKS = AGENTS * RANKS_EACH
@@ -25,12 +26,8 @@ JOB, ADDRESS, ADMIN = "load", ("127.0.0.1", 17475), "127.0.0.1:17476"
 
 
 def digests():
-    folder = WORK / "sim_10000_ranks"
-    if not folder.exists():
-        say(f"making {folder}")
-        run(SKEWSCOPE, "simulate", "-o", folder, "--nodes", AGENTS, "--gpus", RANKS_EACH, "--tp", 8, "--steps", 40,
-            "--layers", 4, "--digests", "-q")
-    return folder
+    return inputs.made_once(inputs.DIGESTS / "to_be_sent", lambda folder: inputs.simulate(
+        folder, "--nodes", AGENTS, "--gpus", RANKS_EACH, "--tp", 8, "--steps", 40, "--layers", 4, "--digests", "-q"))
 
 
 def disk_rate(files, when):

@@ -11,6 +11,8 @@ from harness import MB, SKEWSCOPE, TOP, WORK, run, say
 from rings import write_rings
 
 MANY_BYTES, BIG_BYTES = 150 * MB, 1200 * MB
+LAYOUT = re.search(r"kDigestVersion = (\d+)", (TOP / "include" / "skewscope" / "digest.h").read_text())[1]
+DIGESTS = WORK / f"digests_of_layout_{LAYOUT}"  # a program reads one
 
 
 def made_once(folder, make):
@@ -66,7 +68,7 @@ def thousand_files():
 
 def many_ranks(ranks, steps, tp=8):
     """Digests of a job with unequal clocks and one slow rank; `tp` 1: data parallel, all calls are of one communicator."""
-    return made_once(WORK / f"digests_{ranks}x{steps}_tp{tp}", lambda folder: simulate(
+    return made_once(DIGESTS / f"{ranks}x{steps}_tp{tp}", lambda folder: simulate(
         folder, "--digests", "--nodes", ranks // 8, "--gpus", 8, "--tp", tp, "--layers", 16, "--steps", steps,
         "--slow-rank", "13:1.05", "--clock-offset-ms", 50, "--clock-drift-ppm", 20))
 
@@ -80,7 +82,7 @@ def rings(rounds):
         write_rings(traces, 64, rounds)
         run(SKEWSCOPE, "digest", traces, "-o", folder, "-q")
         shutil.rmtree(traces)
-    return made_once(WORK / f"rings_{rounds}", make)
+    return made_once(DIGESTS / f"rings_{rounds}", make)
 
 
 def enlarge(sources, bytes_per_file):
