@@ -72,6 +72,7 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
     assert(check_invariants(instances, job).empty());
     clocks = align();
   }
+  for (RankTrace& trace : job.traces) forget_messages(trace);  // from here on the links between members say it
   // From here on there is one clock per component of ranks that talk to each other, with an error bar.
   assert(check_invariants(clocks, job).empty());
 

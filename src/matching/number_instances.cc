@@ -265,9 +265,10 @@ InstanceTable number_instances(const JobTrace& job, GroupedCalls calls, const st
                                Exchange& exchange) {
   const CoarseOffsets coarse = coarse_offsets(job.traces.size(), calls.groups, outcomes, exchange);
   std::vector<MatchedGroup> own(calls.groups.size());
-  tbb::parallel_for(size_t{0}, own.size(),
-                    [&](size_t g) { own[g] = Describer(job, coarse, calls.groups[g], outcomes[g]).describe(); });
-  calls.groups.clear();
+  tbb::parallel_for(size_t{0}, own.size(), [&](size_t g) {
+    const CallGroup group = std::move(calls.groups[g]);  // its memory is free when it is described
+    own[g] = Describer(job, coarse, group, outcomes[g]).describe();
+  });
   std::vector<MatchedGroup> groups = all_groups(std::move(own), exchange);
   calls.unmatched = all_rows(exchange, std::move(calls.unmatched));
   join_messages(job, groups, calls.unmatched);

@@ -119,6 +119,8 @@ void forget_threads(RankTrace& trace) {
   trace.launches.has_threads = false;
 }
 
+void forget_messages(RankTrace& trace) { trace.messages = Column<BatchMessage>(); }
+
 void forget_launches(RankTrace& trace) {
   for_each_launch_column(trace, []<class T>(Column<T>& column) { column = Column<T>(); });
 }
@@ -132,7 +134,7 @@ void TracePacker::pack(RankTrace& trace) {
   for_each_launch_column(trace, [&](auto& column) { launching_.pack(column); });
   for_each_row_column(trace, [&](auto& column) { rows_.pack(column); });
   staying_.pack(trace.calls);
-  staying_.pack(trace.messages);
+  messages_.pack(trace.messages);
 }
 
 std::string check_invariants(const RankTrace& trace) {

@@ -76,3 +76,15 @@ TEST_CASE("rows that are forgotten give their memory back, and calls stay") {
     CHECK(trace.calls.size() == 2);
   }
 }
+
+TEST_CASE("messages that are forgotten give their memory back, and calls stay") {
+  RankTrace trace = trace_with_launches();
+  trace.calls.resize(2);
+  trace.messages.resize(3);
+  TracePacker().pack(trace);
+  const std::weak_ptr<ColumnBlock> messages = trace.messages.get_allocator().block();
+  REQUIRE_FALSE(messages.expired());
+  forget_messages(trace);
+  CHECK(messages.expired());
+  CHECK(trace.calls.size() == 2);
+}

@@ -139,6 +139,8 @@ std::span<const BatchMessage> messages_of(const RankTrace& trace, int32_t call);
 
 // Gives back LaunchEvents::thread; the other columns stay.
 void forget_threads(RankTrace& trace);
+// Gives back the messages of batches, which only tell what matches.
+void forget_messages(RankTrace& trace);
 // Gives back what only tells when rows were launched, and where they ran: the launches, and the columns device, stream
 // and launch. The other columns stay.
 void forget_launches(RankTrace& trace);
@@ -151,7 +153,7 @@ class TracePacker {
   void pack(RankTrace& trace);
 
  private:
-  ColumnPacker staying_, rows_, launching_;
+  ColumnPacker staying_, messages_, rows_, launching_;
 };
 
 // Empty when columns have equal lengths, rows are sorted, indexes are in range; else the first violation, in words.
