@@ -42,7 +42,7 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   }();
   if (!ingested.ok()) return ingested.error();
   JobTrace& job = ingested.value().job;
-  // From here on the traces do not change; their clocks are still each rank's own.
+  // From here on traces only give back what nobody asks for any more; their clocks are still each rank's own.
   assert(check_invariants(job).empty());
 
   // Find the calls of different ranks that are one collective; refuse rather than guess.

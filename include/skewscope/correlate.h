@@ -24,7 +24,7 @@ struct CorrelateOptions {
   RankTableChoice rank_tables = RankTableChoice::none;
 };
 
-// A job on one clock, the time of its collectives split.
+// A job on one clock, the time of its collectives split. The messages of batches are given back: `instances` has links.
 struct CorrelatedJob {
   JobTrace job;
   InstanceTable instances;

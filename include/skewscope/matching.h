@@ -17,7 +17,8 @@ struct MatchedAlone {
 InstanceTable match_collectives(const JobTrace& job, Exchange& exchange = alone(), MatchedAlone* kept = nullptr);
 
 // The same with the clocks that the first match's collectives gave, drift and bend included, as prior for what cannot
-// be matched alone: over minutes, clocks known to a millisecond drift by more, and a periodic group slips by a period.
+// be matched alone (by_coarse_clocks; `kept`: of that match): over minutes, clocks known to a millisecond drift by
+// more, and a periodic group slips by a period.
 InstanceTable match_again(const JobTrace& job, const ClockModel& clocks, MatchedAlone kept,
                           Exchange& exchange = alone());
 

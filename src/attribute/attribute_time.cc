@@ -241,7 +241,9 @@ struct Stage {
 
   // Rows of table.members and of table.unmatched that are one trace's.
   struct TraceRows {
-    std::vector<uint32_t> members, unmatched, steps;
+    std::vector<uint32_t> members, unmatched;
+    std::vector<attribute::OwnStep> steps;
+    std::vector<uint32_t> step_rows;  // of trace_steps, per step
   };
 
   const CollectiveCall& call_of(const UnmatchedCall& unmatched) const {
@@ -283,14 +285,14 @@ struct Stage {
     for (const uint32_t row : rows.members) add(table.spans[row].start, d.members[row]);
     for (const uint32_t u : rows.unmatched) add(call_of(table.unmatched[u]).start, d.unmatched[u]);
     const attribute::StepLabels exposures(std::move(edges), busy);
-    tbb::parallel_invoke([&] { label_steps_of(t, rows.steps, exposures); },
+    tbb::parallel_invoke([&] { label_steps_of(rows, exposures); },
                          [&] { exposed[t.index()] = exposures.between(first, last); });
   }
 
-  void label_steps_of(TraceIndex t, const std::vector<uint32_t>& rows, const attribute::StepLabels& labels) {
-    const std::vector<attribute::OwnStep> steps = attribute::own_steps(job[t]);
-    tbb::parallel_for(size_t{0}, steps.size(),
-                      [&](size_t i) { d.trace_steps[rows[i]].parts = labels.between(steps[i].begin, steps[i].end); });
+  void label_steps_of(const TraceRows& rows, const attribute::StepLabels& labels) {
+    tbb::parallel_for(size_t{0}, rows.steps.size(), [&](size_t i) {
+      d.trace_steps[rows.step_rows[i]].parts = labels.between(rows.steps[i].begin, rows.steps[i].end);
+    });
   }
 
   // Lays out the steps of all traces, and tells each which rows are its own.
@@ -305,13 +307,14 @@ struct Stage {
     d.trace_steps.resize(count);
     for (size_t t = 0; t < job.traces.size(); ++t) {
       auto step = d.steps.begin();
-      for (const attribute::OwnStep& own : attribute::own_steps(job.traces[t])) {
+      rows[t].steps = attribute::own_steps(job.traces[t]);
+      for (const attribute::OwnStep& own : rows[t].steps) {
         step = std::lower_bound(step, d.steps.end(), own.number, [&](const JobStep& s, int64_t number) {
           return std::tie(s.session, s.number) < std::tie(job.traces[t].session, number);
         });
         const auto s = static_cast<size_t>(step - d.steps.begin());
         d.trace_steps[next[s]] = {static_cast<int32_t>(s), TraceIndex(static_cast<int64_t>(t)), {}};
-        rows[t].steps.push_back(next[s]++);
+        rows[t].step_rows.push_back(next[s]++);
       }
     }
   }

@@ -14,18 +14,27 @@
 namespace skewscope::blame {
 namespace {
 
-constexpr size_t kMostWaits = 128;  // of a member, the latest, that blame moves to
+constexpr size_t kMostWaits = 128;  // of a member, that blame moves to at once
+constexpr size_t kBlock = 64;       // waits that are looked over as one
+
+// The calls of a trace that waited with nothing running beside them.
+struct WaitingCalls {
+  std::vector<int32_t> calls;
+  // Made when they are asked for.
+  std::vector<int64_t> before_ns;   // per call, and the end: the waits before it
+  std::vector<int64_t> longest_ns;  // per block of calls
+};
 
 struct Pass {
   const ReplayPlan& plan;
   const JobView& view;
   const MemberBooks& books;
   Blame& blame;
-  std::vector<size_t> order;                  // instances, latest arrival first
-  std::vector<size_t> place_of;               // in `order`, by instance
-  std::vector<int64_t> charged;               // per member row: the direct charge and what moved here
-  std::vector<int64_t> pending;               // per member row: what moved to the waits of this member
-  std::vector<std::vector<int32_t>> waiting;  // per trace: its calls that waited, nothing running beside them
+  std::vector<size_t> order;          // instances, latest arrival first
+  std::vector<size_t> place_of;       // in `order`, by instance
+  std::vector<int64_t> charged;       // per member row: the direct charge and what moved here
+  std::vector<int64_t> pending;       // per member row: what moved to the waits of this member
+  std::vector<WaitingCalls> waiting;  // per trace
   std::map<std::tuple<TraceIndex, CommunicatorId, CommunicatorId>, int64_t> flows;
 
   void settle(size_t id);
@@ -99,36 +108,80 @@ void Pass::hand_on(size_t id, const std::vector<size_t>& arrivals) {
   for (size_t k = 0; k < arrivals.size(); ++k) charged[arrivals[k]] += parts[k];
 }
 
-std::vector<std::vector<int32_t>> waiting_calls(const JobView& view) {
-  std::vector<std::vector<int32_t>> waiting(view.job.traces.size());
+std::vector<WaitingCalls> waiting_calls(const JobView& view) {
+  std::vector<WaitingCalls> waiting(view.job.traces.size());
   for (size_t t = 0; t < waiting.size(); ++t) {
     const std::vector<int32_t>& rows = view.row_of_call[t];
     for (size_t c = 0; c < rows.size(); ++c) {
       const bool waited = rows[c] >= 0 && view.d.members[static_cast<size_t>(rows[c])].exposed_wait_ns > 0;
-      if (waited) waiting[t].push_back(static_cast<int32_t>(c));
+      if (waited) waiting[t].calls.push_back(static_cast<int32_t>(c));
     }
   }
   return waiting;
 }
 
-// Moves up to `ns` to the collectives in which the member waited since; returns what was moved.
+void sum_up(const JobView& view, const std::vector<int32_t>& row_of_call, WaitingCalls& waiting) {
+  waiting.before_ns.push_back(0);
+  for (size_t k = 0; k < waiting.calls.size(); ++k) {
+    const auto row = static_cast<size_t>(row_of_call[static_cast<size_t>(waiting.calls[k])]);
+    const int64_t wait_ns = view.d.members[row].exposed_wait_ns;
+    waiting.before_ns.push_back(waiting.before_ns.back() + wait_ns);
+    if (k % kBlock == 0) waiting.longest_ns.push_back(0);
+    waiting.longest_ns.back() = std::max(waiting.longest_ns.back(), wait_ns);
+  }
+}
+
+// Of many waits, from `first` to before `end`, those that hold most of the time; none where no few do. Cost: a look at
+// each block.
+std::vector<size_t> long_waits(const WaitingCalls& waiting, size_t first, size_t end) {
+  const int64_t all_ns = waiting.before_ns[end] - waiting.before_ns[first];
+  const int64_t least_ns = all_ns / static_cast<int64_t>(kMostWaits) + 1;  // at most so many are as long
+  std::vector<size_t> found;
+  int64_t found_ns = 0;
+  for (size_t k = first; k < end;) {
+    if (waiting.longest_ns[k / kBlock] < least_ns) {
+      k = (k / kBlock + 1) * kBlock;
+      continue;
+    }
+    const int64_t wait_ns = waiting.before_ns[k + 1] - waiting.before_ns[k];
+    if (wait_ns >= least_ns) {
+      found.push_back(k);
+      found_ns += wait_ns;
+    }
+    ++k;
+  }
+  return 2 * found_ns >= all_ns ? found : std::vector<size_t>();
+}
+
+// Moves up to `ns` to the collectives in which the member waited since; returns what was moved. Where these are very
+// many, to the long ones among them, or to the latest.
 int64_t Pass::move_to_waits(size_t id, size_t row, int64_t ns) {
   const Span span = span_of(plan, books, row);
   const CallRef& ref = view.ref(row);
   const RankTrace& trace = view.job[ref.trace];
+  const std::vector<int32_t>& row_of_call = view.row_of_call[ref.trace.index()];
+  WaitingCalls& own = waiting[ref.trace.index()];
   std::vector<size_t> rows;
   std::vector<double> waits;
-  const std::vector<int32_t>& calls = waiting[ref.trace.index()];
-  const auto own = std::lower_bound(calls.begin(), calls.end(), ref.call);
-  const auto first = own - std::min(own - calls.begin(), static_cast<ptrdiff_t>(kMostWaits));
-  for (auto c = own; c != first;) {
-    const CollectiveCall& call = trace.calls[static_cast<size_t>(*--c)];
-    if (call.start < span.from) break;
-    const auto other = static_cast<size_t>(view.row_of_call[ref.trace.index()][static_cast<size_t>(*c)]);
+  const auto take = [&](size_t k) {
+    const auto other = static_cast<size_t>(row_of_call[static_cast<size_t>(own.calls[k])]);
     const size_t place = place_of[static_cast<size_t>(view.instance_of_row[other])];
-    if (call.end() > span.to || place <= place_of[id]) continue;
+    if (view.span(other).end() > span.to || place <= place_of[id]) return;
     rows.push_back(other);
     waits.push_back(static_cast<double>(view.d.members[other].exposed_wait_ns));
+  };
+  const auto start_of = [&](int32_t call) { return trace.calls[static_cast<size_t>(call)].start; };
+  const auto call_here = std::lower_bound(own.calls.begin(), own.calls.end(), ref.call);
+  const auto call_first = std::lower_bound(own.calls.begin(), call_here, span.from,
+                                           [&](int32_t call, LocalNs from) { return start_of(call) < from; });
+  const auto first = static_cast<size_t>(call_first - own.calls.begin());
+  const auto end = static_cast<size_t>(call_here - own.calls.begin());
+  if (end - first > kMostWaits) {
+    if (own.before_ns.empty()) sum_up(view, row_of_call, own);
+    for (const size_t k : long_waits(own, first, end)) take(k);
+  }
+  if (rows.empty()) {
+    for (size_t k = end; k > first && rows.size() < kMostWaits; --k) take(k - 1);
   }
   if (rows.empty()) return 0;
   const std::vector<int64_t> parts = apportion(ns, waits);
@@ -206,17 +259,16 @@ void Pass::settle(size_t id) {
 void move_back(const ReplayPlan& plan, const MemberBooks& books, Blame& blame) {
   const JobView& view = plan.view;
   const size_t instances = view.table.instances.size();
-  Pass pass{plan,
-            view,
-            books,
-            blame,
-            std::vector<size_t>(instances),
-            std::vector<size_t>(instances),
-            view.d.caused_ns,
-            {},
-            waiting_calls(view),
-            {}};
-  pass.pending.assign(view.table.members.size(), 0);
+  Pass pass{.plan = plan,
+            .view = view,
+            .books = books,
+            .blame = blame,
+            .order = std::vector<size_t>(instances),
+            .place_of = std::vector<size_t>(instances),
+            .charged = view.d.caused_ns,
+            .pending = std::vector<int64_t>(view.table.members.size(), 0),
+            .waiting = waiting_calls(view),
+            .flows = {}};
   for (size_t id = 0; id < instances; ++id) pass.order[id] = id;
   std::stable_sort(pass.order.begin(), pass.order.end(), [&](size_t a, size_t b) {
     return view.d.instances[a].last_arrival > view.d.instances[b].last_arrival;

@@ -12,6 +12,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 #include <iterator>
 #include <map>
@@ -140,6 +141,7 @@ InstanceTable match_collectives(const JobTrace& job, Exchange& exchange, Matched
 
 InstanceTable match_again(const JobTrace& job, const ClockModel& clocks, MatchedAlone kept, Exchange& exchange) {
   GroupedCalls calls = matching::group_calls(job, exchange);
+  assert(kept.outcomes.size() == calls.groups.size());
   const double lost = lost_share(calls.groups, exchange);
   match_with(
       calls.groups, lost, [&](const CallGroup& group) { return matching::prior_from_clocks(group, clocks); },

@@ -73,7 +73,7 @@ std::set<std::string> files_of(const std::initializer_list<std::vector<Table>>& 
   return files;
 }
 
-// Of a table that some command writes; of those that `report` writes without a look at the others.
+// Of a table that some command writes. Those of `report` are looked up first: most directories hold no others.
 bool is_table_file(const std::string& name) {
   static const std::set<std::string> kOfJobs = files_of({tables_of(JobReport())});
   if (kOfJobs.count(name) > 0) return true;
@@ -85,6 +85,15 @@ bool is_table_file(const std::string& name) {
   return kOthers.count(name) > 0;
 }
 
+// As the directory says, where it does: no file is looked at then.
+fs::file_type type_of(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  if (entry.is_symlink(ignored)) return fs::file_type::symlink;
+  if (entry.is_regular_file(ignored)) return fs::file_type::regular;
+  if (entry.is_directory(ignored)) return fs::file_type::directory;
+  return entry.symlink_status(ignored).type();
+}
+
 // The first entry, by name, of a report directory or of its tables that no command writes; "" for none.
 // A directory that cannot be read is foreign itself.
 std::string foreign_entry(const fs::path& directory, const std::string& inside = "") {
@@ -92,13 +101,12 @@ std::string foreign_entry(const fs::path& directory, const std::string& inside =
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    std::error_code ignored;
-    const bool is_link = entry->is_symlink(ignored);  // as the directory says: no file is looked at
+    const fs::file_type type = type_of(*entry);
     const auto among = [&](const auto& names) { return std::find(names.begin(), names.end(), name) != names.end(); };
     const bool known = inside.empty() ? among(kFiles) || among(kDocuments) : is_table_file(name);
-    if (inside.empty() && name == kTables && !is_link && entry->is_directory(ignored)) {
+    if (inside.empty() && name == kTables && type == fs::file_type::directory) {
       if (std::string below = foreign_entry(entry->path(), name + "/"); !below.empty()) foreign.push_back(below);
-    } else if (!known || is_link || !entry->is_regular_file(ignored)) {
+    } else if (!known || type != fs::file_type::regular) {
       foreign.push_back(inside + name);
     }
   }
@@ -246,8 +254,9 @@ Result<Done> copy_directory(const std::string& from, const std::vector<ReportFil
       if (auto done = write_text(partial / name, text); !done.ok()) return done;
     }
     std::error_code error;
-    const fs::perms modes =
-        fs::status(partial / changed.begin()->first, error).permissions();  // of what is written here
+    const fs::file_status written = fs::status(partial / changed.begin()->first, error);
+    if (error) return output_error("cannot copy " + from, error.message());
+    const fs::perms modes = written.permissions();  // of what is written here
     std::vector<ReportFile> same;
     const ReportFile* complete = nullptr;
     fs::path folder = partial;

@@ -90,6 +90,27 @@ TEST_CASE("the first collective of a window has nothing to compare with") {
   CHECK(of(rooms.blame.traces[1].origin_by_cause, LateCause::unknown) == 30'000);
 }
 
+TEST_CASE("blame finds the one long wait in front of hundreds of short ones") {
+  SmallJob job(6);
+  const CommunicatorId tensor[] = {job.group({0, 1, 2}), job.group({3, 4, 5})};
+  const CommunicatorId data = job.group({0, 3});
+  job.meet(data, 5);
+  for (int call = 0; call < 300; ++call) {
+    for (int32_t r = 0; r < 6; ++r) job.work(r, 10);
+    if (call == 0) job.work(1, 3000);
+    if (call > 0) job.work(2, 1);
+    for (const CommunicatorId group : tensor) job.meet(group, 5);
+  }
+  job.meet(data, 5);
+  const SmallJob::Rooms rooms = job.done();
+  REQUIRE(check_invariants(rooms.blame, rooms.decomposition) == "");
+  const std::vector<TraceBlame>& traces = rooms.blame.traces;
+  REQUIRE(traces[0].direct_ns > 3'290'000);  // rank 3 waited for it, which was held up by ranks 1 and 2
+  CHECK(traces[0].origin_ns < 3'000);
+  CHECK(traces[1].origin_ns - traces[1].direct_ns >= traces[0].direct_ns - 3'000);
+  CHECK(traces[2].origin_ns == traces[2].direct_ns);
+}
+
 TEST_CASE("whatever ranks do, origins sum to the direct charges to the nanosecond") {
   std::mt19937 random(11);
   const auto pick = [&](unsigned n) { return static_cast<int32_t>(random() % n); };

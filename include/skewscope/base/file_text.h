@@ -6,7 +6,8 @@
 
 namespace skewscope {
 
-// All bytes of a file or pipe, as they are. Nothing where it cannot be read or has no end within 1 GiB: errno says why.
+// All bytes of a file, as they are. Nothing where it cannot be read, or is a pipe or device without an end within 1
+// GiB: errno says why.
 std::optional<std::string> file_text(const std::string& path);
 
 }  // namespace skewscope
