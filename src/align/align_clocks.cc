@@ -188,9 +188,10 @@ struct Aligner {
     // Errors are simulated for a line at least: where an offset or nothing is applied, what a line would have changed
     // is part of the bar.
     const Freedom freedom = std::max(choice.freedom, Freedom::line);
+    const align::TiedRows rows = align::tie_rows(beacons, choice.use);
     Fit fit;
-    if (choice.freedom != freedom) fit = align::fit_clocks(beacons, choice.use, choice.freedom).fit;
-    const FitResult free = align::fit_clocks(beacons, choice.use, freedom);
+    if (choice.freedom != freedom) fit = align::fit_clocks(beacons, rows, choice.freedom).fit;
+    const FitResult free = align::fit_clocks(beacons, rows, freedom);
     if (choice.freedom == freedom) fit = free.fit;
     const align::SimulatedErrors errors = align::simulate_errors(beacons, free, choice.freedom, choice.alike, exchange);
     if (fit.freedom != Freedom::identity) align::pool_nodes(host, rows_per_trace(free.equations), errors, fit);

@@ -74,6 +74,7 @@ void number_unknowns(Rounds& r) {
     s.unknown_begin.push_back(next);
   }
   s.ridge.assign(static_cast<size_t>(s.unknown_begin.back()), 0);
+  r.information.assign(s.ridge.size(), 0);
   r.result.bias_ns.assign(s.ridge.size(), 0);
   s.bias.reserve(s.trace.size());
   for (size_t i = 0; i < s.rows(); ++i) {

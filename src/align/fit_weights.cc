@@ -124,7 +124,6 @@ double median_of(std::vector<double>& values) {
 // with themselves, and so do those of one row with clocks that nothing else ties.
 void update_scales(Rounds& r) {
   const NormalEquations& s = r.s();
-  const std::vector<double> information = s.diagonal();
   std::vector<std::vector<double>> residuals(r.beacons.classes.size());
   std::vector<double> ends(residuals.size(), 0);
   std::vector<double>& freedom = r.result.fit.sigma_freedom;
@@ -132,7 +131,7 @@ void update_scales(Rounds& r) {
   std::vector<double> left(s.rows(), 0);  // per row: its ends' freedom
   tbb::parallel_for(size_t{0}, s.rows(), [&](size_t i) {
     const auto n = static_cast<double>(s.end(i) - s.begin(i));
-    for (size_t k = s.begin(i); k < s.end(i); ++k) left[i] += (n - 1) / n * (1 - leverage(s, information, i, k));
+    for (size_t k = s.begin(i); k < s.end(i); ++k) left[i] += (n - 1) / n * (1 - leverage(s, r.information, i, k));
   });
   std::vector<size_t> count(residuals.size(), 0);
   for (size_t i = 0; i < s.rows(); ++i) count[static_cast<size_t>(r.scale_class[i])] += s.end(i) - s.begin(i);
@@ -176,6 +175,7 @@ void update_weights(Rounds& r, bool huber) {
     }
   });
   cap_cells(r);
+  r.information = s.diagonal();
 }
 
 void update_taus(Rounds& r) {
@@ -191,12 +191,11 @@ void update_taus(Rounds& r) {
     tau = least;
     return;
   }
-  const std::vector<double> information = s.diagonal();
   std::vector<double> sum(static_cast<size_t>(r.beacons.kinds), 0), count(sum.size(), 0);
   for (size_t i = 0; i < s.unknowns(); ++i) {
     if (r.result.group_of_bias[i] < 0) continue;
     const auto kind = static_cast<size_t>(r.beacons.groups[static_cast<size_t>(r.result.group_of_bias[i])].kind);
-    sum[kind] += r.result.bias_ns[i] * r.result.bias_ns[i] + 1 / (information[i] + s.ridge[i]);
+    sum[kind] += r.result.bias_ns[i] * r.result.bias_ns[i] + 1 / (r.information[i] + s.ridge[i]);
     ++count[kind];
   }
   for (size_t g = 0; g < tau.size(); ++g) {

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "fit_rounds.h"
-#include "start_values.h"
 
 namespace skewscope::align {
 namespace {
@@ -61,17 +60,16 @@ double curve_square(const Fit& fit) {
 // Bends are free at first: while they are missing, scatter is large and a prior would keep them so.
 void set_ridge(Rounds& r, int round) {
   NormalEquations& s = r.s();
-  const std::vector<double> information = s.diagonal();
   const double most_b = kMostDrift * r.result.fit.half_window_ns;
   std::vector<double> ridge(s.terms, 0);
   double hop = 1;
   for (const Beacons::Group& group : r.beacons.groups) hop = std::max(hop, group.hop_ns);
   // Free, beside what links may be wrong by: where it is not, their biases take what is the clocks'.
-  ridge[0] = std::min(1e-6 * typical(s, information, 0), kFreeOffset / (hop * hop));
+  ridge[0] = std::min(1e-6 * typical(s, r.information, 0), kFreeOffset / (hop * hop));
   if (s.terms > 1) ridge[1] = 1 / (most_b * most_b);
   if (s.terms > 2) {
     const double curves = round >= kFreeBendRounds ? curve_square(r.result.fit) : 0;
-    s.stiffness = curves > 0 ? 1 / (kCurveFound * curves) : kBendRidge * typical(s, information, 2);
+    s.stiffness = curves > 0 ? 1 / (kCurveFound * curves) : kBendRidge * typical(s, r.information, 2);
   }
   for (size_t t = 0; t < s.traces; ++t) {
     for (size_t p = 0; p < s.terms; ++p) s.ridge[s.term(t, p)] = ridge[p];
@@ -86,15 +84,15 @@ void set_ridge(Rounds& r, int round) {
 void step(Rounds& r) {
   NormalEquations& s = r.s();
   Fit& fit = r.result.fit;
-  std::vector<double> rhs = s.gather([&](size_t, size_t k) { return r.result.residual_ns[k]; });
+  std::vector<double> rhs = s.gather<1>([&](size_t, size_t k) { return std::array{r.result.residual_ns[k]}; });
   for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = -rhs[i] - s.ridge[i] * r.result.bias_ns[i];
   for (size_t t = 0; t < s.traces; ++t) {  // a is measured from where it started, the others from straight and equal
     if (s.terms > 1) rhs[s.term(t, 1)] -= s.ridge[s.term(t, 1)] * fit.terms_ns[t][1];
     if (s.terms <= 2) continue;
     const auto curve = second_differences(&fit.terms_ns[t][2]);
-    s.add_second_differences(t, curve.data(), -s.stiffness, rhs);
+    add_second_differences(curve.data(), -s.stiffness, &rhs[s.term(t, 2)], 1);
   }
-  const std::vector<double> z = s.solve(std::move(rhs), s.factors(), kStepTolerance);
+  const std::vector<double> z = s.solve<1>(std::move(rhs), s.factors(), kStepTolerance);
   for (size_t i = 0; i < z.size(); ++i) r.result.bias_ns[i] += r.result.group_of_bias[i] < 0 ? 0 : z[i];
   for (size_t t = 0; t < s.traces; ++t) {
     for (size_t p = 0; p < s.terms; ++p) fit.terms_ns[t][p] += z[s.term(t, p)];
@@ -112,14 +110,14 @@ void fix_gauge(Fit& fit) {
 
 }  // namespace
 
-FitResult fit_clocks(const Beacons& beacons, const std::vector<bool>& use, Freedom freedom, int rounds) {
+FitResult fit_clocks(const Beacons& beacons, const TiedRows& rows, Freedom freedom, int rounds) {
   FitResult result;
   result.fit.freedom = freedom;
-  start_values(beacons, use, result.fit);
-  Rounds r{beacons, result, {}, {}, {}, {}};
+  start_values(beacons, rows, result.fit);
+  Rounds r{beacons, result, {}, {}, {}, {}, {}};
   result.equations.terms = terms_of(freedom);
   result.equations.component = result.fit.component;
-  lay_out(r, use);
+  lay_out(r, rows.use);
   if (result.row.empty()) return result;
   for (int round = 0; round < rounds; ++round) {
     refresh(r);

@@ -22,6 +22,7 @@
 #include "beacons.h"
 #include "fit.h"
 #include "normal_equations.h"
+#include "start_values.h"
 
 namespace skewscope::align {
 
@@ -34,8 +35,8 @@ struct FitResult {
   std::vector<int32_t> group_of_bias;  // per unknown: its group; -1 for terms
 };
 
-// `use[c]`: rows that take part. `rounds`: 6 for the result, 4 to judge a model by.
-FitResult fit_clocks(const Beacons& beacons, const std::vector<bool>& use, Freedom freedom, int rounds = 6);
+// `rounds`: 6 for the result, 4 to judge a model by.
+FitResult fit_clocks(const Beacons& beacons, const TiedRows& rows, Freedom freedom, int rounds = 6);
 
 // Corrected ends of row c minus their median.
 std::vector<double> end_residuals_ns(const Beacons& beacons, const Fit& fit, size_t row);

@@ -114,10 +114,10 @@ struct Distances {
   std::vector<std::vector<double>> by_trace;  // held out
 };
 
-Fit fit_without(const Beacons& beacons, const Folds& folds, int fold, Freedom freedom) {
+TiedRows rows_without(const Beacons& beacons, const Folds& folds, int fold) {
   std::vector<bool> fitted = folds.rows;
   for (size_t c = 0; c < fitted.size(); ++c) fitted[c] = fitted[c] && folds.fold[c] != fold;
-  return fit_clocks(beacons, fitted, freedom, 4).fit;
+  return tie_rows(beacons, std::move(fitted));
 }
 
 void add_distances(const Beacons& beacons, const Folds& folds, int fold, const Fit& fit, Distances& distances) {
@@ -138,9 +138,10 @@ void add_distances(const Beacons& beacons, const Folds& folds, int fold, const F
 // Row = row of `freedoms`.
 std::vector<Distances> judge(const Beacons& beacons, const Folds& folds, const std::vector<Freedom>& freedoms,
                              Exchange& exchange) {
+  const std::array<TiedRows, 2> fitted = {rows_without(beacons, folds, 0), rows_without(beacons, folds, 1)};
   const std::vector<Fit> fits = shared_fits(
-      2 * freedoms.size(),
-      [&](size_t k) { return fit_without(beacons, folds, static_cast<int>(k % 2), freedoms[k / 2]); }, exchange);
+      2 * freedoms.size(), [&](size_t k) { return fit_clocks(beacons, fitted[k % 2], freedoms[k / 2], 4).fit; },
+      exchange);
   std::vector<size_t> rows(beacons.groups.size(), 0);
   for (size_t c = 0; c < folds.rows.size(); ++c)
     rows[static_cast<size_t>(beacons.group_of(c))] += folds.rows[c] ? 1 : 0;

@@ -36,58 +36,70 @@ void for_traces(const NormalEquations& s, const Visit& visit) {
                     });
 }
 
-double dot(const std::vector<double>& x, const std::vector<double>& y) {
-  double sum = 0;
-  for (size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+template <size_t kSides>
+using Sides = std::array<double, kSides>;
+
+template <size_t kSides>
+Sides<kSides> dot(const std::vector<double>& x, const std::vector<double>& y) {
+  Sides<kSides> sum{};
+  for (size_t i = 0; i < x.size(); i += kSides) {
+    for (size_t d = 0; d < kSides; ++d) sum[d] += x[i + d] * y[i + d];
+  }
   return sum;
 }
 
 // Removes every component's mean of every term.
+template <size_t kSides>
 void project(const NormalEquations& s, std::vector<double>& v) {
-  std::vector<double> sum(s.traces * s.terms, 0);
+  const size_t n = s.terms * kSides;
+  std::vector<double> sum(s.traces * n, 0);
   std::vector<size_t> count(s.traces, 0);
   for (size_t t = 0; t < s.traces; ++t) {
     const auto c = static_cast<size_t>(s.component[t]);
     ++count[c];
-    for (size_t p = 0; p < s.terms; ++p) sum[c * s.terms + p] += v[s.term(t, p)];
+    for (size_t p = 0; p < n; ++p) sum[c * n + p] += v[s.term(t, 0) * kSides + p];
   }
   for (size_t t = 0; t < s.traces; ++t) {
     const auto c = static_cast<size_t>(s.component[t]);
-    for (size_t p = 0; p < s.terms; ++p) v[s.term(t, p)] -= sum[c * s.terms + p] / static_cast<double>(count[c]);
+    for (size_t p = 0; p < n; ++p) v[s.term(t, 0) * kSides + p] -= sum[c * n + p] / static_cast<double>(count[c]);
   }
 }
 
 // Weight times the value's distance from its row's weighted mean, per observation in its place by trace.
-template <class Value>
+template <size_t kSides, class Value>
 void centred(const NormalEquations& s, const Value& value, std::vector<double>& q) {
-  q.resize(s.trace.size());
+  q.resize(s.trace.size() * kSides);
   tbb::parallel_for(tbb::blocked_range<size_t>(0, s.rows(), kRowsPerTask), [&](const tbb::blocked_range<size_t>& rows) {
-    std::vector<double> values;
+    std::vector<Sides<kSides>> values;
     for (size_t i = rows.begin(); i < rows.end(); ++i) {
-      double sum = 0, weight = 0;
+      Sides<kSides> mean{};
+      double weight = 0;
       const size_t begin = s.begin(i), end = s.end(i);
       values.resize(std::max(values.size(), end - begin));
       for (size_t k = begin; k < end; ++k) {
-        const double v = values[k - begin] = value(i, k);
-        sum += s.weight[k] * v;
+        const Sides<kSides>& v = values[k - begin] = value(i, k);
+        for (size_t d = 0; d < kSides; ++d) mean[d] += s.weight[k] * v[d];
         weight += s.weight[k];
       }
-      const double mean = weight > 0 ? sum / weight : 0;
+      for (double& of_side : mean) of_side = weight > 0 ? of_side / weight : 0;
       for (size_t k = begin; k < end; ++k) {
-        q[static_cast<size_t>(s.place[k])] = s.weight[k] * (values[k - begin] - mean);
+        double* const out = &q[static_cast<size_t>(s.place[k]) * kSides];
+        for (size_t d = 0; d < kSides; ++d) out[d] = s.weight[k] * (values[k - begin][d] - mean[d]);
       }
     }
   });
 }
 
-// Four sums side by side, put together at the end: one alone waits for its last addition.
-template <size_t kTerms>
+// One sum alone waits for its last addition: of one side, four are kept and put together at the end.
+template <size_t kTerms, size_t kSides>
 void sum_trace(const NormalEquations& s, const std::vector<double>& q, size_t t, std::vector<double>& out) {
-  constexpr size_t kSums = 4;
-  std::array<std::array<double, kTerms>, kSums> sums{};
-  const auto add = [&](size_t i, std::array<double, kTerms>& sum) {
+  constexpr size_t kSums = kSides == 1 ? 4 : 1;
+  std::array<std::array<Sides<kSides>, kTerms>, kSums> sums{};
+  const auto add = [&](size_t i, std::array<Sides<kSides>, kTerms>& sum) {
     const double* const phi = &s.basis[static_cast<size_t>(s.by_trace[i][0]) * kTerms];
-    for (size_t p = 0; p < kTerms; ++p) sum[p] += q[i] * phi[p];
+    for (size_t p = 0; p < kTerms; ++p) {
+      for (size_t d = 0; d < kSides; ++d) sum[p][d] += q[i * kSides + d] * phi[p];
+    }
   };
   const auto begin = static_cast<size_t>(s.trace_begin[t]), end = static_cast<size_t>(s.trace_begin[t + 1]);
   size_t i = begin;
@@ -96,42 +108,58 @@ void sum_trace(const NormalEquations& s, const std::vector<double>& q, size_t t,
   }
   for (; i < end; ++i) add(i, sums[0]);
   for (size_t p = 0; p < kTerms; ++p) {
-    for (const auto& sum : sums) out[s.term(t, p)] += sum[p];
+    for (const auto& sum : sums) {
+      for (size_t d = 0; d < kSides; ++d) out[s.term(t, p) * kSides + d] += sum[p][d];
+    }
   }
   for (i = begin; i < end;) {
     const int32_t bias = s.by_trace[i][1];
-    double sum = 0;
-    for (; i < end && s.by_trace[i][1] == bias; ++i) sum += q[i];
-    out[static_cast<size_t>(bias)] += sum;
+    Sides<kSides> sum{};
+    for (; i < end && s.by_trace[i][1] == bias; ++i) {
+      for (size_t d = 0; d < kSides; ++d) sum[d] += q[i * kSides + d];
+    }
+    for (size_t d = 0; d < kSides; ++d) out[static_cast<size_t>(bias) * kSides + d] += sum[d];
   }
 }
 
+template <size_t kSides>
 std::vector<double> sum_by_trace(const NormalEquations& s, const std::vector<double>& q) {
-  std::vector<double> out(s.unknowns(), 0);
+  std::vector<double> out(s.unknowns() * kSides, 0);
   for_terms(s.terms, [&](auto terms) {
-    tbb::parallel_for(size_t{0}, s.traces, [&](size_t t) { sum_trace<decltype(terms)::value>(s, q, t, out); });
+    tbb::parallel_for(size_t{0}, s.traces, [&](size_t t) { sum_trace<decltype(terms)::value, kSides>(s, q, t, out); });
   });
   return out;
 }
 
-// `q`: memory for one value per observation.
+// `q`: memory for the values of every observation.
+template <size_t kSides>
 std::vector<double> product(const NormalEquations& s, const std::vector<double>& z, std::vector<double>& q) {
   for_terms(s.terms, [&](auto terms) {
     constexpr size_t kTerms = decltype(terms)::value;
     const auto correction = [&](size_t row, size_t k) {
       const double* const phi = &s.basis[row * kTerms];
-      const double* const of_trace = &z[s.term(static_cast<size_t>(s.trace[k]), 0)];
-      double sum = z[static_cast<size_t>(s.bias[k])];
-      for (size_t p = 0; p < kTerms; ++p) sum += phi[p] * of_trace[p];
+      const double* const of_trace = &z[s.term(static_cast<size_t>(s.trace[k]), 0) * kSides];
+      const double* const bias = &z[static_cast<size_t>(s.bias[k]) * kSides];
+      Sides<kSides> sum;
+      for (size_t d = 0; d < kSides; ++d) sum[d] = bias[d];
+      for (size_t p = 0; p < kTerms; ++p) {
+        for (size_t d = 0; d < kSides; ++d) sum[d] += phi[p] * of_trace[p * kSides + d];
+      }
       return sum;
     };
-    centred(s, correction, q);
+    centred<kSides>(s, correction, q);
   });
-  std::vector<double> out = sum_by_trace(s, q);
-  for (size_t i = 0; i < out.size(); ++i) out[i] += s.ridge[i] * z[i];
+  std::vector<double> out = sum_by_trace<kSides>(s, q);
+  for (size_t i = 0; i < s.unknowns(); ++i) {
+    for (size_t d = 0; d < kSides; ++d) out[i * kSides + d] += s.ridge[i] * z[i * kSides + d];
+  }
   for (size_t t = 0; t < s.traces && s.terms > 2; ++t) {
-    const auto bends = second_differences(&z[s.term(t, 2)]);
-    s.add_second_differences(t, bends.data(), s.stiffness, out);
+    const size_t bend = s.term(t, 2) * kSides;
+    for (size_t d = 0; d < kSides; ++d) {
+      std::array<double, kKnots> heights;
+      for (size_t k = 0; k < kKnots; ++k) heights[k] = z[bend + k * kSides + d];
+      add_second_differences(second_differences(heights.data()).data(), s.stiffness, &out[bend + d], kSides);
+    }
   }
   return out;
 }
@@ -168,31 +196,35 @@ void fill_block(const NormalEquations& s, const std::vector<double>& weight_by_t
   }
 }
 
+// Forwards and back through the factors, each solved value taken from all that are still to come.
+template <size_t kSides>
 void precondition(const NormalEquations& s, const BlockFactors& factors, const std::vector<double>& r,
                   std::vector<double>& out) {
   out = r;
   for_traces(s, [&](size_t t) {
     const size_t n = s.term(t + 1, 0) - s.term(t, 0);
     const double* const m = &factors.values[factors.begin[t]];
-    double* const x = &out[s.term(t, 0)];
-    for (size_t p = 0; p < n; ++p) {
-      for (size_t q = 0; q < p; ++q) x[p] -= m[p * n + q] * x[q];
-      x[p] /= m[p * n + p];
-    }
-    for (size_t p = n; p-- > 0;) {
-      for (size_t q = p + 1; q < n; ++q) x[p] -= m[q * n + p] * x[q];
-      x[p] /= m[p * n + p];
-    }
+    double* const x = &out[s.term(t, 0) * kSides];
+    const auto take = [&](size_t p, size_t begin, size_t end) {
+      Sides<kSides> solved;
+      for (size_t d = 0; d < kSides; ++d) solved[d] = x[p * kSides + d] *= m[p * n + p];
+      for (size_t q = begin; q < end; ++q) {
+        for (size_t d = 0; d < kSides; ++d) x[q * kSides + d] -= m[p * n + q] * solved[d];
+      }
+    };
+    for (size_t p = 0; p < n; ++p) take(p, p + 1, n);
+    for (size_t p = n; p-- > 0;) take(p, 0, p);
   });
-  project(s, out);
+  project<kSides>(s, out);
 }
 
 }  // namespace
 
-std::vector<double> NormalEquations::gather(const std::function<double(size_t, size_t)>& v) const {
+template <size_t kSides>
+std::vector<double> NormalEquations::gather(const std::function<Sides<kSides>(size_t, size_t)>& v) const {
   std::vector<double> q;
-  centred(*this, v, q);
-  return sum_by_trace(*this, q);
+  centred<kSides>(*this, v, q);
+  return sum_by_trace<kSides>(*this, q);
 }
 
 BlockFactors NormalEquations::factors() const {
@@ -213,43 +245,51 @@ BlockFactors NormalEquations::factors() const {
       for (size_t q = 0; q <= p; ++q) {
         double rest = m[p * n + q];
         for (size_t r = 0; r < q; ++r) rest -= m[p * n + r] * m[q * n + r];
-        m[p * n + q] = p == q ? std::sqrt(std::max(rest, 1e-30)) : rest / m[q * n + q];
+        m[p * n + q] = p == q ? 1 / std::sqrt(std::max(rest, 1e-30)) : rest * m[q * n + q];
+        m[q * n + p] = m[p * n + q];
       }
     }
   });
   return f;
 }
 
+template <size_t kSides>
 std::vector<double> NormalEquations::solve(std::vector<double> rhs, const BlockFactors& factors,
                                            double tolerance) const {
   std::vector<double> z(rhs.size(), 0), m, of_observations;
-  project(*this, rhs);
+  project<kSides>(*this, rhs);
   std::vector<double>& r = rhs;
-  precondition(*this, factors, r, m);
+  precondition<kSides>(*this, factors, r, m);
   std::vector<double> p = m;
-  double rm = dot(r, m);
-  const double enough = tolerance * tolerance * rm;
-  for (int step = 0; step < kMostSteps && rm > enough && rm > 0; ++step) {
-    const std::vector<double> q = product(*this, p, of_observations);
-    const double pq = dot(p, q);
-    if (pq <= 0) break;
-    const double alpha = rm / pq;
-    for (size_t i = 0; i < z.size(); ++i) {
-      z[i] += alpha * p[i];
-      r[i] -= alpha * q[i];
+  Sides<kSides> rm = dot<kSides>(r, m), enough{};
+  for (size_t d = 0; d < kSides; ++d) enough[d] = tolerance * tolerance * rm[d];
+  std::array<bool, kSides> solved{};
+  for (int step = 0; step < kMostSteps; ++step) {
+    for (size_t d = 0; d < kSides; ++d) solved[d] = solved[d] || !(rm[d] > enough[d] && rm[d] > 0);
+    if (std::all_of(solved.begin(), solved.end(), [](bool is) { return is; })) break;
+    const std::vector<double> q = product<kSides>(*this, p, of_observations);
+    const Sides<kSides> pq = dot<kSides>(p, q);
+    Sides<kSides> alpha{}, beta{};
+    for (size_t d = 0; d < kSides; ++d) {
+      solved[d] = solved[d] || pq[d] <= 0;
+      alpha[d] = solved[d] ? 0 : rm[d] / pq[d];
     }
-    project(*this, r);
-    precondition(*this, factors, r, m);
-    const double next = dot(r, m);
-    for (size_t i = 0; i < p.size(); ++i) p[i] = m[i] + next / rm * p[i];
+    for (size_t i = 0; i < z.size(); i += kSides) {
+      for (size_t d = 0; d < kSides; ++d) {
+        z[i + d] += alpha[d] * p[i + d];
+        r[i + d] -= alpha[d] * q[i + d];
+      }
+    }
+    project<kSides>(*this, r);
+    precondition<kSides>(*this, factors, r, m);
+    const Sides<kSides> next = dot<kSides>(r, m);
+    for (size_t d = 0; d < kSides; ++d) beta[d] = solved[d] ? 0 : next[d] / rm[d];
+    for (size_t i = 0; i < p.size(); i += kSides) {
+      for (size_t d = 0; d < kSides; ++d) p[i + d] = m[i + d] + beta[d] * p[i + d];
+    }
     rm = next;
   }
   return z;
-}
-
-void NormalEquations::add_second_differences(size_t t, const double* v, double scale, std::vector<double>& out) const {
-  const std::array<double, kKnots> second = second_differences(v);  // D is symmetric
-  for (size_t k = 0; k < kKnots; ++k) out[term(t, 2 + k)] += scale * second[k];
 }
 
 std::vector<double> NormalEquations::diagonal() const {
@@ -265,5 +305,12 @@ std::vector<double> NormalEquations::diagonal() const {
   });
   return d;
 }
+
+template std::vector<double> NormalEquations::gather<1>(const std::function<Sides<1>(size_t, size_t)>&) const;
+template std::vector<double> NormalEquations::gather<kSidesAtOnce>(
+    const std::function<Sides<kSidesAtOnce>(size_t, size_t)>&) const;
+template std::vector<double> NormalEquations::solve<1>(std::vector<double>, const BlockFactors&, double) const;
+template std::vector<double> NormalEquations::solve<kSidesAtOnce>(std::vector<double>, const BlockFactors&,
+                                                                  double) const;
 
 }  // namespace skewscope::align

@@ -8,7 +8,8 @@
 // observations: per row the weighted centring, per trace the sums. Solved by conjugate gradients, preconditioned by
 // each trace's own block (its terms and biases together, which confound), in the space where every tied component's
 // mean of every term is 0 (only differences are determined). Cost: O(observations x terms) per step, some 10 to 40
-// steps. Deterministic for any number of threads: each task writes its own slots, sums run in one order.
+// steps; kSidesAtOnce right-hand sides together cost less than two. Deterministic for any number of threads: each task
+// writes its own slots, sums run in one order.
 // Source: Henderson 1950; Hestenes & Stiefel 1952; the elimination is the Schur complement of bundle adjustment.
 #pragma once
 
@@ -21,11 +22,15 @@
 
 namespace skewscope::align {
 
-// Each trace's own block of the normal matrix (its rows' centring left out), as Cholesky factors.
+// Each trace's own block of the normal matrix (its rows' centring left out), as Cholesky factors: below the diagonal,
+// and mirrored above it; on it 1 over it.
 struct BlockFactors {
   std::vector<size_t> begin;  // per trace: its block in `values`
   std::vector<double> values;
 };
+
+// Right-hand sides that may be solved at once. Their values for one unknown, or observation, stand together.
+constexpr size_t kSidesAtOnce = 4;
 
 struct NormalEquations {
   size_t terms = 1, traces = 0;
@@ -50,15 +55,23 @@ struct NormalEquations {
   size_t unknowns() const { return ridge.size(); }
   size_t term(size_t of_trace, size_t p) const { return static_cast<size_t>(unknown_begin[of_trace]) + p; }
 
-  // Phi^T W C v, for one value per observation, per unknown. Asked for each value once, by several threads.
-  std::vector<double> gather(const std::function<double(size_t row, size_t observation)>& v) const;
+  // Phi^T W C v per unknown, of `kSides` (1 or kSidesAtOnce) values per observation. Asked for each observation's once,
+  // by several threads.
+  template <size_t kSides>
+  std::vector<double> gather(const std::function<std::array<double, kSides>(size_t row, size_t observation)>& v) const;
   BlockFactors factors() const;
   // z of (Phi^T W C Phi + ridge) z = rhs, to a relative residual of `tolerance`. `rhs` is projected first.
+  template <size_t kSides>
   std::vector<double> solve(std::vector<double> rhs, const BlockFactors& factors, double tolerance) const;
-  // Adds scale D^T v at the bend of trace t: D gives the kKnots second differences of heights, 0 at either end.
-  void add_second_differences(size_t t, const double* v, double scale, std::vector<double>& out) const;
   // Diagonal of Phi^T W Phi.
   std::vector<double> diagonal() const;
 };
+
+// Adds scale D^T v at a bend whose knots stand `stride` apart: D gives the kKnots second differences of heights, 0 at
+// either end, and is symmetric.
+inline void add_second_differences(const double* v, double scale, double* bend, size_t stride) {
+  const std::array<double, kKnots> second = second_differences(v);
+  for (size_t k = 0; k < kKnots; ++k) bend[k * stride] += scale * second[k];
+}
 
 }  // namespace skewscope::align

@@ -12,13 +12,19 @@ constexpr size_t kDraws = 32;
 // Of the ends' scatter: where clocks were seen to drift, and where an offset is all that was seen, as a bias is one.
 constexpr double kLeastEndBias = 0.5, kLeastLoneEndBias = 1;
 
-// +1 or -1, fixed by what it is for (splitmix64; Steele, Lea, Flood 2014).
-double sign(uint64_t draw, uint64_t stream, uint64_t index) {
-  uint64_t x = (draw * 8 + stream) * 0x9e3779b97f4a7c15ULL + index * 0xd1342543de82ef95ULL + 1;
+// What noise is of. Its signs are fixed by what it is for: bit d of the hash (splitmix64; Steele, Lea, Flood 2014) is
+// the sign in draw d.
+enum class Noise : uint8_t { end, of_class, of_group, drift, curve };
+static_assert(kDraws <= 64);
+
+uint64_t sign_bits(Noise of, uint64_t index) {
+  uint64_t x = (static_cast<uint64_t>(of) + 1) * 0x9e3779b97f4a7c15ULL + index * 0xd1342543de82ef95ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return ((x ^ (x >> 31)) & 1) != 0 ? 1 : -1;
+  return x ^ (x >> 31);
 }
+
+double sign(uint64_t bits, size_t draw) { return (bits >> draw & 1) != 0 ? 1 : -1; }
 
 // Biases of one communicator alone cannot be told from its members' clocks: they are taken to be as large as the ends'
 // scatter, or half of it, more than the fit itself assumes.
@@ -36,43 +42,61 @@ std::vector<double> bias_deviations(const Beacons& beacons, const FitResult& res
   return deviation;
 }
 
+// Draws that are made together.
+using Draws = std::array<double, kSidesAtOnce>;
+static_assert(kDraws % kSidesAtOnce == 0);
+
 // Of observation k, in row i.
-double noise(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias, size_t draw, size_t i,
-             size_t k) {
+Draws noise(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias, size_t first_draw,
+            size_t i, size_t k) {
   const NormalEquations& s = result.equations;
   const auto scale_class = static_cast<size_t>(beacons.scale_class[static_cast<size_t>(result.row[i])]);
   const auto group = static_cast<size_t>(beacons.classes[scale_class].group);
   const auto trace = static_cast<uint64_t>(s.trace[k]);
-  return result.fit.cautious_sigma_ns[scale_class] * sign(draw, 0, k) +
-         result.fit.tau_ns[scale_class] * sign(draw, 1, scale_class * s.traces + trace) +
-         bias[group] * sign(draw, 2, group * s.traces + trace);
+  const uint64_t of_end = sign_bits(Noise::end, k);
+  const uint64_t of_class = sign_bits(Noise::of_class, scale_class * s.traces + trace);
+  const uint64_t of_group = sign_bits(Noise::of_group, group * s.traces + trace);
+  Draws sum;
+  for (size_t d = 0; d < kSidesAtOnce; ++d) {
+    sum[d] = result.fit.cautious_sigma_ns[scale_class] * sign(of_end, first_draw + d) +
+             result.fit.tau_ns[scale_class] * sign(of_class, first_draw + d) +
+             bias[group] * sign(of_group, first_draw + d);
+  }
+  return sum;
 }
 
-// Per kind of group: sum of squares of the biases found.
-std::vector<double> bias_squares(const Beacons& beacons, const FitResult& result, const std::vector<double>& found) {
+// Per kind of group: sum of squares of the biases found, `found(unknown)`.
+template <class Found>
+std::vector<double> bias_squares(const Beacons& beacons, const FitResult& result, const Found& found) {
   std::vector<double> squares(static_cast<size_t>(beacons.kinds), 0);
-  for (size_t i = 0; i < found.size(); ++i) {
+  for (size_t i = 0; i < result.group_of_bias.size(); ++i) {
     if (result.group_of_bias[i] < 0) continue;
-    squares[static_cast<size_t>(beacons.groups[static_cast<size_t>(result.group_of_bias[i])].kind)] +=
-        found[i] * found[i];
+    const double bias = found(i);
+    squares[static_cast<size_t>(beacons.groups[static_cast<size_t>(result.group_of_bias[i])].kind)] += bias * bias;
   }
   return squares;
 }
 
-// The unknowns that the fit finds in the noise of one draw.
-std::vector<double> found_in_draw(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias,
-                                  const BlockFactors& factors, double tolerance, size_t d) {
+// The unknowns that the fit finds in the noise of draws, kSidesAtOnce each.
+std::vector<double> found_in_draws(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias,
+                                   const BlockFactors& factors, double tolerance, size_t first_draw) {
   const NormalEquations& s = result.equations;
-  std::vector<double> rhs = s.gather([&](size_t i, size_t k) { return noise(beacons, result, bias, d, i, k); });
-  for (size_t i = 0; i < rhs.size(); ++i) rhs[i] = -rhs[i];
+  std::vector<double> rhs = s.gather<kSidesAtOnce>(
+      [&](size_t i, size_t k) { return noise(beacons, result, bias, first_draw, i, k); });
+  for (double& value : rhs) value = -value;
   for (size_t t = 0; t < s.traces; ++t) {
-    if (s.terms > 1) rhs[s.term(t, 1)] += std::sqrt(s.ridge[s.term(t, 1)]) * sign(d, 3, t);
-    if (s.terms <= 2) continue;
-    std::array<double, kKnots> curve{};
-    for (size_t k = 0; k < kKnots; ++k) curve[k] = sign(d, 4, t * kKnots + k);
-    s.add_second_differences(t, curve.data(), std::sqrt(s.stiffness), rhs);
+    for (size_t d = 0; d < kSidesAtOnce; ++d) {
+      const size_t draw = first_draw + d;
+      if (s.terms > 1) {
+        rhs[s.term(t, 1) * kSidesAtOnce + d] += std::sqrt(s.ridge[s.term(t, 1)]) * sign(sign_bits(Noise::drift, t), draw);
+      }
+      if (s.terms <= 2) continue;
+      std::array<double, kKnots> curve{};
+      for (size_t k = 0; k < kKnots; ++k) curve[k] = sign(sign_bits(Noise::curve, t * kKnots + k), draw);
+      add_second_differences(curve.data(), std::sqrt(s.stiffness), &rhs[s.term(t, 2) * kSidesAtOnce + d], kSidesAtOnce);
+    }
   }
-  return s.solve(std::move(rhs), factors, tolerance);
+  return s.solve<kSidesAtOnce>(std::move(rhs), factors, tolerance);
 }
 
 // Biases far above the ends' scatter make most of what is solved for, and the clocks the rest: that must be met, too.
@@ -104,15 +128,22 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result,
   std::vector<double> found(kDraws * slots);
   const BlockFactors factors = s.factors();
   const double tolerance = tolerance_for(result, bias);
-  const auto maker_of = [&](size_t slot) { return static_cast<int32_t>(slot / slots) % exchange.processes(); };
-  tbb::parallel_for(size_t{0}, kDraws, [&](size_t d) {
-    if (maker_of(d * slots) != exchange.process()) return;
-    const std::vector<double> unknowns = found_in_draw(beacons, result, bias, factors, tolerance, d);
-    const std::vector<double> squares = bias_squares(beacons, result, unknowns);
-    for (size_t t = 0; t < s.traces; ++t) {
-      for (size_t p = 0; p < s.terms; ++p) found[d * slots + t * s.terms + p] = unknowns[s.term(t, p)];
+  const auto maker_of = [&](size_t slot) {
+    return static_cast<int32_t>(slot / slots / kSidesAtOnce) % exchange.processes();
+  };
+  tbb::parallel_for(size_t{0}, kDraws / kSidesAtOnce, [&](size_t batch) {
+    const size_t first_draw = batch * kSidesAtOnce;
+    if (maker_of(first_draw * slots) != exchange.process()) return;
+    const std::vector<double> unknowns = found_in_draws(beacons, result, bias, factors, tolerance, first_draw);
+    for (size_t d = 0; d < kSidesAtOnce; ++d) {
+      double* const of_draw = &found[(first_draw + d) * slots];
+      const auto unknown = [&](size_t i) { return unknowns[i * kSidesAtOnce + d]; };
+      for (size_t t = 0; t < s.traces; ++t) {
+        for (size_t p = 0; p < s.terms; ++p) of_draw[t * s.terms + p] = unknown(s.term(t, p));
+      }
+      const std::vector<double> squares = bias_squares(beacons, result, unknown);
+      std::copy(squares.begin(), squares.end(), of_draw + terms);
     }
-    for (size_t kind = 0; kind < kinds; ++kind) found[d * slots + terms + kind] = squares[kind];
   });
   share(exchange, maker_of, found);
   std::vector<double> drawn(kinds, 0);
@@ -123,7 +154,7 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result,
       drawn[kind] += found[d * slots + terms + kind] / static_cast<double>(kDraws);
     }
   }
-  const std::vector<double> seen = bias_squares(beacons, result, result.bias_ns);
+  const std::vector<double> seen = bias_squares(beacons, result, [&](size_t i) { return result.bias_ns[i]; });
   double excess = 1;
   for (size_t kind = 0; kind < seen.size(); ++kind) {
     if (drawn[kind] > 0) excess = std::max(excess, seen[kind] / drawn[kind]);

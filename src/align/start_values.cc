@@ -8,7 +8,6 @@
 #include <numeric>
 #include <tuple>
 
-#include "collectives/shift_search.h"
 #include "skewscope/base/disjoint_sets.h"
 
 namespace skewscope::align {
@@ -58,31 +57,9 @@ std::vector<Link> links_of(const Beacons& beacons, const std::vector<bool>& use)
   return links;
 }
 
-// The maximum spanning forest: most ties first. Per trace its neighbours and how their clocks map onto its own.
-struct Step {
-  size_t to;
-  ClockLine line;
-  bool forward;  // line maps `to` onto this trace; else this trace onto `to`
-};
-using Forest = std::vector<std::vector<Step>>;
-
-Forest forest_of(const Beacons& beacons, const std::vector<bool>& use, Fit& fit) {
-  const size_t traces = beacons.traces.size();
-  DisjointSets sets(traces);
-  Forest forest(traces);
-  for (const Link& link : links_of(beacons, use)) {
-    if (!sets.unite(static_cast<size_t>(link.from), static_cast<size_t>(link.to))) continue;
-    forest[static_cast<size_t>(link.from)].push_back({static_cast<size_t>(link.to), link.line, true});
-    forest[static_cast<size_t>(link.to)].push_back({static_cast<size_t>(link.from), link.line, false});
-  }
-  fit.component.resize(traces);
-  for (size_t t = 0; t < traces; ++t) fit.component[t] = static_cast<int32_t>(sets.root(t));
-  return forest;
-}
-
 // Calls visit(from, step) along the forest, from each component's smallest trace outwards.
 template <class Visit>
-void walk(const Forest& forest, const Visit& visit) {
+void walk(const std::vector<std::vector<ForestStep>>& forest, const Visit& visit) {
   std::vector<bool> seen(forest.size(), false);
   for (size_t first = 0; first < forest.size(); ++first) {
     if (seen[first]) continue;
@@ -91,7 +68,7 @@ void walk(const Forest& forest, const Visit& visit) {
     while (!open.empty()) {
       const size_t t = open.back();
       open.pop_back();
-      for (const Step& step : forest[t]) {
+      for (const ForestStep& step : forest[t]) {
         if (seen[step.to]) continue;
         seen[step.to] = true;
         visit(t, step);
@@ -118,20 +95,33 @@ void set_window(const Beacons& beacons, const std::vector<bool>& use, Fit& fit) 
 
 }  // namespace
 
-void start_values(const Beacons& beacons, const std::vector<bool>& use, Fit& fit) {
+TiedRows tie_rows(const Beacons& beacons, std::vector<bool> use) {
+  const size_t traces = beacons.traces.size();
+  TiedRows rows{std::move(use), std::vector<std::vector<ForestStep>>(traces), std::vector<int32_t>(traces)};
+  DisjointSets sets(traces);
+  for (const Link& link : links_of(beacons, rows.use)) {
+    if (!sets.unite(static_cast<size_t>(link.from), static_cast<size_t>(link.to))) continue;
+    rows.forest[static_cast<size_t>(link.from)].push_back({static_cast<size_t>(link.to), link.line, true});
+    rows.forest[static_cast<size_t>(link.to)].push_back({static_cast<size_t>(link.from), link.line, false});
+  }
+  for (size_t t = 0; t < traces; ++t) rows.component[t] = static_cast<int32_t>(sets.root(t));
+  return rows;
+}
+
+void start_values(const Beacons& beacons, const TiedRows& rows, Fit& fit) {
   fit.base_ns.assign(beacons.traces.size(), 0);
   fit.terms_ns.assign(beacons.traces.size(), {});
-  const Forest forest = forest_of(beacons, use, fit);
+  fit.component = rows.component;
   // Whole offsets first, then the window they leave, then the lines within it.
   if (fit.freedom != Freedom::identity) {
-    walk(forest, [&](size_t from, const Step& step) {
+    walk(rows.forest, [&](size_t from, const ForestStep& step) {
       const int64_t offset = std::llround(step.line.offset_ns);
       fit.base_ns[step.to] = fit.base_ns[from] + (step.forward ? offset : -offset);
     });
   }
-  set_window(beacons, use, fit);
+  set_window(beacons, rows.use, fit);
   if (terms_of(fit.freedom) < 2) return;
-  walk(forest, [&](size_t from, const Step& step) {
+  walk(rows.forest, [&](size_t from, const ForestStep& step) {
     // The line's own centre, on the common clock: it was read on the clock that the line maps.
     const size_t mapped = step.forward ? step.to : from;
     const int64_t center = step.line.center_ns + fit.base_ns[mapped];
