@@ -219,12 +219,13 @@ ErrorBars error_bars(const Beacons& beacons, const Fit& applied, const FitResult
         trace_bar_ns(applied, free.fit, errors, t, most_skew / 2) + static_cast<double>(resolution_ns[t]);
   });
   const std::vector<GroupInFit> groups = groups_of(beacons, free);
-  for (size_t g = 0; g < groups.size(); ++g) {
+  bars.group_ns.resize(groups.size());
+  tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
     const double bar = group_bar_ns(applied, free.fit, errors, groups[g], skew[g] / 2);
     double coarsest = 0;
     for (const size_t t : groups[g].members) coarsest = std::max(coarsest, static_cast<double>(resolution_ns[t]));
-    bars.group_ns.push_back(bar < 0 ? -1 : bar + coarsest);
-  }
+    bars.group_ns[g] = bar < 0 ? -1 : bar + coarsest;
+  });
   bars.end_difference_ns = end_differences(beacons, applied, free, resolution_ns);
   return bars;
 }
