@@ -9,6 +9,7 @@ namespace skewscope::align {
 namespace {
 
 constexpr size_t kDraws = 32;
+constexpr size_t kLarge = 1 << 18;  // observations: 8 MB for the values of draws made together
 // Of the ends' scatter: where clocks were seen to drift, and where an offset is all that was seen, as a bias is one.
 constexpr double kLeastEndBias = 0.5, kLeastLoneEndBias = 1;
 
@@ -131,8 +132,7 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result,
   const auto maker_of = [&](size_t slot) {
     return static_cast<int32_t>(slot / slots / kSidesAtOnce) % exchange.processes();
   };
-  tbb::parallel_for(size_t{0}, kDraws / kSidesAtOnce, [&](size_t batch) {
-    const size_t first_draw = batch * kSidesAtOnce;
+  const auto draw = [&](size_t first_draw) {
     if (maker_of(first_draw * slots) != exchange.process()) return;
     const std::vector<double> unknowns = found_in_draws(beacons, result, bias, factors, tolerance, first_draw);
     for (size_t d = 0; d < kSidesAtOnce; ++d) {
@@ -144,7 +144,13 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result,
       const std::vector<double> squares = bias_squares(beacons, result, unknown);
       std::copy(squares.begin(), squares.end(), of_draw + terms);
     }
-  });
+  };
+  // Side by side they need memory for each thread's; of large jobs their own parts are shared by the threads.
+  if (s.trace.size() > kLarge) {
+    for (size_t d = 0; d < kDraws; d += kSidesAtOnce) draw(d);
+  } else {
+    tbb::parallel_for(size_t{0}, kDraws, kSidesAtOnce, draw);
+  }
   share(exchange, maker_of, found);
   std::vector<double> drawn(kinds, 0);
   for (size_t d = 0; d < kDraws; ++d) {
