@@ -82,14 +82,15 @@ std::vector<double> bias_squares(const Beacons& beacons, const FitResult& result
 std::vector<double> found_in_draws(const Beacons& beacons, const FitResult& result, const std::vector<double>& bias,
                                    const BlockFactors& factors, double tolerance, size_t first_draw) {
   const NormalEquations& s = result.equations;
-  std::vector<double> rhs = s.gather<kSidesAtOnce>(
-      [&](size_t i, size_t k) { return noise(beacons, result, bias, first_draw, i, k); });
+  std::vector<double> rhs =
+      s.gather<kSidesAtOnce>([&](size_t i, size_t k) { return noise(beacons, result, bias, first_draw, i, k); });
   for (double& value : rhs) value = -value;
   for (size_t t = 0; t < s.traces; ++t) {
     for (size_t d = 0; d < kSidesAtOnce; ++d) {
       const size_t draw = first_draw + d;
       if (s.terms > 1) {
-        rhs[s.term(t, 1) * kSidesAtOnce + d] += std::sqrt(s.ridge[s.term(t, 1)]) * sign(sign_bits(Noise::drift, t), draw);
+        rhs[s.term(t, 1) * kSidesAtOnce + d] +=
+            std::sqrt(s.ridge[s.term(t, 1)]) * sign(sign_bits(Noise::drift, t), draw);
       }
       if (s.terms <= 2) continue;
       std::array<double, kKnots> curve{};

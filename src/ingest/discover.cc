@@ -38,8 +38,7 @@ bool is_report_directory(const fs::path& folder) {
 
 // Documents of ours beside traces (truth.json of `simulate`, a loose report.json) name their schema at the head.
 bool is_own_document(const fs::path& file) {
-  std::error_code unreadable;
-  if (!has_suffix(file.filename().string(), ".json") || !fs::is_regular_file(file, unreadable)) return false;
+  if (!has_suffix(file.native(), ".json")) return false;
   std::ifstream in(file, std::ios::binary);
   std::string head(256, '\0');
   in.read(head.data(), static_cast<std::streamsize>(head.size()));
@@ -96,7 +95,7 @@ void add_pattern(const std::string& pattern, Found& found) {
       std::error_code unreadable;
       if (fs::is_directory(path, unreadable)) {
         add_directory(path, found);
-      } else if (!is_own_document(path)) {
+      } else if (!fs::is_regular_file(path, unreadable) || !is_own_document(path)) {
         found.files.push_back(path);
       }
     }
@@ -104,18 +103,41 @@ void add_pattern(const std::string& pattern, Found& found) {
   globfree(&hits);
 }
 
+// Where files really are, or as they are spelled where that cannot be told. Of those that are no links, only the
+// folders are resolved, each once.
+class RealPaths {
+ public:
+  std::string of(const fs::path& file) {
+    std::error_code failed;
+    if (fs::is_symlink(file, failed)) return resolved(file);
+    const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+    const auto [known, fresh] = folders_.try_emplace(folder.native());
+    if (fresh) known->second = resolved(folder);
+    return known->second / file.filename();
+  }
+
+ private:
+  static fs::path resolved(const fs::path& path) {
+    std::error_code failed;
+    const fs::path real = fs::weakly_canonical(path, failed);
+    return failed ? path : real;
+  }
+
+  std::map<std::string, fs::path> folders_;
+};
+
 // One entry per file, whatever the spellings of its path; the smallest stays of those that are no links, else of all.
 std::vector<std::string> sorted_unique(std::vector<std::string> found) {
   std::sort(found.begin(), found.end());
   std::map<std::string, std::string> spellings;
+  RealPaths real;
   for (const std::string& file : found) {
     std::error_code failed;
-    const fs::path real = fs::weakly_canonical(file, failed);
-    const auto [kept, first] = spellings.emplace(failed ? file : real.string(), file);
+    const auto [kept, first] = spellings.emplace(real.of(file), file);
     if (!first && fs::is_symlink(kept->second, failed) && !fs::is_symlink(file, failed)) kept->second = file;
   }
   std::vector<std::string> files;
-  for (const auto& [real, file] : spellings) files.push_back(file);
+  for (const auto& [path, file] : spellings) files.push_back(file);
   std::sort(files.begin(), files.end());
   return files;
 }
