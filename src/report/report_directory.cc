@@ -5,6 +5,7 @@
 // entry that no command writes.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 #include <unistd.h>
@@ -42,7 +43,7 @@ constexpr std::array<std::string_view, 4> kDocuments = {"report.json", "rank.jso
 constexpr std::array<std::string_view, 7> kFiles = {kComplete,     "diagnostics.json", "index.html", "report.sqlite",
                                                     "report.xlsx", "report.prom",      "summary.txt"};
 
-constexpr uintmax_t kWorthThreads = 8 << 20;  // bytes that are copied while TBB starts
+constexpr uintmax_t kWorthThreads = 32 << 20;  // bytes that are compared or copied while TBB starts
 
 Error output_error(const std::string& what, const std::string& why) {
   return {ErrorKind::output, fmt::format("{}: {}", what, why)};
@@ -231,9 +232,41 @@ Result<Done> write_whole(const WriteOptions& options, const std::function<Result
   return done;
 }
 
-Result<Done> copy_file(const fs::path& from, const ReportFile& file, const fs::path& to, fs::perms modes) {
+bool same_bytes(const fs::path& one, const fs::path& other, uintmax_t bytes) {
+  constexpr size_t kBlock = 1 << 17;
+  std::ifstream in_one(one, std::ios::binary), in_other(other, std::ios::binary);
+  std::vector<char> of_one(kBlock), of_other(kBlock);
+  for (uintmax_t left = bytes; left > 0;) {
+    const size_t size = std::min<uintmax_t>(left, kBlock);
+    if (!in_one.read(of_one.data(), static_cast<std::streamsize>(size))) return false;
+    if (!in_other.read(of_other.data(), static_cast<std::streamsize>(size))) return false;
+    if (std::memcmp(of_one.data(), of_other.data(), size) != 0) return false;
+    left -= size;
+  }
+  return true;
+}
+
+// Whether a file of the old report is what a copy would be: of the same bytes, modes and owner.
+bool is_as_copied(const fs::path& old, const fs::path& from, uintmax_t bytes, fs::perms modes) {
+  struct stat status {};
+  return lstat(old.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+         static_cast<fs::perms>(status.st_mode & ALLPERMS) == modes &&
+         static_cast<uintmax_t>(status.st_size) == bytes && same_bytes(old, from, bytes);
+}
+
+// A file that the report which is replaced has already goes over to the new one: to make and to delete files takes file
+// systems longer than to compare them.
+Result<Done> copy_file(const fs::path& from, const ReportFile& file, const fs::path& replaced, const fs::path& to,
+                       fs::perms modes) {
   std::error_code error;
-  const fs::path target = to / file.name;
+  const fs::path target = to / file.name, old = replaced / file.name;
+  if (is_as_copied(old, from / file.name, file.bytes, modes)) {
+    fs::create_hard_link(old, target, error);
+    if (!error) {
+      fs::last_write_time(target, fs::file_time_type::clock::now(), error);
+      return Done{};
+    }
+  }
   fs::copy_file(from / file.name, target, error);
   if (!error) fs::permissions(target, modes, error);
   if (error) return output_error("cannot copy " + (from / file.name).string(), error.message());
@@ -249,6 +282,7 @@ Result<Done> write_directory(const DirectoryContent& content, const WriteOptions
 
 Result<Done> copy_directory(const std::string& from, const std::vector<ReportFile>& files,
                             const std::map<std::string, std::string>& changed, const WriteOptions& options) {
+  const fs::path replaced = final_path(options.directory);
   return write_whole(options, [&](const fs::path& partial) -> Result<Done> {
     for (const auto& [name, text] : changed) {
       if (auto done = write_text(partial / name, text); !done.ok()) return done;
@@ -268,7 +302,7 @@ Result<Done> copy_directory(const std::string& from, const std::vector<ReportFil
     }
     if (complete == nullptr) return output_error("cannot copy " + from, "it is not complete");
     std::vector<Result<Done>> done(same.size(), Done{});
-    const auto copy = [&](size_t f) { done[f] = copy_file(from, same[f], partial, modes); };
+    const auto copy = [&](size_t f) { done[f] = copy_file(from, same[f], replaced, partial, modes); };
     const auto bytes = [](uintmax_t sum, const ReportFile& file) { return sum + file.bytes; };
     if (std::accumulate(same.begin(), same.end(), uintmax_t{0}, bytes) < kWorthThreads) {
       for (size_t f = 0; f < same.size(); ++f) copy(f);
@@ -279,7 +313,7 @@ Result<Done> copy_directory(const std::string& from, const std::vector<ReportFil
     for (const Result<Done>& one : done) {
       if (!one.ok()) return one;
     }
-    return copy_file(from, *complete, partial, modes);
+    return copy_file(from, *complete, replaced, partial, modes);
   });
 }
 

@@ -87,6 +87,34 @@ TEST_CASE("the report asked for again is copied: all but stamp and directory is 
   CHECK(kept.is_copy("c"));
 }
 
+TEST_CASE("a copy takes over the files that the report it replaces has already, and writes the others") {
+  const Kept kept("kept_over");
+  const auto path_of = [](const std::string& file) { return fs::path(place() / ("kept_over/a/" + file)); };
+  const auto text_of = [](const std::string& file) { return place().read("kept_over/a/" + file); };
+  const auto inode_of = [&](const std::string& file) {
+    struct stat status {};
+    REQUIRE(stat(path_of(file).c_str(), &status) == 0);
+    return status.st_ino;
+  };
+  const std::string same = "report.sqlite", edited = "tables/ranks.csv", closed = "tables/steps.csv";
+  REQUIRE(kept.report(kept.flags_for("a")).code == 0);
+  const auto of_same = inode_of(same), of_document = inode_of("report.json"), of_closed = inode_of(closed);
+  const auto an_hour_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  fs::last_write_time(path_of(same), an_hour_ago);
+  const std::string made = text_of(edited);
+  std::fstream(path_of(edited), std::ios::in | std::ios::out) << "MINE";
+  fs::permissions(path_of(closed), fs::perms::owner_read);
+
+  CHECK(says(kept.report(kept.flags_for("a") + " --force --progress always").err, "copied"));
+  CHECK(inode_of(same) == of_same);
+  CHECK(fs::last_write_time(path_of(same)) > an_hour_ago);
+  CHECK(inode_of("report.json") != of_document);
+  CHECK(says(nlohmann::json::parse(text_of("report.json"))["command"], "--force"));
+  CHECK(text_of(edited) == made);
+  CHECK(inode_of(closed) != of_closed);
+  CHECK(fs::status(path_of(closed)).permissions() == fs::status(path_of(edited)).permissions());
+}
+
 TEST_CASE("a copied summary has colours where they are asked for") {
   const Kept kept("kept_color");
   REQUIRE(kept.report(kept.flags_for("a")).code == 0);
