@@ -15,7 +15,7 @@ struct Rounds {
   std::vector<int32_t> class_cell;   // per observation: (class, trace)
   std::vector<int32_t> class_of_cell;
   std::vector<double> balance;      // per row
-  std::vector<double> information;  // per unknown, by the weights as they are
+  std::vector<double> information;  // per unknown, as of the last weights
 
   NormalEquations& s() { return result.equations; }
   // Of the beacons: the first observation of a row here.

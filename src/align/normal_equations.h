@@ -8,8 +8,8 @@
 // observations: per row the weighted centring, per trace the sums. Solved by conjugate gradients, preconditioned by
 // each trace's own block (its terms and biases together, which confound), in the space where every tied component's
 // mean of every term is 0 (only differences are determined). Cost: O(observations x terms) per step, some 10 to 40
-// steps; kSidesAtOnce right-hand sides together cost less than two. Deterministic for any number of threads: each task
-// writes its own slots, sums run in one order.
+// steps; of several right-hand sides each observation is looked at once. Deterministic for any number of threads: each
+// task writes its own slots, sums run in one order.
 // Source: Henderson 1950; Hestenes & Stiefel 1952; the elimination is the Schur complement of bundle adjustment.
 #pragma once
 
@@ -22,8 +22,8 @@
 
 namespace skewscope::align {
 
-// Each trace's own block of the normal matrix (its rows' centring left out), as Cholesky factors: below the diagonal,
-// and mirrored above it; on it 1 over it.
+// Each trace's own block of the normal matrix (its rows' centring left out), as Cholesky factors: below the diagonal
+// and, mirrored, above it; on the diagonal 1 over the factor's value.
 struct BlockFactors {
   std::vector<size_t> begin;  // per trace: its block in `values`
   std::vector<double> values;

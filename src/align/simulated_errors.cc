@@ -9,7 +9,7 @@ namespace skewscope::align {
 namespace {
 
 constexpr size_t kDraws = 32;
-constexpr size_t kLarge = 1 << 18;  // observations: 8 MB for the values of draws made together
+constexpr size_t kLarge = 1 << 18;  // observations; 8 MB of values in draws made together
 // Of the ends' scatter: where clocks were seen to drift, and where an offset is all that was seen, as a bias is one.
 constexpr double kLeastEndBias = 0.5, kLeastLoneEndBias = 1;
 
@@ -146,7 +146,7 @@ SimulatedErrors simulate_errors(const Beacons& beacons, const FitResult& result,
       std::copy(squares.begin(), squares.end(), of_draw + terms);
     }
   };
-  // Side by side they need memory for each thread's; of large jobs their own parts are shared by the threads.
+  // Each needs memory of its own: those of a large job are made one after another, each by all threads.
   if (s.trace.size() > kLarge) {
     for (size_t d = 0; d < kDraws; d += kSidesAtOnce) draw(d);
   } else {

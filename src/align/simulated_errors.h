@@ -6,7 +6,7 @@
 // the errors have its true covariance, up to the noise model; signs suffice, for only second moments are read. How well
 // the noise model fits is measured too: `excess` is by how much the members' biases found exceed those found in draws,
 // and by how much ends that hang together (clumping.h) know less than their number tells.
-// Cost: kDraws solves at low precision, which processes share among them.
+// Cost: kDraws right-hand sides, some at once, at low precision; processes share them.
 #pragma once
 
 #include "joint_fit.h"

@@ -38,7 +38,7 @@ bool is_report_directory(const fs::path& folder) {
 
 // Documents of ours beside traces (truth.json of `simulate`, a loose report.json) name their schema at the head.
 bool is_own_document(const fs::path& file) {
-  if (!has_suffix(file.native(), ".json")) return false;
+  if (!has_suffix(file.filename().native(), ".json")) return false;
   std::ifstream in(file, std::ios::binary);
   std::string head(256, '\0');
   in.read(head.data(), static_cast<std::streamsize>(head.size()));

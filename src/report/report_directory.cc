@@ -232,7 +232,10 @@ Result<Done> write_whole(const WriteOptions& options, const std::function<Result
   return done;
 }
 
-bool same_bytes(const fs::path& one, const fs::path& other, uintmax_t bytes) {
+bool same_bytes(const fs::path& one, const fs::path& other) {
+  std::error_code error;
+  const uintmax_t bytes = fs::file_size(one, error);
+  if (error || fs::file_size(other, error) != bytes) return false;
   constexpr size_t kBlock = 1 << 17;
   std::ifstream in_one(one, std::ios::binary), in_other(other, std::ios::binary);
   std::vector<char> of_one(kBlock), of_other(kBlock);
@@ -246,30 +249,39 @@ bool same_bytes(const fs::path& one, const fs::path& other, uintmax_t bytes) {
   return true;
 }
 
-// Whether a file of the old report is what a copy would be: of the same bytes, modes and owner.
-bool is_as_copied(const fs::path& old, const fs::path& from, uintmax_t bytes, fs::perms modes) {
+// Whether a file has the bytes of `from`, and owner, group and modes of `written`, a file that was made just now.
+bool is_as_copied(const fs::path& path, nlink_t links, const fs::path& from, const struct stat& written) {
   struct stat status {};
-  return lstat(old.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-         static_cast<fs::perms>(status.st_mode & ALLPERMS) == modes &&
-         static_cast<uintmax_t>(status.st_size) == bytes && same_bytes(old, from, bytes);
+  return lstat(path.c_str(), &status) == 0 && status.st_mode == written.st_mode && status.st_uid == written.st_uid &&
+         status.st_gid == written.st_gid && status.st_nlink == links && same_bytes(path, from);
 }
 
-// A file that the report which is replaced has already goes over to the new one: to make and to delete files takes file
-// systems longer than to compare them.
-Result<Done> copy_file(const fs::path& from, const ReportFile& file, const fs::path& replaced, const fs::path& to,
-                       fs::perms modes) {
+// A file that the report which is replaced has already goes over by a link, its old name goes with the old report: to
+// make and to delete files takes file systems longer than to compare them. Compared is what was linked, which no
+// other process can exchange any more.
+bool take_over(const fs::path& old, const fs::path& target, const fs::path& from, const struct stat& written) {
+  struct stat status {};
+  if (lstat(old.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink != 1) return false;
   std::error_code error;
-  const fs::path target = to / file.name, old = replaced / file.name;
-  if (is_as_copied(old, from / file.name, file.bytes, modes)) {
-    fs::create_hard_link(old, target, error);
-    if (!error) {
-      fs::last_write_time(target, fs::file_time_type::clock::now(), error);
-      return Done{};
-    }
+  fs::create_hard_link(old, target, error);
+  if (error) return false;
+  if (is_as_copied(target, 2, from, written)) {
+    fs::last_write_time(target, fs::file_time_type::clock::now(), error);
+    return true;
   }
-  fs::copy_file(from / file.name, target, error);
-  if (!error) fs::permissions(target, modes, error);
-  if (error) return output_error("cannot copy " + (from / file.name).string(), error.message());
+  fs::remove(target, error);
+  return false;
+}
+
+Result<Done> copy_file(const fs::path& from, const ReportFile& file, const fs::path& replaced, const fs::path& to,
+                       const struct stat& written) {
+  std::error_code error;
+  const fs::path target = to / file.name;
+  if (!take_over(replaced / file.name, target, from / file.name, written)) {
+    fs::copy_file(from / file.name, target, error);
+    if (!error) fs::permissions(target, static_cast<fs::perms>(written.st_mode & ALLPERMS), error);
+    if (error) return output_error("cannot copy " + (from / file.name).string(), error.message());
+  }
   if (fs::file_size(target, error) != file.bytes) return output_error(target.string(), "is cut");
   return Done{};
 }
@@ -288,9 +300,10 @@ Result<Done> copy_directory(const std::string& from, const std::vector<ReportFil
       if (auto done = write_text(partial / name, text); !done.ok()) return done;
     }
     std::error_code error;
-    const fs::file_status written = fs::status(partial / changed.begin()->first, error);
-    if (error) return output_error("cannot copy " + from, error.message());
-    const fs::perms modes = written.permissions();  // of what is written here
+    struct stat written {};
+    if (lstat((partial / changed.begin()->first).c_str(), &written) != 0) {
+      return output_error("cannot copy " + from, std::strerror(errno));
+    }
     std::vector<ReportFile> same;
     const ReportFile* complete = nullptr;
     fs::path folder = partial;
@@ -302,7 +315,7 @@ Result<Done> copy_directory(const std::string& from, const std::vector<ReportFil
     }
     if (complete == nullptr) return output_error("cannot copy " + from, "it is not complete");
     std::vector<Result<Done>> done(same.size(), Done{});
-    const auto copy = [&](size_t f) { done[f] = copy_file(from, same[f], replaced, partial, modes); };
+    const auto copy = [&](size_t f) { done[f] = copy_file(from, same[f], replaced, partial, written); };
     const auto bytes = [](uintmax_t sum, const ReportFile& file) { return sum + file.bytes; };
     if (std::accumulate(same.begin(), same.end(), uintmax_t{0}, bytes) < kWorthThreads) {
       for (size_t f = 0; f < same.size(); ++f) copy(f);
@@ -313,7 +326,7 @@ Result<Done> copy_directory(const std::string& from, const std::vector<ReportFil
     for (const Result<Done>& one : done) {
       if (!one.ok()) return one;
     }
-    return copy_file(from, *complete, replaced, partial, modes);
+    return copy_file(from, *complete, replaced, partial, written);
   });
 }
 

@@ -26,7 +26,7 @@ struct DirectoryContent {
 Result<Done> write_directory(const DirectoryContent& content, const WriteOptions& options);
 
 // These files of `from` in a directory that is whole or not there; those that the directory it replaces has already, of
-// the same bytes, modes and owner, go over from there. `changed`: by file name, the text of those that differ; at least
+// the same bytes, owner and modes, go over from there. `changed`: by file name, the text of those that differ; at least
 // one.
 Result<Done> copy_directory(const std::string& from, const std::vector<ReportFile>& files,
                             const std::map<std::string, std::string>& changed, const WriteOptions& options);

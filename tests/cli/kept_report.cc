@@ -97,8 +97,10 @@ TEST_CASE("a copy takes over the files that the report it replaces has already, 
     return status.st_ino;
   };
   const std::string same = "report.sqlite", edited = "tables/ranks.csv", closed = "tables/steps.csv";
+  const std::string shared = "diagnostics.json";  // with a snapshot of the user's
   REQUIRE(kept.report(kept.flags_for("a")).code == 0);
   const auto of_same = inode_of(same), of_document = inode_of("report.json"), of_closed = inode_of(closed);
+  fs::create_hard_link(path_of(shared), place() / "kept_over/snapshot");
   const auto an_hour_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
   fs::last_write_time(path_of(same), an_hour_ago);
   const std::string made = text_of(edited);
@@ -112,6 +114,8 @@ TEST_CASE("a copy takes over the files that the report it replaces has already, 
   CHECK(says(nlohmann::json::parse(text_of("report.json"))["command"], "--force"));
   CHECK(text_of(edited) == made);
   CHECK(inode_of(closed) != of_closed);
+  CHECK_FALSE(fs::equivalent(path_of(shared), place() / "kept_over/snapshot"));
+  CHECK(text_of(shared) == place().read("kept_over/snapshot"));
   CHECK(fs::status(path_of(closed)).permissions() == fs::status(path_of(edited)).permissions());
 }
 
