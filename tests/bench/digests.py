@@ -90,8 +90,8 @@ def main(options):
     text = table(["real traces", "gzip kB", "digests kB", "digests / gzip"], size_rows) + "\n\n" if size_rows else ""
     text += ("First report: traces parsed; second: made anew (as with other flags) from their digests in the cache, which takes\n"
              "`reading` of it; the rest is the program's start, the analysis and the writing. `at most`: were the digests there at\n"
-             "once. The same: asked again, it is copied from the cache. Whole command, medians "
-             f"of {options.rounds} rounds.\n\n"
+             "once. The same: asked again into the same directory, it is copied from the cache, but for files that lie there\n"
+             f"already. Whole command, medians of {options.rounds} rounds.\n\n"
              + table(["input", "first s", "second s", "reading s", "times faster", "at most", "the same s", "times faster"], second_rows))
     text += ("\n\nSimulated as digests, then reported: one rank 5 % slow, clocks 50 ms and 20 ppm apart. Data parallel: all calls "
              "are of one communicator.\n\n"
