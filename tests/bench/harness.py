@@ -40,8 +40,8 @@ def measure(*command, expect=0):
     return {"wall_s": wall, "cpu_s": usage.ru_utime + usage.ru_stime, "peak_bytes": usage.ru_maxrss * 1024}
 
 
-def report(path, *options, cache="off", **how):
-    return measure(SKEWSCOPE, "report", path, "-o", WORK / "report", "--force", "-q", "--cache", cache, *options, **how)
+def report(path, *options, cache="off", output=WORK / "report", **how):
+    return measure(SKEWSCOPE, "report", path, "-o", output, "--force", "-q", "--cache", cache, *options, **how)
 
 
 def median(rows, key):
