@@ -1,4 +1,5 @@
-// The signs are asked one by one, in the order of the rules; what shows is sorted by what it could save.
+// The signs are asked one by one, in the order of the rules; what shows is sorted by what it could save. A sign
+// that says less of the same loss joins the finding that says why.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@ struct NamedSign {
   std::string_view code;
   Sign sign;
   bool information = false;
+  std::string_view said_by = "";  // the sign that says why of the same loss, where it shows
 };
 
 constexpr std::array kSigns = {
@@ -21,7 +23,7 @@ constexpr std::array kSigns = {
     NamedSign{"compute-bound", &compute_bound, true},
     NamedSign{"launch-bound", &launch_bound},
     NamedSign{"queued-but-idle", &queued_but_idle},
-    NamedSign{"little-used", &little_used},
+    NamedSign{"little-used", &little_used, false, "overhead-bound"},
     NamedSign{"hotspot", &hotspot, true},
     NamedSign{"tiny-calls", &tiny_calls},
     NamedSign{"cold-first-step", &cold_first_step},
@@ -41,6 +43,15 @@ constexpr std::array kSigns = {
     NamedSign{"compilation-measured", &compilation_measured, true},
     NamedSign{"pageable-copies", &pageable_copies},
 };
+
+// A sign that says less of a loss that another has found joins its evidence.
+bool joined(const Advice& advice, std::string_view said_by, std::vector<Advice>& found) {
+  const auto same =
+      std::find_if(found.begin(), found.end(), [&](const Advice& other) { return other.code == said_by; });
+  if (same == found.end()) return false;
+  same->evidence.push_back({advice.sign, 1, 0});
+  return true;
+}
 
 std::string thresholds_text(const Rule& rule) {
   std::string text;
@@ -93,11 +104,11 @@ std::vector<Advice> advice_on(const RankTables& tables, const OperatorTables& op
     advice->code = rule.code;
     advice->threshold = advise::thresholds_text(rule);
     advice->meaning = rule.meaning;
-    advice->action = rule.action;
+    advice->action = advise::action_for(view, rule);
     advice->information = known->information;
     std::stable_sort(advice->evidence.begin(), advice->evidence.end(),
                      [](const Evidence& a, const Evidence& b) { return a.time_ns > b.time_ns; });
-    found.push_back(std::move(*advice));
+    if (!advise::joined(*advice, known->said_by, found)) found.push_back(std::move(*advice));
   }
   std::stable_sort(found.begin(), found.end(), [](const Advice& a, const Advice& b) {
     if (a.information != b.information) return b.information;

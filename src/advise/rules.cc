@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "signs.h"
 #include "skewscope/advise.h"
 #include "skewscope/base/file_text.h"
 
@@ -34,7 +35,14 @@ std::string problem_of(const Json& entry) {
     if (key == "enabled" && !value.is_boolean())
       return fmt::format("rule '{}': enabled is neither true nor false", code);
     if (key == "thresholds" && !value.is_object()) return fmt::format("rule '{}': thresholds is no object", code);
-    if (!text && key != "enabled" && key != "thresholds") return fmt::format("rule '{}': unknown key '{}'", code, key);
+    if (key == "actions" && !value.is_object()) return fmt::format("rule '{}': actions is no object", code);
+    if (!text && key != "enabled" && key != "thresholds" && key != "actions")
+      return fmt::format("rule '{}': unknown key '{}'", code, key);
+  }
+  const Json actions = entry.value("actions", Json::object());
+  for (const auto& [name, value] : actions.items()) {
+    if (!advise::is_circumstance(name)) return fmt::format("rule '{}': there is no circumstance '{}'", code, name);
+    if (!value.is_string()) return fmt::format("rule '{}': the action for {} is no text", code, name);
   }
   if (!entry.contains("thresholds")) return "";
   for (const auto& [name, value] : entry["thresholds"].items()) {
@@ -45,7 +53,12 @@ std::string problem_of(const Json& entry) {
 
 void change(const Json& entry, Rule& rule) {
   if (entry.contains("meaning")) rule.meaning = entry["meaning"];
-  if (entry.contains("action")) rule.action = entry["action"];
+  if (entry.contains("action")) {
+    rule.action = entry["action"];
+    rule.actions.clear();  // those in place of the old one
+  }
+  const Json actions = entry.value("actions", Json::object());
+  for (const auto& [name, value] : actions.items()) rule.actions[name] = value;
   if (entry.contains("enabled")) rule.enabled = entry["enabled"];
   if (!entry.contains("thresholds")) return;
   for (const auto& [name, value] : entry["thresholds"].items()) rule.thresholds[name] = value;
@@ -64,7 +77,7 @@ Result<Rules> parse(std::string_view text, const std::string& origin, const Rule
     auto rule = std::find_if(rules.begin(), rules.end(), [&](const Rule& r) { return r.code == code; });
     if (rule == rules.end()) {
       if (!known.empty()) return wrong(origin, fmt::format("there is no rule '{}'", code));
-      rules.push_back({code, {}, "", "", true});
+      rules.push_back({code, {}, "", "", {}, true});
       rule = std::prev(rules.end());
     }
     const std::map<std::string, double> before = rule->thresholds;

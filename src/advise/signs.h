@@ -29,6 +29,12 @@ double threshold(const Rule& rule, const char* name);
 // Names of kernels are long; the first characters tell.
 std::string shortened(std::string_view name);
 
+// What decides between the actions of a rule: "compiled", the model runs compiled code already; "no-bfloat16", the
+// device has no units for it.
+bool is_circumstance(std::string_view name);
+// The action of the first circumstance that holds, in the order of their names; else the rule's own.
+const std::string& action_for(const View& view, const Rule& rule);
+
 // Host and launches.
 std::optional<Advice> overhead_bound(const View& view, const Rule& rule);
 std::optional<Advice> compute_bound(const View& view, const Rule& rule);

@@ -7,6 +7,7 @@
 #include "call_rows.h"
 #include "collective_rows.h"
 #include "efficiency.h"
+#include "losses.h"
 #include "own_findings.h"
 #include "rank_statistics.h"
 #include "rooms.h"
@@ -206,6 +207,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   for (const Finding& finding : decomposition.findings) out.diagnostics.push_back(finding);
   for (Finding& finding : report::own_findings(rooms, out)) out.diagnostics.push_back(std::move(finding));
   sort_findings(out.diagnostics);
+  out.losses = report::losses_of(out, report::figures_of(out));
   return out;
 }
 

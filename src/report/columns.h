@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "skewscope/model/job_report.h"
 #include "table.h"
 
 namespace skewscope::report {
@@ -22,6 +23,8 @@ inline Cell to_cell(const std::string& text) { return to_cell(std::string_view(t
 inline Cell to_cell(std::string&& text) { return text.empty() ? Cell() : Cell(std::move(text)); }
 inline Cell to_cell(Rank rank) { return rank.known() ? Cell(int64_t{rank.value}) : Cell(); }
 inline Cell to_cell(Severity severity) { return std::string_view(to_string(severity)); }
+inline Cell to_cell(LossKind kind) { return std::string_view(to_string(kind)); }
+inline Cell to_cell(GainBound bound) { return std::string_view(to_string(bound)); }
 inline Cell to_cell(const std::vector<int32_t>& ranks) {
   std::string text;
   for (const int32_t rank : ranks) {

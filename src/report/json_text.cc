@@ -4,7 +4,10 @@
 
 #include <cmath>
 
+#include "data_quality.h"
+#include "figures.h"
 #include "json_values.h"
+#include "verdict.h"
 
 namespace skewscope {
 namespace report {
@@ -124,6 +127,24 @@ Json row_json(const JobReport::Straggler& s) {
           {"saved_share", s.standing.empty() ? Json() : Json(s.saved_share)}};
 }
 
+Json row_json(const JobReport::Loss& l) {
+  return {{"kind", to_string(l.kind)},   {"ranks", l.ranks}, {"gain_ns", l.gain_ns}, {"gain_share", l.gain_share},
+          {"bound", to_string(l.bound)}, {"why", l.why},     {"next", l.next}};
+}
+
+Json verdict_json(const JobReport& report) {
+  const Verdict verdict = verdict_of(report, figures_of(report));
+  const JobReport::Loss* const most = report.losses.empty() ? nullptr : &report.losses.front();
+  return {{"sentence", verdict.verdict},
+          {"why", verdict.why},
+          {"next", verdict.next},
+          {"severity", to_string(verdict.severeness)},
+          {"confidence", confidence_of(data_quality(report))},
+          {"gain_ns", most == nullptr ? Json() : Json(most->gain_ns)},
+          {"gain_share", most == nullptr ? Json() : Json(most->gain_share)},
+          {"gain_bound", most == nullptr ? Json() : Json(to_string(most->bound))}};
+}
+
 Json what_if_json(const JobReport::WhatIf& w) {
   const auto length = [](int64_t ns) { return ns < 0 ? Json() : Json(ns); };
   Json programs = Json::array();
@@ -193,7 +214,9 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                           {"matching", report::matching_json(r.matching)},
                           {"diagnostics", report::findings_json(r.diagnostics)},
                           {"what_if", report::what_if_json(r.what_if)},
-                          {"steps", array_of(r.steps)}});
+                          {"steps", array_of(r.steps)},
+                          {"verdict", report::verdict_json(r)},
+                          {"losses", array_of(r.losses)}});
 }
 
 }  // namespace skewscope

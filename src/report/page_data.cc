@@ -33,11 +33,10 @@ Json page_job(const JobReport::Job& job) {
 
 Json verdict_json(const JobReport& report, const std::vector<QualityPoint>& points) {
   const Verdict verdict = verdict_of(report, figures_of(report));
-  constexpr const char* kLosses[] = {"small", "noticeable", "high", "critical"};
   return {{"verdict", verdict.verdict},
           {"why", verdict.why},
           {"next", verdict.next},
-          {"severeness", kLosses[static_cast<size_t>(verdict.severeness)]},
+          {"severeness", to_string(verdict.severeness)},
           {"confidence", confidence_of(points)}};
 }
 

@@ -138,6 +138,14 @@ Table blame_flows_table(const JobReport& report) {
                           column<&Row::waited_in>("waited_in"), column<&Row::moved_ns>("moved_ns")});
 }
 
+Table losses_table(const JobReport& report) {
+  using Row = JobReport::Loss;
+  return make_table<Row>("losses", report.losses,
+                         {column<&Row::kind>("kind"), column<&Row::ranks>("ranks"), column<&Row::gain_ns>("gain_ns"),
+                          column<&Row::gain_share>("gain_share"), column<&Row::bound>("bound"),
+                          column<&Row::why>("why"), column<&Row::next>("next")});
+}
+
 Table collective_ranks_table(const JobReport& report) {
   using Row = JobReport::CallRow;
   return make_table<Row>(
@@ -207,7 +215,7 @@ std::vector<Table> tables_of(const JobReport& report) {
           unmatched_table(report),       diagnostics_table(report.diagnostics),
           rank_statistics_table(report), steps_table(report),
           rank_steps_table(report),      collective_steps_table(report),
-          baseline_table(report)};
+          baseline_table(report),        losses_table(report)};
 }
 
 }  // namespace skewscope::report

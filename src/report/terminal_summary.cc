@@ -1,5 +1,5 @@
 // The summary in at most 25 lines of 80 columns:
-//   verdict 3, why 3, next 2, job 7, waits 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
+//   verdict 3, why 4, next 3, job 7, waits 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
 // All of it would be more: warnings give way to two rows of each table, then the tables' rows do, and at worst a table.
 #include <fmt/format.h>
 
@@ -120,7 +120,7 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
   const JobReport::Efficiency& e = report.efficiency;
   if (e.parallel >= 0 && e.load_balance >= 0 && report.ranks.size() > 1) {
     add_wrapped(lines, "POP",
-                fmt::format("{} efficiency {:.2f} = load balance {:.2f} x communication {:.2f}",
+                fmt::format("{} efficiency {:.2f} = load balance {:.2f} x busiest rank {:.2f}",
                             some_missing ? "these ranks:" : "parallel", e.parallel, e.load_balance, e.communication),
                 1);
   }
@@ -232,7 +232,7 @@ std::string terminal_summary(const JobReport& job_report, const std::string& out
   Lines lines;
   add_wrapped(lines, "Verdict", verdict.verdict, 3,
               verdict.severeness >= Severeness::high ? Style::alarm : Style::bold);
-  add_wrapped(lines, "Why", verdict.why, 3);
+  add_wrapped(lines, "Why", verdict.why, 4);
   add_wrapped(lines, "Next", verdict.next, 3);
   lines.push_back({});
   add_job(lines, job_report, figures);

@@ -36,7 +36,9 @@ RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, co
   tables.detailed = true;
   const bool told = trace.device >= 0 && static_cast<size_t>(trace.device) < detail->devices.size();
   const int32_t capability = told ? detail->devices[static_cast<size_t>(trace.device)].compute_major : -1;
-  tables.half_precision_units = trace.vendor != GpuVendor::nvidia || capability < 0 || capability >= 7;
+  const bool any_units = trace.vendor != GpuVendor::nvidia || capability < 0;
+  tables.half_precision_units = any_units || capability >= 7;
+  tables.bfloat16_units = any_units || capability >= 8;
   tables.variants = summarize::kernel_variants(trace.gpu, *detail, strings);
   tables.copies = summarize::copy_totals(trace.gpu, detail->gpu, strings);
   tables.calls = summarize::host_call_totals(trace, detail->host, HostKind::call, strings);

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "skewscope/advise.h"
+#include "skewscope/efficiency/roofline.h"
 
 using namespace skewscope;
 
@@ -247,6 +248,47 @@ TEST_CASE("matrix kernels for FP32 and TF32 are told by their names, half-precis
     INFO(name);
     CHECK_FALSE(t.shows("single-precision"));
   }
+}
+
+TEST_CASE(
+    "no device has matrix units that are more than 32 times as fast as its FP32 units: the most that half precision "
+    "saves") {
+  Trace t;
+  t.tables.kernels[0].name = "volta_sgemm_128x64_nn";  // 220 us
+  CHECK(t.advice("single-precision").saves_at_most_ns == 220'000 - 220'000 / 32);
+  for (const efficiency::Device& device : efficiency::built_in_devices()) {
+    const double half = efficiency::peak_of(device, efficiency::ComputeKind::matrix, efficiency::Precision::fp16);
+    const double single = efficiency::peak_of(device, efficiency::ComputeKind::vector, efficiency::Precision::fp32);
+    INFO(device.name);
+    CHECK(half <= 32 * single);
+  }
+}
+
+TEST_CASE("advice that cannot be followed is not given: bfloat16 without its units, compiling what is compiled") {
+  Trace t;
+  t.tables.kernels[0].name = "volta_sgemm_128x64_nn";
+  CHECK(t.advice("single-precision").action.find("bfloat16") != std::string::npos);
+  t.tables.bfloat16_units = false;
+  CHECK(t.advice("single-precision").action.find("bfloat16") == std::string::npos);
+  CHECK(t.advice("single-precision").action.find("float16") != std::string::npos);
+  LaunchBound late;
+  late.rows = 50;
+  late.idle_ns = 300'000;
+  t.tables.launch_bound = {late};
+  CHECK(t.advice("launch-bound").action.find("compile the model") != std::string::npos);
+  t.operators.regions.resize(1);
+  t.operators.regions.front().calls = 2;
+  CHECK(t.advice("launch-bound").action.find("compile the model") == std::string::npos);
+  CHECK(t.advice("launch-bound").action.find("CUDA graphs") != std::string::npos);
+}
+
+TEST_CASE("a GPU that is little used because its host takes long is one finding, not two of the same loss") {
+  Trace t;
+  t.tables.utilization = {1'000'000, 10'000, 0.01, -1, -1};
+  CHECK(t.shows("little-used"));
+  t.operators.operators = {Trace::op("aten::add", 5'000'000, 10'000)};
+  CHECK(t.shows("overhead-bound"));
+  CHECK_FALSE(t.shows("little-used"));
 }
 
 TEST_CASE("single precision is no finding on a device without half-precision matrix units; of TF32 half can be saved") {

@@ -54,7 +54,7 @@ TEST_CASE("a slow link stands beside a slow rank") {
   const std::string text = words_about(job);
   INFO(text);
   CHECK(says(text, "Rank 1 is the cause"));
-  CHECK(says(text, "And the links of ranks 2, 6, 10, 14"));
+  CHECK(says(text, "the links of ranks 2, 6, 10, 14 (at most 11 %)"));
 }
 
 TEST_CASE("a healthy job whose hosts cannot launch fast enough is told so") {
@@ -65,7 +65,8 @@ TEST_CASE("a healthy job whose hosts cannot launch fast enough is told so") {
     job.seed = seed;
     const std::string text = words_about(job);
     INFO(text);
-    CHECK(says(text, "Next     All GPUs wait for launches"));
+    CHECK(says(text, "Why      GPUs wait for launches"));
+    CHECK(says(text, "Next     Launch less or larger"));
     CHECK_FALSE(says(text, "is the cause"));
     CHECK_FALSE(says(text, "are the cause"));
   }
@@ -123,7 +124,7 @@ TEST_CASE("transfers are what a CPU job without waiting is told to look at") {
   job.slow_links = {{3, 3.0}};
   const std::string text = words_about(job);
   INFO(text);
-  CHECK(says(text, "Next     Transfer is exposed"));
+  CHECK(says(text, "Next     Hide all_reduce behind computing"));
 }
 
 TEST_CASE("a healthy job accuses nobody") {

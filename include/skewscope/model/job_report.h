@@ -20,6 +20,24 @@ struct Statistics {
   int64_t count = 0;  // numbers in the set; 0: not determined (null in report.json)
 };
 
+// What a loss is made of: rules in src/report/losses.cc.
+enum class LossKind : uint8_t {
+  straggler,
+  stragglers_together,
+  late_in_turn,
+  long_stage,
+  slow_links,
+  waiting,
+  exposed_transfer,
+  launch_bound,
+  exposed_copies,
+};
+const char* to_string(LossKind kind);
+
+// How a gain is meant.
+enum class GainBound : uint8_t { exact, at_least, at_most };
+const char* to_string(GainBound bound);
+
 struct JobReport {
   struct Job {
     std::string name;
@@ -132,6 +150,17 @@ struct JobReport {
     std::string pattern;             // recurring | rotating | one-off; "" = never last
   };
   std::vector<Straggler> stragglers;  // causes first; then most wait originated, but for what is the program's
+
+  // What the job loses its time to, what weighs most first: tables/losses.csv.
+  struct Loss {
+    LossKind kind = LossKind::waiting;
+    std::vector<int32_t> ranks;  // that cause it; sorted; empty: all, or nobody in particular
+    int64_t gain_ns = 0;         // by which the job would be shorter without it
+    double gain_share = 0;       // the same, of the job's length
+    GainBound bound = GainBound::exact;
+    std::string name, why, next;  // in a word or two; what was seen; what to do
+  };
+  std::vector<Loss> losses;
 
   // One row per rank and LateCause that has any time: tables/causes.csv.
   struct CauseRow {

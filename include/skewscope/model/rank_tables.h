@@ -161,6 +161,7 @@ struct RankTables {
   // From details; empty without.
   bool detailed = false;
   bool half_precision_units = true;     // false: the device is known to have none (before compute capability 7)
+  bool bfloat16_units = true;           // the same, of bfloat16 (before compute capability 8)
   std::vector<KernelVariant> variants;  // longest total first, then by name and shape
   std::vector<CopyTotals> copies;       // the same
   std::vector<HostCallTotals> calls;    // the same

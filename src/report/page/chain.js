@@ -3,6 +3,7 @@ import { chart, color, groupColor, hint, key } from "./chart.js";
 import { element, section } from "./dom.js";
 import { axisText, bytes, duration } from "./numbers.js";
 import { groupNames, legendOf } from "./groups.js";
+import { waitingIsKnown } from "./verdict.js";
 
 const kBar = 0.62;  // of a row's height
 
@@ -71,7 +72,8 @@ function option(chain, groups, names, width) {
 export function chainSection(data) {
   const chain = data.chain;
   const title = chain.step === null ? "How lateness travels" : `How lateness travels: step ${chain.step}`;
-  if (chain.hops.length === 0) return section("chain", title, element("p", {}, "Nobody waited for anybody."));
+  if (chain.hops.length === 0) return section("chain", title, element("p", {},
+    waitingIsKnown(data) ? "Nobody waited for anybody." : "Not known: only one rank is here."));
   const names = groupNames(data, chain.calls.map((call) => call[1]));
   const groups = legendOf(chain.calls.map((call) => names.keyOf(call[1])));
   const origin = chain.hops[chain.hops.length - 1].late;

@@ -8,7 +8,7 @@ const kGood = 0.8;  // POP
 const kRows = [
   ["parallel", "Parallel efficiency", "computing of all GPU time = load balance × communication", 0],
   ["load_balance", "Load balance", "mean computing / longest computing", 1],
-  ["communication", "Communication", "longest computing / elapsed", 1],
+  ["communication", "Busiest rank", "longest computing / elapsed (POP: communication efficiency; idling counts, too)", 1],
   ["serialization", "Serialization", "longest computing / elapsed on an ideal network", 2],
   ["transfer", "Transfer", "elapsed on an ideal network / elapsed (replayed)", 2],
   ["gpu_communication", "GPU: communication", "longest computing / longest active", 2],
@@ -36,7 +36,7 @@ export function losses(e) {
   if (e.parallel === null || e.communication === null) return [];
   const ideal = e.transfer === null ? null : Math.max(e.transfer, e.communication);
   const imbalance = ["Imbalance", e.communication - e.parallel, "wait"];
-  const pop = ideal === null ? [["Communication", 1 - e.communication, "transfer"]]
+  const pop = ideal === null ? [["Not computing", 1 - e.communication, "idle"]]
     : [["Serialization", ideal - e.communication, "unsplit"], ["Transfer", 1 - ideal, "transfer"]];
   const gpu = [["Exposed communication", e.orchestration - e.communication, "copy"], ["Orchestration", 1 - e.orchestration, "idle"]];
   const computing = ["Computing", e.parallel, "compute"];

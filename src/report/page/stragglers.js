@@ -2,6 +2,7 @@
 import { element, section } from "./dom.js";
 import { cellText } from "./numbers.js";
 import { dataTable, records } from "./table.js";
+import { waitingIsKnown } from "./verdict.js";
 
 export const causeWords = (cause) => (cause ?? "–").replaceAll("_", " ");
 
@@ -25,5 +26,5 @@ export function stragglersSection(data) {
     element("p", { class: "soft" }, "Standing: its replay at its peers' pace stands out (cause) or not (suspect). Pattern: where it "
       + "was last, as far as others waited: in half of the steps or more (recurring), now and then (rotating), within one step or a "
       + "tenth of the window (one-off)."),
-    rows.length === 0 ? element("p", {}, "Nobody was late.") : dataTable(data, "stragglers", columns, { rows }));
+    rows.length === 0 ? element("p", {}, waitingIsKnown(data) ? "Nobody was late." : "Not known: only one rank is here.") : dataTable(data, "stragglers", columns, { rows }));
 }

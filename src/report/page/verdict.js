@@ -1,6 +1,7 @@
 // What the job suffers from, how sure that is, and what to do next.
-import { element, points } from "./dom.js";
-import { asWritten, duration, plural } from "./numbers.js";
+import { element, points, section } from "./dom.js";
+import { asWritten, duration, percent, plural } from "./numbers.js";
+import { dataTable, records } from "./table.js";
 
 function jobLine(job) {
   const parts = [plural(job.ranks, "rank"), job.hosts > 0 ? plural(job.hosts, "node") : "hosts unknown"];
@@ -30,13 +31,34 @@ export function card(severeness, says, pairs, ...more) {
     element("p", { class: "says" }, asWritten(says)), points(pairs), ...more);
 }
 
+const kBounds = { exact: "", at_least: "at least ", at_most: "at most " };
+const gainWords = (loss) => kBounds[loss.bound] + percent(loss.gain_share);
+
+// One rank of several cannot know whether it waited.
+export const waitingIsKnown = (data) => data.job.ranks > 1;
+
+export function gainsSection(data) {
+  const losses = records(data.tables.losses);
+  const table = () => dataTable(data, "losses", [
+    ["kind", "Loss", { text: (row) => row.kind.replaceAll("_", " ") }],
+    ["ranks", "Ranks", { cut: true }],
+    ["gain_share", "Without it the job is shorter by", { text: gainWords, share: (row) => row.gain_share }],
+    ["gain_ns", "Time"], ["why", "What was seen"], ["next", "What to do"],
+  ], { rows: losses });
+  return section("gains", "What can be won",
+    losses.length === 0 ? element("p", {}, "No loss of 2 % or more was found.")
+      : element("p", { class: "soft" }, "Losses overlap: their gains do not add up."),
+    losses.length === 0 ? undefined : table());
+}
+
 export function verdictSection(data) {
   const { verdict, why, next, severeness, confidence } = data.verdict;
+  const losses = records(data.tables.losses);
   const trust = { high: "good", medium: "doubtful", low: "bad" }[confidence];
   return card(severeness, verdict, [
     ["Why", asWritten(why)],
     ["Next", asWritten(next)],
-    ["Loss by waiting", severeness],
+    ["Can be won", losses.length === 0 ? "less than 2 %" : `${gainWords(losses[0])}: ${severeness}`],
     ["Confidence", element("span", { class: `trust ${trust}` }, `${kTrust[trust]} ${confidence}`)],
   ], strip(data.quality));
 }

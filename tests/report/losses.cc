@@ -1,0 +1,161 @@
+// Losses and the verdict that follows from them, on reports whose figures are written down here.
+#include "src/report/losses.h"
+
+#include <catch2/catch.hpp>
+
+#include "src/report/verdict.h"
+
+using namespace skewscope;
+using namespace skewscope::report;
+
+namespace {
+
+// Four ranks of 1 ms each: computing 50 %, exposed wait 20 %, exposed transfer 10 %, idle 20 %, half of it for the
+// host.
+JobReport four_ranks() {
+  JobReport r;
+  r.job.world_size = 4;
+  r.job.window_ns = 1'000'000;
+  for (int32_t rank = 0; rank < 4; ++rank) {
+    JobReport::RankRow row;
+    row.rank = rank;
+    row.total_ns = 1'000'000;
+    row.compute_ns = 500'000;
+    row.exposed_communication_ns = 300'000;
+    row.exposed_wait_ns = row.wait_ns = 200'000;
+    row.exposed_transfer_ns = row.transfer_ns = 100'000;
+    row.idle_ns = 200'000;
+    row.idle_host_wait_ns = 100'000;
+    row.collectives = 10;
+    r.ranks.push_back(row);
+  }
+  return r;
+}
+
+// Rank 2 is last in all ten collectives, and all wait began with it.
+void blame_rank_2(JobReport& r, const char* standing, int64_t saved_ns) {
+  JobReport::Straggler s;
+  s.rank = 2;
+  s.late_count = s.late_candidates = 10;
+  s.wait_caused_ns = s.wait_originated_ns = 800'000;
+  s.cause = "host";
+  s.standing = standing;
+  s.saved_ns = saved_ns;
+  r.stragglers = {s};
+}
+
+JobReport with_losses(JobReport r) {
+  r.losses = losses_of(r, figures_of(r));
+  return r;
+}
+
+Verdict verdict_on(const JobReport& r) { return verdict_of(r, figures_of(r)); }
+
+bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a straggler that was replayed gains what its replay gains, however much waiting began with it") {
+  JobReport r = four_ranks();
+  blame_rank_2(r, "cause", 60'000);
+  r.what_if.replayed_ns = 1'000'000;
+  r.what_if.balanced_ns = 940'000;
+  r.what_if.no_transfer_ns = 990'000;
+  r = with_losses(r);
+  REQUIRE(r.losses.size() == 2);
+  CHECK(r.losses[0].kind == LossKind::straggler);
+  CHECK(r.losses[0].ranks == std::vector<int32_t>{2});
+  CHECK(r.losses[0].gain_ns == 60'000);
+  CHECK(r.losses[0].bound == GainBound::exact);
+  CHECK(r.losses[1].kind == LossKind::launch_bound);  // at most 10 %, which counts as 5
+  CHECK(verdict_on(r).severeness == Severeness::noticeable);
+  CHECK(says(verdict_on(r).verdict, "6 % can be won: noticeable."));
+  CHECK(says(verdict_on(r).why, "Besides: GPUs that wait for launches (at most 10 %)."));
+}
+
+TEST_CASE("where nothing was replayed a straggler gains at most the exposed wait that began with it") {
+  JobReport r = four_ranks();
+  blame_rank_2(r, "", 0);
+  r = with_losses(r);
+  REQUIRE_FALSE(r.losses.empty());
+  CHECK(r.losses[0].kind == LossKind::straggler);
+  CHECK(r.losses[0].bound == GainBound::at_most);
+  CHECK(r.losses[0].gain_share == Approx(0.2));
+  CHECK(r.losses[0].gain_ns == 200'000);
+}
+
+TEST_CASE("half of the time waiting is nothing to act on where no repair gains anything") {
+  JobReport r = four_ranks();
+  for (JobReport::RankRow& row : r.ranks) {
+    row.exposed_wait_ns = row.wait_ns = 500'000;
+    row.compute_ns = 490'000;
+    row.exposed_transfer_ns = row.transfer_ns = 10'000;
+    row.idle_ns = row.idle_host_wait_ns = 0;
+  }
+  blame_rank_2(r, "suspect", 0);
+  r.what_if.replayed_ns = 1'000'000;
+  r.what_if.balanced_ns = 995'000;
+  r.what_if.no_transfer_ns = 999'000;
+  r = with_losses(r);
+  CHECK(r.losses.empty());
+  CHECK(verdict_on(r).severeness == Severeness::small);
+  CHECK(says(verdict_on(r).verdict, "Waiting costs 50 % of GPU time: small."));
+}
+
+TEST_CASE("ranks that are late in turn are named together where each alone gains little") {
+  JobReport r = four_ranks();
+  blame_rank_2(r, "cause", 30'000);
+  r.what_if.replayed_ns = 1'000'000;
+  r.what_if.balanced_ns = 700'000;
+  r.what_if.no_transfer_ns = 990'000;
+  r = with_losses(r);
+  REQUIRE_FALSE(r.losses.empty());
+  CHECK(r.losses[0].kind == LossKind::late_in_turn);
+  CHECK(r.losses[0].gain_share == Approx(0.3));
+  CHECK(says(verdict_on(r).verdict, "30 % can be won: critical."));
+}
+
+TEST_CASE("the larger loss gets the advice: exposed transfer before a straggler, small messages by their size") {
+  JobReport r = four_ranks();
+  blame_rank_2(r, "cause", 30'000);
+  r.what_if.replayed_ns = 1'000'000;
+  r.what_if.balanced_ns = 970'000;
+  r.what_if.no_transfer_ns = 800'000;
+  JobReport::CollectiveRow row;
+  row.op = "all_reduce";
+  row.bytes = 33'000;
+  row.exposed_transfer_ns = 300'000;
+  r.collectives = {row};
+  r = with_losses(r);
+  REQUIRE_FALSE(r.losses.empty());
+  CHECK(r.losses[0].kind == LossKind::exposed_transfer);
+  CHECK(r.losses[0].gain_share == Approx(0.2));  // as replayed
+  CHECK(says(verdict_on(r).why, "takes 10 % of GPU time, 75 % of it in all_reduce of 33.0 kB."));
+  CHECK(says(verdict_on(r).next, "Its messages are small"));
+  r.collectives[0].bytes = 33'000'000;
+  r = with_losses(r);
+  CHECK(says(verdict_on(r).next, "Hide all_reduce behind computing"));
+}
+
+TEST_CASE("one rank of several is not calmed: its waiting is not known, and its own losses lead") {
+  JobReport r = four_ranks();
+  r.ranks.resize(1);
+  r.job.world_size = 8;
+  r.ranks[0].exposed_wait_ns = r.ranks[0].wait_ns = r.ranks[0].exposed_transfer_ns = r.ranks[0].transfer_ns = 0;
+  r.ranks[0].compute_ns = 100'000;
+  r.ranks[0].idle_ns = r.ranks[0].idle_host_wait_ns = 600'000;
+  r = with_losses(r);
+  const Verdict v = verdict_on(r);
+  CHECK(v.severeness == Severeness::critical);
+  CHECK(v.verdict == "Only rank 0 of 8 is here: how long it waited for the others is not known.");
+  CHECK(v.why == "GPUs wait for launches 60 % of the time.");
+  CHECK(says(v.next, "Give the traces of the other ranks, too."));
+}
+
+TEST_CASE("a gain of which only the most is known counts half when losses are ordered") {
+  JobReport::Loss known, bound;
+  known.gain_share = bound.gain_share = 0.2;
+  bound.bound = GainBound::at_most;
+  CHECK(weight_of(known) == Approx(0.2));
+  CHECK(weight_of(bound) == Approx(0.1));
+}
