@@ -293,9 +293,9 @@ class LossList {
     const double gain = replayed() && w.no_transfer_ns >= 0 ? saved_part(w.replayed_ns - w.no_transfer_ns) : taken;
     const Exposed most = most_exposed();
     // Of a CPU job nobody knows what it computes meanwhile.
-    std::string why = fmt::format(
-        f_.total_ns > 0 ? "Transfer that no computing hides takes {} of GPU time" : "Transfer takes {} of the time",
-        human_percent(taken));
+    std::string why = f_.total_ns > 0
+                          ? fmt::format("Transfer that no computing hides takes {} of GPU time", human_percent(taken))
+                          : fmt::format("Transfer takes {} of the time", human_percent(taken));
     if (most.most != nullptr && most.ns > 0) {
       const std::string size = most.most->bytes > 0 ? fmt::format(" of {}", human_bytes(most.most->bytes)) : "";
       why +=
