@@ -18,6 +18,7 @@ MAY_INCLUDE = {
     "ingest": ROOMS | {"digest"},
     "matching": ROOMS,
     "align": ROOMS,
+    "select": ROOMS,
     "attribute": ROOMS,
     "blame": ROOMS,
     "summarize": ROOMS | {"efficiency"},
@@ -26,7 +27,8 @@ MAY_INCLUDE = {
     "simulate": ROOMS | {"digest"},
     "merge": ROOMS,
     "distribute": {"base"},
-    "correlate": ROOMS | {"ingest", "matching", "align", "attribute", "blame", "summarize", "report"},
+    "correlate": ROOMS | {"ingest", "matching", "align", "select", "attribute", "blame", "summarize",
+                          "report"},
     "advise": ROOMS,
     "protocol": {"base"},  # below gather and ship: what both ends say
     "gather": {"base", "protocol"},  # parses no trace
@@ -37,8 +39,8 @@ MAY_INCLUDE = {
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.
-WITH_TASKS = {"collectives", "digest", "ingest", "matching", "align", "attribute", "blame", "summarize", "report", "simulate",
-              "correlate"}
+WITH_TASKS = {"collectives", "digest", "ingest", "matching", "align", "select", "attribute", "blame", "summarize", "report",
+              "simulate", "correlate"}
 EVERYWHERE = set(MAY_INCLUDE)
 THIRD_PARTIES = {
     "simdjson": {"ingest"},

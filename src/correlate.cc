@@ -16,6 +16,7 @@
 #include "skewscope/blame.h"
 #include "skewscope/matching.h"
 #include "skewscope/report.h"
+#include "skewscope/select.h"
 #include "skewscope/summarize.h"
 
 namespace skewscope {
@@ -38,7 +39,9 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   // Read every file, in parallel and in bounded memory, and find out which rank each one is.
   Result<IngestedJob> ingested = [&] {
     const StageTimer::Scope scope(timer, "ingest");
-    return ingest_job(files, ingest, timer, exchange);
+    IngestOptions all_steps = ingest;
+    all_steps.whole = true;
+    return ingest_job(files, all_steps, timer, exchange);
   }();
   if (!ingested.ok()) return ingested.error();
   JobTrace& job = ingested.value().job;
@@ -75,6 +78,14 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   for (RankTrace& trace : job.traces) forget_messages(trace);  // from here on the links between members say it
   // From here on there is one clock per component of ranks that talk to each other, with an error bar.
   assert(check_invariants(clocks, job).empty());
+
+  // All steps told which calls are one and what time it is; what follows is about those that were asked for.
+  if (ingest.steps) {
+    const StageTimer::Scope scope(timer, "select steps");
+    const Result<Done> selected = select_steps(*ingest.steps, job, instances, clocks, exchange);
+    if (!selected.ok()) return selected.error();
+    assert(check_invariants(job).empty() && check_invariants(instances, job).empty());
+  }
 
   // Split each call into waiting for the late and moving bytes, and charge the wait to who caused it.
   Decomposition decomposition = [&] {

@@ -12,6 +12,7 @@
 #include "skewscope/base/result.h"
 #include "skewscope/base/stage_timer.h"
 #include "skewscope/model/job_trace.h"
+#include "skewscope/model/keep_steps.h"
 #include "skewscope/model/trace_file.h"
 
 namespace skewscope {
@@ -43,7 +44,9 @@ struct IngestOptions {
   std::string rank_map;        // --rank-map: CSV file of path,rank (path may be a file name); empty: not given
   int32_t world_size = 0;      // --world-size: the job has at least so many ranks; 0: as the files say
   std::vector<int32_t> ranks;  // --ranks: only these; empty: all
-  std::optional<std::pair<int64_t, int64_t>> steps;  // --steps A:B: GPU rows and calls launched in A <= step < B
+  std::optional<StepSpan> steps;  // --steps A:B: GPU rows and calls launched in A <= step < B
+  // true: what lies outside `steps` is hidden from `visit` only. Calls of all steps tie clocks (skewscope/select.h).
+  bool whole = false;
   // Called once for each file, whatever it turned out to be, from several threads at once, while the details of its
   // rows are there (TraceFile::linked, detail); without it they are not read. Digests have none, so the cache is left
   // alone.

@@ -18,6 +18,7 @@
 #include "link_details.h"
 #include "repair_gpu_rows.h"
 #include "skewscope/base/sort_runs.h"
+#include "skewscope/model/keep_steps.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -452,14 +453,6 @@ GpuVendor vendor_of(const FileContent& content) {
 }
 
 }  // namespace
-
-int64_t step_number_at(const std::vector<StepRange>& steps, LocalNs t) {
-  const auto after = std::upper_bound(steps.begin(), steps.end(), t,
-                                      [](LocalNs time, const StepRange& step) { return time < step.start; });
-  if (after == steps.begin()) return -1;
-  const StepRange& step = *std::prev(after);
-  return t < step.start + step.duration_ns ? step.number : -1;
-}
 
 void describe_rows(LinkedTrace& linked) {
   RankTrace& trace = linked.trace;

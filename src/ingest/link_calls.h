@@ -10,9 +10,6 @@ namespace skewscope::ingest {
 // Launches, GPU rows and calls of the whole trace.
 LinkedTrace link_calls(FileContent content);
 
-// Number of the step that contains `t`; -1: outside every step. `steps` sorted by start.
-int64_t step_number_at(const std::vector<StepRange>& steps, LocalNs t);
-
 // Device and window, from the rows that are there.
 void describe_rows(LinkedTrace& linked);
 

@@ -61,20 +61,61 @@ void forget_details(LinkedTrace& linked) {
   linked.strings = std::move(used);
 }
 
-// Details are charged until they were visited, as they were read: rows that `steps` leaves out still have their memory.
-// The error where what is made of them would not fit.
-std::optional<Error> keep_and_visit(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
-  LinkedTrace& linked = file.linked;
-  const int64_t details = linked.detail ? ingest::bytes_of(*linked.detail) : 0;
-  if (options.steps) keep_steps(file, *options.steps);
-  if (!options.visit) return std::nullopt;
+// The error where what is made of it would not fit.
+std::optional<Error> visit_file(const TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
+  const LinkedTrace& linked = file.linked;
   assert(!linked.detail || check_invariants(*linked.detail, linked.trace).empty());
   const bool counts = budget.limit_bytes() > 0 && options.bytes_to_visit && linked.detail;
   const int64_t visiting = counts ? options.bytes_to_visit(linked) : 0;
   const bool fits = budget.take(visiting);
   if (fits) options.visit(file);
   budget.give_back(visiting);
-  if (!fits) return budget.exceeded_by(file.path);
+  return fits ? std::nullopt : std::optional(budget.exceeded_by(file.path));
+}
+
+// Of a trace and its details, what is kept of some steps; its strings are lent.
+TraceFile copy_steps(TraceFile& file, const StepSpan& steps) {
+  const LinkedTrace& linked = file.linked;
+  TraceFile shown;
+  shown.path = file.path;
+  shown.kind = file.kind;
+  shown.usable = file.usable;
+  shown.linked.trace = linked.trace;
+  shown.linked.groups = linked.groups;
+  shown.linked.open_calls = linked.open_calls;
+  shown.linked.open_peers = linked.open_peers;
+  shown.linked.device_names = linked.device_names;
+  shown.linked.first_host_row = linked.first_host_row;
+  shown.linked.last_host_row = linked.last_host_row;
+  shown.linked.detail = linked.detail;
+  shown.linked.strings = std::move(file.linked.strings);
+  keep_steps(shown, steps);
+  return shown;
+}
+
+// Where the file itself keeps all steps.
+std::optional<Error> visit_steps(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
+  const LinkedTrace& linked = file.linked;
+  const int64_t copied = ingest::bytes_of(linked.trace) + (linked.detail ? ingest::bytes_of(*linked.detail) : 0);
+  const bool fits = budget.take(copied);
+  std::optional<Error> error = fits ? std::nullopt : std::optional(budget.exceeded_by(file.path));
+  if (fits) {
+    TraceFile shown = copy_steps(file, *options.steps);
+    error = visit_file(shown, options, budget);
+    file.linked.strings = std::move(shown.linked.strings);
+  }
+  budget.give_back(copied);
+  return error;
+}
+
+// Details are charged until they were visited, as they were read: rows that `steps` leaves out still have their memory.
+std::optional<Error> keep_and_visit(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
+  LinkedTrace& linked = file.linked;
+  const int64_t details = linked.detail ? ingest::bytes_of(*linked.detail) : 0;
+  if (options.steps && !options.whole) keep_steps(file, *options.steps);
+  if (!options.visit) return std::nullopt;
+  const bool copy = options.steps && options.whole && linked.detail;
+  if (auto error = copy ? visit_steps(file, options, budget) : visit_file(file, options, budget)) return error;
   if (!linked.detail) return std::nullopt;
   const int64_t strings = bytes_of(linked.strings);
   forget_details(linked);

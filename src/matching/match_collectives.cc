@@ -21,6 +21,7 @@
 
 #include "call_groups.h"
 #include "coarse_offsets.h"
+#include "joint_offsets.h"
 #include "number_instances.h"
 #include "skewscope/matching.h"
 
@@ -130,7 +131,9 @@ InstanceTable match_collectives(const JobTrace& job, Exchange& exchange, Matched
   if (by_coarse_clocks) {
     if (kept != nullptr) kept->outcomes = outcomes;
     // From here on the clocks of traces that share a matched group are known to a millisecond.
-    const CoarseOffsets first = matching::coarse_offsets(job.traces.size(), calls.groups, outcomes, exchange);
+    CoarseOffsets first = matching::coarse_offsets(job.traces.size(), calls.groups, outcomes, exchange);
+    // And those of traces that share several groups of which none could be matched alone.
+    matching::join_components(calls.groups, outcomes, exchange, first);
     match_with(
         calls.groups, lost, [&](const CallGroup& group) { return matching::prior_for(group, first); }, outcomes);
   }
