@@ -18,6 +18,7 @@
 #include "one_host.h"
 #include "simulated_errors.h"
 #include "skewscope/align.h"
+#include "skewscope/model/clock_components.h"
 
 namespace skewscope {
 namespace {
@@ -236,14 +237,16 @@ struct Aligner {
 
   // The job's first event on the common clock is the reference: the same maps, written around it.
   void set_reference() {
-    int64_t first = INT64_MAX, last = INT64_MIN;
+    int64_t first = INT64_MAX;
+    ComponentSpans spans;
     for (size_t t = 0; t < job.traces.size(); ++t) {
       const RankTrace& trace = job.traces[t];
-      first = std::min(first, raw[t].apply(trace.first_event.ns));
-      last = std::max(last, raw[t].apply(trace.last_event.ns));
+      const int64_t own_first = raw[t].apply(trace.first_event.ns);
+      first = std::min(first, own_first);
+      spans.add(trace.session, component_number(model.clocks[t], t), own_first, raw[t].apply(trace.last_event.ns));
     }
     model.reference_ns = job.traces.empty() ? 0 : first;
-    model.window_ns = job.traces.empty() ? 0 : last - first;
+    model.window_ns = spans.window_ns();
     for (size_t t = 0; t < job.traces.size(); ++t) {
       model.clocks[t].offset_ns = -std::llround(raw[t].correction_ns(model.reference_ns));
       model.clocks[t].drift_ppb = raw[t].slope == 0 ? 0 : -raw[t].slope * 1e9;

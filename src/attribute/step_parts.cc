@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "skewscope/base/sort_runs.h"
+#include "skewscope/model/clock_components.h"
 
 namespace skewscope::attribute {
 namespace {
@@ -37,18 +38,21 @@ struct StepBounds {
 }  // namespace
 
 std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks) {
+  const std::vector<bool> measured = in_longest_component(job, clocks);
   std::map<std::tuple<int32_t, int64_t>, StepBounds> bounds;
   for (size_t t = 0; t < job.traces.size(); ++t) {
     const TraceIndex trace(static_cast<int64_t>(t));
     for (const OwnStep& step : own_steps(job[trace])) {
       StepBounds& b = bounds[{job[trace].session.value, step.number}];
+      ++b.traces;
+      if (!measured[t]) continue;
       b.last_begin = std::max(b.last_begin, clocks.to_job(trace, step.begin));
       b.last_end = std::max(b.last_end, clocks.to_job(trace, step.end));
-      ++b.traces;
     }
   }
   std::vector<JobStep> steps;
   for (const auto& [key, b] : bounds) {
+    if (b.last_begin > b.last_end) continue;  // only others recorded it
     JobStep step;
     step.session = SessionId(std::get<0>(key));
     step.number = std::get<1>(key);

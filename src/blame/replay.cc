@@ -6,27 +6,12 @@
 #include <map>
 #include <optional>
 
+#include "skewscope/model/clock_components.h"
+
 namespace skewscope::blame {
 namespace {
 
 constexpr int64_t kNotReplayed = INT64_MIN;
-
-// First start and last end of each session; their lengths add up.
-class Lengths {
- public:
-  void add(SessionId session, int64_t first, int64_t last) {
-    const auto [at, fresh] = by_session_.emplace(session, std::make_pair(first, last));
-    at->second = {std::min(at->second.first, first), std::max(at->second.second, last)};
-  }
-  int64_t sum() const {
-    int64_t sum = 0;
-    for (const auto& [session, window] : by_session_) sum += window.second - window.first;
-    return sum;
-  }
-
- private:
-  std::map<SessionId, std::pair<int64_t, int64_t>> by_session_;
-};
 
 // The last new start of each collective, and where not all wait for it, those of its members.
 class Arrivals {
@@ -99,14 +84,15 @@ Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
     Abreast& earlier = earlier_ns[plan.view.job.traces[t].session];
     for (size_t k = 0; k < kAbreast; ++k) earlier[k] = plan.end_ns[row] - end[k];
   }
-  std::array<Lengths, kAbreast> lengths;
+  std::array<ComponentSpans, kAbreast> lengths;
   for (size_t t = 0; t < runners.size(); ++t) {
     if (plan.lines[t].forks.empty()) continue;
     const Abreast last = runner_of(t).finish(), &first = runner_of(t).first();
-    for (size_t k = 0; k < kAbreast; ++k) lengths[k].add(plan.view.job.traces[t].session, first[k], last[k]);
+    const int32_t component = component_number(plan.view.clocks.clocks[t], t);
+    for (size_t k = 0; k < kAbreast; ++k) lengths[k].add(plan.view.job.traces[t].session, component, first[k], last[k]);
   }
   Abreast sums;
-  for (size_t k = 0; k < kAbreast; ++k) sums[k] = lengths[k].sum();
+  for (size_t k = 0; k < kAbreast; ++k) sums[k] = lengths[k].sum_ns();
   return sums;
 }
 
@@ -129,7 +115,7 @@ std::vector<int64_t> replay(const ReplayPlan& plan, const std::vector<Change>& c
 }
 
 int64_t recorded_length(const ReplayPlan& plan) {
-  Lengths lengths;
+  ComponentSpans lengths;
   for (size_t t = 0; t < plan.lines.size(); ++t) {
     if (plan.lines[t].forks.empty()) continue;
     int64_t last = plan.lines[t].last_ns;
@@ -137,9 +123,10 @@ int64_t recorded_length(const ReplayPlan& plan) {
     for (const CollectiveCall& call : plan.view.job.traces[t].calls) {
       last = std::max(last, plan.view.clocks.to_job(trace, call.end()).ns);
     }
-    lengths.add(plan.view.job.traces[t].session, plan.lines[t].first_ns, last);
+    const int32_t component = component_number(plan.view.clocks.clocks[t], t);
+    lengths.add(plan.view.job.traces[t].session, component, plan.lines[t].first_ns, last);
   }
-  return lengths.sum();
+  return lengths.sum_ns();
 }
 
 }  // namespace skewscope::blame

@@ -18,7 +18,7 @@ namespace {
 const char* what_lacked(const std::exception& error) {
   constexpr const char* kThreads = "no more threads can be started (limits of memory or processes); try --threads 1";
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    return "out of memory; try --memory-limit, --steps or --ranks";
+    return "out of memory; try --memory-limit or --ranks";
   }
   if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
     return system->code() == std::errc::resource_unavailable_try_again ? kThreads : nullptr;

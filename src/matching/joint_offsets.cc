@@ -143,7 +143,8 @@ class Evidence {
     if (pairs_ < kLeastTogether || low_ns_ > high_ns_ + slack_ns) return std::nullopt;
     std::optional<int64_t> told;
     if (differences_.size() >= kLeastTogether) told = by_ends(slack_ns);
-    if (!told && pairs_ >= kLeastCausal && high_ns_ - low_ns_ <= kEqualClocks) told = low_ns_ + (high_ns_ - low_ns_) / 2;
+    if (!told && pairs_ >= kLeastCausal && high_ns_ - low_ns_ <= kEqualClocks)
+      told = low_ns_ + (high_ns_ - low_ns_) / 2;
     if (!told || (std::llabs(*told) > kEqualClocks && 2 * equal_ >= pairs_)) return std::nullopt;
     return Offset{*told, pairs_};
   }

@@ -11,6 +11,7 @@
 #include "own_findings.h"
 #include "rank_statistics.h"
 #include "rooms.h"
+#include "skewscope/model/clock_components.h"
 #include "step_rows.h"
 #include "stragglers.h"
 
@@ -43,7 +44,16 @@ JobReport::Job job_of(const Rooms& rooms) {
   return job;
 }
 
-std::vector<JobReport::Clock> clock_rows(const Rooms& rooms) {
+// Ranks that other components have are not tied to the reference, however well they are tied to one another.
+std::vector<JobReport::Clock> clock_rows(const Rooms& rooms, const std::vector<ClockComponent>& components) {
+  std::vector<int32_t> component(rooms.job.traces.size());
+  std::vector<bool> largest(rooms.job.traces.size());
+  for (size_t c = 0; c < components.size(); ++c) {
+    for (const TraceIndex trace : components[c].traces) {
+      component[trace.index()] = static_cast<int32_t>(c);
+      largest[trace.index()] = c == 0 || components[c - 1].session != components[c].session;
+    }
+  }
   std::vector<JobReport::Clock> rows;
   for (size_t t = 0; t < rooms.job.traces.size(); ++t) {
     const RankTrace& trace = rooms.job.traces[t];
@@ -54,12 +64,24 @@ std::vector<JobReport::Clock> clock_rows(const Rooms& rooms) {
     row.domain = trace.host.empty() ? "rank " + std::to_string(row.rank) : trace.host;
     row.offset_ns = clock.offset_ns;
     row.drift_ppb = clock.drift_ppb;
-    row.uncertainty_ns = clock.uncertainty_ns;
+    row.uncertainty_ns = largest[t] ? clock.uncertainty_ns : -1;
     row.method = to_string(clock.method);
-    row.aligned = clock.aligned;
+    row.aligned = clock.aligned && largest[t];
+    row.component = component[t];
     row.bend_ns = clock.bend.largest_ns();
-    row.proven_ns = clock.proven_ns();
+    row.proven_ns = largest[t] ? clock.proven_ns() : -1;
     rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<JobReport::Component> component_rows(const Rooms& rooms, const std::vector<ClockComponent>& components) {
+  std::vector<JobReport::Component> rows;
+  for (const ClockComponent& component : components) {
+    JobReport::Component& row = rows.emplace_back();
+    row.session = component.session.value;
+    row.window_ns = component.window_ns;
+    for (const TraceIndex trace : component.traces) row.ranks.push_back(rooms.job[trace].rank.value);
   }
   return rows;
 }
@@ -182,7 +204,9 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   const report::Rooms rooms{job, instances, clocks, decomposition, blame, summaries};
   JobReport out;
   out.job = report::job_of(rooms);
-  out.clocks = report::clock_rows(rooms);
+  const std::vector<ClockComponent> components = components_of(job, clocks);
+  out.clocks = report::clock_rows(rooms, components);
+  out.components = report::component_rows(rooms, components);
   out.communicators = report::communicator_rows(rooms);
   out.ranks = report::rank_rows(rooms);
   out.steps = report::step_rows(rooms);

@@ -56,6 +56,9 @@ QualityPoint clocks_point(const JobReport& report, const Figures& f) {
   }
   if (aligned == 0) return {"Clocks", "as recorded: nothing ties them", Trust::bad};
   std::string value = fmt::format("{} of {} aligned", aligned, report.clocks.size());
+  if (const size_t components = most_components(report); components > 1) {
+    value += fmt::format(", {} components, not compared", components);
+  }
   value += worst_ns < 0 ? ", error unknown" : fmt::format(", ±{} at most", human_duration(worst_ns));
   const bool fine = worst_ns >= 0 && worst_ns * kGoodBar * f.calls <= f.wait_ns && aligned == report.clocks.size() &&
                     find_finding(report.diagnostics, kInconclusiveClocks) == nullptr;

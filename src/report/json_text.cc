@@ -49,8 +49,13 @@ Json row_json(const JobReport::Clock& c) {
           {"uncertainty_ns", c.uncertainty_ns < 0 ? Json() : Json(c.uncertainty_ns)},
           {"method", c.method},
           {"aligned", c.aligned},
+          {"component", c.component},
           {"bend_ns", c.bend_ns},
           {"proven_ns", c.proven_ns < 0 ? Json() : Json(c.proven_ns)}};
+}
+
+Json row_json(const JobReport::Component& c) {
+  return {{"session", c.session}, {"ranks", c.ranks}, {"window_ns", c.window_ns}};
 }
 
 Json row_json(const JobReport::CommunicatorRow& c) {
@@ -206,6 +211,7 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                           {"created_utc", stamp.created_utc},
                           {"job", report::job_json(r.job)},
                           {"clocks", array_of(r.clocks)},
+                          {"components", array_of(r.components)},
                           {"communicators", array_of(r.communicators)},
                           {"ranks", array_of(r.ranks)},
                           {"collectives", array_of(r.collectives)},

@@ -79,6 +79,16 @@ void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
   }
 }
 
+void add_components(const JobReport& report, Findings& out) {
+  const size_t components = most_components(report);
+  if (components < 2) return;
+  out.push_back(finding(
+      Severity::warning, "components", static_cast<int64_t>(components),
+      fmt::format("no call that is matched ties the clocks of {} components of ranks: they are not compared; window, "
+                  "steps and what-if are those of the longest",
+                  components)));
+}
+
 void add_windows(const JobReport& report, Findings& out) {
   if (!windows_differ(report)) return;
   const auto some = std::count_if(report.steps.begin(), report.steps.end(),
@@ -216,8 +226,18 @@ const Finding* find_finding(const Findings& findings, std::string_view code) {
   return found == findings.end() ? nullptr : &*found;
 }
 
+size_t most_components(const JobReport& report) {
+  std::map<int32_t, size_t> of_session;
+  size_t most = 0;
+  for (const JobReport::Component& component : report.components) {
+    most = std::max(most, ++of_session[component.session]);
+  }
+  return most;
+}
+
 Findings own_findings(const Rooms& rooms, const JobReport& report) {
   Findings out;
+  add_components(report, out);
   add_windows(report, out);
   add_instances(rooms, report, out);
   add_clock_doubt(rooms, out);

@@ -20,6 +20,9 @@ std::string unmatched_code(std::string_view reason);
 // The first with this code; nullptr where there is none.
 const Finding* find_finding(const Findings& findings, std::string_view code);
 
+// Clocks that nobody compared: how many components there are, of the session that has most.
+size_t most_components(const JobReport& report);
+
 // Incomplete and mismatched instances, instances that were not split, clocks too uncertain for the waits seen, inferred
 // groups, ties, unmatched calls by reason: each with its consequence. `report` holds `matching` already.
 Findings own_findings(const Rooms& rooms, const JobReport& report);

@@ -56,12 +56,12 @@ Table ranks_table(const JobReport& report) {
 
 Table clocks_table(const JobReport& report) {
   using Row = JobReport::Clock;
-  return make_table<Row>(
-      "clocks", report.clocks,
-      {column<&Row::rank>("rank"), column<&Row::session>("session"), column<&Row::domain>("domain"),
-       column<&Row::offset_ns>("offset_ns"), column<&Row::drift_ppb>("drift_ppb"),
-       known_column<&Row::uncertainty_ns>("uncertainty_ns"), column<&Row::method>("method"),
-       column<&Row::aligned>("aligned"), column<&Row::bend_ns>("bend_ns"), known_column<&Row::proven_ns>("proven_ns")});
+  return make_table<Row>("clocks", report.clocks,
+                         {column<&Row::rank>("rank"), column<&Row::session>("session"), column<&Row::domain>("domain"),
+                          column<&Row::offset_ns>("offset_ns"), column<&Row::drift_ppb>("drift_ppb"),
+                          known_column<&Row::uncertainty_ns>("uncertainty_ns"), column<&Row::method>("method"),
+                          column<&Row::aligned>("aligned"), column<&Row::component>("component"),
+                          column<&Row::bend_ns>("bend_ns"), known_column<&Row::proven_ns>("proven_ns")});
 }
 
 Table communicators_table(const JobReport& report) {

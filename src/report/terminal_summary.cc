@@ -44,6 +44,11 @@ std::string job_words(const JobReport::Job& job) {
   return text + (job.vendor.empty() ? "" : ", " + job.vendor);
 }
 
+std::string uncompared_words(const JobReport& report) {
+  const size_t components = most_components(report);
+  return components < 2 ? "" : fmt::format("{} components, not compared: ", components);
+}
+
 std::string clock_words(const JobReport& report) {
   size_t aligned = 0;
   int64_t worst = -1;
@@ -54,8 +59,9 @@ std::string clock_words(const JobReport& report) {
     methods.insert(clock.method);
   }
   const std::string how = fmt::format("{}", fmt::join(methods, ", "));
-  if (aligned == 0) return fmt::format("as recorded, not tied by collectives ({})", how);
-  std::string text = fmt::format("{} of {} tied by collectives ({})", aligned, report.clocks.size(), how);
+  if (aligned == 0) return uncompared_words(report) + fmt::format("as recorded, not tied by collectives ({})", how);
+  std::string text = uncompared_words(report);
+  text += fmt::format("{} of {} tied by collectives ({})", aligned, report.clocks.size(), how);
   text += worst < 0 ? ", error unknown" : fmt::format(", error +-{} at most", human_duration(worst));
   return text;
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <set>
 
+#include "skewscope/model/clock_components.h"
 #include "skewscope/select.h"
 
 namespace skewscope {
@@ -185,17 +186,20 @@ class Selection {
 
   // The job's first event is another one: the same clocks, written around it. A trace that has nothing left lies there.
   void set_window() {
-    JobNs first{INT64_MAX}, last{INT64_MIN};
+    JobNs first{INT64_MAX};
+    ComponentSpans spans;
     for (size_t t = 0; t < job_.traces.size(); ++t) {
       const RankTrace& trace = job_.traces[t];
       if (trace.first_event > trace.last_event) continue;
       const TraceIndex index(static_cast<int64_t>(t));
-      first = std::min(first, clocks_.to_job(index, trace.first_event));
-      last = std::max(last, clocks_.to_job(index, trace.last_event));
+      const JobNs own_first = clocks_.to_job(index, trace.first_event);
+      first = std::min(first, own_first);
+      spans.add(trace.session, component_number(clocks_.clocks[t], t), own_first.ns,
+                clocks_.to_job(index, trace.last_event).ns);
     }
     const int64_t later_ns = first.ns - clocks_.reference_ns;
     clocks_.reference_ns = first.ns;
-    clocks_.window_ns = last - first;
+    clocks_.window_ns = spans.window_ns();
     for (size_t t = 0; t < job_.traces.size(); ++t) {
       TraceClock& clock = clocks_.clocks[t];
       clock.offset_ns += std::llround(clock.drift_ppb * 1e-9 * static_cast<double>(later_ns));

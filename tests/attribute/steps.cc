@@ -47,6 +47,7 @@ JobTrace two_ranks(std::vector<StepRange> first, std::vector<StepRange> second) 
 ClockModel one_clock() {
   ClockModel clocks;
   clocks.clocks.resize(2);
+  for (TraceClock& clock : clocks.clocks) clock.component = 0;
   return clocks;
 }
 
@@ -67,6 +68,20 @@ TEST_CASE("computing hides transfer, transfer hides waiting, waiting hides unspl
   check(labels.between(LocalNs{120}, LocalNs{320}), 0, 150, 30, 20, 0, 0);
   check(labels.between(LocalNs{320}, LocalNs{320}), 0, 0, 0, 0, 0, 0);
   CHECK(labels.between(LocalNs{7}, LocalNs{905}).sum_ns() == 905 - 7);
+}
+
+TEST_CASE("a step of ranks on two clocks that nobody compared is that of the longest") {
+  JobTrace job = two_ranks({{7, LocalNs{0}, 100}}, {{7, LocalNs{5'000}, 95}});
+  job.traces[0].last_event = LocalNs{100};
+  job.traces[1].first_event = LocalNs{5'000};
+  job.traces[1].last_event = LocalNs{5'095};
+  ClockModel clocks = one_clock();
+  clocks.clocks[1].component = 1;
+  const auto steps = steps_of(job, clocks);
+  REQUIRE(steps.size() == 1);
+  CHECK(steps[0].start.ns == 0);
+  CHECK(steps[0].duration_ns == 100);
+  CHECK(steps[0].traces == 2);
 }
 
 TEST_CASE("a step of the job lasts from the last rank's end of the one before to the last rank's end") {

@@ -57,11 +57,20 @@ struct JobReport {
     double drift_ppb = 0;
     int64_t uncertainty_ns = -1;
     std::string method;
-    bool aligned = false;
+    bool aligned = false;    // tied to the reference of its session's largest component, which the error bar is against
+    int32_t component = 0;   // row of `components`
     int64_t bend_ns = 0;     // largest deviation from the line; 0 except for method "bent"
     int64_t proven_ns = -1;  // cause and effect alone prove the clock right to this; -1: nothing is proven
   };
   std::vector<Clock> clocks;
+
+  // Ranks on one clock. Those of different components are never compared. Of each session the largest first.
+  struct Component {
+    int32_t session = 0;
+    std::vector<int32_t> ranks;
+    int64_t window_ns = 0;  // from its first event to its last; the job's is that of the longest
+  };
+  std::vector<Component> components;
 
   struct CommunicatorRow {
     int32_t id = 0;
