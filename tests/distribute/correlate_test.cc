@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "skewscope/correlate.h"
 #include "skewscope/digest.h"
@@ -34,11 +35,12 @@ std::string text_of(const std::vector<JobReport::RankStatistic>& rows) {
 
 // `paths_of(process)`: what each was told to read.
 template <class PathsOf>
-std::vector<Outcome> correlate_in(int32_t processes, const PathsOf& paths_of) {
+std::vector<Outcome> correlate_in(int32_t processes, const PathsOf& paths_of, std::optional<StepSpan> steps = {}) {
   return in_processes<Outcome>(processes, [&](ThreadExchange& exchange) {
     StageTimer timer;
     CorrelateOptions options;
     options.rank_tables = RankTableChoice::all;
+    options.ingest.steps = steps;
     const Result<JobReport> report = correlate(paths_of(exchange.process()), options, timer, exchange);
     if (!report.ok()) return Outcome{"", report.error().message, exchange.sent_bytes()};
     if (!exchange.first()) return Outcome{"", "", exchange.sent_bytes()};
@@ -47,9 +49,9 @@ std::vector<Outcome> correlate_in(int32_t processes, const PathsOf& paths_of) {
   });
 }
 
-std::string json_of(int32_t processes, const std::string& directory) {
-  const std::vector<Outcome> outcomes =
-      correlate_in(processes, [&](int32_t) { return std::vector<std::string>{directory}; });
+std::string json_of(int32_t processes, const std::string& directory, std::optional<StepSpan> steps = {}) {
+  const std::vector<Outcome> outcomes = correlate_in(
+      processes, [&](int32_t) { return std::vector<std::string>{directory}; }, steps);
   for (const Outcome& outcome : outcomes) CHECK(outcome.error.empty());
   return outcomes.front().json;
 }
@@ -86,6 +88,19 @@ TEST_CASE("any number of processes comes to the report that one comes to") {
   const std::string one = json_of(1, options.directory);
   REQUIRE(!one.empty());
   for (const int32_t processes : {2, 4, 7}) CHECK(json_of(processes, options.directory) == one);
+}
+
+TEST_CASE("any number of processes keeps the same steps, on the same clocks") {
+  const Folder folder("some_steps");
+  SimulateOptions options = small_job(folder);
+  options.pp = 2;
+  options.late_windows = {{3, 1}};
+  REQUIRE(simulate_job(options).ok());
+  for (const StepSpan& steps : {StepSpan{100, 101}, StepSpan{101, 102}}) {
+    const std::string one = json_of(1, options.directory, steps);
+    REQUIRE(!one.empty());
+    for (const int32_t processes : {2, 5}) CHECK(json_of(processes, options.directory, steps) == one);
+  }
 }
 
 TEST_CASE("more processes than files come to the same report") {
