@@ -29,9 +29,11 @@ struct SimulateOptions {
   int32_t nodes = 2, gpus_per_node = 4;
   int32_t tp = 4, pp = 1;                // data parallel size = nodes * gpus_per_node / (tp * pp)
   int32_t dp = 0;                        // 0: as above; else checked to be that
-  int32_t steps = 10, layers = 8;        // pp divides layers
+  int32_t micro_batches = 1;             // per step; with several, stages run one forward, one backward (1F1B)
+  int32_t virtual_stages = 1;            // of each rank; several: interleaved 1F1B, pp divides micro_batches
+  int32_t steps = 10, layers = 8;        // pp x virtual_stages divides layers
   int32_t first_step = 100;              // number of the first ProfilerStep
-  int64_t layer_compute_ns = 1'000'000;  // mean per layer and direction; lognormal, cv 2 %
+  int64_t layer_compute_ns = 1'000'000;  // mean per layer, direction and micro-batch; lognormal, cv 2 %
   double launch_factor = 1;              // hosts take so many times as long to launch; short kernels wait for them
   double clock_offset_ms = 0;            // node clocks uniform in +- this
   double clock_drift_ppm = 0;            // node clocks uniform in +- this

@@ -55,11 +55,20 @@ void add_sizes(CLI::App& command, SimulateOptions& options) {
   command.add_option("--gpus", options.gpus_per_node, "GPUs (ranks) per node")->capture_default_str();
   command.add_option("--tp", options.tp, "Tensor-parallel size")->capture_default_str();
   command.add_option("--pp", options.pp, "Pipeline stages")->capture_default_str();
+  command.add_option("--micro-batches", options.micro_batches, "Micro-batches per step of a pipeline (1F1B)")
+      ->capture_default_str();
+  command
+      .add_option("--virtual-stages", options.virtual_stages,
+                  "Stages of each rank (interleaved 1F1B); pp must divide the micro-batches")
+      ->capture_default_str();
   command.add_option("--dp", options.dp, "Data-parallel size; checked: nodes x gpus = tp x dp x pp");
   command.add_option("--steps", options.steps, "Training steps")->capture_default_str();
   command.add_option("--first-step", options.first_step, "Number of the first step")->capture_default_str();
-  command.add_option("--layers", options.layers, "Layers of the model; pp must divide them")->capture_default_str();
-  command.add_option("--layer-compute-ns", options.layer_compute_ns, "Mean compute time per layer and direction")
+  command.add_option("--layers", options.layers, "Layers of the model; pp x virtual stages must divide them")
+      ->capture_default_str();
+  command
+      .add_option("--layer-compute-ns", options.layer_compute_ns,
+                  "Mean compute time per layer, direction and micro-batch")
       ->capture_default_str();
   command
       .add_option("--launch-factor", options.launch_factor,

@@ -37,7 +37,7 @@ void print_distributed_info(Text& text, const Job& job, int32_t rank) {
   }
   std::string config;
   int32_t count = 0;
-  for (const Axis axis : {Axis::world, Axis::data, Axis::tensor, Axis::pipeline}) {
+  for (const Axis axis : {Axis::world, Axis::data, Axis::tensor, Axis::pipeline, Axis::pipeline_back}) {
     const int32_t row = job.topology.group_of(rank, axis);
     if (row < 0) continue;
     const Group& group = job.topology.groups[static_cast<size_t>(row)];
@@ -95,7 +95,7 @@ void print_names(Text& text, const Job& job, const Layout& layout, std::string_v
   print_process(text, stamp, layout.pid, "CPU", layout.pid);
   if (job.options.vendor != TraceVendor::cpu) {
     for (int32_t gpu = 0; gpu < 8; ++gpu) print_process(text, stamp, gpu, fmt::format("GPU {}", gpu), 16777216 + gpu);
-    for (int32_t stream = 0; stream < static_cast<int32_t>(kStreams); ++stream) {
+    for (int32_t stream = 0; stream < streams_of(job.options); ++stream) {
       const int64_t number = stream_number(job, layout, stream);
       print_thread(text, stamp, {layout.device, number}, fmt::format("stream {} ", number));
     }

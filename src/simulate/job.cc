@@ -24,7 +24,7 @@ int64_t Job::seq(int32_t step, int32_t rank, const Op& op) const {
 Job make_job(const SimulateOptions& options) {
   Job job;
   job.options = options;
-  job.topology = make_topology(options.nodes, options.gpus_per_node, options.tp, options.pp);
+  job.topology = make_topology(options.nodes, options.gpus_per_node, options.tp, options.pp, options.virtual_stages);
   for (int32_t stage = 0; stage < options.pp; ++stage) {
     job.programs.push_back(make_program(options, job.topology, stage));
   }

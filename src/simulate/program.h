@@ -10,10 +10,20 @@
 
 namespace skewscope::simulate {
 
-// Streams of a rank: 0 computes; each process group has one of its own, as in PyTorch.
-constexpr size_t kStreams = 1 + kAxes;
+// Streams of a rank: 0 computes; each process group has one of its own, as in PyTorch. With several passes in a step,
+// messages of each direction are sent on one stream and received on another, so that none holds up those behind it.
+constexpr size_t kStreams = 1 + kAxes + 2;
 constexpr int32_t kComputeStream = 0;
 constexpr int32_t stream_of(Axis axis) { return 1 + static_cast<int32_t>(axis); }
+
+// More than one forward and one backward pass per rank and step.
+inline bool has_many_passes(const SimulateOptions& options) {
+  return options.micro_batches > 1 || options.virtual_stages > 1;
+}
+// Those in use.
+inline int32_t streams_of(const SimulateOptions& options) {
+  return has_many_passes(options) ? static_cast<int32_t>(kStreams) : stream_of(Axis::pipeline) + 1;
+}
 
 enum class OpClass : uint8_t { kernel, memcpy_in, memcpy_out, memset, communication };
 
@@ -23,6 +33,7 @@ struct Op {
   int32_t stream = kComputeStream;
   int32_t look = -1;      // row in kernel_looks() for kernels
   int64_t mean_ns = 0;    // of kernels, copies, fills
+  int32_t pass = -1;      // of the pipeline's passes of this rank in a step; -1: part of none
   int32_t wait_for = -1;  // an earlier operation that must have ended: the event its stream waits for
   // Communication only:
   CollectiveKind kind = CollectiveKind::unknown;
@@ -38,6 +49,12 @@ struct Program {
   std::vector<Op> ops;
   int32_t p2p_calls = 0;
 };
+
+// Positions in their group of who sends and who receives a message of the step.
+struct MessageEnds {
+  int32_t from = 0, to = 0;
+};
+MessageEnds ends_of_message(Axis axis, int32_t slot, const SimulateOptions& options, const Topology& topology);
 
 // Instances per step of a group of this axis.
 int32_t slots_per_step(Axis axis, const SimulateOptions& options, const Topology& topology);

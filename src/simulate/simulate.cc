@@ -35,7 +35,8 @@ Result<Done> check_sizes(const SimulateOptions& o) {
   for (const auto& [value, name, limit] :
        {std::tuple{o.nodes, "nodes", 65536}, std::tuple{o.gpus_per_node, "GPUs per node", 64},
         std::tuple{o.tp, "tp", 65536}, std::tuple{o.pp, "pp", 65536}, std::tuple{o.steps, "steps", 10'000'000},
-        std::tuple{o.layers, "layers", 10'000}}) {
+        std::tuple{o.layers, "layers", 10'000}, std::tuple{o.micro_batches, "micro-batches", 10'000},
+        std::tuple{o.virtual_stages, "virtual stages", 1000}}) {
     if (value < 1 || value > limit) return usage(fmt::format("simulate: {} is {}, must be 1..{}", name, value, limit));
   }
   const int64_t ranks = int64_t{o.nodes} * o.gpus_per_node;
@@ -47,6 +48,17 @@ Result<Done> check_sizes(const SimulateOptions& o) {
     return usage(fmt::format("simulate: tp {} x dp {} x pp {} is not {} ranks", o.tp, o.dp, o.pp, ranks));
   }
   if (o.layers % o.pp != 0) return usage(fmt::format("simulate: {} layers do not divide into pp {}", o.layers, o.pp));
+  if (o.virtual_stages > 1) {
+    if (o.pp < 2) return usage("simulate: virtual stages need pp 2 or more");
+    if (o.layers % (o.pp * o.virtual_stages) != 0) {
+      return usage(fmt::format("simulate: {} layers do not divide into pp {} x {} virtual stages", o.layers, o.pp,
+                               o.virtual_stages));
+    }
+    if (o.micro_batches % o.pp != 0) {
+      return usage(fmt::format("simulate: {} micro-batches do not divide into pp {}, as virtual stages take them",
+                               o.micro_batches, o.pp));
+    }
+  }
   if (!o.compression.empty() && o.compression != "gzip" && o.compression != "zstd") {
     return usage(fmt::format("simulate: compression '{}' is none of gzip, zstd", o.compression));
   }
@@ -101,10 +113,10 @@ Result<Done> check_ranks(const SimulateOptions& o) {
 // and a disk its rows.
 Result<Done> check_products(const SimulateOptions& o) {
   const int32_t layers_per_stage = o.layers / o.pp;
-  const double layers = static_cast<double>(o.nodes) * o.gpus_per_node * layers_per_stage;
+  const double layers = static_cast<double>(o.nodes) * o.gpus_per_node * layers_per_stage * o.micro_batches;
   if (layers > kMostLayersInStep) {
-    return usage(
-        fmt::format("simulate: ranks x layers / pp is {:.0f}, must be {:.0f} at most", layers, kMostLayersInStep));
+    return usage(fmt::format("simulate: ranks x layers x micro-batches / pp is {:.0f}, must be {:.0f} at most", layers,
+                             kMostLayersInStep));
   }
   const double rows = layers * o.steps * (1.0 + o.cpu_rows_per_kernel + o.python_rows_per_kernel);
   if (rows > kMostRows) {
@@ -115,7 +127,7 @@ Result<Done> check_products(const SimulateOptions& o) {
   for (const auto& slow : o.slow_ranks) factor = std::max(factor, slow.factor);
   for (const auto& gap : o.host_gaps) gap_ns = std::max(gap_ns, static_cast<double>(gap.gap_ns));
   const double layer_ns = static_cast<double>(o.layer_compute_ns) * factor + kLayerLaunchNs * o.launch_factor;
-  const double step_ns = 2.0 * o.layers * layer_ns + gap_ns;
+  const double step_ns = 2.0 * o.layers * o.micro_batches * layer_ns + gap_ns;
   if (step_ns * o.steps > kMostJobNs) {
     return usage(fmt::format("simulate: the job would run for {:.2g} s, must be {:.2g} s at most",
                              step_ns * o.steps * 1e-9, kMostJobNs * 1e-9));

@@ -71,10 +71,9 @@ TimelineEngine::TimelineEngine(const Job& job) : job_(job) {
       instance.group = static_cast<int32_t>(row);
       instance.slot = slot;
       instance.ranks = group.ranks;
-      if (group.axis == Axis::pipeline) {
-        const auto edge = static_cast<size_t>(slot / 2);
-        const bool forward = slot % 2 == 0;
-        instance.ranks = {group.ranks[forward ? edge : edge + 1], group.ranks[forward ? edge + 1 : edge]};
+      if (is_pipeline(group.axis)) {
+        const MessageEnds ends = ends_of_message(group.axis, slot, job.options, job.topology);
+        instance.ranks = {group.ranks[static_cast<size_t>(ends.from)], group.ranks[static_cast<size_t>(ends.to)]};
       }
       instance.op.assign(instance.ranks.size(), -1);
       timeline_.instances.push_back(std::move(instance));
@@ -134,7 +133,7 @@ bool TimelineEngine::op_can_start(int32_t rank, int32_t row, int64_t& earliest) 
   const auto& times = timeline_.ranks[static_cast<size_t>(rank)].ops;
   const Op& op = job_.program(rank).ops[static_cast<size_t>(row)];
   earliest = times[static_cast<size_t>(row)].launch + kLaunchToStartNs;
-  const int32_t before = cursors_[static_cast<size_t>(rank)].last_on_stream[op.stream];
+  const int32_t before = cursors_[static_cast<size_t>(rank)].last_on_stream[static_cast<size_t>(op.stream)];
   for (const int32_t needed : {before, op.wait_for}) {
     if (needed < 0) continue;
     const int64_t end = times[static_cast<size_t>(needed)].end;
@@ -160,7 +159,7 @@ void TimelineEngine::run_rank(int32_t rank) {
     const auto who = mix(static_cast<uint64_t>(rank), static_cast<uint64_t>(cursor.op));
     Random random(stream_seed(kDurationStream, who));
     own.start = earliest + static_cast<int64_t>(random.uniform() * 400);
-    cursor.last_on_stream[op.stream] = cursor.op;
+    cursor.last_on_stream[static_cast<size_t>(op.stream)] = cursor.op;
     if (op.what == OpClass::communication) {
       arrive(rank, cursor.op);
     } else {
@@ -189,7 +188,7 @@ void TimelineEngine::finish(Instance& instance) {
   for (size_t i = 0; i < instance.ranks.size(); ++i) last_arrival = std::max(last_arrival, own_times(i).start);
 
   const Op& op = job_.program(instance.ranks[0]).ops[static_cast<size_t>(instance.op[0])];
-  const bool far = group.axis == Axis::pipeline
+  const bool far = is_pipeline(group.axis)
                        ? job_.topology.node(instance.ranks[0]) != job_.topology.node(instance.ranks[1])
                        : group.spans_nodes;
   const auto bytes = static_cast<double>(counted_bytes(op));

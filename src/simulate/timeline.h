@@ -1,6 +1,7 @@
 // The job in true time, one step after another. See timeline.cc.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -56,9 +57,14 @@ class TimelineEngine {
   int32_t instance_of(int32_t rank, const Op& op) const;
   uint64_t stream_seed(uint64_t purpose, uint64_t who) const;
 
+  static constexpr std::array<int32_t, kStreams> no_operations() {
+    std::array<int32_t, kStreams> none{};
+    none.fill(-1);
+    return none;
+  }
   struct Cursor {
     int32_t op = 0;
-    int32_t last_on_stream[kStreams] = {-1, -1, -1, -1, -1};
+    std::array<int32_t, kStreams> last_on_stream = no_operations();
   };
 
   const Job& job_;

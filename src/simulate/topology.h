@@ -9,8 +9,11 @@
 
 namespace skewscope::simulate {
 
-enum class Axis : uint8_t { world, tensor, data, pipeline };
-constexpr size_t kAxes = 4;
+// pipeline_back: gradients travel in a group of their own, where one would not tell a rank's two kinds of messages to
+// the same peer apart: two stages that the micro-batches pass several times.
+enum class Axis : uint8_t { world, tensor, data, pipeline, pipeline_back };
+constexpr size_t kAxes = 5;
+constexpr bool is_pipeline(Axis axis) { return axis == Axis::pipeline || axis == Axis::pipeline_back; }
 
 struct Group {
   Axis axis = Axis::world;
@@ -36,6 +39,6 @@ struct Topology {
 };
 
 // tp * pp divides nodes * gpus_per_node.
-Topology make_topology(int32_t nodes, int32_t gpus_per_node, int32_t tp, int32_t pp);
+Topology make_topology(int32_t nodes, int32_t gpus_per_node, int32_t tp, int32_t pp, int32_t virtual_stages);
 
 }  // namespace skewscope::simulate

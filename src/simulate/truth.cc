@@ -26,13 +26,14 @@ void print_head(Text& text, const Job& job) {
   const SimulateOptions& o = job.options;
   print(text,
         "{{\n\"schema\": \"skewscope.truth/1\",\n\"options\": {{\"seed\": {}, \"style\": \"{}\", \"vendor\": \"{}\", "
-        "\"nodes\": {}, \"gpus_per_node\": {}, \"tp\": {}, \"dp\": {}, \"pp\": {}, \"steps\": {}, \"layers\": {}, "
+        "\"nodes\": {}, \"gpus_per_node\": {}, \"tp\": {}, \"dp\": {}, \"pp\": {}, \"micro_batches\": {}, "
+        "\"virtual_stages\": {}, \"steps\": {}, \"layers\": {}, "
         "\"first_step\": {}, \"layer_compute_ns\": {}, \"launch_factor\": {}, \"clock_offset_ms\": {}, "
         "\"clock_drift_ppm\": {}, "
         "\"lost_kernels\": {}}},\n\"reference_ns\": {},\n\"communicators\": [\n",
         o.seed, style_name(o.style), vendor_name(o.vendor), o.nodes, o.gpus_per_node, o.tp, job.topology.dp, o.pp,
-        o.steps, o.layers, o.first_step, o.layer_compute_ns, o.launch_factor, o.clock_offset_ms, o.clock_drift_ppm,
-        o.lost_kernels, job.clocks[0].reference_ns);
+        o.micro_batches, o.virtual_stages, o.steps, o.layers, o.first_step, o.layer_compute_ns, o.launch_factor,
+        o.clock_offset_ms, o.clock_drift_ppm, o.lost_kernels, job.clocks[0].reference_ns);
   for (size_t row = 0; row < job.topology.groups.size(); ++row) {
     const Group& group = job.topology.groups[row];
     print(text, "{}{{\"id\": {}, \"name\": \"{}\", \"desc\": \"{}\", \"ranks\": [{}]}}", row == 0 ? "" : ",\n", row,
@@ -51,7 +52,7 @@ void print_column(Text& text, const std::vector<Value>& values) {
 }  // namespace
 
 TruthWriter::TruthWriter(const Job& job, const std::string& directory)
-    : job_(job), real_(job), ideal_(job), sink_(directory + "/truth.json", "") {
+    : job_(job), real_(job), ideal_(job), pipeline_(job), sink_(directory + "/truth.json", "") {
   print_head(text_, job);
 }
 
@@ -63,6 +64,7 @@ bool TruthWriter::flush() {
 
 bool TruthWriter::write_step(int32_t step, const StepTimeline& timeline) {
   real_.add_step(timeline);
+  pipeline_.add_step(timeline);
   for (const Instance& instance : timeline.instances) print_instance(step, instance, timeline);
   return flush();
 }
@@ -113,8 +115,13 @@ bool TruthWriter::finish(const std::vector<std::unique_ptr<RankOutput>>& outputs
   const EfficiencyTruth::Ratios r = real_.ratios(ideal_);
   print(text_,
         "\n],\n\"efficiency\": {{\"parallel\": {}, \"load_balance\": {}, \"communication\": {}, \"serialization\": "
-        "{}, \"transfer\": {}, \"gpu_communication\": {}, \"orchestration\": {}}}\n}}\n",
+        "{}, \"transfer\": {}, \"gpu_communication\": {}, \"orchestration\": {}}}",
         r.parallel, r.load_balance, r.communication, r.serialization, r.transfer, r.gpu_communication, r.orchestration);
+  if (job_.options.pp > 1) {
+    print(text_, ",\n\"pipeline\": {{\"total_ns\": {}, \"work_ns\": {}, \"bubble_ns\": {}, \"hop_ns\": {}}}",
+          pipeline_.total_ns(), pipeline_.work_ns(), pipeline_.bubble_ns(), pipeline_.hop_ns());
+  }
+  print_plain(text_, "\n}\n");
   return flush() && sink_.close();
 }
 

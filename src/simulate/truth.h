@@ -8,6 +8,7 @@
 #include "efficiency.h"
 #include "event_text.h"
 #include "job.h"
+#include "pipeline_truth.h"
 #include "rank_output.h"
 #include "timeline.h"
 #include "trace_sink.h"
@@ -29,6 +30,7 @@ class TruthWriter {
 
   const Job& job_;
   EfficiencyTruth real_, ideal_;
+  PipelineTruth pipeline_;
   TraceSink sink_;
   Text text_;
   bool first_ = true;
