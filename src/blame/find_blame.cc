@@ -12,6 +12,7 @@
 
 #include <optional>
 
+#include "pipeline.h"
 #include "propagate.h"
 #include "what_if.h"
 
@@ -44,7 +45,10 @@ Blame find_blame(const JobTrace& job, const InstanceTable& instances, const Cloc
     blame::add_moments(plan);
     replayed = blame::replay_job(plan);
   };
-  if (exchange.first()) beside.run(replay);
+  if (exchange.first()) {
+    beside.run(replay);
+    beside.run([&] { blame.pipeline = blame::find_pipeline(plan); });
+  }
   blame::propagate(plan, *books, exchange, blame);
   books.reset();
   beside.wait();

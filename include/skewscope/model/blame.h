@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "skewscope/model/decomposition.h"
+#include "skewscope/model/pipeline.h"
 
 namespace skewscope {
 
@@ -78,6 +79,7 @@ struct Blame {
   Replay replay;
   Together together;
   std::vector<ProgramGroup> programs;  // by smallest trace; empty where all ranks run one, or none does
+  Pipeline pipeline;
 };
 
 // Origins sum to the direct charges, books to their totals.

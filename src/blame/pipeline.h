@@ -1,0 +1,13 @@
+// How much of a job's time is its pipeline's bubble: what its schedule must have, what stages of different lengths add,
+// and what twice the micro-batches would leave. See pipeline.cc.
+#pragma once
+
+#include "replay.h"
+#include "skewscope/model/pipeline.h"
+
+namespace skewscope::blame {
+
+// Without stages where no pipeline is recognised.
+Pipeline find_pipeline(const ReplayPlan& plan);
+
+}  // namespace skewscope::blame
