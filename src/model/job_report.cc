@@ -12,6 +12,8 @@ const char* to_string(LossKind kind) {
       return "late_in_turn";
     case LossKind::long_stage:
       return "long_stage";
+    case LossKind::pipeline_bubble:
+      return "pipeline_bubble";
     case LossKind::slow_links:
       return "slow_links";
     case LossKind::waiting:

@@ -9,6 +9,7 @@
 #include "efficiency.h"
 #include "losses.h"
 #include "own_findings.h"
+#include "pipeline_rows.h"
 #include "rank_statistics.h"
 #include "rooms.h"
 #include "skewscope/model/clock_components.h"
@@ -217,6 +218,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
                        [&] { out.stragglers = report::stragglers_of(rooms); },
                        [&] { out.calls = report::call_rows(rooms); });
   out.what_if = report::what_if_of(rooms, std::ssize(out.job.steps));
+  out.pipeline = report::pipeline_of(rooms);
   out.causes = report::cause_rows(rooms);
   out.flows = report::flow_rows(rooms);
   out.efficiency = report::efficiency_of(out);

@@ -6,6 +6,9 @@
 //   orchestration = max A / E.
 //   communication = serialization * transfer,   transfer = length of the job on a network that takes no time / length,
 // both replayed (src/blame); no network makes a job shorter than its longest computing rank, nor longer than it was.
+//   bubble = 1 - the share that a pipeline's schedule makes of it (src/blame/pipeline.cc): the part of serialization
+//   that
+// nobody but the schedule explains.
 // E is the longest rank's timeline. Where ranks recorded different steps, their timelines differ in length by what the
 // profiler was told, which is no loss: those steps alone count that all of them recorded, and what is replayed, which
 // is the whole job, says nothing of them. Ranks without GPU rows are left out: nothing is known of what they computed.
@@ -102,6 +105,7 @@ JobReport::Efficiency efficiency_of(const JobReport& report) {
     e.transfer = std::clamp(transfer, e.communication, 1.0);
     e.serialization = e.communication / e.transfer;
   }
+  if (report.pipeline.schedule_share >= 0) e.bubble = 1 - report.pipeline.schedule_share;
   if (max_active > 0) e.gpu_communication = max_compute / max_active;
   return e;
 }

@@ -165,6 +165,28 @@ Json what_if_json(const JobReport::WhatIf& w) {
           {"programs", std::move(programs)}};
 }
 
+Json pipeline_json(const JobReport::Pipeline& p) {
+  if (p.stages == 0) return {};
+  const auto known = [](int64_t ns) { return ns < 0 ? Json() : Json(ns); };
+  Json stages = Json::array();
+  for (const JobReport::Pipeline::Stage& s : p.by_stage) {
+    stages.push_back(
+        {{"stage", s.stage}, {"ranks", s.ranks}, {"work_ns", known(s.work_ns)}, {"bubble_ns", known(s.bubble_ns)}});
+  }
+  return {{"stages", p.stages},
+          {"micro_batches", p.micro_batches},
+          {"virtual_stages", p.virtual_stages},
+          {"schedule", p.schedule},
+          {"window_ns", p.window_ns},
+          {"bubble_ns", known(p.bubble_ns)},
+          {"bubble_share", ratio_or_null(p.bubble_share)},
+          {"schedule_share", ratio_or_null(p.schedule_share)},
+          {"imbalance_share", ratio_or_null(p.imbalance_share)},
+          {"with_twice_micro_batches_share", ratio_or_null(p.with_twice_micro_batches_share)},
+          {"with_twice_micro_batches_saved_ns", known(p.with_twice_micro_batches_saved_ns)},
+          {"by_stage", std::move(stages)}};
+}
+
 Json matching_json(const JobReport::Matching& m) {
   return {{"calls", m.calls},
           {"matched", m.matched},
@@ -205,6 +227,8 @@ std::string diagnostics_json(const Findings& findings) {
 
 std::string to_json(const JobReport& r, const ReportStamp& stamp) {
   using report::array_of;
+  report::Json efficiency = report::efficiency_json(r.efficiency);
+  efficiency["bubble"] = report::ratio_or_null(r.efficiency.bubble);
   return report::text_of({{"schema", "skewscope.report/1"},
                           {"tool_version", stamp.tool_version},
                           {"command", stamp.command},
@@ -216,10 +240,11 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                           {"ranks", array_of(r.ranks)},
                           {"collectives", array_of(r.collectives)},
                           {"stragglers", array_of(r.stragglers)},
-                          {"efficiency", report::efficiency_json(r.efficiency)},
+                          {"efficiency", std::move(efficiency)},
                           {"matching", report::matching_json(r.matching)},
                           {"diagnostics", report::findings_json(r.diagnostics)},
                           {"what_if", report::what_if_json(r.what_if)},
+                          {"pipeline", report::pipeline_json(r.pipeline)},
                           {"steps", array_of(r.steps)},
                           {"verdict", report::verdict_json(r)},
                           {"losses", array_of(r.losses)}});

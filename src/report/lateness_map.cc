@@ -3,8 +3,10 @@
 // column when there would be more than 200 columns or 200,000 cells. A cell is the mean over the rank's calls in the
 // column of its arrival minus that of the member in the middle (the lower one of two): above 0 it came late. The middle
 // is the reference because one early or one late member does not move it.
-// Sends and receives are left out: a receiver that is there first is how pipelines are written.
-// Cost: O(calls), memory O(cells). Sums are of integers, so that their order does not matter.
+// In a pipeline each member is held against the middle of those of its own stage: that stages come to a collective of
+// the whole job one after the other is the schedule's. A member that is alone of its stage has no cell there. Sends and
+// receives are left out: a receiver that is there first is how pipelines are written. Cost: O(calls), memory O(cells).
+// Sums are of integers, so that their order does not matter.
 #include "lateness_map.h"
 
 #include <algorithm>
@@ -49,12 +51,47 @@ Slots slots_of(const std::vector<TimedInstance>& instances) {
   return slots;
 }
 
-int64_t middle_start(std::span<const JobReport::CallRow> calls, std::vector<int64_t>& scratch) {
-  scratch.clear();
-  for (const JobReport::CallRow& call : calls) scratch.push_back(call.start_ns);
-  const auto middle = scratch.begin() + (std::ssize(scratch) - 1) / 2;
-  std::nth_element(scratch.begin(), middle, scratch.end());
-  return *middle;
+// Of each rank; 0 for all where there is no pipeline.
+class Stages {
+ public:
+  explicit Stages(const JobReport::Pipeline& pipeline) {
+    for (const JobReport::Pipeline::Stage& stage : pipeline.by_stage) {
+      for (const int32_t rank : stage.ranks) stage_of_.emplace(rank, stage.stage + 1);
+    }
+  }
+  int32_t of(int32_t rank) const {
+    if (stage_of_.empty()) return 0;
+    const auto found = stage_of_.find(rank);
+    return found == stage_of_.end() ? 0 : found->second;
+  }
+
+ private:
+  std::unordered_map<int32_t, int32_t> stage_of_;
+};
+
+// Calls of one instance that are held against each other, by stage, and when the middle one of them began.
+struct Peers {
+  int32_t stage = 0;
+  std::vector<const JobReport::CallRow*> calls;
+
+  int64_t middle_start() {
+    const auto middle = calls.begin() + (std::ssize(calls) - 1) / 2;
+    std::nth_element(calls.begin(), middle, calls.end(),
+                     [](const auto* a, const auto* b) { return a->start_ns < b->start_ns; });
+    return (*middle)->start_ns;
+  }
+};
+
+std::vector<Peers> peers_of(const TimedInstance& instance, const Stages& stages) {
+  std::vector<Peers> peers;
+  for (const JobReport::CallRow& call : instance.calls) {
+    const int32_t stage = stages.of(call.rank);
+    auto at = std::find_if(peers.begin(), peers.end(), [&](const Peers& p) { return p.stage == stage; });
+    if (at == peers.end()) at = peers.insert(at, {stage, {}});
+    at->calls.push_back(&call);
+  }
+  if (peers.size() > 1) std::erase_if(peers, [](const Peers& p) { return p.calls.size() < 2; });
+  return peers;
 }
 
 struct MapCell {
@@ -68,7 +105,8 @@ int64_t rounded(const MapCell& cell) {
 
 }  // namespace
 
-LatenessMap lateness_map(const std::vector<JobReport::RankRow>& ranks, const std::vector<TimedInstance>& instances) {
+LatenessMap lateness_map(const std::vector<JobReport::RankRow>& ranks, const std::vector<TimedInstance>& instances,
+                         const JobReport::Pipeline& pipeline) {
   const Slots slots = slots_of(instances);
   LatenessMap map;
   map.by_step = slots.by_step;
@@ -89,15 +127,17 @@ LatenessMap lateness_map(const std::vector<JobReport::RankRow>& ranks, const std
     column.last = std::max(column.last, slots.labels[slot]);
   }
   std::vector<MapCell> cells(ranks.size() * count);
-  std::vector<int64_t> scratch;
+  const Stages stages(pipeline);
   for (size_t i = 0; i < slots.of.size(); ++i) {
     const size_t c = column_of(slots.slot[i]);
     map.columns[c].start_ns = std::min(map.columns[c].start_ns, slots.of[i]->arrival_ns);
-    const int64_t middle = middle_start(slots.of[i]->calls, scratch);
-    for (const JobReport::CallRow& call : slots.of[i]->calls) {
-      MapCell& cell = cells[row_of.at(call.rank) * count + c];
-      cell.sum += call.start_ns - middle;
-      ++cell.count;
+    for (Peers& peers : peers_of(*slots.of[i], stages)) {
+      const int64_t middle = peers.middle_start();
+      for (const JobReport::CallRow* call : peers.calls) {
+        MapCell& cell = cells[row_of.at(call->rank) * count + c];
+        cell.sum += call->start_ns - middle;
+        ++cell.count;
+      }
     }
   }
   map.mean.assign(ranks.size(), std::vector<std::optional<int64_t>>(count));

@@ -21,6 +21,8 @@ struct LatenessMap {
   std::vector<std::vector<std::optional<int64_t>>> mean;  // [row][column], ns; none: no call
 };
 
-LatenessMap lateness_map(const std::vector<JobReport::RankRow>& ranks, const std::vector<TimedInstance>& instances);
+// Of a pipeline, a rank is held against those of its stage alone.
+LatenessMap lateness_map(const std::vector<JobReport::RankRow>& ranks, const std::vector<TimedInstance>& instances,
+                         const JobReport::Pipeline& pipeline = {});
 
 }  // namespace skewscope::report

@@ -6,6 +6,7 @@
 //   that
 //                    began with it
 //   together, stages the same of several ranks, and of stages of even length
+//   pipeline bubble  at most what twice the micro-batches gain; where uneven stages make most of it, what they add
 //   late in turn     replayed with every rank at its peers' pace, where that is far more than any one gains
 //   slow links       at most the exposed transfer beyond what groups alike take (slow_groups.h)
 //   exposed transfer at most what a network that takes no time gains; not replayed, the exposed transfer
@@ -21,7 +22,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
+#include "pipeline_words.h"
 #include "skewscope/base/human_units.h"
 #include "slow_groups.h"
 
@@ -114,6 +117,7 @@ class LossList {
       add_together();
       add_late_in_turn();
       add_long_stage();
+      add_bubble();
       add_slow_links();
       add_waiting();
     }
@@ -227,6 +231,17 @@ class LossList {
         fmt::format("Ranks {} run a longer part of the program than the others: balanced, the job is {} shorter.",
                     human_ranks(longest->ranks), human_percent(gain)),
         "Move work from their stage to the others.");
+  }
+
+  // Where the schedule and uneven stages make most of it: late ranks are losses of their own.
+  void add_bubble() {
+    const std::optional<PipelineWords> words = pipeline_words(report_);
+    if (!words || 2 * words->explained < words->share) return;
+    const double gain = share(words->gain_ns, length_ns_).value_or(0);
+    const bool told = std::any_of(losses_.begin(), losses_.end(), [&](const Loss& loss) {
+      return loss.kind == LossKind::long_stage && words->balance && 2 * loss.gain_share >= gain;
+    });
+    if (!told) add_most(LossKind::pipeline_bubble, gain, "pipeline bubble", words->sentence, words->next);
   }
 
   void add_slow_links() {

@@ -9,6 +9,7 @@
 #include "json_values.h"
 #include "lateness_map.h"
 #include "page_tables.h"
+#include "pipeline_words.h"
 #include "skewscope/base/human_units.h"
 #include "straggler_chain.h"
 #include "verdict.h"
@@ -61,7 +62,8 @@ Json page_efficiency(const JobReport& report) {
           {"serialization", ratio_or_null(e.serialization)},
           {"transfer", ratio_or_null(e.transfer)},
           {"gpu_communication", ratio_or_null(e.gpu_communication)},
-          {"orchestration", ratio_or_null(e.orchestration)}};
+          {"orchestration", ratio_or_null(e.orchestration)},
+          {"bubble", ratio_or_null(e.bubble)}};
 }
 
 Json page_what_if(const JobReport::WhatIf& w) {
@@ -70,6 +72,23 @@ Json page_what_if(const JobReport::WhatIf& w) {
           {"replayed_ns", length(w.replayed_ns)},
           {"balanced_ns", length(w.balanced_ns)},
           {"no_transfer_ns", length(w.no_transfer_ns)}};
+}
+
+Json page_pipeline(const JobReport& report) {
+  const JobReport::Pipeline& p = report.pipeline;
+  if (p.stages == 0) return {};
+  const std::optional<PipelineWords> words = pipeline_words(report);
+  return {{"stages", p.stages},
+          {"micro_batches", p.micro_batches},
+          {"virtual_stages", p.virtual_stages},
+          {"schedule", p.schedule},
+          {"window_ns", exact(p.window_ns)},
+          {"bubble_share", ratio_or_null(p.bubble_share)},
+          {"schedule_share", ratio_or_null(p.schedule_share)},
+          {"imbalance_share", ratio_or_null(p.imbalance_share)},
+          {"with_twice_micro_batches_share", ratio_or_null(p.with_twice_micro_batches_share)},
+          {"sentence", words ? words->sentence : ""},
+          {"next", words ? words->next : ""}};
 }
 
 Json map_json(const LatenessMap& map) {
@@ -136,7 +155,8 @@ std::string page_data(const JobReport& report, const ReportStamp& stamp) {
                      {"quality", quality_json(points)},
                      {"efficiency", page_efficiency(report)},
                      {"what_if", page_what_if(report.what_if)},
-                     {"map", map_json(lateness_map(report.ranks, instances))},
+                     {"pipeline", page_pipeline(report)},
+                     {"map", map_json(lateness_map(report.ranks, instances, report.pipeline))},
                      {"chain", chain_json(straggler_chain(report.stragglers, instances))},
                      {"residuals", residuals_json(clock_residuals(instances), report)},
                      {"tables", page_tables(tables_of(report))}};

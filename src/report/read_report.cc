@@ -123,6 +123,7 @@ void read(const Json& json, JobReport::Efficiency& e) {
   get(json, "transfer", e.transfer);
   get(json, "gpu_communication", e.gpu_communication);
   get(json, "orchestration", e.orchestration);
+  if (json.contains("bubble")) get(json, "bubble", e.bubble);
 }
 
 void read(const Json& json, Finding& f) {

@@ -167,6 +167,24 @@ Table unmatched_table(const JobReport& report) {
        column<&Row::start_ns>("start_ns"), column<&Row::duration_ns>("duration_ns")});
 }
 
+std::vector<Table> pipeline_tables(const JobReport& report) {
+  using Row = JobReport::Pipeline;
+  using Stage = Row::Stage;
+  const size_t count = report.pipeline.stages > 0 ? 1 : 0;
+  return {make_table<Row>(
+              "pipeline", &report.pipeline, count,
+              {column<&Row::stages>("stages"), column<&Row::micro_batches>("micro_batches"),
+               column<&Row::virtual_stages>("virtual_stages"), column<&Row::schedule>("schedule"),
+               column<&Row::window_ns>("window_ns"), known_column<&Row::bubble_ns>("bubble_ns"),
+               known_column<&Row::bubble_share>("bubble_share"), known_column<&Row::schedule_share>("schedule_share"),
+               known_column<&Row::imbalance_share>("imbalance_share"),
+               known_column<&Row::with_twice_micro_batches_share>("with_twice_micro_batches_share"),
+               known_column<&Row::with_twice_micro_batches_saved_ns>("with_twice_micro_batches_saved_ns")}),
+          make_table<Stage>("pipeline_stages", report.pipeline.by_stage,
+                            {column<&Stage::stage>("stage"), column<&Stage::ranks>("ranks"),
+                             known_column<&Stage::work_ns>("work_ns"), known_column<&Stage::bubble_ns>("bubble_ns")})};
+}
+
 Table rank_statistics_table(const JobReport& report) {
   using Row = JobReport::RankStatistic;
   return make_table<Row>(
@@ -208,14 +226,16 @@ Table diagnostics_table(const Findings& findings) {
 }
 
 std::vector<Table> tables_of(const JobReport& report) {
-  return {ranks_table(report),           clocks_table(report),
-          communicators_table(report),   collectives_table(report),
-          stragglers_table(report),      causes_table(report),
-          blame_flows_table(report),     collective_ranks_table(report),
-          unmatched_table(report),       diagnostics_table(report.diagnostics),
-          rank_statistics_table(report), steps_table(report),
-          rank_steps_table(report),      collective_steps_table(report),
-          baseline_table(report),        losses_table(report)};
+  std::vector<Table> tables = {ranks_table(report),           clocks_table(report),
+                               communicators_table(report),   collectives_table(report),
+                               stragglers_table(report),      causes_table(report),
+                               blame_flows_table(report),     collective_ranks_table(report),
+                               unmatched_table(report),       diagnostics_table(report.diagnostics),
+                               rank_statistics_table(report), steps_table(report),
+                               rank_steps_table(report),      collective_steps_table(report),
+                               baseline_table(report),        losses_table(report)};
+  for (Table& table : pipeline_tables(report)) tables.push_back(std::move(table));
+  return tables;
 }
 
 }  // namespace skewscope::report

@@ -1,5 +1,5 @@
 // The summary in at most 25 lines of 80 columns:
-//   verdict 3, why 4, next 3, job 7, waits 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
+//   verdict 3, why 4, next 3, job 9, waits 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
 // All of it would be more: warnings give way to two rows of each table, then the tables' rows do, and at worst a table.
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include "figures.h"
 #include "lines.h"
 #include "own_findings.h"
+#include "pipeline_words.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/text_columns.h"
 #include "skewscope/report.h"
@@ -114,6 +115,18 @@ void add_what_if(Lines& lines, const JobReport& report, bool some_missing) {
   add_wrapped(lines, "What if", text, 1);
 }
 
+void add_pipeline(Lines& lines, const JobReport& report) {
+  const JobReport::Pipeline& p = report.pipeline;
+  if (p.stages == 0) return;
+  std::string text = pipeline_shape_words(p);
+  if (p.bubble_share >= 0) text += fmt::format("; bubble {}", human_percent(p.bubble_share));
+  if (p.schedule_share >= 0) {
+    text += fmt::format(" (schedule {}, uneven stages {})", human_percent(p.schedule_share),
+                        human_percent(p.imbalance_share));
+  }
+  add_wrapped(lines, "Pipeline", text, 2);
+}
+
 void add_job(Lines& lines, const JobReport& report, const Figures& f) {
   add_wrapped(lines, "Job", job_words(report.job), 2);
   if (!report.clocks.empty()) add_wrapped(lines, "Clocks", clock_words(report), 2);
@@ -131,6 +144,7 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
                 1);
   }
   add_what_if(lines, report, some_missing);
+  add_pipeline(lines, report);
 }
 
 std::string cause_words(const JobReport::Straggler& s) {

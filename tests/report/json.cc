@@ -61,7 +61,8 @@ TEST_CASE("report.json keeps the order of the contract and says null where nothi
   for (const auto& item : json.items()) names.push_back(item.key());
   CHECK(names == std::vector<std::string>{"schema", "tool_version", "command", "created_utc", "job", "clocks",
                                           "communicators", "ranks", "collectives", "stragglers", "efficiency",
-                                          "matching", "diagnostics", "what_if", "steps", "verdict", "losses"});
+                                          "matching", "diagnostics", "what_if", "pipeline", "steps", "verdict",
+                                          "losses"});
   CHECK(json["schema"] == "skewscope.report/1");
   CHECK(json["clocks"][2]["uncertainty_ns"].is_null());
   CHECK(json["clocks"][2]["drift_ppb"] == -123.456);
@@ -82,4 +83,25 @@ TEST_CASE("bytes of a trace that are not UTF-8 do not break report.json") {
   built.job.name = "a\xff\xfe\"b";
   const auto json = nlohmann::json::parse(to_json(built.report(), kStamp));
   CHECK(json["job"]["name"] == "a\xEF\xBF\xBD\xEF\xBF\xBD\"b");
+}
+
+TEST_CASE(
+    "a job without a pipeline has none in report.json; one with it has its bubble, and null where that is not known") {
+  JobReport report = full_job().report();
+  const auto json_of = [&] { return nlohmann::json::parse(to_json(report, kStamp)); };
+  CHECK(json_of()["pipeline"].is_null());
+  CHECK(json_of()["efficiency"]["bubble"].is_null());
+  report.pipeline.stages = 2;
+  report.pipeline.micro_batches = 4;
+  report.pipeline.virtual_stages = 1;
+  report.pipeline.schedule = "1f1b";
+  report.pipeline.window_ns = 1000;
+  report.pipeline.by_stage = {{0, {0, 1}, -1, -1}, {1, {2, 3}, -1, -1}};
+  CHECK(schema_violation("report", json_of().dump()) == "");
+  CHECK(json_of()["pipeline"]["bubble_ns"].is_null());
+  CHECK(json_of()["pipeline"]["by_stage"][1]["ranks"] == std::vector<int>{2, 3});
+  report.pipeline.bubble_ns = 250;
+  report.pipeline.bubble_share = 0.25;
+  CHECK(json_of()["pipeline"]["bubble_share"] == 0.25);
+  CHECK(schema_violation("report", json_of().dump()) == "");
 }

@@ -182,3 +182,18 @@ TEST_CASE("residuals are the distances of ends from the middle member's, of oper
   CHECK(residuals.after[0] == 1);   // the middle member itself
   CHECK(residuals.after[5] == 1);   // 2,000 .. 5,000
 }
+
+TEST_CASE("of a pipeline the lateness map holds a rank against its own stage, and leaves out who is alone in it") {
+  JobReport::Pipeline pipeline;
+  pipeline.stages = 3;
+  pipeline.by_stage = {{0, {0, 1}, 0, 0}, {1, {2, 3}, 0, 0}, {2, {4}, 0, 0}};
+  Calls calls;
+  calls.add(0, 5, {{0, 900}, {1, 930}, {2, 100}, {3, 90}, {4, 500}}, 1000);
+  calls.add(1, 6, {{0, 1900}, {1, 1905}}, 2000);
+  const LatenessMap map = lateness_map(ranks(5), timed_instances(calls.rows), pipeline);
+  CHECK(map.mean[0] == Row{0, 0});
+  CHECK(map.mean[1] == Row{30, 5});
+  CHECK(map.mean[2] == Row{10, std::nullopt});
+  CHECK(map.mean[3] == Row{0, std::nullopt});
+  CHECK(map.mean[4] == Row{std::nullopt, std::nullopt});
+}

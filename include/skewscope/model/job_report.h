@@ -26,6 +26,7 @@ enum class LossKind : uint8_t {
   stragglers_together,
   late_in_turn,
   long_stage,
+  pipeline_bubble,
   slow_links,
   waiting,
   exposed_transfer,
@@ -203,10 +204,29 @@ struct JobReport {
     std::vector<Program> programs;  // ranks that run one program, such as a stage; empty where all ranks do
   } what_if;
 
+  // The pipeline that the ranks form, as their messages show it (model/pipeline.h); stages 0: none.
+  struct Pipeline {
+    int32_t stages = 0, micro_batches = 0, virtual_stages = 0;
+    std::string schedule;      // PipelineSchedule
+    int64_t window_ns = 0;     // of all its ranks: what the shares are of
+    int64_t bubble_ns = -1;    // its ranks stood still for other stages; -1: not known
+    double bubble_share = -1;  // of window_ns, as the others; -1: not known
+    double schedule_share = -1, imbalance_share = -1;
+    double with_twice_micro_batches_share = -1;      // of what would then be the window
+    int64_t with_twice_micro_batches_saved_ns = -1;  // by which the job would be shorter
+    struct Stage {
+      int32_t stage = 0;
+      std::vector<int32_t> ranks;
+      int64_t work_ns = -1, bubble_ns = -1;  // of one rank, the mean; -1: not known
+    };
+    std::vector<Stage> by_stage;
+  } pipeline;
+
   // POP and TALP efficiencies (peers.md section 8), 0..1; -1 = not determined.
   struct Efficiency {
     double parallel = -1, load_balance = -1, communication = -1, serialization = -1, transfer = -1,
            gpu_communication = -1, orchestration = -1;
+    double bubble = -1;  // 1 - pipeline.schedule_share: what of serialization a pipeline's schedule makes
   } efficiency;
 
   struct Matching {

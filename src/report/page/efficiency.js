@@ -10,13 +10,14 @@ const kRows = [
   ["load_balance", "Load balance", "mean computing / longest computing", 1],
   ["communication", "Busiest rank", "longest computing / elapsed (POP: communication efficiency; idling counts, too)", 1],
   ["serialization", "Serialization", "longest computing / elapsed on an ideal network", 2],
+  ["bubble", "Bubble", "what a pipeline's schedule leaves: 1 − its share of GPU time", 3],
   ["transfer", "Transfer", "elapsed on an ideal network / elapsed (replayed)", 2],
   ["gpu_communication", "GPU: communication", "longest computing / longest active", 2],
   ["orchestration", "GPU: orchestration", "longest active / elapsed: host late, launch-bound, waiting for data", 2],
 ];
 
 function efficiencyTable(efficiency) {
-  const body = kRows.map(([name, label, meaning, depth]) => {
+  const body = kRows.filter(([name]) => name !== "bubble" || efficiency.bubble !== null).map(([name, label, meaning, depth]) => {
     const value = efficiency[name];
     const low = value !== null && value < kGood;
     const number = element("td", { class: "number share" },

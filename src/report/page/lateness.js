@@ -80,7 +80,7 @@ export function latenessSection(data) {
   const picked = element("p", { class: "soft", "aria-live": "polite" }, "Click a cell to pick its rank here and below.");
   const grouped = map.columns.some(([first, last]) => first !== last);
   return section("lateness", `Lateness: rank × ${map.by_step ? "step" : "collective"}`,
-    element("p", { class: "soft" }, "Mean arrival of a rank against the member in the middle of each collective. "
+    element("p", { class: "soft" }, `Mean arrival of a rank against the member in the middle of each collective${data.pipeline ? ", of its own pipeline stage: what the schedule makes late is left out" : ""}. `
       + `${plural(map.ranks.length, "rank")}, ${plural(map.columns.length, "column")}${grouped ? " of several " + (map.by_step ? "steps" : "collectives") : ""}.`),
     element("div", { class: "bar" }, chooser("Sort", [["rank", "by rank"], ["mean", "by mean lateness"]], (by) => {
       order = by === "mean" ? byMean : byRank;

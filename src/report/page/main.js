@@ -13,11 +13,12 @@ import { lossesSection } from "./losses.js";
 import { compareMethod, methodSection, scaleMethod } from "./method.js";
 import { comparedSection, findingsSection, ranksSection } from "./ranks.js";
 import { curvesSection, scaleHeading, scaleVerdict, treeSection } from "./scale.js";
+import { pipelineSection } from "./pipeline.js";
 import { stragglersSection } from "./stragglers.js";
 import { gainsSection, heading, verdictSection } from "./verdict.js";
 
 const kDocuments = {
-  "skewscope.page/1": [heading, verdictSection, gainsSection, efficiencySection, stragglersSection, latenessSection, chainSection,
+  "skewscope.page/1": [heading, verdictSection, gainsSection, efficiencySection, pipelineSection, stragglersSection, latenessSection, chainSection,
     breakdownSection, collectivesSection, clocksSection, ranksSection, comparedSection, findingsSection, methodSection],
   "skewscope.scale-page/1": [scaleHeading, scaleVerdict, curvesSection, treeSection, lossesSection, findingsSection, scaleMethod],
   "skewscope.compare-page/1": [compareHeading, compareVerdict, stepSection, rankChangesSection, collectiveChangesSection,
