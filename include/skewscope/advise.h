@@ -18,7 +18,8 @@ struct Rule {
   std::string code;
   std::map<std::string, double> thresholds;
   std::string meaning, action;
-  // In place of `action` where a circumstance holds, by its name: "compiled", "no-bfloat16" (src/advise/circumstances.cc).
+  // In place of `action` where a circumstance holds, by its name: "compiled", "no-bfloat16"
+  // (src/advise/circumstances.cc).
   std::map<std::string, std::string> actions;
   bool enabled = true;
 };

@@ -9,7 +9,8 @@
 
 namespace skewscope::report {
 
-// Bands of what can be won, as a share of the job's length (peers: TraceML). Shown with the number, never instead of it.
+// Bands of what can be won, as a share of the job's length (peers: TraceML). Shown with the number, never instead of
+// it.
 enum class Severeness : uint8_t { small, noticeable, high, critical };
 constexpr double kNoticeable = 0.05, kHigh = 0.10, kCritical = 0.20;
 const char* to_string(Severeness severeness);
