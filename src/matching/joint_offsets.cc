@@ -200,20 +200,20 @@ class Evidence {
   std::vector<int64_t> differences_;  // of ends
 };
 
-struct Edge {
+struct BelievedOffset {
   int32_t first, second;
   Offset offset;
 };
 
 // Those with most pairs first, as far as they join components.
-std::vector<Edge> believed(const Pairs& pairs) {
-  std::vector<Edge> edges;
+std::vector<BelievedOffset> believed(const Pairs& pairs) {
+  std::vector<BelievedOffset> edges;
   for (const auto& [pair, shared] : pairs) {
     Evidence evidence;
     for (const auto& [first, second] : shared.blocks) evidence.add(first, second);
     if (const auto offset = evidence.offset()) edges.push_back({pair.first, pair.second, *offset});
   }
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
+  std::sort(edges.begin(), edges.end(), [](const BelievedOffset& a, const BelievedOffset& b) {
     return std::tie(b.offset.pairs, a.first, a.second) < std::tie(a.offset.pairs, b.first, b.second);
   });
   return edges;
@@ -224,12 +224,12 @@ std::vector<Edge> believed(const Pairs& pairs) {
 void join_components(const std::vector<CallGroup>& groups, const std::vector<MatchOutcome>& outcomes,
                      Exchange& exchange, CoarseOffsets& coarse) {
   const std::vector<Seen> seen = collect(groups, outcomes, coarse, exchange);
-  const std::vector<Edge> edges = believed(pairs_of(seen));
+  const std::vector<BelievedOffset> edges = believed(pairs_of(seen));
   if (edges.empty()) return;
   const size_t traces = coarse.component.size();
   DisjointSets sets(traces);
   std::vector<std::vector<std::pair<int32_t, int64_t>>> tree(traces);  // neighbour, what its clock lacks
-  for (const Edge& e : edges) {
+  for (const BelievedOffset& e : edges) {
     if (!sets.unite(static_cast<size_t>(e.first), static_cast<size_t>(e.second))) continue;
     tree[static_cast<size_t>(e.first)].emplace_back(e.second, e.offset.ns);
     tree[static_cast<size_t>(e.second)].emplace_back(e.first, -e.offset.ns);
