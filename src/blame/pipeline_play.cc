@@ -6,7 +6,7 @@
 namespace skewscope::blame {
 namespace {
 
-constexpr double kNotYet = -1;
+constexpr double kNotPlayed = -1;
 
 // The k-th forward, or backward, pass of a rank: `ranks` micro-batches through one chunk, then through the next.
 StagePass pass_number(const PipelinePlan& plan, bool backward, int32_t k) {
@@ -30,7 +30,7 @@ class Player {
   Player(const PipelinePlan& plan, const std::vector<double>& work_ns)
       : plan_(plan), stages_(plan.ranks * plan.virtual_stages), now_(static_cast<size_t>(plan.ranks), 0) {
     for (const double ns : work_ns) forward_ns_.push_back(ns / 3 / (plan.micro_batches * plan.virtual_stages));
-    for (auto& ends : end_) ends.assign(static_cast<size_t>(stages_ * plan.micro_batches), kNotYet);
+    for (auto& ends : end_) ends.assign(static_cast<size_t>(stages_ * plan.micro_batches), kNotPlayed);
     for (int32_t rank = 0; rank < plan.ranks; ++rank) order_.push_back(passes_of(plan, rank));
     next_.assign(static_cast<size_t>(plan.ranks), 0);
   }
@@ -44,7 +44,7 @@ class Player {
       for (int32_t rank = plan_.ranks; rank-- > 0;) any = run(rank) || any;
     }
     for (size_t rank = 0; rank < order_.size(); ++rank) {
-      if (next_[rank] < order_[rank].size()) return kNotYet;
+      if (next_[rank] < order_[rank].size()) return kNotPlayed;
     }
     return *std::max_element(now_.begin(), now_.end());
   }
@@ -65,9 +65,9 @@ class Player {
       if (!pass.backward && stage > 0) ready = end(false, stage - 1, pass.micro_batch);
       if (pass.backward && stage + 1 < stages_) {
         const double behind = end(true, stage + 1, pass.micro_batch);
-        ready = ready == kNotYet || behind == kNotYet ? kNotYet : std::max(ready, behind);
+        ready = ready == kNotPlayed || behind == kNotPlayed ? kNotPlayed : std::max(ready, behind);
       }
-      if (ready == kNotYet) break;
+      if (ready == kNotPlayed) break;
       now_[r] = std::max(now_[r], ready) + (pass.backward ? 2 : 1) * forward_ns_[r];
       end(pass.backward, stage, pass.micro_batch) = now_[r];
     }

@@ -21,7 +21,7 @@
 namespace skewscope::report {
 namespace {
 
-constexpr double kMostUnknown = 0.5, kWorthNaming = 0.25, kDesignFactor = 2;
+constexpr double kMostUnknown = 0.5, kWorthMention = 0.25, kDesignFactor = 2;
 constexpr size_t kMostBeside = 2;
 
 Severeness severeness_of(double weight) {
@@ -68,7 +68,7 @@ std::string beside_words(const std::vector<JobReport::Loss>& losses, size_t lead
   std::string words;
   size_t named = 0;
   for (size_t i = 0; i < losses.size() && named < kMostBeside; ++i) {
-    if (i == lead || weight_of(losses[i]) < kWorthNaming * weight_of(losses[lead])) continue;
+    if (i == lead || weight_of(losses[i]) < kWorthMention * weight_of(losses[lead])) continue;
     words += fmt::format("{}{} ({})", words.empty() ? " Besides: " : ", ", losses[i].name, gain_words(losses[i]));
     ++named;
   }
