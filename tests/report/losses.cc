@@ -51,7 +51,7 @@ JobReport with_losses(JobReport r) {
 
 Verdict verdict_on(const JobReport& r) { return verdict_of(r, figures_of(r)); }
 
-bool says(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
+bool mentions(const std::string& text, const std::string& words) { return text.find(words) != std::string::npos; }
 
 }  // namespace
 
@@ -69,8 +69,8 @@ TEST_CASE("a straggler that was replayed gains what its replay gains, however mu
   CHECK(r.losses[0].bound == GainBound::exact);
   CHECK(r.losses[1].kind == LossKind::launch_bound);  // at most 10 %, which counts as 5
   CHECK(verdict_on(r).severeness == Severeness::noticeable);
-  CHECK(says(verdict_on(r).verdict, "6 % can be won: noticeable."));
-  CHECK(says(verdict_on(r).why, "Besides: GPUs that wait for launches (at most 10 %)."));
+  CHECK(mentions(verdict_on(r).verdict, "6 % can be won: noticeable."));
+  CHECK(mentions(verdict_on(r).why, "Besides: GPUs that wait for launches (at most 10 %)."));
 }
 
 TEST_CASE("where nothing was replayed a straggler gains at most the exposed wait that began with it") {
@@ -99,7 +99,7 @@ TEST_CASE("half of the time waiting is nothing to act on where no repair gains a
   r = with_losses(r);
   CHECK(r.losses.empty());
   CHECK(verdict_on(r).severeness == Severeness::small);
-  CHECK(says(verdict_on(r).verdict, "Waiting costs 50 % of GPU time: small."));
+  CHECK(mentions(verdict_on(r).verdict, "Waiting costs 50 % of GPU time: small."));
 }
 
 TEST_CASE("ranks that are late in turn are named together where each alone gains little") {
@@ -112,7 +112,7 @@ TEST_CASE("ranks that are late in turn are named together where each alone gains
   REQUIRE_FALSE(r.losses.empty());
   CHECK(r.losses[0].kind == LossKind::late_in_turn);
   CHECK(r.losses[0].gain_share == Approx(0.3));
-  CHECK(says(verdict_on(r).verdict, "30 % can be won: critical."));
+  CHECK(mentions(verdict_on(r).verdict, "30 % can be won: critical."));
 }
 
 TEST_CASE("the larger loss gets the advice: exposed transfer before a straggler, small messages by their size") {
@@ -130,11 +130,11 @@ TEST_CASE("the larger loss gets the advice: exposed transfer before a straggler,
   REQUIRE_FALSE(r.losses.empty());
   CHECK(r.losses[0].kind == LossKind::exposed_transfer);
   CHECK(r.losses[0].gain_share == Approx(0.2));  // as replayed
-  CHECK(says(verdict_on(r).why, "takes 10 % of GPU time, 75 % of it in all_reduce of 33.0 kB."));
-  CHECK(says(verdict_on(r).next, "Its messages are small"));
+  CHECK(mentions(verdict_on(r).why, "takes 10 % of GPU time, 75 % of it in all_reduce of 33.0 kB."));
+  CHECK(mentions(verdict_on(r).next, "Its messages are small"));
   r.collectives[0].bytes = 33'000'000;
   r = with_losses(r);
-  CHECK(says(verdict_on(r).next, "Hide all_reduce behind computing"));
+  CHECK(mentions(verdict_on(r).next, "Hide all_reduce behind computing"));
 }
 
 TEST_CASE("one rank of several is not calmed: its waiting is not known, and its own losses lead") {
@@ -149,7 +149,7 @@ TEST_CASE("one rank of several is not calmed: its waiting is not known, and its 
   CHECK(v.severeness == Severeness::critical);
   CHECK(v.verdict == "Only rank 0 of 8 is here: how long it waited for the others is not known.");
   CHECK(v.why == "GPUs wait for launches 60 % of the time.");
-  CHECK(says(v.next, "Give the traces of the other ranks, too."));
+  CHECK(mentions(v.next, "Give the traces of the other ranks, too."));
 }
 
 TEST_CASE("a gain of which only the most is known counts half when losses are ordered") {
