@@ -30,7 +30,8 @@ class Player {
   Player(const PipelinePlan& plan, const std::vector<double>& work_ns)
       : plan_(plan), stages_(plan.ranks * plan.virtual_stages), now_(static_cast<size_t>(plan.ranks), 0) {
     for (const double ns : work_ns) forward_ns_.push_back(ns / 3 / (plan.micro_batches * plan.virtual_stages));
-    for (auto& ends : end_) ends.assign(static_cast<size_t>(stages_ * plan.micro_batches), kNotPlayed);
+    for (auto& ends : end_)
+      ends.assign(static_cast<size_t>(stages_) * static_cast<size_t>(plan.micro_batches), kNotPlayed);
     for (int32_t rank = 0; rank < plan.ranks; ++rank) order_.push_back(passes_of(plan, rank));
     next_.assign(static_cast<size_t>(plan.ranks), 0);
   }
@@ -51,7 +52,7 @@ class Player {
 
  private:
   double& end(bool backward, int32_t stage, int32_t micro_batch) {
-    return end_[backward ? 1 : 0][static_cast<size_t>(stage * plan_.micro_batches + micro_batch)];
+    return end_[backward ? 1 : 0][static_cast<size_t>(int64_t{stage} * plan_.micro_batches + micro_batch)];
   }
 
   // As far as it comes; whether it came any further.
