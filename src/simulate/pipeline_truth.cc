@@ -38,7 +38,7 @@ int64_t PipelineTruth::hop_ns(int32_t rank, size_t row, int64_t idle_from, const
   if (needed < 0 || program[static_cast<size_t>(needed)].p2p_index < 0) return 0;
   const Op& receive = program[static_cast<size_t>(needed)];
   const auto group = static_cast<size_t>(job_.topology.group_of(rank, receive.axis));
-  const Instance& message = timeline.instances[static_cast<size_t>(first_instance_[group] + receive.slot)];
+  const Instance& message = timeline.instances[static_cast<size_t>(int64_t{first_instance_[group]} + receive.slot)];
   const auto times = [&](size_t member) {
     return timeline.ranks[static_cast<size_t>(message.ranks[member])].ops[static_cast<size_t>(message.op[member])];
   };
