@@ -2,9 +2,7 @@
 // no repair of one rank takes away, while transfers that nothing hides, or launches that come late, could be mended.
 // Idea: each loss is told by what the job would gain without it, as a share of the job's length, and says whether that
 // is the gain itself, at least, or at most so much:
-//   straggler        replayed with the rank at its peers' pace; where it was not replayed, at most the exposed wait
-//   that
-//                    began with it
+//   straggler        replayed with the rank at its peers' pace; not replayed, at most the exposed wait begun with it
 //   together, stages the same of several ranks, and of stages of even length
 //   pipeline bubble  at most what twice the micro-batches gain; where uneven stages make most of it, what they add
 //   late in turn     replayed with every rank at its peers' pace, where that is far more than any one gains
