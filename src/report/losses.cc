@@ -29,8 +29,6 @@
 namespace skewscope::report {
 namespace {
 
-using Loss = JobReport::Loss;
-
 constexpr double kStandsOutWait = 0.2, kStandsOutFair = 1.5;
 constexpr double kFarMore = 1.5;              // all ranks' lateness against the worst one's
 constexpr int64_t kSmallMessage = 256 << 10;  // bytes: below, latency outweighs bandwidth on any link of today
@@ -100,6 +98,8 @@ std::string own_node(const JobReport& report, const std::vector<int32_t>& ranks)
 }
 
 class LossList {
+  using Loss = JobReport::Loss;
+
  public:
   LossList(const JobReport& report, const Figures& f) : report_(report), f_(f) {
     // Without GPU rows the window stands for the time of the ranks.
