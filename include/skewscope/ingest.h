@@ -11,6 +11,7 @@
 #include "skewscope/base/exchange.h"
 #include "skewscope/base/result.h"
 #include "skewscope/base/stage_timer.h"
+#include "skewscope/model/found_job.h"
 #include "skewscope/model/job_trace.h"
 #include "skewscope/model/keep_steps.h"
 #include "skewscope/model/trace_file.h"
@@ -55,6 +56,10 @@ struct IngestOptions {
   std::function<int64_t(const LinkedTrace&)> bytes_to_visit;
   // false: the job need not say which threads launched, a seventh of its columns, which no report asks for.
   bool launch_threads = true;
+  // --job: of several jobs found the one of this name; empty: not given. Of one job it is no matter.
+  std::string job;
+  // Told the jobs found, where there are several, before one is chosen.
+  std::function<void(const std::vector<FoundJob>&)> several_jobs;
   CacheOptions cache;
   int64_t memory_limit_bytes = 0;  // --memory-limit: reduced columns plus chunks in flight; 0: no limit
 };
@@ -74,6 +79,7 @@ struct FileSummary {
   bool usable = false;
   Rank rank;
   std::string rank_source;
+  std::string job;         // name of the job it is of; empty: of none
   int32_t world_size = 0;  // by distributedInfo of the file, else the job's
   int32_t session = 0;
   std::string host;
@@ -89,10 +95,24 @@ struct IngestedJob {
 };
 
 // Reads all files with oneTBB's current concurrency. Imperfect input becomes findings of the job. Errors: no_input when
-// no file is usable, resource_limit, usage (bad regex or map). Result is equal for any thread count and file order.
-// Several processes read their own `files` each and get the same job, but for what only the reader of a file has.
+// no file is usable, or several jobs are found and none is chosen; resource_limit, usage (bad regex, map or job).
+// Result is equal for any thread count and file order. Several processes read their own `files` each and get the same
+// job, but for what only the reader of a file has.
 Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer,
                                Exchange& exchange = alone());
+
+// What lies there: every job, not one of them. Errors as of ingest_job.
+struct InspectedJob {
+  FoundJob found;
+  int32_t ranks = 0, sessions = 1;
+  std::string vendor;
+};
+struct InspectedFiles {
+  std::vector<InspectedJob> jobs;  // by time
+  std::vector<FileSummary> files;  // in the order of discover_files
+};
+Result<InspectedFiles> inspect_files(const std::vector<std::string>& files, const IngestOptions& options,
+                                     StageTimer& timer);
 
 struct DigestsMade {
   int64_t files = 0, traces = 0;              // digests written; those of them that reports use

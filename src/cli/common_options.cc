@@ -117,10 +117,8 @@ void add_rank_tables_option(CLI::App& command, RankTableChoice& choice) {
       "Compare the ranks' own tables: min, median, max, outliers; all: operators, too, which reads more");
 }
 
-Result<IngestedJob> read_input(const InputOptions& options, StageTimer& timer) {
-  const auto files = discover_files(options.paths);
-  if (!files.ok()) return files.error();
-  return ingest_job(files.value(), options.ingest, timer);
+void add_job_option(CLI::App& command, IngestOptions& ingest, const std::string& help) {
+  command.add_option("--job", ingest.job, help)->type_name("NAME");
 }
 
 }  // namespace skewscope::cli

@@ -30,8 +30,8 @@ void add_common_options(CLI::App& command, CommonOptions& options);
 void add_input_options(CLI::App& command, InputOptions& options);
 // --ranks, --steps, --rank-regex, --rank-map, --memory-limit.
 void add_input_filters(CLI::App& command, IngestOptions& ingest);
-// What the paths hold, as the options want it.
-Result<IngestedJob> read_input(const InputOptions& options, StageTimer& timer);
+// --job
+void add_job_option(CLI::App& command, IngestOptions& ingest, const std::string& help);
 void add_rank_tables_option(CLI::App& command, RankTableChoice& choice);
 void add_memory_limit(CLI::App& command, IngestOptions& ingest);
 void add_align_option(CLI::App& command, AlignMode& mode);

@@ -34,7 +34,7 @@ int make_report(const ReportTask& task) {
   options.input.ingest.rank_regex = kRankOfFile;
   options.input.ingest.world_size = std::min(task.world_size, kLargestWorldSize);
   options.output = task.output;
-  options.job = task.job;
+  options.input.ingest.job = task.job;
   limit_threads(std::max(task.threads, 1));
   Alone alone;
   std::string command = fmt::format("skewscope report {} -o {}", task.traces, task.output);

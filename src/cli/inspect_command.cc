@@ -9,16 +9,17 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "jobs_found.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/base/text_columns.h"
 
 namespace skewscope::cli {
 namespace {
 
-constexpr size_t kProblemsShown = 20, kLineWidth = 80, kFormat = 1;  // kFormat: a column
+constexpr size_t kProblemsShown = 20, kLineWidth = 80, kFormat = 1, kJob = 2;  // the last two: columns
 
 using Json = nlohmann::ordered_json;
-using Row = std::array<std::string, 9>;
+using Row = std::array<std::string, 10>;
 
 // "100-109"; "3 in 100-109" where some are absent; "-" for none.
 std::string steps_text(const std::vector<int64_t>& steps) {
@@ -61,6 +62,7 @@ Row row_of(const FileSummary& file) {
   const double span_s = static_cast<double>(file.last_event - file.first_event) * 1e-9;
   return {printable(file.file),
           format_of(file),
+          or_dash(file.job),
           file.rank.known() ? fmt::format("{}", file.rank.value) : "-",
           file.world_size > 0 ? fmt::format("{}", file.world_size) : "-",
           or_dash(file.host),
@@ -82,9 +84,9 @@ std::string heading_text(const std::filesystem::path& directory, const std::vect
   return text + "\n";
 }
 
-std::string table_text(const std::vector<FileSummary>& files) {
+std::string table_text(const std::vector<FileSummary>& files, bool several_jobs) {
   const bool no_format = one_format(files);
-  std::vector<Row> rows = {{"FILE", "FORMAT", "RANK", "WORLD", "HOST", "STEPS", "SPAN", "CALLS", "PROBLEMS"}};
+  std::vector<Row> rows = {{"FILE", "FORMAT", "JOB", "RANK", "WORLD", "HOST", "STEPS", "SPAN", "CALLS", "PROBLEMS"}};
   for (const FileSummary& file : files) rows.push_back(row_of(file));
   std::array<size_t, std::tuple_size_v<Row>> widths{};
   for (const Row& row : rows) {
@@ -93,7 +95,8 @@ std::string table_text(const std::vector<FileSummary>& files) {
   std::string text;
   for (const Row& row : rows) {
     for (size_t c = 0; c + 1 < row.size(); ++c) {
-      if (c != kFormat || !no_format) text += pad(row[c], widths[c] + 2);
+      const bool hidden = (c == kFormat && no_format) || (c == kJob && !several_jobs);
+      if (!hidden) text += pad(row[c], widths[c] + 2);
     }
     text += row.back() + "\n";
   }
@@ -137,17 +140,26 @@ std::string problems_text(const std::vector<FileSummary>& files) {
   return text;
 }
 
-std::string totals_text(const IngestedJob& ingested) {
-  std::set<int32_t> ranks;
-  for (const RankTrace& trace : ingested.job.traces) ranks.insert(trace.rank.value);
-  return fmt::format("{} files; {} of {} ranks; sessions: {}; vendor: {}\n", ingested.files.size(), ranks.size(),
-                     ingested.job.world_size, ingested.job.sessions, or_dash(ingested.job.vendor));
+std::string ranks_words(const InspectedJob& job) {
+  return fmt::format("{} of {} ranks; sessions: {}; vendor: {}", job.ranks, job.found.world_size, job.sessions,
+                     or_dash(job.vendor));
 }
 
-std::string text_of(const IngestedJob& ingested) {
-  const std::filesystem::path directory = common_directory(ingested.files);
-  const std::vector<FileSummary> files = named_below(directory, ingested.files);
-  return heading_text(directory, files) + table_text(files) + totals_text(ingested) + problems_text(files);
+std::string totals_text(const InspectedFiles& inspected) {
+  const std::vector<InspectedJob>& jobs = inspected.jobs;
+  std::string text = fmt::format("{} files; ", inspected.files.size());
+  if (jobs.size() == 1) return text + ranks_words(jobs.front()) + "\n";
+  text += fmt::format("{} jobs, of which --job names one\n", jobs.size());
+  std::vector<FoundJob> found;
+  for (const InspectedJob& job : jobs) found.push_back(job.found);
+  return text + jobs_text(found);
+}
+
+std::string text_of(const InspectedFiles& inspected) {
+  const std::filesystem::path directory = common_directory(inspected.files);
+  const std::vector<FileSummary> files = named_below(directory, inspected.files);
+  return heading_text(directory, files) + table_text(files, inspected.jobs.size() > 1) + totals_text(inspected) +
+         problems_text(files);
 }
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
@@ -157,6 +169,7 @@ Json json_of(const FileSummary& file) {
           {"format", file.format},
           {"compression", text_or_null(file.compression)},
           {"usable", file.usable},
+          {"job", text_or_null(file.job)},
           {"rank", file.rank.known() ? Json(file.rank.value) : Json()},
           {"rank_source", text_or_null(file.rank_source)},
           {"world_size", file.world_size > 0 ? Json(file.world_size) : Json()},
@@ -191,10 +204,12 @@ void add_inspect_options(CLI::App& command, InspectOptions& options) {
 
 ExitCode run_inspect(const InspectOptions& options) {
   StageTimer timer;
-  const auto ingested = read_input(options.input, timer);
-  if (!ingested.ok()) return fail(ingested.error());
+  const auto files = discover_files(options.input.paths);
+  if (!files.ok()) return fail(files.error());
+  const auto inspected = inspect_files(files.value(), options.input.ingest, timer);
+  if (!inspected.ok()) return fail(inspected.error());
   if (options.common.timings) print_timings(timer);
-  const bool fine = print(options.json ? json_text(ingested.value().files) : text_of(ingested.value()));
+  const bool fine = print(options.json ? json_text(inspected.value().files) : text_of(inspected.value()));
   return fine ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
 }
 

@@ -334,6 +334,7 @@ Result<Work> prepare(const MergeCommandOptions& options) {
 
 void add_merge_options(CLI::App& command, MergeCommandOptions& options) {
   add_input_options(command, options.input);
+  add_job_option(command, options.input.ingest, "Of several jobs found, the one to merge");
   add_cache_options(command, options.input.ingest.cache);
   command
       .add_option("-o,--output", options.output,

@@ -44,6 +44,7 @@ Result<std::string> replay_of(const RankReport& report, const std::string& wante
 
 void add_rank_options(CLI::App& command, RankOptions& options) {
   add_input_options(command, options.input);
+  add_job_option(command, options.input.ingest, "Of several jobs found, the one whose rank is shown");
   add_cache_options(command, options.input.ingest.cache);
   command.add_option("-o,--output", options.write.directory, "Write rank.json, tables and summary into this directory")
       ->type_name("DIR");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "interruption.h"
+#include "jobs_found.h"
 #include "judgement.h"
 #include "kept_report.h"
 #include "report_stamp.h"
@@ -29,6 +30,13 @@ Result<std::vector<JobReport::BaselinePoint>> read_baselines(const std::vector<s
 bool can_be_copied(const ReportOptions& options, const WriteOptions& write, const Exchange& exchange) {
   return exchange.processes() == 1 && !write.directory.empty() && !options.json && options.fail_on.empty() &&
          !options.strict && !options.common.timings && options.common.verbose == 0;
+}
+
+// The name that the user gives; where one of several jobs was chosen by it, it has it already.
+void call_it(const std::string& name, JobReport& report) {
+  if (name.empty()) return;
+  report.job.name = name;
+  if (report.jobs_found.size() == 1) report.jobs_found.front().name = name;
 }
 
 // The part of one process; all meet the same errors. Process 0 writes and prints.
@@ -58,11 +66,17 @@ ExitCode own_part(const ReportOptions& options, const std::string& command_line,
 
   if (tells_progress) fmt::print(stderr, "skewscope: reading and correlating the traces\n");
   StageTimer timer;
-  auto report =
-      correlate_files(files.value(), {options.input.ingest, options.align, options.rank_tables}, timer, exchange);
-  if (!report.ok()) return fail(report.error());
+  std::vector<FoundJob> several;
+  IngestOptions ingest = options.input.ingest;
+  ingest.several_jobs = [&several](const std::vector<FoundJob>& jobs) { several = jobs; };
+  auto report = correlate_files(files.value(), {ingest, options.align, options.rank_tables}, timer, exchange);
+  if (!report.ok()) {
+    const bool lists = exchange.first() && !several.empty() && report.error().kind == ErrorKind::no_input;
+    if (lists && !print_jobs(several, options.json)) return fail(no_standard_output());
+    return fail(report.error());
+  }
   if (!exchange.first()) return kDone;
-  if (!options.job.empty()) report.value().job.name = options.job;
+  call_it(ingest.job, report.value());
   name_links(report.value(), options.network_gb_per_s);
   report.value().baseline = baseline.value();
   const ReportStamp stamp = stamp_of(command_line);
@@ -90,8 +104,9 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
                   "Ranks that the job has at least; where the traces say more, they count")
       ->check(CLI::Range(1, kLargestWorldSize).description(""))
       ->type_name("N");
-  command.add_option("--job", options.job, "Name of the job; default: as the traces say, else their folder's")
-      ->type_name("NAME");
+  add_job_option(command, options.input.ingest,
+                 "Of several jobs found, the one to report on; of one, its name, by default as the traces say, else "
+                 "their folder's");
   command
       .add_option("-f,--format", options.formats,
                   "These of json,csv,sqlite,html,xlsx,prometheus; default: the first four")
@@ -125,6 +140,7 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       "  efficiency.transfer<80%   ranks[rank=3].idle_ns>1e6   collectives[op=all_reduce,dtype=float].wait_ns.p99>5e5\n"
       "  [*]: every row, [0]: the first, [KEY=VALUE,...]: rows that are so. A figure that is not determined fulfils no "
       "--fail-on.\n"
+      "Where several jobs lie in PATH, they are listed and none is reported (exit 3): --job NAME chooses one.\n"
       "--config FILE: TOML whose keys are these flags.\n"
       "Exit codes: 0 done, 1 --fail-on holds, 2 usage, 3 no usable input, 4 --strict, 5 output, 6 memory, 70 "
       "internal.");

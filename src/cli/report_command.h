@@ -19,7 +19,6 @@ struct ReportOptions {
   InputOptions input;
   AlignMode align = AlignMode::automatic;
   std::string output;  // "" = not given
-  std::string job;     // "" = as the traces or their folder say
   std::vector<std::string> formats;
   std::vector<std::string> fail_on;
   bool force = false, strict = false, json = false;

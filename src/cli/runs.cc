@@ -32,6 +32,7 @@ void add_runs_options(CLI::App& command, RunsOptions& options) {
       ->type_name("LIST");
   command.add_flag("--force", options.write.force, "Replace an existing report");
   add_input_filters(command, options.ingest);
+  add_job_option(command, options.ingest, "Of several jobs found in a run's folder, the one that is meant");
   add_cache_options(command, options.ingest.cache);
   add_align_option(command, options.align);
   add_rank_tables_option(command, options.rank_tables);
@@ -54,6 +55,9 @@ Result<std::vector<NamedReport>> read_runs(const std::vector<std::string>& paths
     Result<JobReport> report = is_report_directory(path)
                                    ? load_report(path)
                                    : correlate({path}, {options.ingest, options.align, options.rank_tables}, timer);
+    if (!report.ok() && paths.size() > 1 && report.error().kind == ErrorKind::no_input) {
+      return Error{ErrorKind::no_input, path + ": " + report.error().message};
+    }
     if (!report.ok()) return report.error();
     runs.push_back({last_part(path), std::move(report).value()});
     drop_calls(runs.back().report);

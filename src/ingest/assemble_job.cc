@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "group_members.h"
-#include "rank_resolution.h"
 #include "sessions.h"
 
 namespace skewscope::ingest {
@@ -17,8 +16,9 @@ namespace {
 
 class Assembler {
  public:
-  Assembler(std::vector<TraceFile>& files, const RankOverrides& overrides, const std::vector<int32_t>& only_ranks)
-      : files_(files), overrides_(overrides), only_ranks_(only_ranks.begin(), only_ranks.end()) {
+  Assembler(std::vector<TraceFile>& files, const RankOverrides& overrides, const std::vector<int32_t>& only_ranks,
+            const ResolvedRanks* ranks)
+      : files_(files), overrides_(overrides), known_ranks_(ranks), only_ranks_(only_ranks.begin(), only_ranks.end()) {
     result_.places.resize(files.size());
   }
 
@@ -63,7 +63,7 @@ class Assembler {
       usable_.push_back(i);
       evidence.push_back(std::move(files_[i].evidence));  // not copied: each file may list every rank of the job
     }
-    const ResolvedRanks ranks = resolve_ranks(evidence, overrides_);
+    const ResolvedRanks ranks = known_ranks_ != nullptr ? *known_ranks_ : resolve_ranks(evidence, overrides_);
     report_useless_map(evidence);
     for (size_t k = 0; k < usable_.size(); ++k) files_[usable_[k]].evidence = std::move(evidence[k]);
     for (size_t k = 0; k < usable_.size(); ++k) {
@@ -289,6 +289,7 @@ class Assembler {
 
   std::vector<TraceFile>& files_;
   const RankOverrides& overrides_;
+  const ResolvedRanks* const known_ranks_;  // null: to be resolved
   const std::set<int32_t> only_ranks_;
   std::vector<size_t> usable_, kept_;  // rows of files_; kept_ by (session, rank) once sessions are known
   std::set<size_t> synthetic_;
@@ -298,8 +299,8 @@ class Assembler {
 }  // namespace
 
 Result<AssembledJob> assemble_job(std::vector<TraceFile>& files, const RankOverrides& overrides,
-                                  const std::vector<int32_t>& only_ranks) {
-  return Assembler(files, overrides, only_ranks).assemble();
+                                  const std::vector<int32_t>& only_ranks, const ResolvedRanks* ranks) {
+  return Assembler(files, overrides, only_ranks, ranks).assemble();
 }
 
 std::string as_ranges(const std::vector<int32_t>& numbers, size_t most) {

@@ -1,9 +1,13 @@
-// The story of ingest: overrides from the user, every file read and linked, ranks and sessions told apart, one job.
+// The story of ingest: overrides from the user, every file read and linked, jobs told apart, one chosen, its ranks and
+// sessions.
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "assemble_job.h"
+#include "choose_job.h"
+#include "find_jobs.h"
 #include "lost_base_time.h"
 #include "read_files.h"
 #include "share_files.h"
@@ -40,21 +44,79 @@ std::vector<FileSummary> summarize_files(const std::vector<TraceFile>& files) {
   return summaries;
 }
 
-void add_places(const ingest::AssembledJob& assembled, std::vector<FileSummary>& summaries) {
+// From row of the files of one job to row of all files.
+using RowsOfAll = std::vector<size_t>;
+
+struct TakenJob {
+  std::vector<TraceFile> files;
+  RowsOfAll rows;
+};
+
+// The files of job `k`, and those of its folders that are of no job: what is wrong with these concerns it.
+TakenJob take_job(std::vector<TraceFile>& files, const ingest::FoundJobs& found, size_t k) {
+  std::vector<bool> taken(files.size(), found.jobs.size() < 2);
+  if (found.jobs.size() > 1) {
+    std::set<std::string> folders;
+    for (const size_t i : found.jobs[k].rows) {
+      taken[i] = true;
+      folders.insert(files[i].evidence.folder);
+    }
+    std::vector<bool> of_a_job(files.size(), false);
+    for (const ingest::JobFiles& job : found.jobs) {
+      for (const size_t i : job.rows) of_a_job[i] = true;
+    }
+    for (const auto& [copy, original] : found.copies) of_a_job[copy] = !taken[original];
+    for (size_t i = 0; i < files.size(); ++i) {
+      if (!of_a_job[i] && folders.count(files[i].evidence.folder) > 0) taken[i] = true;
+    }
+  }
+  TakenJob job;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (!taken[i]) continue;
+    job.files.push_back(std::move(files[i]));
+    job.rows.push_back(i);
+  }
+  return job;
+}
+
+// From here on a copy is no trace of the job's.
+void mark_copies(const ingest::FoundJobs& found, std::vector<TraceFile>& files) {
+  for (const auto& [copy, original] : found.copies) {
+    files[copy].usable = false;
+    files[copy].linked.findings.push_back(ingest::copy_left_out(files[copy], files[original]));
+  }
+}
+
+void add_places(const ingest::AssembledJob& assembled, const RowsOfAll& rows, std::vector<FileSummary>& summaries) {
   std::map<std::string, size_t> row_of;
-  for (size_t i = 0; i < summaries.size(); ++i) {
-    FileSummary& summary = summaries[i];
-    row_of.emplace(summary.file, i);
-    if (!summary.usable) continue;
-    summary.rank = assembled.places[i].rank;
-    summary.rank_source = assembled.places[i].rank_source;
+  for (size_t k = 0; k < rows.size(); ++k) {
+    FileSummary& summary = summaries[rows[k]];
+    row_of.emplace(summary.file, rows[k]);
+    if (!assembled.places[k].rank.known()) continue;
+    summary.rank = assembled.places[k].rank;
+    summary.rank_source = assembled.places[k].rank_source;
     if (summary.world_size == 0) summary.world_size = assembled.job.world_size;
-    summary.session = std::max(assembled.places[i].session.value, 0);
+    summary.session = std::max(assembled.places[k].session.value, 0);
   }
   for (const Finding& finding : assembled.job.findings) {
     const auto row = row_of.find(finding.file);
     if (row != row_of.end()) summaries[row->second].problems.push_back(finding.message);
   }
+}
+
+// A copy is of the rank and the job of what it is a copy of.
+void add_places_of_copies(const ingest::FoundJobs& found, std::vector<FileSummary>& summaries) {
+  for (const auto& [copy, original] : found.copies) {
+    summaries[copy].rank = summaries[original].rank;
+    summaries[copy].rank_source = summaries[original].rank_source;
+    summaries[copy].job = summaries[original].job;
+  }
+}
+
+std::vector<FoundJob> described(const ingest::FoundJobs& found) {
+  std::vector<FoundJob> jobs;
+  for (const ingest::JobFiles& job : found.jobs) jobs.push_back(job.job);
+  return jobs;
 }
 
 template <class T>
@@ -71,14 +133,9 @@ void leave_to_others(int32_t process, JobTrace& job) {
   }
 }
 
-}  // namespace
-
-Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer,
-                               Exchange& exchange) {
-  const Result<ingest::RankOverrides> overrides =
-      ingest::RankOverrides::make(options.rank_map, options.rank_regex, options.world_size);
-  if (const auto all = agree(exchange, failure_of(overrides)); !all.ok()) return all.error();
-
+// All usable files, each one capture of one process; which rank, and of which job, is open.
+Result<std::vector<TraceFile>> read_all(const std::vector<std::string>& files, const IngestOptions& options,
+                                        StageTimer& timer, Exchange& exchange) {
   std::vector<std::string> sorted_files(files);
   std::sort(sorted_files.begin(), sorted_files.end());
   sorted_files.erase(std::unique(sorted_files.begin(), sorted_files.end()), sorted_files.end());
@@ -99,15 +156,97 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
                    [](const TraceFile& a, const TraceFile& b) { return a.evidence.file < b.evidence.file; });
   ingest::judge_files(read.value());
   ingest::restore_base_times(read.value());
+  return read;
+}
+
+// The job that is reported, and what is said of those that are not.
+Result<size_t> chosen_job(const std::vector<TraceFile>& files, const IngestOptions& options, ingest::FoundJobs& found,
+                          Findings& findings) {
+  if (found.jobs.size() > 1 && options.several_jobs) options.several_jobs(described(found));
+  const Result<size_t> chosen = ingest::choose_job(files, found.jobs, options.job);
+  if (!chosen.ok() || found.jobs.empty()) return chosen;
+  ingest::JobFiles& reported = found.jobs[chosen.value()];
+  reported.job.reported = true;
+  for (const ingest::JobFiles& other : found.jobs) {
+    if (&other == &reported) continue;
+    findings.push_back(ingest::not_reported(reported, other, ingest::left_over(files, reported, other)));
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer,
+                               Exchange& exchange) {
+  const Result<ingest::RankOverrides> overrides =
+      ingest::RankOverrides::make(options.rank_map, options.rank_regex, options.world_size);
+  if (const auto all = agree(exchange, failure_of(overrides)); !all.ok()) return all.error();
+  Result<std::vector<TraceFile>> read = read_all(files, options, timer, exchange);
+  if (!read.ok()) return read.error();
 
   // From here on every usable file is one capture of one process, with calls and metadata; which rank, is open.
   const StageTimer::Scope scope(timer, "ranks, sessions, communicators");
   std::vector<FileSummary> summaries = summarize_files(read.value());
-  Result<ingest::AssembledJob> assembled = ingest::assemble_job(read.value(), overrides.value(), options.ranks);
+  ingest::FoundJobs found = find_jobs(read.value(), overrides.value());
+  ingest::name_jobs(read.value(), found.jobs);
+  Findings of_others;
+  const Result<size_t> chosen = chosen_job(read.value(), options, found, of_others);
+  if (!chosen.ok()) return chosen.error();
+
+  // From here on the files are those of one job.
+  mark_copies(found, read.value());
+  TakenJob taken = take_job(read.value(), found, chosen.value());
+  read.value().clear();
+  const ingest::ResolvedRanks* ranks = found.jobs.empty() ? nullptr : &found.jobs[chosen.value()].ranks;
+  Result<ingest::AssembledJob> assembled = ingest::assemble_job(taken.files, overrides.value(), options.ranks, ranks);
   if (!assembled.ok()) return assembled.error();
-  add_places(assembled.value(), summaries);
-  leave_to_others(exchange.process(), assembled.value().job);
-  return IngestedJob{std::move(assembled.value().job), std::move(summaries)};
+  JobTrace& job = assembled.value().job;
+  job.findings.insert(job.findings.end(), of_others.begin(), of_others.end());
+  sort_findings(job.findings);
+  if (found.jobs.size() == 1) found.jobs.front().job.name = job.name;
+  job.jobs_found = described(found);
+  add_places(assembled.value(), taken.rows, summaries);
+  for (const ingest::JobFiles& of : found.jobs) {
+    for (const size_t i : of.rows) summaries[i].job = of.job.name;
+  }
+  add_places_of_copies(found, summaries);
+  leave_to_others(exchange.process(), job);
+  return IngestedJob{std::move(job), std::move(summaries)};
+}
+
+Result<InspectedFiles> inspect_files(const std::vector<std::string>& files, const IngestOptions& options,
+                                     StageTimer& timer) {
+  const Result<ingest::RankOverrides> overrides =
+      ingest::RankOverrides::make(options.rank_map, options.rank_regex, options.world_size);
+  if (!overrides.ok()) return overrides.error();
+  Result<std::vector<TraceFile>> read = read_all(files, options, timer, alone());
+  if (!read.ok()) return read.error();
+  InspectedFiles inspected;
+  inspected.files = summarize_files(read.value());
+  ingest::FoundJobs found = find_jobs(read.value(), overrides.value());
+  ingest::name_jobs(read.value(), found.jobs);
+  mark_copies(found, read.value());
+  for (size_t k = 0; k < std::max<size_t>(found.jobs.size(), 1); ++k) {
+    TakenJob taken = take_job(read.value(), found, k);
+    const ingest::ResolvedRanks* ranks = found.jobs.empty() ? nullptr : &found.jobs[k].ranks;
+    const auto assembled = ingest::assemble_job(taken.files, overrides.value(), options.ranks, ranks);
+    if (!assembled.ok()) {
+      // --ranks and --steps may leave some jobs nothing.
+      if (k + 1 < found.jobs.size() || !inspected.jobs.empty()) continue;
+      return assembled.error();
+    }
+    const JobTrace& job = assembled.value().job;
+    if (found.jobs.size() == 1) found.jobs.front().job.name = job.name;
+    InspectedJob row{found.jobs[k].job, 0, job.sessions, job.vendor};
+    std::set<Rank> present;
+    for (const RankTrace& trace : job.traces) present.insert(trace.rank);
+    row.ranks = static_cast<int32_t>(present.size());
+    add_places(assembled.value(), taken.rows, inspected.files);
+    for (const size_t i : found.jobs[k].rows) inspected.files[i].job = row.found.name;
+    inspected.jobs.push_back(std::move(row));
+  }
+  add_places_of_copies(found, inspected.files);
+  return inspected;
 }
 
 }  // namespace skewscope

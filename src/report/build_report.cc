@@ -208,6 +208,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   const std::vector<ClockComponent> components = components_of(job, clocks);
   out.clocks = report::clock_rows(rooms, components);
   out.components = report::component_rows(rooms, components);
+  out.jobs_found = job.jobs_found;
   out.communicators = report::communicator_rows(rooms);
   out.ranks = report::rank_rows(rooms);
   out.steps = report::step_rows(rooms);

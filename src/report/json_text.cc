@@ -41,6 +41,18 @@ Json job_json(const JobReport::Job& job) {
           {"vendor", job.vendor}};
 }
 
+Json row_json(const FoundJob& j) {
+  return {{"name", j.name},
+          {"files", j.files},
+          {"first_file", j.first_file},
+          {"ranks", j.ranks},
+          {"world_size", j.world_size > 0 ? Json(j.world_size) : Json()},
+          {"hosts", j.hosts},
+          {"start_ns", j.start_ns > 0 ? Json(j.start_ns) : Json()},
+          {"duration_ns", j.duration_ns},
+          {"reported", j.reported}};
+}
+
 Json row_json(const JobReport::Clock& c) {
   return {{"rank", c.rank},
           {"domain", c.domain},
@@ -247,7 +259,13 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                           {"pipeline", report::pipeline_json(r.pipeline)},
                           {"steps", array_of(r.steps)},
                           {"verdict", report::verdict_json(r)},
-                          {"losses", array_of(r.losses)}});
+                          {"losses", array_of(r.losses)},
+                          {"jobs_found", array_of(r.jobs_found)}});
+}
+
+std::string jobs_found_json(const std::vector<FoundJob>& jobs, const std::string& tool_version) {
+  return report::text_of(
+      {{"schema", "skewscope.jobs_found/1"}, {"tool_version", tool_version}, {"jobs_found", report::array_of(jobs)}});
 }
 
 }  // namespace skewscope

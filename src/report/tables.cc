@@ -73,6 +73,25 @@ Table communicators_table(const JobReport& report) {
        column<&Row::link>("link"), known_column<&Row::link_peak_gb_per_s>("link_peak_gb_per_s")});
 }
 
+Table jobs_found_table(const JobReport& report) {
+  using Row = FoundJob;
+  return make_table<Row>(
+      "jobs_found", report.jobs_found,
+      {column<&Row::name>("name"), column<&Row::files>("files"), column<&Row::first_file>("first_file"),
+       column<&Row::ranks>("ranks"),
+       ColumnOf<Row>{"world_size", ColumnType::integer,
+                     [](const Row& row) { return row.world_size > 0 ? Cell(int64_t{row.world_size}) : Cell(); }},
+       ColumnOf<Row>{"hosts", ColumnType::text,
+                     [](const Row& row) {
+                       std::string hosts;
+                       for (const std::string& host : row.hosts) hosts += (hosts.empty() ? "" : " ") + host;
+                       return to_cell(std::move(hosts));
+                     }},
+       ColumnOf<Row>{"start_ns", ColumnType::integer,
+                     [](const Row& row) { return row.start_ns > 0 ? Cell(row.start_ns) : Cell(); }},
+       column<&Row::duration_ns>("duration_ns"), column<&Row::reported>("reported")});
+}
+
 Table baseline_table(const JobReport& report) {
   using Row = JobReport::BaselinePoint;
   return make_table<Row>("baseline", report.baseline,
@@ -233,7 +252,8 @@ std::vector<Table> tables_of(const JobReport& report) {
                                unmatched_table(report),       diagnostics_table(report.diagnostics),
                                rank_statistics_table(report), steps_table(report),
                                rank_steps_table(report),      collective_steps_table(report),
-                               baseline_table(report),        losses_table(report)};
+                               baseline_table(report),        losses_table(report),
+                               jobs_found_table(report)};
   for (Table& table : pipeline_tables(report)) tables.push_back(std::move(table));
   return tables;
 }

@@ -251,6 +251,45 @@ TEST_CASE("inspect names every file's rank, and as JSON, too") {
   CHECK(json["files"][3]["steps"].size() == 3);
 }
 
+TEST_CASE("several jobs in one folder are listed with the way to each, and end the program with 3") {
+  REQUIRE(place().run("simulate -o jobs/small --nodes 1 --gpus 2 --steps 2 --layers 2 --cpu-rows 0").code == 0);
+  REQUIRE(place().run("simulate -o jobs/large --nodes 1 --gpus 4 --steps 2 --layers 2 --cpu-rows 0").code == 0);
+  const Outcome list = place().run("report jobs -o jobs_report");
+  CHECK(list.code == 3);
+  CHECK(says(list.out, "\nsmall  2      2 of 2 "));
+  CHECK(says(list.out, "\nlarge  4      4 of 4 "));
+  CHECK(says(list.err, "2 jobs here (large, small): choose one with --job NAME"));
+  CHECK_FALSE(place().has("jobs_report"));
+
+  const Outcome json = place().run("report jobs --json");
+  CHECK(json.code == 3);
+  const auto found = nlohmann::json::parse(json.out)["jobs_found"];
+  REQUIRE(found.size() == 2);
+  CHECK(found[0]["name"] == "large");
+  CHECK(found[0]["ranks"] == nlohmann::json({0, 1, 2, 3}));
+  CHECK(found[1]["reported"] == false);
+
+  const auto one = nlohmann::json::parse(place().run("report jobs --json --job small").out);
+  CHECK(one["job"]["name"] == "small");
+  CHECK(one["job"]["world_size"] == 2);
+  CHECK(one["jobs_found"][1]["reported"] == true);
+  CHECK(place().run("report jobs --job none -o jobs_report").code == 2);
+  const auto named = nlohmann::json::parse(place().run("report traces --json --job mine").out);
+  CHECK(named["job"]["name"] == "mine");
+  CHECK(named["jobs_found"][0]["name"] == "mine");
+
+  CHECK(says(place().run("inspect jobs").out, "6 files; 2 jobs, of which --job names one"));
+  CHECK(nlohmann::json::parse(place().run("inspect jobs --json").out)["files"][0]["job"] == "large");
+  for (const char* command : {"merge jobs -o jobs.pftrace", "compare jobs traces", "scale jobs traces", "rank jobs"}) {
+    const Outcome r = place().run(command);
+    INFO(command);
+    CHECK(r.code == 3);
+    CHECK(says(r.err, "choose one with --job NAME"));
+  }
+  CHECK(place().run("merge jobs -o jobs.pftrace --job large").code == 0);
+  CHECK(place().run("rank jobs --job large --ranks 3").code == 0);
+}
+
 TEST_CASE("inspect shows no control characters of a trace to the terminal") {
   fs::create_directory(place() / "hostile");
   std::ofstream(place() / "hostile/rank0.json")
@@ -301,8 +340,8 @@ TEST_CASE("inspect shows the world size that a file itself states, else the job'
   CHECK(json["files"][3]["world_size"] == 16);
   const Outcome table = place().run("inspect worlds");
   CHECK(says(table.out, "Files in worlds, all kineto json\nFILE "));
-  CHECK(says(table.out, "\nsub/c.json  3     16 "));
-  CHECK(says(table.out, "\nsub/c.json:\n  world size 4"));
+  CHECK(says(table.out, "\nsub/c.json  sub     3     16 "));
+  CHECK(says(table.out, "4 files; 2 jobs, of which --job names one\n"));
   std::ofstream(place() / "worlds/text.json") << "not a trace";
   CHECK(says(place().run("inspect worlds").out, "\nsub/c.json  kineto json"));
 }

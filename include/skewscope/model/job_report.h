@@ -10,6 +10,7 @@
 #include "skewscope/base/finding.h"
 #include "skewscope/base/ids.h"
 #include "skewscope/base/string_table.h"
+#include "skewscope/model/found_job.h"
 
 namespace skewscope {
 
@@ -50,6 +51,9 @@ struct JobReport {
     std::string vendor;
     int32_t sessions = 1;
   } job;
+
+  // This job and those that lay beside it in what was given, by time.
+  std::vector<FoundJob> jobs_found;
 
   struct Clock {
     int32_t rank = 0, session = 0;

@@ -10,6 +10,7 @@
 #include "skewscope/base/finding.h"
 #include "skewscope/base/string_table.h"
 #include "skewscope/model/communicator_table.h"
+#include "skewscope/model/found_job.h"
 #include "skewscope/model/rank_trace.h"
 
 namespace skewscope {
@@ -23,10 +24,11 @@ struct JobTrace {
   std::vector<RankTrace> traces;  // sorted by (session, rank); at most one per (session, rank)
   CommunicatorTable communicators;
   StringTable strings;
-  Findings findings;        // sorted
-  int64_t bytes_read = 0;   // uncompressed text
-  int64_t events_read = 0;  // trace events seen, of any kind
-  int32_t process = 0;      // this one
+  std::vector<FoundJob> jobs_found;  // this one and those that lay beside it, by time
+  Findings findings;                 // sorted
+  int64_t bytes_read = 0;            // uncompressed text
+  int64_t events_read = 0;           // trace events seen, of any kind
+  int32_t process = 0;               // this one
 
   const RankTrace& operator[](TraceIndex i) const { return traces[i.index()]; }
   // Whether the rows and calls of the trace are in this process.

@@ -1,0 +1,46 @@
+// What one file tells of the job it is of, beside its rank: place, name, process, program.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "skewscope/model/trace_file.h"
+
+namespace skewscope::ingest {
+
+struct JobClues {
+  const TraceFile* file = nullptr;
+  std::vector<std::string> folder;   // its parts, from the root
+  std::string frame;                 // the name of the file, each number as '#', without suffix: "dp#_rank#"
+  std::vector<std::string> numbers;  // in the name
+  std::string process;               // "host_pid" of the default handler of torch.profiler; "": not told
+  std::vector<int64_t> steps;        // sorted
+  std::vector<size_t> program;       // hashes of the names of its GPU rows, sorted
+
+  const RankEvidence& evidence() const { return file->evidence; }
+  bool timed() const { return file->evidence.first_event < file->evidence.last_event; }
+};
+
+JobClues clues_of(const TraceFile& file);
+
+// "iteration_10", "epoch3", a Unix time: folders that a profiler makes for each capture.
+bool is_capture_folder(const std::string& part);
+
+// Of one rank, and recorded over the same time.
+bool overlap(const JobClues& a, const JobClues& b);
+
+// Of one rank and one time: what another tool has written of a trace that it read, or the trace itself, twice.
+bool is_copy(const JobClues& a, const JobClues& b);
+
+// Of one rank, `earlier` recorded before `later`: whether something says that they are of two runs, not of two captures
+// of one.
+bool is_another_run(const JobClues& earlier, const JobClues& later);
+
+// Whether the groups that the two list contradict each other: one name, a common member, not the same members.
+bool groups_contradict(const JobClues& a, const JobClues& b);
+
+// How much of the smaller one's program the two have in common; 1 where one of them is too small to tell.
+double common_program(const JobClues& a, const JobClues& b);
+
+}  // namespace skewscope::ingest
