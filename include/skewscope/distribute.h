@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "skewscope/base/exchange.h"
 
@@ -10,5 +11,9 @@ namespace skewscope {
 // By MPI, where skewscope was built with it and mpirun or srun started it; else this process alone. Once per process.
 // Whoever dies, or ends with an exception, takes the others along.
 std::unique_ptr<Exchange> join_processes();
+
+// Where a launcher started several processes of a build that cannot join them: "srun started 4 processes". Else "".
+// Each of them would do the whole work.
+std::string processes_apart();
 
 }  // namespace skewscope

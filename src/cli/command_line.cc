@@ -114,6 +114,10 @@ ExitCode CommandLine::run(int argc, const char* const* argv) {
   if (!exchange_->first()) spdlog::set_level(spdlog::level::off);
   // Only a report is the work of several processes.
   if (!exchange_->first() && command->app != app_.get_subcommand("report")) return kDone;
+  if (const std::string apart = processes_apart(); !apart.empty() && command->app == app_.get_subcommand("report")) {
+    return fail({ErrorKind::usage, apart + ", but this skewscope is built without MPI and each would make the whole "
+                                           "report: configure with -DSKEWSCOPE_MPI=ON, or start it once"});
+  }
   if (common.threads > 0) limit_threads(common.threads);
   return command->run(as_typed(argc, argv));
 }

@@ -114,3 +114,22 @@ TEST_CASE("a killed process ends the run with a message, and nothing half-writte
     CHECK(left_nothing("killed"));
   }
 }
+
+TEST_CASE("several processes that a build without MPI cannot join say so and end with 2") {
+  if (SKEWSCOPE_MPI != 0) return;
+  const auto code = [](const std::string& environment, const std::string& command) {
+    const Outcome r = place().run(command, "env " + environment);
+    INFO(environment << ": " << r.err);
+    CHECK((r.code != 2 || says(r.err, "configure with -DSKEWSCOPE_MPI=ON")));
+    return r.code;
+  };
+  for (const char* environment : {"OMPI_COMM_WORLD_SIZE=2", "PMI_SIZE=4", "SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=1"}) {
+    CHECK(code(environment, "report traces -o apart") == 2);
+    CHECK_FALSE(place().has("apart"));
+  }
+  for (const char* environment : {"OMPI_COMM_WORLD_SIZE=1", "SLURM_NTASKS=4 SLURM_PROCID=0",
+                                  "SLURM_NTASKS=4 SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0"}) {
+    CHECK(code(environment, "report traces --json") == 0);
+  }
+  CHECK(code("OMPI_COMM_WORLD_SIZE=2", "inspect traces") == 0);
+}
