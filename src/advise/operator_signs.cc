@@ -149,10 +149,9 @@ std::optional<Advice> recompilation(const View& view, const Rule& rule) {
 
 std::optional<Advice> compilation_measured(const View& view, const Rule& rule) {
   Advice advice;
-  int64_t total_ns = 0;
+  const int64_t total_ns = view.operators.compiling_ns;
   for (const CompileEventRow& row : view.operators.compile_events) {
     if (row.event != CompileEvent::compilation) continue;
-    total_ns += row.host_ns;
     advice.evidence.push_back({row.name, row.count, row.host_ns});
   }
   if (static_cast<double>(total_ns) < threshold(rule, "time_ns")) return {};

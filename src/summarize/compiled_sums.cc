@@ -72,7 +72,21 @@ struct EventSums {
 struct CompiledSums {
   std::map<StringId, RegionSums> regions;
   std::map<StringId, EventSums> events;
+  std::vector<std::pair<LocalNs, LocalNs>> compiling;  // from, to
 };
+
+// Of ranges that may lie within each other, each moment once.
+int64_t union_ns(std::vector<std::pair<LocalNs, LocalNs>> ranges) {
+  std::sort(ranges.begin(), ranges.end());
+  int64_t sum_ns = 0;
+  LocalNs end{INT64_MIN};
+  for (const auto& [from, to] : ranges) {
+    if (to <= end) continue;
+    sum_ns += to - std::max(from, end);
+    end = to;
+  }
+  return sum_ns;
+}
 
 bool is_range(const HostEvents& host, size_t row) {
   return (host.kind[row] == HostKind::op || host.kind[row] == HostKind::annotation) && host.name[row].known();
@@ -89,6 +103,9 @@ void count_ranges(const OperatorView& view, const std::vector<NameKind>& kinds, 
       EventSums& event = sums.events[host.name[i]];
       ++event.count;
       event.host_ns += host.duration_ns[i];
+      if (kind.event == CompileEvent::compilation) {
+        sums.compiling.emplace_back(host.start[i], host.start[i] + host.duration_ns[i]);
+      }
     }
     if (!kind.region) continue;
     RegionSums& region = sums.regions[host.name[i]];
@@ -213,6 +230,7 @@ void add_compiled(const OperatorView& view, OperatorTables& tables) {
   count_ranges(view, kinds, sums);
   if (!sums.regions.empty() || !sums.events.empty()) add_gpu_rows(view, kinds, sums);
   finish_regions(view, sums, tables);
+  tables.compiling_ns = union_ns(std::move(sums.compiling));
   for (const auto& [name, event] : sums.events) {
     tables.compile_events.push_back(
         {*kinds[name.index()].event, std::string(view.strings.view(name)), event.count, event.host_ns, event.gpu_ns});

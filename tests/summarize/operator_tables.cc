@@ -324,6 +324,19 @@ TEST_CASE("nested compiled regions are graph breaks, and a frame with several co
   CHECK_FALSE(row_of(tables.triton, "_fwd_kernel").by_compiler);
 }
 
+TEST_CASE("parts of compilation that lie within each other, or run beside each other, are one time") {
+  DetailBuilder b;
+  b.annotation("_compile.compile_inner (dynamo_timed)", 0, 800);
+  b.annotation("OutputGraph.call_user_compiler (dynamo_timed)", 100, 700);
+  b.annotation("compile_fx_inner (dynamo_timed)", 200, 600);
+  b.annotation("compile_fx_inner (dynamo_timed)", 300, 400);
+  b.annotation("_compile.compile_inner (dynamo_timed)", 900, 1000);
+  b.op("Torch-Compiled Region: 0/0", 1000, 2000);
+  const OperatorTables tables = tables_of(b);
+  CHECK(tables.compiling_ns == 900'000);
+  CHECK(row_of(tables.compile_events, "compile_fx_inner (dynamo_timed)").host_ns == 500'000);
+}
+
 TEST_CASE("the plain region names of before PyTorch 2.5 have no ids and tell no recompilation") {
   DetailBuilder b;
   b.op("Torch-Compiled Region", 0, 10);

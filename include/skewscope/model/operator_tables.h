@@ -225,6 +225,7 @@ struct OperatorTables {
   std::vector<TritonRow> triton;
   std::vector<GraphLaunchRow> graphs;
   CriticalPath critical_path;
+  int64_t compiling_ns = 0;  // while any range of CompileEvent::compilation ran: parts lie within parts
 };
 
 // Empty when the figures of every row fit each other and tables of the same time sum up alike; else the first that does
