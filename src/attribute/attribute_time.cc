@@ -242,8 +242,8 @@ struct Stage {
   // Rows of table.members and of table.unmatched that are one trace's.
   struct TraceRows {
     std::vector<uint32_t> members, unmatched;
-    std::vector<attribute::OwnStep> steps;
-    std::vector<uint32_t> step_rows;  // of trace_steps, per step
+    std::vector<TraceStep> steps;
+    std::vector<TraceRest> rests;
   };
 
   const CollectiveCall& call_of(const UnmatchedCall& unmatched) const {
@@ -260,12 +260,17 @@ struct Stage {
                       });
   }
 
-  void label_calls_of(TraceIndex t, const TraceRows& rows) {
+  void label_calls_of(TraceIndex t, TraceRows& rows) {
     if (!job.holds(t)) return;
     std::optional<BusyIntervals> made;
     std::vector<attribute::LabelEdge> edges;
     const size_t calls = rows.members.size() + rows.unmatched.size();
-    tbb::parallel_invoke([&] { made.emplace(job[t].gpu); }, [&] { edges = attribute::copy_edges(job[t].gpu, calls); });
+    std::vector<StepSpan> spans;
+    tbb::parallel_invoke([&] { made.emplace(job[t].gpu); }, [&] { edges = attribute::copy_edges(job[t].gpu, calls); },
+                         [&] {
+                           const bool on_gpu = d.step_basis == StepBasis::gpu;
+                           spans = on_gpu ? step_spans(job[t]) : host_step_spans(job[t]);
+                         });
     const BusyIntervals& busy = *made;
     label_each(rows.members, busy, [&](uint32_t row, BusyIntervals::InOrder& near) {
       const bool split = d.instances[instance_of_row[row]].reason == SplitReason::split;
@@ -285,43 +290,39 @@ struct Stage {
     for (const uint32_t row : rows.members) add(table.spans[row].start, d.members[row]);
     for (const uint32_t u : rows.unmatched) add(call_of(table.unmatched[u]).start, d.unmatched[u]);
     const attribute::StepLabels exposures(std::move(edges), busy);
-    tbb::parallel_invoke([&] { label_steps_of(rows, exposures); },
+    tbb::parallel_invoke([&] { label_steps_of(t, spans, exposures, rows); },
                          [&] { exposed[t.index()] = exposures.between(first, last); });
   }
 
-  void label_steps_of(const TraceRows& rows, const attribute::StepLabels& labels) {
-    tbb::parallel_for(size_t{0}, rows.steps.size(), [&](size_t i) {
-      d.trace_steps[rows.step_rows[i]].parts = labels.between(rows.steps[i].begin, rows.steps[i].end);
-    });
+  static void label_steps_of(TraceIndex t, const std::vector<StepSpan>& spans, const attribute::StepLabels& labels,
+                             TraceRows& rows) {
+    std::vector<const StepSpan*> steps;
+    for (const StepSpan& span : spans) {
+      if (span.place == StepPlace::step) steps.push_back(&span);
+    }
+    rows.steps.resize(steps.size());
+    tbb::parallel_for(size_t{0}, steps.size(), [&](size_t i) { rows.steps[i] = labels.step(t, *steps[i]); });
+    rows.rests = labels.rests(t, spans);
   }
 
-  // Lays out the steps of all traces, and tells each which rows are its own.
-  void place_steps(std::vector<TraceRows>& rows) {
-    d.steps = attribute::steps_of(job, clocks);
-    std::vector<uint32_t> next;  // per step: the row of the next trace
-    uint32_t count = 0;
-    for (const JobStep& step : d.steps) {
-      next.push_back(count);
-      count += static_cast<uint32_t>(step.traces);
+  // What each process found of its own traces, told to all.
+  void lay_out_steps(std::vector<TraceRows>& rows) {
+    for (TraceRows& own : rows) {
+      d.trace_steps.insert(d.trace_steps.end(), own.steps.begin(), own.steps.end());
+      d.trace_rests.insert(d.trace_rests.end(), own.rests.begin(), own.rests.end());
+      own = TraceRows();
     }
-    d.trace_steps.resize(count);
-    for (size_t t = 0; t < job.traces.size(); ++t) {
-      auto step = d.steps.begin();
-      rows[t].steps = attribute::own_steps(job.traces[t]);
-      for (const attribute::OwnStep& own : rows[t].steps) {
-        step = std::lower_bound(step, d.steps.end(), own.number, [&](const JobStep& s, int64_t number) {
-          return std::tie(s.session, s.number) < std::tie(job.traces[t].session, number);
-        });
-        const auto s = static_cast<size_t>(step - d.steps.begin());
-        d.trace_steps[next[s]] = {static_cast<int32_t>(s), TraceIndex(static_cast<int64_t>(t)), {}};
-        rows[t].step_rows.push_back(next[s]++);
-      }
-    }
+    d.trace_steps = all_rows(exchange, std::move(d.trace_steps));
+    d.trace_rests = all_rows(exchange, std::move(d.trace_rests));
+    std::sort(d.trace_rests.begin(), d.trace_rests.end(), [](const TraceRest& a, const TraceRest& b) {
+      return std::tie(a.trace, a.place) < std::tie(b.trace, b.place);
+    });
+    d.steps = attribute::steps_of(job, clocks, d.trace_steps);
   }
 
   void label_calls() {
     std::vector<TraceRows> rows(job.traces.size());
-    place_steps(rows);
+    d.step_basis = attribute::step_basis(job);
     for (size_t row = 0; row < table.members.size(); ++row) {
       rows[table.members[row].trace.index()].members.push_back(static_cast<uint32_t>(row));
     }
@@ -330,12 +331,11 @@ struct Stage {
     }
     tbb::parallel_for(size_t{0}, job.traces.size(),
                       [&](size_t t) { label_calls_of(TraceIndex(static_cast<int64_t>(t)), rows[t]); });
+    lay_out_steps(rows);
     share(
         exchange, [&](size_t row) { return job[table.members[row].trace].process; }, d.members);
     share(
         exchange, [&](size_t u) { return job[table.unmatched[u].call.trace].process; }, d.unmatched);
-    share(
-        exchange, [&](size_t row) { return job[d.trace_steps[row].trace].process; }, d.trace_steps);
     share(
         exchange, [&](size_t t) { return job.traces[t].process; }, exposed);
   }

@@ -1,12 +1,14 @@
 // Problem: figures of a whole job have no spread, and without one nobody can say whether a difference between two runs
 // means anything. A step is the job's natural repetition.
-// Idea: the job's step ends when the last rank ends it, on the common clock. A rank's own step ends when that rank ends
-// it: what it does from then on belongs to the next one, though others are not there yet. Both are cut end to end, so
-// that steps that follow one another leave nothing out, and each GPU's time between two cuts is labelled.
-// Labels: computing hides transfer, transfer hides waiting (while bytes move, nobody is only waiting), waiting hides
-// calls whose time is not told apart, these hide copies; what is left is idle. As RankSummary: copies are exposed where
-// neither computation nor communication runs.
-// Cost: a sort of the calls' and copies' edges; computing rows are looked up in their union, O(log n) per span.
+// Idea: a rank's own step is what was launched in it, as it ran on its GPU (model/step_spans); of a job without a GPU,
+// what its hosts ran. The job's step ends when the last rank ends it, on the common clock. A rank's own step ends when
+// that rank ends it: what it does from then on belongs to the next one, though others are not there yet. Both are cut
+// end to end, so that steps that follow one another leave nothing out, and each GPU's time between two cuts is
+// labelled. What of a GPU's window is in no step is labelled the same way: with it, the steps of a rank sum to its
+// window. Labels: computing hides transfer, transfer hides waiting (while bytes move, nobody is only waiting), waiting
+// hides calls whose time is not told apart, these hide copies; what is left is idle. As RankSummary: copies are exposed
+// where neither computation nor communication runs. Cost: a sort of the calls' and copies' edges; computing rows are
+// looked up in their union, O(log n) per span.
 #include "step_parts.h"
 
 #include <algorithm>
@@ -30,57 +32,79 @@ void add(int64_t from, int64_t length, int32_t label, std::vector<LabelEdge>& ed
   edges.push_back({from + length, -1, label});
 }
 
-struct StepBounds {
-  JobNs last_begin{INT64_MIN}, last_end{INT64_MIN};
-  int32_t traces = 0;
-};
+bool has_gpu_rows(const RankTrace& trace) { return trace.device >= 0 || trace.gpu.size() > 0; }
+
+// The hosts' windows of a step, of all that launched something in it or not.
+void add_host_windows(const JobTrace& job, const ClockModel& clocks, const std::vector<bool>& measured,
+                      std::vector<JobStep>& steps) {
+  std::vector<JobNs> ends(steps.size(), JobNs{INT64_MIN});
+  for (JobStep& step : steps) step.host_start = JobNs{INT64_MAX};
+  for (size_t t = 0; t < job.traces.size(); ++t) {
+    if (!measured[t]) continue;
+    const TraceIndex trace(static_cast<int64_t>(t));
+    for (const StepRange& range : job[trace].steps) {
+      const auto key = std::tie(job[trace].session, range.number);
+      const auto step = std::lower_bound(steps.begin(), steps.end(), key, [](const JobStep& s, const auto& wanted) {
+        return std::tie(s.session, s.number) < wanted;
+      });
+      if (step == steps.end() || std::tie(step->session, step->number) != key) continue;
+      JobNs& end = ends[static_cast<size_t>(step - steps.begin())];
+      step->host_start = std::min(step->host_start, clocks.to_job(trace, range.start));
+      end = std::max(end, clocks.to_job(trace, range.start + range.duration_ns));
+    }
+  }
+  for (size_t s = 0; s < steps.size(); ++s) {
+    if (ends[s] < steps[s].host_start) steps[s].host_start = ends[s] = steps[s].start;  // only others recorded it
+    steps[s].host_duration_ns = ends[s] - steps[s].host_start;
+  }
+}
 
 }  // namespace
 
-std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks) {
-  const std::vector<bool> measured = in_longest_component(job, clocks);
-  std::map<std::tuple<int32_t, int64_t>, StepBounds> bounds;
-  for (size_t t = 0; t < job.traces.size(); ++t) {
-    const TraceIndex trace(static_cast<int64_t>(t));
-    for (const OwnStep& step : own_steps(job[trace])) {
-      StepBounds& b = bounds[{job[trace].session.value, step.number}];
-      ++b.traces;
-      if (!measured[t]) continue;
-      b.last_begin = std::max(b.last_begin, clocks.to_job(trace, step.begin));
-      b.last_end = std::max(b.last_end, clocks.to_job(trace, step.end));
-    }
-  }
-  std::vector<JobStep> steps;
-  for (const auto& [key, b] : bounds) {
-    if (b.last_begin > b.last_end) continue;  // only others recorded it
-    JobStep step;
-    step.session = SessionId(std::get<0>(key));
-    step.number = std::get<1>(key);
-    step.start = b.last_begin;
-    if (!steps.empty() && steps.back().session == step.session && steps.back().number + 1 == step.number) {
-      step.start = steps.back().start + steps.back().duration_ns;
-    }
-    step.duration_ns = std::max<int64_t>(0, b.last_end - step.start);
-    step.traces = b.traces;
-    steps.push_back(step);
-  }
-  return steps;
+StepBasis step_basis(const JobTrace& job) {
+  const auto has_steps = [](const RankTrace& trace) { return !trace.steps.empty(); };
+  if (std::none_of(job.traces.begin(), job.traces.end(), has_steps)) return StepBasis::none;
+  return std::any_of(job.traces.begin(), job.traces.end(), has_gpu_rows) ? StepBasis::gpu : StepBasis::host;
 }
 
-std::vector<OwnStep> own_steps(const RankTrace& trace) {
-  std::map<int64_t, OwnStep> by_number;
-  for (const StepRange& step : trace.steps) {
-    OwnStep& own = by_number.try_emplace(step.number, OwnStep{step.number, step.start, step.start}).first->second;
-    own.end = std::max(own.end, step.start + step.duration_ns);
+std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks, std::vector<TraceStep>& trace_steps) {
+  std::sort(trace_steps.begin(), trace_steps.end(), [&](const TraceStep& a, const TraceStep& b) {
+    return std::tie(job[a.trace].session, a.number, a.trace) < std::tie(job[b.trace].session, b.number, b.trace);
+  });
+  const std::vector<bool> measured = in_longest_component(job, clocks);
+  std::vector<JobStep> steps;
+  JobNs last_begin, last_end;  // of the step that is being laid out
+  const auto finish = [&] {
+    if (steps.empty()) return;
+    JobStep& step = steps.back();
+    const JobStep* const before = steps.size() > 1 ? &steps[steps.size() - 2] : nullptr;
+    const bool follows = before != nullptr && before->session == step.session && before->number + 1 == step.number;
+    const bool seen = last_end.ns != INT64_MIN;  // else only ranks recorded it whose clocks nobody compared
+    step.start = follows ? before->start + before->duration_ns : seen ? last_begin : JobNs{clocks.reference_ns};
+    if (!seen) return;
+    step.duration_ns = std::max<int64_t>(0, last_end - step.start);
+  };
+  for (TraceStep& own : trace_steps) {
+    const SessionId session = job[own.trace].session;
+    if (steps.empty() || steps.back().session != session || steps.back().number != own.number) {
+      finish();
+      JobStep step;
+      step.session = session;
+      step.number = own.number;
+      steps.push_back(step);
+      last_begin = last_end = JobNs{INT64_MIN};
+    }
+    JobStep& step = steps.back();
+    own.step = static_cast<int32_t>(steps.size() - 1);
+    ++step.traces;
+    step.rows += own.rows;
+    step.calls += own.calls;
+    if (!measured[own.trace.index()]) continue;
+    last_begin = std::max(last_begin, clocks.to_job(own.trace, own.begin));
+    last_end = std::max(last_end, clocks.to_job(own.trace, own.end()));
   }
-  std::vector<OwnStep> steps;
-  for (const auto& [number, step] : by_number) {
-    steps.push_back(step);
-    if (steps.size() < 2) continue;
-    const OwnStep& before = steps[steps.size() - 2];
-    if (before.number + 1 == number) steps.back().begin = before.end;
-    steps.back().end = std::max(steps.back().end, steps.back().begin);
-  }
+  finish();
+  add_host_windows(job, clocks, measured, steps);
   return steps;
 }
 
@@ -133,6 +157,32 @@ StepParts StepLabels::between(LocalNs begin, LocalNs end) const {
   }
   parts.idle_ns = (end - begin) - parts.sum_ns();
   return parts;
+}
+
+TraceStep StepLabels::step(TraceIndex trace, const StepSpan& span) const {
+  TraceStep step;
+  step.trace = trace;
+  step.number = span.number;
+  step.begin = span.begin;
+  step.parts = between(span.begin, span.end);
+  step.rows = static_cast<int32_t>(span.rows);
+  step.calls = static_cast<int32_t>(span.calls);
+  return step;
+}
+
+std::vector<TraceRest> StepLabels::rests(TraceIndex trace, const std::vector<StepSpan>& spans) const {
+  std::map<StepPlace, TraceRest> by_place;
+  for (const StepSpan& span : spans) {
+    if (span.place == StepPlace::step) continue;
+    TraceRest& rest = by_place[span.place];
+    rest.trace = trace;
+    rest.place = span.place;
+    rest.rows += span.rows;
+    rest.parts += between(span.begin, span.end);
+  }
+  std::vector<TraceRest> rests;
+  for (const auto& [place, rest] : by_place) rests.push_back(rest);
+  return rests;
 }
 
 }  // namespace skewscope::attribute

@@ -9,14 +9,12 @@
 
 namespace skewscope::attribute {
 
-std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks);
+// Of a job with a GPU, steps are as they ran there.
+StepBasis step_basis(const JobTrace& job);
 
-// One step of a trace, cut at the end of the one before.
-struct OwnStep {
-  int64_t number = 0;
-  LocalNs begin, end;
-};
-std::vector<OwnStep> own_steps(const RankTrace& trace);  // by number
+// Lays out the steps of the job from those of its traces, which it sorts by session, number and trace; each then knows
+// its row of the result.
+std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks, std::vector<TraceStep>& trace_steps);
 
 // Where something that computation hides begins or ends.
 struct LabelEdge {
@@ -34,6 +32,9 @@ class StepLabels {
   // `edges`: of all copies and calls of the trace, in any order. `busy` must outlive this.
   StepLabels(std::vector<LabelEdge> edges, const BusyIntervals& busy);
   StepParts between(LocalNs begin, LocalNs end) const;
+  TraceStep step(TraceIndex trace, const StepSpan& span) const;
+  // What of the window is in no step, by place.
+  std::vector<TraceRest> rests(TraceIndex trace, const std::vector<StepSpan>& spans) const;
 
  private:
   const BusyIntervals& busy_;

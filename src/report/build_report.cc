@@ -42,6 +42,7 @@ JobReport::Job job_of(const Rooms& rooms) {
   job.window_ns = rooms.clocks.window_ns;
   job.vendor = rooms.job.vendor;
   job.sessions = rooms.job.sessions;
+  job.step_basis = to_string(rooms.decomposition.step_basis);
   return job;
 }
 
@@ -213,6 +214,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.ranks = report::rank_rows(rooms);
   out.steps = report::step_rows(rooms);
   out.rank_steps = report::rank_steps(rooms);
+  out.outside_steps = report::outside_steps(rooms);
   // Each of these goes over all calls.
   tbb::parallel_invoke([&] { out.collectives = report::collective_rows(rooms); },
                        [&] { out.collective_steps = report::collective_steps(rooms); },

@@ -124,6 +124,7 @@ std::string to_json(const CompareReport& r, const ReportStamp& stamp) {
                           {"base", report::run_json(r.base)},
                           {"new", report::run_json(r.now)},
                           {"regression", known ? Json(r.regression()) : Json()},
+                          {"comparable", r.comparable},
                           {"significant_regression", r.step.significant ? Json(r.regression()) : Json()},
                           {"step", with_change(Json::object(), r.step)},
                           {"parts", std::move(parts)},

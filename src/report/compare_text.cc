@@ -107,7 +107,7 @@ std::string verdict_words(const CompareReport& r) {
   const std::string sure = r.step.p_value < 0   ? "not known to be more than chance"
                            : r.step.significant ? fmt::format("p {:.2g}", std::max(r.step.p_value, 1e-99))
                                                 : fmt::format("may be chance, p {:.2g}", r.step.p_value);
-  return fmt::format("{} ({})", change, sure);
+  return fmt::format("{}{} ({})", r.comparable ? "" : "steps not comparable: ", change, sure);
 }
 
 }  // namespace report

@@ -36,6 +36,7 @@ Json job_json(const JobReport::Job& job) {
           {"ranks_missing", job.ranks_missing},
           {"hosts", job.hosts},
           {"steps", job.steps},
+          {"step_basis", text_or_null(job.step_basis)},
           {"window_start_ns", job.window_start_ns},
           {"window_ns", job.window_ns},
           {"vendor", job.vendor}};
@@ -127,7 +128,11 @@ Json row_json(const JobReport::StepRow& s) {
           {"step", s.step},
           {"start_ns", s.start_ns},
           {"duration_ns", s.duration_ns},
-          {"ranks", s.ranks}};
+          {"ranks", s.ranks},
+          {"gpu_rows", s.gpu_rows},
+          {"collectives", s.collectives},
+          {"host_start_ns", s.host_start_ns},
+          {"host_duration_ns", s.host_duration_ns}};
 }
 
 Json row_json(const JobReport::Straggler& s) {

@@ -26,7 +26,11 @@ Table timeline_table(const std::vector<TimelineRow>& rows) {
        part<&RankSummary::exposed_communication_ns>("exposed_communication_ns"),
        part<&RankSummary::exposed_memcpy_ns>("exposed_memcpy_ns"), part<&RankSummary::busy_ns>("busy_ns"),
        part<&RankSummary::idle_ns>("idle_ns"), part<&RankSummary::micro_idle_ns>("micro_idle_ns"),
-       part<&RankSummary::orphan_rows>("orphan_rows"), part<&RankSummary::orphan_ns>("orphan_ns")});
+       part<&RankSummary::orphan_rows>("orphan_rows"), part<&RankSummary::orphan_ns>("orphan_ns"),
+       ColumnOf<Row>{"place", ColumnType::text, [](const Row& row) {
+                       const bool outside = row.place != StepPlace::step;
+                       return outside ? to_cell(to_string(row.place)) : Cell();
+                     }}});
 }
 
 // One row per cause: a stream has three.

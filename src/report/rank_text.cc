@@ -49,14 +49,18 @@ std::string timeline_text(const TimelineRow& whole, size_t devices) {
 // Parts of a device or step, one line each.
 std::string parts_table(const char* title, const std::vector<const TimelineRow*>& rows, bool steps) {
   if (rows.empty()) return "";
+  const char* const what = steps ? "host" : "";
   std::string text =
-      fmt::format("\n{:<10}{:>10}{:>8}{:>11}{:>11}{:>10}{:>10}{:>10}\n", title, steps ? "host" : "window", "rows",
-                  "computing", "communic.", "exposed", "copies", "idle");
+      fmt::format("\n{:<10}{:>10}{:>10}{:>8}{:>11}{:>11}{:>10}{:>10}{:>10}\n", title, steps ? "on GPU" : "window", what,
+                  "rows", "computing", "communic.", "exposed", "copies", "idle");
   for (size_t i = 0; i < std::min(rows.size(), kMostSteps); ++i) {
     const RankSummary& t = rows[i]->timeline;
+    const std::string name = rows[i]->place != StepPlace::step
+                                 ? to_string(rows[i]->place)
+                                 : std::to_string(steps ? rows[i]->step : rows[i]->device);
     text +=
-        fmt::format("  {:<8}{:>10}{:>8}{:>11}{:>11}{:>10}{:>10}{:>10}\n", steps ? rows[i]->step : rows[i]->device,
-                    human_duration(steps ? rows[i]->host_ns : t.total_ns), rows[i]->gpu_rows,
+        fmt::format("  {:<8}{:>10}{:>10}{:>8}{:>11}{:>11}{:>10}{:>10}{:>10}\n", name, human_duration(t.total_ns),
+                    rows[i]->host_ns < 0 ? "" : human_duration(rows[i]->host_ns), rows[i]->gpu_rows,
                     human_duration(t.compute_ns), human_duration(t.communication_ns),
                     human_duration(t.exposed_communication_ns), human_duration(t.memcpy_ns), human_duration(t.idle_ns));
   }
@@ -123,7 +127,7 @@ std::string rank_text(const RankReport& report) {
   std::vector<const TimelineRow*> devices, steps;
   for (const TimelineRow& row : report.tables.timeline) {
     if (row.device >= 0) devices.push_back(&row);
-    if (row.step >= 0) steps.push_back(&row);
+    if (row.step >= 0 || row.place != StepPlace::step) steps.push_back(&row);
   }
   if (report.tables.timeline.front().gpu_rows == 0) steps.clear();
   return report::head(report) + report::timeline_text(report.tables.timeline.front(), devices.size()) +

@@ -1,7 +1,7 @@
 -- Names that users of TraceLens know, over the tables of one rank: times in milliseconds and microseconds as there.
 
 CREATE VIEW gpu_timeline AS
-WITH whole AS (SELECT * FROM timeline WHERE device IS NULL AND step IS NULL),
+WITH whole AS (SELECT * FROM timeline WHERE device IS NULL AND step IS NULL AND place IS NULL),
      parts(place, type, ns) AS (
        SELECT 1, 'computation_time', compute_ns FROM whole
        UNION ALL SELECT 2, 'exposed_comm_time', exposed_communication_ns FROM whole

@@ -49,6 +49,7 @@ void read(const Json& json, JobReport::Job& job) {
   get(json, "ranks_missing", job.ranks_missing);
   get(json, "hosts", job.hosts);
   get(json, "steps", job.steps);
+  get(json, "step_basis", job.step_basis);
   get(json, "window_start_ns", job.window_start_ns);
   get(json, "window_ns", job.window_ns);
   get(json, "vendor", job.vendor);
@@ -113,6 +114,10 @@ void read(const Json& json, JobReport::StepRow& s) {
   get(json, "start_ns", s.start_ns);
   get(json, "duration_ns", s.duration_ns);
   get(json, "ranks", s.ranks);
+  get(json, "gpu_rows", s.gpu_rows);
+  get(json, "collectives", s.collectives);
+  get(json, "host_start_ns", s.host_start_ns);
+  get(json, "host_duration_ns", s.host_duration_ns);
 }
 
 void read(const Json& json, JobReport::Efficiency& e) {

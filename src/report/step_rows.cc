@@ -1,31 +1,119 @@
 #include "step_rows.h"
 
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cassert>
 #include <map>
 #include <tuple>
 
 namespace skewscope::report {
 
+namespace {
+
+// ProfilerStep#N of one host.
+struct HostWindow {
+  int64_t step = 0;
+  LocalNs start, end;
+};
+
+// By number; ranges of one number are one.
+std::vector<HostWindow> host_windows(const RankTrace& trace) {
+  std::vector<HostWindow> windows;
+  for (const StepRange& range : trace.steps) {
+    windows.push_back({range.number, range.start, range.start + range.duration_ns});
+  }
+  std::stable_sort(windows.begin(), windows.end(),
+                   [](const HostWindow& a, const HostWindow& b) { return a.step < b.step; });
+  size_t kept = 0;
+  for (const HostWindow& window : windows) {
+    if (kept > 0 && windows[kept - 1].step == window.step) {
+      windows[kept - 1].end = std::max(windows[kept - 1].end, window.end);
+    } else {
+      windows[kept++] = window;
+    }
+  }
+  windows.resize(kept);
+  return windows;
+}
+
+template <class Row>
+void set_parts(Row& row, const StepParts& parts) {
+  row.compute_ns = parts.compute_ns;
+  row.exposed_transfer_ns = parts.exposed_transfer_ns;
+  row.exposed_wait_ns = parts.exposed_wait_ns;
+  row.exposed_unattributed_ns = parts.exposed_unattributed_ns;
+  row.exposed_memcpy_ns = parts.exposed_memcpy_ns;
+  row.idle_ns = parts.idle_ns;
+}
+
+}  // namespace
+
 std::vector<JobReport::StepRow> step_rows(const Rooms& rooms) {
   std::vector<JobReport::StepRow> rows;
   for (const JobStep& step : rooms.decomposition.steps) {
-    rows.push_back(
-        {step.session.value, step.number, step.start.ns - rooms.clocks.reference_ns, step.duration_ns, step.traces});
+    JobReport::StepRow& row = rows.emplace_back();
+    row.session = step.session.value;
+    row.step = step.number;
+    row.start_ns = step.start.ns - rooms.clocks.reference_ns;
+    row.duration_ns = step.duration_ns;
+    row.ranks = step.traces;
+    row.gpu_rows = step.rows;
+    row.collectives = step.calls;
+    row.host_start_ns = step.host_start.ns - rooms.clocks.reference_ns;
+    row.host_duration_ns = step.host_duration_ns;
   }
   return rows;
 }
 
 std::vector<JobReport::RankStep> rank_steps(const Rooms& rooms) {
   const Decomposition& d = rooms.decomposition;
-  std::vector<JobReport::RankStep> rows;
-  for (const TraceStep& own : d.trace_steps) {
-    const StepParts& p = own.parts;
-    if (p.sum_ns() == 0) continue;
-    const JobStep& step = d.steps[static_cast<size_t>(own.step)];
-    const RankTrace& trace = rooms.job[own.trace];
-    rows.push_back({trace.rank.value, trace.session.value, step.number, p.compute_ns, p.exposed_transfer_ns,
-                    p.exposed_wait_ns, p.exposed_unattributed_ns, p.exposed_memcpy_ns, p.idle_ns});
+  std::vector<std::vector<HostWindow>> windows(rooms.job.traces.size());
+  tbb::parallel_for(size_t{0}, windows.size(), [&](size_t t) { windows[t] = host_windows(rooms.job.traces[t]); });
+  std::vector<JobReport::RankStep> rows(d.trace_steps.size());
+  tbb::parallel_for(size_t{0}, rows.size(), [&](size_t i) {
+    const TraceStep& own = d.trace_steps[i];
+    JobReport::RankStep& row = rows[i];
+    row.rank = rooms.job[own.trace].rank.value;
+    row.session = rooms.job[own.trace].session.value;
+    row.step = d.steps[static_cast<size_t>(own.step)].number;
+    set_parts(row, own.parts);
+    row.start_ns = rooms.clocks.to_job(own.trace, own.begin).ns - rooms.clocks.reference_ns;
+    row.gpu_rows = own.rows;
+    row.collectives = own.calls;
+    const std::vector<HostWindow>& own_windows = windows[own.trace.index()];
+    const auto window = std::lower_bound(own_windows.begin(), own_windows.end(), row.step,
+                                         [](const HostWindow& w, int64_t step) { return w.step < step; });
+    assert(window != own_windows.end() && window->step == row.step);
+    row.host_start_ns = rooms.clocks.to_job(own.trace, window->start).ns - rooms.clocks.reference_ns;
+    row.host_duration_ns = window->end - window->start;
+  });
+  return rows;
+}
+
+std::vector<JobReport::OutsideSteps> outside_steps(const Rooms& rooms) {
+  std::vector<JobReport::OutsideSteps> rows;
+  for (const TraceRest& rest : rooms.decomposition.trace_rests) {
+    JobReport::OutsideSteps& row = rows.emplace_back();
+    row.rank = rooms.job[rest.trace].rank.value;
+    row.session = rooms.job[rest.trace].session.value;
+    row.place = to_string(rest.place);
+    row.gpu_rows = rest.rows;
+    set_parts(row, rest.parts);
   }
   return rows;
+}
+
+int64_t mean_step_ns(const JobReport& report) {
+  int32_t most = 0;
+  for (const JobReport::StepRow& step : report.steps) most = std::max(most, step.ranks);
+  int64_t sum_ns = 0, count = 0;
+  for (const JobReport::StepRow& step : report.steps) {
+    if (step.ranks != most) continue;
+    sum_ns += step.duration_ns;
+    ++count;
+  }
+  return count == 0 ? 0 : sum_ns / count;
 }
 
 std::vector<JobReport::CollectiveStep> collective_steps(const Rooms& rooms) {

@@ -9,6 +9,10 @@ namespace skewscope::report {
 
 std::vector<JobReport::StepRow> step_rows(const Rooms& rooms);
 std::vector<JobReport::RankStep> rank_steps(const Rooms& rooms);
+std::vector<JobReport::OutsideSteps> outside_steps(const Rooms& rooms);
 std::vector<JobReport::CollectiveStep> collective_steps(const Rooms& rooms);
+
+// Mean over the steps that most ranks recorded, as compare and scale have it; 0 without steps.
+int64_t mean_step_ns(const JobReport& report);
 
 }  // namespace skewscope::report

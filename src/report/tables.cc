@@ -122,7 +122,9 @@ Table steps_table(const JobReport& report) {
   return make_table<Row>(
       "steps", report.steps,
       {column<&Row::session>("session"), column<&Row::step>("step"), column<&Row::start_ns>("start_ns"),
-       column<&Row::duration_ns>("duration_ns"), column<&Row::ranks>("ranks")});
+       column<&Row::duration_ns>("duration_ns"), column<&Row::ranks>("ranks"), column<&Row::gpu_rows>("gpu_rows"),
+       column<&Row::collectives>("collectives"), column<&Row::host_start_ns>("host_start_ns"),
+       column<&Row::host_duration_ns>("host_duration_ns")});
 }
 
 Table stragglers_table(const JobReport& report) {
@@ -221,6 +223,19 @@ Table rank_steps_table(const JobReport& report) {
        column<&Row::compute_ns>("compute_ns"), column<&Row::exposed_transfer_ns>("exposed_transfer_ns"),
        column<&Row::exposed_wait_ns>("exposed_wait_ns"),
        column<&Row::exposed_unattributed_ns>("exposed_unattributed_ns"),
+       column<&Row::exposed_memcpy_ns>("exposed_memcpy_ns"), column<&Row::idle_ns>("idle_ns"),
+       column<&Row::start_ns>("start_ns"), column<&Row::gpu_rows>("gpu_rows"), column<&Row::collectives>("collectives"),
+       column<&Row::host_start_ns>("host_start_ns"), column<&Row::host_duration_ns>("host_duration_ns")});
+}
+
+Table outside_steps_table(const JobReport& report) {
+  using Row = JobReport::OutsideSteps;
+  return make_table<Row>(
+      "outside_steps", report.outside_steps,
+      {column<&Row::rank>("rank"), column<&Row::session>("session"), column<&Row::place>("place"),
+       column<&Row::gpu_rows>("gpu_rows"), column<&Row::compute_ns>("compute_ns"),
+       column<&Row::exposed_transfer_ns>("exposed_transfer_ns"), column<&Row::exposed_wait_ns>("exposed_wait_ns"),
+       column<&Row::exposed_unattributed_ns>("exposed_unattributed_ns"),
        column<&Row::exposed_memcpy_ns>("exposed_memcpy_ns"), column<&Row::idle_ns>("idle_ns")});
 }
 
@@ -253,7 +268,7 @@ std::vector<Table> tables_of(const JobReport& report) {
                                rank_statistics_table(report), steps_table(report),
                                rank_steps_table(report),      collective_steps_table(report),
                                baseline_table(report),        losses_table(report),
-                               jobs_found_table(report)};
+                               jobs_found_table(report),      outside_steps_table(report)};
   for (Table& table : pipeline_tables(report)) tables.push_back(std::move(table));
   return tables;
 }

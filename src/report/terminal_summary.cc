@@ -13,6 +13,7 @@
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/text_columns.h"
 #include "skewscope/report.h"
+#include "step_rows.h"
 #include "verdict.h"
 
 namespace skewscope {
@@ -34,13 +35,15 @@ std::string plural(size_t count, const char* noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-std::string job_words(const JobReport::Job& job) {
+std::string job_words(const JobReport& report) {
+  const JobReport::Job& job = report.job;
   std::string text = job.name.empty() ? "" : fit(job.name, 20) + ": ";
   const size_t present = job.ranks_present.size();
   text += job.ranks_missing.empty() ? plural(present, "rank") : fmt::format("{} of {} ranks", present, job.world_size);
   text += job.hosts.empty() ? ", hosts unknown" : ", " + plural(job.hosts.size(), "node");
   if (!job.steps.empty()) text += ", " + ranges(job.steps);
-  text += ", " + human_duration(job.window_ns);
+  if (const int64_t step_ns = mean_step_ns(report); step_ns > 0) text += " of " + human_duration(step_ns);
+  text += ", " + human_duration(job.window_ns) + (job.steps.empty() ? "" : " recorded");
   if (job.sessions > 1) text += fmt::format(", {} sessions", job.sessions);
   return text + (job.vendor.empty() ? "" : ", " + job.vendor);
 }
@@ -93,17 +96,19 @@ void add_gpu_time(Lines& lines, const Figures& f) {
   if (!more.empty()) add_wrapped(lines, "", more + idle, 1);
 }
 
-// By how much a step, or the job, would be shorter. What lies before the first GPU row and after the last is not
-// replayed: where that is much, a share of it is none of a step.
+// By how much a step, or the job, would be shorter. What is replayed is all that the GPUs ran: where much of that is in
+// no step, a share of it is none of a step.
 void add_what_if(Lines& lines, const JobReport& report, bool some_missing) {
   const JobReport::WhatIf& w = report.what_if;
   if (w.replayed_ns <= 0 || (w.balanced_ns < 0 && w.no_transfer_ns < 0)) return;
   const auto saved = [&](int64_t ns) {
     return human_percent(share(std::max<int64_t>(0, w.replayed_ns - ns), w.replayed_ns).value_or(0));
   };
-  const bool nearly_all = static_cast<double>(w.replayed_ns) >= kNearlyAll * static_cast<double>(report.job.window_ns);
+  int64_t in_steps_ns = 0;
+  for (const JobReport::StepRow& step : report.steps) in_steps_ns += step.duration_ns;
+  const bool nearly_all = static_cast<double>(in_steps_ns) >= kNearlyAll * static_cast<double>(w.replayed_ns);
   const std::string whole = w.steps == 0 || some_missing ? ""
-                            : nearly_all ? fmt::format("step {}, ", human_duration(w.replayed_ns / w.steps))
+                            : nearly_all ? fmt::format("step {}, ", human_duration(mean_step_ns(report)))
                                          : fmt::format("{} of GPU work, ", human_duration(w.replayed_ns));
   std::vector<std::string> changes;
   if (w.balanced_ns >= 0) {
@@ -128,7 +133,7 @@ void add_pipeline(Lines& lines, const JobReport& report) {
 }
 
 void add_job(Lines& lines, const JobReport& report, const Figures& f) {
-  add_wrapped(lines, "Job", job_words(report.job), 2);
+  add_wrapped(lines, "Job", job_words(report), 2);
   if (!report.clocks.empty()) add_wrapped(lines, "Clocks", clock_words(report), 2);
   if (const Finding* inferred = find_finding(report.diagnostics, kInferredCommunicators); inferred != nullptr) {
     add_wrapped(lines, "Groups",

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "comparable.h"
 #include "run_figures.h"
 
 namespace skewscope {
@@ -271,6 +272,7 @@ Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& n
     return Error{ErrorKind::usage, fmt::format("{} has {} ranks, {} has {}: skewscope scale is for different sizes",
                                                out.base.name, out.base.world_size, out.now.name, out.now.world_size)};
   }
+  if (const auto same = same_step_basis({&base, &now}); !same.ok()) return same.error();
   const BothRuns runs{base.report, now.report, Steps(base.report), Steps(now.report)};
   const auto lengths = [](const JobReport& report) {
     std::vector<double> values;
@@ -286,6 +288,9 @@ Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& n
   out.communicators = compare_calls(runs, false);
   out.kernels = compare_work(runs, "kernels", "total_ns");
   out.operators = compare_work(runs, "operators", "direct_ns");
+  out.diagnostics = comparison_doubts(base, now);
+  out.comparable = std::none_of(out.diagnostics.begin(), out.diagnostics.end(),
+                                [](const Finding& finding) { return finding.code == kOtherSteps; });
   find_doubts(base, out.base, out);
   find_doubts(now, out.now, out);
   sort_findings(out.diagnostics);

@@ -57,11 +57,15 @@ ScaleReport::Run run_of(const NamedReport& named) {
   run.step_error_ns = steps.error();
   if (run.step_ns > 0) run.steps_per_s_per_gpu = 1e9 / run.step_ns / std::max(1, run.world_size);
   double ranks = 0, compute = 0;
+  std::map<int32_t, int64_t> computed_in_steps;  // of what is in no step, a step has nothing
+  for (const JobReport::RankStep& step : report.rank_steps) computed_in_steps[step.rank] += step.compute_ns;
   const OwnSteps steps_of(report);
   for (const JobReport::RankRow& rank : report.ranks) {
     if (rank.total_ns <= 0) continue;
     ++ranks;
-    compute += static_cast<double>(rank.compute_ns) / steps_of.of(rank.rank);
+    const auto in_steps = computed_in_steps.find(rank.rank);
+    const int64_t computed_ns = in_steps == computed_in_steps.end() ? rank.compute_ns : in_steps->second;
+    compute += static_cast<double>(computed_ns) / steps_of.of(rank.rank);
   }
   if (ranks > 0) run.compute_ns = compute / ranks;
   const auto communicators = communicators_by_id(report);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "causes.h"
+#include "comparable.h"
 #include "losses.h"
 #include "projection.h"
 #include "run_figures.h"
@@ -99,9 +100,12 @@ Result<ScaleReport> scale_runs(const std::vector<NamedReport>& runs, std::option
   ScaleReport out;
   for (const NamedReport* run : by_size) out.runs.push_back(run_of(*run));
   if (const auto fine = check(out.runs); !fine.ok()) return fine.error();
+  if (const auto same = same_step_basis(by_size); !same.ok()) return same.error();
   decide_scaling(out, scaling);
   relate_to_smallest(out);
   for (size_t i = 0; i + 1 < out.runs.size(); ++i) {
+    const NamedReport &before = *by_size[i], &after = *by_size[i + 1];
+    for (Finding& finding : comparison_doubts(before, after)) out.diagnostics.push_back(std::move(finding));
     const Pair pair{by_size[i]->report, by_size[i + 1]->report, out.runs[i], out.runs[i + 1]};
     for (ScaleReport::Loss& loss : losses_between(out.runs, i, i + 1)) {
       loss.causes = causes_of(loss, pair, out.scaling);

@@ -9,9 +9,10 @@ namespace summarize {
 namespace {
 
 void add_timeline(const TimelineRow& row, RankFigures& figures) {
-  const std::string key = row.step >= 0     ? fmt::format("step {}", row.step)
-                          : row.device >= 0 ? fmt::format("device {}", row.device)
-                                            : "";
+  const std::string key = row.step >= 0                  ? fmt::format("step {}", row.step)
+                          : row.device >= 0              ? fmt::format("device {}", row.device)
+                          : row.place != StepPlace::step ? fmt::format("{} steps", to_string(row.place))
+                                                         : "";
   const auto add = [&](const char* metric, int64_t value) { figures.push_back({"timeline", key, metric, value}); };
   const RankSummary& t = row.timeline;
   if (row.step >= 0) add("host_ns", row.host_ns);

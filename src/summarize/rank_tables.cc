@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "timeline.h"
@@ -31,7 +32,10 @@ void add_devices(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
   const auto rows = deal_out<int32_t>(gpu.size(), [&](size_t i) { return gpu.device[i]; });
   if (rows.size() < 2) return;
   for (const auto& [device, own] : rows) {
-    timeline.push_back({device, -1, -1, static_cast<int64_t>(own.size()), timeline_of(trace, own)});
+    TimelineRow& row = timeline.emplace_back();
+    row.device = device;
+    row.gpu_rows = static_cast<int64_t>(own.size());
+    row.timeline = timeline_of(trace, own);
   }
 }
 
@@ -51,12 +55,47 @@ std::vector<std::vector<int32_t>> rows_by_step(const RankTrace& trace) {
   return rows;
 }
 
+namespace {
+
+// Visits spans that lie end to end, each with the rows that run in it.
+template <class Visit>
+void for_each_span(const GpuEvents& gpu, const std::vector<StepSpan>& spans, const Visit& visit) {
+  Rows running;
+  size_t next = 0;
+  for (const StepSpan& span : spans) {
+    for (; next < gpu.size() && gpu.start[next] < span.end; ++next) running.push_back(static_cast<int32_t>(next));
+    visit(span, running);
+    std::erase_if(running, [&](int32_t row) {
+      const auto i = static_cast<size_t>(row);
+      return gpu.start[i] + gpu.duration_ns[i] <= span.end;
+    });
+  }
+}
+
+}  // namespace
+
 void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
-  const std::vector<Rows> rows = rows_by_step(trace);
-  for (size_t s = 0; s < rows.size(); ++s) {
-    const StepRange& step = trace.steps[s];
-    timeline.push_back(
-        {-1, step.number, step.duration_ns, static_cast<int64_t>(rows[s].size()), timeline_of(trace, rows[s])});
+  const auto row_of = [](const StepSpan& span) {
+    TimelineRow row;
+    row.place = span.place;
+    row.step = span.number;
+    row.host_ns = span.place == StepPlace::step ? span.host_ns : -1;
+    row.gpu_rows = span.rows;
+    return row;
+  };
+  if (trace.gpu.size() == 0) {
+    for (const StepSpan& span : host_step_spans(trace)) timeline.push_back(row_of(span));
+    return;
+  }
+  const std::vector<StepSpan> spans = step_spans(trace);
+  for_each_span(trace.gpu, spans, [&](const StepSpan& span, const Rows& running) {
+    timeline.push_back(row_of(span));
+    timeline.back().timeline = timeline_between(trace, running, span.begin, span.end);
+  });
+  std::set<int64_t> launched;
+  for (const StepSpan& span : spans) launched.insert(span.number);
+  for (const StepSpan& span : host_step_spans(trace)) {
+    if (!launched.contains(span.number)) timeline.push_back(row_of(span));
   }
 }
 

@@ -10,6 +10,7 @@ namespace skewscope::summarize {
 
 // Nothing where all rows ran on one device.
 void add_devices(const RankTrace& trace, std::vector<TimelineRow>& timeline);
+// Steps and what is in none, in the order of time; then steps in which nothing was launched.
 void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline);
 // GPU rows launched inside each step, ascending; row = row of trace.steps.
 std::vector<std::vector<int32_t>> rows_by_step(const RankTrace& trace);

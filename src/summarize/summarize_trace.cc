@@ -24,7 +24,10 @@ std::vector<RankSummary> summarize_job(const JobTrace& job, Exchange& exchange) 
 
 RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, const RankDetail* detail) {
   RankTables tables;
-  tables.timeline = {{-1, -1, -1, static_cast<int64_t>(trace.gpu.size()), summarize::timeline_of(trace)}};
+  TimelineRow whole;
+  whole.gpu_rows = static_cast<int64_t>(trace.gpu.size());
+  whole.timeline = summarize::timeline_of(trace);
+  tables.timeline = {whole};
   summarize::add_devices(trace, tables.timeline);
   summarize::add_steps(trace, tables.timeline);
   tables.together = summarize::work_together(trace.gpu);

@@ -30,6 +30,17 @@ struct SomeRows {
   size_t operator[](size_t k) const { return static_cast<size_t>(rows[k]); }
 };
 
+// What of the rows counts: what lies in it.
+struct Window {
+  int64_t begin = INT64_MIN, end = INT64_MAX;
+
+  bool bounded() const { return begin != INT64_MIN; }
+  int64_t start_of(const GpuEvents& gpu, size_t row) const { return std::max(gpu.start[row].ns, begin); }
+  int64_t end_of(const GpuEvents& gpu, size_t row) const {
+    return std::min(gpu.start[row].ns + gpu.duration_ns[row], end);
+  }
+};
+
 // Time passes edge by edge; it goes to what ran until then.
 struct Sweep {
   TimeBySet& time;
@@ -49,10 +60,10 @@ struct Sweep {
 };
 
 template <class Rows>
-TimeBySet sweep(const GpuEvents& gpu, const Rows& rows) {
+TimeBySet sweep(const GpuEvents& gpu, const Rows& rows, const Window& window = {}) {
   TimeBySet time;
   if (rows.size() == 0) return time;
-  Sweep passing{time, gpu.start[rows[0]].ns};
+  Sweep passing{time, window.bounded() ? window.begin : gpu.start[rows[0]].ns};
   const auto later = [](const Edge& a, const Edge& b) { return a.ns > b.ns; };
   std::priority_queue<Edge, std::vector<Edge>, decltype(later)> ends(later);  // of the rows that run
   const auto pass_ends_until = [&](int64_t ns) {
@@ -60,13 +71,13 @@ TimeBySet sweep(const GpuEvents& gpu, const Rows& rows) {
   };
   for (size_t k = 0; k < rows.size(); ++k) {
     const size_t i = rows[k];
-    if (gpu.duration_ns[i] == 0) continue;
-    const int64_t start = gpu.start[i].ns;
-    const int64_t end = start + gpu.duration_ns[i];
+    const int64_t start = window.start_of(gpu, i);
+    const int64_t end = window.end_of(gpu, i);
+    if (end <= start) continue;
     pass_ends_until(start);
     passing.pass({start, gpu.work[i]}, 1);
     // Mostly a row has ended when the next one starts.
-    const bool alone = ends.empty() && k + 1 < rows.size() && end <= gpu.start[rows[k + 1]].ns;
+    const bool alone = ends.empty() && k + 1 < rows.size() && end <= window.start_of(gpu, rows[k + 1]);
     if (alone) {
       passing.pass({end, gpu.work[i]}, -1);
     } else {
@@ -106,39 +117,40 @@ void charge_gap(const RankTrace& trace, size_t row, int64_t busy_until, RowByRow
 
 // There is at least one row.
 template <class Rows>
-RowByRow pass_over(const RankTrace& trace, const Rows& rows) {
+RowByRow pass_over(const RankTrace& trace, const Rows& rows, const Window& window) {
   const GpuEvents& gpu = trace.gpu;
   RowByRow found;
-  int64_t busy_until = gpu.start[rows[0]].ns;
+  int64_t busy_until = window.bounded() ? window.begin : gpu.start[rows[0]].ns;
   for (size_t k = 0; k < rows.size(); ++k) {
     const size_t i = rows[k];
-    found.last = std::max(found.last, gpu.start[i].ns + gpu.duration_ns[i]);
+    found.last = std::max(found.last, window.end_of(gpu, i));
     if (gpu.duration_ns[i] > 0) {
       if (gpu.start[i].ns > busy_until) charge_gap(trace, i, busy_until, found);
       busy_until = found.last;
     }
     if (gpu.launch[i] >= 0) continue;
-    ++found.orphan_rows;
-    found.orphan_ns += gpu.duration_ns[i];
+    if (gpu.start[i].ns >= window.begin) ++found.orphan_rows;
+    found.orphan_ns += std::max<int64_t>(0, window.end_of(gpu, i) - window.start_of(gpu, i));
   }
   return found;
 }
 
 template <class Rows>
-RankSummary summary_of(const RankTrace& trace, const Rows& rows) {
+RankSummary summary_of(const RankTrace& trace, const Rows& rows, const Window& window = {}) {
   const GpuEvents& gpu = trace.gpu;
   constexpr size_t kCompute = set_of(GpuWork::compute) | set_of(GpuWork::memset);
   constexpr size_t kCommunication = set_of(GpuWork::communication), kCopy = set_of(GpuWork::memcpy);
   RankSummary s;
+  if (window.bounded()) s.total_ns = s.idle_ns = window.end - window.begin;
   if (rows.size() == 0) return s;
   RowByRow found;
   TimeBySet time;
-  tbb::parallel_invoke([&] { found = pass_over(trace, rows); }, [&] { time = sweep(gpu, rows); });
+  tbb::parallel_invoke([&] { found = pass_over(trace, rows, window); }, [&] { time = sweep(gpu, rows, window); });
   s.idle_host_wait_ns = found.host_wait_ns;
   s.idle_kernel_wait_ns = found.kernel_wait_ns;
   s.orphan_rows = found.orphan_rows;
   s.orphan_ns = found.orphan_ns;
-  s.total_ns = found.last - gpu.start[rows[0]].ns;
+  if (!window.bounded()) s.total_ns = found.last - gpu.start[rows[0]].ns;
   s.compute_ns = time_with(time, kCompute);
   s.communication_ns = time_with(time, kCommunication);
   s.memcpy_ns = time_with(time, kCopy);
@@ -158,6 +170,10 @@ RankSummary timeline_of(const RankTrace& trace) { return summary_of(trace, AllRo
 
 RankSummary timeline_of(const RankTrace& trace, const std::vector<int32_t>& rows) {
   return summary_of(trace, SomeRows{rows});
+}
+
+RankSummary timeline_between(const RankTrace& trace, const std::vector<int32_t>& rows, LocalNs begin, LocalNs end) {
+  return summary_of(trace, SomeRows{rows}, Window{begin.ns, end.ns});
 }
 
 }  // namespace skewscope::summarize

@@ -24,5 +24,7 @@ TimeBySet time_by_set(const GpuEvents& gpu);
 RankSummary timeline_of(const RankTrace& trace);
 // `rows`: ascending, hence sorted by start.
 RankSummary timeline_of(const RankTrace& trace, const std::vector<int32_t>& rows);
+// What runs from `begin` to `end`, of `rows`: ascending; what they run outside does not count.
+RankSummary timeline_between(const RankTrace& trace, const std::vector<int32_t>& rows, LocalNs begin, LocalNs end);
 
 }  // namespace skewscope::summarize

@@ -77,17 +77,17 @@ TEST_CASE("a step of ranks on two clocks that nobody compared is that of the lon
   job.traces[1].last_event = LocalNs{5'095};
   ClockModel clocks = one_clock();
   clocks.clocks[1].component = 1;
-  const auto steps = steps_of(job, clocks);
+  const auto steps = attribute_time(job, InstanceTable(), clocks).steps;
   REQUIRE(steps.size() == 1);
   CHECK(steps[0].start.ns == 0);
   CHECK(steps[0].duration_ns == 100);
   CHECK(steps[0].traces == 2);
 }
 
-TEST_CASE("a step of the job lasts from the last rank's end of the one before to the last rank's end") {
+TEST_CASE("without a GPU, a step of the job lasts from the last rank's end of the one before to the last rank's end") {
   const JobTrace job =
       two_ranks({{7, LocalNs{0}, 100}, {8, LocalNs{110}, 90}}, {{7, LocalNs{10}, 95}, {8, LocalNs{105}, 80}});
-  const auto steps = steps_of(job, one_clock());
+  const auto steps = attribute_time(job, InstanceTable(), one_clock()).steps;
   REQUIRE(steps.size() == 2);
   CHECK(steps[0].number == 7);
   CHECK(steps[0].start.ns == 10);  // both have begun
@@ -95,21 +95,23 @@ TEST_CASE("a step of the job lasts from the last rank's end of the one before to
   CHECK(steps[1].start.ns == 105);
   CHECK(steps[1].duration_ns == 200 - 105);
   CHECK(steps[1].traces == 2);
+  CHECK(steps[1].host_start.ns == 105);  // the first host began it
+  CHECK(steps[1].host_duration_ns == 200 - 105);
 }
 
 TEST_CASE("a gap in the numbers of steps belongs to none of them, and a rank that lacks a step is not counted") {
   const JobTrace job = two_ranks({{1, LocalNs{0}, 100}, {5, LocalNs{500}, 100}}, {{5, LocalNs{480}, 100}});
-  const auto steps = steps_of(job, one_clock());
+  const auto steps = attribute_time(job, InstanceTable(), one_clock()).steps;
   REQUIRE(steps.size() == 2);
   CHECK(steps[0].traces == 1);
   CHECK(steps[1].start.ns == 500);
   CHECK(steps[1].duration_ns == 100);
 }
 
-TEST_CASE("a rank's own steps leave nothing out, whatever order their ranges overlap in") {
+TEST_CASE("without a GPU, a rank's own steps are its host's and leave nothing out, whatever order they overlap in") {
   RankTrace trace;
   trace.steps = {{3, LocalNs{0}, 100}, {4, LocalNs{90}, 5}, {5, LocalNs{130}, 20}};
-  const auto steps = own_steps(trace);
+  const auto steps = host_step_spans(trace);
   REQUIRE(steps.size() == 3);
   CHECK(steps[1].begin.ns == 100);
   CHECK(steps[1].end.ns == 100);
@@ -129,4 +131,63 @@ TEST_CASE("a trace has rows for the steps that it recorded, and for no others") 
   }
   CHECK(d.trace_steps[1].parts.idle_ns == 50);
   CHECK(d.trace_steps[2].parts.idle_ns == 70);
+}
+
+namespace {
+
+// Launched at `launch`; -1: before recording began.
+void add_launched(RankTrace& trace, int64_t launch, int64_t start, int64_t end) {
+  add_row(trace, GpuWork::compute, start, end);
+  trace.gpu.device.push_back(0);
+  trace.gpu.stream.push_back(7);
+  trace.gpu.launch.push_back(launch < 0 ? -1 : static_cast<int32_t>(trace.launches.start.size()));
+  if (launch >= 0) trace.launches.start.push_back(LocalNs{launch});
+}
+
+}  // namespace
+
+TEST_CASE("a step of the job lasts from the last rank's end of the one before on the GPU, wherever the hosts are") {
+  JobTrace job = two_ranks({{7, LocalNs{0}, 10}, {8, LocalNs{10}, 10}}, {{7, LocalNs{0}, 10}, {8, LocalNs{10}, 10}});
+  add_launched(job.traces[0], 1, 100, 150);
+  add_launched(job.traces[0], 11, 180, 260);
+  add_launched(job.traces[1], 1, 110, 170);
+  add_launched(job.traces[1], 11, 170, 240);
+  const Decomposition d = attribute_time(job, InstanceTable(), one_clock());
+  CHECK(d.step_basis == StepBasis::gpu);
+  REQUIRE(d.steps.size() == 2);
+  CHECK(d.steps[0].start.ns == 110);  // both have begun
+  CHECK(d.steps[0].duration_ns == 170 - 110);
+  CHECK(d.steps[1].duration_ns == 260 - 170);
+  CHECK(d.steps[1].rows == 2);
+  CHECK(d.steps[1].host_start.ns == 10);
+  CHECK(d.steps[1].host_duration_ns == 10);
+  REQUIRE(d.trace_steps.size() == 4);
+  check(d.trace_steps[2].parts, 80, 0, 0, 0, 0, 30);  // trace 0, step 8: idle from 150 to 180
+  check(d.trace_steps[3].parts, 70, 0, 0, 0, 0, 0);
+  CHECK(d.trace_rests.empty());
+}
+
+TEST_CASE("what of a GPU's window is in no step is labelled by place, and with the steps sums to the window") {
+  JobTrace job = two_ranks({{7, LocalNs{0}, 10}}, {});
+  add_launched(job.traces[0], -1, 50, 80);
+  add_launched(job.traces[0], 1, 100, 150);
+  add_launched(job.traces[0], 15, 180, 260);
+  const Decomposition d = attribute_time(job, InstanceTable(), one_clock());
+  REQUIRE(d.trace_steps.size() == 1);
+  check(d.trace_steps[0].parts, 50, 0, 0, 0, 0, 0);
+  REQUIRE(d.trace_rests.size() == 2);
+  CHECK(d.trace_rests[0].place == StepPlace::before);
+  check(d.trace_rests[0].parts, 30, 0, 0, 0, 0, 20);
+  CHECK(d.trace_rests[0].rows == 1);
+  CHECK(d.trace_rests[1].place == StepPlace::after);
+  check(d.trace_rests[1].parts, 80, 0, 0, 0, 0, 30);
+  CHECK(d.trace_rests[1].rows == 1);
+}
+
+TEST_CASE("of a job with a GPU, a rank that launched nothing has no step") {
+  JobTrace job = two_ranks({{7, LocalNs{0}, 10}}, {{7, LocalNs{0}, 10}});
+  add_launched(job.traces[0], 1, 100, 150);
+  const Decomposition d = attribute_time(job, InstanceTable(), one_clock());
+  REQUIRE(d.steps.size() == 1);
+  CHECK(d.steps[0].traces == 1);
 }

@@ -177,7 +177,9 @@ TEST_CASE("a report directory read back says the same of what runs are compared 
   const ScratchDirectory scratch;
   HandBuilt built = job_of(2);
   add_all_reduce(built, {0, 3000}, 10000, 4000, 7);
-  built.decomposition.steps = {{SessionId(0), 7, JobNs{1'000'500}, 20'000, 2}};
+  for (RankTrace& trace : built.job.traces) trace.steps = {{7, LocalNs{1'000'400}, 300}};
+  built.decomposition.step_basis = StepBasis::gpu;
+  built.decomposition.steps = {{SessionId(0), 7, JobNs{1'000'500}, 20'000, 2, 40, 6, JobNs{1'000'400}, 300}};
   built.decomposition.trace_steps = {{0, TraceIndex(0), {1, 2, 3, 4, 5, 6}}, {0, TraceIndex(1), {7, 8, 9, 10, 11, 12}}};
   JobReport report = built.report();
   report.rank_statistics = {{"kernels", "a \"b\",\nc", "total_ns", 2, 5, 9, 7.5, 0, 1, {}}};
@@ -195,6 +197,11 @@ TEST_CASE("a report directory read back says the same of what runs are compared 
   REQUIRE(back.steps.size() == 1);
   CHECK(back.steps[0].start_ns == 500);
   CHECK(back.steps[0].duration_ns == 20'000);
+  CHECK(back.job.step_basis == "gpu");
+  CHECK(back.steps[0].gpu_rows == 40);
+  CHECK(back.steps[0].collectives == 6);
+  CHECK(back.steps[0].host_start_ns == 400);
+  CHECK(back.steps[0].host_duration_ns == 300);
   REQUIRE(back.rank_steps.size() == 2);
   CHECK(back.rank_steps[1].rank == 1);
   CHECK(back.rank_steps[1].step == 7);

@@ -114,3 +114,62 @@ TEST_CASE("runs of different sizes are for scale") {
   REQUIRE_FALSE(report.ok());
   CHECK(report.error().kind == ErrorKind::usage);
 }
+
+namespace {
+
+Error refused(const NamedReport& base, const NamedReport& now) {
+  auto report = compare_runs(base, now);
+  REQUIRE_FALSE(report.ok());
+  return report.error();
+}
+
+const Finding* finding_of(const CompareReport& report, const std::string& code) {
+  for (const Finding& finding : report.diagnostics) {
+    if (finding.code == code) return &finding;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("runs whose steps are not the same thing are refused in plain words") {
+  const NamedReport gpu = run("gpu", 2, kCalm, 500);
+  NamedReport host = gpu, older = gpu, none = run("none", 2, {}, 0);
+  host.name = "host";
+  host.report.job.step_basis = "host";
+  older.name = "older";
+  older.report.job.step_basis = "";
+  none.report.job.window_ns = 6000;
+  CHECK(refused(gpu, host).kind == ErrorKind::usage);
+  CHECK(refused(gpu, host).message.find("host has no GPU") != std::string::npos);
+  CHECK(refused(older, gpu).message.find("older is a report of an older skewscope") != std::string::npos);
+  CHECK(refused(gpu, none).message.find("none has no steps") != std::string::npos);
+  CHECK(finding_of(compared(older, older), "host-steps") != nullptr);
+  CHECK(finding_of(compared(gpu, gpu), "host-steps") == nullptr);
+}
+
+TEST_CASE("runs that launch other collectives in a step are compared with a warning, other numbers of steps without") {
+  const NamedReport base = run("base", 2, kCalm, 500);
+  NamedReport other = base, fused = base, later = run("later", 2, {1000, 1010, 990, 1000}, 500);
+  other.name = "other";
+  for (JobReport::StepRow& step : other.report.steps) step.collectives = 2 * 14;
+  for (JobReport::StepRow& step : fused.report.steps) step.gpu_rows = 2 * 60;
+  for (JobReport::StepRow& step : later.report.steps) step.step += 1000;
+  for (JobReport::RankStep& step : later.report.rank_steps) step.step += 1000;
+  const CompareReport report = compared(base, other);
+  CHECK_FALSE(report.comparable);
+  REQUIRE(finding_of(report, "steps-not-comparable") != nullptr);
+  CHECK(finding_of(report, "steps-not-comparable")->message.find("10 collectives a step in base, 14 in other") !=
+        std::string::npos);
+  CHECK(compared(base, fused).comparable);
+  REQUIRE(finding_of(compared(base, fused), "other-kernels") != nullptr);
+  CHECK(finding_of(compared(base, fused), "other-kernels")->severity == Severity::info);
+  CHECK(compared(base, later).diagnostics.empty());
+}
+
+TEST_CASE("a step that does more now and then, such as a checkpoint, is no other program") {
+  const NamedReport base = run("base", 2, kCalm, 500);
+  NamedReport saving = base;
+  saving.report.steps[3].collectives = 1000;
+  CHECK(compared(base, saving).comparable);
+}

@@ -27,7 +27,11 @@ inline NamedReport run(const std::string& name, int32_t ranks, const std::vector
   report.communicators = {all};
   for (size_t s = 0; s < steps.size(); ++s) {
     const auto number = static_cast<int64_t>(s);
-    report.steps.push_back({0, number, 0, steps[s], ranks});
+    JobReport::StepRow step{0, number, 0, steps[s], ranks};
+    step.gpu_rows = 100 * ranks;
+    step.collectives = 10 * ranks;
+    report.steps.push_back(step);
+    report.job.step_basis = "gpu";
     for (int32_t r = 0; r < ranks; ++r) {
       JobReport::RankStep part;
       part.rank = r;

@@ -28,6 +28,7 @@ struct CompareReport {
     double change_ns() const { return new_ns - base_ns; }
   };
 
+  bool comparable = true;  // false: the steps of the two runs do not launch the same collectives, as diagnostics say
   Change step;
   // Of the mean step, relative to the base: 0.05 is 5 % slower.
   double regression() const { return step.change_ns() / step.base_ns; }

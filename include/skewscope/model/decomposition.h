@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "skewscope/model/collective_instance.h"
+#include "skewscope/model/step_spans.h"
 
 namespace skewscope {
 
@@ -79,19 +80,25 @@ struct TraceTotals {
   int64_t delay_caused_ns = 0;
 };
 
-// One step of the job, by the hosts' ProfilerStep#N on the common clock: from when its last rank ended the step before
-// until its last rank ended this one, so that steps that follow one another leave nothing out. Where the step before
-// was not recorded: from when its last rank began it.
+// What a step is: what was launched in it, as it ran on the GPU; of a job without a GPU, what its hosts ran.
+enum class StepBasis : uint8_t { none, gpu, host };
+const char* to_string(StepBasis basis);  // "" for none
+
+// One step of the job on the common clock: from when its last rank ended the step before until its last rank ended this
+// one, so that steps that follow one another leave nothing out. Where the step before was not recorded: from when its
+// last rank began it.
 struct JobStep {
   SessionId session;
   int64_t number = 0;
   JobNs start;
   int64_t duration_ns = 0;
-  int32_t traces = 0;  // that recorded it
+  int32_t traces = 0;            // in which something was launched
+  int64_t rows = 0, calls = 0;   // of all traces, launched in it
+  JobNs host_start;              // ProfilerStep#N of the first host that began it
+  int64_t host_duration_ns = 0;  // until the last host ended it
 };
 
-// A GPU's time in a step, every nanosecond under the first label that applies. They sum to the rank's own step: from
-// when it ended the step before until it ended this one, since a rank may run ahead of the last one.
+// A GPU's time in a stretch of its window, every nanosecond under the first label that applies.
 struct StepParts {
   int64_t compute_ns = 0;
   int64_t exposed_transfer_ns = 0;
@@ -103,12 +110,34 @@ struct StepParts {
   int64_t sum_ns() const {
     return compute_ns + exposed_transfer_ns + exposed_wait_ns + exposed_unattributed_ns + exposed_memcpy_ns + idle_ns;
   }
+  StepParts& operator+=(const StepParts& more) {
+    compute_ns += more.compute_ns;
+    exposed_transfer_ns += more.exposed_transfer_ns;
+    exposed_wait_ns += more.exposed_wait_ns;
+    exposed_unattributed_ns += more.exposed_unattributed_ns;
+    exposed_memcpy_ns += more.exposed_memcpy_ns;
+    idle_ns += more.idle_ns;
+    return *this;
+  }
 };
 
-// A step of one trace.
+// A step of one trace (model/step_spans.h): its parts sum to it. A rank may run ahead of the last one.
 struct TraceStep {
   int32_t step = 0;  // row of Decomposition::steps
   TraceIndex trace;
+  StepParts parts;
+  int64_t number = 0;
+  LocalNs begin;
+  int32_t rows = 0, calls = 0;  // launched in it
+
+  LocalNs end() const { return begin + parts.sum_ns(); }
+};
+
+// What of a trace's window is in no step: with the steps of the trace, the parts sum to the window.
+struct TraceRest {
+  TraceIndex trace;
+  StepPlace place = StepPlace::before;
+  int64_t rows = 0;  // GPU rows launched there
   StepParts parts;
 };
 
@@ -119,8 +148,10 @@ struct Decomposition {
   std::vector<TraceTotals> traces;        // row = TraceIndex
   std::vector<int64_t> caused_ns;         // row = row of InstanceTable::members: wait of others charged to it
   std::vector<JobStep> steps;             // by session and number
-  std::vector<TraceStep> trace_steps;     // those that were recorded, by step and trace
-  Findings findings;                      // what speaks against the splits
+  std::vector<TraceStep> trace_steps;     // by step and trace; where something was launched
+  std::vector<TraceRest> trace_rests;     // by trace and place; of traces that have steps, where there is any
+  StepBasis step_basis = StepBasis::none;
+  Findings findings;  // what speaks against the splits
 };
 
 // Parts are never negative and sum to the call's duration exactly.

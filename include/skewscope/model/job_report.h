@@ -50,6 +50,9 @@ struct JobReport {
     int64_t window_start_ns = 0, window_ns = 0;
     std::string vendor;
     int32_t sessions = 1;
+    // What steps are: "gpu", what was launched in them, as it ran there; "host", what the hosts ran, of a job without a
+    // GPU; "": there are none, or, where there are some, the report is of a version that did not tell.
+    std::string step_basis;
   } job;
 
   // This job and those that lay beside it in what was given, by time.
@@ -94,19 +97,36 @@ struct JobReport {
     int64_t step = 0;
     int64_t start_ns = 0;  // since job.window_start_ns
     int64_t duration_ns = 0;
-    int32_t ranks = 0;  // that recorded it
+    int32_t ranks = 0;                      // that launched something in it
+    int64_t gpu_rows = 0, collectives = 0;  // of all ranks, launched in it
+    int64_t host_start_ns = 0;              // since job.window_start_ns: the first host began ProfilerStep#N
+    int64_t host_duration_ns = 0;           // until the last host ended it
   };
   std::vector<StepRow> steps;
 
-  // What each rank's GPU did in each step it recorded: tables/rank_steps.csv. The parts sum to the rank's own step
-  // (model/decomposition.h: StepParts).
+  // What each rank's GPU did in each step in which it launched something: tables/rank_steps.csv. The parts sum to the
+  // rank's own step (model/decomposition.h: TraceStep).
   struct RankStep {
     int32_t rank = 0, session = 0;
     int64_t step = 0;
     int64_t compute_ns = 0, exposed_transfer_ns = 0, exposed_wait_ns = 0, exposed_unattributed_ns = 0,
             exposed_memcpy_ns = 0, idle_ns = 0;
+    int64_t start_ns = 0;  // since job.window_start_ns
+    int64_t gpu_rows = 0, collectives = 0;
+    int64_t host_start_ns = 0, host_duration_ns = 0;
   };
   std::vector<RankStep> rank_steps;
+
+  // What of a rank's window is in none of its steps: tables/outside_steps.csv. With its rows of rank_steps, the parts
+  // sum to the window.
+  struct OutsideSteps {
+    int32_t rank = 0, session = 0;
+    std::string place;  // before, between, after
+    int64_t gpu_rows = 0;
+    int64_t compute_ns = 0, exposed_transfer_ns = 0, exposed_wait_ns = 0, exposed_unattributed_ns = 0,
+            exposed_memcpy_ns = 0, idle_ns = 0;
+  };
+  std::vector<OutsideSteps> outside_steps;
 
   // Calls launched in a step, summed over members: tables/collective_steps.csv.
   struct CollectiveStep {

@@ -10,16 +10,19 @@
 
 #include "skewscope/model/rank_detail.h"
 #include "skewscope/model/rank_summary.h"
+#include "skewscope/model/step_spans.h"
 
 namespace skewscope {
 
-// The timeline of the rows that one device ran, or that were launched in one step.
+// The timeline of the rows that one device ran, or of one step as it ran on the GPU (model/step_spans.h), or of what is
+// in no step. Steps and what is in none sum to the whole trace.
 struct TimelineRow {
-  int32_t device = -1;   // -1: all devices of the trace
-  int64_t step = -1;     // ProfilerStep#N of the launch; -1: the whole trace
-  int64_t host_ns = -1;  // of the step on the host; -1: no step
-  int64_t gpu_rows = 0;
-  RankSummary timeline;  // its window is that of these rows
+  int32_t device = -1;                // -1: all devices of the trace
+  int64_t step = -1;                  // N of ProfilerStep#N; -1: the whole trace, or in no step
+  int64_t host_ns = -1;               // of the step on the host; -1: no step
+  int64_t gpu_rows = 0;               // of a step: launched in it
+  RankSummary timeline;               // its window is that of these rows; of a step, the step
+  StepPlace place = StepPlace::step;  // else what is in no step, before, between or after the steps
 };
 
 // A sample, as pandas describes it: deviation of the sample (n - 1), quartiles interpolated.

@@ -1,0 +1,96 @@
+// Problem: two lengths of a step compare only where both are lengths of the same thing.
+// Idea: a report says what its steps are (what the GPUs ran, what hosts ran, none); where that differs, every figure
+// per step differs by definition, and the comparison is refused. What a rank launches in a step tells whether both ran
+// the same program: its collectives follow from how the model is split, so that other counts are another program or
+// another split, which is a warning; its kernels may be fewer because they were fused, which is often what is compared,
+// and so an information. Counts are medians over the steps, for a program may do more now and then (a validation, a
+// checkpoint).
+#include "comparable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "run_figures.h"
+
+namespace skewscope::scale {
+namespace {
+
+constexpr double kSameCollectives = 0.05, kSameRows = 0.1;
+
+bool of_older_version(const JobReport& report) { return !report.steps.empty() && report.job.step_basis.empty(); }
+
+std::string basis_words(const JobReport& report) {
+  if (report.steps.empty()) return "has no steps (no ProfilerStep is recorded)";
+  if (of_older_version(report)) {
+    return "is a report of an older skewscope, whose steps are windows of the hosts (make it again)";
+  }
+  return report.job.step_basis == "gpu" ? "has steps as its GPUs ran them"
+                                        : "has no GPU and steps as its hosts ran them";
+}
+
+bool differ(double a, double b, double share) { return std::fabs(a - b) > share * std::max(a, b); }
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+Finding doubt(Severity severity, const char* code, std::string message) {
+  Finding finding;
+  finding.severity = severity;
+  finding.code = code;
+  finding.message = std::move(message);
+  return finding;
+}
+
+}  // namespace
+
+Result<Done> same_step_basis(const std::vector<const NamedReport*>& runs) {
+  for (const NamedReport* run : runs) {
+    const JobReport &first = runs.front()->report, &other = run->report;
+    if (first.job.step_basis == other.job.step_basis && first.steps.empty() == other.steps.empty()) continue;
+    return Error{ErrorKind::usage, fmt::format("steps do not compare: {} {}, {} {}", runs.front()->name,
+                                               basis_words(first), run->name, basis_words(other))};
+  }
+  return Done{};
+}
+
+Launched launched_per_step(const JobReport& report) {
+  std::vector<double> rows, collectives;
+  for (const JobReport::StepRow* step : whole_steps(report)) {
+    const double ranks = std::max(1, step->ranks);
+    rows.push_back(static_cast<double>(step->gpu_rows) / ranks);
+    collectives.push_back(static_cast<double>(step->collectives) / ranks);
+  }
+  return {median(std::move(rows)), median(std::move(collectives))};
+}
+
+Findings comparison_doubts(const NamedReport& base, const NamedReport& now) {
+  Findings findings;
+  if (of_older_version(base.report) && of_older_version(now.report)) {
+    findings.push_back(
+        doubt(Severity::warning, "host-steps",
+              "both are reports of an older skewscope, whose steps are windows of the hosts: where these "
+              "run ahead, most of what the GPUs did is missing; make them again"));
+    return findings;
+  }
+  const Launched a = launched_per_step(base.report), b = launched_per_step(now.report);
+  if (differ(a.collectives, b.collectives, kSameCollectives)) {
+    findings.push_back(
+        doubt(Severity::warning, kOtherSteps,
+              fmt::format("steps do not compare: a rank launches {:.4g} collectives a step in {}, {:.4g} in {}: other "
+                          "programs, or split otherwise",
+                          a.collectives, base.name, b.collectives, now.name)));
+  } else if (differ(a.gpu_rows, b.gpu_rows, kSameRows)) {
+    findings.push_back(doubt(Severity::info, "other-kernels",
+                             fmt::format("a rank launches {:.4g} GPU rows a step in {}, {:.4g} in {}: kernels were "
+                                         "fused, split or added",
+                                         a.gpu_rows, base.name, b.gpu_rows, now.name)));
+  }
+  return findings;
+}
+
+}  // namespace skewscope::scale
