@@ -97,6 +97,19 @@ std::vector<const CompareReport::RankPart*> own_parts(const std::vector<CompareR
   return rows;
 }
 
+// That steps do not compare goes before all else, and is said in full.
+void add_warnings(Lines& lines, const CompareReport& r) {
+  const auto other_steps = std::find_if(r.diagnostics.begin(), r.diagnostics.end(),
+                                        [](const Finding& finding) { return finding.code == "steps-not-comparable"; });
+  if (other_steps != r.diagnostics.end()) {
+    add_wrapped(lines, "Warning", other_steps->message, 2, Style::warning);
+    return;
+  }
+  for (size_t i = 0; i < std::min<size_t>(2, r.diagnostics.size()); ++i) {
+    add_wrapped(lines, "Warning", r.diagnostics[i].message, 1, Style::warning);
+  }
+}
+
 }  // namespace
 
 std::string verdict_words(const CompareReport& r) {
@@ -133,9 +146,7 @@ std::string terminal_summary(const CompareReport& r, const std::string& output, 
   add_slower<CompareReport::Work>(lines, r.operators.empty() ? "Kernels, median rank" : "Operators, median rank", work,
                                   [](const auto& w) { return w.name; });
   if (!r.diagnostics.empty() || !output.empty()) lines.push_back({});
-  for (size_t i = 0; i < std::min<size_t>(2, r.diagnostics.size()); ++i) {
-    add_wrapped(lines, "Warning", r.diagnostics[i].message, 1, Style::warning);
-  }
+  add_warnings(lines, r);
   if (!output.empty()) lines.push_back({pad("Report", kLabel) + fit_tail(output, kColumns - kLabel)});
   return text_of(lines, color);
 }

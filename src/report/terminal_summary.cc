@@ -42,8 +42,9 @@ std::string job_words(const JobReport& report) {
   text += job.ranks_missing.empty() ? plural(present, "rank") : fmt::format("{} of {} ranks", present, job.world_size);
   text += job.hosts.empty() ? ", hosts unknown" : ", " + plural(job.hosts.size(), "node");
   if (!job.steps.empty()) text += ", " + ranges(job.steps);
-  if (const int64_t step_ns = mean_step_ns(report); step_ns > 0) text += " of " + human_duration(step_ns);
-  text += ", " + human_duration(job.window_ns) + (job.steps.empty() ? "" : " recorded");
+  const int64_t step_ns = mean_step_ns(report);
+  if (step_ns > 0) text += " of " + human_duration(step_ns);
+  text += ", " + human_duration(job.window_ns) + (step_ns > 0 ? " recorded" : "");
   if (job.sessions > 1) text += fmt::format(", {} sessions", job.sessions);
   return text + (job.vendor.empty() ? "" : ", " + job.vendor);
 }

@@ -1,23 +1,24 @@
 // Problem: two lengths of a step compare only where both are lengths of the same thing.
 // Idea: a report says what its steps are (what the GPUs ran, what hosts ran, none); where that differs, every figure
 // per step differs by definition, and the comparison is refused. What a rank launches in a step tells whether both ran
-// the same program: its collectives follow from how the model is split, so that other counts are another program or
-// another split, which is a warning; its kernels may be fewer because they were fused, which is often what is compared,
-// and so an information. Counts are medians over the steps, for a program may do more now and then (a validation, a
-// checkpoint).
+// the same program: its collectives follow from how the model is split, so that other counts or operations are another
+// program or another split, which is a warning; its kernels may be fewer because they were fused, which is often what
+// is compared, and so an information. Counts are medians over the steps, for a program may do more now and then (a
+// validation, a checkpoint).
 #include "comparable.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "run_figures.h"
 
 namespace skewscope::scale {
 namespace {
 
-constexpr double kSameCollectives = 0.05, kSameRows = 0.1;
+constexpr double kSameCollectives = 0.05, kSameOperations = 0.1, kSameRows = 0.1;
 
 bool of_older_version(const JobReport& report) { return !report.steps.empty() && report.job.step_basis.empty(); }
 
@@ -36,6 +37,35 @@ double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+}
+
+// What part of the collectives each operation is.
+std::map<std::string, double> operations_of(const JobReport& report) {
+  std::map<std::string, double> shares;
+  double all = 0;
+  for (const JobReport::CollectiveRow& row : report.collectives) {
+    shares[row.op] += static_cast<double>(row.count);
+    all += static_cast<double>(row.count);
+  }
+  for (auto& [op, share] : shares) share /= all;
+  return shares;
+}
+
+// Of the collectives of one run, the part that the other has not: 0 alike, 1 nothing in common.
+double apart(const std::map<std::string, double>& a, const std::map<std::string, double>& b) {
+  if (a.empty() || b.empty()) return 0;
+  double common = 0;
+  for (const auto& [op, share] : a) {
+    const auto other = b.find(op);
+    if (other != b.end()) common += std::min(share, other->second);
+  }
+  return 1 - common;
+}
+
+std::string most_words(const std::map<std::string, double>& operations) {
+  const auto most = std::max_element(operations.begin(), operations.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return fmt::format("{:.0f} % {}", 100 * most->second, most->first);
 }
 
 Finding doubt(Severity severity, const char* code, std::string message) {
@@ -84,6 +114,12 @@ Findings comparison_doubts(const NamedReport& base, const NamedReport& now) {
               fmt::format("steps do not compare: a rank launches {:.4g} collectives a step in {}, {:.4g} in {}: other "
                           "programs, or split otherwise",
                           a.collectives, base.name, b.collectives, now.name)));
+  } else if (const auto before = operations_of(base.report), after = operations_of(now.report);
+             apart(before, after) > kSameOperations) {
+    findings.push_back(doubt(Severity::warning, kOtherSteps,
+                             fmt::format("steps do not compare: collectives are {} in {}, {} in {}: other programs, or "
+                                         "split otherwise",
+                                         most_words(before), base.name, most_words(after), now.name)));
   } else if (differ(a.gpu_rows, b.gpu_rows, kSameRows)) {
     findings.push_back(doubt(Severity::info, "other-kernels",
                              fmt::format("a rank launches {:.4g} GPU rows a step in {}, {:.4g} in {}: kernels were "

@@ -167,6 +167,26 @@ TEST_CASE("runs that launch other collectives in a step are compared with a warn
   CHECK(compared(base, later).diagnostics.empty());
 }
 
+TEST_CASE("runs whose collectives are other operations are compared with a warning, though there are as many") {
+  NamedReport base = run("base", 2, kCalm, 500), now = run("now", 2, kCalm, 500);
+  const auto add = [](NamedReport& named, const char* op, int64_t count) {
+    JobReport::CollectiveRow row;
+    row.op = op;
+    row.count = count;
+    named.report.collectives.push_back(row);
+  };
+  add(base, "all_gather", 60);
+  add(now, "all_gather", 55);
+  add(now, "all_reduce", 5);
+  CHECK(compared(base, now).comparable);  // 8 % of them
+  add(now, "all_reduce", 60);
+  const CompareReport report = compared(base, now);
+  CHECK_FALSE(report.comparable);
+  REQUIRE(finding_of(report, "steps-not-comparable") != nullptr);
+  CHECK(finding_of(report, "steps-not-comparable")->message.find("100 % all_gather in base, 54 % all_reduce in now") !=
+        std::string::npos);
+}
+
 TEST_CASE("a step that does more now and then, such as a checkpoint, is no other program") {
   const NamedReport base = run("base", 2, kCalm, 500);
   NamedReport saving = base;
