@@ -42,7 +42,8 @@ std::string job_words(const JobReport& report) {
   text += job.ranks_missing.empty() ? plural(present, "rank") : fmt::format("{} of {} ranks", present, job.world_size);
   text += job.hosts.empty() ? ", hosts unknown" : ", " + plural(job.hosts.size(), "node");
   if (!job.steps.empty()) text += ", " + ranges(job.steps);
-  const int64_t step_ns = mean_step_ns(report);
+  // A single one has no step before it that ended: its length hangs on when the ranks began.
+  const int64_t step_ns = report.steps.size() < 2 ? 0 : mean_step_ns(report);
   if (step_ns > 0) text += " of " + human_duration(step_ns);
   text += ", " + human_duration(job.window_ns) + (step_ns > 0 ? " recorded" : "");
   if (job.sessions > 1) text += fmt::format(", {} sessions", job.sessions);
@@ -107,9 +108,13 @@ void add_what_if(Lines& lines, const JobReport& report, bool some_missing) {
   };
   int64_t in_steps_ns = 0;
   for (const JobReport::StepRow& step : report.steps) in_steps_ns += step.duration_ns;
-  const bool nearly_all = static_cast<double>(in_steps_ns) >= kNearlyAll * static_cast<double>(w.replayed_ns);
+  const bool several = report.steps.size() > 1;
+  const int64_t all_ns = several ? w.replayed_ns : report.job.window_ns;
+  const int64_t told_ns = several ? in_steps_ns : w.replayed_ns;
+  const bool nearly_all = static_cast<double>(told_ns) >= kNearlyAll * static_cast<double>(all_ns);
+  const int64_t step_ns = several ? mean_step_ns(report) : w.replayed_ns / std::max<int64_t>(1, w.steps);
   const std::string whole = w.steps == 0 || some_missing ? ""
-                            : nearly_all ? fmt::format("step {}, ", human_duration(mean_step_ns(report)))
+                            : nearly_all                 ? fmt::format("step {}, ", human_duration(step_ns))
                                          : fmt::format("{} of GPU work, ", human_duration(w.replayed_ns));
   std::vector<std::string> changes;
   if (w.balanced_ns >= 0) {
