@@ -30,7 +30,7 @@ bool for_every_rank(const Table& table) {
 }
 
 bool stays_in_its_file(const Table& table) {
-  constexpr std::array<std::string_view, 4> kFiles = {"collective_ranks", "unmatched", "rank_steps",
+  constexpr std::array<std::string_view, 5> kFiles = {"collective_ranks", "unmatched", "rank_steps", "outside_steps",
                                                       "collective_steps"};
   return std::find(kFiles.begin(), kFiles.end(), table.name) != kFiles.end();
 }

@@ -180,7 +180,8 @@ TEST_CASE("a report directory read back says the same of what runs are compared 
   for (RankTrace& trace : built.job.traces) trace.steps = {{7, LocalNs{1'000'400}, 300}};
   built.decomposition.step_basis = StepBasis::gpu;
   built.decomposition.steps = {{SessionId(0), 7, JobNs{1'000'500}, 20'000, 2, 40, 6, JobNs{1'000'400}, 300}};
-  built.decomposition.trace_steps = {{0, TraceIndex(0), {1, 2, 3, 4, 5, 6}}, {0, TraceIndex(1), {7, 8, 9, 10, 11, 12}}};
+  built.decomposition.trace_steps = {{0, TraceIndex(0), {1, 2, 3, 4, 5, 6}, 7, LocalNs{1'000'500}, 20, 3},
+                                     {0, TraceIndex(1), {7, 8, 9, 10, 11, 12}, 7, LocalNs{1'000'500}, 20, 3}};
   JobReport report = built.report();
   report.rank_statistics = {{"kernels", "a \"b\",\nc", "total_ns", 2, 5, 9, 7.5, 0, 1, {}}};
   REQUIRE(write_report(report, kStamp, {scratch / "out", false, {}}).ok());
