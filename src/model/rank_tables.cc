@@ -17,7 +17,7 @@ std::string check_invariants(const RankTables& tables) {
   int64_t rows = 0, on_devices = 0, in_steps = 0, orphans = 0;
   for (const TimelineRow& row : tables.timeline) {
     if (std::string wrong = check_invariants(row.timeline); !wrong.empty()) return wrong;
-    const bool whole = row.device < 0 && row.step < 0;
+    const bool whole = row.device < 0 && row.step < 0 && row.place == StepPlace::step;
     (whole ? rows : row.device >= 0 ? on_devices : in_steps) += row.gpu_rows;
     if (whole) orphans = row.timeline.orphan_rows;
   }
