@@ -23,16 +23,6 @@ int64_t long_pause_of(const std::vector<LaunchedRow>& rows) {
   return std::max(kLongPauseNs, kLongPauses * *middle);
 }
 
-// What was launched so far: when the line is through with it, and the GPU.
-struct Ends {
-  int64_t line_ns = INT64_MIN, all_ns = INT64_MIN;
-
-  void add(const LaunchedRow& row) {
-    all_ns = std::max(all_ns, row.end_ns);
-    if (row.work != GpuWork::communication) line_ns = std::max(line_ns, row.end_ns);
-  }
-};
-
 // The fork of the call that ended then; -1: none did.
 int32_t fork_that_ended(const std::vector<CallEnd>& ends, int64_t ns) {
   const auto at =
@@ -41,7 +31,7 @@ int32_t fork_that_ended(const std::vector<CallEnd>& ends, int64_t ns) {
 }
 
 // Between the launch of `row`, behind which no row of the same launch follows, and the next one. from >= until: none.
-HostWait wait_behind(const LaunchedRow& row, const Ends& ends, int64_t next_launch_ns, int64_t long_pause_ns) {
+HostWait wait_behind(const LaunchedRow& row, const HostEnds& ends, int64_t next_launch_ns, int64_t long_pause_ns) {
   const bool read = row.work == GpuWork::memcpy && row.end_ns <= next_launch_ns;
   const bool paused = next_launch_ns - row.launch_ns >= long_pause_ns;
   if (!read && !paused) return {};
@@ -69,13 +59,14 @@ std::vector<LaunchedRow> launched_rows(const RankTrace& trace) {
   return rows;
 }
 
-Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& call_ends) {
+Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& call_ends,
+                            const HostEnds& before) {
   Column<HostWait> waits;
   const int64_t long_pause_ns = long_pause_of(rows);
-  Ends ends;
+  HostEnds ends = before;
   int64_t line_ns = rows.empty() ? 0 : rows.front().launch_ns;
   for (size_t i = 0; i + 1 < rows.size(); ++i) {
-    ends.add(rows[i]);
+    ends.add(rows[i].end_ns, rows[i].work);
     if (rows[i + 1].launch_ns == rows[i].launch_ns) continue;
     HostWait wait = wait_behind(rows[i], ends, rows[i + 1].launch_ns, long_pause_ns);
     if (wait.until_ns <= wait.from_ns) continue;

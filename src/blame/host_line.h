@@ -13,6 +13,7 @@
 // most what the GPU still had to do. Cost: one pass over the launches in order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -55,7 +56,18 @@ struct HostLine {
   Column<HostWait> waits;      // by time
 };
 
-// `ends`: of the calls, by time. On the rank's own clock.
-Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& ends);
+// When the line is through with what was launched so far, and the GPU.
+struct HostEnds {
+  int64_t line_ns = INT64_MIN, all_ns = INT64_MIN;
+
+  void add(int64_t end_ns, GpuWork work) {
+    all_ns = std::max(all_ns, end_ns);
+    if (work != GpuWork::communication) line_ns = std::max(line_ns, end_ns);
+  }
+};
+
+// `ends`: of the calls, by time. `before`: of what was launched before the recording. On the rank's own clock.
+Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& ends,
+                            const HostEnds& before);
 
 }  // namespace skewscope::blame

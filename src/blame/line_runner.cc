@@ -58,6 +58,7 @@ LineRunner::LineRunner(const RankLine& line, const Paces& paces, const std::arra
   call_.resize(line.forks.size());
   ended_.assign(line.forks.size(), false);
   marks_.assign(line.host.waits.size(), all_at(kNotYet));
+  while (next_stop_ < line.stops.size() && line.stops[next_stop_].to_ns <= line.first_ns) ++next_stop_;
   take_work_pace();
   take_host_pace();
   set_factors();
@@ -91,6 +92,7 @@ Abreast LineRunner::finish() {
 void LineRunner::pass_fork() {
   const Fork& fork = line_.forks[next_fork_];
   advance(fork.at_ns);
+  if (fork.before_recording) return pass_as_recorded(fork);
   Abreast& start = call_[next_fork_];
   start = now_;
   if (fork.before >= 0) wait_for_end(static_cast<size_t>(fork.before), start);
@@ -100,6 +102,19 @@ void LineRunner::pass_fork() {
   if (fork.launch.known()) no_earlier_than(start, arrival_of(fork.launch));
   if (fork.row < 0) {  // nobody is known to wait for it
     Abreast end = start;
+    add(end, fork.duration_ns);
+    set_end(next_fork_, end);
+  }
+  ++next_fork_;
+  if (!paced_) return;
+  take_work_pace();
+  set_factors();
+}
+
+void LineRunner::pass_as_recorded(const Fork& fork) {
+  for (size_t k = 0; k < kAbreast; ++k) call_[next_fork_][k] = fork.at_ns + fork.delay_ns - changes_[k].earlier_ns;
+  if (fork.row < 0) {
+    Abreast end = call_[next_fork_];
     add(end, fork.duration_ns);
     set_end(next_fork_, end);
   }
@@ -207,7 +222,7 @@ void LineRunner::set_factors() {
   for (size_t k = 0; k < kAbreast; ++k) {
     const bool paced = changes_[k].at_peers_pace;
     work_factor_[k] = changes_[k].factor * (paced ? work_pace_ : 1);
-    host_factor_[k] = changes_[k].factor * (paced ? host_pace_ : 1);
+    host_factor_[k] = std::min(1.0, changes_[k].factor) * (paced ? host_pace_ : 1);
   }
 }
 

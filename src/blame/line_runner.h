@@ -38,7 +38,7 @@ class LineRunner {
   // How a job changes the line.
   struct Change {
     bool at_peers_pace = false;
-    double factor = 1;       // on its work and its host's time
+    double factor = 1;       // on its work; its host takes less time for less, and launches more beside the rest
     int64_t earlier_ns = 0;  // begins so much earlier than recorded
   };
   LineRunner(const RankLine& line, const Paces& paces, const std::array<Change, kAbreast>& changes);
@@ -55,6 +55,7 @@ class LineRunner {
   using Factors = std::array<double, kAbreast>;
 
   void pass_fork();
+  void pass_as_recorded(const Fork& fork);
   void wait_for_end(size_t fork, Abreast& times) const;
   void advance(int64_t to);
   void pass(const Stop& stop);

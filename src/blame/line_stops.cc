@@ -5,6 +5,9 @@
 namespace skewscope::blame {
 namespace {
 
+constexpr int64_t kMostLatency_ns = 50'000;  // a launch that took longer waited for something
+constexpr int64_t kUsualLatency_ns = 10'000;
+
 bool on_line(const GpuEvents& gpu, size_t row) {
   return gpu.work[row] != GpuWork::communication && gpu.duration_ns[row] > 0;
 }
@@ -87,10 +90,10 @@ int64_t launch_latency_ns(const GpuEvents& gpu, const LaunchEvents& launches) {
     }
     busy_until = std::max(busy_until, gpu.start[i].ns + gpu.duration_ns[i]);
   }
-  if (idle.empty()) return least == INT64_MAX ? 0 : least;
+  if (idle.empty()) return least == INT64_MAX ? 0 : std::min(least, kUsualLatency_ns);
   const auto quarter = idle.begin() + static_cast<ptrdiff_t>(idle.size() / 4);
   std::nth_element(idle.begin(), quarter, idle.end());
-  return *quarter;
+  return std::min(*quarter, kMostLatency_ns);
 }
 
 Launch launch_at(int64_t launch_ns, int64_t start_ns, int64_t latency_ns) {

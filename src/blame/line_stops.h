@@ -15,7 +15,7 @@
 namespace skewscope::blame {
 
 // How long a launch takes to arrive: the lower quarter over rows that the idle GPU began when they were launched; where
-// there are none, the least over all rows.
+// there are none, the least over all rows, and no more than is usual: a host that always runs ahead never shows it.
 int64_t launch_latency_ns(const GpuEvents& gpu, const LaunchEvents& launches);
 // From when `launch_ns` lets a start at `start_ns` happen at the earliest. Unknown where it came behind the start.
 Launch launch_at(int64_t launch_ns, int64_t start_ns, int64_t latency_ns);

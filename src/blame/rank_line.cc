@@ -36,6 +36,20 @@ std::vector<Interval> busy_of(const GpuEvents& gpu) {
   return busy;
 }
 
+// When the first row began that was launched while it was recorded: what ran before it is the end of what came before
+// the recording. The beginning of time where no launch is known.
+LocalNs first_launched(const RankTrace& trace) {
+  LocalNs first{INT64_MAX};
+  for (size_t i = 0; i < trace.gpu.size() && first.ns == INT64_MAX; ++i) {
+    const bool on_line = trace.gpu.work[i] != GpuWork::communication && trace.gpu.duration_ns[i] > 0;
+    if (on_line && trace.gpu.launch[i] >= 0) first = trace.gpu.start[i];
+  }
+  for (const CollectiveCall& call : trace.calls) {
+    if (call.launched) first = std::min(first, call.start);
+  }
+  return first.ns == INT64_MAX ? LocalNs{INT64_MIN} : first;
+}
+
 class LineBuilder {
  public:
   LineBuilder(const JobView& view, TraceIndex trace)
@@ -43,7 +57,8 @@ class LineBuilder {
         index_(trace),
         trace_(view.job[trace]),
         busy_(busy_of(trace_.gpu)),
-        latency_ns_(launch_latency_ns(trace_.gpu, trace_.launches)) {}
+        latency_ns_(launch_latency_ns(trace_.gpu, trace_.launches)),
+        begin_(first_launched(trace_)) {}
 
   RankLine build() {
     line_.blind = trace_.gpu.size() == 0;
@@ -112,6 +127,7 @@ class LineBuilder {
       fork.at = work_end == INT64_MIN ? LocalNs{line_at(call.start)} : LocalNs{std::min(work_end, call.start.ns)};
       fork.at_ns = common(fork.at.ns);
       fork.duration_ns = call.duration_ns;
+      fork.before_recording = !call.launched && call.start < begin_;
       fork.before = waited_for(call, fork.at.ns, last_on_stream);
       const int64_t ready = fork.before < 0 ? fork.at.ns : std::max(fork.at.ns, end_of(fork.before));
       last_on_stream[call.stream] = static_cast<int32_t>(line_.forks.size());
@@ -210,9 +226,23 @@ class LineBuilder {
       if (line_.blind) last = std::max(last, call.end().ns);
     }
     if (first == INT64_MAX) return;
+    if (begin_.ns > first) {
+      first = begin_.ns;
+      launch = launch_of_begin();
+    }
     line_.first_ns = common(first);
     line_.last_ns = std::max(line_.first_ns, common(std::max(first, last)));
     line_.first = common(launch);
+  }
+
+  Launch launch_of_begin() const {
+    for (const CollectiveCall& call : trace_.calls) {
+      if (call.launched && call.start == begin_) return launch_at(call.launch_start.ns, begin_.ns, INT64_MAX);
+    }
+    const GpuEvents& gpu = trace_.gpu;
+    auto row = static_cast<size_t>(std::lower_bound(gpu.start.begin(), gpu.start.end(), begin_) - gpu.start.begin());
+    while (gpu.launch[row] < 0) ++row;
+    return launch_at(trace_.launches.start[static_cast<size_t>(gpu.launch[row])].ns, begin_.ns, INT64_MAX);
   }
 
   Launch launch_of_first_row() const {
@@ -236,8 +266,12 @@ class LineBuilder {
   void add_work() {
     size_t next = 0;
     int64_t at = line_.first_ns;
+    while (next < line_.stops.size() && line_.stops[next].to_ns <= at) ++next;
     for (Fork& fork : line_.forks) {
       fork.at_ns = std::max(fork.at_ns, at);
+      if (fork.before_recording) {
+        fork.delay_ns = common(trace_.calls[static_cast<size_t>(fork.call)].start.ns) - fork.at_ns;
+      }
       fork.work_ns = fork.at_ns - at;
       for (; next < line_.stops.size() && line_.stops[next].from_ns < fork.at_ns; ++next) {
         const Stop& stop = line_.stops[next];
@@ -248,10 +282,24 @@ class LineBuilder {
     }
   }
 
+  HostEnds ends_before_recording() const {
+    HostEnds ends;
+    const GpuEvents& gpu = trace_.gpu;
+    for (size_t i = 0; i < gpu.size() && gpu.start[i] < begin_; ++i) {
+      if (gpu.launch[i] < 0 && gpu.duration_ns[i] > 0) ends.add(gpu.start[i].ns + gpu.duration_ns[i], gpu.work[i]);
+    }
+    return ends;
+  }
+
   void set_host(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& ends) {
     HostLine& host = line_.host;
-    for (HostWait& wait : host_waits(rows, ends)) {
-      host.waits.push_back({common(wait.from_ns), common(wait.until_ns), common(wait.line_ns), wait.fork});
+    int64_t from = INT64_MIN;  // the host waited for what came before the recording
+    for (const HostWait& wait : host_waits(rows, ends, ends_before_recording())) {
+      if (wait.until_ns <= begin_.ns) {
+        from = wait.until_ns;
+      } else {
+        host.waits.push_back({common(wait.from_ns), common(wait.until_ns), common(wait.line_ns), wait.fork});
+      }
     }
     int64_t first = rows.empty() ? INT64_MAX : rows.front().launch_ns;
     for (size_t k = 0; k < line_.forks.size(); ++k) {
@@ -264,7 +312,7 @@ class LineBuilder {
     });
     if (first == INT64_MAX) return;
     if (!trace_.steps.empty()) first = std::min(first, trace_.steps.front().start.ns);
-    host.first_ns = common(first);
+    host.first_ns = common(std::max(first, from));
     add_host_time();
   }
 
@@ -280,7 +328,7 @@ class LineBuilder {
         fork.host_ns -= waits[next].until_ns - std::max(waits[next].from_ns, at);
       }
       fork.host_ns = std::max<int64_t>(0, fork.host_ns);
-      at = fork.launch.ns;
+      at = std::max(at, fork.launch.ns);
     }
   }
 
@@ -289,6 +337,7 @@ class LineBuilder {
   const RankTrace& trace_;
   std::vector<Interval> busy_;
   int64_t latency_ns_;
+  LocalNs begin_;
   RankLine line_;
 };
 

@@ -12,7 +12,9 @@
 // (host_line.h); where it had not when the line and the call were ready, the idling is the host's. Idling that neither
 // explains is local work of the rank. Launches that nothing can make binding are left out: while the line comes forward
 // by no more than the least spare time of the rows in front, a row launched earlier than that holds nothing up. Without
-// GPU rows the host's own time is the line and calls block it. Cost: one sort and two passes per trace.
+// GPU rows the host's own time is the line and calls block it. Rows launched before the recording began are the end of
+// work whose beginning nobody saw: the line begins behind them, and calls among them stay where they were. Cost: one
+// sort and two passes per trace.
 #pragma once
 
 #include <functional>
@@ -31,9 +33,10 @@ struct Fork {
   int64_t at_ns = 0;     // on the common clock; never before the fork in front of it
   int64_t delay_ns = 0;  // from when fork and stream allow the start to the start; 0 where the launch came last
   Launch launch;
-  int64_t work_ns = 0;      // local work on the line since the fork in front of it
-  int64_t host_ns = 0;      // the host's own time since it launched the call before
-  int64_t duration_ns = 0;  // of the call
+  int64_t work_ns = 0;            // local work on the line since the fork in front of it
+  int64_t host_ns = 0;            // the host's own time since it launched the call before
+  int64_t duration_ns = 0;        // of the call
+  bool before_recording = false;  // the call began before all that was launched while it was recorded
 };
 
 // Where the line may have to stand still: idle from `from_ns` until a call had ended, or until a row was launched.

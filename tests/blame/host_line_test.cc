@@ -33,7 +33,7 @@ std::vector<Wait> waits(const std::vector<Row>& rows) {
     if (row.work == kCall) ends.push_back({ns(row.end), static_cast<int32_t>(ends.size())});
   }
   std::vector<Wait> out;
-  for (const HostWait& wait : host_waits(launched, ends)) {
+  for (const HostWait& wait : host_waits(launched, ends, {})) {
     out.push_back({static_cast<double>(wait.from_ns) / 1000, static_cast<double>(wait.until_ns) / 1000,
                    static_cast<double>(wait.line_ns) / 1000, wait.fork});
   }
