@@ -70,16 +70,14 @@ double one_sided_surplus_ns(const KernelUses& of, const KernelUses& other) {
   return surplus;
 }
 
-}  // namespace
-
-std::vector<std::array<KernelUses, 2>> kernel_uses(const JobTrace& job, std::vector<std::array<KernelSpan, 2>> pairs,
-                                                   Exchange& exchange) {
+std::vector<std::array<KernelUses, 2>> uses_of(const JobTrace& job, std::vector<std::array<KernelSpan, 2>> pairs,
+                                               bool even_if_same, Exchange& exchange) {
   follow_first(exchange, pairs);
   std::vector<std::array<KernelUses, 2>> uses(pairs.size());
   tbb::enumerable_thread_specific<std::vector<int32_t>> places(job.strings.size(), -1);
   tbb::parallel_for(size_t{0}, pairs.size(), [&](size_t p) {
     const auto& [a, b] = pairs[p];
-    const bool both = job.holds(a.trace) && job.holds(b.trace);
+    const bool both = !even_if_same && job.holds(a.trace) && job.holds(b.trace);
     if (both && run_the_same(rows_of(a, job), rows_of(b, job))) return;
     for (const size_t side : {0, 1}) {
       if (job.holds(pairs[p][side].trace)) uses[p][side] = count(rows_of(pairs[p][side], job), places.local());
@@ -92,6 +90,19 @@ std::vector<std::array<KernelUses, 2>> kernel_uses(const JobTrace& job, std::vec
         [&](ByteReader& reader, size_t p) { reader.get(uses[p][side]); });
   }
   return uses;
+}
+
+}  // namespace
+
+std::vector<std::array<KernelUses, 2>> kernel_uses(const JobTrace& job, std::vector<std::array<KernelSpan, 2>> pairs,
+                                                   Exchange& exchange) {
+  return uses_of(job, std::move(pairs), false, exchange);
+}
+
+std::vector<std::array<KernelUses, 2>> all_kernel_uses(const JobTrace& job,
+                                                       std::vector<std::array<KernelSpan, 2>> pairs,
+                                                       Exchange& exchange) {
+  return uses_of(job, std::move(pairs), true, exchange);
 }
 
 int64_t surplus_ns(const KernelUses& late, const KernelUses& peer) {

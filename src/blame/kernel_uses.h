@@ -26,6 +26,11 @@ struct KernelSpan {
 std::vector<std::array<KernelUses, 2>> kernel_uses(const JobTrace& job, std::vector<std::array<KernelSpan, 2>> pairs,
                                                    Exchange& exchange);
 
+// The same, counted whatever they ran.
+std::vector<std::array<KernelUses, 2>> all_kernel_uses(const JobTrace& job,
+                                                       std::vector<std::array<KernelSpan, 2>> pairs,
+                                                       Exchange& exchange);
+
 // Time of kernels that one ran and the other did not, or not as often: for each name the surplus of rows times their
 // mean duration.
 int64_t surplus_ns(const KernelUses& late, const KernelUses& peer);

@@ -14,6 +14,8 @@ namespace {
 // (names tell groups apart, and differ between ranks that do the same).
 using Shape = std::tuple<int32_t, int32_t, int32_t>;
 
+constexpr size_t kMostCompared = 64;  // programs, each with each
+
 // What a call is in its program: operation, shape of the group, role.
 using Word = std::tuple<int32_t, Shape, int32_t>;
 
@@ -101,6 +103,15 @@ void number_programs(ReplayPlan& plan, const std::vector<int32_t>& words) {
     const auto next = static_cast<int32_t>(numbers.size());
     plan.program.push_back(numbers.emplace(std::make_pair(session, used[t]), next).first->second);
   }
+  plan.lost_part.assign(used.size(), false);
+  for (size_t t = 0; t < used.size() && numbers.size() <= kMostCompared; ++t) {
+    for (const auto& [program, number] : numbers) {
+      const bool other = number != plan.program[t] && program.first == plan.view.job.traces[t].session.value;
+      if (other && std::includes(program.second.begin(), program.second.end(), used[t].begin(), used[t].end())) {
+        plan.lost_part[t] = true;
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -127,7 +138,10 @@ void find_places(ReplayPlan& plan) {
   plan.paces.place_of_row.assign(words.size(), -1);
   for (size_t low = 0, high = 0; low < order.size(); low = high) {
     while (high < order.size() && key(order[high]) == key(order[low])) ++high;
-    if (high - low < 2) continue;
+    const auto trace_of = [&](size_t k) { return view.ref(static_cast<size_t>(order[k])).trace; };
+    size_t others = low + 1;  // a rank is no peer of itself
+    while (others < high && trace_of(others) == trace_of(low)) ++others;
+    if (others == high) continue;
     for (size_t k = low; k < high; ++k) {
       plan.paces.place_of_row[static_cast<size_t>(order[k])] = static_cast<int32_t>(plan.places.size());
     }

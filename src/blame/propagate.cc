@@ -10,6 +10,7 @@
 
 #include "collectives/synchronization.h"
 #include "kernel_uses.h"
+#include "window_kernels.h"
 
 namespace skewscope::blame {
 namespace {
@@ -297,7 +298,7 @@ LastMember last_member(const ReplayPlan& plan, const MemberBooks& books, size_t 
 
 // Books of the instances that a trace was last in: `ids`, some at a time, so that what is told of kernels stays small.
 void add_lateness(const ReplayPlan& plan, const MemberBooks& books, const std::vector<size_t>& ids, Exchange& exchange,
-                  Blame& blame) {
+                  Comparisons& compared, Blame& blame) {
   const JobView& view = plan.view;
   std::vector<LastMember> last(exchange.first() ? ids.size() : 0);
   tbb::parallel_for(size_t{0}, last.size(), [&](size_t k) { last[k] = last_member(plan, books, ids[k]); });
@@ -316,19 +317,23 @@ void add_lateness(const ReplayPlan& plan, const MemberBooks& books, const std::v
     const CauseBook book = cause_book(plan, books, last[k].row, *last[k].lateness, other_kernels_ns);
     CauseBook& sum = blame.traces[view.ref(last[k].row).trace.index()].lateness_by_cause;
     for (size_t i = 0; i < kLateCauses; ++i) sum[i] += book[i];
+    const size_t other = compared_with(plan, books, last[k].row, *last[k].lateness);
+    compared[view.ref(last[k].row).trace][view.ref(other).trace] += last[k].lateness->ns;
   }
 }
 
-void add_lateness(const ReplayPlan& plan, const MemberBooks& books, Exchange& exchange, Blame& blame) {
+Comparisons add_lateness(const ReplayPlan& plan, const MemberBooks& books, Exchange& exchange, Blame& blame) {
+  Comparisons compared;
   constexpr size_t kAtOnce = 8'192;
   std::vector<size_t> ids;
   const size_t instances = plan.view.table.instances.size();
   for (size_t id = 0; id < instances; ++id) {
     if (plan.view.d.instances[id].last.known()) ids.push_back(id);
     if (ids.size() < kAtOnce && id + 1 < instances) continue;
-    add_lateness(plan, books, ids, exchange, blame);
+    add_lateness(plan, books, ids, exchange, compared, blame);
     ids.clear();
   }
+  return compared;
 }
 
 // Computing was kept as one; it is divided as in the instances the trace was last in.
@@ -349,8 +354,9 @@ void divide_computing(TraceBlame& own) {
 void propagate(const ReplayPlan& plan, const MemberBooks& books, Exchange& exchange, Blame& blame) {
   tbb::task_group moving;  // beside this thread, the one that may talk to other processes
   if (exchange.first()) moving.run([&] { move_back(plan, books, blame); });
-  add_lateness(plan, books, exchange, blame);
+  const Comparisons compared = add_lateness(plan, books, exchange, blame);
   moving.wait();
+  correct_computing(plan, compared, exchange, blame);
   for (size_t t = 0; t < blame.traces.size(); ++t) {
     TraceBlame& own = blame.traces[t];
     divide_computing(own);

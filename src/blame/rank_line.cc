@@ -62,6 +62,7 @@ class LineBuilder {
 
   RankLine build() {
     line_.blind = trace_.gpu.size() == 0;
+    line_.begin = begin_;
     const std::vector<LaunchedRow> rows = launched_rows(trace_);
     add_forks(rows);
     const std::vector<CallEnd> ends = ends_of_calls();
@@ -364,6 +365,7 @@ void put(ByteWriter& writer, const RankLine& line) {
   writer.put(line.first_ns);
   writer.put(line.last_ns);
   writer.put(line.blind);
+  writer.put(line.begin);
 }
 
 void get(ByteReader& reader, RankLine& line) {
@@ -376,6 +378,7 @@ void get(ByteReader& reader, RankLine& line) {
   reader.get(line.first_ns);
   reader.get(line.last_ns);
   reader.get(line.blind);
+  reader.get(line.begin);
 }
 
 }  // namespace

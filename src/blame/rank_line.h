@@ -56,6 +56,7 @@ struct RankLine {
   int64_t first_ns = 0, last_ns = 0;
   Launch first;        // of what begins at `first_ns`
   bool blind = false;  // without GPU rows
+  LocalNs begin;       // on the rank's clock: of the first row that was launched while it was recorded
 };
 
 // Row = trace; each made in the process that holds the trace's rows. Process 0 gets all, the others have their own.

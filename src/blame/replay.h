@@ -46,6 +46,7 @@ struct ReplayPlan {
 
   // Of add_places().
   std::vector<int32_t> program;  // per trace: traces of equal number run the same program
+  std::vector<bool> lost_part;   // per trace: what it does is a part of another program: calls may be lost
   std::vector<Place> places;
   Paces paces;
 

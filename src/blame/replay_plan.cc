@@ -112,7 +112,7 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan) {
 }
 
 ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines) {
-  ReplayPlan plan{view, std::move(lines), {}, AwaitedRows(view), {}, {}, {}, {}, false, {}, {}, {}, {}, {}};
+  ReplayPlan plan{view, std::move(lines), {}, AwaitedRows(view), {}, {}, {}, {}, {}, false, {}, {}, {}, {}, {}};
   plan.fork_of_row.assign(view.table.members.size(), -1);
   for (const RankLine& line : plan.lines) {
     for (size_t k = 0; k < line.forks.size(); ++k) {

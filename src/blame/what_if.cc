@@ -121,7 +121,8 @@ void judge_together(const ReplayPlan& plan, const std::vector<Person>& people, c
   blame.together = {ranks, saved_ns};
 }
 
-// Groups of traces that run the same program; none where that is all of them, or where each is alone beside others.
+// Groups of traces that run the same program; none where that is all of them. One that is alone beside larger groups
+// and does a part of what another does has lost calls.
 std::vector<ProgramGroup> programs_of(const ReplayPlan& plan) {
   std::map<int32_t, ProgramGroup> groups;
   for (size_t t = 0; t < plan.lines.size(); ++t) {
@@ -131,7 +132,7 @@ std::vector<ProgramGroup> programs_of(const ReplayPlan& plan) {
   for (const auto& [program, group] : groups) largest = std::max(largest, group.traces.size());
   std::vector<ProgramGroup> out;
   for (auto& [program, group] : groups) {
-    if (largest > 1 && group.traces.size() == 1) continue;
+    if (largest > 1 && group.traces.size() == 1 && plan.lost_part[group.traces.front().index()]) continue;
     std::vector<int64_t> works;
     for (const TraceIndex trace : group.traces) {
       works.push_back(0);

@@ -1,0 +1,95 @@
+#include "window_kernels.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "kernel_uses.h"
+
+namespace skewscope::blame {
+namespace {
+
+constexpr size_t kPairsAtOnce = 512;
+constexpr std::array kHeldUp = {LateCause::copies, LateCause::transfer_elsewhere, LateCause::host, LateCause::idle};
+
+int64_t& time_by(CauseBook& book, LateCause cause) { return book[static_cast<size_t>(cause)]; }
+
+struct Pair {
+  TraceIndex late, peer;
+};
+
+// Both recorded the same steps of one program.
+bool comparable(const ReplayPlan& plan, const Pair& pair) {
+  const RankTrace &a = plan.view.job.traces[pair.late.index()], &b = plan.view.job.traces[pair.peer.index()];
+  const auto same = [](const StepRange& x, const StepRange& y) { return x.number == y.number; };
+  return plan.program[pair.late.index()] == plan.program[pair.peer.index()] && a.steps.size() == b.steps.size() &&
+         std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), same);
+}
+
+std::vector<Pair> pairs_of(const ReplayPlan& plan, const Comparisons& compared, Blame& blame) {
+  std::vector<Pair> pairs;
+  for (const auto& [late, peers] : compared) {
+    if (time_by(blame.traces[late.index()].lateness_by_cause, LateCause::other_kernels) <= 0) continue;
+    const auto most =
+        std::max_element(peers.begin(), peers.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const Pair pair{late, most->first};
+    if (comparable(plan, pair)) pairs.push_back(pair);
+  }
+  return pairs;
+}
+
+int64_t time_of(const KernelUses& uses) {
+  int64_t ns = 0;
+  for (const KernelUse& use : uses) ns += use.ns;
+  return ns;
+}
+
+// Moves computing beyond `kept` of the whole to what held the rank up, and divides the rest.
+void correct(CauseBook& book, double kept, double other, const std::vector<double>& held_up) {
+  int64_t& slower = time_by(book, LateCause::slower_kernels);
+  int64_t& others = time_by(book, LateCause::other_kernels);
+  const int64_t all = slower + others;
+  if (all <= 0) return;
+  const auto rest = static_cast<int64_t>(std::llround(static_cast<double>(all) * (1 - kept)));
+  const std::vector<int64_t> moved = rest > 0 ? apportion(rest, held_up) : std::vector<int64_t>(kHeldUp.size(), 0);
+  for (size_t i = 0; i < kHeldUp.size(); ++i) time_by(book, kHeldUp[i]) += moved[i];
+  others = std::llround(static_cast<double>(all - rest) * other);
+  slower = all - rest - others;
+}
+
+void correct(const KernelUses& late, const KernelUses& peer, TraceBlame& own) {
+  CauseBook& book = own.lateness_by_cause;
+  const int64_t computing = time_by(book, LateCause::slower_kernels) + time_by(book, LateCause::other_kernels);
+  if (computing <= 0) return;
+  std::vector<double> held_up;
+  for (const LateCause cause : kHeldUp)
+    held_up.push_back(static_cast<double>(std::max<int64_t>(0, time_by(book, cause))));
+  const bool explained = std::any_of(held_up.begin(), held_up.end(), [](double ns) { return ns > 0; });
+  const auto longer = static_cast<double>(std::max<int64_t>(0, time_of(late) - time_of(peer)));
+  const auto more = static_cast<double>(std::max<int64_t>(0, surplus_ns(late, peer)));
+  const double kept = explained ? std::min(1.0, longer / static_cast<double>(computing)) : 1;
+  const double other = longer > 0 ? std::min(1.0, more / longer) : 0;
+  correct(own.lateness_by_cause, kept, other, held_up);
+  correct(own.origin_by_cause, kept, 0, held_up);
+}
+
+}  // namespace
+
+void correct_computing(const ReplayPlan& plan, const Comparisons& compared, Exchange& exchange, Blame& blame) {
+  std::vector<Pair> pairs = exchange.first() ? pairs_of(plan, compared, blame) : std::vector<Pair>();
+  follow_first(exchange, pairs);
+  for (size_t first = 0; first < pairs.size(); first += kPairsAtOnce) {
+    std::vector<std::array<KernelSpan, 2>> spans;
+    const auto whole = [&](TraceIndex t) { return KernelSpan{t, plan.lines[t.index()].begin, LocalNs{INT64_MAX}}; };
+    for (size_t p = first; p < std::min(pairs.size(), first + kPairsAtOnce); ++p) {
+      spans.push_back({whole(pairs[p].late), whole(pairs[p].peer)});
+    }
+    const auto uses = all_kernel_uses(plan.view.job, std::move(spans), exchange);
+    if (!exchange.first()) continue;
+    for (size_t k = 0; k < uses.size(); ++k) {
+      correct(uses[k][0], uses[k][1], blame.traces[pairs[first + k].late.index()]);
+    }
+  }
+}
+
+}  // namespace skewscope::blame

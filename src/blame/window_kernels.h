@@ -1,0 +1,26 @@
+// What a late rank computed longer than a peer over all that was recorded, beside what it was late by.
+//
+// Problem: where communication runs beside computation, two ranks are not at the same place of their programs when a
+// collective ends: a slower rank has run other kernels since then, and so has one whose host stalled. Idea: over all
+// steps ranks of one program run the same kernels, so kernels that one ran more often there are other kernels; what its
+// kernels took longer beyond that is slower kernels; and computing in its lateness beyond both was only moved there by
+// what really held it up. Asked only where other kernels seem to have been run. Cost: one look at the rows of both.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "replay.h"
+#include "skewscope/base/exchange.h"
+#include "skewscope/model/blame.h"
+
+namespace skewscope::blame {
+
+// Per late trace and the trace it was compared with: by how much it was late there.
+using Comparisons = std::map<TraceIndex, std::map<TraceIndex, int64_t>>;
+
+// Corrects both books of these traces; computing is all slower in origin_by_cause, before it is divided and after.
+// `compared`: of process 0.
+void correct_computing(const ReplayPlan& plan, const Comparisons& compared, Exchange& exchange, Blame& blame);
+
+}  // namespace skewscope::blame
