@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
+#include <tuple>
 
 namespace skewscope::blame {
 namespace {
@@ -14,6 +17,7 @@ constexpr double kLeastTogether = 0.7;  // the same of several; of equal ones ha
 constexpr double kLeastGain = 0.01;     // of the job: jitter alone gains up to half of that
 constexpr double kMostError = 0.03;     // of the recorded length: a replay that is further off proves nothing
 constexpr double kMostUnknown = 0.5;    // of the time in calls
+constexpr double kLeastHeld = 0.02;     // of the job, in calls of one rank that may hold waiting
 constexpr double kLeftAlone = 0.05;     // of what follows the last arrivals: no replay takes it away
 
 // A rank with all its sessions.
@@ -174,6 +178,40 @@ bool knows_transfer(const ReplayPlan& plan) {
   return static_cast<double>(kept_ns) <= kLeftAlone * static_cast<double>(all_ns);
 }
 
+// Time in calls of one rank that may have waited for somebody, and take as long in every replay.
+bool holds_waiting(const ReplayPlan& plan, int64_t replayed_ns) {
+  int64_t most_ns = 0;
+  for (const RankLine& line : plan.lines) {
+    int64_t ns = 0;
+    for (const Fork& fork : line.forks) {
+      if (fork.before_recording) continue;
+      if (fork.row < 0) ns += fork.duration_ns;
+      if (fork.row >= 0 && !plan.tail_is_transfer[static_cast<size_t>(fork.row)]) {
+        ns += plan.tail_ns[static_cast<size_t>(fork.row)];
+      }
+    }
+    most_ns = std::max(most_ns, ns);
+  }
+  return static_cast<double>(most_ns) >= kLeastHeld * static_cast<double>(replayed_ns);
+}
+
+// Two ranks on one device of one host, as far as hosts are known: else all on a device of one number.
+bool share_gpus(const ReplayPlan& plan) {
+  std::set<std::tuple<int32_t, std::string, int32_t>> places;
+  std::set<int32_t> devices;
+  size_t unknown = 0;
+  for (const RankTrace& trace : plan.view.job.traces) {
+    if (trace.device < 0) continue;
+    if (trace.host.empty()) {
+      ++unknown;
+      devices.insert(trace.device);
+    } else if (!places.emplace(trace.session.value, trace.host, trace.device).second) {
+      return true;
+    }
+  }
+  return unknown > 1 && unknown == plan.view.job.traces.size() && devices.size() == 1;
+}
+
 // Where rows are missing, most time is not told apart or no collective is complete, a replay shows nothing.
 bool can_conclude(const ReplayPlan& plan, const Blame& blame) {
   const auto& instances = plan.view.table.instances;
@@ -214,6 +252,7 @@ void what_if(const ReplayPlan& plan, const Replay& job, Blame& blame) {
   blame.replay.replayed_ns = job.replayed_ns;
   if (!can_conclude(plan, blame)) return;
   blame.replay = job;
+  blame.replay.saved_at_least = holds_waiting(plan, job.replayed_ns) || share_gpus(plan);
   if (!knows_transfer(plan)) blame.replay.no_transfer_ns = -1;
 
   std::vector<Person> people = chosen(people_of(plan, blame));

@@ -6,8 +6,9 @@
 // job: jitter alone makes some rank the most blamed one of every job. Where nobody does, the most blamed are replayed
 // together (a slow node). A stage of a pipeline that is longer than the others makes no rank of it stand out: the ranks
 // of each program are also replayed at the mean work of all (M_S of the same source). Nothing is concluded where the
-// unchanged replay misses the recorded length, ranks have no GPU rows, or most time in calls is not told apart. Cost:
-// one replay each.
+// unchanged replay misses the recorded length, ranks have no GPU rows, or most time in calls is not told apart. What is
+// saved is a bound where calls that are not matched, or miss a member, hold waiting that no replay takes away, and
+// where ranks share a GPU: their peers' pace is slowed by the same work. Cost: one replay each.
 #pragma once
 
 #include "replay.h"

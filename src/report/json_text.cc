@@ -146,6 +146,7 @@ Json row_json(const JobReport::Straggler& s) {
           {"standing", text_or_null(s.standing)},
           {"wait_originated_ns", s.wait_originated_ns},
           {"saved_ns", s.standing.empty() ? Json() : Json(s.saved_ns)},
+          {"saved_at_least", s.standing.empty() ? Json() : Json(s.saved_at_least)},
           {"saved_share", s.standing.empty() ? Json() : Json(s.saved_share)}};
 }
 
@@ -177,6 +178,7 @@ Json what_if_json(const JobReport::WhatIf& w) {
           {"replayed_ns", length(w.replayed_ns)},
           {"balanced_ns", length(w.balanced_ns)},
           {"no_transfer_ns", length(w.no_transfer_ns)},
+          {"saved_at_least", w.saved_at_least},
           {"steps", w.steps == 0 ? Json() : Json(w.steps)},
           {"together", {{"ranks", w.together}, {"saved_ns", w.together_saved_ns}}},
           {"programs", std::move(programs)}};

@@ -140,6 +140,11 @@ class LossList {
 
   bool replayed() const { return report_.what_if.replayed_ns > 0; }
   double saved_part(int64_t saved_ns) const { return share(saved_ns, report_.what_if.replayed_ns).value_or(0); }
+  // What replays say: where peers are held up themselves, at least that.
+  GainBound replay_bound() const { return report_.what_if.saved_at_least ? GainBound::at_least : GainBound::exact; }
+  std::string saved_words(double part) const {
+    return (report_.what_if.saved_at_least ? "at least " : "") + human_percent(part);
+  }
   double part_of_time(int64_t ns) const { return share(ns, all_ranks_ns_).value_or(0); }
   int64_t exposed_wait_ns() const { return f_.total_ns > 0 ? f_.exposed_wait_ns : f_.wait_ns; }
   double largest_gain() const {
@@ -157,7 +162,7 @@ class LossList {
     const bool sure = s.standing == "cause" || report_.job.ranks_missing.empty();
     const CauseWords* words = sure ? wording_of(s.cause) : nullptr;
     text += words == nullptr ? "." : fmt::format(": {}.", words->because);
-    if (s.saved_ns > 0) text += fmt::format(" Its peers' pace saves {}.", human_percent(saved_part(s.saved_ns)));
+    if (s.saved_ns > 0) text += fmt::format(" Its peers' pace saves {}.", saved_words(saved_part(s.saved_ns)));
     return text;
   }
 
@@ -166,7 +171,7 @@ class LossList {
     const double began = share(own_wait_ns(report_, s), f_.wait_ns).value_or(0);
     const double gain = known ? saved_part(s.saved_ns) : began * part_of_time(exposed_wait_ns());
     const CauseWords* words = wording_of(s.cause);
-    add(LossKind::straggler, gain, known ? GainBound::exact : GainBound::at_most, {s.rank},
+    add(LossKind::straggler, gain, known ? replay_bound() : GainBound::at_most, {s.rank},
         fmt::format("rank {}", s.rank), straggler_words(s),
         words == nullptr ? fmt::format("Look at what rank {} does ahead of its collectives.", s.rank)
                          : fmt::format(fmt::runtime(words->next), fmt::format("rank {}'s", s.rank)));
@@ -195,11 +200,11 @@ class LossList {
     const CauseWords* words = one_cause ? wording_of(cause) : nullptr;
     const std::string node = own_node(report_, w.together);
     const double gain = saved_part(w.together_saved_ns);
-    add(LossKind::stragglers_together, gain, GainBound::exact, w.together,
+    add(LossKind::stragglers_together, gain, replay_bound(), w.together,
         fmt::format("ranks {} together", human_ranks(w.together)),
         fmt::format("Ranks {} are the cause together: {} of the wait began with them{}. Their peers' pace saves {}.",
                     human_ranks(w.together), percent_of(began_ns, f_.wait_ns),
-                    words == nullptr ? "" : fmt::format(": {}", words->because_of), human_percent(gain)),
+                    words == nullptr ? "" : fmt::format(": {}", words->because_of), saved_words(gain)),
         node.empty() ? "Look at what these ranks share: input, part of the model, place in the network."
                      : fmt::format("These are the ranks of {}: look at its cooling, power, input and load.", node));
   }
@@ -210,12 +215,31 @@ class LossList {
     const double gain = saved_part(w.replayed_ns - w.balanced_ns);
     if (gain <= kFarMore * largest_gain()) return;
     const CauseWords* words = wording_of(report_.stragglers.front().cause);
-    add(LossKind::late_in_turn, gain, GainBound::exact, {}, "ranks that are late in turn",
+    add(LossKind::late_in_turn, gain, replay_bound(), {}, "ranks that are late in turn",
         fmt::format("Ranks are late in turn: all at their peers' pace, the job is {} shorter; most wait began with {}.",
-                    human_percent(gain), most_words(report_, f_)),
+                    saved_words(gain), most_words(report_, f_)),
         words == nullptr || std::string_view(words->cause) == "program"
             ? "See tables/causes.csv for what each rank did longer than its peers."
             : fmt::format(fmt::runtime(words->next), "each rank's"));
+  }
+
+  // What a stage works in a step, the others, and each of them where it is divided evenly.
+  std::string stage_words(const JobReport::WhatIf::Program& longest) const {
+    const JobReport::WhatIf& w = report_.what_if;
+    int64_t all_ns = 0, others_ns = 0, ranks = 0;
+    for (const JobReport::WhatIf::Program& program : w.programs) {
+      all_ns += program.work_ns * std::ssize(program.ranks);
+      ranks += std::ssize(program.ranks);
+      if (&program != &longest) others_ns = std::max(others_ns, program.work_ns);
+    }
+    const auto in_step = [&](int64_t ns) { return human_duration(ns / std::max<int64_t>(1, w.steps)); };
+    const bool is_one = longest.ranks.size() == 1;
+    return fmt::format(
+        "Rank{} {} run{} a longer part of the program than the others: {}{} of work, the others up to {}; evenly "
+        "divided {}. Balanced, the job is {} shorter.",
+        is_one ? "" : "s", human_ranks(longest.ranks), is_one ? "s" : "", in_step(longest.work_ns),
+        w.steps > 0 ? " a step" : "", in_step(others_ns), in_step(all_ns / std::max<int64_t>(1, ranks)),
+        saved_words(saved_part(longest.saved_ns)));
   }
 
   void add_long_stage() {
@@ -223,11 +247,8 @@ class LossList {
     const auto longest = std::max_element(programs.begin(), programs.end(),
                                           [](const auto& a, const auto& b) { return a.saved_ns < b.saved_ns; });
     if (longest == programs.end()) return;
-    const double gain = saved_part(longest->saved_ns);
-    add(LossKind::long_stage, gain, GainBound::exact, longest->ranks,
-        fmt::format("the stage of ranks {}", human_ranks(longest->ranks)),
-        fmt::format("Ranks {} run a longer part of the program than the others: balanced, the job is {} shorter.",
-                    human_ranks(longest->ranks), human_percent(gain)),
+    add(LossKind::long_stage, saved_part(longest->saved_ns), replay_bound(), longest->ranks,
+        fmt::format("the stage of ranks {}", human_ranks(longest->ranks)), stage_words(*longest),
         "Move work from their stage to the others.");
   }
 

@@ -127,7 +127,7 @@ std::map<int32_t, Blamed> blamed_ranks(const Rooms& rooms) {
   return by_rank;
 }
 
-void add_cause(const Blamed& blamed, JobReport::Straggler& s) {
+void add_cause(const Blamed& blamed, bool at_least, JobReport::Straggler& s) {
   s.wait_originated_ns = blamed.origin_ns;
   // What stands out against ranks of the same program is not the program's. `unknown` is the last cause.
   const LateCause last = blamed.what_if.stands_out ? LateCause::program : LateCause::unknown;
@@ -140,6 +140,7 @@ void add_cause(const Blamed& blamed, JobReport::Straggler& s) {
   if (!blamed.what_if.replayed) return;
   s.standing = blamed.what_if.stands_out ? "cause" : "suspect";
   s.saved_ns = std::max<int64_t>(0, blamed.what_if.saved_ns);
+  s.saved_at_least = at_least;
   s.saved_share = std::clamp(blamed.what_if.share, 0.0, 1.0);
 }
 
@@ -166,8 +167,8 @@ std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
     if (const auto part = parts.find(rank); part != parts.end()) {
       s.pattern = pattern_of(part->second, rooms.clocks.window_ns);
     }
-    add_cause(own, s);
-    rows.emplace_back(own.origin_ns - own.origin[static_cast<size_t>(LateCause::program)], std::move(s));
+    add_cause(own, rooms.blame.replay.saved_at_least, s);
+    rows.emplace_back(own.origin_ns, std::move(s));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     const auto key = [](const auto& row) {

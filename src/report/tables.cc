@@ -139,6 +139,8 @@ Table stragglers_table(const JobReport& report) {
        column<&Row::standing>("standing"), column<&Row::wait_originated_ns>("wait_originated_ns"),
        ColumnOf<Row>{"saved_ns", ColumnType::integer,
                      [](const Row& row) { return row.standing.empty() ? Cell() : Cell(row.saved_ns); }},
+       ColumnOf<Row>{"saved_at_least", ColumnType::integer,
+                     [](const Row& row) { return row.standing.empty() ? Cell() : Cell(int64_t{row.saved_at_least}); }},
        ColumnOf<Row>{"saved_share", ColumnType::real,
                      [](const Row& row) { return row.standing.empty() ? Cell() : Cell(row.saved_share); }},
        column<&Row::pattern>("pattern")});

@@ -140,7 +140,7 @@ TEST_CASE("where nothing tells why, stragglers come by the wait they were charge
   CHECK(r.stragglers[1].rank == 1);
 }
 
-TEST_CASE("stragglers come by the wait that began with them and is not their program's, and carry its cause") {
+TEST_CASE("causes come first among stragglers, then who most wait began with, and carry what it was") {
   HandBuilt built = job_of(4);
   add_all_reduce(built, {0, 0, 0, 9000}, 10000, 4000);
   add_all_reduce(built, {20000, 21000, 20000, 20000}, 22000, 4000);

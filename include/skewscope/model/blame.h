@@ -71,6 +71,7 @@ struct Replay {
   int64_t replayed_ns = -1;     // the same by replay: how far to trust it
   int64_t balanced_ns = -1;     // every rank at its peers' pace: no skew from local work
   int64_t no_transfer_ns = -1;  // a network that takes no time
+  bool saved_at_least = false;  // what is saved is a bound: waiting that stays in the replay, or peers that are slowed
 };
 
 struct Blame {

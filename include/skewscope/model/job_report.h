@@ -180,10 +180,11 @@ struct JobReport {
     double cause_share = 0;          // of wait_originated_ns
     std::string standing;            // cause | suspect: whether its replay stands out; "" = not replayed
     int64_t saved_ns = 0;            // by which the job is shorter with this rank at its peers' pace
+    bool saved_at_least = false;     // what is saved is a bound
     double saved_share = 0;          // of what it is shorter with every rank at its peers' pace
     std::string pattern;             // recurring | rotating | one-off; "" = never last
   };
-  std::vector<Straggler> stragglers;  // causes first; then most wait originated, but for what is the program's
+  std::vector<Straggler> stragglers;  // causes first; then most wait originated
 
   // What the job loses its time to, what weighs most first: tables/losses.csv.
   struct Loss {
@@ -217,7 +218,8 @@ struct JobReport {
   // that takes no time.
   struct WhatIf {
     int64_t recorded_ns = -1, replayed_ns = -1, balanced_ns = -1, no_transfer_ns = -1;
-    int64_t steps = 0;  // profiler steps in the window: a length divided by them is a step time
+    bool saved_at_least = false;  // all that is saved is a bound
+    int64_t steps = 0;            // profiler steps in the window: a length divided by them is a step time
     struct Program {
       std::vector<int32_t> ranks;
       int64_t work_ns = 0;   // local work of one rank, the median

@@ -1,0 +1,120 @@
+// What a repair is said to save, against the same job without its fault: simulated with the same seed, or recorded.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "skewscope/correlate.h"
+#include "skewscope/simulate.h"
+#include "tests/temporary_folder.h"
+
+using namespace skewscope;
+using skewscope::test::Folder;
+
+namespace {
+
+JobReport report_of(const std::string& directory) {
+  StageTimer timer;
+  auto report = correlate({directory}, {}, timer);
+  REQUIRE(report.ok());
+  return std::move(report.value());
+}
+
+JobReport simulated(SimulateOptions job) {
+  const Folder folder("gains");
+  job.directory = folder.path.string();
+  job.steps = 4;
+  job.cpu_rows_per_kernel = 1;
+  REQUIRE(simulate_job(job).ok());
+  return report_of(job.directory);
+}
+
+JobReport recorded(const std::string& set) {
+  return report_of((std::filesystem::path(SKEWSCOPE_SOURCE_DIR) / "tests" / "data" / "real" / set).string());
+}
+
+double share_of(int64_t saved_ns, const JobReport& report) {
+  return static_cast<double>(saved_ns) / static_cast<double>(report.what_if.replayed_ns);
+}
+
+// By how much the job without its fault is shorter.
+double shorter(const JobReport& faulty, const JobReport& healthy) {
+  return share_of(faulty.what_if.recorded_ns - healthy.what_if.recorded_ns, faulty);
+}
+
+int64_t saved_by(const JobReport& report, int32_t rank) {
+  for (const JobReport::Straggler& s : report.stragglers) {
+    if (s.rank == rank) return s.saved_ns;
+  }
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("what a slow or a late rank's peers' pace saves is what the job without its fault is shorter") {
+  for (const auto& [tp, pp] : {std::pair{1, 1}, std::pair{2, 1}, std::pair{2, 2}}) {
+    for (const uint64_t seed : {3, 4}) {
+      SimulateOptions job;
+      job.tp = tp;
+      job.pp = pp;
+      job.seed = seed;
+      const JobReport healthy = simulated(job);
+      SimulateOptions slow = job, late = job;
+      slow.slow_ranks = {{5, 1.4}};
+      late.host_gaps = {{5, 4'000'000}};
+      for (const SimulateOptions& fault : {slow, late}) {
+        const JobReport faulty = simulated(fault);
+        INFO("tp " << tp << " pp " << pp << " seed " << seed << " slow " << fault.slow_ranks.size());
+        CHECK(share_of(saved_by(faulty, 5), faulty) == Approx(shorter(faulty, healthy)).margin(0.05));
+        CHECK_FALSE(faulty.what_if.saved_at_least);
+      }
+    }
+  }
+}
+
+TEST_CASE("what even stages save is what the job with even stages is shorter, where each stage is one rank, too") {
+  for (const int32_t tp : {1, 2}) {
+    for (const uint64_t seed : {5, 6}) {
+      SimulateOptions job;
+      job.nodes = tp;
+      job.gpus_per_node = 2;
+      job.tp = tp;
+      job.pp = 2;
+      job.seed = seed;
+      SimulateOptions even = job;
+      for (int32_t rank = 0; rank < 2 * tp; ++rank) {
+        if (rank >= tp) job.slow_ranks.push_back({rank, 3.0});
+        even.slow_ranks.push_back({rank, 2.0});
+      }
+      const JobReport faulty = simulated(job), balanced = simulated(even);
+      INFO("tp " << tp << " seed " << seed);
+      REQUIRE(faulty.what_if.programs.size() == 2);
+      CHECK(share_of(faulty.what_if.programs[1].saved_ns, faulty) == Approx(shorter(faulty, balanced)).margin(0.03));
+      CHECK(faulty.what_if.programs[0].saved_ns == 0);
+    }
+  }
+}
+
+// Of the same programs without their faults: 26 ms for 421, and what 14, 9 and 60 % of these jobs are.
+TEST_CASE("recorded: what a rank with more work costs is found, or a bound that says so") {
+  const JobReport slow = recorded("ddp_slow_rank"), fsdp = recorded("fsdp2"), ring = recorded("ring_attention"),
+                  uneven = recorded("ddp_imbalance");
+  CHECK(share_of(saved_by(fsdp, 1), fsdp) == Approx(0.86).margin(0.03));
+  CHECK(share_of(saved_by(ring, 1), ring) == Approx(0.91).margin(0.03));
+  // A call of 86 ms that is not matched stays as it was; four ranks that share a GPU slow each other.
+  CHECK(share_of(saved_by(slow, 1), slow) > 0.6);
+  CHECK(share_of(saved_by(slow, 1), slow) < 0.94);
+  CHECK(slow.what_if.saved_at_least);
+  CHECK(share_of(saved_by(uneven, 3), uneven) < 0.4);
+  CHECK(uneven.what_if.saved_at_least);
+}
+
+TEST_CASE("recorded: a stage that works nearly all the time is named with what even stages give") {
+  const JobReport report = recorded("pipeline_batched");
+  REQUIRE(report.what_if.programs.size() == 4);
+  const JobReport::WhatIf::Program& longest = report.what_if.programs[2];
+  // Four micro-batches on four even stages take 7/4 of a stage's work, a quarter of 275 ms.
+  CHECK(static_cast<double>(longest.work_ns) / 1e6 == Approx(275).margin(5));
+  CHECK(share_of(longest.saved_ns, report) > 0.4);
+  CHECK(share_of(longest.saved_ns, report) < 0.75);
+}
