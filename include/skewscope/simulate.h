@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/kind.h"
 #include "skewscope/base/result.h"
 
 namespace skewscope {
@@ -52,6 +53,12 @@ struct SimulateOptions {
     double factor;
   };  // bytes between nodes take factor times as long in groups that this rank is in
   std::vector<SlowLink> slow_links;
+  struct TransferFactor {
+    std::string group;    // description of its groups, such as DATA_PARALLEL_GROUP
+    CollectiveKind kind;  // send: of both ends
+    double factor;
+  };  // transfers of this operation in these groups take factor times as long; 0: no time
+  std::vector<TransferFactor> transfer_factors;
   struct LateWindow {
     int32_t rank;
     int32_t steps;

@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "busy_intervals.h"
+#include "class_totals.h"
 #include "skewscope/attribute.h"
 #include "split_call.h"
 #include "step_parts.h"
@@ -54,9 +55,10 @@ struct Stage {
   const ClockModel& clocks;
   Exchange& exchange;
   Decomposition d;
-  std::vector<int64_t> wait_ns;           // per row of table.members
-  std::vector<StepParts> exposed;         // per trace, from its first call to the end of its last one
-  std::vector<uint32_t> instance_of_row;  // per row of table.members
+  std::vector<int64_t> wait_ns;                   // per row of table.members
+  std::vector<StepParts> exposed;                 // per trace, from its first call to the end of its last one
+  std::vector<uint32_t> instance_of_row;          // per row of table.members
+  std::vector<std::vector<ClassTotals>> classes;  // per trace
 
   Stage(const JobTrace& j, const InstanceTable& t, const ClockModel& c, Exchange& e)
       : job(j), table(t), clocks(c), exchange(e), wait_ns(t.members.size(), 0) {
@@ -69,6 +71,8 @@ struct Stage {
     d.traces.resize(job.traces.size());
     d.unmatched.resize(table.unmatched.size());
     exposed.resize(job.traces.size());
+    classes.resize(job.traces.size());
+    d.group_kinds = group_kinds(table.communicators, job);
   }
 
   bool one_clock(const CollectiveInstance& i) const {
@@ -291,7 +295,24 @@ struct Stage {
     for (const uint32_t u : rows.unmatched) add(call_of(table.unmatched[u]).start, d.unmatched[u]);
     const attribute::StepLabels exposures(std::move(edges), busy);
     tbb::parallel_invoke([&] { label_steps_of(t, spans, exposures, rows); },
-                         [&] { exposed[t.index()] = exposures.between(first, last); });
+                         [&] { exposed[t.index()] = exposures.between(first, last); },
+                         [&] { classes[t.index()] = classes_of(t, rows, busy); });
+  }
+
+  std::vector<ClassTotals> classes_of(TraceIndex t, const TraceRows& rows, const BusyIntervals& busy) const {
+    std::vector<attribute::ClassedCall> calls;
+    calls.reserve(rows.members.size() + rows.unmatched.size());
+    for (const uint32_t row : rows.members) {
+      const CollectiveInstance& i = table.instances[instance_of_row[row]];
+      const CollectiveCall& call = job[t].calls[static_cast<size_t>(table.members[row].call)];
+      calls.push_back({attribute::class_of(i, d.group_kinds), call.gpu_row >= 0, call.start, d.members[row]});
+    }
+    for (const uint32_t u : rows.unmatched) {
+      const CollectiveCall& call = call_of(table.unmatched[u]);
+      calls.push_back({attribute::class_of(call, table.communicators, d.group_kinds), call.gpu_row >= 0, call.start,
+                       d.unmatched[u]});
+    }
+    return attribute::class_totals(std::move(calls), busy);
   }
 
   static void label_steps_of(TraceIndex t, const std::vector<StepSpan>& spans, const attribute::StepLabels& labels,
@@ -338,6 +359,7 @@ struct Stage {
         exchange, [&](size_t u) { return job[table.unmatched[u].call.trace].process; }, d.unmatched);
     share(
         exchange, [&](size_t t) { return job.traces[t].process; }, exposed);
+    d.classes = attribute::merged(all_rows(exchange, attribute::merged(attribute::joined(classes))));
   }
 
   static void add(const CallParts& p, TraceTotals& totals) {

@@ -3,6 +3,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -48,6 +49,15 @@ class Arrivals {
   std::vector<Abreast> start_;  // by row, filled where not all wait; empty where everyone always does
 };
 
+// From the arrival that `row` waited for to its end.
+int64_t tail_of(const ReplayPlan& plan, size_t row, const Change& change) {
+  const int64_t tail_ns = plan.tail_ns[row];
+  if (change.operation == kNoOperation || !plan.tail_is_transfer[row]) return tail_ns;
+  const auto instance = static_cast<size_t>(plan.view.instance_of_row[row]);
+  const bool changed = change.operation == kEveryOperation || plan.operation_of_instance[instance] == change.operation;
+  return changed ? std::llround(static_cast<double>(tail_ns) * change.transfer) : tail_ns;
+}
+
 using Changes = std::array<const Change*, kAbreast>;
 
 Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
@@ -76,8 +86,7 @@ Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
     }
     Abreast end = arrivals.needed(row);
     for (size_t k = 0; k < kAbreast; ++k) {
-      const bool vanishes = changes[k]->no_transfer && plan.tail_is_transfer[row];
-      end[k] += vanishes ? 0 : plan.tail_ns[row];
+      end[k] += tail_of(plan, row, *changes[k]);
     }
     runner_of(t).set_end(fork, end);
     if (!plan.any_begins_late) continue;
@@ -99,7 +108,10 @@ Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
 }  // namespace
 
 Change no_change(const ReplayPlan& plan) {
-  return {std::vector<bool>(plan.lines.size(), false), std::vector<double>(plan.lines.size(), 1), false};
+  Change change;
+  change.at_peers_pace.assign(plan.lines.size(), false);
+  change.work.assign(plan.lines.size(), 1);
+  return change;
 }
 
 std::vector<int64_t> replay(const ReplayPlan& plan, const std::vector<Change>& changes) {

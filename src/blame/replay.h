@@ -38,6 +38,13 @@ class Moment {
   uint32_t number_ = 0;
 };
 
+// An operation in one kind of group.
+struct Operation {
+  int32_t group_kind = -1;
+  CollectiveKind kind = CollectiveKind::unknown;
+  friend auto operator<=>(const Operation&, const Operation&) = default;
+};
+
 struct ReplayPlan {
   const JobView& view;
   std::vector<RankLine> lines;       // per trace
@@ -58,6 +65,8 @@ struct ReplayPlan {
   std::vector<int64_t> end_ns;         // per member row, as recorded; empty where no recording begins late
   std::vector<int64_t> tail_ns;        // per member row: from the arrival it waited for to its end
   std::vector<bool> tail_is_transfer;  // per member row: false where it may hold waiting
+  std::vector<Operation> operations;   // by group kind and operation
+  std::vector<int32_t> operation_of_instance;
 
   const RankLine& line_of(size_t row) const { return lines[view.ref(row).trace.index()]; }
 };
@@ -70,10 +79,13 @@ void add_moments(ReplayPlan& plan);
 // Per instance: whether at least half of its members' lines joined it, so that computation stood still.
 std::vector<bool> blocking_instances(const ReplayPlan& plan);
 
+constexpr int32_t kNoOperation = -1, kEveryOperation = -2;
+
 struct Change {
-  std::vector<bool> at_peers_pace;  // per trace
-  std::vector<double> work;         // per trace: factor on its local work
-  bool no_transfer = false;
+  std::vector<bool> at_peers_pace;   // per trace
+  std::vector<double> work;          // per trace: factor on its local work
+  int32_t operation = kNoOperation;  // row of ReplayPlan::operations whose transfers take `transfer` times as long
+  double transfer = 1;
 };
 Change no_change(const ReplayPlan& plan);
 

@@ -76,6 +76,23 @@ void set_moments(const JobView& view, ReplayPlan& plan) {
   for (const Timed& timed : moments) plan.moments.push_back(timed.moment);
 }
 
+// Which operation in which kind of group each instance is.
+void set_operations(ReplayPlan& plan) {
+  const auto operation_of = [&](const CollectiveInstance& i) {
+    return Operation{plan.view.d.group_kinds.of(i.communicator), i.kind};
+  };
+  std::map<Operation, int32_t> rows;
+  for (const CollectiveInstance& i : plan.view.table.instances) rows.emplace(operation_of(i), 0);
+  for (auto& [operation, row] : rows) {
+    row = static_cast<int32_t>(plan.operations.size());
+    plan.operations.push_back(operation);
+  }
+  plan.operation_of_instance.reserve(plan.view.table.instances.size());
+  for (const CollectiveInstance& i : plan.view.table.instances) {
+    plan.operation_of_instance.push_back(rows.at(operation_of(i)));
+  }
+}
+
 // By the steps that calls were launched in.
 void find_late_beginnings(ReplayPlan& plan) {
   std::vector<int64_t> first_step(plan.lines.size(), INT64_MAX);
@@ -112,7 +129,7 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan) {
 }
 
 ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines) {
-  ReplayPlan plan{view, std::move(lines), {}, AwaitedRows(view), {}, {}, {}, {}, {}, false, {}, {}, {}, {}, {}};
+  ReplayPlan plan{view, std::move(lines), {}, AwaitedRows(view), {}, {}, {}, {}, {}, false, {}, {}, {}, {}, {}, {}, {}};
   plan.fork_of_row.assign(view.table.members.size(), -1);
   for (const RankLine& line : plan.lines) {
     for (size_t k = 0; k < line.forks.size(); ++k) {
@@ -130,6 +147,7 @@ void add_places(ReplayPlan& plan) {
 void add_moments(ReplayPlan& plan) {
   find_late_beginnings(plan);
   set_moments(plan.view, plan);
+  set_operations(plan);
 }
 
 }  // namespace skewscope::blame

@@ -8,6 +8,8 @@
 #include <string>
 #include <tuple>
 
+#include "operation_what_if.h"
+
 namespace skewscope::blame {
 namespace {
 
@@ -235,7 +237,8 @@ bool can_conclude(const ReplayPlan& plan, const Blame& blame) {
 Replay replay_job(const ReplayPlan& plan) {
   Change all = no_change(plan), no_transfer = no_change(plan);
   all.at_peers_pace.assign(plan.lines.size(), true);
-  no_transfer.no_transfer = true;
+  no_transfer.operation = kEveryOperation;
+  no_transfer.transfer = 0;
   Replay job;
   job.recorded_ns = recorded_length(plan);
   const std::vector<int64_t> lengths = replay(plan, {no_change(plan), all, no_transfer});
@@ -262,7 +265,8 @@ void what_if(const ReplayPlan& plan, const Replay& job, Blame& blame) {
   for (size_t p = 0; p < people.size(); ++p) people[p].saved_ns = saved[p];
   const Bench bench(job);
   judge_each(people, bench, blame);
-  tbb::parallel_invoke([&] { judge_together(plan, people, bench, blame); }, [&] { balance_programs(plan, blame); });
+  tbb::parallel_invoke([&] { judge_together(plan, people, bench, blame); }, [&] { balance_programs(plan, blame); },
+                       [&] { blame.operations = what_if_operations(plan, job.replayed_ns); });
 }
 
 }  // namespace skewscope::blame

@@ -36,6 +36,28 @@ RankValue parse_rank_value(const std::string& flag, const std::string& text) {
   return parsed;
 }
 
+// GROUP:OP:FACTOR.
+SimulateOptions::TransferFactor parse_transfer_factor(const std::string& text) {
+  const size_t last = text.rfind(':');
+  const size_t first = last == std::string::npos || last == 0 ? last : text.rfind(':', last - 1);
+  SimulateOptions::TransferFactor parsed{};
+  bool good = first != std::string::npos && first != last;
+  if (good) {
+    parsed.group = text.substr(0, first);
+    const std::string op = text.substr(first + 1, last - first - 1);
+    const auto kind = kind_from_operation_name(op);
+    const auto number = std::from_chars(text.data() + last + 1, text.data() + text.size(), parsed.factor);
+    good = kind && to_string(*kind) == op && number.ec == std::errc() && number.ptr == text.data() + text.size();
+    if (good) parsed.kind = *kind;
+  }
+  if (!good) {
+    throw CLI::ValidationError(
+        "--transfer-factor",
+        fmt::format("'{}' is not GROUP:OP:FACTOR, such as DATA_PARALLEL_GROUP:all_gather:0.5", text));
+  }
+  return parsed;
+}
+
 // Repeatable; `store` appends one value.
 template <class Store>
 void add_rank_option(CLI::App& command, const std::string& flag, const std::string& type, const std::string& help,
@@ -89,6 +111,15 @@ void add_disturbances(CLI::App& command, SimulateOptions& options) {
                   [&options](RankValue v) {
                     options.slow_links.push_back({v.rank, v.value});
                   });
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--transfer-factor",
+          [&options](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) options.transfer_factors.push_back(parse_transfer_factor(text));
+          },
+          "Transfers of operation OP in groups of this name (DATA_PARALLEL_GROUP:all_gather:0.5) take FACTOR times as "
+          "long, 0: no time; repeatable")
+      ->type_name("GROUP:OP:FACTOR");
   add_rank_option(command, "--host-gap", "RANK:MS", "This rank's host stalls for MS once a step; repeatable",
                   [&options](RankValue v) {
                     options.host_gaps.push_back({v.rank, std::llround(v.value * 1e6)});

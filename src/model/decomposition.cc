@@ -67,6 +67,18 @@ std::string check_totals(const Decomposition& d, const std::vector<Bounds>& boun
   return "";
 }
 
+std::string check_classes(const Decomposition& d) {
+  CallParts of_traces, of_classes;
+  for (const TraceTotals& totals : d.traces) add_parts(of_traces, totals.parts);
+  for (const ClassTotals& totals : d.classes) {
+    add_parts(of_classes, totals.parts);
+    if (totals.hidden_ns < 0 || totals.hidden_ns + totals.parts.exposed_ns() > totals.parts.duration_ns()) {
+      return "a class of calls has more hidden and exposed time than time";
+    }
+  }
+  return of_classes == of_traces ? "" : "classes of calls do not sum to the traces";
+}
+
 }  // namespace
 
 const char* to_string(SplitReason reason) {
@@ -139,7 +151,8 @@ std::string check_invariants(const Decomposition& d, const InstanceTable& table,
       return "instance " + std::to_string(i) + ": negative time";
     }
   }
-  return check_totals(d, bounds, job);
+  if (std::string broken = check_totals(d, bounds, job); !broken.empty()) return broken;
+  return check_classes(d);
 }
 
 }  // namespace skewscope

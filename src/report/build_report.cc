@@ -8,6 +8,8 @@
 #include "collective_rows.h"
 #include "efficiency.h"
 #include "losses.h"
+#include "operation_rows.h"
+#include "overlap_rows.h"
 #include "own_findings.h"
 #include "pipeline_rows.h"
 #include "rank_statistics.h"
@@ -173,6 +175,7 @@ JobReport::WhatIf what_if_of(const Rooms& rooms, int64_t steps) {
     for (const TraceIndex trace : group.traces) ranks.insert(rooms.job[trace].rank.value);
     out.programs.push_back({{ranks.begin(), ranks.end()}, group.work_ns, group.saved_ns});
   }
+  out.operations = operation_rows(rooms.blame, rooms.decomposition.group_kinds);
   return out;
 }
 
@@ -221,6 +224,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
                        [&] { out.collective_steps = report::collective_steps(rooms); },
                        [&] { out.stragglers = report::stragglers_of(rooms); },
                        [&] { out.calls = report::call_rows(rooms); });
+  out.overlap = report::overlap_rows(decomposition);
   out.what_if = report::what_if_of(rooms, std::ssize(out.job.steps));
   out.pipeline = report::pipeline_of(rooms);
   out.causes = report::cause_rows(rooms);

@@ -7,6 +7,8 @@
 #include "data_quality.h"
 #include "figures.h"
 #include "json_values.h"
+#include "operation_rows.h"
+#include "overlap_rows.h"
 #include "verdict.h"
 
 namespace skewscope {
@@ -181,7 +183,8 @@ Json what_if_json(const JobReport::WhatIf& w) {
           {"saved_at_least", w.saved_at_least},
           {"steps", w.steps == 0 ? Json() : Json(w.steps)},
           {"together", {{"ranks", w.together}, {"saved_ns", w.together_saved_ns}}},
-          {"programs", std::move(programs)}};
+          {"programs", std::move(programs)},
+          {"operations", operations_json(w.operations)}};
 }
 
 Json pipeline_json(const JobReport::Pipeline& p) {
@@ -267,7 +270,8 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                           {"steps", array_of(r.steps)},
                           {"verdict", report::verdict_json(r)},
                           {"losses", array_of(r.losses)},
-                          {"jobs_found", array_of(r.jobs_found)}});
+                          {"jobs_found", array_of(r.jobs_found)},
+                          {"overlap", report::overlap_json(r.overlap)}});
 }
 
 std::string jobs_found_json(const std::vector<FoundJob>& jobs, const std::string& tool_version) {

@@ -2,6 +2,8 @@
 #include <cmath>
 
 #include "columns.h"
+#include "operation_rows.h"
+#include "overlap_rows.h"
 
 namespace skewscope::report {
 namespace {
@@ -270,7 +272,8 @@ std::vector<Table> tables_of(const JobReport& report) {
                                rank_statistics_table(report), steps_table(report),
                                rank_steps_table(report),      collective_steps_table(report),
                                baseline_table(report),        losses_table(report),
-                               jobs_found_table(report),      outside_steps_table(report)};
+                               jobs_found_table(report),      outside_steps_table(report),
+                               overlap_table(report),         what_if_operations_table(report)};
   for (Table& table : pipeline_tables(report)) tables.push_back(std::move(table));
   return tables;
 }

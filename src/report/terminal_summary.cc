@@ -8,6 +8,7 @@
 
 #include "figures.h"
 #include "lines.h"
+#include "operation_rows.h"
 #include "own_findings.h"
 #include "pipeline_words.h"
 #include "skewscope/base/human_units.h"
@@ -124,6 +125,7 @@ void add_what_if(Lines& lines, const JobReport& report, bool some_missing) {
   if (w.no_transfer_ns >= 0) changes.push_back(fmt::format("no transfer time: -{}", saved(w.no_transfer_ns)));
   const std::string text = fmt::format("{}{}", whole, fmt::join(changes, ", "));
   add_wrapped(lines, "What if", text, 1);
+  if (const std::string hiding = hiding_words(w); !hiding.empty()) add_wrapped(lines, "", hiding, 1);
 }
 
 void add_pipeline(Lines& lines, const JobReport& report) {

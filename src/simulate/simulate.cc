@@ -102,6 +102,11 @@ Result<Done> check_ranks(const SimulateOptions& o) {
     named.emplace_back(late.rank, "late window");
     if (late.steps < 0) return usage("simulate: a late window must not be negative");
   }
+  for (const auto& changed : o.transfer_factors) {
+    if (!(changed.factor >= 0 && changed.factor <= 1000)) {
+      return usage("simulate: a transfer factor must be in 0..1000");
+    }
+  }
   for (const int32_t rank : o.missing_ranks) named.emplace_back(rank, "missing rank");
   for (const auto& [rank, what] : named) {
     if (rank < 0 || rank >= ranks) return usage(fmt::format("simulate: {} {} is not in 0..{}", what, rank, ranks - 1));

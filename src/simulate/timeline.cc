@@ -47,6 +47,14 @@ double traffic_factor(const Op& op, double members) {
   }
 }
 
+double transfer_factor(const SimulateOptions& options, const Group& group, CollectiveKind kind) {
+  double factor = 1;
+  for (const auto& changed : options.transfer_factors) {
+    if (changed.kind == kind && changed.group == group.description) factor *= changed.factor;
+  }
+  return factor;
+}
+
 }  // namespace
 
 TimelineEngine::TimelineEngine(const Job& job) : job_(job) {
@@ -197,12 +205,14 @@ void TimelineEngine::finish(Instance& instance) {
   for (const int32_t rank : instance.ranks) slowest = std::max(slowest, job_.trait(rank).link_factor);
   const double mean = static_cast<double>(far ? kFabricLatencyNs : kNodeLatencyNs) +
                       (far ? volume / kFabricBytesPerNs * slowest : volume / kNodeBytesPerNs);
-  const int64_t ready = last_arrival + std::llround(mean * random.lognormal(kTransferCv));
+  const double transfer = std::round(mean * random.lognormal(kTransferCv));
+  const double factor = job_.ideal_network ? 0 : transfer_factor(job_.options, group, op.kind);
   for (size_t i = 0; i < instance.ranks.size(); ++i) {
     const auto position = static_cast<size_t>(group.position(instance.ranks[i]));
     const int64_t spread = position_bias_[static_cast<size_t>(instance.group)][position] +
                            static_cast<int64_t>(kSpreadNs * random.exponential());
-    own_times(i).end = job_.ideal_network ? last_arrival : ready + std::min(spread, kSpreadLimitNs);
+    const auto whole = transfer + static_cast<double>(std::min(spread, kSpreadLimitNs));
+    own_times(i).end = last_arrival + std::llround(factor * whole);
   }
   awake_.insert(awake_.end(), instance.sleepers.begin(), instance.sleepers.end());
   instance.sleepers.clear();

@@ -115,3 +115,71 @@ TEST_CASE("a host that takes longer for every launch is given its peers' pace, k
   CHECK(static_cast<double>(blame.traces[2].what_if.saved_ns) == Approx(1'740'000).margin(1'000));
   CHECK(blame.traces[2].what_if.stands_out);
 }
+
+TEST_CASE("an operation that everybody stands still for gains its transfer when hidden, half of it on a faster link") {
+  SmallJob job(4);
+  const CommunicatorId left = job.group({0, 1}), right = job.group({2, 3}), all = job.group({0, 1, 2, 3});
+  for (int step = 0; step < 5; ++step) {
+    for (int32_t r = 0; r < 4; ++r) job.work(r, 100);
+    job.meet(left, 40);
+    job.meet(right, 30);
+    for (int32_t r = 0; r < 4; ++r) job.work(r, 50);
+    job.meet(all, 20);
+  }
+  for (int32_t r = 0; r < 4; ++r) job.work(r, 10);
+  const auto rooms = job.done();
+  const Blame& blame = rooms.blame;
+  CHECK(blame.replay.recorded_ns == 5 * 210'000 + 10'000);
+  REQUIRE(blame.operations.size() == 2);  // groups of two, and of four
+  CHECK(rooms.decomposition.group_kinds.kinds[static_cast<size_t>(blame.operations[0].group_kind)].size == 2);
+  // 40 us of the left pair are the job's; the right pair waits for 10 of them at the end of the step.
+  CHECK(blame.operations[0].exposed_transfer_ns == 5 * (2 * 40'000 + 2 * 30'000));
+  CHECK(blame.operations[0].calls == 20);
+  CHECK(blame.operations[0].hidden_saved_ns == 5 * 40'000);
+  CHECK(blame.operations[0].faster_saved_ns == 5 * 20'000);
+  CHECK(blame.operations[1].hidden_saved_ns == 5 * 20'000);
+  CHECK(blame.operations[1].faster_saved_ns == 5 * 10'000);
+}
+
+TEST_CASE("a transfer behind which a late rank is waited for gains little") {
+  SmallJob job(3);
+  const CommunicatorId pair = job.group({0, 1}), all = job.group({0, 1, 2});
+  for (int step = 0; step < 5; ++step) {
+    for (int32_t r = 0; r < 3; ++r) job.work(r, r == 2 ? 130 : 100);
+    job.meet(pair, 40);
+    for (int32_t r = 0; r < 2; ++r) job.work(r, 1);  // until 141; rank 2 comes at 130
+    job.meet(all, 5);
+  }
+  for (int32_t r = 0; r < 3; ++r) job.work(r, 10);
+  const Blame blame = job.done().blame;
+  REQUIRE(!blame.operations.empty());
+  CHECK(blame.operations[0].exposed_transfer_ns == 5 * 2 * 40'000);
+  CHECK(blame.operations[0].hidden_saved_ns == 5 * 11'000);
+  CHECK(blame.operations[0].faster_saved_ns == 5 * 11'000);
+}
+
+TEST_CASE("a transfer that runs beside computation is not replayed: nobody stands still for it") {
+  SmallJob job(2);
+  const CommunicatorId all = job.group({0, 1});
+  for (int step = 0; step < 5; ++step) {
+    for (int32_t r = 0; r < 2; ++r) job.work(r, 50);
+    job.meet(all, 40, true);
+    for (int32_t r = 0; r < 2; ++r) job.work(r, 60);
+  }
+  CHECK(job.done().blame.operations.empty());
+}
+
+TEST_CASE("what takes longer than all computation cannot be hidden behind it") {
+  SmallJob job(2);
+  const CommunicatorId all = job.group({0, 1});
+  for (int step = 0; step < 20; ++step) {
+    for (int32_t r = 0; r < 2; ++r) job.work(r, 10);
+    job.meet(all, 90);
+  }
+  for (int32_t r = 0; r < 2; ++r) job.work(r, 10);
+  const Blame blame = job.done().blame;
+  CHECK(blame.replay.recorded_ns == 20 * 100'000 + 10'000);
+  CHECK(blame.replay.no_transfer_ns == 21 * 10'000);
+  REQUIRE(blame.operations.size() == 1);
+  CHECK(blame.operations[0].hidden_saved_ns == 2'010'000 - 20 * 90'000);
+}

@@ -68,6 +68,11 @@ Decomposition all_transfer() {
     totals.collectives = 1;
     totals.parts = parts;
   }
+  ClassTotals all;
+  all.calls = 2;
+  all.parts.transfer_ns = 2 * parts.transfer_ns;
+  all.parts.exposed_transfer_ns = 2 * parts.exposed_transfer_ns;
+  d.classes.push_back(all);
   return d;
 }
 
@@ -164,6 +169,9 @@ TEST_CASE("parts that are negative or do not sum to the duration are noticed") {
   CHECK(parts_after([](Decomposition& d) { d.members[0].exposed_transfer_ns = 21; }) != "");
   CHECK(parts_after([](Decomposition& d) { d.traces[0].parts.transfer_ns = 19; }) != "");
   CHECK(parts_after([](Decomposition& d) { d.traces[0].collectives = 2; }) != "");
+  CHECK(parts_after([](Decomposition& d) { d.classes[0].parts.exposed_transfer_ns -= 1; }) != "");
+  CHECK(parts_after([](Decomposition& d) { d.classes[0].hidden_ns = 1'000; }) != "");
+  CHECK(parts_after([](Decomposition& d) { d.classes.clear(); }) != "");
   CHECK(parts_after([](Decomposition& d) { d.traces[0].late_count = 1; }) != "");
   CHECK(parts_after([](Decomposition& d) { d.caused_ns[0] = -1; }) != "");
   CHECK(parts_after([](Decomposition& d) { d.caused_ns.clear(); }) != "");

@@ -65,6 +65,17 @@ struct Together {
   int64_t saved_ns = 0;
 };
 
+// The job replayed with the transfers of one operation in one kind of group changed.
+struct OperationWhatIf {
+  int32_t group_kind = -1;  // row of Decomposition::group_kinds
+  CollectiveKind kind = CollectiveKind::unknown;
+  int64_t calls = 0;                // of all ranks
+  int64_t exposed_transfer_ns = 0;  // of all ranks
+  // By which the job is shorter; -1: not replayed, since behind most last arrivals more than transfer may follow.
+  int64_t hidden_saved_ns = -1;  // when nobody has to wait for these transfers, at most
+  int64_t faster_saved_ns = -1;  // when these transfers take half as long
+};
+
 // Lengths of the job, replayed; -1: not replayed.
 struct Replay {
   int64_t recorded_ns = -1;     // first start to last end of what is replayed, as recorded
@@ -79,7 +90,8 @@ struct Blame {
   std::vector<BlameFlow> flows;    // by victim, then groups
   Replay replay;
   Together together;
-  std::vector<ProgramGroup> programs;  // by smallest trace; empty where all ranks run one, or none does
+  std::vector<OperationWhatIf> operations;  // those with most exposed transfer, most saved by hiding first
+  std::vector<ProgramGroup> programs;       // by smallest trace; empty where all ranks run one, or none does
   Pipeline pipeline;
 };
 

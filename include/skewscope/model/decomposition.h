@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "skewscope/model/collective_instance.h"
+#include "skewscope/model/group_kinds.h"
 #include "skewscope/model/step_spans.h"
 
 namespace skewscope {
@@ -47,6 +48,7 @@ struct CallParts {
 
   int64_t duration_ns() const { return wait_ns + transfer_ns + unattributed_ns; }
   int64_t exposed_ns() const { return exposed_wait_ns + exposed_transfer_ns + exposed_unattributed_ns; }
+  friend bool operator==(const CallParts&, const CallParts&) = default;
 };
 
 // Per instance, on the common clock.
@@ -141,6 +143,24 @@ struct TraceRest {
   StepParts parts;
 };
 
+// What calls have in common that a user changes together.
+struct CallClass {
+  int32_t group_kind = -1;  // row of GroupKinds::kinds; -1: no group is known
+  CollectiveKind kind = CollectiveKind::unknown;
+  int64_t bytes_up_to = -1;  // the power of ten, 1000 at least, that its message is no larger than; -1: size not known
+
+  friend auto operator<=>(const CallClass&, const CallClass&) = default;
+};
+
+// Calls of one class, of all ranks. The exposed parts count each nanosecond of a GPU once: where calls of several
+// streams overlap, for one of them (attribute/count_once.cc). Over all classes they sum to those of TraceTotals.
+struct ClassTotals {
+  CallClass of;
+  int64_t calls = 0, gpu_calls = 0;  // gpu_calls: that ran as kernels
+  int64_t hidden_ns = 0;             // of their time, while the rank computed
+  CallParts parts;
+};
+
 struct Decomposition {
   std::vector<CallParts> members;         // row = row of InstanceTable::members
   std::vector<InstanceTiming> instances;  // row = InstanceId
@@ -151,7 +171,9 @@ struct Decomposition {
   std::vector<TraceStep> trace_steps;     // by step and trace; where something was launched
   std::vector<TraceRest> trace_rests;     // by trace and place; of traces that have steps, where there is any
   StepBasis step_basis = StepBasis::none;
-  Findings findings;  // what speaks against the splits
+  GroupKinds group_kinds;
+  std::vector<ClassTotals> classes;  // by class
+  Findings findings;                 // what speaks against the splits
 };
 
 // Parts are never negative and sum to the call's duration exactly.

@@ -160,6 +160,25 @@ struct JobReport {
   };
   std::vector<CollectiveRow> collectives;
 
+  // Calls of all ranks by kind of group, operation and size (model/decomposition.h: ClassTotals), most exposed first:
+  // tables/overlap.csv. The exposed parts count each nanosecond of a GPU once: they sum to those of `ranks`.
+  struct OverlapRow {
+    std::string group;              // what traces call groups of this kind, else "group of 4"; "" = not known
+    int32_t size = -1, nodes = -1;  // of each group: ranks, hosts
+    int32_t groups = 0;             // of this kind
+    std::string op;
+    int64_t bytes_up_to = -1;  // messages of at most so many bytes, and more than a tenth of it
+    int64_t calls = 0, time_ns = 0, wait_ns = 0, transfer_ns = 0, unattributed_ns = 0;
+    int64_t hidden_ns = -1;  // of time_ns, while the rank computed; -1: its traces have no GPU rows
+    int64_t exposed_wait_ns = 0, exposed_transfer_ns = 0, exposed_unattributed_ns = 0;
+
+    int64_t exposed_ns() const { return exposed_wait_ns + exposed_transfer_ns + exposed_unattributed_ns; }
+    double hidden_share() const {  // -1: not known
+      return hidden_ns < 0 || time_ns <= 0 ? -1 : static_cast<double>(hidden_ns) / static_cast<double>(time_ns);
+    }
+  };
+  std::vector<OverlapRow> overlap;
+
   // What nccl-tests measured on these machines, as the user gave it: tables/baseline.csv.
   struct BaselinePoint {
     std::string op;      // "all_reduce"; "" where the file does not tell
@@ -228,6 +247,17 @@ struct JobReport {
     std::vector<int32_t> together;  // ranks that stand out only together
     int64_t together_saved_ns = 0;
     std::vector<Program> programs;  // ranks that run one program, such as a stage; empty where all ranks do
+    // The transfers of one operation in one kind of group changed: tables/what_if_operations.csv.
+    struct Operation {
+      std::string group;  // as OverlapRow
+      int32_t size = -1, nodes = -1, groups = 0;
+      std::string op;
+      int64_t calls = 0, exposed_transfer_ns = 0;   // of all ranks
+      int64_t hidden_saved_ns = -1;                 // by which the job is shorter with them hidden; -1: not replayed
+      int64_t faster_saved_ns = -1;                 // with them taking half as long
+      double hidden_share = -1, faster_share = -1;  // of the replayed length
+    };
+    std::vector<Operation> operations;  // most saved by hiding first; empty: no operation exposes enough
   } what_if;
 
   // The pipeline that the ranks form, as their messages show it (model/pipeline.h); stages 0: none.

@@ -11,6 +11,7 @@ import { efficiencySection } from "./efficiency.js";
 import { latenessSection } from "./lateness.js";
 import { lossesSection } from "./losses.js";
 import { compareMethod, methodSection, scaleMethod } from "./method.js";
+import { overlapSection } from "./overlap.js";
 import { comparedSection, findingsSection, ranksSection } from "./ranks.js";
 import { curvesSection, scaleHeading, scaleVerdict, treeSection } from "./scale.js";
 import { pipelineSection } from "./pipeline.js";
@@ -19,7 +20,7 @@ import { gainsSection, heading, verdictSection } from "./verdict.js";
 
 const kDocuments = {
   "skewscope.page/1": [heading, verdictSection, gainsSection, efficiencySection, pipelineSection, stragglersSection, latenessSection, chainSection,
-    breakdownSection, collectivesSection, clocksSection, ranksSection, comparedSection, findingsSection, methodSection],
+    breakdownSection, overlapSection, collectivesSection, clocksSection, ranksSection, comparedSection, findingsSection, methodSection],
   "skewscope.scale-page/1": [scaleHeading, scaleVerdict, curvesSection, treeSection, lossesSection, findingsSection, scaleMethod],
   "skewscope.compare-page/1": [compareHeading, compareVerdict, stepSection, rankChangesSection, collectiveChangesSection,
     workChangesSection, findingsSection, compareMethod],

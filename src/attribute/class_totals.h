@@ -1,0 +1,28 @@
+// Calls by kind of group, operation and size, summed over ranks.
+#pragma once
+
+#include <vector>
+
+#include "busy_intervals.h"
+#include "skewscope/model/decomposition.h"
+
+namespace skewscope::attribute {
+
+CallClass class_of(const CollectiveInstance& instance, const GroupKinds& groups);
+// Of a call that is in no instance.
+CallClass class_of(const CollectiveCall& call, const CommunicatorTable& communicators, const GroupKinds& groups);
+
+struct ClassedCall {
+  CallClass of;
+  bool on_gpu = false;
+  LocalNs start;
+  CallParts parts;
+};
+// Of all calls of one trace.
+std::vector<ClassTotals> class_totals(std::vector<ClassedCall> calls, const BusyIntervals& busy);
+
+// One row per class, in order.
+std::vector<ClassTotals> merged(std::vector<ClassTotals> rows);
+std::vector<ClassTotals> joined(const std::vector<std::vector<ClassTotals>>& of_traces);
+
+}  // namespace skewscope::attribute

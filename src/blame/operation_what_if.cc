@@ -1,0 +1,107 @@
+// Problem: exposed transfer says what an operation costs a GPU, not what the job would gain without it: behind one
+// transfer another may wait, or a rank that is late anyway.
+// Idea: replay the job with the transfers of one operation in one kind of group changed. Hidden: they take no time
+// where anything waits for them; waiting for late ranks stays, it has other cures. What is hidden still takes its time
+// beside computation: the job is taken to be no shorter than the longest rank's transfers of the operation. Whether the
+// program allows it (an all-gather of weights may be prefetched, an all-reduce of activations hardly), the replay
+// cannot tell: it is what hiding would gain at most. Faster: these transfers take half as long. Replayed are the
+// operations whose exposed transfer is a hundredth of the GPUs' time or more, kMostOperations of them at most.
+// Cost: two replays each, kAbreast of which are one run.
+#include "operation_what_if.h"
+
+#include <algorithm>
+#include <map>
+
+namespace skewscope::blame {
+namespace {
+
+constexpr size_t kMostOperations = 16;
+constexpr double kLeastExposed = 0.01, kUnknownOperationTails = 0.05, kTwiceAsFast = 0.5;
+
+// Those that expose most, by their rows in plan.operations.
+std::vector<OperationWhatIf> exposed_operations(const ReplayPlan& plan, int64_t replayed_ns) {
+  std::map<Operation, OperationWhatIf> sums;
+  for (const ClassTotals& totals : plan.view.d.classes) {
+    const Operation operation{totals.of.group_kind, totals.of.kind};
+    if (!std::binary_search(plan.operations.begin(), plan.operations.end(), operation)) continue;
+    OperationWhatIf& sum = sums[operation];
+    sum.group_kind = operation.group_kind;
+    sum.kind = operation.kind;
+    sum.calls += totals.calls;
+    sum.exposed_transfer_ns += totals.parts.exposed_transfer_ns;
+  }
+  const double least = kLeastExposed * static_cast<double>(replayed_ns) * static_cast<double>(plan.lines.size());
+  std::vector<OperationWhatIf> out;
+  for (const auto& [operation, sum] : sums) {
+    if (static_cast<double>(sum.exposed_transfer_ns) >= least) out.push_back(sum);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const OperationWhatIf& a, const OperationWhatIf& b) {
+    return a.exposed_transfer_ns > b.exposed_transfer_ns;
+  });
+  out.resize(std::min(out.size(), kMostOperations));
+  return out;
+}
+
+// What follows the last arrivals, per row of plan.operations.
+struct OperationTails {
+  std::vector<bool> known;          // that it is transfer, for all but little
+  std::vector<int64_t> longest_ns;  // the transfers of one trace
+};
+
+OperationTails operation_tails(const ReplayPlan& plan) {
+  const size_t operations = plan.operations.size();
+  std::vector<double> all(operations, 0), kept(operations, 0);
+  std::vector<int64_t> of_trace(operations * plan.lines.size(), 0);
+  for (size_t row = 0; row < plan.tail_ns.size(); ++row) {
+    const auto instance = static_cast<size_t>(plan.view.instance_of_row[row]);
+    const auto operation = static_cast<size_t>(plan.operation_of_instance[instance]);
+    const auto ns = static_cast<double>(plan.tail_ns[row]);
+    all[operation] += ns;
+    if (!plan.tail_is_transfer[row]) kept[operation] += ns;
+    of_trace[plan.view.ref(row).trace.index() * operations + operation] += plan.tail_ns[row];
+  }
+  OperationTails tails;
+  for (size_t i = 0; i < operations; ++i) tails.known.push_back(kept[i] <= kUnknownOperationTails * all[i]);
+  tails.longest_ns.assign(operations, 0);
+  for (size_t i = 0; i < of_trace.size(); ++i) {
+    tails.longest_ns[i % operations] = std::max(tails.longest_ns[i % operations], of_trace[i]);
+  }
+  return tails;
+}
+
+int32_t operation_row(const ReplayPlan& plan, const OperationWhatIf& one) {
+  const auto at = std::lower_bound(plan.operations.begin(), plan.operations.end(), Operation{one.group_kind, one.kind});
+  return static_cast<int32_t>(at - plan.operations.begin());
+}
+
+}  // namespace
+
+std::vector<OperationWhatIf> what_if_operations(const ReplayPlan& plan, int64_t replayed_ns) {
+  std::vector<OperationWhatIf> out = exposed_operations(plan, replayed_ns);
+  const OperationTails tails = operation_tails(plan);
+  std::vector<Change> changes;
+  std::vector<OperationWhatIf*> changed;
+  for (OperationWhatIf& one : out) {
+    const int32_t operation = operation_row(plan, one);
+    if (!tails.known[static_cast<size_t>(operation)]) continue;
+    for (const double transfer : {0.0, kTwiceAsFast}) {
+      changes.push_back(no_change(plan));
+      changes.back().operation = operation;
+      changes.back().transfer = transfer;
+    }
+    changed.push_back(&one);
+  }
+  const std::vector<int64_t> lengths = replay(plan, changes);
+  const auto saved = [&](int64_t length) { return std::max<int64_t>(0, replayed_ns - length); };
+  for (size_t i = 0; i < changed.size(); ++i) {
+    const int64_t longest = tails.longest_ns[static_cast<size_t>(changes[2 * i].operation)];
+    changed[i]->hidden_saved_ns = saved(std::max(lengths[2 * i], longest));
+    changed[i]->faster_saved_ns = saved(lengths[2 * i + 1]);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const OperationWhatIf& a, const OperationWhatIf& b) {
+    return a.hidden_saved_ns > b.hidden_saved_ns;
+  });
+  return out;
+}
+
+}  // namespace skewscope::blame

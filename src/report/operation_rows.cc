@@ -1,0 +1,82 @@
+#include "operation_rows.h"
+
+#include <fmt/format.h>
+
+#include "columns.h"
+#include "skewscope/base/human_units.h"
+
+namespace skewscope::report {
+namespace {
+
+using OperationRow = JobReport::WhatIf::Operation;
+constexpr double kWorthHiding = 0.02;  // of the job
+
+double saved_share_of(int64_t saved_ns, int64_t whole_ns) {
+  return saved_ns < 0 || whole_ns <= 0 ? -1 : static_cast<double>(saved_ns) / static_cast<double>(whole_ns);
+}
+
+}  // namespace
+
+std::vector<OperationRow> operation_rows(const Blame& blame, const GroupKinds& groups) {
+  std::vector<OperationRow> rows;
+  for (const OperationWhatIf& one : blame.operations) {
+    OperationRow row;
+    if (one.group_kind >= 0) {
+      const GroupKind& kind = groups.kinds[static_cast<size_t>(one.group_kind)];
+      row.group = kind.name();
+      row.size = kind.size;
+      row.nodes = kind.nodes;
+      row.groups = kind.communicators;
+    }
+    row.op = to_string(one.kind);
+    row.calls = one.calls;
+    row.exposed_transfer_ns = one.exposed_transfer_ns;
+    row.hidden_saved_ns = one.hidden_saved_ns;
+    row.faster_saved_ns = one.faster_saved_ns;
+    row.hidden_share = saved_share_of(one.hidden_saved_ns, blame.replay.replayed_ns);
+    row.faster_share = saved_share_of(one.faster_saved_ns, blame.replay.replayed_ns);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Table what_if_operations_table(const JobReport& report) {
+  using Row = OperationRow;
+  return make_table<Row>(
+      "what_if_operations", report.what_if.operations,
+      {column<&Row::group>("group_kind"), known_column<&Row::size>("size"), known_column<&Row::nodes>("nodes"),
+       column<&Row::groups>("groups"), column<&Row::op>("op"), column<&Row::calls>("calls"),
+       column<&Row::exposed_transfer_ns>("exposed_transfer_ns"), known_column<&Row::hidden_saved_ns>("hidden_saved_ns"),
+       known_column<&Row::hidden_share>("hidden_share"), known_column<&Row::faster_saved_ns>("faster_saved_ns"),
+       known_column<&Row::faster_share>("faster_share")});
+}
+
+Json operations_json(const std::vector<OperationRow>& rows) {
+  const auto known = [](int64_t value) { return value < 0 ? Json() : Json(value); };
+  Json out = Json::array();
+  for (const OperationRow& row : rows) {
+    out.push_back({{"group_kind", text_or_null(row.group)},
+                   {"size", known(row.size)},
+                   {"nodes", known(row.nodes)},
+                   {"groups", row.groups},
+                   {"op", row.op},
+                   {"calls", row.calls},
+                   {"exposed_transfer_ns", row.exposed_transfer_ns},
+                   {"hidden_saved_ns", known(row.hidden_saved_ns)},
+                   {"hidden_share", ratio_or_null(row.hidden_share)},
+                   {"faster_saved_ns", known(row.faster_saved_ns)},
+                   {"faster_share", ratio_or_null(row.faster_share)}});
+  }
+  return out;
+}
+
+std::string hiding_words(const JobReport::WhatIf& what_if) {
+  if (what_if.operations.empty()) return "";
+  const OperationRow& most = what_if.operations.front();
+  const int64_t balanced_saves_ns = what_if.balanced_ns < 0 ? 0 : what_if.replayed_ns - what_if.balanced_ns;
+  if (most.hidden_share < kWorthHiding || most.hidden_saved_ns <= balanced_saves_ns) return "";
+  return fmt::format("{} of {} fully hidden: -{} at most", most.op, most.group.empty() ? "unnamed groups" : most.group,
+                     human_percent(most.hidden_share));
+}
+
+}  // namespace skewscope::report

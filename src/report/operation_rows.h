@@ -1,0 +1,20 @@
+// What hiding an operation's transfers, or a faster link for them, would gain: rows, table, JSON, words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "json_values.h"
+#include "rooms.h"
+#include "table.h"
+
+namespace skewscope::report {
+
+std::vector<JobReport::WhatIf::Operation> operation_rows(const Blame& blame, const GroupKinds& groups);
+Table what_if_operations_table(const JobReport& report);
+Json operations_json(const std::vector<JobReport::WhatIf::Operation>& rows);
+
+// What a user would gain most by hiding, where that is more than evening out the ranks would gain; "" otherwise.
+std::string hiding_words(const JobReport::WhatIf& what_if);
+
+}  // namespace skewscope::report

@@ -1,0 +1,33 @@
+// How much of communication is hidden behind computation, by kind of group, operation and size, and what hiding more would gain.
+import { element, section } from "./dom.js";
+import { bytes, duration, percent } from "./numbers.js";
+import { dataTable, records } from "./table.js";
+
+const known = (value, text) => (value === null || value === undefined ? "–" : text(value));
+const kind = ["group_kind", "Group", { text: (row) => `${row.group_kind ?? "not known"}${row.groups > 1 ? ` (${row.groups})` : ""}` }];
+const nodes = ["nodes", "Nodes", { text: (row) => known(row.nodes, String) }];
+
+export function overlapSection(data) {
+  const rows = data.tables.overlap ? records(data.tables.overlap) : [];
+  if (rows.length === 0) return undefined;
+  const changes = records(data.tables.what_if_operations);
+  const most = Math.max(...rows.map((row) => Number(row.exposed_wait_ns) + Number(row.exposed_transfer_ns)), 1);
+  const gain = (share) => known(share, (value) => (value > 0 ? `−${percent(value)}` : "0"));
+  return section("overlap", "Communication hidden and exposed",
+    element("p", { class: "soft" }, "Summed over all ranks; groups of one kind together, their number in brackets. Hidden: the GPU computed meanwhile. "
+      + "Exposed: it did not; where calls of several streams overlap, each moment counts for one of them."),
+    dataTable(data, "overlap", [
+      kind, ["size", "Ranks"], nodes, ["op", "Operation"],
+      ["bytes_up_to", "Size up to", { text: (row) => known(row.bytes_up_to, bytes) }], ["calls", "Calls"], ["time_ns", "Time"],
+      ["hidden_share", "Hidden"], ["exposed_transfer_ns", "Exposed transfer", { share: (row) => Number(row.exposed_transfer_ns) / most }],
+      ["exposed_wait_ns", "Exposed wait", { share: (row) => Number(row.exposed_wait_ns) / most }]], { sortBy: "exposed_transfer_ns" }),
+    ...(changes.length === 0 ? [] : [
+      element("h3", {}, "What hiding it would gain"),
+      element("p", { class: "soft" }, "The job replayed with the transfers of one operation changed. Hidden: nobody waits for them (prefetched, or beside "
+        + "computation), at most; waiting for late ranks stays. Faster: they take half as long. – : the transfer time is not known."),
+      dataTable(data, "what_if_operations", [
+        kind, ["size", "Ranks"], nodes, ["op", "Operation"], ["calls", "Calls"],
+        ["exposed_transfer_ns", "Exposed transfer", { text: (row) => duration(row.exposed_transfer_ns) }],
+        ["hidden_share", "Hidden: job", { text: (row) => gain(row.hidden_share) }], ["hidden_saved_ns", "saves"],
+        ["faster_share", "Twice as fast: job", { text: (row) => gain(row.faster_share) }], ["faster_saved_ns", "saves"]], { sortBy: "hidden_saved_ns" })]));
+}

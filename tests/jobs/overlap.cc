@@ -1,0 +1,138 @@
+// Communication hidden and exposed, and what hiding it or a faster link would gain: against the simulator, which runs
+// the same job again with these transfers changed, and against the totals of the ranks.
+#include <cmath>
+
+#include "job_truth.h"
+#include "tests/temporary_folder.h"
+
+using namespace skewscope;
+using namespace skewscope::test;
+
+namespace {
+
+SimulateOptions usual() {
+  SimulateOptions o;
+  o.digests = true;
+  o.clock_offset_ms = 50;
+  return o;
+}
+
+// Short layers: communication weighs more.
+SimulateOptions fast_layers() {
+  SimulateOptions o = usual();
+  o.layer_compute_ns = 300'000;
+  o.seed = 5;
+  return o;
+}
+
+SimulateOptions data_parallel() {
+  SimulateOptions o = usual();
+  o.tp = 1;
+  o.layer_compute_ns = 500'000;
+  o.seed = 9;
+  return o;
+}
+
+SimulateOptions pipeline() {
+  SimulateOptions o = usual();
+  o.nodes = 4;
+  o.tp = o.pp = 2;
+  o.seed = 3;
+  return o;
+}
+
+SimulateOptions slow_rank() {
+  SimulateOptions o = fast_layers();
+  o.slow_ranks = {{5, 1.3}};
+  return o;
+}
+
+double elapsed_ns(SimulateOptions options, const SimulateOptions::TransferFactor& changed) {
+  const Folder folder("overlap_changed");
+  options.transfer_factors = {changed};
+  options.directory = folder.path.string();
+  REQUIRE(simulate_job(options).ok());
+  return JobTruth(options.directory).elapsed_ns;
+}
+
+void check_sums(const JobReport& report) {
+  int64_t wait = 0, transfer = 0, exposed_wait = 0, exposed_transfer = 0, exposed = 0, calls = 0;
+  for (const JobReport::OverlapRow& row : report.overlap) {
+    CHECK(row.time_ns == row.wait_ns + row.transfer_ns + row.unattributed_ns);
+    if (row.hidden_ns >= 0) CHECK(row.hidden_ns + row.exposed_ns() <= row.time_ns);
+    calls += row.calls;
+    wait += row.wait_ns;
+    transfer += row.transfer_ns;
+    exposed_wait += row.exposed_wait_ns;
+    exposed_transfer += row.exposed_transfer_ns;
+    exposed += row.exposed_ns();
+  }
+  for (const JobReport::RankRow& rank : report.ranks) {
+    calls -= rank.collectives;
+    wait -= rank.wait_ns;
+    transfer -= rank.transfer_ns;
+    exposed_wait -= rank.exposed_wait_ns;
+    exposed_transfer -= rank.exposed_transfer_ns;
+    exposed -= rank.exposed_communication_ns;
+  }
+  CHECK(calls == 0);
+  CHECK(wait == 0);
+  CHECK(transfer == 0);
+  CHECK(exposed_wait == 0);
+  CHECK(exposed_transfer == 0);
+  if (report.job.vendor != "cpu") CHECK(exposed == 0);  // timelines are of GPUs
+}
+
+}  // namespace
+
+TEST_CASE("eight data-parallel groups are one row per operation and size, and rows sum to the ranks' exposed time") {
+  for (SimulateOptions options : {usual(), pipeline()}) {
+    const Folder folder("overlap_sums");
+    options.directory = folder.path.string();
+    REQUIRE(simulate_job(options).ok());
+    const JobReport report = correlated(options.directory).report;
+    check_sums(report);
+    size_t reduce_scatters = 0;
+    for (const JobReport::OverlapRow& row : report.overlap) {
+      if (row.op != "reduce_scatter") continue;
+      ++reduce_scatters;
+      CHECK(row.group == "DATA_PARALLEL_GROUP");
+      CHECK(row.groups == 4);
+      CHECK(row.nodes == 2);
+      // Of two buckets the first is reduced beside the backward pass; the only one of a stage is the last.
+      CHECK((options.pp == 1 ? row.hidden_share() > 0.1 : row.hidden_share() < 0.01));
+    }
+    CHECK(reduce_scatters == 1);
+  }
+}
+
+TEST_CASE("what hiding an operation gains is what the job without these transfers is shorter; so is a faster link") {
+  for (const SimulateOptions& job : {usual(), fast_layers(), data_parallel(), pipeline(), slow_rank()}) {
+    const Folder folder("overlap_what_if");
+    SimulateOptions options = job;
+    options.directory = folder.path.string();
+    REQUIRE(simulate_job(options).ok());
+    const JobReport::WhatIf what_if = correlated(options.directory).report.what_if;
+    const double before = JobTruth(options.directory).elapsed_ns;
+    CHECK(!what_if.operations.empty());
+    for (const JobReport::WhatIf::Operation& one : what_if.operations) {
+      const auto kind = kind_from_operation_name(one.op);
+      REQUIRE(kind);
+      const double hidden = (before - elapsed_ns(job, {one.group, *kind, 0})) / before;
+      const double faster = (before - elapsed_ns(job, {one.group, *kind, 0.5})) / before;
+      CAPTURE(job.seed, job.pp, one.group, one.op, one.hidden_share, hidden, one.faster_share, faster);
+      CHECK(std::fabs(one.hidden_share - hidden) < 0.005);
+      CHECK(std::fabs(one.faster_share - faster) < 0.005);
+    }
+  }
+}
+
+TEST_CASE("recorded jobs: exposed communication by kind sums to the ranks'") {
+  for (const char* name : {"fsdp2", "experts", "every_collective", "mesh", "pipeline_batched", "gloo"}) {
+    CAPTURE(name);
+    StageTimer timer;
+    const auto report = correlate({std::string(SKEWSCOPE_SOURCE_DIR) + "/tests/data/real/" + name}, {}, timer);
+    REQUIRE(report.ok());
+    check_sums(report.value());
+  }
+}
