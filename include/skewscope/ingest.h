@@ -41,11 +41,11 @@ constexpr const char* kCachedSuffix = ".cached";
 std::string kept_report_name(const CacheOptions& cache, const std::string& told);
 
 struct IngestOptions {
-  std::string rank_regex;         // --rank-regex: named group `rank`, searched in the path; empty: not given
-  std::string rank_map;           // --rank-map: CSV file of path,rank (path may be a file name); empty: not given
-  int32_t world_size = 0;         // --world-size: the job has at least so many ranks; 0: as the files say
-  std::vector<int32_t> ranks;     // --ranks: only these; empty: all
-  std::optional<StepSpan> steps;  // --steps A:B: GPU rows and calls launched in A <= step < B
+  std::string rank_regex;            // --rank-regex: named group `rank`, searched in the path; empty: not given
+  std::string rank_map;              // --rank-map: CSV file of path,rank (path may be a file name); empty: not given
+  int32_t world_size = 0;            // --world-size: the job has at least so many ranks; 0: as the files say
+  std::vector<int32_t> ranks;        // --ranks: only these; empty: all
+  std::optional<StepNumbers> steps;  // --steps A:B: GPU rows and calls launched in A <= step < B
   // true: what lies outside `steps` is hidden from `visit` only. Calls of all steps tie clocks (skewscope/select.h).
   bool whole = false;
   // Called once for each file, whatever it turned out to be, from several threads at once, while the details of its

@@ -12,7 +12,7 @@ namespace skewscope {
 
 // In one process or several; the messages of batches are forgotten (forget_messages). Error: no_input where no trace
 // has such a step.
-Result<Done> select_steps(const StepSpan& steps, JobTrace& job, InstanceTable& instances, ClockModel& clocks,
+Result<Done> select_steps(const StepNumbers& steps, JobTrace& job, InstanceTable& instances, ClockModel& clocks,
                           Exchange& exchange = alone());
 
 }  // namespace skewscope

@@ -9,7 +9,7 @@ namespace {
 
 class Filter {
  public:
-  Filter(LinkedTrace& linked, const StepSpan& steps) : linked_(linked), steps_(steps) {}
+  Filter(LinkedTrace& linked, const StepNumbers& steps) : linked_(linked), steps_(steps) {}
 
   void apply() {
     RankTrace& trace = linked_.trace;
@@ -85,12 +85,12 @@ class Filter {
   }
 
   LinkedTrace& linked_;
-  StepSpan steps_;
+  StepNumbers steps_;
 };
 
 }  // namespace
 
-void keep_steps(TraceFile& file, const StepSpan& steps) {
+void keep_steps(TraceFile& file, const StepNumbers& steps) {
   file.steps_before_filter.emplace();
   for (const StepRange& step : file.linked.trace.steps) file.steps_before_filter->push_back(step.number);
   Filter(file.linked, steps).apply();

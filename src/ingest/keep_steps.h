@@ -8,6 +8,6 @@ namespace skewscope::ingest {
 
 // Keeps GPU rows and calls launched in these. Fills steps_before_filter. Of the details: host rows that start in those
 // steps, and GPU annotations that overlap the time from the first to the last GPU row kept.
-void keep_steps(TraceFile& file, const StepSpan& steps);
+void keep_steps(TraceFile& file, const StepNumbers& steps);
 
 }  // namespace skewscope::ingest

@@ -74,7 +74,7 @@ std::optional<Error> visit_file(const TraceFile& file, const IngestOptions& opti
 }
 
 // Of a trace and its details, what is kept of some steps; its strings are lent.
-TraceFile copy_steps(TraceFile& file, const StepSpan& steps) {
+TraceFile copy_steps(TraceFile& file, const StepNumbers& steps) {
   const LinkedTrace& linked = file.linked;
   TraceFile shown;
   shown.path = file.path;

@@ -50,7 +50,7 @@ std::vector<int32_t> numbers_of(const std::vector<bool>& keep) {
   return numbers;
 }
 
-std::vector<bool> gpu_rows_of_steps(const RankTrace& trace, const StepSpan& steps) {
+std::vector<bool> gpu_rows_of_steps(const RankTrace& trace, const StepNumbers& steps) {
   std::vector<bool> keep(trace.gpu.size());
   for (size_t i = 0; i < keep.size(); ++i) {
     const int32_t launch = trace.gpu.launch[i];
@@ -60,7 +60,7 @@ std::vector<bool> gpu_rows_of_steps(const RankTrace& trace, const StepSpan& step
   return keep;
 }
 
-void keep_steps(const std::vector<bool>& gpu_rows, const std::vector<bool>& calls, const StepSpan& steps,
+void keep_steps(const std::vector<bool>& gpu_rows, const std::vector<bool>& calls, const StepNumbers& steps,
                 RankTrace& trace) {
   const std::vector<int32_t> new_gpu_row = numbers_of(gpu_rows);
   for (CollectiveCall& call : trace.calls) {

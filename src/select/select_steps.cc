@@ -36,7 +36,7 @@ int64_t step_of_most(std::vector<int64_t> steps) {
 
 class Selection {
  public:
-  Selection(const StepSpan& steps, JobTrace& job, InstanceTable& table, ClockModel& clocks, Exchange& exchange)
+  Selection(const StepNumbers& steps, JobTrace& job, InstanceTable& table, ClockModel& clocks, Exchange& exchange)
       : steps_(steps), job_(job), table_(table), clocks_(clocks), exchange_(exchange) {}
 
   Result<Done> apply() {
@@ -210,7 +210,7 @@ class Selection {
     }
   }
 
-  const StepSpan steps_;
+  const StepNumbers steps_;
   JobTrace& job_;
   InstanceTable& table_;
   ClockModel& clocks_;
@@ -222,7 +222,7 @@ class Selection {
 
 }  // namespace
 
-Result<Done> select_steps(const StepSpan& steps, JobTrace& job, InstanceTable& instances, ClockModel& clocks,
+Result<Done> select_steps(const StepNumbers& steps, JobTrace& job, InstanceTable& instances, ClockModel& clocks,
                           Exchange& exchange) {
   return Selection(steps, job, instances, clocks, exchange).apply();
 }

@@ -1,14 +1,18 @@
-"""Figures that a user acts on, against their truth: the job without its fault, the simulator's own record, or what was
-put into a recorded job. `--before PROGRAM` adds what an earlier program says of the same jobs."""
+"""Figures that a user acts on, against their truth: the job without its fault, the simulator's own record, what was put
+into a recorded job, or a formula of the schedule. `--before PROGRAM` adds what an earlier program says of the same
+jobs."""
 import json
+import os
+import re
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import SKEWSCOPE, TOP, keep, run, table
+from harness import SKEWSCOPE, TOP, keep, output_of, run, table
 
 REAL = TOP / "tests" / "data" / "real"
+FAULTLESS = ("ddp", "ddp_8", "mesh", "cuda_graphs", "checkpointing", "compile", "every_collective", "sync_events")
 PIPELINE = ["--nodes", "4", "--gpus", "4", "--tp", "2", "--pp", "4", "--dp", "2", "--clock-offset-ms", "50"]
 
 
@@ -31,6 +35,19 @@ class Jobs:
         done = subprocess.run([program, "report", *map(str, paths), "-o", out, "-q", "--cache", "off", *options],
                               capture_output=True, text=True)
         return json.loads((out / "report.json").read_text()) if done.returncode == 0 else done.returncode
+
+    def text(self, program, command, paths, *options, **environment):
+        """What a program prints, and its exit code."""
+        options = [*options, "-o", self.folder / "text", "--force", "--cache", "off"] if command == "report" else options
+        done = subprocess.run([program, command, *map(str, paths), *options], capture_output=True, text=True,
+                              env={**os.environ, **environment})
+        return done.stdout + done.stderr, done.returncode
+
+    def written(self, name, events):
+        """A trace of these events, times in us."""
+        path = self.folder / name
+        path.write_text(json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": events}))
+        return path
 
 
 def percent(value):
@@ -55,34 +72,91 @@ def clocks_that_miss(report, truth):
     return f"{missed} of {len(tied)} tied"
 
 
-def saved(report):
+def saved_words(report):
     """The largest gain that is named, as a share of the job's length."""
     length = report["what_if"]["replayed_ns"]
     gains = [s["saved_ns"] or 0 for s in report["stragglers"]] + [p["saved_ns"] for p in report["what_if"]["programs"]]
-    return max(gains, default=0) / length if length else None
+    at_least = "at least " if report["what_if"].get("saved_at_least") else ""
+    return at_least + percent(max(gains, default=0) / length) if length else "-"
+
+
+def first_words(text):
+    """The verdict: what a summary begins with."""
+    return "\n".join(text.splitlines()[:4])
+
+
+def kernel_ms_per_step(folder):
+    """GPU time of a job's window per step, from its rows alone: first start to last end of each rank, the mean."""
+    lengths = []
+    for path in sorted(folder.glob("*.json.gz")):
+        rows = json.loads(output_of("gzip", "-dc", path))["traceEvents"]
+        rows = [row for row in rows if row.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+        lengths.append(max(r["ts"] + r["dur"] for r in rows) - min(r["ts"] for r in rows))
+    return sum(lengths) / len(lengths) / 3 / 1000
+
+
+def names_a_rank(text):
+    return re.search(r"[Rr]anks? [0-9, -]+ (is|are) the (cause|suspect)", text) is not None
+
+
+def compilation(text):
+    found = re.search(r"([0-9.]+ m?s) of the host's time in the window is compilation", text)
+    return found[1] if found else "-"
+
+
+# Parts of one compilation of 8 s, each within the one before, then the compiled region.
+COMPILING = [("_compile.compile_inner (dynamo_timed)", 0, 8), ("OutputGraph.call_user_compiler (dynamo_timed)", 0.5, 7.5),
+             ("compile_fx_inner (dynamo_timed)", 1, 7)]
+
+
+def nested_compilation(jobs):
+    rows = [{"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": begin * 1e6, "dur": (end - begin) * 1e6}
+            for name, begin, end in COMPILING]
+    rows.append({"ph": "X", "cat": "cpu_op", "name": "Torch-Compiled Region: 0/0", "pid": 1, "tid": 1, "ts": 8e6, "dur": 1e6})
+    rows.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 8.1e6, "dur": 10,
+                 "args": {"correlation": 1}})
+    rows.append({"ph": "X", "cat": "kernel", "name": "triton_poi_fused_add_0", "pid": 0, "tid": 7, "ts": 8.2e6, "dur": 7e5,
+                 "args": {"correlation": 1, "device": 0, "stream": 7}})
+    return jobs.written("compiling.json", rows)
 
 
 def situations(jobs):
-    """(what, how to read it off a program, truth)."""
+    """(figure, how to read it off a program, truth)."""
     one_step = jobs.simulated(*PIPELINE, "--steps", "1")
     four_steps = jobs.simulated(*PIPELINE, "--steps", "4")
+    even_stages = jobs.simulated(*PIPELINE, "--steps", "4", "--micro-batches", "8")
     truth_of = lambda job: json.loads((job / "truth.json").read_text())  # noqa: E731
-    whole = jobs.report(SKEWSCOPE, [four_steps])
-    first = whole["steps"][0]["duration_ns"] / 1e6
+    first = jobs.report(SKEWSCOPE, [four_steps])["steps"][0]["duration_ns"] / 1e6
 
     def said(paths, read, *options):
         return lambda program: read(jobs.report(program, paths, *options))
+
+    def printed(command, paths, read, *options, **environment):
+        return lambda program: read(*jobs.text(program, command, paths, *options, **environment))
 
     yield ("clocks of a pipeline of one step, 4 nodes: bars that miss",
            said([one_step], lambda r: clocks_that_miss(r, truth_of(one_step))), "0")
     yield ("`--steps 100:101` of four steps: length of step 100",
            said([four_steps], step_ms, "--steps", "100:101"), f"{first:.1f} ms")
-    for name in ("fsdp2", "ring_attention"):
-        yield (f"{name}: length of a step", said([REAL / name], step_ms), "GPU window / 3")
+    for name in ("ddp", "fsdp2", "ring_attention"):
+        yield f"{name}: length of a step", said([REAL / name], step_ms), f"{kernel_ms_per_step(REAL / name):.1f} ms"
     for name, gain in (("ddp_slow_rank", 0.94), ("fsdp2", 0.86), ("ring_attention", 0.91), ("ddp_imbalance", 0.40)):
-        yield (f"{name}: largest gain of a rank", said([REAL / name], lambda r: percent(saved(r))), percent(gain))
-    yield ("ddp and fsdp2 in one folder: exit code",
-           lambda program: str(r) if isinstance(r := jobs.report(program, [REAL / "ddp", REAL / "fsdp2"]), int) else "0", "3")
+        yield (f"{name}: largest gain of a rank", said([REAL / name], lambda r: saved_words(r)), percent(gain))
+    yield ("pipeline of 4 even stages, 8 micro-batches: bubble of the schedule",
+           said([even_stages], lambda r: percent((r.get("pipeline") or {}).get("schedule_share"))), percent(3 / 11))
+    yield ("ddp and fsdp2 in one folder: exit code", printed("report", [REAL / "ddp", REAL / "fsdp2"], lambda _, code: code), 3)
+    alone = next((REAL / "ddp").glob("*rank0*"))
+    yield ("one rank of four: \"Nobody was late\" is said",
+           printed("report", [alone], lambda text, _: "yes" if "Nobody" in text else "no"), "no")
+    yield ("compilation of 8 s with its parts within it", printed("rank", [nested_compilation(jobs)],
+                                                                  lambda text, _: compilation(text)), "8.00 s")
+    yield ("compile: `rank` advises to compile the compiled model",
+           printed("rank", [next((REAL / "compile").glob("*rank0*"))],
+                   lambda text, _: "yes" if re.search(r"[Cc]ompile the model", text) else "no"), "no")
+    yield (f"{len(FAULTLESS)} recorded jobs without a fault: verdicts that lead with a rank",
+           lambda program: sum(names_a_rank(first_words(jobs.text(program, "report", [REAL / name])[0])) for name in FAULTLESS), 0)
+    yield ("two processes of mpirun, built without MPI: exit code",
+           printed("report", [REAL / "ddp"], lambda _, code: code, OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_RANK="0"), 2)
 
 
 def main(options):

@@ -35,7 +35,7 @@ std::string text_of(const std::vector<JobReport::RankStatistic>& rows) {
 
 // `paths_of(process)`: what each was told to read.
 template <class PathsOf>
-std::vector<Outcome> correlate_in(int32_t processes, const PathsOf& paths_of, std::optional<StepSpan> steps = {}) {
+std::vector<Outcome> correlate_in(int32_t processes, const PathsOf& paths_of, std::optional<StepNumbers> steps = {}) {
   return in_processes<Outcome>(processes, [&](ThreadExchange& exchange) {
     StageTimer timer;
     CorrelateOptions options;
@@ -49,7 +49,7 @@ std::vector<Outcome> correlate_in(int32_t processes, const PathsOf& paths_of, st
   });
 }
 
-std::string json_of(int32_t processes, const std::string& directory, std::optional<StepSpan> steps = {}) {
+std::string json_of(int32_t processes, const std::string& directory, std::optional<StepNumbers> steps = {}) {
   const std::vector<Outcome> outcomes = correlate_in(
       processes, [&](int32_t) { return std::vector<std::string>{directory}; }, steps);
   for (const Outcome& outcome : outcomes) CHECK(outcome.error.empty());
@@ -96,7 +96,7 @@ TEST_CASE("any number of processes keeps the same steps, on the same clocks") {
   options.pp = 2;
   options.late_windows = {{3, 1}};
   REQUIRE(simulate_job(options).ok());
-  for (const StepSpan& steps : {StepSpan{100, 101}, StepSpan{101, 102}}) {
+  for (const StepNumbers& steps : {StepNumbers{100, 101}, StepNumbers{101, 102}}) {
     const std::string one = json_of(1, options.directory, steps);
     REQUIRE(!one.empty());
     for (const int32_t processes : {2, 5}) CHECK(json_of(processes, options.directory, steps) == one);

@@ -104,7 +104,7 @@ SimulateOptions pipeline(const Folder& folder, int32_t steps, uint64_t seed) {
   return o;
 }
 
-CorrelatedJob split(const SimulateOptions& options, std::optional<StepSpan> steps) {
+CorrelatedJob split(const SimulateOptions& options, std::optional<StepNumbers> steps) {
   REQUIRE(simulate_job(options).ok());
   StageTimer timer;
   IngestOptions ingest;
@@ -117,7 +117,7 @@ CorrelatedJob split(const SimulateOptions& options, std::optional<StepSpan> step
   return std::move(job).value();
 }
 
-Score score_seeds(int32_t recorded, std::optional<StepSpan> steps) {
+Score score_seeds(int32_t recorded, std::optional<StepNumbers> steps) {
   Score score;
   const Folder folder("few_steps");
   for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -136,9 +136,9 @@ Score score_seeds(int32_t recorded, std::optional<StepSpan> steps) {
 TEST_CASE("clocks of one or two steps of a pipeline over four nodes are held by their bars, and no pair is wrong") {
   struct Case {
     int32_t recorded;
-    std::optional<StepSpan> steps;
+    std::optional<StepNumbers> steps;
   };
-  for (const Case& one : {Case{1, {}}, Case{2, {}}, Case{3, StepSpan{100, 101}}}) {
+  for (const Case& one : {Case{1, {}}, Case{2, {}}, Case{3, StepNumbers{100, 101}}}) {
     const Score score = score_seeds(one.recorded, one.steps);
     INFO(one.recorded << " steps recorded" << (one.steps ? ", one asked for" : ""));
     CHECK(100 * score.held >= 95 * score.tied);
@@ -156,7 +156,7 @@ TEST_CASE("steps that were asked for are read on the clocks of all steps") {
   const CorrelatedJob all = split(options, std::nullopt);
   int64_t members = 0, rows = 0;
   for (int64_t step = 100; step < 104; ++step) {
-    const CorrelatedJob one = split(options, StepSpan{step, step + 1});
+    const CorrelatedJob one = split(options, StepNumbers{step, step + 1});
     members += std::ssize(one.instances.members);
     for (size_t t = 0; t < one.job.traces.size(); ++t) {
       const TraceIndex trace(static_cast<int64_t>(t));

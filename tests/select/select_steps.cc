@@ -47,7 +47,7 @@ struct Job {
     clocks.window_ns = 120'000;
   }
 
-  Result<Done> select(StepSpan steps) { return select_steps(steps, job, table, clocks); }
+  Result<Done> select(StepNumbers steps) { return select_steps(steps, job, table, clocks); }
 };
 
 }  // namespace

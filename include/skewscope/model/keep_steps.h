@@ -14,8 +14,8 @@ namespace skewscope {
 int64_t step_number_at(const std::vector<StepRange>& steps, LocalNs t);
 
 // ProfilerStep numbers first <= number < second. What lies outside every step counts as step -1.
-using StepSpan = std::pair<int64_t, int64_t>;
-inline bool has_step(const StepSpan& span, int64_t step) { return step >= span.first && step < span.second; }
+using StepNumbers = std::pair<int64_t, int64_t>;
+inline bool has_step(const StepNumbers& span, int64_t step) { return step >= span.first && step < span.second; }
 
 // Of `rows`, those whose entry of `keep` is set.
 template <class Rows>
@@ -33,11 +33,11 @@ void keep_rows(const std::vector<bool>& keep, Rows& rows) {
 std::vector<int32_t> numbers_of(const std::vector<bool>& keep);
 
 // Per GPU row: whether it was launched in one of `steps`.
-std::vector<bool> gpu_rows_of_steps(const RankTrace& trace, const StepSpan& steps);
+std::vector<bool> gpu_rows_of_steps(const RankTrace& trace, const StepNumbers& steps);
 
 // Keeps GPU rows and calls whose entries are set, the launches and messages of these, and the ranges of `steps`. A call
 // is kept with its GPU row.
-void keep_steps(const std::vector<bool>& gpu_rows, const std::vector<bool>& calls, const StepSpan& steps,
+void keep_steps(const std::vector<bool>& gpu_rows, const std::vector<bool>& calls, const StepNumbers& steps,
                 RankTrace& trace);
 
 }  // namespace skewscope
