@@ -162,6 +162,19 @@ std::optional<Peak> peak_within_error(Votes all, const Prior& prior) {
   return peak;
 }
 
+// Whether calls at equal places in their steps lie together, within what ends of one collective scatter between nodes,
+// and are at least `share` as many as the votes around the peak.
+bool places_explain(Votes all, const Peak& peak, double share) {
+  constexpr int64_t kBetweenNodes = 100'000;  // ns
+  std::vector<Vote> placed;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(placed),
+               [](const Vote& vote) { return vote.steps() == VoteSteps::same_place; });
+  const Peak own = densest(placed, kBetweenNodes, std::nullopt);
+  const Peak other = densest(within(all, peak.offset_ns, kBetweenNodes), kBetweenNodes, std::nullopt);
+  return own.votes >= kLeastVotes && 2 * static_cast<size_t>(own.votes) >= placed.size() &&
+         own.votes >= share * other.votes;
+}
+
 // Whether what the traces say of steps and hosts allows an offset that intervals between ends name.
 bool credible(Votes all, const Peak& peak, const VoteContext& context) {
   const int64_t offset = std::llabs(peak.offset_ns);
@@ -174,7 +187,7 @@ bool credible(Votes all, const Peak& peak, const VoteContext& context) {
   for (const Vote& vote : within(all, peak.offset_ns, kScatter)) ++of_steps[static_cast<size_t>(vote.steps())];
   const auto unnamed = of_steps[0], different = of_steps[1], same = of_steps[2] + of_steps[3];
   if (different > same + unnamed) {
-    if (context.one_host) return false;
+    if (context.one_host || places_explain(all, peak, offset > kByChance ? 0.9 : 2)) return false;
     if (offset <= kWallClockGood && 4 * offset <= context.step_ns) return true;
     constexpr int64_t kWidth = 25'000;
     const Peak fine = densest(within(all, peak.offset_ns, kWidth), kWidth, std::nullopt);

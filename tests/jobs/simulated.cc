@@ -227,6 +227,31 @@ TEST_CASE("a window that starts one step late loses that step and no more") {
   REQUIRE(o.report.stragglers.at(0).rank == 5);
 }
 
+TEST_CASE("clocks that are off by a step move no node's calls into another step") {
+  for (const uint64_t seed : {1, 2, 3}) {
+    const Folder folder("simulated");
+    SimulateOptions o;
+    o.directory = folder.path.string();
+    o.nodes = 8;
+    o.gpus_per_node = 8;
+    o.tp = 8;
+    o.steps = 6;  // of 24 ms, in which a data-parallel group meets twice
+    o.slow_ranks = {{13, 1.3}};
+    o.clock_offset_ms = 20;
+    o.digests = true;
+    o.seed = seed;
+    simulate(o);
+    StageTimer timer;
+    const auto report = correlate({o.directory}, {}, timer);
+    REQUIRE(report.ok());
+    CAPTURE(seed);
+    CHECK(report.value().matching.unmatched == 0);
+    CHECK(report.value().matching.incomplete_instances == 0);
+    CHECK(report.value().stragglers.front().rank == 13);
+    CHECK(report.value().stragglers.front().standing == "cause");
+  }
+}
+
 TEST_CASE("one percent of kernels lost makes no wrong match") {
   for (const uint64_t seed : {1U, 2U, 3U}) {
     const Folder folder("lost");
