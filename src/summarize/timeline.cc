@@ -31,7 +31,7 @@ struct SomeRows {
 };
 
 // What of the rows counts: what lies in it.
-struct Window {
+struct StepWindow {
   int64_t begin = INT64_MIN, end = INT64_MAX;
 
   bool bounded() const { return begin != INT64_MIN; }
@@ -60,7 +60,7 @@ struct Sweep {
 };
 
 template <class Rows>
-TimeBySet sweep(const GpuEvents& gpu, const Rows& rows, const Window& window = {}) {
+TimeBySet sweep(const GpuEvents& gpu, const Rows& rows, const StepWindow& window = {}) {
   TimeBySet time;
   if (rows.size() == 0) return time;
   Sweep passing{time, window.bounded() ? window.begin : gpu.start[rows[0]].ns};
@@ -117,7 +117,7 @@ void charge_gap(const RankTrace& trace, size_t row, int64_t busy_until, RowByRow
 
 // There is at least one row.
 template <class Rows>
-RowByRow pass_over(const RankTrace& trace, const Rows& rows, const Window& window) {
+RowByRow pass_over(const RankTrace& trace, const Rows& rows, const StepWindow& window) {
   const GpuEvents& gpu = trace.gpu;
   RowByRow found;
   int64_t busy_until = window.bounded() ? window.begin : gpu.start[rows[0]].ns;
@@ -136,7 +136,7 @@ RowByRow pass_over(const RankTrace& trace, const Rows& rows, const Window& windo
 }
 
 template <class Rows>
-RankSummary summary_of(const RankTrace& trace, const Rows& rows, const Window& window = {}) {
+RankSummary summary_of(const RankTrace& trace, const Rows& rows, const StepWindow& window = {}) {
   const GpuEvents& gpu = trace.gpu;
   constexpr size_t kCompute = set_of(GpuWork::compute) | set_of(GpuWork::memset);
   constexpr size_t kCommunication = set_of(GpuWork::communication), kCopy = set_of(GpuWork::memcpy);
@@ -173,7 +173,7 @@ RankSummary timeline_of(const RankTrace& trace, const std::vector<int32_t>& rows
 }
 
 RankSummary timeline_between(const RankTrace& trace, const std::vector<int32_t>& rows, LocalNs begin, LocalNs end) {
-  return summary_of(trace, SomeRows{rows}, Window{begin.ns, end.ns});
+  return summary_of(trace, SomeRows{rows}, StepWindow{begin.ns, end.ns});
 }
 
 }  // namespace skewscope::summarize
