@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMinute_us = 60'000'000, kDay_us = 1440 * kMinute_us;
 
-struct Trace {
+struct Recorded {
   std::string file;
   int64_t rank = 0, world = 4;  // world -1: not stated
   int64_t start_us = 0;
@@ -25,7 +25,7 @@ struct Trace {
   int64_t duration_us = 300;
 };
 
-TraceFile linked(const Trace& trace) {
+TraceFile linked(const Recorded& trace) {
   ContentBuilder b(trace.file);
   if (trace.world >= 0) b.distributed(trace.rank, trace.world);
   b.content().host_name = trace.host;
@@ -53,10 +53,10 @@ struct Sorted {
   Result<size_t> choose(const std::string& name = "") const { return choose_job(files, found.jobs, name); }
 };
 
-Sorted sort_out(std::vector<Trace> traces, const std::string& rank_map = "") {
-  std::sort(traces.begin(), traces.end(), [](const Trace& a, const Trace& b) { return a.file < b.file; });
+Sorted sort_out(std::vector<Recorded> traces, const std::string& rank_map = "") {
+  std::sort(traces.begin(), traces.end(), [](const Recorded& a, const Recorded& b) { return a.file < b.file; });
   Sorted sorted;
-  for (const Trace& trace : traces) sorted.files.push_back(linked(trace));
+  for (const Recorded& trace : traces) sorted.files.push_back(linked(trace));
   judge_files(sorted.files);
   const auto overrides = RankOverrides::make(rank_map, "");
   REQUIRE(overrides.ok());
@@ -66,8 +66,8 @@ Sorted sort_out(std::vector<Trace> traces, const std::string& rank_map = "") {
 }
 
 // Ranks `first` to `last` - 1, each named `before`, rank, `after`.
-void add(std::vector<Trace>& traces, const std::string& before, const std::string& after, int64_t first, int64_t last,
-         Trace like) {
+void add(std::vector<Recorded>& traces, const std::string& before, const std::string& after, int64_t first,
+         int64_t last, Recorded like) {
   for (int64_t rank = first; rank < last; ++rank) {
     like.file = before + std::to_string(rank) + after;
     like.rank = rank;
@@ -80,7 +80,7 @@ using Names = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("two engines that write side by side are two jobs, by what their names differ in") {
-  std::vector<Trace> traces;
+  std::vector<Recorded> traces;
   for (const std::string dp : {"0", "1"}) {
     for (int64_t rank = 0; rank < 2; ++rank) {
       const std::string r = std::to_string(rank);
@@ -103,7 +103,7 @@ TEST_CASE("two engines that write side by side are two jobs, by what their names
 }
 
 TEST_CASE("what a rerun did not overwrite of an earlier, larger run is left over") {
-  std::vector<Trace> traces;
+  std::vector<Recorded> traces;
   add(traces, "/t/rank", ".json", 0, 4, {"", 0, 4, kDay_us});
   add(traces, "/t/rank", ".json", 4, 8, {"", 0, 8, 0});
   const Sorted sorted = sort_out(traces);
@@ -120,7 +120,7 @@ TEST_CASE("what a rerun did not overwrite of an earlier, larger run is left over
 
 TEST_CASE("no run is chosen that is not whole, came first, or lies elsewhere") {
   const auto jobs = [](int64_t ranks, int64_t start_us, const std::string& folder) {
-    std::vector<Trace> traces;
+    std::vector<Recorded> traces;
     add(traces, "/t/rank", ".json", 0, ranks, {"", 0, 4, start_us});
     add(traces, folder + "/rank", ".json", 4, 8, {"", 0, 8, kDay_us});
     return sort_out(traces);
@@ -133,7 +133,7 @@ TEST_CASE("no run is chosen that is not whole, came first, or lies elsewhere") {
 }
 
 TEST_CASE("what a tool has written of a trace is a copy, and the trace is used") {
-  std::vector<Trace> traces;
+  std::vector<Recorded> traces;
   add(traces, "/t/rank", ".json", 0, 2, {"", 0, 2});
   traces.push_back({"/t/overlaid_critical_path_rank0.json", 0, 2});
   traces.push_back({"/t/rank0_with_counters.json", 0, 2});
@@ -147,7 +147,7 @@ TEST_CASE("what a tool has written of a trace is a copy, and the trace is used")
 
 TEST_CASE("runs that begin with the same step in folders of their own are jobs, captures of one run are not") {
   const auto jobs = [](const std::string& first, const std::string& second, int64_t second_step) {
-    std::vector<Trace> traces;
+    std::vector<Recorded> traces;
     add(traces, first, ".json", 0, 4, {});
     add(traces, second, ".json", 0, 4, {"", 0, 4, kMinute_us, second_step});
     return sort_out(traces).names();
@@ -164,7 +164,7 @@ TEST_CASE("runs that begin with the same step in folders of their own are jobs, 
 
 TEST_CASE("the process in the default name tells runs from captures") {
   const auto jobs = [](int64_t first_pid, int64_t second_pid) {
-    std::vector<Trace> traces;
+    std::vector<Recorded> traces;
     for (int64_t rank = 0; rank < 2; ++rank) {
       const auto file = [&](int64_t pid, const char* stamp) {
         return "/t/node_" + std::to_string(pid + rank) + "." + stamp + std::to_string(rank) + ".pt.trace.json";
@@ -179,8 +179,8 @@ TEST_CASE("the process in the default name tells runs from captures") {
 }
 
 TEST_CASE("machines, programs and worlds tell runs of one rank apart") {
-  const auto jobs = [](const Trace& second) {
-    std::vector<Trace> traces;
+  const auto jobs = [](const Recorded& second) {
+    std::vector<Recorded> traces;
     add(traces, "/t/1_rank", ".json", 0, 4, {"", 0, 4, 0, -1, "a", "V100", "model"});
     add(traces, "/t/2_rank", ".json", 0, second.world < 0 ? 4 : second.world, second);
     return sort_out(traces).found.jobs.size();
@@ -193,38 +193,38 @@ TEST_CASE("machines, programs and worlds tell runs of one rank apart") {
 }
 
 TEST_CASE("one job stays one: missing ranks, stages with programs of their own, a folder per node") {
-  std::vector<Trace> stages;
+  std::vector<Recorded> stages;
   for (int64_t rank = 0; rank < 4; ++rank) {
     const std::string r = std::to_string(rank);
     stages.push_back({"/t/rank" + r + ".json", rank, 8, 0, 10, "node" + r, "", "stage" + r});
   }
   CHECK(sort_out(stages).found.jobs.size() == 1);
 
-  std::vector<Trace> nodes;
+  std::vector<Recorded> nodes;
   add(nodes, "/t/node0/rank", ".json", 0, 2, {});
   add(nodes, "/t/node1/rank", ".json", 2, 4, {});
   CHECK(sort_out(nodes).found.jobs.size() == 1);
 
-  std::vector<Trace> silent;
+  std::vector<Recorded> silent;
   add(silent, "/t/node0/trace_", ".json", 0, 3, {"", 0, -1});
   CHECK(sort_out(silent).found.jobs.size() == 1);
 }
 
 TEST_CASE("many captures of one job are one job, also where one has a broken stamp or lacks ranks") {
-  std::vector<Trace> traces;
+  std::vector<Recorded> traces;
   for (int64_t k = 0; k < 100; ++k) {
     add(traces, "/t/rank", ".17520000" + std::to_string(1000 + k) + ".pt.trace.json", k % 7 == 0 ? 1 : 0, 4,
         {"", 0, 4, 20 * k * kMinute_us, -1});
   }
   CHECK(sort_out(traces).found.jobs.size() == 1);
-  Trace& broken = traces[150];  // from the first capture to its own
+  Recorded& broken = traces[150];  // from the first capture to its own
   broken.duration_us = broken.start_us;
   broken.start_us = 5;
   CHECK(sort_out(traces).found.jobs.size() == 1);
 }
 
 TEST_CASE("two jobs that record by turns are two jobs, each of several captures") {
-  std::vector<Trace> traces;
+  std::vector<Recorded> traces;
   for (int64_t k = 0; k < 6; ++k) {
     const std::string stamp = ".17520000" + std::to_string(1000 + k) + ".pt.trace.json";
     add(traces, "/t/rank", stamp, 0, 2, {"", 0, 2, 20 * k * kMinute_us, -1, "", k % 2 == 0 ? "V100" : "H100"});
@@ -237,7 +237,7 @@ TEST_CASE("two jobs that record by turns are two jobs, each of several captures"
 
 TEST_CASE("ranks recorded a day apart are two runs, unless steps go on or their hosts' clocks may differ") {
   const auto jobs = [](const std::string& host, const std::string& other_host, int64_t step) {
-    std::vector<Trace> traces;
+    std::vector<Recorded> traces;
     add(traces, "/t/rank", ".json", 0, 2, {"", 0, 4, kDay_us, step, host});
     add(traces, "/t/rank", ".json", 2, 4, {"", 0, 4, 0, 10, other_host});
     return sort_out(traces).found.jobs.size();
@@ -253,7 +253,7 @@ TEST_CASE("who gives each file a rank says that they are one job") {
   std::filesystem::create_directories(folder.path);
   const std::string map = (folder.path / "map.csv").string();
   std::ofstream(map) << "/t/a/rank0.json,0\n/t/a/rank1.json,1\n/t/b/rank0.json,2\n/t/b/rank1.json,3\n";
-  std::vector<Trace> traces;
+  std::vector<Recorded> traces;
   add(traces, "/t/a/rank", ".json", 0, 2, {"", 0, 2});
   add(traces, "/t/b/rank", ".json", 0, 2, {"", 0, 2, 40});
   CHECK(sort_out(traces).names() == Names{"a", "b"});
