@@ -252,8 +252,8 @@ TEST_CASE("inspect names every file's rank, and as JSON, too") {
 }
 
 TEST_CASE("several jobs in one folder are listed with the way to each, and end the program with 3") {
-  REQUIRE(place().run("simulate -o jobs/small --nodes 1 --gpus 2 --steps 2 --layers 2 --cpu-rows 0").code == 0);
-  REQUIRE(place().run("simulate -o jobs/large --nodes 1 --gpus 4 --steps 2 --layers 2 --cpu-rows 0").code == 0);
+  REQUIRE(place().run("simulate -o jobs/small --nodes 1 --gpus 2 --tp 2 --steps 2 --layers 2 --cpu-rows 0").code == 0);
+  REQUIRE(place().run("simulate -o jobs/large --nodes 1 --gpus 4 --tp 2 --steps 2 --layers 2 --cpu-rows 0").code == 0);
   const Outcome list = place().run("report jobs -o jobs_report");
   CHECK(list.code == 3);
   CHECK(says(list.out, "\nsmall  2      2 of 2 "));

@@ -13,24 +13,24 @@ using skewscope::test::Folder;
 
 namespace {
 
-JobReport report_of(const std::string& directory) {
+JobReport report_in(const std::string& directory) {
   StageTimer timer;
   auto report = correlate({directory}, {}, timer);
   REQUIRE(report.ok());
   return std::move(report.value());
 }
 
-JobReport simulated(SimulateOptions job) {
+JobReport simulated_report(SimulateOptions job) {
   const Folder folder("gains");
   job.directory = folder.path.string();
   job.steps = 4;
   job.cpu_rows_per_kernel = 1;
   REQUIRE(simulate_job(job).ok());
-  return report_of(job.directory);
+  return report_in(job.directory);
 }
 
-JobReport recorded(const std::string& set) {
-  return report_of((std::filesystem::path(SKEWSCOPE_SOURCE_DIR) / "tests" / "data" / "real" / set).string());
+JobReport recorded_report(const std::string& set) {
+  return report_in((std::filesystem::path(SKEWSCOPE_SOURCE_DIR) / "tests" / "data" / "real" / set).string());
 }
 
 double share_of(int64_t saved_ns, const JobReport& report) {
@@ -42,7 +42,7 @@ double shorter(const JobReport& faulty, const JobReport& healthy) {
   return share_of(faulty.what_if.recorded_ns - healthy.what_if.recorded_ns, faulty);
 }
 
-int64_t saved_by(const JobReport& report, int32_t rank) {
+int64_t named_gain(const JobReport& report, int32_t rank) {
   for (const JobReport::Straggler& s : report.stragglers) {
     if (s.rank == rank) return s.saved_ns;
   }
@@ -58,14 +58,14 @@ TEST_CASE("what a slow or a late rank's peers' pace saves is what the job withou
       job.tp = tp;
       job.pp = pp;
       job.seed = seed;
-      const JobReport healthy = simulated(job);
+      const JobReport healthy = simulated_report(job);
       SimulateOptions slow = job, late = job;
       slow.slow_ranks = {{5, 1.4}};
       late.host_gaps = {{5, 4'000'000}};
       for (const SimulateOptions& fault : {slow, late}) {
-        const JobReport faulty = simulated(fault);
+        const JobReport faulty = simulated_report(fault);
         INFO("tp " << tp << " pp " << pp << " seed " << seed << " slow " << fault.slow_ranks.size());
-        CHECK(share_of(saved_by(faulty, 5), faulty) == Approx(shorter(faulty, healthy)).margin(0.05));
+        CHECK(share_of(named_gain(faulty, 5), faulty) == Approx(shorter(faulty, healthy)).margin(0.05));
         CHECK_FALSE(faulty.what_if.saved_at_least);
       }
     }
@@ -86,7 +86,7 @@ TEST_CASE("what even stages save is what the job with even stages is shorter, wh
         if (rank >= tp) job.slow_ranks.push_back({rank, 3.0});
         even.slow_ranks.push_back({rank, 2.0});
       }
-      const JobReport faulty = simulated(job), balanced = simulated(even);
+      const JobReport faulty = simulated_report(job), balanced = simulated_report(even);
       INFO("tp " << tp << " seed " << seed);
       REQUIRE(faulty.what_if.programs.size() == 2);
       CHECK(share_of(faulty.what_if.programs[1].saved_ns, faulty) == Approx(shorter(faulty, balanced)).margin(0.03));
@@ -97,20 +97,20 @@ TEST_CASE("what even stages save is what the job with even stages is shorter, wh
 
 // Of the same programs without their faults: 26 ms for 421, and what 14, 9 and 60 % of these jobs are.
 TEST_CASE("recorded: what a rank with more work costs is found, or a bound that says so") {
-  const JobReport slow = recorded("ddp_slow_rank"), fsdp = recorded("fsdp2"), ring = recorded("ring_attention"),
-                  uneven = recorded("ddp_imbalance");
-  CHECK(share_of(saved_by(fsdp, 1), fsdp) == Approx(0.86).margin(0.03));
-  CHECK(share_of(saved_by(ring, 1), ring) == Approx(0.91).margin(0.03));
+  const JobReport slow = recorded_report("ddp_slow_rank"), fsdp = recorded_report("fsdp2"),
+                  ring = recorded_report("ring_attention"), uneven = recorded_report("ddp_imbalance");
+  CHECK(share_of(named_gain(fsdp, 1), fsdp) == Approx(0.86).margin(0.03));
+  CHECK(share_of(named_gain(ring, 1), ring) == Approx(0.91).margin(0.03));
   // A call of 86 ms that is not matched stays as it was; four ranks that share a GPU slow each other.
-  CHECK(share_of(saved_by(slow, 1), slow) > 0.6);
-  CHECK(share_of(saved_by(slow, 1), slow) < 0.94);
+  CHECK(share_of(named_gain(slow, 1), slow) > 0.6);
+  CHECK(share_of(named_gain(slow, 1), slow) < 0.94);
   CHECK(slow.what_if.saved_at_least);
-  CHECK(share_of(saved_by(uneven, 3), uneven) < 0.4);
+  CHECK(share_of(named_gain(uneven, 3), uneven) < 0.4);
   CHECK(uneven.what_if.saved_at_least);
 }
 
 TEST_CASE("recorded: a stage that works nearly all the time is named with what even stages give") {
-  const JobReport report = recorded("pipeline_batched");
+  const JobReport report = recorded_report("pipeline_batched");
   REQUIRE(report.what_if.programs.size() == 4);
   const JobReport::WhatIf::Program& longest = report.what_if.programs[2];
   // Four micro-batches on four even stages take 7/4 of a stage's work, a quarter of 275 ms.

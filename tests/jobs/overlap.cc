@@ -55,7 +55,7 @@ double elapsed_ns(SimulateOptions options, const SimulateOptions::TransferFactor
   return JobTruth(options.directory).elapsed_ns;
 }
 
-void check_sums(const JobReport& report) {
+void check_overlap_sums(const JobReport& report) {
   int64_t wait = 0, transfer = 0, exposed_wait = 0, exposed_transfer = 0, exposed = 0, calls = 0;
   for (const JobReport::OverlapRow& row : report.overlap) {
     CHECK(row.time_ns == row.wait_ns + row.transfer_ns + row.unattributed_ns);
@@ -91,7 +91,7 @@ TEST_CASE("eight data-parallel groups are one row per operation and size, and ro
     options.directory = folder.path.string();
     REQUIRE(simulate_job(options).ok());
     const JobReport report = correlated(options.directory).report;
-    check_sums(report);
+    check_overlap_sums(report);
     size_t reduce_scatters = 0;
     for (const JobReport::OverlapRow& row : report.overlap) {
       if (row.op != "reduce_scatter") continue;
@@ -133,6 +133,6 @@ TEST_CASE("recorded jobs: exposed communication by kind sums to the ranks'") {
     StageTimer timer;
     const auto report = correlate({std::string(SKEWSCOPE_SOURCE_DIR) + "/tests/data/real/" + name}, {}, timer);
     REQUIRE(report.ok());
-    check_sums(report.value());
+    check_overlap_sums(report.value());
   }
 }

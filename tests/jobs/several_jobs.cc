@@ -18,15 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kRecorded = fs::path(SKEWSCOPE_SOURCE_DIR) / "tests" / "data" / "real";
+const fs::path kRecordedJobs = fs::path(SKEWSCOPE_SOURCE_DIR) / "tests" / "data" / "real";
 
-struct Outcome {
+struct JobsOutcome {
   Result<JobReport> report = JobReport();
   std::vector<FoundJob> several;
 };
 
-Outcome report_on(const std::vector<std::string>& paths, const std::string& job = "") {
-  Outcome outcome;
+JobsOutcome report_on(const std::vector<std::string>& paths, const std::string& job = "") {
+  JobsOutcome outcome;
   CorrelateOptions options;
   options.ingest.job = job;
   options.ingest.several_jobs = [&](const std::vector<FoundJob>& jobs) { outcome.several = jobs; };
@@ -35,7 +35,7 @@ Outcome report_on(const std::vector<std::string>& paths, const std::string& job 
   return outcome;
 }
 
-std::string recorded(const std::string& set) { return (kRecorded / set).string(); }
+std::string recorded_set(const std::string& set) { return (kRecordedJobs / set).string(); }
 
 std::vector<std::string> names_of(const std::vector<FoundJob>& jobs) {
   std::vector<std::string> names;
@@ -124,7 +124,7 @@ int64_t wait_of(const JobReport& report) {
 
 TEST_CASE("every recorded job is one job, and in one folder they are as many as there are") {
   std::vector<std::string> sets;
-  for (const auto& entry : fs::directory_iterator(kRecorded)) {
+  for (const auto& entry : fs::directory_iterator(kRecordedJobs)) {
     if (entry.is_directory()) sets.push_back(entry.path().filename().string());
   }
   std::sort(sets.begin(), sets.end());
@@ -132,25 +132,25 @@ TEST_CASE("every recorded job is one job, and in one folder they are as many as 
   StageTimer timer;
   for (const std::string& set : sets) {
     INFO(set);
-    const auto one = ingest_job(discover_files({recorded(set)}).value(), {}, timer);
+    const auto one = ingest_job(discover_files({recorded_set(set)}).value(), {}, timer);
     REQUIRE(one.ok());
     CHECK(one.value().job.jobs_found.size() == 1);
     CHECK(one.value().job.sessions == 1);
   }
-  const Outcome all = report_on({kRecorded.string()});
+  const JobsOutcome all = report_on({kRecordedJobs.string()});
   REQUIRE_FALSE(all.report.ok());
   CHECK(all.report.error().kind == ErrorKind::no_input);
   CHECK(names_of(all.several) == sets);
 }
 
 TEST_CASE("of two jobs none is reported unasked, and the one that is named is reported as if it were alone") {
-  const std::vector<std::string> both = {recorded("ddp"), recorded("fsdp2")};
-  const Outcome unasked = report_on(both);
+  const std::vector<std::string> both = {recorded_set("ddp"), recorded_set("fsdp2")};
+  const JobsOutcome unasked = report_on(both);
   REQUIRE_FALSE(unasked.report.ok());
   CHECK(unasked.report.error().message == "2 jobs here (ddp, fsdp2): choose one with --job NAME");
   for (const std::string set : {"ddp", "fsdp2"}) {
     INFO(set);
-    const Outcome named = report_on(both, set), alone = report_on({recorded(set)});
+    const JobsOutcome named = report_on(both, set), alone = report_on({recorded_set(set)});
     REQUIRE(named.report.ok());
     CHECK(figures_of(named.report.value()) == figures_of(alone.report.value()));
     REQUIRE(named.report.value().jobs_found.size() == 2);
@@ -162,7 +162,7 @@ TEST_CASE("of two jobs none is reported unasked, and the one that is named is re
 TEST_CASE("runs of one program on one machine are told apart by their folders, machines and worlds by any place") {
   for (const auto& [a, b] : {std::pair("ddp", "ddp_host_gap"), std::pair("ddp", "ddp_8"), std::pair("gloo", "ddp"),
                              std::pair("pipeline_interleaved", "pipeline_interleaved_torch")}) {
-    CHECK(names_of(report_on({recorded(a), recorded(b)}).several) == [&, a = a, b = b] {
+    CHECK(names_of(report_on({recorded_set(a), recorded_set(b)}).several) == [&, a = a, b = b] {
       std::vector<std::string> names = {a, b};
       std::sort(names.begin(), names.end());
       return names;
@@ -175,7 +175,7 @@ TEST_CASE("two engines that write into one folder are reported one by one, with 
   write_job(folder.path, "dp0_pp0_rank", 0, 2, {0, 2}, 1000);
   write_job(folder.path, "dp1_pp0_rank", 0, 2, {0, 2, 1'750'000'000, 800}, 300);
   CHECK(names_of(report_on({folder.path.string()}).several) == std::vector<std::string>{"dp0", "dp1"});
-  const Outcome first = report_on({folder.path.string()}, "dp0"), second = report_on({folder.path.string()}, "dp1");
+  const JobsOutcome first = report_on({folder.path.string()}, "dp0"), second = report_on({folder.path.string()}, "dp1");
   REQUIRE(first.report.ok());
   REQUIRE(second.report.ok());
   CHECK(wait_of(first.report.value()) == kSteps * 1'000'000);
@@ -186,7 +186,7 @@ TEST_CASE("beside a whole run, files of an earlier and larger one are named and 
   const test::Folder folder("left_over");
   write_job(folder.path, "rank", 0, 4, {}, 1000);
   write_job(folder.path, "rank", 4, 8, {0, 8, 1'750'000'000 - 86'400, 1500}, 200);
-  const Outcome outcome = report_on({folder.path.string()});
+  const JobsOutcome outcome = report_on({folder.path.string()});
   REQUIRE(outcome.report.ok());
   const JobReport& report = outcome.report.value();
   CHECK(report.job.world_size == 4);
@@ -198,7 +198,7 @@ TEST_CASE("beside a whole run, files of an earlier and larger one are named and 
   REQUIRE(named != report.diagnostics.end());
   CHECK(named->message.find("rank 4-7 of a world of 8, recorded 24 h earlier") != std::string::npos);
   REQUIRE(outcome.several.size() == 2);
-  const Outcome old = report_on({folder.path.string()}, outcome.several[0].name);
+  const JobsOutcome old = report_on({folder.path.string()}, outcome.several[0].name);
   REQUIRE(old.report.ok());
   CHECK(old.report.value().job.ranks_present == std::vector<int32_t>{4, 5, 6, 7});
 }
@@ -206,14 +206,14 @@ TEST_CASE("beside a whole run, files of an earlier and larger one are named and 
 TEST_CASE("what another tool has written of a trace is left out, and the trace is used") {
   const test::Folder folder("copies");
   write_job(folder.path, "rank", 0, 4, {}, 1000);
-  const Outcome before = report_on({folder.path.string()});
+  const JobsOutcome before = report_on({folder.path.string()});
   const HandMade first = {0, 4, 1'750'000'000, 1000, 2000};
   const std::string counter = R"({"ph": "C", "name": "Queue Length", "pid": 0, "tid": 0, "ts": 1750000000000100, )"
                               R"("args": {"7": 1}},)"
                               "\n";
   write(folder.path / "rank0_with_counters.json", text_of(first, counter + counter));
   write(folder.path / "overlaid_critical_path_rank0.json", text_of(first, counter));
-  const Outcome after = report_on({folder.path.string()});
+  const JobsOutcome after = report_on({folder.path.string()});
   REQUIRE(after.report.ok());
   CHECK(figures_of(after.report.value()) == figures_of(before.report.value()));
   std::vector<std::string> copies;
@@ -229,7 +229,7 @@ TEST_CASE("captures of one job in folders of their own are one job of several se
     write_job(folder.path / fmt::format("iteration_{}", capture), "rank", 0, 4, {0, 4, 1'750'000'000 + 3600 * capture},
               1000);
   }
-  const Outcome outcome = report_on({folder.path.string()});
+  const JobsOutcome outcome = report_on({folder.path.string()});
   REQUIRE(outcome.report.ok());
   CHECK(outcome.report.value().job.sessions == 3);
   CHECK(outcome.report.value().jobs_found.size() == 1);
