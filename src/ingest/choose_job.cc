@@ -83,7 +83,7 @@ Finding not_reported(const JobFiles& reported, const JobFiles& other, bool is_le
 }
 
 Finding copy_left_out(const TraceFile& copy, const TraceFile& original) {
-  return {Severity::warning,
+  return {Severity::info,
           "copied-trace",
           copy.evidence.file,
           Rank(),

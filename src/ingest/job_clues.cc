@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <regex>
 #include <set>
@@ -82,6 +81,18 @@ FirstRows first_rows_of(const JobClues& clues) {
   return rows;
 }
 
+// The names of its GPU rows: what a digest keeps of a trace's, too.
+std::set<std::string_view> program_of(const JobClues& clues) {
+  const LinkedTrace& linked = clues.file->linked;
+  std::vector<bool> used(linked.strings.size());
+  for (const StringId name : linked.trace.gpu.name) used[name.index()] = true;
+  std::set<std::string_view> program;
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) program.insert(linked.strings.view(StringId(static_cast<int64_t>(i))));
+  }
+  return program;
+}
+
 template <class Set>
 size_t common_of(const Set& a, const Set& b) {
   std::vector<typename Set::value_type> both;
@@ -117,11 +128,6 @@ JobClues clues_of(const TraceFile& file) {
     for (const StepRange& step : file.linked.trace.steps) clues.steps.push_back(step.number);
   }
   std::sort(clues.steps.begin(), clues.steps.end());
-  const StringTable& names = file.linked.strings;
-  for (size_t i = 0; i < names.size(); ++i) {
-    clues.program.push_back(std::hash<std::string_view>()(names.view(StringId(static_cast<int64_t>(i)))));
-  }
-  std::sort(clues.program.begin(), clues.program.end());
   return clues;
 }
 
@@ -157,9 +163,9 @@ bool groups_contradict(const JobClues& a, const JobClues& b) {
 }
 
 double common_program(const JobClues& a, const JobClues& b) {
-  const size_t smaller = std::min(a.program.size(), b.program.size());
-  if (smaller < kNamesToTell || a.program == b.program) return 1;
-  return static_cast<double>(common_of(a.program, b.program)) / static_cast<double>(smaller);
+  const std::set<std::string_view> x = program_of(a), y = program_of(b);
+  const size_t smaller = std::min(x.size(), y.size());
+  return smaller < kNamesToTell ? 1 : static_cast<double>(common_of(x, y)) / static_cast<double>(smaller);
 }
 
 bool is_another_run(const JobClues& earlier, const JobClues& later) {

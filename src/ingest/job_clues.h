@@ -16,7 +16,6 @@ struct JobClues {
   std::vector<std::string> numbers;  // in the name
   std::string process;               // "host_pid" of the default handler of torch.profiler; "": not told
   std::vector<int64_t> steps;        // sorted
-  std::vector<size_t> program;       // hashes of the names of its GPU rows, sorted
 
   const RankEvidence& evidence() const { return file->evidence; }
   bool timed() const { return file->evidence.first_event < file->evidence.last_event; }

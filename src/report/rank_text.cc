@@ -51,7 +51,7 @@ std::string parts_table(const char* title, const std::vector<const TimelineRow*>
   if (rows.empty()) return "";
   const char* const what = steps ? "host" : "";
   std::string text =
-      fmt::format("\n{:<10}{:>10}{:>10}{:>8}{:>11}{:>11}{:>10}{:>10}{:>10}\n", title, steps ? "on GPU" : "window", what,
+      fmt::format("\n{:<8}{:>9}{:>9}{:>7}{:>10}{:>10}{:>9}{:>9}{:>9}\n", title, steps ? "on GPU" : "window", what,
                   "rows", "computing", "communic.", "exposed", "copies", "idle");
   for (size_t i = 0; i < std::min(rows.size(), kMostSteps); ++i) {
     const RankSummary& t = rows[i]->timeline;
@@ -59,7 +59,7 @@ std::string parts_table(const char* title, const std::vector<const TimelineRow*>
                                  ? to_string(rows[i]->place)
                                  : std::to_string(steps ? rows[i]->step : rows[i]->device);
     text +=
-        fmt::format("  {:<8}{:>10}{:>10}{:>8}{:>11}{:>11}{:>10}{:>10}{:>10}\n", name, human_duration(t.total_ns),
+        fmt::format("  {:<6}{:>9}{:>9}{:>7}{:>10}{:>10}{:>9}{:>9}{:>9}\n", name, human_duration(t.total_ns),
                     rows[i]->host_ns < 0 ? "" : human_duration(rows[i]->host_ns), rows[i]->gpu_rows,
                     human_duration(t.compute_ns), human_duration(t.communication_ns),
                     human_duration(t.exposed_communication_ns), human_duration(t.memcpy_ns), human_duration(t.idle_ns));

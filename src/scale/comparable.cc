@@ -3,8 +3,8 @@
 // per step differs by definition, and the comparison is refused. What a rank launches in a step tells whether both ran
 // the same program: its collectives follow from how the model is split, so that other counts or operations are another
 // program or another split, which is a warning; its kernels may be fewer because they were fused, which is often what
-// is compared, and so an information. Counts are medians over the steps, for a program may do more now and then (a
-// validation, a checkpoint).
+// is compared, and so an information. Jobs of different size split the model otherwise. Counts are medians over the
+// steps, for a program may do more now and then (a validation, a checkpoint).
 #include "comparable.h"
 
 #include <fmt/format.h>
@@ -107,6 +107,7 @@ Findings comparison_doubts(const NamedReport& base, const NamedReport& now) {
               "run ahead, most of what the GPUs did is missing; make them again"));
     return findings;
   }
+  if (base.report.job.world_size != now.report.job.world_size) return findings;
   const Launched a = launched_per_step(base.report), b = launched_per_step(now.report);
   if (differ(a.collectives, b.collectives, kSameCollectives)) {
     findings.push_back(

@@ -145,10 +145,12 @@ TEST_CASE("dlrm_8rank: timelines equal the independent interval program to the n
 }
 
 TEST_CASE("a summary with much to say keeps rows in each of its tables") {
-  const std::string path = traces("");  // several jobs in one folder: every line of the head is there, most are long
+  const std::string path = traces("dlrm_8rank");
   if (path.empty()) return;
   StageTimer timer;
-  const auto report = correlate({path}, {}, timer);
+  CorrelateOptions options;
+  options.ingest.world_size = 1024;  // more lines in the head, long ones
+  const auto report = correlate({path}, options, timer);
   REQUIRE(report.ok());
   const std::string text = terminal_summary(report.value(), "skewscope-report", false);
   INFO(text);
