@@ -237,16 +237,16 @@ class JobFinder {
   // Empty: no division explains what was found.
   Parts divide(const Rows& rows, size_t needed, const std::map<int32_t, Rows>& of_rank) {
     for (const Key& key : folder_keys(rows)) {
-      const Parts parts = parts_by(rows, key);
+      Parts parts = parts_by(rows, key);
       const bool may_be = parts.size() >= needed && (parts.size() == needed || share_a_rank(parts));
       if (may_be && free_of_contradictions(parts)) return parts;
     }
     for (const Key& key : other_keys(rows)) {
-      const Parts parts = parts_by(rows, key);
+      Parts parts = parts_by(rows, key);
       if (parts.size() == needed && free_of_contradictions(parts)) return parts;
     }
     for (const int64_t gap_ns : {kApart_ns, int64_t{0}}) {
-      const Parts parts = runs_of(rows, gap_ns, of_rank);
+      Parts parts = runs_of(rows, gap_ns, of_rank);
       if (parts.size() >= needed && free_of_contradictions(parts)) return parts;
     }
     return {};
@@ -265,7 +265,8 @@ class JobFinder {
     std::vector<Run> runs;
     std::map<size_t, Rows> captures;
     for (const auto& [row, number] : clusters_of(rows, gap_ns)) captures[number].push_back(row);
-    for (const auto& [number, capture] : captures) {
+    for (const auto& numbered : captures) {
+      const Rows& capture = numbered.second;
       const auto fits = [&](const Run& run) {
         bool shares = false;
         for (const size_t i : capture) {
