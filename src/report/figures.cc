@@ -1,5 +1,7 @@
 #include "figures.h"
 
+#include "skewscope/base/human_units.h"
+
 namespace skewscope::report {
 
 Figures figures_of(const JobReport& report) {
@@ -26,5 +28,7 @@ std::optional<double> share(int64_t part, int64_t whole) {
   if (whole <= 0) return std::nullopt;
   return static_cast<double>(part) / static_cast<double>(whole);
 }
+
+std::string percent_of(int64_t part, int64_t whole) { return human_percent(share(part, whole).value_or(0)); }
 
 }  // namespace skewscope::report

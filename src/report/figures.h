@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "skewscope/model/job_report.h"
 
@@ -22,5 +23,7 @@ Figures figures_of(const JobReport& report);
 
 // part / whole; nullopt where whole is 0.
 std::optional<double> share(int64_t part, int64_t whole);
+// The same in words: "12 %"; of nothing, "0 %".
+std::string percent_of(int64_t part, int64_t whole);
 
 }  // namespace skewscope::report

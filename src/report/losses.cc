@@ -34,8 +34,6 @@ constexpr double kFarMore = 1.5;              // all ranks' lateness against the
 constexpr int64_t kSmallMessage = 256 << 10;  // bytes: below, latency outweighs bandwidth on any link of today
 constexpr double kSlowForItsLink = 0.5;       // of the link's peak
 
-std::string percent_of(int64_t part, int64_t whole) { return human_percent(share(part, whole).value_or(0)); }
-
 // What a cause is called, and what to do about it.
 struct CauseWords {
   const char* cause;

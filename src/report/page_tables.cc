@@ -51,7 +51,7 @@ const char* name_of(ColumnType type) {
   return kNames[static_cast<size_t>(type)];
 }
 
-double weight_of(const Cell& cell) {
+double weight_in_cell(const Cell& cell) {
   if (const int64_t* whole = std::get_if<int64_t>(&cell)) return std::fabs(static_cast<double>(*whole));
   const double* value = std::get_if<double>(&cell);
   return value == nullptr ? 0 : std::fabs(*value);
@@ -70,7 +70,7 @@ std::vector<size_t> shown_rows(const Table& table) {
     std::vector<Cell> cells;
     for (const size_t row : rows) {
       table.fill(row, cells);
-      weights[row] = weight_of(cells[static_cast<size_t>(column - table.columns.begin())]);
+      weights[row] = weight_in_cell(cells[static_cast<size_t>(column - table.columns.begin())]);
     }
     std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return weights[a] > weights[b]; });
   }

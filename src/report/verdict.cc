@@ -30,8 +30,6 @@ Severeness severeness_of(double weight) {
   return weight >= kNoticeable ? Severeness::noticeable : Severeness::small;
 }
 
-std::string percent_of(int64_t part, int64_t whole) { return human_percent(share(part, whole).value_or(0)); }
-
 std::string timeline_words(const Figures& f) {
   if (f.total_ns == 0) return "The traces hold no GPU rows.";
   return fmt::format("GPUs compute {} of the time, {} is exposed communication, {} idle.",
