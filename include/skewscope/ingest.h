@@ -58,6 +58,7 @@ struct IngestOptions {
   bool launch_threads = true;
   // --job: of several jobs found the one of this name; empty: not given. Of one job it is no matter.
   std::string job;
+  bool last_job = false;  // of several of which none is called so: the one that began last; for callers who cannot ask
   // Told the jobs found, where there are several, before one is chosen.
   std::function<void(const std::vector<FoundJob>&)> several_jobs;
   CacheOptions cache;

@@ -163,7 +163,7 @@ Result<std::vector<TraceFile>> read_all(const std::vector<std::string>& files, c
 Result<size_t> chosen_job(const std::vector<TraceFile>& files, const IngestOptions& options, ingest::FoundJobs& found,
                           Findings& findings) {
   if (found.jobs.size() > 1 && options.several_jobs) options.several_jobs(described(found));
-  Result<size_t> chosen = ingest::choose_job(files, found.jobs, options.job);
+  Result<size_t> chosen = ingest::choose_job(files, found.jobs, options.job, options.last_job);
   if (!chosen.ok() || found.jobs.empty()) return chosen;
   ingest::JobFiles& reported = found.jobs[chosen.value()];
   reported.job.reported = true;

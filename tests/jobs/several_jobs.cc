@@ -159,6 +159,18 @@ TEST_CASE("of two jobs none is reported unasked, and the one that is named is re
   CHECK(report_on(both, "ddp3").report.error().kind == ErrorKind::usage);
 }
 
+TEST_CASE("where nobody can be asked, the job that began last is reported, and the other is named") {
+  CorrelateOptions options;
+  options.ingest.job = "training";
+  options.ingest.last_job = true;
+  StageTimer timer;
+  const auto report = correlate({recorded_set("ddp"), recorded_set("fsdp2")}, options, timer);
+  REQUIRE(report.ok());
+  CHECK(report.value().job.name == "fsdp2");  // recorded a minute later
+  CHECK(std::any_of(report.value().diagnostics.begin(), report.value().diagnostics.end(),
+                    [](const Finding& finding) { return finding.code == "another-job"; }));
+}
+
 TEST_CASE("runs of one program on one machine are told apart by their folders, machines and worlds by any place") {
   for (const auto& [a, b] : {std::pair("ddp", "ddp_host_gap"), std::pair("ddp", "ddp_8"), std::pair("gloo", "ddp"),
                              std::pair("pipeline_interleaved", "pipeline_interleaved_torch")}) {
