@@ -32,6 +32,8 @@ struct SimulateOptions {
   int32_t dp = 0;                        // 0: as above; else checked to be that
   int32_t micro_batches = 1;             // per step; with several, stages run one forward, one backward (1F1B)
   int32_t virtual_stages = 1;            // of each rank; several: interleaved 1F1B, pp divides micro_batches
+  int32_t experts = 0;                   // of each rank and layer; 0: none. Tokens travel by all-to-all
+  bool fsdp = false;                     // parameters are sharded, gathered layer by layer ahead of their use
   int32_t steps = 10, layers = 8;        // pp x virtual_stages divides layers
   int32_t first_step = 100;              // number of the first ProfilerStep
   int64_t layer_compute_ns = 1'000'000;  // mean per layer, direction and micro-batch; lognormal, cv 2 %
@@ -43,6 +45,21 @@ struct SimulateOptions {
     double factor;
   };  // compute takes factor times as long
   std::vector<SlowRank> slow_ranks;
+  struct MoreKernels {
+    int32_t rank;
+    int32_t count;
+  };  // it runs so many more kernels per layer and direction, each a twentieth of the layer's time
+  std::vector<MoreKernels> more_kernels;
+  struct OtherShape {
+    int32_t rank;
+    double factor;
+  };  // the operands of its layers have factor times as many rows, and its layers take factor times as long
+  std::vector<OtherShape> other_shapes;
+  struct BusyExpert {
+    int32_t rank;
+    double factor;
+  };  // its experts receive factor times their even part of the tokens, the others of its group the rest
+  std::vector<BusyExpert> busy_experts;
   struct HostGap {
     int32_t rank;
     int64_t gap_ns;

@@ -83,6 +83,12 @@ void add_sizes(CLI::App& command, SimulateOptions& options) {
       .add_option("--virtual-stages", options.virtual_stages,
                   "Stages of each rank (interleaved 1F1B); pp must divide the micro-batches")
       ->capture_default_str();
+  command
+      .add_option("--experts", options.experts,
+                  "Experts of each rank and layer, between all-to-alls of the data-parallel ranks; 0: none")
+      ->capture_default_str();
+  command.add_flag("--fsdp", options.fsdp,
+                   "Shard parameters over the data-parallel ranks: each layer's are gathered beside the layer before");
   command.add_option("--dp", options.dp, "Data-parallel size; checked: nodes x gpus = tp x dp x pp");
   command.add_option("--steps", options.steps, "Training steps")->capture_default_str();
   command.add_option("--first-step", options.first_step, "Number of the first step")->capture_default_str();
@@ -105,6 +111,21 @@ void add_disturbances(CLI::App& command, SimulateOptions& options) {
   add_rank_option(command, "--slow-rank", "RANK:FACTOR", "This rank computes FACTOR times as long; repeatable",
                   [&options](RankValue v) {
                     options.slow_ranks.push_back({v.rank, v.value});
+                  });
+  add_rank_option(command, "--more-kernels", "RANK:N",
+                  "This rank runs N more kernels per layer and direction, each a twentieth of the layer; repeatable",
+                  [&options](RankValue v) {
+                    options.more_kernels.push_back({v.rank, static_cast<int32_t>(std::llround(v.value))});
+                  });
+  add_rank_option(command, "--other-shapes", "RANK:FACTOR",
+                  "This rank's operands have FACTOR times as many rows, its layers take as much longer; repeatable",
+                  [&options](RankValue v) {
+                    options.other_shapes.push_back({v.rank, v.value});
+                  });
+  add_rank_option(command, "--busy-expert", "RANK:FACTOR",
+                  "This rank's experts receive FACTOR times their even part of the tokens; repeatable",
+                  [&options](RankValue v) {
+                    options.busy_experts.push_back({v.rank, v.value});
                   });
   add_rank_option(command, "--slow-link", "RANK:FACTOR",
                   "Bytes between nodes take FACTOR times as long in groups with this rank; repeatable",

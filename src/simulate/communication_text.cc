@@ -23,6 +23,8 @@ Spelling spelling_of(CollectiveKind kind) {
     case CollectiveKind::reduce_scatter:
       return {"c10d::_reduce_scatter_base_", "_reduce_scatter_base", "_reduce_scatter_base",
               "ReduceScatter_Sum_{}_RING_LL", "ReduceScatter_RING_LL_Sum_{}"};
+    case CollectiveKind::all_to_all:
+      return {"c10d::alltoall_base_", "all_to_allv", "all_to_all", "SendRecv", "SendRecv_RING_SIMPLE_Sum_int8_t"};
     case CollectiveKind::send:
       return {"c10d::send", "send", "send", "SendRecv", "SendRecv_RING_SIMPLE_Sum_int8_t"};
     case CollectiveKind::recv:
@@ -67,27 +69,30 @@ std::string shapes(TraceStyle style, int64_t elements, const char* type) {
   }
 }
 
+std::string split_list(const std::vector<int64_t>& elements) { return fmt::format("[{}]", fmt::join(elements, ", ")); }
+
 std::string op_arguments(TraceStyle style, const Spelling& spelling, const TypeNames& types, const Group& group,
                          const Op& op, int64_t rank_argument, const std::string& peer) {
   const std::string ranks = rank_list(group);
+  const std::string in_split = split_list(op.in_split), out_split = split_list(op.out_split);
   if (style == TraceStyle::era_c) {
     return fmt::format(
         R"("Process Group Name": "{}", "Global rank stride": {}, "Out msg nelems": {}, "Process Group Ranks": "{}", )"
-        R"("Group size": {}, "Global rank start": {}, {}"In msg nelems": {}, "In split size": "[]", )"
-        R"("Out split size": "[]", "dtype": "{}", "Process Group Description": "{}", "Collective name": "{}")",
+        R"("Group size": {}, "Global rank start": {}, {}"In msg nelems": {}, "In split size": "{}", )"
+        R"("Out split size": "{}", "dtype": "{}", "Process Group Description": "{}", "Collective name": "{}")",
         group.name, group.stride(), op.out_elements, ranks, group.ranks.size(), group.ranks[0], peer, op.in_elements,
-        types.c10, group.description, spelling.collective_name);
+        in_split, out_split, types.c10, group.description, spelling.collective_name);
   }
   return fmt::format(
       R"("Collective name": "{}", "Process Group Description": "{}", "dtype": "{}", "Rank": {}, "Input Strides": )"
       R"([[[1]], [], [], [], [], [], [], [], [], []], "Concrete Inputs": ["", "", "", "{}", "", "[]", "[]", "{}", )"
       R"("{}", "{}"], "Out msg nelems": {}, "Process Group Name": "{}", "Input type": ["TensorList", "", "", )"
       R"("Scalar", "", "ScalarList", "ScalarList", "Scalar", "Scalar", "Scalar"], "Global rank stride": {}, )"
-      R"("Out split size": "[]", "In split size": "[]", "Process Group Ranks": "{}", "Group size": {}, {}"Input )"
+      R"("Out split size": "{}", "In split size": "{}", "Process Group Ranks": "{}", "Group size": {}, {}"Input )"
       R"(Dims": [[[{}]], [], [], [], [], [], [], [], [], []], "Global rank start": {}, "In msg nelems": {})",
       spelling.collective_name, group.description, types.c10, rank_argument, rank_argument, group.ranks[0],
-      group.stride(), group.ranks.size(), op.out_elements, group.name, group.stride(), ranks, group.ranks.size(), peer,
-      op.in_elements, group.ranks[0], op.in_elements);
+      group.stride(), group.ranks.size(), op.out_elements, group.name, group.stride(), out_split, in_split, ranks,
+      group.ranks.size(), peer, op.in_elements, group.ranks[0], op.in_elements);
 }
 
 }  // namespace
@@ -130,10 +135,10 @@ CommunicationText communication_text(const Job& job, int32_t rank, const Op& op)
   if (options.style == TraceStyle::era_a) return text;
   text.kernel_args = fmt::format(
       R"(, "Collective name": "{}", "In msg nelems": {}, "Out msg nelems": {}, "Group size": {}, "dtype": "{}", )"
-      R"("In split size": "[]", "Out split size": "[]", "Process Group Name": "{}", "Process Group Description": )"
+      R"("In split size": "{}", "Out split size": "{}", "Process Group Name": "{}", "Process Group Description": )"
       R"("{}", {}"Process Group Ranks": "{}")",
-      spelling.collective_name, op.in_elements, op.out_elements, group.ranks.size(), types.c10, group.name,
-      group.description, peer, rank_list(group));
+      spelling.collective_name, op.in_elements, op.out_elements, group.ranks.size(), types.c10, split_list(op.in_split),
+      split_list(op.out_split), group.name, group.description, peer, rank_list(group));
   text.op_args = op_arguments(options.style, spelling, types, group, op, rank_argument, peer);
   return text;
 }

@@ -3,12 +3,15 @@
 // The rows of one operation nest between its begin and done: python frames outside, then operators, then the launch.
 // Each level steps in by an equal part of the margins, so any number of filler rows nests correctly.
 #include <algorithm>
+#include <cmath>
 
 #include "kernel_look.h"
 #include "rank_writer.h"
 
 namespace skewscope::simulate {
 namespace {
+
+constexpr double kOperandRows = 2048;
 
 constexpr const char* kWrappers[] = {
     "aten::linear", "aten::matmul", "aten::to",    "aten::_to_copy", "aten::empty_strided",
@@ -33,15 +36,16 @@ const char* innermost_op(const Op& op) {
 
 }  // namespace
 
-void RankWriter::cpu_op(const char* name, Place place, int64_t begin_true, int64_t end_true, int64_t id) {
+void RankWriter::cpu_op(const char* name, Place place, int64_t begin_true, int64_t end_true, int64_t id, double shape) {
+  const int64_t rows = std::llround(kOperandRows * shape);
   open_event(text_, layout_.stamps, "cpu_op", name, place, local(begin_true), local(end_true));
   const int64_t event = next_event_++;
   switch (job_.options.style) {
     case TraceStyle::era_a:
       print(text_,
-            R"("External id": {},"Ev Idx": {}, "Input Dims": [[2048, 4096], [4096], []], "Input type": ["float", )"
+            R"("External id": {},"Ev Idx": {}, "Input Dims": [[{}, 4096], [4096], []], "Input type": ["float", )"
             R"("float", "Scalar"])",
-            id, event);
+            id, event, rows);
       break;
     case TraceStyle::era_c:
       print(text_, R"("External id": {},"Record function id": {}, "Ev Idx": {})", id, id, event);
@@ -50,8 +54,8 @@ void RankWriter::cpu_op(const char* name, Place place, int64_t begin_true, int64
       print(text_,
             R"("External id": {},"Record function id": 0, "Concrete Inputs": ["", "", "", "1"], "Input type": )"
             R"(["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "Scalar"], "Input Strides": [[4096, 1], [1], [], )"
-            R"([]], "Input Dims": [[2048, 4096], [4096], [], []], "Ev Idx": {})",
-            id, event);
+            R"([]], "Input Dims": [[{}, 4096], [4096], [], []], "Ev Idx": {})",
+            id, rows, event);
   }
   close_event(text_);
 }
@@ -83,7 +87,7 @@ RankWriter::Link RankWriter::cpu_rows(int32_t step, const Op& op, const OpTimes&
     const char* name = k == rows ? innermost_op(op) : kWrappers[(row + static_cast<size_t>(k)) % std::size(kWrappers)];
     link.external_id = next_external_++;
     cpu_op(name, place, nested(outer_begin, times.launch, k, rows), nested(outer_end, times.launched, k, rows),
-           link.external_id);
+           link.external_id, op.shape);
   }
   return link;
 }
@@ -134,7 +138,7 @@ void RankWriter::gloo_rows(int32_t step, const RankStep& timeline) {
     const Op& op = program.ops[row];
     const OpTimes& times = timeline.ops[row];
     if (op.what != OpClass::communication) {
-      cpu_op(innermost_op(op), layout_.host(op.on_autograd_thread), times.start, times.end, next_external_++);
+      cpu_op(innermost_op(op), layout_.host(op.on_autograd_thread), times.start, times.end, next_external_++, op.shape);
       continue;
     }
     if (job_.kernel_lost(step, rank_, static_cast<int32_t>(row))) {

@@ -37,7 +37,7 @@ void print_distributed_info(Text& text, const Job& job, int32_t rank) {
   }
   std::string config;
   int32_t count = 0;
-  for (const Axis axis : {Axis::world, Axis::data, Axis::tensor, Axis::pipeline, Axis::pipeline_back}) {
+  for (const Axis axis : {Axis::world, Axis::data, Axis::tensor, Axis::pipeline, Axis::pipeline_back, Axis::expert}) {
     const int32_t row = job.topology.group_of(rank, axis);
     if (row < 0) continue;
     const Group& group = job.topology.groups[static_cast<size_t>(row)];

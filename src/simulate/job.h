@@ -15,6 +15,7 @@ struct RankTraits {
   double slow_factor = 1;
   int64_t host_gap_ns = 0;
   double link_factor = 1;
+  OwnWork own;
   int32_t late_steps = 0;  // its recording starts this many steps later
   bool has_file = true;
 };
@@ -22,12 +23,15 @@ struct RankTraits {
 struct Job {
   SimulateOptions options;
   Topology topology;
-  std::vector<Program> programs;  // by stage
-  std::vector<RankClock> clocks;  // by rank
+  std::vector<Program> programs;
+  std::vector<int32_t> program_of;  // by rank: row of `programs`
+  std::vector<RankClock> clocks;    // by rank
   std::vector<RankTraits> traits;
   bool ideal_network = false;  // no collective takes longer than until its last member has arrived
 
-  const Program& program(int32_t rank) const { return programs[static_cast<size_t>(topology.stage(rank))]; }
+  const Program& program(int32_t rank) const {
+    return programs[static_cast<size_t>(program_of[static_cast<size_t>(rank)])];
+  }
   const RankTraits& trait(int32_t rank) const { return traits[static_cast<size_t>(rank)]; }
   // Whether the GPU row of operation `op` is missing from the trace, and every such call of the same step and rank
   // answers the same.

@@ -94,7 +94,7 @@ void RankDigest::describe_rank(const std::string& place) {
   evidence.distributed.rank = rank_;
   evidence.distributed.world_size = job_.topology.ranks;
   evidence.distributed.backend = "nccl";
-  for (const Axis axis : {Axis::world, Axis::data, Axis::tensor, Axis::pipeline, Axis::pipeline_back}) {
+  for (const Axis axis : {Axis::world, Axis::data, Axis::tensor, Axis::pipeline, Axis::pipeline_back, Axis::expert}) {
     const int32_t row = job_.topology.group_of(rank_, axis);
     if (row < 0) continue;
     const Group& group = job_.topology.groups[static_cast<size_t>(row)];

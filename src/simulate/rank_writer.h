@@ -38,7 +38,7 @@ class RankWriter : public RankOutput {
   Link communication_cpu_rows(int32_t step, const Op& op, const OpTimes& times, const CommunicationText& call);
   void wait_row(const RankStep& timeline);
   void python_rows(Place place, const OpTimes& times);
-  void cpu_op(const char* name, Place place, int64_t begin_true, int64_t end_true, int64_t id);
+  void cpu_op(const char* name, Place place, int64_t begin_true, int64_t end_true, int64_t id, double shape = 1);
   void launch_row(const Op& op, const OpTimes& times, const CommunicationText& call, int64_t correlation,
                   const Link& link);
   void gpu_rows_of(int32_t step, const Op& op, const OpTimes& times, const CommunicationText& call, int64_t correlation,

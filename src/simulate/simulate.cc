@@ -59,6 +59,15 @@ Result<Done> check_sizes(const SimulateOptions& o) {
                                o.micro_batches, o.pp));
     }
   }
+  if (o.experts < 0 || o.experts > 1000)
+    return usage(fmt::format("simulate: experts is {}, must be 0..1000", o.experts));
+  const bool one_replica = ranks == int64_t{o.tp} * o.pp;
+  if ((o.experts > 0 || o.fsdp) && (one_replica || o.vendor == TraceVendor::cpu)) {
+    return usage("simulate: experts and sharded parameters need data-parallel ranks with GPUs");
+  }
+  if (o.fsdp && (o.tp > 1 || o.pp > 1 || o.micro_batches > 1 || o.experts > 0)) {
+    return usage("simulate: parameters are sharded over data-parallel ranks only, with one micro-batch");
+  }
   if (!o.compression.empty() && o.compression != "gzip" && o.compression != "zstd") {
     return usage(fmt::format("simulate: compression '{}' is none of gzip, zstd", o.compression));
   }
@@ -90,6 +99,22 @@ Result<Done> check_ranks(const SimulateOptions& o) {
     named.emplace_back(slow.rank, "slow rank");
     if (!(slow.factor > 0 && slow.factor <= 1000)) return usage("simulate: a slow rank's factor must be in (0, 1000]");
   }
+  for (const auto& more : o.more_kernels) {
+    named.emplace_back(more.rank, "rank of more kernels");
+    if (more.count < 0 || more.count > 1000) return usage("simulate: more kernels must be 0..1000 per layer");
+  }
+  for (const auto& shape : o.other_shapes) {
+    named.emplace_back(shape.rank, "rank of other shapes");
+    if (!(shape.factor > 0 && shape.factor <= 1000)) return usage("simulate: a shape's factor must be in (0, 1000]");
+  }
+  for (const auto& busy : o.busy_experts) {
+    named.emplace_back(busy.rank, "rank of busy experts");
+    if (o.experts == 0) return usage("simulate: a busy expert needs experts");
+    const int32_t members = ranks / (o.tp * o.pp);
+    if (!(busy.factor >= 0 && busy.factor <= members)) {
+      return usage(fmt::format("simulate: a busy expert's factor must be in 0..{}, the data-parallel ranks", members));
+    }
+  }
   for (const auto& gap : o.host_gaps) {
     named.emplace_back(gap.rank, "host gap");
     if (gap.gap_ns < 0) return usage("simulate: a host gap must not be negative");
@@ -118,7 +143,8 @@ Result<Done> check_ranks(const SimulateOptions& o) {
 // and a disk its rows.
 Result<Done> check_products(const SimulateOptions& o) {
   const int32_t layers_per_stage = o.layers / o.pp;
-  const double layers = static_cast<double>(o.nodes) * o.gpus_per_node * layers_per_stage * o.micro_batches;
+  const double each = 1 + 0.3 * o.experts;  // more kernels in a layer
+  const double layers = static_cast<double>(o.nodes) * o.gpus_per_node * layers_per_stage * o.micro_batches * each;
   if (layers > kMostLayersInStep) {
     return usage(fmt::format("simulate: ranks x layers x micro-batches / pp is {:.0f}, must be {:.0f} at most", layers,
                              kMostLayersInStep));
@@ -130,6 +156,8 @@ Result<Done> check_products(const SimulateOptions& o) {
   }
   double factor = 1, gap_ns = 0;
   for (const auto& slow : o.slow_ranks) factor = std::max(factor, slow.factor);
+  for (const auto& shape : o.other_shapes) factor = std::max(factor, shape.factor);
+  for (const auto& more : o.more_kernels) factor = std::max(factor, 1 + 0.05 * more.count);
   for (const auto& gap : o.host_gaps) gap_ns = std::max(gap_ns, static_cast<double>(gap.gap_ns));
   const double layer_ns = static_cast<double>(o.layer_compute_ns) * factor + kLayerLaunchNs * o.launch_factor;
   const double step_ns = 2.0 * o.layers * o.micro_batches * layer_ns + gap_ns;

@@ -18,7 +18,7 @@
 namespace skewscope::simulate {
 namespace {
 
-constexpr uint64_t kHostStream = 1, kInstanceStream = 2, kBiasStream = 3, kDurationStream = 4;
+constexpr uint64_t kHostStream = 1, kInstanceStream = 2, kBiasStream = 3, kDurationStream = 4, kExtraStream = 5;
 
 // Host: 2025 server CPUs and PyTorch eager mode.
 constexpr int64_t kStepHeadNs = 150'000;    // data loader, zero_grad
@@ -41,6 +41,7 @@ double traffic_factor(const Op& op, double members) {
       return 2 * (members - 1) / members;
     case CollectiveKind::all_gather:
     case CollectiveKind::reduce_scatter:
+    case CollectiveKind::all_to_all:
       return (members - 1) / members;
     default:
       return 1;
@@ -118,6 +119,7 @@ void TimelineEngine::schedule_host(int32_t rank) {
   const RankTraits& traits = job_.trait(rank);
   RankStep& step = timeline_.ranks[static_cast<size_t>(rank)];
   Random random(stream_seed(kHostStream, static_cast<uint64_t>(rank)));
+  Random extra(stream_seed(kExtraStream, static_cast<uint64_t>(rank)));
   int64_t now = step.begin = host_free_[static_cast<size_t>(rank)];
   now += static_cast<int64_t>(kStepHeadNs * random.lognormal(0.1));
   step.gap_begin = now;
@@ -126,7 +128,8 @@ void TimelineEngine::schedule_host(int32_t rank) {
   for (size_t row = 0; row < program.ops.size(); ++row) {
     OpTimes& times = step.ops[row];
     const bool communication = program.ops[row].what == OpClass::communication;
-    const double pace = job_.options.launch_factor * (1 + 0.3 * random.exponential());
+    const double pace =
+        job_.options.launch_factor * (1 + 0.3 * (is_extra(program.ops[row]) ? extra : random).exponential());
     times.begin = now;
     times.launch = now + static_cast<int64_t>((communication ? 22'000 : 2'400) * pace);
     times.launched = times.launch + static_cast<int64_t>((communication ? 7'000 : 3'200) * pace);
@@ -164,7 +167,7 @@ void TimelineEngine::run_rank(int32_t rank) {
     if (!op_can_start(rank, cursor.op, earliest)) return;
     const Op& op = program.ops[static_cast<size_t>(cursor.op)];
     OpTimes& own = times[static_cast<size_t>(cursor.op)];
-    const auto who = mix(static_cast<uint64_t>(rank), static_cast<uint64_t>(cursor.op));
+    const auto who = mix(static_cast<uint64_t>(rank), static_cast<uint64_t>(op.draw));
     Random random(stream_seed(kDurationStream, who));
     own.start = earliest + static_cast<int64_t>(random.uniform() * 400);
     cursor.last_on_stream[static_cast<size_t>(op.stream)] = cursor.op;
@@ -199,7 +202,13 @@ void TimelineEngine::finish(Instance& instance) {
   const bool far = is_pipeline(group.axis)
                        ? job_.topology.node(instance.ranks[0]) != job_.topology.node(instance.ranks[1])
                        : group.spans_nodes;
-  const auto bytes = static_cast<double>(counted_bytes(op));
+  double bytes = static_cast<double>(counted_bytes(op));
+  if (op.kind == CollectiveKind::all_to_all) {  // who sends or receives most
+    for (size_t i = 0; i < instance.ranks.size(); ++i) {
+      const Op& own = job_.program(instance.ranks[i]).ops[static_cast<size_t>(instance.op[i])];
+      bytes = std::max(bytes, static_cast<double>(2 * std::max(own.in_elements, own.out_elements)));
+    }
+  }
   const double volume = bytes * traffic_factor(op, static_cast<double>(instance.ranks.size()));
   double slowest = 1;
   for (const int32_t rank : instance.ranks) slowest = std::max(slowest, job_.trait(rank).link_factor);

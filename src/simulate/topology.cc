@@ -21,14 +21,15 @@ void add_group(Topology& topology, Axis axis, const char* description, int32_t f
 
 }  // namespace
 
-Topology make_topology(int32_t nodes, int32_t gpus_per_node, int32_t tp, int32_t pp, int32_t virtual_stages) {
+Topology make_topology(int32_t nodes, int32_t gpus_per_node, int32_t tp, int32_t pp, int32_t virtual_stages,
+                       bool has_experts) {
   Topology topology;
   topology.ranks = nodes * gpus_per_node;
   topology.gpus_per_node = gpus_per_node;
   topology.tp = tp;
   topology.pp = pp;
   topology.dp = topology.ranks / (tp * pp);
-  topology.member.assign(static_cast<size_t>(topology.ranks), {-1, -1, -1, -1, -1});
+  topology.member.assign(static_cast<size_t>(topology.ranks), {-1, -1, -1, -1, -1, -1});
   const int32_t per_stage = tp * topology.dp;
   add_group(topology, Axis::world, "default_pg", 0, 1, topology.ranks);
   for (int32_t stage = 0; stage < pp; ++stage) {
@@ -44,6 +45,11 @@ Topology make_topology(int32_t nodes, int32_t gpus_per_node, int32_t tp, int32_t
   }
   for (int32_t first = 0; pp == 2 && virtual_stages > 1 && first < per_stage; ++first) {
     add_group(topology, Axis::pipeline_back, "PIPELINE_MODEL_PARALLEL_BACKWARD_GROUP", first, per_stage, pp);
+  }
+  for (int32_t stage = 0; has_experts && stage < pp; ++stage) {
+    for (int32_t shard = 0; shard < tp; ++shard) {
+      add_group(topology, Axis::expert, "EXPERT_MODEL_PARALLEL_GROUP", stage * per_stage + shard, tp, topology.dp);
+    }
   }
   return topology;
 }

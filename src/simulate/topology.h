@@ -11,8 +11,9 @@ namespace skewscope::simulate {
 
 // pipeline_back: gradients travel in a group of their own, where one would not tell a rank's two kinds of messages to
 // the same peer apart: two stages that the micro-batches pass several times.
-enum class Axis : uint8_t { world, tensor, data, pipeline, pipeline_back };
-constexpr size_t kAxes = 5;
+// expert: the members of a data-parallel group, which exchange tokens between their experts.
+enum class Axis : uint8_t { world, tensor, data, pipeline, pipeline_back, expert };
+constexpr size_t kAxes = 6;
 constexpr bool is_pipeline(Axis axis) { return axis == Axis::pipeline || axis == Axis::pipeline_back; }
 
 struct Group {
@@ -39,6 +40,7 @@ struct Topology {
 };
 
 // tp * pp divides nodes * gpus_per_node.
-Topology make_topology(int32_t nodes, int32_t gpus_per_node, int32_t tp, int32_t pp, int32_t virtual_stages);
+Topology make_topology(int32_t nodes, int32_t gpus_per_node, int32_t tp, int32_t pp, int32_t virtual_stages,
+                       bool has_experts = false);
 
 }  // namespace skewscope::simulate

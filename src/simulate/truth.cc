@@ -30,10 +30,10 @@ void print_head(Text& text, const Job& job) {
         "\"virtual_stages\": {}, \"steps\": {}, \"layers\": {}, "
         "\"first_step\": {}, \"layer_compute_ns\": {}, \"launch_factor\": {}, \"clock_offset_ms\": {}, "
         "\"clock_drift_ppm\": {}, "
-        "\"lost_kernels\": {}}},\n\"reference_ns\": {},\n\"communicators\": [\n",
+        "\"lost_kernels\": {}, \"experts\": {}, \"fsdp\": {}}},\n\"reference_ns\": {},\n\"communicators\": [\n",
         o.seed, style_name(o.style), vendor_name(o.vendor), o.nodes, o.gpus_per_node, o.tp, job.topology.dp, o.pp,
         o.micro_batches, o.virtual_stages, o.steps, o.layers, o.first_step, o.layer_compute_ns, o.launch_factor,
-        o.clock_offset_ms, o.clock_drift_ppm, o.lost_kernels, job.clocks[0].reference_ns);
+        o.clock_offset_ms, o.clock_drift_ppm, o.lost_kernels, o.experts, o.fsdp, job.clocks[0].reference_ns);
   for (size_t row = 0; row < job.topology.groups.size(); ++row) {
     const Group& group = job.topology.groups[row];
     print(text, "{}{{\"id\": {}, \"name\": \"{}\", \"desc\": \"{}\", \"ranks\": [{}]}}", row == 0 ? "" : ",\n", row,
@@ -42,6 +42,13 @@ void print_head(Text& text, const Job& job) {
   print_plain(text,
               "\n],\n\"collective_fields\": [\"communicator\", \"op\", \"dtype\", \"bytes\", \"step\", \"seq\", "
               "\"ranks\", \"start_ns\", \"end_ns\", \"wait_ns\", \"transfer_ns\", \"absent\"],\n\"collectives\": [\n");
+}
+
+double expert_factor(const SimulateOptions& options, int32_t rank) {
+  for (const auto& busy : options.busy_experts) {
+    if (busy.rank == rank) return busy.factor;
+  }
+  return 1;
 }
 
 template <class Value>
@@ -104,11 +111,13 @@ bool TruthWriter::finish(const std::vector<std::unique_ptr<RankOutput>>& outputs
     const RankTraits& traits = job_.traits[row];
     print(text_,
           "{}{{\"rank\": {}, \"host\": \"node{}\", \"device\": {}, \"offset_ns\": {}, \"drift_ppb\": {}, "
-          "\"slow_factor\": {}, \"host_gap_ns\": {}, \"link_factor\": {}, \"compute_ns\": {}, \"first_recorded_step\": "
+          "\"slow_factor\": {}, \"host_gap_ns\": {}, \"link_factor\": {}, \"more_kernels\": {}, "
+          "\"shape_factor\": {}, \"expert_factor\": {}, \"compute_ns\": {}, \"first_recorded_step\": "
           "{}, \"file\": {}, \"gpu_rows\": {}, "
           "\"lost_rows\": {}}}",
           rank == 0 ? "" : ",\n", rank, job_.topology.node(rank), job_.topology.device(rank), clock.offset_ns,
-          clock.drift * 1e9, traits.slow_factor, traits.host_gap_ns, traits.link_factor, real_.rank(rank).compute_ns,
+          clock.drift * 1e9, traits.slow_factor, traits.host_gap_ns, traits.link_factor, traits.own.more_kernels,
+          traits.own.shape, expert_factor(job_.options, rank), real_.rank(rank).compute_ns,
           job_.options.first_step + traits.late_steps, traits.has_file ? '"' + outputs[row]->file_name() + '"' : "null",
           outputs[row]->gpu_rows(), outputs[row]->lost_rows());
   }

@@ -190,3 +190,71 @@ TEST_CASE("a slow link lengthens transfer between nodes in the groups of its ran
   }
   CHECK(slower > 0);
 }
+
+TEST_CASE("a rank with more kernels or other shapes computes longer by these, the others as without") {
+  SimulateOptions options = small_job(), more = options, shapes = options;
+  more.more_kernels = {{1, 3}};
+  shapes.other_shapes = {{1, 2.0}};
+  const SimulatedJob plain(options), with_more(more), with_shapes(shapes);
+  const auto computed = [](const SimulatedJob& job, size_t rank) {
+    return static_cast<double>(job.truth()["ranks"][rank]["compute_ns"].get<int64_t>());
+  };
+  const auto rows = [](const SimulatedJob& job, size_t rank) {
+    return job.truth()["ranks"][rank]["gpu_rows"].get<int>();
+  };
+  const double layers = 2.0 * options.steps * options.layers * static_cast<double>(options.layer_compute_ns);
+  CHECK(computed(with_more, 1) - computed(plain, 1) == Approx(0.15 * layers).epsilon(0.02));
+  CHECK(rows(with_more, 1) - rows(plain, 1) == 3 * 2 * options.steps * options.layers);
+  CHECK(computed(with_shapes, 1) - computed(plain, 1) == Approx(layers).epsilon(0.02));
+  CHECK(rows(with_shapes, 1) == rows(plain, 1));
+  CHECK(with_shapes.text("rank1_trace.json").find("\"Input Dims\": [[4096, 4096]") != std::string::npos);
+  for (const size_t rank : {0, 2, 3}) {
+    CHECK(computed(with_more, rank) == computed(plain, rank));
+    CHECK(computed(with_shapes, rank) == computed(plain, rank));
+  }
+}
+
+TEST_CASE("experts compute what they received, and the tokens of a group are neither lost nor doubled") {
+  SimulateOptions options = small_job();
+  options.tp = 1;
+  options.experts = 2;
+  SimulateOptions busy = options;
+  busy.busy_experts = {{3, 2.5}};
+  const SimulatedJob even(options), uneven(busy);
+  const auto received = [](const SimulatedJob& job, int rank) {
+    int64_t elements = 0;
+    for (const Json& event : job.trace(rank)["traceEvents"]) {
+      if (event.value("cat", "") != "kernel" || !event["args"].contains("Out split size")) continue;
+      if (event["args"]["Collective name"] != "all_to_allv") continue;
+      const Json split = Json::parse(event["args"]["Out split size"].get<std::string>());
+      int64_t sum = 0;
+      for (const Json& one : split) sum += one.get<int64_t>();
+      CHECK(sum == event["args"]["Out msg nelems"].get<int64_t>());
+      if (elements == 0) elements = sum;  // of the first, which brings tokens
+    }
+    return elements;
+  };
+  int64_t all_even = 0, all_uneven = 0;
+  for (int rank = 0; rank < 4; ++rank) {
+    all_even += received(even, rank);
+    all_uneven += received(uneven, rank);
+  }
+  CHECK(static_cast<double>(all_uneven) == Approx(static_cast<double>(all_even)).epsilon(1e-5));
+  CHECK(static_cast<double>(received(uneven, 3)) == Approx(2.5 * static_cast<double>(received(even, 3))).epsilon(1e-5));
+  const auto computed = [](const SimulatedJob& job, size_t rank) {
+    return job.truth()["ranks"][rank]["compute_ns"].get<int64_t>();
+  };
+  CHECK(computed(uneven, 3) > computed(even, 3));
+  CHECK(computed(uneven, 0) < computed(even, 0));
+}
+
+TEST_CASE("sharded parameters are gathered twice and gradients reduced once per layer") {
+  SimulateOptions options = small_job();
+  options.tp = 1;
+  options.fsdp = true;
+  const SimulatedJob job(options);
+  std::map<std::string, int> calls;
+  for (const TrueCollective& one : true_collectives(job.truth())) ++calls[one.op];
+  CHECK(calls["all_gather"] == 2 * options.steps * options.layers);
+  CHECK(calls["reduce_scatter"] == options.steps * options.layers);
+}
