@@ -318,7 +318,11 @@ void add_lateness(const ReplayPlan& plan, const MemberBooks& books, const std::v
     CauseBook& sum = blame.traces[view.ref(last[k].row).trace.index()].lateness_by_cause;
     for (size_t i = 0; i < kLateCauses; ++i) sum[i] += book[i];
     const size_t other = compared_with(plan, books, last[k].row, *last[k].lateness);
-    compared[view.ref(last[k].row).trace][view.ref(other).trace] += last[k].lateness->ns;
+    Comparison& comparison = compared[view.ref(last[k].row).trace];
+    comparison.peers[view.ref(other).trace] += last[k].lateness->ns;
+    const auto computing = [&](LateCause cause) { return book[static_cast<size_t>(cause)]; };
+    comparison.computing[view.instance(static_cast<size_t>(view.instance_of_row[last[k].row])).communicator] +=
+        computing(LateCause::slower_kernels) + computing(LateCause::other_kernels);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "kernel_uses.h"
 
@@ -28,7 +29,8 @@ bool comparable(const ReplayPlan& plan, const Pair& pair) {
 
 std::vector<Pair> pairs_of(const ReplayPlan& plan, const Comparisons& compared, Blame& blame) {
   std::vector<Pair> pairs;
-  for (const auto& [late, peers] : compared) {
+  for (const auto& [late, comparison] : compared) {
+    const auto& peers = comparison.peers;
     if (time_by(blame.traces[late.index()].lateness_by_cause, LateCause::other_kernels) <= 0) continue;
     const auto most =
         std::max_element(peers.begin(), peers.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -57,17 +59,19 @@ void correct(CauseBook& book, double kept, double other, const std::vector<doubl
   slower = all - rest - others;
 }
 
-void correct(const KernelUses& late, const KernelUses& peer, TraceBlame& own) {
+void correct(const KernelUses& late, const KernelUses& peer, const Comparison& comparison, TraceBlame& own) {
   CauseBook& book = own.lateness_by_cause;
-  const int64_t computing = time_by(book, LateCause::slower_kernels) + time_by(book, LateCause::other_kernels);
+  int64_t computing = 0;
+  for (const auto& [group, ns] : comparison.computing) computing = std::max(computing, ns);
   if (computing <= 0) return;
   std::vector<double> held_up;
   for (const LateCause cause : kHeldUp)
     held_up.push_back(static_cast<double>(std::max<int64_t>(0, time_by(book, cause))));
-  const bool explained = std::any_of(held_up.begin(), held_up.end(), [](double ns) { return ns > 0; });
+  const double held = std::accumulate(held_up.begin(), held_up.end(), 0.0);
   const auto longer = static_cast<double>(std::max<int64_t>(0, time_of(late) - time_of(peer)));
   const auto more = static_cast<double>(std::max<int64_t>(0, surplus_ns(late, peer)));
-  const double kept = explained ? std::min(1.0, longer / static_cast<double>(computing)) : 1;
+  const bool moved = held > 0 && longer < static_cast<double>(computing);
+  const double kept = moved ? longer / (longer + held) : 1;
   const double other = longer > 0 ? std::min(1.0, more / longer) : 0;
   correct(own.lateness_by_cause, kept, other, held_up);
   correct(own.origin_by_cause, kept, 0, held_up);
@@ -87,7 +91,8 @@ void correct_computing(const ReplayPlan& plan, const Comparisons& compared, Exch
     const auto uses = all_kernel_uses(plan.view.job, std::move(spans), exchange);
     if (!exchange.first()) continue;
     for (size_t k = 0; k < uses.size(); ++k) {
-      correct(uses[k][0], uses[k][1], blame.traces[pairs[first + k].late.index()]);
+      const TraceIndex trace = pairs[first + k].late;
+      correct(uses[k][0], uses[k][1], compared.at(trace), blame.traces[trace.index()]);
     }
   }
 }
