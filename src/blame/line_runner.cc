@@ -57,6 +57,7 @@ LineRunner::LineRunner(const RankLine& line, const Paces& paces, const std::arra
   }
   call_.resize(line.forks.size());
   ended_.assign(line.forks.size(), false);
+  behind_running_.assign(line.forks.size(), false);
   marks_.assign(line.host.waits.size(), all_at(kNotYet));
   while (next_stop_ < line.stops.size() && line.stops[next_stop_].to_ns <= line.first_ns) ++next_stop_;
   take_work_pace();
@@ -68,7 +69,23 @@ LineRunner::LineRunner(const RankLine& line, const Paces& paces, const std::arra
 
 const Abreast& LineRunner::start_of(size_t fork) {
   while (next_fork_ <= fork) pass_fork();
+  if (behind_running_[fork]) start_behind(line_.forks[fork], call_[fork]);
   return call_[fork];
+}
+
+// The line came to the fork while the call it waits for was still running, which has ended since.
+void LineRunner::start_behind(const Fork& fork, Abreast& start) const {
+  const auto before = static_cast<size_t>(fork.before);
+  if (!ended_[before]) return;
+  Abreast ready = call_[before];
+  add_delay(fork, ready);
+  no_earlier_than(start, ready);
+}
+
+void LineRunner::add_delay(const Fork& fork, Abreast& ready) const {
+  const Pace* const usual = paced_ ? paces_.of(fork) : nullptr;
+  const int64_t paced_delay_ns = usual ? std::min(fork.delay_ns, usual->delay_ns) : fork.delay_ns;
+  for (size_t k = 0; k < kAbreast; ++k) ready[k] += changes_[k].at_peers_pace ? paced_delay_ns : fork.delay_ns;
 }
 
 void LineRunner::set_end(size_t fork, const Abreast& ns) {
@@ -95,10 +112,11 @@ void LineRunner::pass_fork() {
   if (fork.before_recording) return pass_as_recorded(fork);
   Abreast& start = call_[next_fork_];
   start = now_;
-  if (fork.before >= 0) wait_for_end(static_cast<size_t>(fork.before), start);
-  const Pace* const usual = paced_ ? paces_.of(fork) : nullptr;
-  const int64_t paced_delay_ns = usual ? std::min(fork.delay_ns, usual->delay_ns) : fork.delay_ns;
-  for (size_t k = 0; k < kAbreast; ++k) start[k] += changes_[k].at_peers_pace ? paced_delay_ns : fork.delay_ns;
+  if (fork.before >= 0) {
+    wait_for_end(static_cast<size_t>(fork.before), start);
+    behind_running_[next_fork_] = !ended_[static_cast<size_t>(fork.before)];
+  }
+  add_delay(fork, start);
   if (fork.launch.known()) no_earlier_than(start, arrival_of(fork.launch));
   if (fork.row < 0) {  // nobody is known to wait for it
     Abreast end = start;
@@ -196,8 +214,17 @@ void LineRunner::host_work(int64_t to) {
   if (steady_) {
     add(host_now_, to - host_recorded_);
   } else {
-    add_scaled(host_now_, to - host_recorded_, host_factor_);
+    for (const int64_t edge : {pause_begin_ns_, pause_end_ns_}) {
+      if (host_recorded_ < edge && edge < to) host_work_on(edge);
+    }
+    host_work_on(to);
   }
+  host_recorded_ = to;
+}
+
+void LineRunner::host_work_on(int64_t to) {
+  const bool pauses = pause_begin_ns_ <= host_recorded_ && host_recorded_ < pause_end_ns_;
+  add_scaled(host_now_, to - host_recorded_, pauses ? pause_factor_ : host_factor_);
   host_recorded_ = to;
 }
 
@@ -211,7 +238,15 @@ void LineRunner::take_host_pace() {
   const bool more = paced_ && next_launch_ < line_.host.forks.size();
   const Fork* const fork = more ? &line_.forks[static_cast<size_t>(line_.host.forks[next_launch_])] : nullptr;
   const Pace* const usual = fork ? paces_.of(*fork) : nullptr;
-  host_pace_ = usual ? at_most(fork->host_ns, usual->host_ns) : 1;
+  host_pace_ = pause_pace_ = 1;
+  pause_begin_ns_ = pause_end_ns_ = INT64_MIN;
+  if (usual && fork->host_ns > usual->host_ns) {
+    const int64_t surplus_ns = fork->host_ns - usual->host_ns, of_pause_ns = std::min(surplus_ns, fork->pause_ns);
+    pause_begin_ns_ = fork->pause_at_ns;
+    pause_end_ns_ = fork->pause_at_ns + fork->pause_ns;
+    pause_pace_ = at_most(fork->pause_ns, fork->pause_ns - of_pause_ns);
+    host_pace_ = at_most(fork->host_ns - fork->pause_ns, usual->host_ns - fork->pause_ns + of_pause_ns);
+  }
   next_launch_ns_ = fork ? fork->launch.ns : INT64_MAX;  // where its pace ends: without paces, never
 }
 
@@ -222,7 +257,9 @@ void LineRunner::set_factors() {
   for (size_t k = 0; k < kAbreast; ++k) {
     const bool paced = changes_[k].at_peers_pace;
     work_factor_[k] = changes_[k].factor * (paced ? work_pace_ : 1);
-    host_factor_[k] = std::min(1.0, changes_[k].factor) * (paced ? host_pace_ : 1);
+    const double factor = std::min(1.0, changes_[k].factor);
+    host_factor_[k] = factor * (paced ? host_pace_ : 1);
+    pause_factor_[k] = factor * (paced ? pause_pace_ : 1);
   }
 }
 

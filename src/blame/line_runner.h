@@ -2,7 +2,8 @@
 //
 // The line runs to the forks as they are asked for and stands still at its stops until the joined call has ended and
 // the row behind is launched. The host runs to the launches as they are asked for and stands still at its waits until
-// the line has been where it waited for. Whatever is asked for was recorded behind what it depends on.
+// the line has been where it waited for. At peers' pace the host's longest pause between two launches of calls is what
+// is cut first: what stalls a host does so at one place. Whatever is asked for was recorded behind what it depends on.
 //
 // Several changed jobs are replayed abreast: what is looked at next depends on recorded times alone, which they share,
 // so that the line is read once for all of them. Only their new times differ.
@@ -55,6 +56,8 @@ class LineRunner {
   using Factors = std::array<double, kAbreast>;
 
   void pass_fork();
+  void start_behind(const Fork& fork, Abreast& start) const;
+  void add_delay(const Fork& fork, Abreast& ready) const;
   void pass_as_recorded(const Fork& fork);
   void wait_for_end(size_t fork, Abreast& times) const;
   void advance(int64_t to);
@@ -65,6 +68,7 @@ class LineRunner {
   Abreast arrival_of(const Launch& launch);
   void host_advance(int64_t to);
   void host_work(int64_t to);
+  void host_work_on(int64_t to);
   void take_work_pace();
   void take_host_pace();
   void set_factors();
@@ -77,12 +81,16 @@ class LineRunner {
   int64_t recorded_, host_recorded_;
   Abreast now_, host_now_, first_;
   Factors work_factor_, host_factor_;     // of the time up to the next fork, the next launch of a call
+  Factors pause_factor_;                  // of the host's longest pause there
   double work_pace_ = 1, host_pace_ = 1;  // what of it peers' pace makes, at most 1
+  double pause_pace_ = 1;
+  int64_t pause_begin_ns_ = INT64_MIN, pause_end_ns_ = INT64_MIN;     // recorded
   int64_t next_mark_ns_ = 0, next_launch_ns_ = 0, next_wait_ns_ = 0;  // recorded
   size_t next_fork_ = 0, next_stop_ = 0, next_mark_ = 0, next_launch_ = 0, next_wait_ = 0;
-  std::vector<Abreast> call_;   // by fork: when its call starts; once that has ended, when it ended
-  std::vector<bool> ended_;     // by fork
-  std::vector<Abreast> marks_;  // when the line was where a host waits for it, by wait
+  std::vector<Abreast> call_;         // by fork: when its call starts; once that has ended, when it ended
+  std::vector<bool> ended_;           // by fork
+  std::vector<bool> behind_running_;  // by fork: when the line came to it, the call it waits for had not ended
+  std::vector<Abreast> marks_;        // when the line was where a host waits for it, by wait
 };
 
 }  // namespace skewscope::blame

@@ -50,6 +50,27 @@ LocalNs first_launched(const RankTrace& trace) {
   return first.ns == INT64_MAX ? LocalNs{INT64_MIN} : first;
 }
 
+// Ends of rows, asked for in any order; those of one stream come in order.
+class PastEnds {
+ public:
+  void add(int64_t end_ns) {
+    if (ends_.empty() || ends_.back() <= end_ns) {
+      ends_.push_back(end_ns);
+    } else {
+      ends_.insert(std::upper_bound(ends_.begin(), ends_.end(), end_ns), end_ns);
+    }
+  }
+  // The last one until then; the beginning of time: none.
+  int64_t last_until(int64_t ns) const {
+    if (ends_.empty() || ends_.back() <= ns) return ends_.empty() ? INT64_MIN : ends_.back();
+    const auto behind = std::upper_bound(ends_.begin(), ends_.end(), ns);
+    return behind == ends_.begin() ? INT64_MIN : *std::prev(behind);
+  }
+
+ private:
+  std::vector<int64_t> ends_;  // ascending
+};
+
 class LineBuilder {
  public:
   LineBuilder(const JobView& view, TraceIndex trace)
@@ -113,7 +134,7 @@ class LineBuilder {
               [&](int32_t a, int32_t b) { return launch[static_cast<size_t>(a)] < launch[static_cast<size_t>(b)]; });
     std::map<int32_t, int32_t> last_on_stream;
     size_t next = 0;
-    int64_t work_end = INT64_MIN;  // of the rows launched so far that had ended when the call began
+    PastEnds past;  // of the rows launched so far that had ended when some call began
     std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running;  // ends of those that had not
     for (const int32_t c : order) {
       const CollectiveCall& call = calls[static_cast<size_t>(c)];
@@ -121,11 +142,12 @@ class LineBuilder {
       for (; next < rows.size() && rows[next].launch_ns <= launch[static_cast<size_t>(c)].ns; ++next) {
         if (rows[next].work != GpuWork::communication) running.push(rows[next].end_ns);
       }
-      for (; !running.empty() && running.top() <= call.start.ns; running.pop()) work_end = running.top();
+      for (; !running.empty() && running.top() <= call.start.ns; running.pop()) past.add(running.top());
+      const int64_t work_end = past.last_until(call.start.ns);
       Fork fork;
       fork.call = c;
       fork.row = view_.row_of_call[index_.index()][static_cast<size_t>(c)];
-      fork.at = work_end == INT64_MIN ? LocalNs{line_at(call.start)} : LocalNs{std::min(work_end, call.start.ns)};
+      fork.at = work_end == INT64_MIN ? LocalNs{line_at(call.start)} : LocalNs{work_end};
       fork.at_ns = common(fork.at.ns);
       fork.duration_ns = call.duration_ns;
       fork.before_recording = !call.launched && call.start < begin_;
@@ -315,6 +337,7 @@ class LineBuilder {
     if (!trace_.steps.empty()) first = std::min(first, trace_.steps.front().start.ns);
     host.first_ns = common(std::max(first, from));
     add_host_time();
+    add_pauses(rows);
   }
 
   // The host's own time between neighbouring launches of calls.
@@ -330,6 +353,33 @@ class LineBuilder {
       }
       fork.host_ns = std::max<int64_t>(0, fork.host_ns);
       at = std::max(at, fork.launch.ns);
+    }
+  }
+
+  // The longest stretch of the host's own time ahead of each launch of a call, between launches and waits.
+  void add_pauses(const std::vector<LaunchedRow>& rows) {
+    const Column<HostWait>& waits = line_.host.waits;
+    size_t row = 0, wait = 0;
+    int64_t at = line_.host.first_ns;
+    for (const int32_t k : line_.host.forks) {
+      Fork& fork = line_.forks[static_cast<size_t>(k)];
+      const auto stretch = [&](int64_t to) {
+        if (to - at > fork.pause_ns) {
+          fork.pause_at_ns = at;
+          fork.pause_ns = to - at;
+        }
+        at = std::max(at, to);
+      };
+      for (;;) {
+        const int64_t launch_ns = row < rows.size() ? common(rows[row].launch_ns) : INT64_MAX;
+        const int64_t wait_ns = wait < waits.size() ? waits[wait].from_ns : INT64_MAX;
+        if (std::min(launch_ns, wait_ns) >= fork.launch.ns) break;
+        stretch(std::min(launch_ns, wait_ns));
+        if (wait_ns < launch_ns) at = std::max(at, waits[wait++].until_ns);
+        if (launch_ns <= wait_ns) ++row;
+      }
+      stretch(fork.launch.ns);
+      fork.pause_ns = std::min(fork.pause_ns, fork.host_ns);
     }
   }
 

@@ -33,8 +33,10 @@ struct Fork {
   int64_t at_ns = 0;     // on the common clock; never before the fork in front of it
   int64_t delay_ns = 0;  // from when fork and stream allow the start to the start; 0 where the launch came last
   Launch launch;
-  int64_t work_ns = 0;            // local work on the line since the fork in front of it
-  int64_t host_ns = 0;            // the host's own time since it launched the call before
+  int64_t work_ns = 0;      // local work on the line since the fork in front of it
+  int64_t host_ns = 0;      // the host's own time since it launched the call before
+  int64_t pause_at_ns = 0;  // the longest stretch of that without a launch; 0: none is longer
+  int64_t pause_ns = 0;
   int64_t duration_ns = 0;        // of the call
   bool before_recording = false;  // the call began before all that was launched while it was recorded
 };
