@@ -116,14 +116,14 @@ TEST_CASE("what a rank's extra work saves is what the job without it is shorter,
     job.experts = kind.experts;
     job.fsdp = kind.fsdp;
     job.seed = ++seed;
-    const JobReport healthy = simulated(job);
+    const JobReport healthy = simulated_report(job);
     for (const Fault& fault : faults) {
       SimulateOptions changed = job;
       fault.put(changed);
-      const JobReport faulty = simulated(changed);
+      const JobReport faulty = simulated_report(changed);
       const double gain = shorter(faulty, healthy);
       INFO(kind.name << ", " << fault.cause << ", seed " << job.seed);
-      CHECK(share_of(saved_by(faulty, kAt), faulty) == Approx(gain).margin(0.03));
+      CHECK(share_of(named_gain(faulty, kAt), faulty) == Approx(gain).margin(0.03));
       if (gain < 0.03) continue;  // a pipeline hides it
       REQUIRE(!faulty.stragglers.empty());
       CHECK(faulty.stragglers.front().rank == kAt);
