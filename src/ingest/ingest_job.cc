@@ -1,8 +1,11 @@
 // The story of ingest: overrides from the user, every file read and linked, jobs told apart, one chosen, its ranks and
 // sessions.
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "assemble_job.h"
@@ -113,9 +116,22 @@ void add_places_of_copies(const ingest::FoundJobs& found, std::vector<FileSummar
   }
 }
 
+// Paths from the folder that holds the first files of all: where that one lies is no matter of the jobs.
 std::vector<FoundJob> described(const ingest::FoundJobs& found) {
+  namespace fs = std::filesystem;
   std::vector<FoundJob> jobs;
-  for (const ingest::JobFiles& job : found.jobs) jobs.push_back(job.job);
+  fs::path common;
+  for (const ingest::JobFiles& job : found.jobs) {
+    const fs::path folder = fs::path(job.job.first_file).parent_path();
+    if (jobs.empty()) common = folder;
+    const auto differ = std::mismatch(common.begin(), common.end(), folder.begin(), folder.end()).first;
+    common = std::accumulate(common.begin(), differ, fs::path(), std::divides<>());
+    jobs.push_back(job.job);
+  }
+  for (FoundJob& job : jobs) {
+    const fs::path within = fs::path(job.first_file).lexically_relative(common);
+    if (!within.empty()) job.first_file = within.string();
+  }
   return jobs;
 }
 

@@ -9,7 +9,7 @@ namespace skewscope {
 
 struct FoundJob {
   std::string name;                // unique among the jobs found together; what --job takes
-  std::string first_file;          // the first of its files by name
+  std::string first_file;          // the first of its files by name, from the folder of all jobs'
   int64_t files = 0;               // traces of its ranks
   std::vector<int32_t> ranks;      // sorted
   int32_t world_size = 0;          // 0: nothing tells
