@@ -183,10 +183,9 @@ class Builder {
   // Every member sends the same number of tokens, of which each receives its load; then they go back.
   void exchange_tokens(bool there) {
     const auto members = static_cast<int64_t>(loads_.size());
+    const int64_t even = kActivations / members;
     std::vector<int64_t> sent;
-    for (const double load : loads_) {
-      sent.push_back(std::llround(load * static_cast<double>(kActivations / members)));
-    }
+    for (const double load : loads_) sent.push_back(std::llround(load * static_cast<double>(even)));
     const std::vector<int64_t> received(loads_.size(), sent[static_cast<size_t>(own_place())]);
     int64_t out = 0;
     for (const int64_t elements : sent) out += elements;
