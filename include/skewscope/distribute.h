@@ -12,8 +12,8 @@ namespace skewscope {
 // Whoever dies, or ends with an exception, takes the others along.
 std::unique_ptr<Exchange> join_processes();
 
-// Where a launcher started several processes of a build that cannot join them: "srun started 4 processes". Else "".
-// Each of them would do the whole work.
+// Says that a launcher started several processes, in a build that cannot join them: "srun started 4 processes". Each
+// would do the whole work. "": they are joined, or it is one.
 std::string processes_apart();
 
 }  // namespace skewscope

@@ -56,9 +56,8 @@ struct IngestOptions {
   std::function<int64_t(const LinkedTrace&)> bytes_to_visit;
   // false: the job need not say which threads launched, a seventh of its columns, which no report asks for.
   bool launch_threads = true;
-  // --job: of several jobs found the one of this name; empty: not given. Of one job it is no matter.
-  std::string job;
-  bool last_job = false;  // of several of which none is called so: the one that began last; for callers who cannot ask
+  std::string job;       // --job: the one of this name, where several jobs are found; empty: not given
+  bool one_job = false;  // true: who sent the files said that they are of one job
   // Told the jobs found, where there are several, before one is chosen.
   std::function<void(const std::vector<FoundJob>&)> several_jobs;
   CacheOptions cache;
@@ -102,7 +101,7 @@ struct IngestedJob {
 Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const IngestOptions& options, StageTimer& timer,
                                Exchange& exchange = alone());
 
-// What lies there: every job, not one of them. Errors as of ingest_job.
+// Every job that lies there, not one of them. Errors as of ingest_job.
 struct InspectedJob {
   FoundJob found;
   int32_t ranks = 0, sessions = 1;

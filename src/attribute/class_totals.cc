@@ -18,15 +18,6 @@ int64_t power_of_ten(int64_t bytes) {
   return power;
 }
 
-void add(const CallParts& parts, CallParts& sum) {
-  sum.wait_ns += parts.wait_ns;
-  sum.transfer_ns += parts.transfer_ns;
-  sum.unattributed_ns += parts.unattributed_ns;
-  sum.exposed_wait_ns += parts.exposed_wait_ns;
-  sum.exposed_transfer_ns += parts.exposed_transfer_ns;
-  sum.exposed_unattributed_ns += parts.exposed_unattributed_ns;
-}
-
 }  // namespace
 
 CallClass class_of(const CollectiveInstance& instance, const GroupKinds& groups) {
@@ -51,7 +42,7 @@ std::vector<ClassTotals> class_totals(std::vector<ClassedCall> calls, const Busy
     timed.push_back({call.start, call.parts});
   }
   count_once(timed, busy);
-  for (size_t i = 0; i < calls.size(); ++i) add(timed[i].parts, sums[calls[i].of].parts);
+  for (size_t i = 0; i < calls.size(); ++i) sums[calls[i].of].parts += timed[i].parts;
   std::vector<ClassTotals> rows;
   for (auto& [of, sum] : sums) {
     sum.of = of;
@@ -72,7 +63,7 @@ std::vector<ClassTotals> merged(std::vector<ClassTotals> rows) {
     sum.calls += row.calls;
     sum.gpu_calls += row.gpu_calls;
     sum.hidden_ns += row.hidden_ns;
-    add(row.parts, sum.parts);
+    sum.parts += row.parts;
   }
   return out;
 }

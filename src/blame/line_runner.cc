@@ -118,20 +118,16 @@ void LineRunner::pass_fork() {
   }
   add_delay(fork, start);
   if (fork.launch.known()) no_earlier_than(start, arrival_of(fork.launch));
-  if (fork.row < 0) {  // nobody is known to wait for it
-    Abreast end = start;
-    add(end, fork.duration_ns);
-    set_end(next_fork_, end);
-  }
-  ++next_fork_;
-  if (!paced_) return;
-  take_work_pace();
-  set_factors();
+  leave_fork(fork);
 }
 
 void LineRunner::pass_as_recorded(const Fork& fork) {
   for (size_t k = 0; k < kAbreast; ++k) call_[next_fork_][k] = fork.at_ns + fork.delay_ns - changes_[k].earlier_ns;
-  if (fork.row < 0) {
+  leave_fork(fork);
+}
+
+void LineRunner::leave_fork(const Fork& fork) {
+  if (fork.row < 0) {  // nobody is known to wait for it
     Abreast end = call_[next_fork_];
     add(end, fork.duration_ns);
     set_end(next_fork_, end);

@@ -59,6 +59,7 @@ class LineRunner {
   void start_behind(const Fork& fork, Abreast& start) const;
   void add_delay(const Fork& fork, Abreast& ready) const;
   void pass_as_recorded(const Fork& fork);
+  void leave_fork(const Fork& fork);
   void wait_for_end(size_t fork, Abreast& times) const;
   void advance(int64_t to);
   void pass(const Stop& stop);

@@ -35,7 +35,7 @@ int make_report(const ReportTask& task) {
   options.input.ingest.world_size = std::min(task.world_size, kLargestWorldSize);
   options.output = task.output;
   options.input.ingest.job = task.job;
-  options.input.ingest.last_job = true;  // a job that was started again
+  options.input.ingest.one_job = true;
   limit_threads(std::max(task.threads, 1));
   Alone alone;
   std::string command = fmt::format("skewscope report {} -o {}", task.traces, task.output);

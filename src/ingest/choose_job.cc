@@ -51,7 +51,7 @@ bool left_over(const std::vector<TraceFile>& files, const JobFiles& whole, const
 }
 
 Result<size_t> choose_job(const std::vector<TraceFile>& files, const std::vector<JobFiles>& jobs,
-                          const std::string& name, bool or_last) {
+                          const std::string& name) {
   if (jobs.size() < 2) return size_t{0};
   for (size_t k = 0; k < jobs.size(); ++k) {
     if (jobs[k].job.name == name) return k;
@@ -61,11 +61,6 @@ Result<size_t> choose_job(const std::vector<TraceFile>& files, const std::vector
       return &other == &jobs[k] || left_over(files, jobs[k], other);
     });
     if (alone_counts) return k;
-  }
-  if (or_last) {
-    const auto last = std::max_element(
-        jobs.begin(), jobs.end(), [](const JobFiles& a, const JobFiles& b) { return a.job.start_ns < b.job.start_ns; });
-    return static_cast<size_t>(last - jobs.begin());
   }
   if (!name.empty()) {
     return Error{ErrorKind::usage, "--job: none of the jobs found is called '" + name + "': " + names_of_jobs(jobs)};

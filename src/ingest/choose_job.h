@@ -10,10 +10,9 @@
 namespace skewscope::ingest {
 
 // The job called `name` where it is given and there are several; else the only one, else the whole one that left the
-// others' files over: see left_over; else with `or_last` the one that began last. Errors: no_input where nothing says
-// which, usage where none has the name.
+// others' files over: see left_over. Errors: no_input where nothing says which, usage where none has the name.
 Result<size_t> choose_job(const std::vector<TraceFile>& files, const std::vector<JobFiles>& jobs,
-                          const std::string& name, bool or_last = false);
+                          const std::string& name);
 
 // What a larger run left that `whole`, which came later, did not overwrite: in its folders, under names as its own,
 // none of its ranks.

@@ -37,7 +37,8 @@ using Parts = std::vector<Rows>;
 
 class JobFinder {
  public:
-  JobFinder(std::vector<TraceFile>& files, const RankOverrides& overrides) : files_(files), overrides_(overrides) {}
+  JobFinder(std::vector<TraceFile>& files, const RankOverrides& overrides, bool one_job)
+      : files_(files), overrides_(overrides), one_job_(one_job) {}
 
   FoundJobs find() {
     Rows usable;
@@ -57,6 +58,7 @@ class JobFinder {
  private:
   // Who lists a rank for each file says that they are one job.
   bool user_says_one(const Rows& rows) const {
+    if (one_job_) return true;
     return overrides_.has_map() && std::all_of(rows.begin(), rows.end(), [&](size_t i) {
              return overrides_.from_map(files_[i].evidence.file) >= 0;
            });
@@ -423,14 +425,15 @@ class JobFinder {
 
   std::vector<TraceFile>& files_;
   const RankOverrides& overrides_;
+  const bool one_job_;
   std::vector<JobClues> clues_;  // row = row of files_
   FoundJobs result_;
 };
 
 }  // namespace
 
-FoundJobs find_jobs(std::vector<TraceFile>& files, const RankOverrides& overrides) {
-  return JobFinder(files, overrides).find();
+FoundJobs find_jobs(std::vector<TraceFile>& files, const RankOverrides& overrides, bool one_job) {
+  return JobFinder(files, overrides, one_job).find();
 }
 
 }  // namespace skewscope::ingest

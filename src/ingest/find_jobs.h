@@ -24,7 +24,8 @@ struct FoundJobs {
 };
 
 // `files` in the order of their names. Those that are no rank's trace are of no job. The names of the jobs are open.
-FoundJobs find_jobs(std::vector<TraceFile>& files, const RankOverrides& overrides);
+// `one_job`: whoever gave the files said that they are of one.
+FoundJobs find_jobs(std::vector<TraceFile>& files, const RankOverrides& overrides, bool one_job);
 
 // Names each: by its folder, else by how its files' names begin, else "job-1", ... in the order of `jobs`.
 void name_jobs(const std::vector<TraceFile>& files, std::vector<JobFiles>& jobs);

@@ -179,7 +179,7 @@ Result<std::vector<TraceFile>> read_all(const std::vector<std::string>& files, c
 Result<size_t> chosen_job(const std::vector<TraceFile>& files, const IngestOptions& options, ingest::FoundJobs& found,
                           Findings& findings) {
   if (found.jobs.size() > 1 && options.several_jobs) options.several_jobs(described(found));
-  Result<size_t> chosen = ingest::choose_job(files, found.jobs, options.job, options.last_job);
+  Result<size_t> chosen = ingest::choose_job(files, found.jobs, options.job);
   if (!chosen.ok() || found.jobs.empty()) return chosen;
   ingest::JobFiles& reported = found.jobs[chosen.value()];
   reported.job.reported = true;
@@ -203,7 +203,7 @@ Result<IngestedJob> ingest_job(const std::vector<std::string>& files, const Inge
   // From here on every usable file is one capture of one process, with calls and metadata; which rank, is open.
   const StageTimer::Scope scope(timer, "ranks, sessions, communicators");
   std::vector<FileSummary> summaries = summarize_files(read.value());
-  ingest::FoundJobs found = find_jobs(read.value(), overrides.value());
+  ingest::FoundJobs found = find_jobs(read.value(), overrides.value(), options.one_job);
   ingest::name_jobs(read.value(), found.jobs);
   Findings of_others;
   const Result<size_t> chosen = chosen_job(read.value(), options, found, of_others);
@@ -239,7 +239,7 @@ Result<InspectedFiles> inspect_files(const std::vector<std::string>& files, cons
   if (!read.ok()) return read.error();
   InspectedFiles inspected;
   inspected.files = summarize_files(read.value());
-  ingest::FoundJobs found = find_jobs(read.value(), overrides.value());
+  ingest::FoundJobs found = find_jobs(read.value(), overrides.value(), options.one_job);
   ingest::name_jobs(read.value(), found.jobs);
   mark_copies(found, read.value());
   for (size_t k = 0; k < std::max<size_t>(found.jobs.size(), 1); ++k) {

@@ -18,22 +18,13 @@ std::string check_parts(const CallParts& parts, int64_t duration_ns) {
   return "";
 }
 
-void add_parts(CallParts& sum, const CallParts& parts) {
-  sum.wait_ns += parts.wait_ns;
-  sum.transfer_ns += parts.transfer_ns;
-  sum.unattributed_ns += parts.unattributed_ns;
-  sum.exposed_wait_ns += parts.exposed_wait_ns;
-  sum.exposed_transfer_ns += parts.exposed_transfer_ns;
-  sum.exposed_unattributed_ns += parts.exposed_unattributed_ns;
-}
-
 // What the calls of a trace say of its totals.
 struct Bounds {
   CallParts sum;
   int64_t longest_exposed_ns = 0, longest_exposed_transfer_ns = 0;  // of one call
 
   void add(const CallParts& parts) {
-    add_parts(sum, parts);
+    sum += parts;
     longest_exposed_ns = std::max(longest_exposed_ns, parts.exposed_ns());
     longest_exposed_transfer_ns = std::max(longest_exposed_transfer_ns, parts.exposed_transfer_ns);
   }
@@ -69,9 +60,9 @@ std::string check_totals(const Decomposition& d, const std::vector<Bounds>& boun
 
 std::string check_classes(const Decomposition& d) {
   CallParts of_traces, of_classes;
-  for (const TraceTotals& totals : d.traces) add_parts(of_traces, totals.parts);
+  for (const TraceTotals& totals : d.traces) of_traces += totals.parts;
   for (const ClassTotals& totals : d.classes) {
-    add_parts(of_classes, totals.parts);
+    of_classes += totals.parts;
     if (totals.hidden_ns < 0 || totals.hidden_ns + totals.parts.exposed_ns() > totals.parts.duration_ns()) {
       return "a class of calls has more hidden and exposed time than time";
     }

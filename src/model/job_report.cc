@@ -1,5 +1,7 @@
 #include "skewscope/model/job_report.h"
 
+#include <algorithm>
+
 namespace skewscope {
 
 const char* to_string(LossKind kind) {
@@ -38,6 +40,16 @@ const char* to_string(GainBound bound) {
       return "at_most";
   }
   return "";
+}
+
+std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report) {
+  int32_t most = 0;
+  for (const JobReport::StepRow& step : report.steps) most = std::max(most, step.ranks);
+  std::vector<const JobReport::StepRow*> steps;
+  for (const JobReport::StepRow& step : report.steps) {
+    if (step.ranks == most) steps.push_back(&step);
+  }
+  return steps;
 }
 
 }  // namespace skewscope

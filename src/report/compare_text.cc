@@ -97,10 +97,10 @@ std::vector<const CompareReport::RankPart*> own_parts(const std::vector<CompareR
   return rows;
 }
 
-// That steps do not compare goes before all else, and is said in full.
+// A warning that steps do not compare goes before all others, and is said in full.
 void add_warnings(Lines& lines, const CompareReport& r) {
   const auto other_steps = std::find_if(r.diagnostics.begin(), r.diagnostics.end(),
-                                        [](const Finding& finding) { return finding.code == "steps-not-comparable"; });
+                                        [](const Finding& finding) { return finding.code == kStepsNotComparable; });
   if (other_steps != r.diagnostics.end()) {
     add_wrapped(lines, "Warning", other_steps->message, 2, Style::warning);
     return;

@@ -189,23 +189,24 @@ Json what_if_json(const JobReport::WhatIf& w) {
 
 Json pipeline_json(const JobReport::Pipeline& p) {
   if (p.stages == 0) return {};
-  const auto known = [](int64_t ns) { return ns < 0 ? Json() : Json(ns); };
   Json stages = Json::array();
   for (const JobReport::Pipeline::Stage& s : p.by_stage) {
-    stages.push_back(
-        {{"stage", s.stage}, {"ranks", s.ranks}, {"work_ns", known(s.work_ns)}, {"bubble_ns", known(s.bubble_ns)}});
+    stages.push_back({{"stage", s.stage},
+                      {"ranks", s.ranks},
+                      {"work_ns", count_or_null(s.work_ns)},
+                      {"bubble_ns", count_or_null(s.bubble_ns)}});
   }
   return {{"stages", p.stages},
           {"micro_batches", p.micro_batches},
           {"virtual_stages", p.virtual_stages},
           {"schedule", p.schedule},
           {"window_ns", p.window_ns},
-          {"bubble_ns", known(p.bubble_ns)},
+          {"bubble_ns", count_or_null(p.bubble_ns)},
           {"bubble_share", ratio_or_null(p.bubble_share)},
           {"schedule_share", ratio_or_null(p.schedule_share)},
           {"imbalance_share", ratio_or_null(p.imbalance_share)},
           {"with_twice_micro_batches_share", ratio_or_null(p.with_twice_micro_batches_share)},
-          {"with_twice_micro_batches_saved_ns", known(p.with_twice_micro_batches_saved_ns)},
+          {"with_twice_micro_batches_saved_ns", count_or_null(p.with_twice_micro_batches_saved_ns)},
           {"by_stage", std::move(stages)}};
 }
 

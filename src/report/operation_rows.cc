@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "columns.h"
+#include "figures.h"
+#include "group_fields.h"
 #include "skewscope/base/human_units.h"
 
 namespace skewscope::report {
@@ -12,7 +14,7 @@ using OperationRow = JobReport::WhatIf::Operation;
 constexpr double kWorthHiding = 0.02;  // of the job
 
 double saved_share_of(int64_t saved_ns, int64_t whole_ns) {
-  return saved_ns < 0 || whole_ns <= 0 ? -1 : static_cast<double>(saved_ns) / static_cast<double>(whole_ns);
+  return saved_ns < 0 ? -1 : share(saved_ns, whole_ns).value_or(-1);
 }
 
 }  // namespace
@@ -21,13 +23,7 @@ std::vector<OperationRow> operation_rows(const Blame& blame, const GroupKinds& g
   std::vector<OperationRow> rows;
   for (const OperationWhatIf& one : blame.operations) {
     OperationRow row;
-    if (one.group_kind >= 0) {
-      const GroupKind& kind = groups.kinds[static_cast<size_t>(one.group_kind)];
-      row.group = kind.name();
-      row.size = kind.size;
-      row.nodes = kind.nodes;
-      row.groups = kind.communicators;
-    }
+    set_group(one.group_kind, groups, row);
     row.op = to_string(one.kind);
     row.calls = one.calls;
     row.exposed_transfer_ns = one.exposed_transfer_ns;
@@ -52,19 +48,18 @@ Table what_if_operations_table(const JobReport& report) {
 }
 
 Json operations_json(const std::vector<OperationRow>& rows) {
-  const auto known = [](int64_t value) { return value < 0 ? Json() : Json(value); };
   Json out = Json::array();
   for (const OperationRow& row : rows) {
     out.push_back({{"group_kind", text_or_null(row.group)},
-                   {"size", known(row.size)},
-                   {"nodes", known(row.nodes)},
+                   {"size", count_or_null(row.size)},
+                   {"nodes", count_or_null(row.nodes)},
                    {"groups", row.groups},
                    {"op", row.op},
                    {"calls", row.calls},
                    {"exposed_transfer_ns", row.exposed_transfer_ns},
-                   {"hidden_saved_ns", known(row.hidden_saved_ns)},
+                   {"hidden_saved_ns", count_or_null(row.hidden_saved_ns)},
                    {"hidden_share", ratio_or_null(row.hidden_share)},
-                   {"faster_saved_ns", known(row.faster_saved_ns)},
+                   {"faster_saved_ns", count_or_null(row.faster_saved_ns)},
                    {"faster_share", ratio_or_null(row.faster_share)}});
   }
   return out;

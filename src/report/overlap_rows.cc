@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "columns.h"
+#include "group_fields.h"
 
 namespace skewscope::report {
 namespace {
@@ -11,13 +12,7 @@ using OverlapRow = JobReport::OverlapRow;
 
 OverlapRow overlap_row(const ClassTotals& totals, const GroupKinds& groups) {
   OverlapRow row;
-  if (totals.of.group_kind >= 0) {
-    const GroupKind& kind = groups.kinds[static_cast<size_t>(totals.of.group_kind)];
-    row.group = kind.name();
-    row.size = kind.size;
-    row.nodes = kind.nodes;
-    row.groups = kind.communicators;
-  }
+  set_group(totals.of.group_kind, groups, row);
   row.op = to_string(totals.of.kind);
   row.bytes_up_to = totals.of.bytes_up_to;
   row.calls = totals.calls;
@@ -61,21 +56,20 @@ Table overlap_table(const JobReport& report) {
 }
 
 Json overlap_json(const std::vector<OverlapRow>& rows) {
-  const auto known = [](int64_t value) { return value < 0 ? Json() : Json(value); };
   Json out = Json::array();
   for (const OverlapRow& row : rows) {
     out.push_back({{"group_kind", text_or_null(row.group)},
-                   {"size", known(row.size)},
-                   {"nodes", known(row.nodes)},
+                   {"size", count_or_null(row.size)},
+                   {"nodes", count_or_null(row.nodes)},
                    {"groups", row.groups},
                    {"op", row.op},
-                   {"bytes_up_to", known(row.bytes_up_to)},
+                   {"bytes_up_to", count_or_null(row.bytes_up_to)},
                    {"calls", row.calls},
                    {"time_ns", row.time_ns},
                    {"wait_ns", row.wait_ns},
                    {"transfer_ns", row.transfer_ns},
                    {"unattributed_ns", row.unattributed_ns},
-                   {"hidden_ns", known(row.hidden_ns)},
+                   {"hidden_ns", count_or_null(row.hidden_ns)},
                    {"hidden_share", ratio_or_null(row.hidden_share())},
                    {"exposed_wait_ns", row.exposed_wait_ns},
                    {"exposed_transfer_ns", row.exposed_transfer_ns},

@@ -105,15 +105,10 @@ std::vector<JobReport::OutsideSteps> outside_steps(const Rooms& rooms) {
 }
 
 int64_t mean_step_ns(const JobReport& report) {
-  int32_t most = 0;
-  for (const JobReport::StepRow& step : report.steps) most = std::max(most, step.ranks);
-  int64_t sum_ns = 0, count = 0;
-  for (const JobReport::StepRow& step : report.steps) {
-    if (step.ranks != most) continue;
-    sum_ns += step.duration_ns;
-    ++count;
-  }
-  return count == 0 ? 0 : sum_ns / count;
+  const auto steps = whole_steps(report);
+  int64_t sum_ns = 0;
+  for (const JobReport::StepRow* step : steps) sum_ns += step->duration_ns;
+  return steps.empty() ? 0 : sum_ns / std::ssize(steps);
 }
 
 std::vector<JobReport::CollectiveStep> collective_steps(const Rooms& rooms) {

@@ -13,8 +13,6 @@
 #include <cmath>
 #include <map>
 
-#include "run_figures.h"
-
 namespace skewscope::scale {
 namespace {
 
@@ -76,6 +74,21 @@ Finding doubt(Severity severity, const char* code, std::string message) {
   return finding;
 }
 
+// By one rank in a step, in the middle of the steps.
+struct Launched {
+  double gpu_rows = 0, collectives = 0;
+};
+
+Launched launched_per_step(const JobReport& report) {
+  std::vector<double> rows, collectives;
+  for (const JobReport::StepRow* step : whole_steps(report)) {
+    const double ranks = std::max(1, step->ranks);
+    rows.push_back(static_cast<double>(step->gpu_rows) / ranks);
+    collectives.push_back(static_cast<double>(step->collectives) / ranks);
+  }
+  return {median(std::move(rows)), median(std::move(collectives))};
+}
+
 }  // namespace
 
 Result<Done> same_step_basis(const std::vector<const NamedReport*>& runs) {
@@ -86,16 +99,6 @@ Result<Done> same_step_basis(const std::vector<const NamedReport*>& runs) {
                                                basis_words(first), run->name, basis_words(other))};
   }
   return Done{};
-}
-
-Launched launched_per_step(const JobReport& report) {
-  std::vector<double> rows, collectives;
-  for (const JobReport::StepRow* step : whole_steps(report)) {
-    const double ranks = std::max(1, step->ranks);
-    rows.push_back(static_cast<double>(step->gpu_rows) / ranks);
-    collectives.push_back(static_cast<double>(step->collectives) / ranks);
-  }
-  return {median(std::move(rows)), median(std::move(collectives))};
 }
 
 Findings comparison_doubts(const NamedReport& base, const NamedReport& now) {
@@ -111,13 +114,13 @@ Findings comparison_doubts(const NamedReport& base, const NamedReport& now) {
   const Launched a = launched_per_step(base.report), b = launched_per_step(now.report);
   if (differ(a.collectives, b.collectives, kSameCollectives)) {
     findings.push_back(
-        doubt(Severity::warning, kOtherSteps,
+        doubt(Severity::warning, kStepsNotComparable,
               fmt::format("steps do not compare: a rank launches {:.4g} collectives a step in {}, {:.4g} in {}: other "
                           "programs, or split otherwise",
                           a.collectives, base.name, b.collectives, now.name)));
   } else if (const auto before = operations_of(base.report), after = operations_of(now.report);
              apart(before, after) > kSameOperations) {
-    findings.push_back(doubt(Severity::warning, kOtherSteps,
+    findings.push_back(doubt(Severity::warning, kStepsNotComparable,
                              fmt::format("steps do not compare: collectives are {} in {}, {} in {}: other programs, or "
                                          "split otherwise",
                                          most_words(before), base.name, most_words(after), now.name)));

@@ -290,7 +290,7 @@ Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& n
   out.operators = compare_work(runs, "operators", "direct_ns");
   out.diagnostics = comparison_doubts(base, now);
   out.comparable = std::none_of(out.diagnostics.begin(), out.diagnostics.end(),
-                                [](const Finding& finding) { return finding.code == kOtherSteps; });
+                                [](const Finding& finding) { return finding.code == kStepsNotComparable; });
   find_doubts(base, out.base, out);
   find_doubts(now, out.now, out);
   sort_findings(out.diagnostics);

@@ -4,16 +4,6 @@
 
 namespace skewscope::scale {
 
-std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report) {
-  int32_t most = 0;
-  for (const JobReport::StepRow& step : report.steps) most = std::max(most, step.ranks);
-  std::vector<const JobReport::StepRow*> steps;
-  for (const JobReport::StepRow& step : report.steps) {
-    if (step.ranks == most) steps.push_back(&step);
-  }
-  return steps;
-}
-
 double steps_in(const JobReport& report) { return std::max<double>(1, static_cast<double>(report.steps.size())); }
 
 OwnSteps::OwnSteps(const JobReport& report) : otherwise_(steps_in(report)) {

@@ -10,8 +10,6 @@
 
 namespace skewscope::scale {
 
-// Steps that every rank present recorded, by (session, number); all of them where no step is so.
-std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report);
 // What figures of the whole run are divided by for one step: the steps recorded, at least 1.
 double steps_in(const JobReport& report);
 // The same for figures of one rank: the steps that it recorded itself.

@@ -60,7 +60,7 @@ Sorted sort_out(std::vector<Recorded> traces, const std::string& rank_map = "") 
   judge_files(sorted.files);
   const auto overrides = RankOverrides::make(rank_map, "");
   REQUIRE(overrides.ok());
-  sorted.found = find_jobs(sorted.files, overrides.value());
+  sorted.found = find_jobs(sorted.files, overrides.value(), false);
   name_jobs(sorted.files, sorted.found.jobs);
   return sorted;
 }

@@ -159,16 +159,16 @@ TEST_CASE("of two jobs none is reported unasked, and the one that is named is re
   CHECK(report_on(both, "ddp3").report.error().kind == ErrorKind::usage);
 }
 
-TEST_CASE("where nobody can be asked, the job that began last is reported, and the other is named") {
+TEST_CASE("files of which the sender said that they are of one job are not divided") {
   CorrelateOptions options;
   options.ingest.job = "training";
-  options.ingest.last_job = true;
+  options.ingest.one_job = true;
   StageTimer timer;
   const auto report = correlate({recorded_set("ddp"), recorded_set("fsdp2")}, options, timer);
   REQUIRE(report.ok());
-  CHECK(report.value().job.name == "fsdp2");  // recorded a minute later
-  CHECK(std::any_of(report.value().diagnostics.begin(), report.value().diagnostics.end(),
-                    [](const Finding& finding) { return finding.code == "another-job"; }));
+  REQUIRE(report.value().jobs_found.size() == 1);
+  CHECK(report.value().jobs_found[0].files == 8);
+  CHECK(report.value().job.sessions == 2);
 }
 
 TEST_CASE("runs of one program on one machine are told apart by their folders, machines and worlds by any place") {

@@ -10,6 +10,9 @@
 
 namespace skewscope {
 
+// Code of the finding that says why steps of two runs are not compared.
+constexpr const char* kStepsNotComparable = "steps-not-comparable";
+
 struct CompareReport {
   struct Run {
     std::string name;

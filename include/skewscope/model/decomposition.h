@@ -48,6 +48,15 @@ struct CallParts {
 
   int64_t duration_ns() const { return wait_ns + transfer_ns + unattributed_ns; }
   int64_t exposed_ns() const { return exposed_wait_ns + exposed_transfer_ns + exposed_unattributed_ns; }
+  CallParts& operator+=(const CallParts& more) {
+    wait_ns += more.wait_ns;
+    transfer_ns += more.transfer_ns;
+    unattributed_ns += more.unattributed_ns;
+    exposed_wait_ns += more.exposed_wait_ns;
+    exposed_transfer_ns += more.exposed_transfer_ns;
+    exposed_unattributed_ns += more.exposed_unattributed_ns;
+    return *this;
+  }
   friend bool operator==(const CallParts&, const CallParts&) = default;
 };
 
@@ -82,7 +91,7 @@ struct TraceTotals {
   int64_t delay_caused_ns = 0;
 };
 
-// What a step is: what was launched in it, as it ran on the GPU; of a job without a GPU, what its hosts ran.
+// A step is what was launched in it, as it ran on the GPU; of a job without a GPU, what its hosts ran.
 enum class StepBasis : uint8_t { none, gpu, host };
 const char* to_string(StepBasis basis);  // "" for none
 
@@ -135,7 +144,7 @@ struct TraceStep {
   LocalNs end() const { return begin + parts.sum_ns(); }
 };
 
-// What of a trace's window is in no step: with the steps of the trace, the parts sum to the window.
+// The part of a trace's window that is in no step: with the steps of the trace, the parts sum to the window.
 struct TraceRest {
   TraceIndex trace;
   StepPlace place = StepPlace::before;
@@ -143,7 +152,7 @@ struct TraceRest {
   StepParts parts;
 };
 
-// What calls have in common that a user changes together.
+// Calls of one class are changed together: by one setting of the program, on one kind of link.
 struct CallClass {
   int32_t group_kind = -1;  // row of GroupKinds::kinds; -1: no group is known
   CollectiveKind kind = CollectiveKind::unknown;

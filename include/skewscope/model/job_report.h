@@ -50,8 +50,8 @@ struct JobReport {
     int64_t window_start_ns = 0, window_ns = 0;
     std::string vendor;
     int32_t sessions = 1;
-    // What steps are: "gpu", what was launched in them, as it ran there; "host", what the hosts ran, of a job without a
-    // GPU; "": there are none, or, where there are some, the report is of a version that did not tell.
+    // Steps are "gpu", what was launched in them, as it ran there; "host", what the hosts ran, of a job without a GPU;
+    // "": there are none, or, where there are some, the report is of a version that did not tell.
     std::string step_basis;
   } job;
 
@@ -337,5 +337,8 @@ struct JobReport {
   double end_spread_before_ns = 0, end_spread_after_ns = 0;
   Findings diagnostics;  // sorted
 };
+
+// Steps that most ranks recorded, by session and number: the steps whose lengths are compared, and their mean told.
+std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report);
 
 }  // namespace skewscope

@@ -20,7 +20,7 @@ export function stragglersSection(data) {
       : `${row.late_count} of ${row.late_candidates}, ${cellText(row.late_share, "late_share")}` }],
     ["cause", "Cause", { text: (row) => causeWords(row.cause) }],
     ["cause_share", "of its wait"],
-    ["saved_ns", "Its peers' pace saves"],
+    ["saved_ns", "Its peers' pace saves", { text: (row) => (row.saved_at_least ? "at least " : "") + cellText(row.saved_ns, "saved_ns") }],
   ];
   return section("stragglers", "Stragglers",
     element("p", { class: "soft" }, "Standing: its replay at its peers' pace stands out (cause) or not (suspect). Pattern: where it "
