@@ -50,9 +50,15 @@ struct HostWait {
   int32_t fork = -1;    // -1: no call
 };
 
+// The longest stretch of the host's own time ahead of the launch of a call, between launches and waits.
+struct HostPause {
+  int64_t begin_ns = 0, length_ns = 0;
+};
+
 struct HostLine {
   int64_t first_ns = 0;        // where its own time begins: its first step, else its first launch
   std::vector<int32_t> forks;  // of calls with a known launch, in launch order
+  Column<HostPause> pauses;    // row = row of `forks`
   Column<HostWait> waits;      // by time
 };
 

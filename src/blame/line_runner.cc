@@ -237,11 +237,12 @@ void LineRunner::take_host_pace() {
   host_pace_ = pause_pace_ = 1;
   pause_begin_ns_ = pause_end_ns_ = INT64_MIN;
   if (usual && fork->host_ns > usual->host_ns) {
-    const int64_t surplus_ns = fork->host_ns - usual->host_ns, of_pause_ns = std::min(surplus_ns, fork->pause_ns);
-    pause_begin_ns_ = fork->pause_at_ns;
-    pause_end_ns_ = fork->pause_at_ns + fork->pause_ns;
-    pause_pace_ = at_most(fork->pause_ns, fork->pause_ns - of_pause_ns);
-    host_pace_ = at_most(fork->host_ns - fork->pause_ns, usual->host_ns - fork->pause_ns + of_pause_ns);
+    const HostPause& pause = line_.host.pauses[next_launch_];
+    const int64_t of_pause_ns = std::min(fork->host_ns - usual->host_ns, pause.length_ns);
+    pause_begin_ns_ = pause.begin_ns;
+    pause_end_ns_ = pause.begin_ns + pause.length_ns;
+    pause_pace_ = at_most(pause.length_ns, pause.length_ns - of_pause_ns);
+    host_pace_ = at_most(fork->host_ns - pause.length_ns, usual->host_ns - pause.length_ns + of_pause_ns);
   }
   next_launch_ns_ = fork ? fork->launch.ns : INT64_MAX;  // where its pace ends: without paces, never
 }

@@ -5,7 +5,7 @@
 // beside computation: the job is taken to be no shorter than the longest rank's transfers of the operation. Whether the
 // program allows it (an all-gather of weights may be prefetched, an all-reduce of activations hardly), the replay
 // cannot tell: it is what hiding would gain at most. Faster: these transfers take half as long. Replayed are the
-// operations whose exposed transfer is a hundredth of the GPUs' time or more, kMostOperations of them at most.
+// operations whose exposed transfer is two hundredths of the GPUs' time or more, kMostOperations of them at most.
 // Cost: two replays each, kAbreast of which are one run.
 #include "operation_what_if.h"
 
@@ -16,7 +16,7 @@ namespace skewscope::blame {
 namespace {
 
 constexpr size_t kMostOperations = 16;
-constexpr double kLeastExposed = 0.01, kUnknownOperationTails = 0.05, kTwiceAsFast = 0.5;
+constexpr double kLeastExposed = 0.02, kUnknownOperationTails = 0.05, kTwiceAsFast = 0.5;
 
 // Those that expose most, by their rows in plan.operations.
 std::vector<OperationWhatIf> exposed_operations(const ReplayPlan& plan, int64_t replayed_ns) {

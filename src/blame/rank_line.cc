@@ -356,18 +356,15 @@ class LineBuilder {
     }
   }
 
-  // The longest stretch of the host's own time ahead of each launch of a call, between launches and waits.
   void add_pauses(const std::vector<LaunchedRow>& rows) {
     const Column<HostWait>& waits = line_.host.waits;
     size_t row = 0, wait = 0;
     int64_t at = line_.host.first_ns;
     for (const int32_t k : line_.host.forks) {
-      Fork& fork = line_.forks[static_cast<size_t>(k)];
+      const Fork& fork = line_.forks[static_cast<size_t>(k)];
+      HostPause pause;
       const auto stretch = [&](int64_t to) {
-        if (to - at > fork.pause_ns) {
-          fork.pause_at_ns = at;
-          fork.pause_ns = to - at;
-        }
+        if (to - at > pause.length_ns) pause = {at, to - at};
         at = std::max(at, to);
       };
       for (;;) {
@@ -379,7 +376,8 @@ class LineBuilder {
         if (launch_ns <= wait_ns) ++row;
       }
       stretch(fork.launch.ns);
-      fork.pause_ns = std::min(fork.pause_ns, fork.host_ns);
+      pause.length_ns = std::min(pause.length_ns, fork.host_ns);
+      line_.host.pauses.push_back(pause);
     }
   }
 
@@ -410,6 +408,7 @@ void put(ByteWriter& writer, const RankLine& line) {
   writer.put(line.stops);
   writer.put(line.host.first_ns);
   writer.put(line.host.forks);
+  writer.put(line.host.pauses);
   writer.put(line.host.waits);
   writer.put(line.first);
   writer.put(line.first_ns);
@@ -423,6 +422,7 @@ void get(ByteReader& reader, RankLine& line) {
   reader.get(line.stops);
   reader.get(line.host.first_ns);
   reader.get(line.host.forks);
+  reader.get(line.host.pauses);
   reader.get(line.host.waits);
   reader.get(line.first);
   reader.get(line.first_ns);

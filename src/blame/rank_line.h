@@ -26,19 +26,17 @@
 namespace skewscope::blame {
 
 struct Fork {
-  int32_t call = -1;     // of the trace
-  int32_t row = -1;      // of table.members; -1: unmatched
-  int32_t before = -1;   // the fork of the call it waited for last
-  LocalNs at;            // on the rank's clock
-  int64_t at_ns = 0;     // on the common clock; never before the fork in front of it
+  int32_t call = -1;              // of the trace
+  int32_t row = -1;               // of table.members; -1: unmatched
+  int32_t before = -1;            // the fork of the call it waited for last
+  bool before_recording = false;  // the call began before all that was launched while it was recorded
+  LocalNs at;                     // on the rank's clock
+  int64_t at_ns = 0;              // on the common clock; never before the fork in front of it
   int64_t delay_ns = 0;  // from when fork and stream allow the start to the start; 0 where the launch came last
   Launch launch;
   int64_t work_ns = 0;      // local work on the line since the fork in front of it
   int64_t host_ns = 0;      // the host's own time since it launched the call before
-  int64_t pause_at_ns = 0;  // the longest stretch of that without a launch; 0: none is longer
-  int64_t pause_ns = 0;
-  int64_t duration_ns = 0;        // of the call
-  bool before_recording = false;  // the call began before all that was launched while it was recorded
+  int64_t duration_ns = 0;  // of the call
 };
 
 // Where the line may have to stand still: idle from `from_ns` until a call had ended, or until a row was launched.

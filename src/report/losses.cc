@@ -78,8 +78,9 @@ int64_t own_wait_ns(const JobReport& report, const JobReport::Straggler& s) {
 bool stands_out(const JobReport& report, const JobReport::Straggler& s, int64_t all_wait_ns) {
   if (s.standing == "cause") return true;
   const double fair = kStandsOutFair / static_cast<double>(std::max<size_t>(report.ranks.size(), 1));
-  const double own = share(own_wait_ns(report, s), all_wait_ns).value_or(0);
-  return own >= kStandsOutWait && own >= fair;
+  const double least = std::max(kStandsOutWait, fair);
+  if (share(s.wait_originated_ns, all_wait_ns).value_or(0) < least) return false;  // nearly all: their own is no more
+  return share(own_wait_ns(report, s), all_wait_ns).value_or(0) >= least;
 }
 
 // The node that all of these ranks run on, and no other does; "" where there is none.

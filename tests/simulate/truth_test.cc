@@ -223,7 +223,8 @@ TEST_CASE("experts compute what they received, and the tokens of a group are nei
   const SimulatedJob even(options), uneven(busy);
   const auto received = [](const SimulatedJob& job, int rank) {
     int64_t elements = 0;
-    for (const Json& event : job.trace(rank)["traceEvents"]) {
+    const Json trace = job.trace(rank);
+    for (const Json& event : trace["traceEvents"]) {
       if (event.value("cat", "") != "kernel" || !event["args"].contains("Out split size")) continue;
       if (event["args"]["Collective name"] != "all_to_allv") continue;
       const Json split = Json::parse(event["args"]["Out split size"].get<std::string>());
