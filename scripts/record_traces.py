@@ -41,6 +41,8 @@ class Run:
                               NCCL_SOCKET_IFNAME="lo", NCCL_IB_DISABLE="1")
         if gpus:
             torch.cuda.set_device(self.device)
+        if options.flight_recorder:
+            os.environ.update(TORCH_FR_BUFFER_SIZE="20000", TORCH_NCCL_TRACE_BUFFER_SIZE="20000", TORCH_NCCL_ENABLE_TIMING="1")
         self.backend = options.backend or ("nccl" if gpus else "gloo")
         torch.set_num_threads(1)  # ranks share the host's cores
         torch.manual_seed(1)
@@ -80,6 +82,12 @@ def sync_events(options):
     return {"experimental_config": torch._C._profiler._ExperimentalConfig(enable_cuda_sync_events=True)}
 
 
+def leave_flight_recorder(run, folder):
+    """What PyTorch's flight recorder held of the same run, under the name that its own dump has."""
+    with open(os.path.join(folder, f"nccl_trace_rank_{run.rank}"), "wb") as file:
+        file.write(torch._C._distributed_c10d._dump_nccl_trace(includeStackTraces=False))
+
+
 def record(run, options, case):
     name = options.name or case
     step = injected_step(run, options, CASES[case](run))
@@ -93,6 +101,8 @@ def record(run, options, case):
         for number in range(options.steps + 1):
             step(number)
             profiler.step()
+    if options.flight_recorder:
+        leave_flight_recorder(run, os.path.join(options.output, name))
     if run.rank == 0:
         with open(os.path.join(options.output, name, "truth.json"), "w") as file:
             json.dump(truth(run, options, case), file, indent=1)
@@ -134,6 +144,7 @@ def options_of(arguments):
     parser.add_argument("--at-step", action="append", type=int, default=[], metavar="N", help="inject into the N-th recorded step only; repeatable, from 1")
     parser.add_argument("--with-stack", action="store_true", help="record Python stacks")
     parser.add_argument("--sync-events", action="store_true", help="record synchronizations of streams and events (CUDA)")
+    parser.add_argument("--flight-recorder", action="store_true", help="leave the flight recorder's dump of each rank beside its trace (NCCL)")
     parser.add_argument("--backend", help="nccl, gloo; default: nccl where there is a GPU")
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--layers", type=int, default=4)

@@ -212,6 +212,26 @@ def decode(run, tokens=4):
     return step
 
 
+def dependent_launch(run, tokens=4):
+    """Tensor-parallel inference whose kernels start while the one ahead still runs, and wait on the GPU for what it writes."""
+    try:
+        if run.device.type != "cuda" or torch.cuda.get_device_capability() < (9, 0):
+            raise Missing("programmatic dependent launch needs a GPU of Hopper's generation or later")
+        from recorded_kernels import scale
+    except ImportError as error:
+        raise Missing(f"no Triton with programmatic dependent launch: {error}") from None
+    weight = torch.randn(run.width, run.width, device=run.device) / run.width
+
+    def step(x):
+        for _ in range(tokens):
+            for _ in range(run.layers):
+                x = scale(scale(scale(x, 1.01, 500), 0.99, 2000), 1.0, 1000) @ weight
+                dist.all_reduce(x)
+        return x.sum().item()
+
+    return step
+
+
 def every_collective(run):
     """Each call of torch.distributed once, blocking and not, with compute between them."""
     part = torch.randn(run.rows, run.width, device=run.device)
@@ -293,5 +313,6 @@ CASES = {
     "checkpointing": checkpointed,
     "cuda_graphs": cuda_graphs,
     "decode": decode,
+    "dependent_launch": dependent_launch,
     "every_collective": every_collective,
 }
