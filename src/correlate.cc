@@ -63,11 +63,10 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
     return align_clocks(job, instances, mode, exchange);
   };
   ClockModel clocks = align();
-  // With fitted clocks, what could not be matched alone is clear or clearly refused; with that, more clocks may be
-  // tied. Where nothing matched and nothing is tied, there is nothing new to match by.
-  const bool any_tied = std::any_of(clocks.clocks.begin(), clocks.clocks.end(),
-                                    [](const TraceClock& clock) { return clock.component >= 0; });
-  if (instances.by_coarse_clocks && (any_tied || !instances.instances.empty())) {
+  // With fitted clocks, what could not be matched alone is clear or clearly refused, and so are messages that they
+  // contradict; with that, more clocks may be tied. Where nothing matched and nothing is tied, there is nothing new to
+  // match by.
+  if (clocks_tell_more(instances, clocks)) {
     {
       const StageTimer::Scope scope(timer, "match");
       instances = match_again(job, clocks, std::move(matched_alone), exchange);

@@ -7,7 +7,7 @@
 
 namespace skewscope {
 
-// What the groups of this process came to by themselves. Empty where all could be matched so.
+// What the groups of this process came to by themselves.
 struct MatchedAlone {
   std::vector<MatchOutcome> outcomes;
 };
@@ -17,9 +17,14 @@ struct MatchedAlone {
 InstanceTable match_collectives(const JobTrace& job, Exchange& exchange = alone(), MatchedAlone* kept = nullptr);
 
 // The same with the clocks that the first match's collectives gave, drift and bend included, as prior for what cannot
-// be matched alone (by_coarse_clocks; `kept`: of that match): over minutes, clocks known to a millisecond drift by
-// more, and a periodic group slips by a period.
+// be matched alone, and for messages where some have no partner or contradict these clocks (`kept`: of that match):
+// over minutes, clocks known to a millisecond drift by more, and a periodic group slips by a period.
 InstanceTable match_again(const JobTrace& job, const ClockModel& clocks, MatchedAlone kept,
                           Exchange& exchange = alone());
+
+// Whether it may come to more: some group was not matched alone, messages have no partner, or one was received before
+// it was sent, by more than both clocks may err. Where nothing matched and nothing is tied, there is nothing to match
+// by.
+bool clocks_tell_more(const InstanceTable& table, const ClockModel& clocks);
 
 }  // namespace skewscope

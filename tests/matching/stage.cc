@@ -274,7 +274,7 @@ TEST_CASE("what drift hid from the first match, or made it slip by, fitted clock
     const JobTrace& job = b.done();
     MatchedAlone kept;
     const InstanceTable first = match_collectives(job, alone(), &kept);
-    REQUIRE(first.by_coarse_clocks);
+    REQUIRE(first.clocks_may_tell);
     CHECK((wrong_pairs(first) > 0 || first.unmatched.size() == 120));
     const InstanceTable again = match_again(job, align_clocks(job, first, AlignMode::automatic), kept);
     REQUIRE(check_invariants(again, job) == "");
@@ -286,5 +286,5 @@ TEST_CASE("what drift hid from the first match, or made it slip by, fitted clock
 TEST_CASE("a job whose groups match alone is not matched again") {
   JobBuilder b(3);
   add_calls(b, b.communicator("world", {0, 1, 2}), {0, 1, 2}, 20);
-  CHECK_FALSE(match_collectives(b.done()).by_coarse_clocks);
+  CHECK_FALSE(match_collectives(b.done()).clocks_may_tell);
 }

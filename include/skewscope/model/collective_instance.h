@@ -91,8 +91,9 @@ struct InstanceTable {
   // The job's communicators, plus the inferred ones; ids of JobTrace::communicators stay valid.
   CommunicatorTable communicators;
   Findings findings;
-  // Some group could not be matched alone: it was, or was not, by clocks known to a millisecond only.
-  bool by_coarse_clocks = false;
+  // Some group could not be matched alone (it was, or was not, by clocks known to a millisecond only), or messages have
+  // no partner: fitted clocks may tell more.
+  bool clocks_may_tell = false;
 };
 
 // Those of row `row` of the members.
