@@ -93,6 +93,7 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   }();
   // From here on every nanosecond of every call has one label, and parts sum to the whole.
   assert(check_invariants(decomposition, instances, job).empty());
+  for (RankTrace& trace : job.traces) forget_splits(trace);
   return CorrelatedJob{std::move(job), std::move(instances), std::move(clocks), std::move(decomposition)};
 }
 

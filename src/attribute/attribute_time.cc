@@ -14,6 +14,7 @@
 #include <optional>
 #include <tuple>
 
+#include "all_to_all.h"
 #include "busy_intervals.h"
 #include "class_totals.h"
 #include "skewscope/attribute.h"
@@ -412,6 +413,7 @@ Decomposition attribute_time(const JobTrace& job, const InstanceTable& table, co
   stage.split_instances();
   stage.label_calls();
   stage.sum_up();
+  stage.d.all_to_all = attribute::all_to_all_totals(job, table, stage.d, exchange);
   stage.report_contradictions();
   return std::move(stage.d);
 }

@@ -90,6 +90,11 @@ void visit_trace(Archive& a, Trace& t, Calls& calls) {
     message.field(&BatchMessage::dtype, Slope::flat);
     message.field(&BatchMessage::elements, Slope::flat);
   });
+  a.rows(t.splits, [](auto& part) {
+    part.field(&SplitPart::call, Slope::rising);
+    part.field(&SplitPart::sends, Slope::flat);
+    part.field(&SplitPart::receives, Slope::flat);
+  });
 }
 
 template <class Archive, class Linked, class Calls>

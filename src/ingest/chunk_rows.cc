@@ -115,6 +115,7 @@ void ChunkRows::clear() {
   gpu_annotations.clear();
   steps.clear();
   comm_args.clear();
+  splits.clear();
   processes.clear();
   labelled_ranks.clear();
   details.clear();
@@ -169,6 +170,9 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
     }
     content.comm_args.push_back(args);
   }
+  for (const SplitLists& lists : rows.splits) {
+    content.splits.push_back({lists.args + first_args, mapped(ids, lists.in), mapped(ids, lists.out)});
+  }
   for (GpuRow& row : rows.gpu) {
     row.name = mapped(ids, row.name);
     if (row.work == GpuWork::compute) row.work = works.of(row.name, content.strings);
@@ -198,7 +202,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
   content.cuda_launches |= rows.cuda_launches;
   bytes += static_cast<int64_t>(rows.comm_ops.size() * sizeof(CommOpRow) +
                                 rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
-                                rows.steps.size() * sizeof(StepRow));
+                                rows.steps.size() * sizeof(StepRow) + rows.splits.size() * sizeof(SplitLists));
   return bytes + bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
 }
 

@@ -65,6 +65,7 @@ struct ChunkRows {
   std::vector<GpuAnnotationRow> gpu_annotations;
   std::vector<StepRow> steps;
   std::vector<CommArgs> comm_args;
+  std::vector<SplitLists> splits;
   std::vector<ProcessUse> processes;
   std::vector<int64_t> labelled_ranks;  // numbers of "rank N" process names and labels; ascending, unique
   DetailRows details;

@@ -20,7 +20,7 @@ size_t resume_after(std::string_view text, size_t at) {
 }
 
 struct Mark {
-  size_t gpu, launches, comm_ops, gpu_annotations, steps, comm_args;
+  size_t gpu, launches, comm_ops, gpu_annotations, steps, comm_args, splits;
   DetailRows::Mark details;
   int64_t events;
   DefectCounts defects;
@@ -28,8 +28,8 @@ struct Mark {
 
 Mark mark(const ChunkRows& rows) {
   return {rows.gpu.size(),   rows.launches.size(),  rows.comm_ops.size(), rows.gpu_annotations.size(),
-          rows.steps.size(), rows.comm_args.size(), rows.details.mark(),  rows.events,
-          rows.defects};
+          rows.steps.size(), rows.comm_args.size(), rows.splits.size(),   rows.details.mark(),
+          rows.events,       rows.defects};
 }
 
 void roll_back(ChunkRows& rows, const Mark& to) {
@@ -39,6 +39,7 @@ void roll_back(ChunkRows& rows, const Mark& to) {
   rows.gpu_annotations.resize(to.gpu_annotations);
   rows.steps.resize(to.steps);
   rows.comm_args.resize(to.comm_args);
+  rows.splits.resize(to.splits);
   rows.details.roll_back(to.details);
   rows.events = to.events;
   rows.defects = to.defects;

@@ -93,6 +93,7 @@ int64_t bytes_of(const RankTrace& trace) {
   add(trace.steps);
   add(trace.calls);
   add(trace.messages);
+  add(trace.splits);
   return bytes;
 }
 

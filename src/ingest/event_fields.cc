@@ -120,7 +120,6 @@ constexpr ArgMask kShapeArgs = mask_of(Arg::input_dims) | mask_of(Arg::input_typ
 constexpr ArgMask kAllArgs = mask_of(Arg::input_strides) - 1;  // details aside
 constexpr ArgMask kCommArgs = kAllArgs & ~(kLinkArgs | kPlaceArgs | kShapeArgs | mask_of(Arg::label));
 
-constexpr ArgMask kSplitArgs = mask_of(Arg::in_split) | mask_of(Arg::out_split);
 constexpr ArgMask kSizeArgs = mask_of(Arg::grid) | mask_of(Arg::block);
 constexpr ArgMask kOccupancyArgs = mask_of(Arg::registers) | mask_of(Arg::shared_memory) | mask_of(Arg::blocks_per_sm) |
                                    mask_of(Arg::warps_per_sm) | mask_of(Arg::occupancy);
@@ -132,7 +131,7 @@ constexpr ArgMask kOperatorArgs = mask_of(Arg::input_strides) | mask_of(Arg::inp
 ArgMask detail_args(EventClass event_class) {
   switch (event_class) {
     case EventClass::kernel:
-      return kSizeArgs | kOccupancyArgs | kSplitArgs;
+      return kSizeArgs | kOccupancyArgs;
     case EventClass::gpu_memcpy:
     case EventClass::gpu_memset:
       return mask_of(Arg::bytes) | mask_of(Arg::bandwidth);
@@ -140,9 +139,9 @@ ArgMask detail_args(EventClass event_class) {
       return kSizeArgs;
     case EventClass::cpu_op:
     case EventClass::user_annotation:
-      return kOperatorArgs | kSplitArgs;
+      return kOperatorArgs;
     case EventClass::skip:
-      return kSizeArgs | kOccupancyArgs | kSplitArgs | kOperatorArgs | mask_of(Arg::bytes) | mask_of(Arg::bandwidth);
+      return kSizeArgs | kOccupancyArgs | kOperatorArgs | mask_of(Arg::bytes) | mask_of(Arg::bandwidth);
     default:
       return 0;
   }

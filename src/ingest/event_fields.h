@@ -50,6 +50,8 @@ enum class Arg : uint8_t {
   input_dims,
   input_type,
   label,
+  in_split,
+  out_split,
   // Of details only.
   input_strides,
   input_values,
@@ -57,8 +59,6 @@ enum class Arg : uint8_t {
   forward_thread,
   kernel_file,
   kernel_backend,
-  in_split,
-  out_split,
   grid,
   block,
   registers,

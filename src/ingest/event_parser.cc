@@ -436,6 +436,16 @@ void EventParser::keep_comm_op(const RawEvent& event, ChunkRows& rows) {
   rows.comm_ops.push_back(row);
 }
 
+// Of the arguments that are the next row of comm_args. Most operations have none, and write "[]".
+void EventParser::keep_splits(const RawEvent& event, ChunkRows& rows) {
+  const auto list = [&](Arg arg) {
+    const bool any = event.present & mask_of(arg) && bare(event.args[static_cast<size_t>(arg)]) != "[]"sv;
+    return any ? text(event, arg, rows) : StringId();
+  };
+  const SplitLists lists{static_cast<int32_t>(rows.comm_args.size()), list(Arg::in_split), list(Arg::out_split)};
+  if (lists.in.known() || lists.out.known()) rows.splits.push_back(lists);
+}
+
 int32_t EventParser::keep_comm_args(const RawEvent& event, ChunkRows& rows) {
   if ((event.present & mask_of(Arg::collective_name)) == 0) return -1;
   CommArgs args;
@@ -459,6 +469,7 @@ int32_t EventParser::keep_comm_args(const RawEvent& event, ChunkRows& rows) {
       args.comms_id = static_cast<uint64_t>(negative);
     }
   }
+  keep_splits(event, rows);
   rows.comm_args.push_back(args);
   if (details_) {
     rows.details.splits.push_back({text(event, Arg::in_split, rows), text(event, Arg::out_split, rows)});

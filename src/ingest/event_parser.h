@@ -52,6 +52,7 @@ class EventParser {
   void keep_gpu_row(const RawEvent& event, ChunkRows& rows);
   void keep_launch(const RawEvent& event, ChunkRows& rows);
   void keep_comm_op(const RawEvent& event, ChunkRows& rows);
+  void keep_splits(const RawEvent& event, ChunkRows& rows);
   int32_t keep_comm_args(const RawEvent& event, ChunkRows& rows);
   void keep_with_details(const RawEvent& event, ChunkRows& rows);
   void keep_gpu_detail(const RawEvent& event, ChunkRows& rows);

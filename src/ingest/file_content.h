@@ -15,6 +15,7 @@
 #include "skewscope/base/string_table.h"
 #include "skewscope/base/time.h"
 #include "skewscope/model/trace_file.h"
+#include "split_lists.h"
 
 namespace skewscope::ingest {
 
@@ -62,6 +63,7 @@ struct FileContent {
   std::vector<GpuAnnotationRow> gpu_annotations;  // of collectives: nccl:*
   std::vector<StepRow> steps;
   CommArgsRows comm_args;
+  std::vector<SplitLists> splits;     // by row of comm_args; of those that have any
   std::optional<DetailRows> details;  // where asked for
   StringTable strings;
   Findings findings;

@@ -112,6 +112,7 @@ class Linker {
     report_calls();
     records_.reset();
     content_.comm_args = {};
+    give_back(content_.splits);
     give_back(content_.comm_ops);
     give_back(content_.gpu.comm_kernels);
     keep_launches();
@@ -355,9 +356,19 @@ class Linker {
       linked_.trace.messages.push_back(message);
     }
     linked_.open_peers.insert(linked_.open_peers.end(), metadata.peers_in_group.begin(), metadata.peers_in_group.end());
+    if (call.kind == CollectiveKind::all_to_all) add_splits(metadata, call);
     linked_.trace.calls.push_back(call);
     linked_.open_calls.push_back(open);
     if (linked_.detail) add_call_details(metadata, content_.details->splits, linked_.detail->calls);
+  }
+
+  // Of the next call.
+  void add_splits(const CallMetadata& metadata, const CollectiveCall& call) {
+    const SplitLists lists = lists_of(content_.splits, metadata.own_args, metadata.op_args);
+    for (SplitPart part : split_parts(lists, content_.strings, metadata.args.group_size, call)) {
+      part.call = static_cast<int32_t>(linked_.trace.calls.size());
+      linked_.trace.splits.push_back(part);
+    }
   }
 
   // Row of linked_.groups; -1 where the arguments name no group: neither a name nor members.
@@ -391,21 +402,24 @@ class Linker {
     if (linked_.detail) {
       for_each_column(linked_.detail->calls, [&](auto& column) { column = gathered(column, order); });
     }
-    sort_messages(order);
+    std::vector<int32_t> place(order.size());
+    for (size_t i = 0; i < order.size(); ++i) place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+    const std::vector<int32_t> by_call = follow_calls(place, linked_.trace.messages);
+    linked_.open_peers = gathered(linked_.open_peers, by_call);
+    follow_calls(place, linked_.trace.splits);
   }
 
-  // `order`: the former number of each call.
-  void sort_messages(const std::vector<int32_t>& order) {
-    Column<BatchMessage>& messages = linked_.trace.messages;
-    std::vector<int32_t> place(order.size()), by_call(messages.size());
-    for (size_t i = 0; i < order.size(); ++i) place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
-    for (BatchMessage& message : messages) message.call = place[static_cast<size_t>(message.call)];
+  // Puts rows of calls in the new order and returns where each was; `place`: of the calls, by their former numbers.
+  template <class Row>
+  static std::vector<int32_t> follow_calls(const std::vector<int32_t>& place, Column<Row>& rows) {
+    for (Row& row : rows) row.call = place[static_cast<size_t>(row.call)];
+    std::vector<int32_t> by_call(rows.size());
     std::iota(by_call.begin(), by_call.end(), 0);
     std::stable_sort(by_call.begin(), by_call.end(), [&](int32_t a, int32_t b) {
-      return messages[static_cast<size_t>(a)].call < messages[static_cast<size_t>(b)].call;
+      return rows[static_cast<size_t>(a)].call < rows[static_cast<size_t>(b)].call;
     });
-    messages = gathered(messages, by_call);
-    linked_.open_peers = gathered(linked_.open_peers, by_call);
+    rows = gathered(rows, by_call);
+    return by_call;
   }
 
   void add_host_window() {

@@ -20,15 +20,16 @@ void keep_gpu_rows(const std::vector<bool>& rows, RankTrace& trace) {
   for_each_column(trace.launches, [&](auto& column) { keep_rows(launches, column); });
 }
 
-void keep_messages(const std::vector<bool>& calls, RankTrace& trace) {
-  const std::vector<int32_t> new_call = numbers_of(calls);
-  std::vector<bool> keep(trace.messages.size());
+// `rows`: of calls, which they name by number.
+template <class Row>
+void keep_of_calls(const std::vector<bool>& calls, const std::vector<int32_t>& new_call, Column<Row>& rows) {
+  std::vector<bool> keep(rows.size());
   for (size_t i = 0; i < keep.size(); ++i) {
-    BatchMessage& message = trace.messages[i];
-    keep[i] = calls[static_cast<size_t>(message.call)];
-    message.call = new_call[static_cast<size_t>(message.call)];
+    Row& row = rows[i];
+    keep[i] = calls[static_cast<size_t>(row.call)];
+    row.call = new_call[static_cast<size_t>(row.call)];
   }
-  keep_rows(keep, trace.messages);
+  keep_rows(keep, rows);
 }
 
 }  // namespace
@@ -67,7 +68,9 @@ void keep_steps(const std::vector<bool>& gpu_rows, const std::vector<bool>& call
     if (call.gpu_row >= 0) call.gpu_row = new_gpu_row[static_cast<size_t>(call.gpu_row)];
   }
   keep_gpu_rows(gpu_rows, trace);
-  keep_messages(calls, trace);
+  const std::vector<int32_t> new_call = numbers_of(calls);
+  keep_of_calls(calls, new_call, trace.messages);
+  keep_of_calls(calls, new_call, trace.splits);
   keep_rows(calls, trace.calls);
   std::erase_if(trace.steps, [&](const StepRange& step) { return !has_step(steps, step.number); });
 }

@@ -75,6 +75,18 @@ std::string check_messages(const RankTrace& trace) {
   return "";
 }
 
+std::string check_splits(const RankTrace& trace) {
+  for (size_t i = 0; i < trace.splits.size(); ++i) {
+    const SplitPart& part = trace.splits[i];
+    if (part.call < 0 || part.call >= std::ssize(trace.calls)) return at_row("call of a part out of range", i);
+    if (trace.calls[static_cast<size_t>(part.call)].kind != CollectiveKind::all_to_all) {
+      return at_row("part of a call that is no all-to-all", i);
+    }
+    if (i > 0 && trace.splits[i - 1].call > part.call) return at_row("parts not sorted by call", i);
+  }
+  return "";
+}
+
 template <class Visit>
 void for_each_launch_column(RankTrace& trace, const Visit& visit) {
   for_each_column(trace.launches, visit);
@@ -114,12 +126,20 @@ std::span<const BatchMessage> messages_of(const RankTrace& trace, int32_t call) 
   return {begin, end};
 }
 
+std::span<const SplitPart> splits_of(const RankTrace& trace, int32_t call) {
+  const auto [begin, end] = std::equal_range(trace.splits.begin(), trace.splits.end(), SplitPart{call},
+                                             [](const SplitPart& a, const SplitPart& b) { return a.call < b.call; });
+  return {begin, end};
+}
+
 void forget_threads(RankTrace& trace) {
   trace.launches.thread = Column<int64_t>();
   trace.launches.has_threads = false;
 }
 
 void forget_messages(RankTrace& trace) { trace.messages = Column<BatchMessage>(); }
+
+void forget_splits(RankTrace& trace) { trace.splits = Column<SplitPart>(); }
 
 void forget_launches(RankTrace& trace) {
   for_each_launch_column(trace, []<class T>(Column<T>& column) { column = Column<T>(); });
@@ -135,6 +155,7 @@ void TracePacker::pack(RankTrace& trace) {
   for_each_row_column(trace, [&](auto& column) { rows_.pack(column); });
   staying_.pack(trace.calls);
   messages_.pack(trace.messages);
+  splits_.pack(trace.splits);
 }
 
 std::string check_invariants(const RankTrace& trace) {
@@ -145,7 +166,8 @@ std::string check_invariants(const RankTrace& trace) {
   }
   if (trace.first_event > trace.last_event) return "first event after last event";
   if (std::string broken = check_calls(trace); !broken.empty()) return broken;
-  return check_messages(trace);
+  if (std::string broken = check_messages(trace); !broken.empty()) return broken;
+  return check_splits(trace);
 }
 
 }  // namespace skewscope

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "all_to_all_rows.h"
 #include "call_rows.h"
 #include "collective_rows.h"
 #include "efficiency.h"
@@ -225,6 +226,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
                        [&] { out.stragglers = report::stragglers_of(rooms); },
                        [&] { out.calls = report::call_rows(rooms); });
   out.overlap = report::overlap_rows(decomposition);
+  out.all_to_all = report::all_to_all_rows(rooms);
   out.what_if = report::what_if_of(rooms, std::ssize(out.job.steps));
   out.pipeline = report::pipeline_of(rooms);
   out.causes = report::cause_rows(rooms);

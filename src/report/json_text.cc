@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "all_to_all_rows.h"
 #include "data_quality.h"
 #include "figures.h"
 #include "json_values.h"
@@ -272,7 +273,8 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                           {"verdict", report::verdict_json(r)},
                           {"losses", array_of(r.losses)},
                           {"jobs_found", array_of(r.jobs_found)},
-                          {"overlap", report::overlap_json(r.overlap)}});
+                          {"overlap", report::overlap_json(r.overlap)},
+                          {"all_to_all", report::all_to_all_json(r.all_to_all)}});
 }
 
 std::string jobs_found_json(const std::vector<FoundJob>& jobs, const std::string& tool_version) {

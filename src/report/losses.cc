@@ -22,6 +22,7 @@
 #include <map>
 #include <optional>
 
+#include "all_to_all_rows.h"
 #include "pipeline_words.h"
 #include "skewscope/base/human_units.h"
 #include "slow_groups.h"
@@ -66,6 +67,8 @@ const CauseWords* wording_of(const std::string& cause) {
                                    [&](const CauseWords& words) { return cause == words.cause; });
   return found == std::end(kCauseWords) ? nullptr : found;
 }
+
+bool computes_longer(const std::string& cause) { return cause == "slower_kernels" || cause == "other_kernels"; }
 
 // Wait that began with a rank beyond what its program takes.
 int64_t own_wait_ns(const JobReport& report, const JobReport::Straggler& s) {
@@ -160,7 +163,12 @@ class LossList {
     // Against peers of which some are missing, a victim may look as if it did other things.
     const bool sure = s.standing == "cause" || report_.job.ranks_missing.empty();
     const CauseWords* words = sure ? wording_of(s.cause) : nullptr;
-    text += words == nullptr ? "." : fmt::format(": {}.", words->because);
+    const std::string receives = receiving_words(report_, s.rank);
+    if (words != nullptr && !receives.empty() && computes_longer(s.cause)) {
+      text += fmt::format(": it {}.", receives);
+    } else {
+      text += words == nullptr ? "." : fmt::format(": {}.", words->because);
+    }
     if (s.saved_ns > 0) text += fmt::format(" Its peers' pace saves {}.", saved_words(saved_part(s.saved_ns)));
     return text;
   }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "all_to_all_rows.h"
 #include "efficiency.h"
 #include "skewscope/base/human_units.h"
 #include "slow_groups.h"
@@ -244,6 +245,7 @@ Findings own_findings(const Rooms& rooms, const JobReport& report) {
   add_inferred(rooms, out);
   add_unmatched(rooms, report, out);
   add_slow_groups(report, out);
+  add_uneven_groups(report, out);
   return out;
 }
 

@@ -30,8 +30,9 @@ bool for_every_rank(const Table& table) {
 }
 
 bool stays_in_its_file(const Table& table) {
-  constexpr std::array<std::string_view, 5> kFiles = {"collective_ranks", "unmatched", "rank_steps", "outside_steps",
-                                                      "collective_steps"};
+  constexpr std::array<std::string_view, 8> kFiles = {"collective_ranks", "unmatched",        "rank_steps",
+                                                      "outside_steps",    "collective_steps", "all_to_all",
+                                                      "all_to_all_ranks", "all_to_all_groups"};
   return std::find(kFiles.begin(), kFiles.end(), table.name) != kFiles.end();
 }
 

@@ -1,6 +1,7 @@
 // The tables of a job's report, column by column.
 #include <cmath>
 
+#include "all_to_all_rows.h"
 #include "columns.h"
 #include "operation_rows.h"
 #include "overlap_rows.h"
@@ -274,6 +275,7 @@ std::vector<Table> tables_of(const JobReport& report) {
                                baseline_table(report),        losses_table(report),
                                jobs_found_table(report),      outside_steps_table(report),
                                overlap_table(report),         what_if_operations_table(report)};
+  for (Table& table : all_to_all_tables(report)) tables.push_back(std::move(table));
   for (Table& table : pipeline_tables(report)) tables.push_back(std::move(table));
   return tables;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "random.h"
 
 namespace skewscope::simulate {
@@ -69,7 +71,12 @@ std::string shapes(TraceStyle style, int64_t elements, const char* type) {
   }
 }
 
-std::string split_list(const std::vector<int64_t>& elements) { return fmt::format("[{}]", fmt::join(elements, ", ")); }
+// Cut as member lists are.
+std::string split_list(const std::vector<int64_t>& elements) {
+  const size_t shown = std::min(elements.size(), kShownRanks);
+  return fmt::format("[{}{}]", fmt::join(elements.begin(), elements.begin() + static_cast<ptrdiff_t>(shown), ", "),
+                     shown < elements.size() ? ", ..." : "");
+}
 
 std::string op_arguments(TraceStyle style, const Spelling& spelling, const TypeNames& types, const Group& group,
                          const Op& op, int64_t rank_argument, const std::string& peer) {
@@ -98,12 +105,11 @@ std::string op_arguments(TraceStyle style, const Spelling& spelling, const TypeN
 }  // namespace
 
 std::string rank_list(const Group& group) {
-  constexpr size_t kShown = 30;
   std::string text = "[";
-  for (size_t i = 0; i < group.ranks.size() && i < kShown; ++i) {
+  for (size_t i = 0; i < group.ranks.size() && i < kShownRanks; ++i) {
     text += fmt::format("{}{}", i == 0 ? "" : ", ", group.ranks[i]);
   }
-  return text + (group.ranks.size() > kShown ? ", ...]" : "]");
+  return text + (group.ranks.size() > kShownRanks ? ", ...]" : "]");
 }
 
 CommunicationText communication_text(const Job& job, int32_t rank, const Op& op) {

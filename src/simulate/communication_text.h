@@ -20,7 +20,9 @@ struct CommunicationText {
   std::string group_name;
 };
 
-// As PyTorch writes a member list: cut after 30.
+constexpr size_t kShownRanks = 30;  // of a member list, as PyTorch cuts it; of a split list, too
+
+// As PyTorch writes a member list.
 std::string rank_list(const Group& group);
 
 CommunicationText communication_text(const Job& job, int32_t rank, const Op& op);

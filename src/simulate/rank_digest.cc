@@ -14,8 +14,6 @@
 namespace skewscope::simulate {
 namespace {
 
-constexpr size_t kShownRanks = 30;  // of a member list, as PyTorch cuts it
-
 RankRuns listed(const Group& group) {
   return RankRuns::progression(group.ranks[0], group.stride(), static_cast<int64_t>(group.ranks.size()));
 }
@@ -205,8 +203,20 @@ void RankDigest::add_call(int32_t step, const Op& op, const OpFacts& facts, Coll
     const Group& group = job_.topology.groups[static_cast<size_t>(job_.topology.group_of(rank_, op.axis))];
     call.peer = Rank(group.ranks[static_cast<size_t>(op.peer_stage)]);
   }
+  add_splits(op);
   file_.linked.trace.calls.push_back(call);
   file_.linked.open_calls.push_back({mention(op), -1, op.peer_stage});
+}
+
+// Of the next call.
+void RankDigest::add_splits(const Op& op) {
+  const auto call = static_cast<int32_t>(file_.linked.trace.calls.size());
+  Column<SplitPart>& splits = file_.linked.trace.splits;
+  if (op.in_split.size() > kShownRanks) {
+    splits.push_back({call, -1, -1});
+    return;
+  }
+  for (size_t i = 0; i < op.in_split.size(); ++i) splits.push_back({call, op.in_split[i], op.out_split[i]});
 }
 
 bool RankDigest::finish() {
@@ -254,6 +264,11 @@ void RankDigest::sort_calls(const std::vector<int32_t>& new_row) {
   });
   reorder(order, calls);
   reorder(order, file_.linked.open_calls);
+  const std::vector<int32_t> new_call = inverse(order);
+  Column<SplitPart>& splits = file_.linked.trace.splits;
+  for (SplitPart& part : splits) part.call = new_call[static_cast<size_t>(part.call)];
+  std::stable_sort(splits.begin(), splits.end(),
+                   [](const SplitPart& a, const SplitPart& b) { return a.call < b.call; });
 }
 
 }  // namespace skewscope::simulate

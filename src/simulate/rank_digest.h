@@ -39,6 +39,7 @@ class RankDigest : public RankOutput {
   void add_operation(int32_t step, const Op& op, const OpFacts& facts, const OpTimes& times);
   void add_host_rows(const Op& op, const OpTimes& times, bool lost);
   void add_host_row(int64_t begin_true, int64_t end_true);
+  void add_splits(const Op& op);
   void add_call(int32_t step, const Op& op, const OpFacts& facts, CollectiveCall call);
   void sort_rows();
   void sort_calls(const std::vector<int32_t>& new_row);

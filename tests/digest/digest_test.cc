@@ -53,8 +53,8 @@ TEST_CASE("every field of a file survives its digest") {
   CHECK(t.launches.thread == u.launches.thread);
   REQUIRE(t.steps.size() == 1);
   CHECK((t.steps[0].number == 12 && t.steps[0].start == u.steps[0].start && t.steps[0].duration_ns == 80));
-  REQUIRE(t.calls.size() == 2);
-  const CollectiveCall &c = t.calls[1], &d = u.calls[1];
+  REQUIRE(t.calls.size() == 3);
+  const CollectiveCall &c = t.calls[2], &d = u.calls[2];
   CHECK((c.start == d.start && c.duration_ns == 30 && c.gpu_row == 2 && c.stream == 20 && c.kind == d.kind));
   CHECK((c.dtype == d.dtype && c.source == d.source && c.custom == d.custom && c.in_elements == 4096));
   CHECK((c.out_elements == 4096 && c.peer == Rank(5) && c.seq == 77 && c.comms_id == d.comms_id && c.step == 12));
@@ -64,9 +64,12 @@ TEST_CASE("every field of a file survives its digest") {
   CHECK((sent.call == 0 && sent.sends && sent.peer == Rank(4) && sent.dtype == DType::float16 && sent.elements == 777));
   CHECK((received.call == 0 && !received.sends && !received.peer.known() && received.elements == -1));
   CHECK(after.linked.open_peers == before.linked.open_peers);
+  REQUIRE(t.splits.size() == 2);
+  CHECK((t.splits[0].call == 1 && t.splits[0].sends == 4096 && t.splits[0].receives == 1 << 20));
+  CHECK((t.splits[1].call == 1 && t.splits[1].sends == -1 && t.splits[1].receives == 0));
   REQUIRE(after.linked.groups.size() == 1);
   CHECK(after.linked.groups[0].ranks == "[0, 1, 2, 3, 4, 5, 6, 7]");
-  CHECK(after.linked.open_calls[1].root_in_group == 2);
+  CHECK(after.linked.open_calls[2].root_in_group == 2);
   CHECK(after.linked.device_names == before.linked.device_names);
   CHECK((after.linked.first_host_row == before.linked.first_host_row));
   REQUIRE(after.linked.findings.size() == 1);
@@ -205,7 +208,7 @@ TEST_CASE("a forged digest of a vendor, or with work, that has no name is refuse
 TEST_CASE("a forged digest whose columns differ in length is refused, whatever row a call names") {
   TraceFile file = small_file();
   file.linked.trace.gpu.duration_ns.resize(1);  // the call is of row 2, which the writer is not asked to look at
-  file.linked.trace.calls[1].gpu_row = -1;
+  file.linked.trace.calls[2].gpu_row = -1;
   const auto blocks = digest::unpack_blocks(to_digest(file)).value();
   CHECK_FALSE(from_digest(digest::pack_blocks(blocks, 1 << 20)).ok());
   RankTrace trace = small_file().linked.trace;

@@ -65,11 +65,15 @@ inline TraceFile small_file() {
   batch.start = batch.launch_start = {1'700'000'000'000'000'055};
   batch.duration_ns = 4;
   batch.kind = CollectiveKind::coalesced;
-  t.calls = {batch, call};
+  CollectiveCall exchange = batch;
+  exchange.start = exchange.launch_start = {1'700'000'000'000'000'056};
+  exchange.kind = CollectiveKind::all_to_all;
+  t.calls = {batch, exchange, call};
+  t.splits = {{1, 4096, 1 << 20}, {1, -1, 0}};
   t.messages = {{0, true, Rank(4), DType::float16, 777}, {0, false, Rank(), DType::float32, -1}};
   l.open_peers = {-1, 6};
   l.groups = {{"0", "default_pg", 8, "[0, 1, 2, 3, 4, 5, 6, 7]", 0, 1}};
-  l.open_calls = {{0, -1, -1}, {0, 2, -1}};
+  l.open_calls = {{0, -1, -1}, {0, -1, -1}, {0, 2, -1}};
   l.device_names = {"NVIDIA H100"};
   l.first_host_row = {1'700'000'000'000'000'010};
   l.last_host_row = {1'700'000'000'000'000'033};

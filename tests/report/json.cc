@@ -63,7 +63,7 @@ TEST_CASE("report.json keeps the order of the contract and says null where nothi
                                           "clocks",     "components",   "communicators", "ranks",       "collectives",
                                           "stragglers", "efficiency",   "matching",      "diagnostics", "what_if",
                                           "pipeline",   "steps",        "verdict",       "losses",      "jobs_found",
-                                          "overlap"});
+                                          "overlap",    "all_to_all"});
   CHECK(json["schema"] == "skewscope.report/1");
   CHECK(json["clocks"][2]["uncertainty_ns"].is_null());
   CHECK(json["clocks"][2]["drift_ppb"] == -123.456);

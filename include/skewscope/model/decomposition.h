@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "skewscope/model/all_to_all.h"
 #include "skewscope/model/collective_instance.h"
 #include "skewscope/model/group_kinds.h"
 #include "skewscope/model/step_spans.h"
@@ -181,8 +182,9 @@ struct Decomposition {
   std::vector<TraceRest> trace_rests;     // by trace and place; of traces that have steps, where there is any
   StepBasis step_basis = StepBasis::none;
   GroupKinds group_kinds;
-  std::vector<ClassTotals> classes;  // by class
-  Findings findings;                 // what speaks against the splits
+  std::vector<ClassTotals> classes;        // by class
+  std::vector<AllToAllTotals> all_to_all;  // by communicator; those that have all-to-alls
+  Findings findings;                       // what speaks against the splits
 };
 
 // Parts are never negative and sum to the call's duration exactly.

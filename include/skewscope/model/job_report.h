@@ -179,6 +179,31 @@ struct JobReport {
   };
   std::vector<OverlapRow> overlap;
 
+  // What ranks sent each other in all-to-alls (model/all_to_all.h), by communicator: tables/all_to_all_groups.csv.
+  struct AllToAll {
+    int32_t communicator = 0;
+    int64_t calls = 0, calls_with_sizes = 0;  // instances; those in which all members tell what they sent and received
+    int64_t bytes = 0;                        // sent by all members
+    int64_t dispatches = 0;                   // of calls_with_sizes: that return nothing brought before
+    // What the rank that received most in dispatches received, in means of the group, and of all; what the rank that
+    // received most in each received. -1: nothing was received, or sizes are not known.
+    double imbalance = -1, busiest_share = -1, imbalance_per_call = -1;
+    int32_t busiest_rank = -1;
+    // In the group's next collectives after uneven dispatches; of it, charged to who had received most.
+    int64_t waited_ns = 0, waited_for_busiest_ns = 0;
+    struct Member {  // tables/all_to_all_ranks.csv; bytes of calls that tell them
+      int32_t communicator = 0, rank = 0;
+      int64_t sent_bytes = 0, received_bytes = 0, dispatched_bytes = 0;  // dispatched: received in dispatches
+    };
+    std::vector<Member> ranks;
+    struct Pair {  // tables/all_to_all.csv; of calls that tell the size of each part
+      int32_t communicator = 0, sender = 0, receiver = 0;
+      int64_t bytes = 0, calls = 0;
+    };
+    std::vector<Pair> pairs;
+  };
+  std::vector<AllToAll> all_to_all;
+
   // What nccl-tests measured on these machines, as the user gave it: tables/baseline.csv.
   struct BaselinePoint {
     std::string op;      // "all_reduce"; "" where the file does not tell

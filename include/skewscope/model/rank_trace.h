@@ -105,6 +105,13 @@ struct BatchMessage {
   int64_t elements = -1;  // -1: absent
 };
 
+// What an all-to-all of unequal parts sends to one member of its group and receives from it: the parts of a call follow
+// one another, one for each member in the order of the group. A single part of unknown sizes: the tracer cut its lists.
+struct SplitPart {
+  int32_t call = -1;                  // row of RankTrace::calls
+  int64_t sends = -1, receives = -1;  // elements; -1: not known
+};
+
 // By the interface that launched the work, else by the device; NVIDIA where neither tells.
 enum class GpuVendor : uint8_t {
   nvidia,
@@ -132,15 +139,20 @@ struct RankTrace {
   std::vector<StepRange> steps;   // sorted by start
   Column<CollectiveCall> calls;   // sorted by (start, end, stream)
   Column<BatchMessage> messages;  // sorted by call; in a job by (call, peer, sends), each once
+  Column<SplitPart> splits;       // sorted by call
 };
 
 // The messages of call number `call`.
 std::span<const BatchMessage> messages_of(const RankTrace& trace, int32_t call);
+// The parts of call number `call`; none where it tells of none: all are equal, or it is no all-to-all.
+std::span<const SplitPart> splits_of(const RankTrace& trace, int32_t call);
 
 // Gives back LaunchEvents::thread; the other columns stay.
 void forget_threads(RankTrace& trace);
 // Gives back the messages of batches, which only tell what matches.
 void forget_messages(RankTrace& trace);
+// Gives back the parts of all-to-alls.
+void forget_splits(RankTrace& trace);
 // Gives back what only tells when rows were launched, and where they ran: the launches, and the columns device, stream
 // and launch. The other columns stay.
 void forget_launches(RankTrace& trace);
@@ -153,7 +165,7 @@ class TracePacker {
   void pack(RankTrace& trace);
 
  private:
-  ColumnPacker staying_, messages_, rows_, launching_;
+  ColumnPacker staying_, messages_, splits_, rows_, launching_;
 };
 
 // Empty when columns have equal lengths, rows are sorted, indexes are in range; else the first violation, in words.
