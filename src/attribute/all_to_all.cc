@@ -1,16 +1,18 @@
 // Problem: where experts live on ranks, a router decides how many tokens each of them gets. The one that gets most
-// computes longest and the others of its group wait for it, in the all-to-all that brings the tokens back. A trace
-// shows the waiting, and only its lists of split sizes show why. Idea: every call tells what its rank sends in all and
-// receives in all, and mostly (lists of up to 30 members) how much of it to whom and from whom. Sums of the lists over
-// calls are a matrix of ranks. For the imbalance, the all-to-alls of a group are told apart: one that gives every
-// member what it had sent in an earlier one of the step, and takes what it had received there, returns that; each other
+// computes longest, and the others of its group wait for it in the all-to-all that brings the tokens back. A trace
+// shows the waiting, and only the sizes of what was exchanged show why.
+// Idea: every call tells what its rank sends in all and receives in all, and mostly (lists of up to 30 members) how
+// much of it to whom and from whom. Sums of the lists over calls are a matrix of ranks. For the imbalance, the
+// all-to-alls of a group are told apart: one that gives every member what it had sent in an earlier one of the step,
+// and takes what it had received there, returns that (in proportion: what goes back may be of another type); each other
 // one is a dispatch. Compared is what members receive in dispatches: what comes back is as even as what they had. Who
 // waits for it: the wait in the group's next collective after a dispatch, of which a part is charged to the members
-// that had received most (Decomposition::caused_ns). Why right: matched calls are one collective, so the matrix needs
-// no clock; sender and receiver each tell every pair, and where both do they agree. A recording that begins between a
-// dispatch and its return takes one for the other, up to the end of that step. Cost: one look at each member of an
-// all-to-all, one map of open dispatches per group. Each process looks at the calls that it holds; what it found is
-// told to all.
+// that had received most (Decomposition::caused_ns).
+// Why right: matched calls are one collective, so the matrix needs no clock; sender and receiver each tell every pair,
+// and where both do they agree. A recording that begins between a dispatch and its return takes one for the other, up
+// to the end of that step.
+// Cost: one look at each member of an all-to-all, one map of open dispatches per group. Each process looks at the calls
+// that it holds; what it found is told to all.
 #include "all_to_all.h"
 
 #include <algorithm>
@@ -106,6 +108,20 @@ class Told {
   std::map<Key, std::pair<int64_t, int64_t>> pairs_;  // bytes, calls
 };
 
+using Bytes = std::vector<int64_t>;  // by member
+
+// The smallest whole numbers in these proportions.
+std::pair<Bytes, Bytes> in_proportion(Bytes sent, Bytes received) {
+  int64_t divisor = 0;
+  for (const Bytes* all : {&sent, &received}) {
+    for (const int64_t bytes : *all) divisor = std::gcd(divisor, bytes);
+  }
+  for (Bytes* all : {&sent, &received}) {
+    for (int64_t& bytes : *all) bytes /= std::max<int64_t>(1, divisor);
+  }
+  return {std::move(sent), std::move(received)};
+}
+
 // The all-to-alls of one communicator in one session, in their order.
 class GroupSums {
  public:
@@ -117,17 +133,19 @@ class GroupSums {
   }
 
   // Any collective of the group; `members`: what was exchanged in it, empty where it is no all-to-all.
-  void pass(const CollectiveInstance& i, const InstanceTiming& timing, const std::vector<Exchanged>& members) {
-    if (timing.reason == SplitReason::split) charge_wait(i);
+  void pass(size_t id, const std::vector<Exchanged>& members) {
+    const CollectiveInstance& i = table_.instances[id];
+    if (!busiest_.empty()) {
+      totals_.uneven.push_back({last_, static_cast<int32_t>(id)});
+      if (d_.instances[id].reason == SplitReason::split) charge_wait(i);
+    }
     busiest_.clear();
+    last_ = static_cast<int32_t>(id);
     if (i.kind == CollectiveKind::all_to_all) add(i, members);
   }
 
  private:
-  using Bytes = std::vector<int64_t>;  // by member
-
   void charge_wait(const CollectiveInstance& i) {
-    if (busiest_.empty()) return;
     for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
       totals_.waited_ns += d_.members[row].wait_ns;
       const bool busy = std::binary_search(busiest_.begin(), busiest_.end(), table_.members[row].trace);
@@ -152,7 +170,7 @@ class GroupSums {
     const int64_t step = members.front().step;
     if (step != step_) open_.clear();
     step_ = step;
-    if (!returns(sent, received)) add_dispatch(i, std::move(sent), std::move(received));
+    if (!returns(sent, received)) add_dispatch(i, sent, received);
   }
 
   void add_known(const Exchanged& one, size_t place) {
@@ -162,13 +180,13 @@ class GroupSums {
 
   // Whether it brings back what an open dispatch brought, which it closes.
   bool returns(const Bytes& sent, const Bytes& received) {
-    const auto dispatch = open_.find({received, sent});
+    const auto dispatch = open_.find(in_proportion(received, sent));
     if (dispatch == open_.end()) return false;
     if (--dispatch->second == 0) open_.erase(dispatch);
     return true;
   }
 
-  void add_dispatch(const CollectiveInstance& i, Bytes sent, Bytes received) {
+  void add_dispatch(const CollectiveInstance& i, const Bytes& sent, const Bytes& received) {
     ++totals_.dispatches;
     const auto [least, most] = std::minmax_element(received.begin(), received.end());
     totals_.most_dispatched_bytes += *most;
@@ -176,7 +194,7 @@ class GroupSums {
       totals_.dispatched_bytes[m] += received[m];
       if (*least < *most && received[m] == *most) busiest_.push_back(table_.members[i.first_member + m].trace);
     }
-    ++open_[{std::move(sent), std::move(received)}];
+    ++open_[in_proportion(sent, received)];
   }
 
   const JobTrace& job_;
@@ -185,8 +203,9 @@ class GroupSums {
   AllToAllTotals& totals_;
   const Communicator& group_;
   int64_t step_ = -1;
-  std::map<std::pair<Bytes, Bytes>, int64_t> open_;  // dispatches of this step, by what members sent and received
-  std::vector<TraceIndex> busiest_;                  // of the call before, where it was an uneven dispatch; sorted
+  std::map<std::pair<Bytes, Bytes>, int64_t> open_;  // dispatches of this step, by in_proportion()
+  int32_t last_ = -1;                                // the call before: its instance
+  std::vector<TraceIndex> busiest_;                  // of it, where it was an uneven dispatch; sorted
 };
 
 // Both ends tell of a pair: the one that tells of more calls, the sender where they tell of as many.
@@ -243,7 +262,7 @@ std::vector<AllToAllTotals> all_to_all_totals(const JobTrace& job, const Instanc
     }
     std::vector<Exchanged> members;
     while (next != exchanged.end() && next->row < i.first_member + i.member_count) members.push_back(*next++);
-    sums->pass(i, d.instances[id], members);
+    sums->pass(id, members);
   }
   std::vector<AllToAllTotals> out;
   for (auto& [communicator, sum] : totals) out.push_back(std::move(sum));

@@ -1,4 +1,4 @@
-// Calls by kind of group, operation and size, summed over ranks.
+// Calls by kind of group, operation, size and phase, summed over ranks.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace skewscope::attribute {
 
-CallClass class_of(const CollectiveInstance& instance, const GroupKinds& groups);
+// Of a member that launched it in this phase.
+CallClass class_of(const CollectiveInstance& instance, CallPhase phase, const GroupKinds& groups);
 // Of a call that is in no instance.
 CallClass class_of(const CollectiveCall& call, const CommunicatorTable& communicators, const GroupKinds& groups);
 

@@ -46,7 +46,8 @@ LineRunner::LineRunner(const RankLine& line, const Paces& paces, const std::arra
     : line_(line),
       paces_(paces),
       changes_(changes),
-      paced_(std::any_of(changes.begin(), changes.end(), [](const Change& change) { return change.at_peers_pace; })),
+      paced_(std::any_of(changes.begin(), changes.end(),
+                         [](const Change& change) { return change.at_peers_pace || change.work_by_fork != nullptr; })),
       steady_(!paced_ &&
               std::all_of(changes.begin(), changes.end(), [](const Change& change) { return change.factor == 1; })),
       recorded_(line.first_ns),
@@ -254,6 +255,9 @@ void LineRunner::set_factors() {
   for (size_t k = 0; k < kAbreast; ++k) {
     const bool paced = changes_[k].at_peers_pace;
     work_factor_[k] = changes_[k].factor * (paced ? work_pace_ : 1);
+    if (changes_[k].work_by_fork != nullptr && next_fork_ < line_.forks.size()) {
+      work_factor_[k] *= (*changes_[k].work_by_fork)[next_fork_];
+    }
     const double factor = std::min(1.0, changes_[k].factor);
     host_factor_[k] = factor * (paced ? host_pace_ : 1);
     pause_factor_[k] = factor * (paced ? pause_pace_ : 1);

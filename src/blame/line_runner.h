@@ -41,6 +41,7 @@ class LineRunner {
     bool at_peers_pace = false;
     double factor = 1;       // on its work; its host takes less time for less, and launches more beside the rest
     int64_t earlier_ns = 0;  // begins so much earlier than recorded
+    const std::vector<double>* work_by_fork = nullptr;  // factors on the work in front of each fork; null: none
   };
   LineRunner(const RankLine& line, const Paces& paces, const std::array<Change, kAbreast>& changes);
 
@@ -77,7 +78,7 @@ class LineRunner {
   const RankLine& line_;
   const Paces& paces_;
   const std::array<Change, kAbreast> changes_;
-  bool paced_;   // any of them
+  bool paced_;   // any of them changes from fork to fork
   bool steady_;  // all factors are 1, always
   int64_t recorded_, host_recorded_;
   Abreast now_, host_now_, first_;

@@ -69,7 +69,9 @@ Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
       const bool shifted = plan.begins_late[t] && known != earlier_ns.end();
       std::array<LineRunner::Change, kAbreast> of_line;
       for (size_t k = 0; k < kAbreast; ++k) {
-        of_line[k] = {changes[k]->at_peers_pace[t], changes[k]->work[t], shifted ? known->second[k] : 0};
+        const ForkFactors* const by_fork = changes[k]->work_by_fork;
+        of_line[k] = {changes[k]->at_peers_pace[t], changes[k]->work[t], shifted ? known->second[k] : 0,
+                      by_fork == nullptr || (*by_fork)[t].empty() ? nullptr : &(*by_fork)[t]};
       }
       runners[t].emplace(plan.lines[t], plan.paces, of_line);
     }

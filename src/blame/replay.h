@@ -81,11 +81,15 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan);
 
 constexpr int32_t kNoOperation = -1, kEveryOperation = -2;
 
+// Per trace and fork of its line: factor on the work in front of the fork; of a trace without any, 1.
+using ForkFactors = std::vector<std::vector<double>>;
+
 struct Change {
   std::vector<bool> at_peers_pace;   // per trace
   std::vector<double> work;          // per trace: factor on its local work
   int32_t operation = kNoOperation;  // row of ReplayPlan::operations whose transfers take `transfer` times as long
   double transfer = 1;
+  const ForkFactors* work_by_fork = nullptr;  // null: none
 };
 Change no_change(const ReplayPlan& plan);
 

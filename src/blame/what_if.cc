@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 
+#include "even_experts.h"
 #include "operation_what_if.h"
 
 namespace skewscope::blame {
@@ -266,7 +267,8 @@ void what_if(const ReplayPlan& plan, const Replay& job, Blame& blame) {
   const Bench bench(job);
   judge_each(people, bench, blame);
   tbb::parallel_invoke([&] { judge_together(plan, people, bench, blame); }, [&] { balance_programs(plan, blame); },
-                       [&] { blame.operations = what_if_operations(plan, job.replayed_ns); });
+                       [&] { blame.operations = what_if_operations(plan, job.replayed_ns); },
+                       [&] { blame.replay.even_experts_ns = length_with_even_experts(plan); });
 }
 
 }  // namespace skewscope::blame

@@ -59,7 +59,7 @@ std::string wrong_calls(const LinkedTrace& linked) {
   }
   for (const CollectiveCall& call : linked.trace.calls) {
     if (!up_to(call.kind, CollectiveKind::send_recv) || !up_to(call.dtype, DType::uint64) ||
-        !up_to(call.source, MetadataSource::kernel_name)) {
+        !up_to(call.source, MetadataSource::kernel_name) || !up_to(call.phase, CallPhase::optimizer)) {
       return "a call of no known kind";
     }
   }

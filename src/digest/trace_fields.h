@@ -82,6 +82,7 @@ void visit_trace(Archive& a, Trace& t, Calls& calls) {
     call.field(&CollectiveCall::launch_start, Slope::flat);
     call.field(&CollectiveCall::launch_duration_ns, Slope::flat);
     call.field(&CollectiveCall::launched, Slope::flat);
+    call.field(&CollectiveCall::phase, Slope::flat);
   });
   a.rows(t.messages, [](auto& message) {
     message.field(&BatchMessage::call, Slope::rising);

@@ -114,10 +114,12 @@ void ChunkRows::clear() {
   comm_ops.clear();
   gpu_annotations.clear();
   steps.clear();
+  optimizer_steps.clear();
   comm_args.clear();
   splits.clear();
   processes.clear();
   labelled_ranks.clear();
+  backward_threads.clear();
   details.clear();
   strings.clear();
   stamps = {};
@@ -136,9 +138,9 @@ void add_processes(const std::vector<ProcessUse>& more, std::vector<ProcessUse>&
   }
 }
 
-void add_labelled_rank(std::vector<int64_t>& ranks, int64_t rank) {
-  const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
-  if (at == ranks.end() || *at != rank) ranks.insert(at, rank);
+void add_once(std::vector<int64_t>& numbers, int64_t number) {
+  const auto at = std::lower_bound(numbers.begin(), numbers.end(), number);
+  if (at == numbers.end() || *at != number) numbers.insert(at, number);
 }
 
 GpuWork KernelWorks::of(StringId name, const StringTable& strings) {
@@ -191,6 +193,9 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
   }
   content.launches.append(rows.launches);
   content.steps.insert(content.steps.end(), rows.steps.begin(), rows.steps.end());
+  content.optimizer_steps.insert(content.optimizer_steps.end(), rows.optimizer_steps.begin(),
+                                 rows.optimizer_steps.end());
+  for (const int64_t thread : rows.backward_threads) add_once(content.backward_threads, thread);
   if (content.details) {
     bytes -= bytes_of(*content.details);
     append_details(rows.details, ids, content.events, *content.details);
@@ -200,9 +205,10 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
   content.hip_launches |= rows.hip_launches;
   content.intel_launches |= rows.intel_launches;
   content.cuda_launches |= rows.cuda_launches;
-  bytes += static_cast<int64_t>(rows.comm_ops.size() * sizeof(CommOpRow) +
-                                rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
-                                rows.steps.size() * sizeof(StepRow) + rows.splits.size() * sizeof(SplitLists));
+  bytes += static_cast<int64_t>(
+      rows.comm_ops.size() * sizeof(CommOpRow) + rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
+      rows.steps.size() * sizeof(StepRow) + rows.optimizer_steps.size() * sizeof(OptimizerRow) +
+      rows.splits.size() * sizeof(SplitLists));
   return bytes + bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
 }
 

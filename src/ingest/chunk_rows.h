@@ -64,10 +64,12 @@ struct ChunkRows {
   std::vector<CommOpRow> comm_ops;
   std::vector<GpuAnnotationRow> gpu_annotations;
   std::vector<StepRow> steps;
+  std::vector<OptimizerRow> optimizer_steps;
   std::vector<CommArgs> comm_args;
   std::vector<SplitLists> splits;
   std::vector<ProcessUse> processes;
-  std::vector<int64_t> labelled_ranks;  // numbers of "rank N" process names and labels; ascending, unique
+  std::vector<int64_t> labelled_ranks;    // numbers of "rank N" process names and labels; ascending, unique
+  std::vector<int64_t> backward_threads;  // as in FileContent
   DetailRows details;
   ChunkStrings strings;
   StampForms stamps;
@@ -81,7 +83,8 @@ struct ChunkRows {
 };
 
 void add_processes(const std::vector<ProcessUse>& more, std::vector<ProcessUse>& processes);
-void add_labelled_rank(std::vector<int64_t>& ranks, int64_t rank);
+// To ascending numbers, where it is not among them.
+void add_once(std::vector<int64_t>& numbers, int64_t number);
 // What the kernels of a file do: told once per distinct name, not once per kernel.
 class KernelWorks {
  public:

@@ -230,13 +230,14 @@ bool wants_name(EventClass event_class, std::string_view name) {
   switch (event_class) {
     case EventClass::cpu_op:
     case EventClass::user_annotation:
-      return is_collective_op(name) || is_collective_range(name) || name.starts_with("ProfilerStep#"sv);
+      return is_collective_op(name) || is_collective_range(name) || name.starts_with("ProfilerStep#"sv) ||
+             is_optimizer_step(name) || is_backward_op(name);
     case EventClass::gpu_annotation:
       return is_collective_range(name);
     case EventClass::launch:
       return !never_launches(name);
     case EventClass::process_label:
-      return name.starts_with("process_"sv);
+      return name.starts_with("process_"sv) || name.starts_with("thread_name"sv);
     case EventClass::python_function:
     case EventClass::overhead:
       return false;
@@ -244,6 +245,12 @@ bool wants_name(EventClass event_class, std::string_view name) {
       return true;
   }
 }
+
+bool is_optimizer_step(std::string_view name) { return name.starts_with("Optimizer.step#"sv); }
+
+bool is_backward_op(std::string_view name) { return name.starts_with("autograd::engine::evaluate_function"sv); }
+
+bool names_backward_thread(std::string_view label) { return label.find("(pt_autograd_"sv) != std::string_view::npos; }
 
 int64_t profiler_step(std::string_view name) {
   constexpr std::string_view kPrefix = "ProfilerStep#";

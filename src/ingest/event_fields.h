@@ -92,6 +92,12 @@ bool never_launches(std::string_view name);
 bool wants_name(EventClass event_class, std::string_view name);
 // Whether events of a class leave rows of details only.
 constexpr bool is_detail(EventClass event_class) { return event_class >= EventClass::python_function; }
+// "Optimizer.step#AdamW.step".
+bool is_optimizer_step(std::string_view name);
+// An operator of the backward pass: "autograd::engine::evaluate_function: AddmmBackward0".
+bool is_backward_op(std::string_view name);
+// "thread 706 (pt_autograd_0)": a thread of the backward pass.
+bool names_backward_thread(std::string_view label);
 // N of "ProfilerStep#N"; -1: another name.
 int64_t profiler_step(std::string_view name);
 // N of process names and labels such as "rank 3", "[TP03] python", "Rank: 3"; -1: none.

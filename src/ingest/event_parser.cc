@@ -347,24 +347,40 @@ void EventParser::keep_row(const RawEvent& event, ChunkRows& rows) {
     case EventClass::launch:
       return keep_launch(event, rows);
     case EventClass::cpu_op:
-    case EventClass::user_annotation: {
-      const int64_t number = profiler_step(bare(event.name));
-      if (number < 0) return keep_comm_op(event, rows);
-      StepRow row;
-      row.number = number;
-      if (read_times(event, rows, row.start, row.duration_ns)) rows.steps.push_back(row);
-      return;
-    }
+    case EventClass::user_annotation:
+      return keep_host_op(event, rows);
     case EventClass::gpu_annotation:
       return keep_gpu_annotation(event, rows.gpu_annotations, rows);
-    case EventClass::process_label: {
-      if ((event.present & mask_of(Arg::label)) == 0) return;
-      const int64_t rank = rank_in_label(bare(event.args[static_cast<size_t>(Arg::label)]));
-      if (rank >= 0) add_labelled_rank(rows.labelled_ranks, rank);
-      return;
-    }
+    case EventClass::process_label:
+      return keep_label(event, rows);
     default:
       return;
+  }
+}
+
+void EventParser::keep_host_op(const RawEvent& event, ChunkRows& rows) {
+  const std::string_view name = bare(event.name);
+  if (is_backward_op(name)) return add_once(rows.backward_threads, thread_of(event));
+  if (is_optimizer_step(name)) {
+    OptimizerRow row;
+    row.thread = thread_of(event);
+    if (read_times(event, rows, row.start, row.duration_ns)) rows.optimizer_steps.push_back(row);
+    return;
+  }
+  StepRow row;
+  row.number = profiler_step(name);
+  if (row.number < 0) return keep_comm_op(event, rows);
+  row.thread = thread_of(event);
+  if (read_times(event, rows, row.start, row.duration_ns)) rows.steps.push_back(row);
+}
+
+void EventParser::keep_label(const RawEvent& event, ChunkRows& rows) {
+  if ((event.present & mask_of(Arg::label)) == 0) return;
+  const std::string_view label = bare(event.args[static_cast<size_t>(Arg::label)]);
+  if (bare(event.name) == "thread_name"sv) {
+    if (names_backward_thread(label)) add_once(rows.backward_threads, thread_of(event));
+  } else if (const int64_t rank = rank_in_label(label); rank >= 0) {
+    add_once(rows.labelled_ranks, rank);
   }
 }
 

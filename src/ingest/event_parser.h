@@ -51,6 +51,8 @@ class EventParser {
   void keep_row(const RawEvent& event, ChunkRows& rows);
   void keep_gpu_row(const RawEvent& event, ChunkRows& rows);
   void keep_launch(const RawEvent& event, ChunkRows& rows);
+  void keep_host_op(const RawEvent& event, ChunkRows& rows);
+  void keep_label(const RawEvent& event, ChunkRows& rows);
   void keep_comm_op(const RawEvent& event, ChunkRows& rows);
   void keep_splits(const RawEvent& event, ChunkRows& rows);
   int32_t keep_comm_args(const RawEvent& event, ChunkRows& rows);

@@ -5,6 +5,7 @@
 
 #include "char_set.h"
 #include "event_fields.h"
+#include "number_text.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -62,7 +63,22 @@ EventClass take_class(std::string_view event, size_t& at) {
 }
 
 // First characters of the ops and ranges that wants_name() knows; nearly all ops are "aten::".
-constexpr CharSet kFirstOfWanted("nrguhmxcsv_P");
+constexpr CharSet kFirstOfWanted("nrguhmxcsv_PO");
+constexpr size_t kFarthestThread = 64;  // behind a name
+
+// Of an operator of the backward pass, from within its name on: notes the thread, where it stands as tracers write it.
+bool tells_thread(std::string_view event, size_t at, ChunkRows& rows) {
+  constexpr std::string_view kKey = "\"tid\": ";
+  if (up_to_quote(event, at).empty()) return false;
+  const size_t key = event.substr(0, at + kFarthestThread).find(kKey, at);
+  if (key == std::string_view::npos) return false;
+  const size_t begin = key + kKey.size();
+  size_t end = begin;
+  while (end < event.size() && event[end] >= '0' && event[end] <= '9') ++end;
+  if (end == begin || end - begin > kMostDigits || (event[end] != ',' && event[end] != '\n')) return false;
+  add_once(rows.backward_threads, static_cast<int64_t>(value_of_digits(event.substr(begin, end - begin))));
+  return true;
+}
 
 }  // namespace
 
@@ -90,6 +106,8 @@ bool passes_sieve(std::string_view event, bool details, ChunkRows& rows) {
       if (kFirstOfWanted.holds(event[at])) {
         const std::string_view name = up_to_quote(event, at);
         if (name.empty() || wants_name(event_class, name)) return true;
+      } else if (take(event, at, "autograd::engine::evaluate_function")) {
+        if (!tells_thread(event, at, rows)) return true;
       }
       rows.cpu_rows += event_class == EventClass::cpu_op;
       return false;

@@ -37,6 +37,14 @@ struct StepRow {
   LocalNs start;
   int64_t duration_ns = 0;
   int64_t number = 0;
+  int64_t thread = 0;
+};
+
+// An "Optimizer.step#…" range.
+struct OptimizerRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  int64_t thread = 0;
 };
 
 struct FileContent {
@@ -62,6 +70,8 @@ struct FileContent {
   std::vector<CommOpRow> comm_ops;
   std::vector<GpuAnnotationRow> gpu_annotations;  // of collectives: nccl:*
   std::vector<StepRow> steps;
+  std::vector<OptimizerRow> optimizer_steps;
+  std::vector<int64_t> backward_threads;  // ascending, unique: by their name, or by what ran on them
   CommArgsRows comm_args;
   std::vector<SplitLists> splits;     // by row of comm_args; of those that have any
   std::optional<DetailRows> details;  // where asked for

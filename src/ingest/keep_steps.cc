@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "link_calls.h"
+#include "describe_rows.h"
 
 namespace skewscope::ingest {
 namespace {

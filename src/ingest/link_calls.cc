@@ -14,6 +14,8 @@
 #include <tuple>
 
 #include "call_metadata.h"
+#include "call_phases.h"
+#include "describe_rows.h"
 #include "join_launches.h"
 #include "link_details.h"
 #include "repair_gpu_rows.h"
@@ -47,39 +49,6 @@ void sort_launches(FileContent& content) {
   if (content.details) content.details->launches = gathered(content.details->launches, order);
 }
 
-struct Window {
-  LocalNs first, last;
-  bool any = false;
-
-  void include(LocalNs start, int64_t duration_ns) {
-    const LocalNs end = start + std::max<int64_t>(duration_ns, 0);
-    first = any ? std::min(first, start) : start;
-    last = any ? std::max(last, end) : end;
-    any = true;
-  }
-  void include(const Window& other) {
-    if (other.any) include(other.first, other.last - other.first);
-  }
-};
-
-template <class Events>
-Window window_over(const Events& events) {
-  Window window;
-  for (size_t i = 0; i < events.size(); ++i) window.include(events.start[i], events.duration_ns[i]);
-  return window;
-}
-
-// Over GPU rows, launches, steps and calls; a trace without any of them: over its host rows.
-Window window_of(const LinkedTrace& linked) {
-  const RankTrace& trace = linked.trace;
-  Window window, of_launches;
-  tbb::parallel_invoke([&] { window = window_over(trace.gpu); }, [&] { of_launches = window_over(trace.launches); });
-  window.include(of_launches);
-  for (const StepRange& step : trace.steps) window.include(step.start, step.duration_ns);
-  for (const CollectiveCall& call : trace.calls) window.include(call.start, call.duration_ns);
-  return window.any ? window : Window{linked.first_host_row, linked.last_host_row, false};
-}
-
 // The memory, too.
 template <class Row>
 void give_back(std::vector<Row>& rows) {
@@ -111,6 +80,7 @@ class Linker {
     tbb::parallel_invoke([&] { add_calls(); }, [&] { add_host_window(); }, [&] { choose_launches(); });
     report_calls();
     records_.reset();
+    phases_.reset();
     content_.comm_args = {};
     give_back(content_.splits);
     give_back(content_.comm_ops);
@@ -128,6 +98,7 @@ class Linker {
 
   void add_calls() {
     records_.emplace(content_);
+    phases_.emplace(content_, linked_.trace.steps);
     if (content_.gpu.empty()) {
       add_host_calls();
     } else {
@@ -282,7 +253,10 @@ class Linker {
       call.launch_start = launch->start;
       call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
     }
-    return {call, finder.of_kernel(row, launch ? &*launch : nullptr)};
+    const CallMetadata told = finder.of_kernel(row, launch ? &*launch : nullptr);
+    call.kind = told.kind;
+    if (launch) call.phase = phases_->of(call, launch->thread);
+    return {call, told};
   }
 
   // What one operation launches on one stream of a GPU is one call, however many kernels the library makes of it: the
@@ -433,6 +407,7 @@ class Linker {
 
   FileContent& content_;
   std::optional<CommRecords> records_;
+  std::optional<CallPhases> phases_;
   bool launches_are_used_ = true;
   std::vector<int32_t> used_launches_;      // rows of launches, where not all are used
   std::vector<int32_t> launches_by_start_;  // places among those used, where they have to be sorted
@@ -442,18 +417,6 @@ class Linker {
   int64_t host_collectives_ = 0, continued_calls_ = 0, several_groups_ = 0;
   LinkedTrace linked_;
 };
-
-// The device most GPU rows ran on; the smaller one on a tie.
-int32_t busiest_device(const GpuEvents& gpu) {
-  std::map<int32_t, int64_t> rows;
-  for (size_t begin = 0, end = 0; begin < gpu.size(); begin = end) {
-    while (end < gpu.size() && gpu.device[end] == gpu.device[begin]) ++end;
-    rows[gpu.device[begin]] += static_cast<int64_t>(end - begin);
-  }
-  const auto most =
-      std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == rows.end() ? -1 : most->first;
-}
 
 GpuVendor vendor_of(const FileContent& content) {
   if (!content.launches.empty()) {
@@ -467,16 +430,6 @@ GpuVendor vendor_of(const FileContent& content) {
 }
 
 }  // namespace
-
-void describe_rows(LinkedTrace& linked) {
-  RankTrace& trace = linked.trace;
-  Window window;
-  tbb::parallel_invoke([&] { trace.device = busiest_device(trace.gpu); }, [&] { window = window_of(linked); });
-  const bool named = trace.device >= 0 && static_cast<size_t>(trace.device) < linked.device_names.size();
-  trace.device_name = named ? linked.device_names[static_cast<size_t>(trace.device)] : "";
-  trace.first_event = window.first;
-  trace.last_event = window.last;
-}
 
 LinkedTrace link_calls(FileContent content) {
   tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content); });

@@ -10,7 +10,4 @@ namespace skewscope::ingest {
 // Launches, GPU rows and calls of the whole trace.
 LinkedTrace link_calls(FileContent content);
 
-// Device and window, from the rows that are there.
-void describe_rows(LinkedTrace& linked);
-
 }  // namespace skewscope::ingest

@@ -44,6 +44,7 @@ int64_t bytes_of(const FileContent& content) {
   add(content.comm_ops);
   add(content.gpu_annotations);
   add(content.steps);
+  add(content.optimizer_steps);
   add(content.splits);
   return bytes;
 }

@@ -141,7 +141,7 @@ void Reading::append_rows_of(ChunkRows& rows, double share) {
   stamps_.starting_with_0 += rows.stamps.starting_with_0;
   cpu_rows_ += rows.cpu_rows;
   launches_seen_ += static_cast<int64_t>(rows.launches.size());
-  for (const int64_t rank : rows.labelled_ranks) add_labelled_rank(labelled_ranks_, rank);
+  for (const int64_t rank : rows.labelled_ranks) add_once(labelled_ranks_, rank);
   add_processes(rows.processes, processes_);
 }
 
@@ -228,7 +228,8 @@ int64_t Reading::sum_over_starts(const Work& work) {
   int64_t rows = 0, launches = 0;
   tbb::parallel_invoke([&] { rows = work(content_.gpu.events.start); },
                        [&] { launches = work(content_.launches.events.start); });
-  int64_t sum = rows + launches + work(content_.comm_ops) + work(content_.gpu_annotations) + work(content_.steps);
+  int64_t sum = rows + launches + work(content_.comm_ops) + work(content_.gpu_annotations) + work(content_.steps) +
+                work(content_.optimizer_steps);
   if (content_.details) sum += work(content_.details->host.start) + work(content_.details->gpu_annotations);
   return sum;
 }

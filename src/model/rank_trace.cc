@@ -119,6 +119,11 @@ const char* to_string(MetadataSource source) {
   return "kernel_name";
 }
 
+const char* to_string(CallPhase phase) {
+  constexpr const char* kNames[] = {"", "forward", "backward", "optimizer"};
+  return kNames[static_cast<size_t>(phase)];
+}
+
 std::span<const BatchMessage> messages_of(const RankTrace& trace, int32_t call) {
   const auto [begin, end] = std::equal_range(
       trace.messages.begin(), trace.messages.end(), BatchMessage{call, false, Rank(), DType::unknown, -1},

@@ -167,6 +167,7 @@ JobReport::WhatIf what_if_of(const Rooms& rooms, int64_t steps) {
   out.replayed_ns = replay.replayed_ns;
   out.balanced_ns = replay.balanced_ns;
   out.no_transfer_ns = replay.no_transfer_ns;
+  out.even_experts_ns = replay.even_experts_ns;
   out.saved_at_least = replay.saved_at_least;
   out.steps = steps;
   for (const Rank rank : rooms.blame.together.ranks) out.together.push_back(rank.value);

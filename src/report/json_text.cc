@@ -181,6 +181,7 @@ Json what_if_json(const JobReport::WhatIf& w) {
           {"replayed_ns", length(w.replayed_ns)},
           {"balanced_ns", length(w.balanced_ns)},
           {"no_transfer_ns", length(w.no_transfer_ns)},
+          {"even_experts_ns", length(w.even_experts_ns)},
           {"saved_at_least", w.saved_at_least},
           {"steps", w.steps == 0 ? Json() : Json(w.steps)},
           {"together", {{"ranks", w.together}, {"saved_ns", w.together_saved_ns}}},

@@ -68,8 +68,6 @@ const CauseWords* wording_of(const std::string& cause) {
   return found == std::end(kCauseWords) ? nullptr : found;
 }
 
-bool computes_longer(const std::string& cause) { return cause == "slower_kernels" || cause == "other_kernels"; }
-
 // Wait that began with a rank beyond what its program takes.
 int64_t own_wait_ns(const JobReport& report, const JobReport::Straggler& s) {
   const auto program = std::find_if(report.causes.begin(), report.causes.end(), [&](const JobReport::CauseRow& row) {
@@ -155,6 +153,21 @@ class LossList {
     return largest;
   }
 
+  // Of a rank that computes longer than others, where it is given more to compute; "" of others.
+  std::string receives_more(const JobReport::Straggler& s) const {
+    const bool computes_longer = s.cause == "slower_kernels" || s.cause == "other_kernels";
+    return computes_longer ? receiving_words(report_, s.rank) : "";
+  }
+
+  std::string straggler_next(const JobReport::Straggler& s) const {
+    if (!receives_more(s).empty()) {
+      return fmt::format("Even out the tokens of the experts on rank {}: capacity, balancing loss, placement.", s.rank);
+    }
+    const CauseWords* words = wording_of(s.cause);
+    return words == nullptr ? fmt::format("Look at what rank {} does ahead of its collectives.", s.rank)
+                            : fmt::format(fmt::runtime(words->next), fmt::format("rank {}'s", s.rank));
+  }
+
   std::string straggler_words(const JobReport::Straggler& s) const {
     std::string text =
         fmt::format("Rank {} is the {}: {} of the wait began with it ({} charged directly)", s.rank,
@@ -163,8 +176,8 @@ class LossList {
     // Against peers of which some are missing, a victim may look as if it did other things.
     const bool sure = s.standing == "cause" || report_.job.ranks_missing.empty();
     const CauseWords* words = sure ? wording_of(s.cause) : nullptr;
-    const std::string receives = receiving_words(report_, s.rank);
-    if (words != nullptr && !receives.empty() && computes_longer(s.cause)) {
+    const std::string receives = receives_more(s);
+    if (words != nullptr && !receives.empty()) {
       text += fmt::format(": it {}.", receives);
     } else {
       text += words == nullptr ? "." : fmt::format(": {}.", words->because);
@@ -177,11 +190,8 @@ class LossList {
     const bool known = replayed() && !s.standing.empty();
     const double began = share(own_wait_ns(report_, s), f_.wait_ns).value_or(0);
     const double gain = known ? saved_part(s.saved_ns) : began * part_of_time(exposed_wait_ns());
-    const CauseWords* words = wording_of(s.cause);
     add(LossKind::straggler, gain, known ? replay_bound() : GainBound::at_most, {s.rank},
-        fmt::format("rank {}", s.rank), straggler_words(s),
-        words == nullptr ? fmt::format("Look at what rank {} does ahead of its collectives.", s.rank)
-                         : fmt::format(fmt::runtime(words->next), fmt::format("rank {}'s", s.rank)));
+        fmt::format("rank {}", s.rank), straggler_words(s), straggler_next(s));
   }
 
   void add_stragglers() {

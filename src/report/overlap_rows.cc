@@ -15,6 +15,7 @@ OverlapRow overlap_row(const ClassTotals& totals, const GroupKinds& groups) {
   set_group(totals.of.group_kind, groups, row);
   row.op = to_string(totals.of.kind);
   row.bytes_up_to = totals.of.bytes_up_to;
+  row.phase = to_string(totals.of.phase);
   row.calls = totals.calls;
   const CallParts& parts = totals.parts;
   row.time_ns = parts.duration_ns();
@@ -46,9 +47,9 @@ Table overlap_table(const JobReport& report) {
       "overlap", report.overlap,
       {column<&Row::group>("group_kind"), known_column<&Row::size>("size"), known_column<&Row::nodes>("nodes"),
        column<&Row::groups>("groups"), column<&Row::op>("op"), known_column<&Row::bytes_up_to>("bytes_up_to"),
-       column<&Row::calls>("calls"), column<&Row::time_ns>("time_ns"), column<&Row::wait_ns>("wait_ns"),
-       column<&Row::transfer_ns>("transfer_ns"), column<&Row::unattributed_ns>("unattributed_ns"),
-       known_column<&Row::hidden_ns>("hidden_ns"),
+       column<&Row::phase>("phase"), column<&Row::calls>("calls"), column<&Row::time_ns>("time_ns"),
+       column<&Row::wait_ns>("wait_ns"), column<&Row::transfer_ns>("transfer_ns"),
+       column<&Row::unattributed_ns>("unattributed_ns"), known_column<&Row::hidden_ns>("hidden_ns"),
        ColumnOf<Row>{"hidden_share", ColumnType::real,
                      [](const Row& row) { return row.hidden_share() < 0 ? Cell() : Cell(row.hidden_share()); }},
        column<&Row::exposed_wait_ns>("exposed_wait_ns"), column<&Row::exposed_transfer_ns>("exposed_transfer_ns"),
@@ -64,6 +65,7 @@ Json overlap_json(const std::vector<OverlapRow>& rows) {
                    {"groups", row.groups},
                    {"op", row.op},
                    {"bytes_up_to", count_or_null(row.bytes_up_to)},
+                   {"phase", text_or_null(row.phase)},
                    {"calls", row.calls},
                    {"time_ns", row.time_ns},
                    {"wait_ns", row.wait_ns},

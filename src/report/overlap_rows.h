@@ -1,4 +1,4 @@
-// How much of communication is hidden, by kind of group, operation and size: rows, table, JSON.
+// How much of communication is hidden, by kind of group, operation, size and phase: rows, table, JSON.
 #pragma once
 
 #include <vector>

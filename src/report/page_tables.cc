@@ -23,16 +23,16 @@ constexpr Weight kWeights[] = {
     {"communicators", "collectives"}, {"collectives", "wait_sum_ns"},      {"causes", "wait_originated_ns"},
     {"blame_flows", "moved_ns"},      {"rank_statistics", "max"},          {"overlap", "time_ns"},
     {"loss_causes", "points"},        {"collective_changes", "change_ns"}, {"communicator_changes", "change_ns"},
-    {"kernel_changes", "change_ns"},  {"operator_changes", "change_ns"}};
+    {"kernel_changes", "change_ns"},  {"operator_changes", "change_ns"},   {"all_to_all_groups", "waited_ns"}};
 
 bool for_every_rank(const Table& table) {
   return table.name == "ranks" || table.name == "stragglers" || table.name == "rank_changes";
 }
 
 bool stays_in_its_file(const Table& table) {
-  constexpr std::array<std::string_view, 8> kFiles = {"collective_ranks", "unmatched",        "rank_steps",
+  constexpr std::array<std::string_view, 7> kFiles = {"collective_ranks", "unmatched",        "rank_steps",
                                                       "outside_steps",    "collective_steps", "all_to_all",
-                                                      "all_to_all_ranks", "all_to_all_groups"};
+                                                      "all_to_all_ranks"};
   return std::find(kFiles.begin(), kFiles.end(), table.name) != kFiles.end();
 }
 

@@ -139,6 +139,12 @@ bool RankDigest::write_step(int32_t step, const RankStep& timeline) {
   const Program& program = job_.program(rank_);
   const LocalNs begin = local(timeline.begin);
   file_.linked.trace.steps.push_back({job_.options.first_step + step, begin, local(timeline.end) - begin});
+  int64_t backward_end = -1;  // the last launch of the backward pass
+  for (size_t row = 0; row < program.ops.size(); ++row) {
+    const bool lost = job_.kernel_lost(step, rank_, static_cast<int32_t>(row));
+    if (program.ops[row].on_autograd_thread && !lost) backward_end = std::max(backward_end, timeline.ops[row].launch);
+  }
+  backward_end_ = local(backward_end < 0 ? timeline.end : backward_end);
   for (size_t row = 0; row < program.ops.size(); ++row) {
     const bool lost = job_.kernel_lost(step, rank_, static_cast<int32_t>(row));
     ++(lost ? lost_rows_ : gpu_rows_);
@@ -203,9 +209,17 @@ void RankDigest::add_call(int32_t step, const Op& op, const OpFacts& facts, Coll
     const Group& group = job_.topology.groups[static_cast<size_t>(job_.topology.group_of(rank_, op.axis))];
     call.peer = Rank(group.ranks[static_cast<size_t>(op.peer_stage)]);
   }
+  call.phase = phase_of(op, call.launch_start);
   add_splits(op);
   file_.linked.trace.calls.push_back(call);
   file_.linked.open_calls.push_back({mention(op), -1, op.peer_stage});
+}
+
+// As a reader tells it; what follows the backward pass has no range of an optimizer around it.
+CallPhase RankDigest::phase_of(const Op& op, LocalNs launch) const {
+  if (op.on_autograd_thread) return CallPhase::backward;
+  if (op.kind == CollectiveKind::send || op.kind == CollectiveKind::recv) return CallPhase::unknown;
+  return launch < backward_end_ ? CallPhase::forward : CallPhase::unknown;
 }
 
 // Of the next call.

@@ -39,6 +39,7 @@ class RankDigest : public RankOutput {
   void add_operation(int32_t step, const Op& op, const OpFacts& facts, const OpTimes& times);
   void add_host_rows(const Op& op, const OpTimes& times, bool lost);
   void add_host_row(int64_t begin_true, int64_t end_true);
+  CallPhase phase_of(const Op& op, LocalNs launch) const;
   void add_splits(const Op& op);
   void add_call(int32_t step, const Op& op, const OpFacts& facts, CollectiveCall call);
   void sort_rows();
@@ -51,6 +52,7 @@ class RankDigest : public RankOutput {
   std::string file_name_, path_;
   TraceFile file_;
   std::vector<OpFacts> facts_;  // by operation
+  LocalNs backward_end_;        // of the step that is being written
   bool has_host_rows_ = false;
   int64_t gpu_rows_ = 0, lost_rows_ = 0;
 };

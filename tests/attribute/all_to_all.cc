@@ -124,6 +124,13 @@ TEST_CASE("an all-to-all that returns what another brought is no dispatch, and e
   CHECK(totals.imbalance_per_call() == Approx(1.5));
 }
 
+TEST_CASE("what is returned may be of another type or width") {
+  Exchanges e(2);
+  e.add(1, {{1, 3}, {1, 3}}, true);
+  e.add(1, {{2, 2}, {6, 6}}, true);
+  CHECK(e.totals().dispatches == 1);
+}
+
 TEST_CASE("a recording that begins with a return is mistaken up to the end of that step") {
   Exchanges e(2);
   e.add(1, {{1, 1}, {3, 3}}, true);
@@ -173,6 +180,8 @@ TEST_CASE("the wait in the group's next collective is explained by who received 
   e.add(3, {{2, 2}, {2, 2}}, true, {500, 0}, {0, 500});
   e.add(3, {{2, 2}, {2, 2}}, true, {300, 0}, {0, 300});  // all had received the same
   const AllToAllTotals totals = e.totals();
+  REQUIRE(totals.uneven.size() == 2);
+  CHECK((totals.uneven[0].instance == 0 && totals.uneven[0].next == 1));
   CHECK(totals.waited_ns == 80);
   CHECK(totals.waited_for_busiest_ns == 70);
 }

@@ -59,6 +59,7 @@ TEST_CASE("every field of a file survives its digest") {
   CHECK((c.dtype == d.dtype && c.source == d.source && c.custom == d.custom && c.in_elements == 4096));
   CHECK((c.out_elements == 4096 && c.peer == Rank(5) && c.seq == 77 && c.comms_id == d.comms_id && c.step == 12));
   CHECK((c.launch_start == d.launch_start && c.launch_duration_ns == 3 && c.launched));
+  CHECK(c.phase == CallPhase::backward);
   REQUIRE(t.messages.size() == 2);
   const BatchMessage &sent = t.messages[0], &received = t.messages[1];
   CHECK((sent.call == 0 && sent.sends && sent.peer == Rank(4) && sent.dtype == DType::float16 && sent.elements == 777));

@@ -61,6 +61,7 @@ inline TraceFile small_file() {
   call.launch_start = t.launches.start[1];
   call.launch_duration_ns = 3;
   call.launched = true;
+  call.phase = CallPhase::backward;
   CollectiveCall batch;
   batch.start = batch.launch_start = {1'700'000'000'000'000'055};
   batch.duration_ns = 4;

@@ -104,7 +104,14 @@ inline std::string as_text(const FileContent& c) {
   for (const GpuAnnotationRow& r : c.gpu_annotations) {
     out += fmt::format("range {} {} {} {} {}\n", r.start.ns, r.duration_ns, text(r.name), r.device, r.stream);
   }
-  for (const StepRow& r : c.steps) out += fmt::format("step {} {} {}\n", r.start.ns, r.duration_ns, r.number);
+  for (const StepRow& r : c.steps) {
+    out += fmt::format("step {} {} {} {}\n", r.start.ns, r.duration_ns, r.number, r.thread);
+  }
+  for (const OptimizerRow& r : c.optimizer_steps) {
+    out += fmt::format("optimizer {} {} {}\n", r.start.ns, r.duration_ns, r.thread);
+  }
+  for (const int64_t thread : c.backward_threads) out += fmt::format("backward {}\n", thread);
+  for (const SplitLists& l : c.splits) out += fmt::format("splits {} {} {}\n", l.args, text(l.in), text(l.out));
   for (size_t i = 0; i < c.comm_args.size(); ++i) {
     const CommArgs a = c.comm_args[i];
     out += fmt::format("args {} {} {} {} {} {} {} {} {} {} {} {} {} {}\n", text(a.collective_name), text(a.dtype),

@@ -1,5 +1,6 @@
 // What ranks sent each other in all-to-alls: against the split sizes as simulated traces write them, added up here from
 // the JSON itself, against what the simulator was told, and against a recorded job added up by hand.
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -113,6 +114,23 @@ TEST_CASE("a rank whose experts were given 2.5 times their part receives that, a
   CHECK(told != report.diagnostics.end());
 }
 
+TEST_CASE("evening out the experts saves what the same job with even experts is shorter") {
+  for (const double busy : {1.5, 2.5}) {
+    const Folder uneven("all_to_all_uneven"), even("all_to_all_evened");
+    SimulateOptions options = with_experts();
+    options.steps = 6;
+    options.layer_compute_ns = 3'000'000;
+    report_on_simulated(options, even);
+    options.busy_experts = {{2, busy}};
+    const JobReport::WhatIf what_if = report_on_simulated(options, uneven).what_if;
+    const double before = JobTruth(uneven.path.string()).elapsed_ns, after = JobTruth(even.path.string()).elapsed_ns;
+    REQUIRE(what_if.even_experts_ns > 0);
+    const double saved = static_cast<double>(what_if.replayed_ns - what_if.even_experts_ns);
+    CAPTURE(busy, before, after, saved);
+    CHECK(std::fabs(saved - (before - after)) < 0.02 * before);
+  }
+}
+
 TEST_CASE("even experts explain no wait and are not mentioned") {
   const Folder folder("all_to_all_even");
   const JobReport report = report_on_simulated(with_experts(), folder);
@@ -120,6 +138,7 @@ TEST_CASE("even experts explain no wait and are not mentioned") {
   const JobReport::AllToAll& group = report.all_to_all.front();
   CHECK(group.imbalance == Approx(1));
   CHECK(group.waited_ns == 0);
+  CHECK(report.what_if.even_experts_ns == -1);
   check_sums(group);
   for (const Finding& finding : report.diagnostics) CHECK(finding.code != "uneven-all-to-all");
 }

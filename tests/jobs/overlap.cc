@@ -1,6 +1,8 @@
 // Communication hidden and exposed, and what hiding it or a faster link would gain: against the simulator, which runs
 // the same job again with these transfers changed, and against the totals of the ranks.
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "job_truth.h"
 #include "tests/temporary_folder.h"
@@ -83,6 +85,13 @@ void check_overlap_sums(const JobReport& report) {
   if (report.job.vendor != "cpu") CHECK(exposed == 0);  // timelines are of GPUs
 }
 
+// Calls by operation and phase.
+std::map<std::pair<std::string, std::string>, int64_t> phases_of(const JobReport& report) {
+  std::map<std::pair<std::string, std::string>, int64_t> calls;
+  for (const JobReport::OverlapRow& row : report.overlap) calls[{row.op, row.phase}] += row.calls;
+  return calls;
+}
+
 }  // namespace
 
 TEST_CASE("eight data-parallel groups are one row per operation and size, and rows sum to the ranks' exposed time") {
@@ -135,4 +144,48 @@ TEST_CASE("recorded jobs: exposed communication by kind sums to the ranks'") {
     REQUIRE(report.ok());
     check_overlap_sums(report.value());
   }
+}
+
+TEST_CASE("sharded parameters are gathered in either pass, their gradients reduced in the backward one") {
+  for (const bool digests : {false, true}) {
+    const Folder folder("overlap_phases");
+    SimulateOptions options;
+    options.nodes = 1;
+    options.gpus_per_node = 4;
+    options.tp = 1;
+    options.fsdp = true;
+    options.steps = 3;
+    options.digests = digests;
+    options.directory = folder.path.string();
+    REQUIRE(simulate_job(options).ok());
+    auto calls = phases_of(correlated(options.directory).report);
+    const int64_t each = int64_t{4} * options.steps * options.layers;
+    CHECK(calls[{"all_gather", "forward"}] == each);
+    CHECK(calls[{"all_gather", "backward"}] == each);
+    CHECK(calls[{"reduce_scatter", "backward"}] == each);
+    CHECK(calls.count({"reduce_scatter", ""}) == 0);
+  }
+}
+
+// Counted by hand: the kernels of each trace by the thread that launched them, and where it stood then.
+TEST_CASE("recorded jobs: calls are of the phase in which their programs launch them") {
+  const auto calls_of = [](const char* name) {
+    return phases_of(correlated(std::string(SKEWSCOPE_SOURCE_DIR) + "/tests/data/real/" + name).report);
+  };
+  auto fsdp = calls_of("fsdp2");
+  CHECK(fsdp[{"all_gather", "forward"}] == 48);
+  CHECK(fsdp[{"all_gather", "backward"}] == 48);
+  CHECK(fsdp[{"reduce_scatter", "backward"}] == 48);
+  auto ddp = calls_of("ddp");
+  CHECK(ddp[{"all_reduce", "backward"}] == 48);
+  auto experts = calls_of("experts");
+  CHECK(experts[{"all_to_all", "forward"}] == 24);
+  CHECK(experts[{"all_to_all", "backward"}] == 24);
+  CHECK(experts[{"all_reduce", "forward"}] + experts[{"all_reduce", "backward"}] == 0);  // behind the backward pass
+  auto tensor = calls_of("tensor_parallel");
+  CHECK(tensor[{"all_reduce", "forward"}] == 48);
+  CHECK(tensor[{"all_reduce", "backward"}] == 36);
+  auto inference = calls_of("decode");
+  CHECK(inference[{"all_reduce", "backward"}] == 0);
+  CHECK(inference[{"all_reduce", "forward"}] > 0);
 }

@@ -40,6 +40,23 @@ TEST_CASE("report.json of hand-built jobs follows the schema") {
   CHECK(schema_violation("report", to_json(JobReport(), kStamp)) == "");
 }
 
+TEST_CASE("the schema knows the rows of all-to-alls and of communication by phase, with what is not known") {
+  if (!has_jsonschema()) {
+    WARN("skipped: no python3-jsonschema");
+    return;
+  }
+  JobReport report = full_job().report();
+  report.all_to_all.resize(2);
+  report.all_to_all[0].imbalance = report.all_to_all[0].imbalance_per_call = 1.5;
+  report.all_to_all[0].busiest_rank = 1;
+  report.all_to_all[0].busiest_share = 0.75;
+  report.overlap.resize(2);
+  for (JobReport::OverlapRow& row : report.overlap) row.op = "all_gather";
+  report.overlap[0].phase = "backward";
+  report.what_if.even_experts_ns = 1;
+  CHECK(schema_violation("report", to_json(report, kStamp)) == "");
+}
+
 TEST_CASE("the schema refuses a report that lacks a field or has one too many") {
   if (!has_jsonschema()) {
     WARN("skipped: no python3-jsonschema");

@@ -15,6 +15,11 @@ struct AllToAllPair {
   int64_t bytes = 0, calls = 0;
 };
 
+// A dispatch in which some members receive more than others, and the next collective of its group: instances.
+struct UnevenDispatch {
+  int32_t instance = -1, next = -1;
+};
+
 // Of one communicator. An all-to-all is a dispatch, or it returns what one before it in the same step brought: each
 // member receives what it then sent, and sends what it received.
 struct AllToAllTotals {
@@ -29,6 +34,7 @@ struct AllToAllTotals {
   int64_t waited_ns = 0;                  // in the next collective of the group after a dispatch in which some receive
                                           // more than others
   int64_t waited_for_busiest_ns = 0;      // of it, charged to the members that had received most
+  std::vector<UnevenDispatch> uneven;     // in order
   std::vector<AllToAllPair> pairs;        // by sender and receiver; empty where no call tells
 
   // Position of who received most in dispatches, the first of several; -1: nobody received anything.

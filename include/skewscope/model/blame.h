@@ -78,11 +78,12 @@ struct OperationWhatIf {
 
 // Lengths of the job, replayed; -1: not replayed.
 struct Replay {
-  int64_t recorded_ns = -1;     // first start to last end of what is replayed, as recorded
-  int64_t replayed_ns = -1;     // the same by replay: how far to trust it
-  int64_t balanced_ns = -1;     // every rank at its peers' pace: no skew from local work
-  int64_t no_transfer_ns = -1;  // a network that takes no time
-  bool saved_at_least = false;  // what is saved is a bound: waiting that stays in the replay, or peers that are slowed
+  int64_t recorded_ns = -1;      // first start to last end of what is replayed, as recorded
+  int64_t replayed_ns = -1;      // the same by replay: how far to trust it
+  int64_t balanced_ns = -1;      // every rank at its peers' pace: no skew from local work
+  int64_t no_transfer_ns = -1;   // a network that takes no time
+  int64_t even_experts_ns = -1;  // the tokens of experts divided evenly; -1: also where they are
+  bool saved_at_least = false;   // what is saved is a bound: waiting that stays in the replay, or peers that are slowed
 };
 
 struct Blame {

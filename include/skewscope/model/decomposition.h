@@ -158,6 +158,7 @@ struct CallClass {
   int32_t group_kind = -1;  // row of GroupKinds::kinds; -1: no group is known
   CollectiveKind kind = CollectiveKind::unknown;
   int64_t bytes_up_to = -1;  // the power of ten, 1000 at least, that its message is no larger than; -1: size not known
+  CallPhase phase = CallPhase::unknown;
 
   friend auto operator<=>(const CallClass&, const CallClass&) = default;
 };

@@ -160,14 +160,15 @@ struct JobReport {
   };
   std::vector<CollectiveRow> collectives;
 
-  // Calls of all ranks by kind of group, operation and size (model/decomposition.h: ClassTotals), most exposed first:
-  // tables/overlap.csv. The exposed parts count each nanosecond of a GPU once: they sum to those of `ranks`.
+  // Calls of all ranks by kind of group, operation, size and phase (model/decomposition.h: ClassTotals), most exposed
+  // first: tables/overlap.csv. The exposed parts count each nanosecond of a GPU once: they sum to those of `ranks`.
   struct OverlapRow {
     std::string group;              // what traces call groups of this kind, else "group of 4"; "" = not known
     int32_t size = -1, nodes = -1;  // of each group: ranks, hosts
     int32_t groups = 0;             // of this kind
     std::string op;
     int64_t bytes_up_to = -1;  // messages of at most so many bytes, and more than a tenth of it
+    std::string phase;         // forward | backward | optimizer; "" = not known
     int64_t calls = 0, time_ns = 0, wait_ns = 0, transfer_ns = 0, unattributed_ns = 0;
     int64_t hidden_ns = -1;  // of time_ns, while the rank computed; -1: its traces have no GPU rows
     int64_t exposed_wait_ns = 0, exposed_transfer_ns = 0, exposed_unattributed_ns = 0;
@@ -262,8 +263,9 @@ struct JobReport {
   // that takes no time.
   struct WhatIf {
     int64_t recorded_ns = -1, replayed_ns = -1, balanced_ns = -1, no_transfer_ns = -1;
-    bool saved_at_least = false;  // all that is saved is a bound
-    int64_t steps = 0;            // profiler steps in the window: a length divided by them is a step time
+    int64_t even_experts_ns = -1;  // with the tokens of experts divided evenly; -1: not replayed, or they are
+    bool saved_at_least = false;   // all that is saved is a bound
+    int64_t steps = 0;             // profiler steps in the window: a length divided by them is a step time
     struct Program {
       std::vector<int32_t> ranks;
       int64_t work_ns = 0;   // local work of one rank, the median

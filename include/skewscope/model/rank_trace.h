@@ -70,6 +70,10 @@ enum class MetadataSource : uint8_t {
 };
 const char* to_string(MetadataSource source);
 
+// The part of a training step in which the host launched a call.
+enum class CallPhase : uint8_t { unknown, forward, backward, optimizer };
+const char* to_string(CallPhase phase);  // "" for unknown
+
 // One rank's part in one collective: a communication kernel, or a gloo range of a CPU-only process.
 struct CollectiveCall {
   LocalNs start;
@@ -91,6 +95,7 @@ struct CollectiveCall {
   LocalNs launch_start;   // host call that launched it; equals start where launched == false
   int64_t launch_duration_ns = 0;
   bool launched = false;
+  CallPhase phase = CallPhase::unknown;
 
   LocalNs end() const { return start + duration_ns; }
 };

@@ -1,4 +1,4 @@
-// How much of communication is hidden behind computation, by kind of group, operation and size, and what hiding more would gain.
+// How much of communication is hidden behind computation, by kind of group, operation, size and phase, and what hiding more would gain.
 import { element, section } from "./dom.js";
 import { bytes, duration, percent } from "./numbers.js";
 import { dataTable, records } from "./table.js";
@@ -11,6 +11,8 @@ export function overlapSection(data) {
   const rows = data.tables.overlap ? records(data.tables.overlap) : [];
   if (rows.length === 0) return undefined;
   const changes = records(data.tables.what_if_operations);
+  const exchanged = records(data.tables.all_to_all_groups);
+  const times = (value) => known(value, (number) => `${number.toFixed(2)} ×`);
   const most = Math.max(...rows.map((row) => Number(row.exposed_wait_ns) + Number(row.exposed_transfer_ns)), 1);
   const gain = (share) => known(share, (value) => (value > 0 ? `−${percent(value)}` : "0"));
   return section("overlap", "Communication hidden and exposed",
@@ -18,8 +20,8 @@ export function overlapSection(data) {
       + "Exposed: it did not; where calls of several streams overlap, each moment counts for one of them."),
     dataTable(data, "overlap", [
       kind, ["size", "Ranks"], nodes, ["op", "Operation"],
-      ["bytes_up_to", "Size up to", { text: (row) => known(row.bytes_up_to, bytes) }], ["calls", "Calls"], ["time_ns", "Time"],
-      ["hidden_share", "Hidden"], ["exposed_transfer_ns", "Exposed transfer", { share: (row) => Number(row.exposed_transfer_ns) / most }],
+      ["bytes_up_to", "Size up to", { text: (row) => known(row.bytes_up_to, bytes) }], ["phase", "Phase", { text: (row) => known(row.phase, String) }],
+      ["calls", "Calls"], ["time_ns", "Time"], ["hidden_share", "Hidden"], ["exposed_transfer_ns", "Exposed transfer", { share: (row) => Number(row.exposed_transfer_ns) / most }],
       ["exposed_wait_ns", "Exposed wait", { share: (row) => Number(row.exposed_wait_ns) / most }]], { sortBy: "exposed_transfer_ns" }),
     ...(changes.length === 0 ? [] : [
       element("h3", {}, "What hiding it would gain"),
@@ -29,5 +31,14 @@ export function overlapSection(data) {
         kind, ["size", "Ranks"], nodes, ["op", "Operation"], ["calls", "Calls"],
         ["exposed_transfer_ns", "Exposed transfer", { text: (row) => duration(row.exposed_transfer_ns) }],
         ["hidden_share", "Hidden: job", { text: (row) => gain(row.hidden_share) }], ["hidden_saved_ns", "saves"],
-        ["faster_share", "Twice as fast: job", { text: (row) => gain(row.faster_share) }], ["faster_saved_ns", "saves"]], { sortBy: "hidden_saved_ns" })]));
+        ["faster_share", "Twice as fast: job", { text: (row) => gain(row.faster_share) }], ["faster_saved_ns", "saves"]], { sortBy: "hidden_saved_ns" })]),
+    ...(exchanged.length === 0 ? [] : [
+      element("h3", {}, "All-to-alls: who receives most"),
+      element("p", { class: "soft" }, "What the rank that receives most receives, in means of its group: over all dispatches, and in each whoever it is. "
+        + "Waited behind: in the group's next collective; of it, what is charged to who had received most. From whom to whom: tables/all_to_all.csv."),
+      dataTable(data, "all_to_all_groups", [
+        ["communicator", "Group", { text: (row) => `#${row.communicator}` }], ["calls", "Calls"], ["bytes", "Sent", { text: (row) => bytes(row.bytes) }],
+        ["busiest_rank", "Busiest rank", { text: (row) => known(row.busiest_rank, String) }],
+        ["imbalance", "receives", { text: (row) => times(row.imbalance) }], ["imbalance_per_call", "In each call", { text: (row) => times(row.imbalance_per_call) }],
+        ["waited_ns", "Waited behind"], ["waited_for_busiest_ns", "for the busiest"]], { sortBy: "waited_ns" })]));
 }

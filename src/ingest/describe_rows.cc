@@ -1,0 +1,52 @@
+#include "describe_rows.h"
+
+#include <tbb/parallel_invoke.h>
+
+#include <map>
+
+namespace skewscope::ingest {
+namespace {
+
+template <class Events>
+Window window_over(const Events& events) {
+  Window window;
+  for (size_t i = 0; i < events.size(); ++i) window.include(events.start[i], events.duration_ns[i]);
+  return window;
+}
+
+// Over GPU rows, launches, steps and calls; a trace without any of them: over its host rows.
+Window window_of(const LinkedTrace& linked) {
+  const RankTrace& trace = linked.trace;
+  Window window, of_launches;
+  tbb::parallel_invoke([&] { window = window_over(trace.gpu); }, [&] { of_launches = window_over(trace.launches); });
+  window.include(of_launches);
+  for (const StepRange& step : trace.steps) window.include(step.start, step.duration_ns);
+  for (const CollectiveCall& call : trace.calls) window.include(call.start, call.duration_ns);
+  return window.any ? window : Window{linked.first_host_row, linked.last_host_row, false};
+}
+
+// The device most GPU rows ran on; the smaller one on a tie.
+int32_t busiest_device(const GpuEvents& gpu) {
+  std::map<int32_t, int64_t> rows;
+  for (size_t begin = 0, end = 0; begin < gpu.size(); begin = end) {
+    while (end < gpu.size() && gpu.device[end] == gpu.device[begin]) ++end;
+    rows[gpu.device[begin]] += static_cast<int64_t>(end - begin);
+  }
+  const auto most =
+      std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == rows.end() ? -1 : most->first;
+}
+
+}  // namespace
+
+void describe_rows(LinkedTrace& linked) {
+  RankTrace& trace = linked.trace;
+  Window window;
+  tbb::parallel_invoke([&] { trace.device = busiest_device(trace.gpu); }, [&] { window = window_of(linked); });
+  const bool named = trace.device >= 0 && static_cast<size_t>(trace.device) < linked.device_names.size();
+  trace.device_name = named ? linked.device_names[static_cast<size_t>(trace.device)] : "";
+  trace.first_event = window.first;
+  trace.last_event = window.last;
+}
+
+}  // namespace skewscope::ingest
