@@ -106,7 +106,7 @@ bool passes_sieve(std::string_view event, bool details, ChunkRows& rows) {
       if (kFirstOfWanted.holds(event[at])) {
         const std::string_view name = up_to_quote(event, at);
         if (name.empty() || wants_name(event_class, name)) return true;
-      } else if (take(event, at, "autograd::engine::evaluate_function")) {
+      } else if (event[at + 1] == 'u' && take(event, at, "autograd::engine::evaluate_function")) {
         if (!tells_thread(event, at, rows)) return true;
       }
       rows.cpu_rows += event_class == EventClass::cpu_op;
