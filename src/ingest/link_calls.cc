@@ -253,10 +253,10 @@ class Linker {
       call.launch_start = launch->start;
       call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
     }
-    const CallMetadata told = finder.of_kernel(row, launch ? &*launch : nullptr);
+    CallMetadata told = finder.of_kernel(row, launch ? &*launch : nullptr);
     call.kind = told.kind;
     if (launch) call.phase = phases_->of(call, launch->thread);
-    return {call, told};
+    return {call, std::move(told)};
   }
 
   // What one operation launches on one stream of a GPU is one call, however many kernels the library makes of it: the
