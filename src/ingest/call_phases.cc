@@ -7,8 +7,8 @@
 // pass: while the backward pass runs that thread stands still.
 // What stays unknown: what is launched behind the backward pass and outside of the optimizer's range (the norm of
 // gradients), messages outside of the backward threads (they carry activations and gradients alike), what was launched
-// outside of steps, and everything where a pass that is not on a thread of its own may be the backward one. A trace
-// without a backward pass and an optimizer is forward: inference.
+// outside of steps, and all that is not the optimizer's where no backward thread is seen: inference, or a backward pass
+// that runs on the thread of the steps, out of one graph or compiled.
 // Cost: a range per step, and one look at the threads of launches.
 #include "call_phases.h"
 
@@ -41,11 +41,7 @@ int64_t step_row_at(const std::vector<StepRange>& steps, LocalNs t) {
 }  // namespace
 
 CallPhases::CallPhases(const FileContent& content, const std::vector<StepRange>& steps)
-    : steps_(steps),
-      has_cpu_ops_(content.has_cpu_ops),
-      trains_(!content.backward_threads.empty() || !content.optimizer_steps.empty()),
-      backward_ends_(steps.size()),
-      has_backward_(steps.size()) {
+    : steps_(steps), backward_ends_(steps.size()), has_backward_(steps.size()) {
   for (const StepRow& step : content.steps) {
     if (!among(step_threads_, step.thread)) step_threads_.push_back(step.thread);
   }
@@ -95,10 +91,11 @@ void CallPhases::find_backward_ends(const LaunchEvents& launches) {
 CallPhase CallPhases::of(const CollectiveCall& call, int64_t thread) const {
   if (among(backward_threads_, thread)) return CallPhase::backward;
   if (optimizes(thread, call.launch_start)) return CallPhase::optimizer;
+  if (backward_threads_.empty() || may_be_message(call.kind) || !among(step_threads_, thread)) {
+    return CallPhase::unknown;
+  }
   const int64_t row = step_row_at(steps_, call.launch_start);
-  if (row < 0 || may_be_message(call.kind) || !among(step_threads_, thread) || !has_cpu_ops_) return CallPhase::unknown;
-  if (!trains_) return CallPhase::forward;
-  if (backward_threads_.empty()) return CallPhase::unknown;
+  if (row < 0) return CallPhase::unknown;
   const auto step = static_cast<size_t>(row);
   const bool behind = has_backward_[step] && call.launch_start > backward_ends_[step];
   return behind ? CallPhase::unknown : CallPhase::forward;

@@ -27,8 +27,6 @@ class CallPhases {
   void find_backward_ends(const LaunchEvents& launches);
 
   const std::vector<StepRange>& steps_;
-  bool has_cpu_ops_;
-  bool trains_;  // has a backward pass or an optimizer
   std::vector<int64_t> step_threads_, backward_threads_;
   std::vector<Optimizer> optimizers_;   // by thread and start; none overlap
   std::vector<LocalNs> backward_ends_;  // row = row of steps_: when the backward pass launched last in it

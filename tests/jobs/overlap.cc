@@ -185,7 +185,5 @@ TEST_CASE("recorded jobs: calls are of the phase in which their programs launch 
   auto tensor = calls_of("tensor_parallel");
   CHECK(tensor[{"all_reduce", "forward"}] == 48);
   CHECK(tensor[{"all_reduce", "backward"}] == 36);
-  auto inference = calls_of("decode");
-  CHECK(inference[{"all_reduce", "backward"}] == 0);
-  CHECK(inference[{"all_reduce", "forward"}] > 0);
+  for (const auto& [of, calls] : calls_of("decode")) CHECK(of.second.empty());  // inference
 }
