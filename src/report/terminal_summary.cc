@@ -125,7 +125,8 @@ void add_what_if(Lines& lines, const JobReport& report, bool some_missing) {
   if (w.no_transfer_ns >= 0) changes.push_back(fmt::format("no transfer time: -{}", saved(w.no_transfer_ns)));
   const std::string text = fmt::format("{}{}", whole, fmt::join(changes, ", "));
   add_wrapped(lines, "What if", text, 1);
-  if (w.even_experts_ns >= 0) {
+  const bool known = w.even_experts_ns >= 0;
+  if (known && share(w.replayed_ns - w.even_experts_ns, w.replayed_ns).value_or(0) >= kWorthNaming) {
     add_wrapped(lines, "", fmt::format("uneven experts evened out: -{}", saved(w.even_experts_ns)), 1);
   }
   if (const std::string hiding = hiding_words(w); !hiding.empty()) add_wrapped(lines, "", hiding, 1);
