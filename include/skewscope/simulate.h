@@ -65,6 +65,11 @@ struct SimulateOptions {
     int64_t gap_ns;
   };  // the host is late by this once a step
   std::vector<HostGap> host_gaps;
+  struct SlowHost {
+    int32_t rank;
+    double factor;
+  };  // its host takes factor times as long to launch
+  std::vector<SlowHost> slow_hosts;
   struct SlowLink {
     int32_t rank;
     double factor;

@@ -145,6 +145,10 @@ void add_disturbances(CLI::App& command, SimulateOptions& options) {
                   [&options](RankValue v) {
                     options.host_gaps.push_back({v.rank, std::llround(v.value * 1e6)});
                   });
+  add_rank_option(command, "--slow-host", "RANK:FACTOR",
+                  "This rank's host takes FACTOR times as long to launch; repeatable", [&options](RankValue v) {
+                    options.slow_hosts.push_back({v.rank, v.value});
+                  });
   add_rank_option(command, "--late-window", "RANK:STEPS", "This rank's recording starts STEPS later; repeatable",
                   [&options](RankValue v) {
                     options.late_windows.push_back({v.rank, static_cast<int32_t>(std::llround(v.value))});

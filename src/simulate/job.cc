@@ -52,6 +52,7 @@ Job make_job(const SimulateOptions& options) {
   job.traits.resize(static_cast<size_t>(job.topology.ranks));
   for (const auto& slow : options.slow_ranks) job.traits[static_cast<size_t>(slow.rank)].slow_factor = slow.factor;
   for (const auto& gap : options.host_gaps) job.traits[static_cast<size_t>(gap.rank)].host_gap_ns = gap.gap_ns;
+  for (const auto& host : options.slow_hosts) job.traits[static_cast<size_t>(host.rank)].host_factor = host.factor;
   for (const auto& link : options.slow_links) job.traits[static_cast<size_t>(link.rank)].link_factor = link.factor;
   for (const auto& late : options.late_windows) job.traits[static_cast<size_t>(late.rank)].late_steps = late.steps;
   for (const int32_t rank : options.missing_ranks) job.traits[static_cast<size_t>(rank)].has_file = false;

@@ -14,6 +14,7 @@ namespace skewscope::simulate {
 struct RankTraits {
   double slow_factor = 1;
   int64_t host_gap_ns = 0;
+  double host_factor = 1;
   double link_factor = 1;
   OwnWork own;
   int32_t late_steps = 0;  // its recording starts this many steps later
@@ -28,6 +29,7 @@ struct Job {
   std::vector<RankClock> clocks;    // by rank
   std::vector<RankTraits> traits;
   bool ideal_network = false;  // no collective takes longer than until its last member has arrived
+  bool instant_calls = false;  // no collective takes any time, or waits for anybody: each rank runs alone
 
   const Program& program(int32_t rank) const {
     return programs[static_cast<size_t>(program_of[static_cast<size_t>(rank)])];

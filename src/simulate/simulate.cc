@@ -119,6 +119,10 @@ Result<Done> check_ranks(const SimulateOptions& o) {
     named.emplace_back(gap.rank, "host gap");
     if (gap.gap_ns < 0) return usage("simulate: a host gap must not be negative");
   }
+  for (const auto& host : o.slow_hosts) {
+    named.emplace_back(host.rank, "slow host");
+    if (!(host.factor > 0 && host.factor <= 1000)) return usage("simulate: a slow host's factor must be in (0, 1000]");
+  }
   for (const auto& link : o.slow_links) {
     named.emplace_back(link.rank, "slow link");
     if (!(link.factor >= 1 && link.factor <= 1000)) return usage("simulate: a slow link's factor must be in 1..1000");
@@ -159,7 +163,10 @@ Result<Done> check_products(const SimulateOptions& o) {
   for (const auto& shape : o.other_shapes) factor = std::max(factor, shape.factor);
   for (const auto& more : o.more_kernels) factor = std::max(factor, 1 + 0.05 * more.count);
   for (const auto& gap : o.host_gaps) gap_ns = std::max(gap_ns, static_cast<double>(gap.gap_ns));
-  const double layer_ns = static_cast<double>(o.layer_compute_ns) * factor + kLayerLaunchNs * o.launch_factor;
+  double launch_factor = 1;
+  for (const auto& host : o.slow_hosts) launch_factor = std::max(launch_factor, host.factor);
+  launch_factor *= o.launch_factor;
+  const double layer_ns = static_cast<double>(o.layer_compute_ns) * factor + kLayerLaunchNs * launch_factor;
   const double step_ns = 2.0 * o.layers * o.micro_batches * layer_ns + gap_ns;
   if (step_ns * o.steps > kMostJobNs) {
     return usage(fmt::format("simulate: the job would run for {:.2g} s, must be {:.2g} s at most",
@@ -222,9 +229,10 @@ bool write_job(const Job& job, const std::string& directory, const std::string& 
     }
   }
   TruthWriter truth(job, directory);
-  Job ideal = job;
+  Job ideal = job, instant = job;
   ideal.ideal_network = true;
-  TimelineEngine engine(job), ideal_engine(ideal);
+  instant.instant_calls = true;
+  TimelineEngine engine(job), ideal_engine(ideal), instant_engine(instant);
   std::atomic<bool> fine{true};
   const auto for_each_output = [&](const auto& work) {
     tbb::parallel_for(int32_t{0}, job.topology.ranks, [&](int32_t rank) {
@@ -239,6 +247,7 @@ bool write_job(const Job& job, const std::string& directory, const std::string& 
     });
     if (!truth.write_step(step, timeline)) fine = false;
     truth.add_ideal_step(ideal_engine.next_step());
+    truth.add_instant_step(instant_engine.next_step());
   }
   for_each_output([](int32_t, RankOutput& output) { return output.finish(); });
   return fine && truth.finish(outputs);

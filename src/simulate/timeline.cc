@@ -128,8 +128,8 @@ void TimelineEngine::schedule_host(int32_t rank) {
   for (size_t row = 0; row < program.ops.size(); ++row) {
     OpTimes& times = step.ops[row];
     const bool communication = program.ops[row].what == OpClass::communication;
-    const double pace =
-        job_.options.launch_factor * (1 + 0.3 * (is_extra(program.ops[row]) ? extra : random).exponential());
+    const double pace = job_.options.launch_factor * traits.host_factor *
+                        (1 + 0.3 * (is_extra(program.ops[row]) ? extra : random).exponential());
     times.begin = now;
     times.launch = now + static_cast<int64_t>((communication ? 22'000 : 2'400) * pace);
     times.launched = times.launch + static_cast<int64_t>((communication ? 7'000 : 3'200) * pace);
@@ -171,7 +171,9 @@ void TimelineEngine::run_rank(int32_t rank) {
     Random random(stream_seed(kDurationStream, who));
     own.start = earliest + static_cast<int64_t>(random.uniform() * 400);
     cursor.last_on_stream[static_cast<size_t>(op.stream)] = cursor.op;
-    if (op.what == OpClass::communication) {
+    if (op.what == OpClass::communication && job_.instant_calls) {
+      own.end = own.start;
+    } else if (op.what == OpClass::communication) {
       arrive(rank, cursor.op);
     } else {
       const double slow = op.what == OpClass::kernel ? job_.trait(rank).slow_factor : 1;

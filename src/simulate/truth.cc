@@ -59,7 +59,7 @@ void print_column(Text& text, const std::vector<Value>& values) {
 }  // namespace
 
 TruthWriter::TruthWriter(const Job& job, const std::string& directory)
-    : job_(job), real_(job), ideal_(job), pipeline_(job), sink_(directory + "/truth.json", "") {
+    : job_(job), real_(job), ideal_(job), instant_(job), pipeline_(job), sink_(directory + "/truth.json", "") {
   print_head(text_, job);
 }
 
@@ -111,15 +111,17 @@ bool TruthWriter::finish(const std::vector<std::unique_ptr<RankOutput>>& outputs
     const RankTraits& traits = job_.traits[row];
     print(text_,
           "{}{{\"rank\": {}, \"host\": \"node{}\", \"device\": {}, \"offset_ns\": {}, \"drift_ppb\": {}, "
-          "\"slow_factor\": {}, \"host_gap_ns\": {}, \"link_factor\": {}, \"more_kernels\": {}, "
-          "\"shape_factor\": {}, \"expert_factor\": {}, \"compute_ns\": {}, \"first_recorded_step\": "
+          "\"slow_factor\": {}, \"host_gap_ns\": {}, \"host_factor\": {}, \"link_factor\": {}, \"more_kernels\": {}, "
+          "\"shape_factor\": {}, \"expert_factor\": {}, \"compute_ns\": {}, \"blocking_ns\": {}, "
+          "\"first_recorded_step\": "
           "{}, \"file\": {}, \"gpu_rows\": {}, "
           "\"lost_rows\": {}}}",
           rank == 0 ? "" : ",\n", rank, job_.topology.node(rank), job_.topology.device(rank), clock.offset_ns,
-          clock.drift * 1e9, traits.slow_factor, traits.host_gap_ns, traits.link_factor, traits.own.more_kernels,
-          traits.own.shape, expert_factor(job_.options, rank), real_.rank(rank).compute_ns,
-          job_.options.first_step + traits.late_steps, traits.has_file ? '"' + outputs[row]->file_name() + '"' : "null",
-          outputs[row]->gpu_rows(), outputs[row]->lost_rows());
+          clock.drift * 1e9, traits.slow_factor, traits.host_gap_ns, traits.host_factor, traits.link_factor,
+          traits.own.more_kernels, traits.own.shape, expert_factor(job_.options, rank), real_.rank(rank).compute_ns,
+          instant_.blocking_ns(rank, real_.rank(rank)), job_.options.first_step + traits.late_steps,
+          traits.has_file ? '"' + outputs[row]->file_name() + '"' : "null", outputs[row]->gpu_rows(),
+          outputs[row]->lost_rows());
   }
   const EfficiencyTruth::Ratios r = real_.ratios(ideal_);
   print(text_,

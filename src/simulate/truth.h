@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "blocking_truth.h"
 #include "efficiency.h"
 #include "event_text.h"
 #include "job.h"
@@ -22,6 +23,8 @@ class TruthWriter {
   bool write_step(int32_t step, const StepTimeline& timeline);
   // The same step of the job on an ideal network.
   void add_ideal_step(const StepTimeline& timeline) { ideal_.add_step(timeline); }
+  // The same step of ranks whose calls take no time.
+  void add_instant_step(const StepTimeline& timeline) { instant_.add_step(timeline); }
   bool finish(const std::vector<std::unique_ptr<RankOutput>>& outputs);
 
  private:
@@ -30,6 +33,7 @@ class TruthWriter {
 
   const Job& job_;
   EfficiencyTruth real_, ideal_;
+  BlockingTruth instant_;
   PipelineTruth pipeline_;
   TraceSink sink_;
   Text text_;
