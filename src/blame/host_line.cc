@@ -1,6 +1,7 @@
 #include "host_line.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "skewscope/base/sort_runs.h"
 
@@ -13,14 +14,8 @@ constexpr int64_t kLongPauses = 10;
 
 int64_t long_pause_of(const std::vector<LaunchedRow>& rows) {
   std::vector<int64_t> pauses;
-  for (size_t i = 0; i + 1 < rows.size(); ++i) {
-    const int64_t pause = rows[i + 1].launch_ns - rows[i].launch_ns;
-    if (pause > 0) pauses.push_back(pause);
-  }
-  if (pauses.empty()) return kLongPauseNs;
-  const auto middle = pauses.begin() + static_cast<ptrdiff_t>(pauses.size() / 2);
-  std::nth_element(pauses.begin(), middle, pauses.end());
-  return std::max(kLongPauseNs, kLongPauses * *middle);
+  for (size_t i = 0; i + 1 < rows.size(); ++i) pauses.push_back(rows[i + 1].launch_ns - rows[i].launch_ns);
+  return long_pause_among(std::move(pauses));
 }
 
 // The fork of the call that ended then; -1: none did.
@@ -57,6 +52,14 @@ std::vector<LaunchedRow> launched_rows(const RankTrace& trace) {
   }
   sort_runs(rows, [](const LaunchedRow& a, const LaunchedRow& b) { return a.launch_ns < b.launch_ns; });
   return rows;
+}
+
+int64_t long_pause_among(std::vector<int64_t> pauses_ns) {
+  std::erase(pauses_ns, 0);
+  if (pauses_ns.empty()) return kLongPauseNs;
+  const auto middle = pauses_ns.begin() + static_cast<ptrdiff_t>(pauses_ns.size() / 2);
+  std::nth_element(pauses_ns.begin(), middle, pauses_ns.end());
+  return std::max(kLongPauseNs, kLongPauses * *middle);
 }
 
 Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& call_ends,

@@ -72,6 +72,9 @@ struct HostEnds {
   }
 };
 
+// How long a host's pause between two launches must be to stand out among all of them; those of no length do not count.
+int64_t long_pause_among(std::vector<int64_t> pauses_ns);
+
 // `ends`: of the calls, by time. `before`: of what was launched before the recording. On the rank's own clock.
 Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& ends,
                             const HostEnds& before);

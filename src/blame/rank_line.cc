@@ -15,7 +15,6 @@ namespace skewscope::blame {
 namespace {
 
 constexpr int32_t kLastLaunched = 16;
-constexpr int64_t kEventDelay_ns = 20'000;  // what it takes at most to go on behind an event
 
 struct Interval {
   int64_t begin, end;
@@ -34,20 +33,6 @@ std::vector<Interval> busy_of(const GpuEvents& gpu) {
     }
   }
   return busy;
-}
-
-// When the first row began that was launched while it was recorded: what ran before it is the end of what came before
-// the recording. The beginning of time where no launch is known.
-LocalNs first_launched(const RankTrace& trace) {
-  LocalNs first{INT64_MAX};
-  for (size_t i = 0; i < trace.gpu.size() && first.ns == INT64_MAX; ++i) {
-    const bool on_line = trace.gpu.work[i] != GpuWork::communication && trace.gpu.duration_ns[i] > 0;
-    if (on_line && trace.gpu.launch[i] >= 0) first = trace.gpu.start[i];
-  }
-  for (const CollectiveCall& call : trace.calls) {
-    if (call.launched) first = std::min(first, call.start);
-  }
-  return first.ns == INT64_MAX ? LocalNs{INT64_MIN} : first;
 }
 
 // Ends of rows, asked for in any order; those of one stream come in order.
@@ -84,6 +69,7 @@ class LineBuilder {
   RankLine build() {
     line_.blind = trace_.gpu.size() == 0;
     line_.begin = begin_;
+    line_.latency_ns = latency_ns_;
     const std::vector<LaunchedRow> rows = launched_rows(trace_);
     add_forks(rows);
     const std::vector<CallEnd> ends = ends_of_calls();
@@ -432,6 +418,18 @@ void get(ByteReader& reader, RankLine& line) {
 }
 
 }  // namespace
+
+LocalNs first_launched(const RankTrace& trace) {
+  LocalNs first{INT64_MAX};
+  for (size_t i = 0; i < trace.gpu.size() && first.ns == INT64_MAX; ++i) {
+    const bool on_line = trace.gpu.work[i] != GpuWork::communication && trace.gpu.duration_ns[i] > 0;
+    if (on_line && trace.gpu.launch[i] >= 0) first = trace.gpu.start[i];
+  }
+  for (const CollectiveCall& call : trace.calls) {
+    if (call.launched) first = std::min(first, call.start);
+  }
+  return first.ns == INT64_MAX ? LocalNs{INT64_MIN} : first;
+}
 
 std::vector<RankLine> rank_lines(const JobView& view, Exchange& exchange,
                                  const std::function<void(TraceIndex, const RankLine&)>& made) {

@@ -25,6 +25,8 @@
 
 namespace skewscope::blame {
 
+constexpr int64_t kEventDelay_ns = 20'000;  // what it takes at most to go on behind an event
+
 struct Fork {
   int32_t call = -1;              // of the trace
   int32_t row = -1;               // of table.members; -1: unmatched
@@ -54,10 +56,15 @@ struct RankLine {
   Column<Stop> stops;  // by time
   HostLine host;
   int64_t first_ns = 0, last_ns = 0;
-  Launch first;        // of what begins at `first_ns`
-  bool blind = false;  // without GPU rows
-  LocalNs begin;       // on the rank's clock: of the first row that was launched while it was recorded
+  Launch first;            // of what begins at `first_ns`
+  bool blind = false;      // without GPU rows
+  LocalNs begin;           // on the rank's clock: of the first row that was launched while it was recorded
+  int64_t latency_ns = 0;  // until a launch arrives; on the rank's clock, and only in the process that made it
 };
+
+// When the first row began that was launched while it was recorded: what ran before it is the end of what came before
+// the recording. The beginning of time where no launch is known.
+LocalNs first_launched(const RankTrace& trace);
 
 // Row = trace; each made in the process that holds the trace's rows. Process 0 gets all, the others have their own.
 // `made`: called with each where it is made, from several threads.

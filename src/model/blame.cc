@@ -1,5 +1,6 @@
 #include "skewscope/model/blame.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace skewscope {
@@ -26,6 +27,35 @@ const char* to_string(LateCause cause) {
       return "unknown";
   }
   return "";
+}
+
+const char* to_string(BlockedBy by) {
+  switch (by) {
+    case BlockedBy::nothing:
+      return "";
+    case BlockedBy::transfer:
+      return "transfer";
+    case BlockedBy::arrival_skew:
+      return "arrival_skew";
+    case BlockedBy::mixed:
+      return "mixed";
+    case BlockedBy::inconclusive:
+      return "inconclusive";
+  }
+  return "";
+}
+
+// Waiting is between what is left of it if error bars are right at their worst and calls that are not split all
+// transfer, and what it is if these all wait.
+BlockedBy blocked_by(const BlockedParts& parts) {
+  const int64_t all = parts.sum_ns();
+  if (all <= 0) return BlockedBy::nothing;
+  const int64_t least = std::max<int64_t>(0, parts.wait_ns - parts.error_ns);
+  const int64_t most = std::min(all, parts.wait_ns + parts.unattributed_ns + parts.error_ns);
+  if (3 * (most - least) > all) return BlockedBy::inconclusive;
+  const int64_t twice_wait = least + most;  // 2 x the middle
+  if (3 * twice_wait <= 2 * all) return BlockedBy::transfer;
+  return 3 * twice_wait >= 4 * all ? BlockedBy::arrival_skew : BlockedBy::mixed;
 }
 
 std::string check_invariants(const Blame& blame, const Decomposition& d) {

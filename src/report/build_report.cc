@@ -141,6 +141,14 @@ void add_totals(JobReport::RankRow& row, const TraceTotals& totals) {
   row.delay_caused_ns += totals.delay_caused_ns;
 }
 
+void add_blame(JobReport::RankRow& row, const TraceBlame& blame) {
+  row.blocking_communication_ns += blame.exposed.blocking_ns;
+  row.coincided_communication_ns += blame.exposed.coincided_ns;
+  row.unknown_communication_ns += blame.exposed.unknown_ns;
+  const bool known = std::min(row.instant_calls_saved_ns, blame.instant_calls_saved_ns) >= 0;
+  row.instant_calls_saved_ns = known ? row.instant_calls_saved_ns + blame.instant_calls_saved_ns : -1;
+}
+
 // One row per rank, its sessions added up.
 std::vector<JobReport::RankRow> rank_rows(const Rooms& rooms) {
   std::map<int32_t, JobReport::RankRow> by_rank;
@@ -153,6 +161,7 @@ std::vector<JobReport::RankRow> rank_rows(const Rooms& rooms) {
     if (row.device_name.empty()) row.device_name = trace.device_name;
     add_timeline(row, rooms.summaries[t]);
     add_totals(row, rooms.decomposition.traces[t]);
+    add_blame(row, rooms.blame.traces[t]);
   }
   std::vector<JobReport::RankRow> rows;
   rows.reserve(by_rank.size());

@@ -41,6 +41,8 @@ constexpr std::array kMetrics = {
            [](const JobReport&, const Figures& f) { return share(f.exposed_transfer_ns, f.total_ns); }},
     Metric{"exposed_communication_share",
            [](const JobReport&, const Figures& f) { return share(f.exposed_communication_ns, f.total_ns); }},
+    Metric{"blocking_communication_share",
+           [](const JobReport&, const Figures& f) { return share(f.blocking_communication_ns, f.total_ns); }},
     Metric{"idle_share", [](const JobReport&, const Figures& f) { return share(f.idle_ns, f.total_ns); }},
     Metric{"late_share",
            [](const JobReport& r, const Figures&) {

@@ -14,6 +14,8 @@ Figures figures_of(const JobReport& report) {
     f.exposed_wait_ns += r.exposed_wait_ns;
     f.exposed_transfer_ns += r.exposed_transfer_ns;
     f.exposed_communication_ns += r.exposed_communication_ns;
+    f.blocking_communication_ns += r.blocking_communication_ns;
+    f.coincided_communication_ns += r.coincided_communication_ns;
     f.exposed_memcpy_ns += r.exposed_memcpy_ns;
     f.total_ns += r.total_ns;
     f.compute_ns += r.compute_ns;

@@ -13,7 +13,8 @@ struct Figures {
   int64_t call_ns = 0;  // time in collective calls = wait + transfer + unattributed
   int64_t wait_ns = 0, transfer_ns = 0, unattributed_ns = 0;
   int64_t exposed_wait_ns = 0, exposed_transfer_ns = 0, exposed_communication_ns = 0, exposed_memcpy_ns = 0;
-  int64_t total_ns = 0, compute_ns = 0, idle_ns = 0;  // of the GPU timelines
+  int64_t blocking_communication_ns = 0, coincided_communication_ns = 0;  // of exposed_communication_ns
+  int64_t total_ns = 0, compute_ns = 0, idle_ns = 0;                      // of the GPU timelines
   int64_t instances = 0;
 
   bool any_split() const { return wait_ns + transfer_ns > 0; }

@@ -95,6 +95,10 @@ Json row_json(const JobReport::RankRow& r) {
           {"compute_ns", r.compute_ns},
           {"communication_ns", r.communication_ns},
           {"exposed_communication_ns", r.exposed_communication_ns},
+          {"blocking_communication_ns", r.blocking_communication_ns},
+          {"coincided_communication_ns", r.coincided_communication_ns},
+          {"unknown_communication_ns", r.unknown_communication_ns},
+          {"instant_calls_saved_ns", count_or_null(r.instant_calls_saved_ns)},
           {"exposed_memcpy_ns", r.exposed_memcpy_ns},
           {"busy_ns", r.busy_ns},
           {"idle_ns", r.idle_ns},
@@ -135,7 +139,11 @@ Json row_json(const JobReport::StepRow& s) {
           {"gpu_rows", s.gpu_rows},
           {"collectives", s.collectives},
           {"host_start_ns", s.host_start_ns},
-          {"host_duration_ns", s.host_duration_ns}};
+          {"host_duration_ns", s.host_duration_ns},
+          {"blocking_wait_ns", s.blocking_wait_ns},
+          {"blocking_transfer_ns", s.blocking_transfer_ns},
+          {"blocking_unattributed_ns", s.blocking_unattributed_ns},
+          {"blocked_by", text_or_null(s.blocked_by)}};
 }
 
 Json row_json(const JobReport::Straggler& s) {

@@ -74,6 +74,10 @@ void read(const Json& json, JobReport::RankRow& r) {
   get(json, "compute_ns", r.compute_ns);
   get(json, "communication_ns", r.communication_ns);
   get(json, "exposed_communication_ns", r.exposed_communication_ns);
+  get(json, "blocking_communication_ns", r.blocking_communication_ns);
+  get(json, "coincided_communication_ns", r.coincided_communication_ns);
+  get(json, "unknown_communication_ns", r.unknown_communication_ns);
+  get(json, "instant_calls_saved_ns", r.instant_calls_saved_ns);
   get(json, "exposed_memcpy_ns", r.exposed_memcpy_ns);
   get(json, "busy_ns", r.busy_ns);
   get(json, "idle_ns", r.idle_ns);
@@ -118,6 +122,10 @@ void read(const Json& json, JobReport::StepRow& s) {
   get(json, "collectives", s.collectives);
   get(json, "host_start_ns", s.host_start_ns);
   get(json, "host_duration_ns", s.host_duration_ns);
+  get(json, "blocking_wait_ns", s.blocking_wait_ns);
+  get(json, "blocking_transfer_ns", s.blocking_transfer_ns);
+  get(json, "blocking_unattributed_ns", s.blocking_unattributed_ns);
+  get(json, "blocked_by", s.blocked_by);
 }
 
 void read(const Json& json, JobReport::Efficiency& e) {

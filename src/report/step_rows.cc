@@ -50,6 +50,10 @@ void set_parts(Row& row, const StepParts& parts) {
 }  // namespace
 
 std::vector<JobReport::StepRow> step_rows(const Rooms& rooms) {
+  std::vector<BlockedParts> blocked(rooms.decomposition.steps.size());
+  for (size_t row = 0; row < rooms.blame.steps.size(); ++row) {
+    blocked[static_cast<size_t>(rooms.decomposition.trace_steps[row].step)] += rooms.blame.steps[row];
+  }
   std::vector<JobReport::StepRow> rows;
   for (const JobStep& step : rooms.decomposition.steps) {
     JobReport::StepRow& row = rows.emplace_back();
@@ -62,6 +66,11 @@ std::vector<JobReport::StepRow> step_rows(const Rooms& rooms) {
     row.collectives = step.calls;
     row.host_start_ns = step.host_start.ns - rooms.clocks.reference_ns;
     row.host_duration_ns = step.host_duration_ns;
+    const BlockedParts& parts = blocked[rows.size() - 1];
+    row.blocking_wait_ns = parts.wait_ns;
+    row.blocking_transfer_ns = parts.transfer_ns;
+    row.blocking_unattributed_ns = parts.unattributed_ns;
+    row.blocked_by = to_string(blocked_by(parts));
   }
   return rows;
 }

@@ -41,6 +41,10 @@ Table ranks_table(const JobReport& report) {
                           column<&Row::compute_ns>("compute_ns"),
                           column<&Row::communication_ns>("communication_ns"),
                           column<&Row::exposed_communication_ns>("exposed_communication_ns"),
+                          column<&Row::blocking_communication_ns>("blocking_communication_ns"),
+                          column<&Row::coincided_communication_ns>("coincided_communication_ns"),
+                          column<&Row::unknown_communication_ns>("unknown_communication_ns"),
+                          known_column<&Row::instant_calls_saved_ns>("instant_calls_saved_ns"),
                           column<&Row::exposed_memcpy_ns>("exposed_memcpy_ns"),
                           column<&Row::busy_ns>("busy_ns"),
                           column<&Row::idle_ns>("idle_ns"),
@@ -127,7 +131,9 @@ Table steps_table(const JobReport& report) {
       {column<&Row::session>("session"), column<&Row::step>("step"), column<&Row::start_ns>("start_ns"),
        column<&Row::duration_ns>("duration_ns"), column<&Row::ranks>("ranks"), column<&Row::gpu_rows>("gpu_rows"),
        column<&Row::collectives>("collectives"), column<&Row::host_start_ns>("host_start_ns"),
-       column<&Row::host_duration_ns>("host_duration_ns")});
+       column<&Row::host_duration_ns>("host_duration_ns"), column<&Row::blocking_wait_ns>("blocking_wait_ns"),
+       column<&Row::blocking_transfer_ns>("blocking_transfer_ns"),
+       column<&Row::blocking_unattributed_ns>("blocking_unattributed_ns"), column<&Row::blocked_by>("blocked_by")});
 }
 
 Table stragglers_table(const JobReport& report) {

@@ -1,5 +1,5 @@
 // The summary in at most 25 lines of 80 columns:
-//   verdict 3, why 4, next 3, job 9, waits 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
+//   verdict 3, why 4, next 3, job 10, waits 1 + 3, collectives 1 + 3, 4 blank lines, warnings 3, path 1 at most.
 // All of it would be more: warnings give way to two rows of each table, then the tables' rows do, and at worst a table.
 #include <fmt/format.h>
 
@@ -24,6 +24,7 @@ namespace {
 constexpr size_t kLines = 25, kTop = 3, kMostWarnings = 3;
 constexpr size_t kTableHead = 2;  // lines: an empty one, the names of its columns
 constexpr double kWorthNaming = 0.01, kNearlyAll = 0.9;
+constexpr double kMuchExposed = 0.05;  // of the GPUs' time
 
 std::string ranges(const std::vector<int64_t>& numbers) {
   if (numbers.size() == 1) return fmt::format("step {}", numbers[0]);
@@ -99,6 +100,18 @@ void add_gpu_time(Lines& lines, const Figures& f) {
   if (!more.empty()) add_wrapped(lines, "", more + idle, 1);
 }
 
+// Where nearly all of much exposed communication blocks, or nothing of it is known, this says nothing.
+void add_blocking(Lines& lines, const Figures& f) {
+  const int64_t all = f.exposed_communication_ns, known = f.blocking_communication_ns + f.coincided_communication_ns;
+  if (known == 0 || *share(all, f.total_ns) < kMuchExposed) return;
+  if (*share(f.blocking_communication_ns, all) >= kNearlyAll) return;
+  std::string text =
+      fmt::format("{} of it blocks computing, {} only coincides", percent_of(f.blocking_communication_ns, all),
+                  percent_of(f.coincided_communication_ns, all));
+  if (*share(all - known, all) >= kWorthNaming) text += fmt::format(", {} is not known", percent_of(all - known, all));
+  add_wrapped(lines, "Exposed", text, 1);
+}
+
 // By how much a step, or the job, would be shorter. What is replayed is all that the GPUs ran: where much of that is in
 // no step, a share of it is none of a step.
 void add_what_if(Lines& lines, const JobReport& report, bool some_missing) {
@@ -152,6 +165,7 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
                 fmt::format("inferred from ends that agree: {} (their calls name none)", inferred->count), 1);
   }
   add_gpu_time(lines, f);
+  add_blocking(lines, f);
   const bool some_missing = !report.job.ranks_missing.empty();
   const JobReport::Efficiency& e = report.efficiency;
   if (e.parallel >= 0 && e.load_balance >= 0 && report.ranks.size() > 1) {

@@ -260,6 +260,25 @@ TEST_CASE("when most time could not be split, little waiting is not called small
   CHECK_FALSE(says(text, "Waiting is not what to fix first"));
 }
 
+TEST_CASE("exposed communication that mostly blocks is not told apart; that which coincides or is not known is") {
+  HandBuilt built = skewed_job();
+  built.blame = built.direct_blame();
+  const auto summary_with = [&](ExposedSplit exposed) {
+    for (TraceBlame& blame : built.blame.traces) blame.exposed = exposed;
+    std::string text = terminal_summary(built.report(), "out", false);
+    check_fits(text);
+    return text;
+  };
+  const int64_t exposed_ns = built.summaries[0].exposed_communication_ns;
+  CHECK_FALSE(says(summary_with({exposed_ns, 0, 0}), "Exposed"));
+  CHECK_FALSE(says(summary_with({}), "Exposed"));
+  built.summaries[3].exposed_communication_ns = exposed_ns;
+  CHECK(says(summary_with({exposed_ns / 2, exposed_ns / 2, 0}),
+             "Exposed  50 % of it blocks computing, 50 % only coincides\n"));
+  CHECK(says(summary_with({exposed_ns / 2, exposed_ns / 4, exposed_ns / 4}),
+             "Exposed  50 % of it blocks computing, 25 % only coincides, 25 % is not known\n"));
+}
+
 TEST_CASE("shares of GPU time name what could not be split, from one percent on") {
   HandBuilt built = skewed_job();
   CHECK_FALSE(says(terminal_summary(built.report(), "", false), "unsplit"));

@@ -27,7 +27,10 @@ inline NamedReport run(const std::string& name, int32_t ranks, const std::vector
   report.communicators = {all};
   for (size_t s = 0; s < steps.size(); ++s) {
     const auto number = static_cast<int64_t>(s);
-    JobReport::StepRow step{0, number, 0, steps[s], ranks};
+    JobReport::StepRow step;
+    step.step = number;
+    step.duration_ns = steps[s];
+    step.ranks = ranks;
     step.gpu_rows = 100 * ranks;
     step.collectives = 10 * ranks;
     report.steps.push_back(step);

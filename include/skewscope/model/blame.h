@@ -36,7 +36,54 @@ struct WhatIf {
   bool stands_out = false;  // more than twice what any innocent rank's share is: a cause, else a suspect
 };
 
+// The exposed communication of one GPU by what it held up (blame/blocking.h); sums to
+// RankSummary::exposed_communication_ns.
+struct ExposedSplit {
+  int64_t blocking_ns = 0;   // computing, or the host that launches it, waited for the call
+  int64_t coincided_ns = 0;  // the GPU would have computed nothing anyway
+  int64_t unknown_ns = 0;    // the trace does not tell
+
+  int64_t sum_ns() const { return blocking_ns + coincided_ns + unknown_ns; }
+  ExposedSplit& operator+=(const ExposedSplit& more) {
+    blocking_ns += more.blocking_ns;
+    coincided_ns += more.coincided_ns;
+    unknown_ns += more.unknown_ns;
+    return *this;
+  }
+  friend bool operator==(const ExposedSplit&, const ExposedSplit&) = default;
+};
+
+// Blocking time by what the calls did meanwhile.
+struct BlockedParts {
+  int64_t wait_ns = 0, transfer_ns = 0, unattributed_ns = 0;
+  int64_t error_ns = 0;  // of wait_ns, either way: the calls' error bars, of each no more than it blocked
+
+  int64_t sum_ns() const { return wait_ns + transfer_ns + unattributed_ns; }
+  BlockedParts& operator+=(const BlockedParts& more) {
+    wait_ns += more.wait_ns;
+    transfer_ns += more.transfer_ns;
+    unattributed_ns += more.unattributed_ns;
+    error_ns += more.error_ns;
+    return *this;
+  }
+  friend bool operator==(const BlockedParts&, const BlockedParts&) = default;
+};
+
+// What a step was blocked by.
+enum class BlockedBy : uint8_t {
+  nothing,
+  transfer,      // waiting for others is at most a third of the blocking time
+  arrival_skew,  // it is at least two thirds
+  mixed,         // it is in between
+  inconclusive,  // error bars and calls that are not split leave more than a third of the time open
+};
+const char* to_string(BlockedBy by);  // "" for nothing
+BlockedBy blocked_by(const BlockedParts& parts);
+
 struct TraceBlame {
+  ExposedSplit exposed;
+  // By which it is through earlier, replayed alone, if its calls took no time; -1: not replayed, or not as recorded.
+  int64_t instant_calls_saved_ns = -1;
   int64_t direct_ns = 0;          // others' wait charged to it where it arrived late: TraceTotals::delay_caused_ns
   int64_t origin_ns = 0;          // charged to it after blame for waiting elsewhere moved back to who was waited for
   CauseBook origin_by_cause{};    // sums to origin_ns
@@ -87,8 +134,9 @@ struct Replay {
 };
 
 struct Blame {
-  std::vector<TraceBlame> traces;  // row = TraceIndex
-  std::vector<BlameFlow> flows;    // by victim, then groups
+  std::vector<TraceBlame> traces;   // row = TraceIndex
+  std::vector<BlockedParts> steps;  // row = row of Decomposition::trace_steps
+  std::vector<BlameFlow> flows;     // by victim, then groups
   Replay replay;
   Together together;
   std::vector<OperationWhatIf> operations;  // those with most exposed transfer, most saved by hiding first

@@ -101,6 +101,9 @@ struct JobReport {
     int64_t gpu_rows = 0, collectives = 0;  // of all ranks, launched in it
     int64_t host_start_ns = 0;              // since job.window_start_ns: the first host began ProfilerStep#N
     int64_t host_duration_ns = 0;           // until the last host ended it
+    // Of all ranks: exposed communication in it that blocked them, by what the calls did meanwhile.
+    int64_t blocking_wait_ns = 0, blocking_transfer_ns = 0, blocking_unattributed_ns = 0;
+    std::string blocked_by;  // model/blame.h: BlockedBy; "": by nothing
   };
   std::vector<StepRow> steps;
 
@@ -145,6 +148,9 @@ struct JobReport {
     int32_t device = -1;
     int64_t total_ns = 0, compute_ns = 0, communication_ns = 0, exposed_communication_ns = 0, exposed_memcpy_ns = 0,
             busy_ns = 0, idle_ns = 0;
+    // Sum to exposed_communication_ns (model/blame.h: ExposedSplit).
+    int64_t blocking_communication_ns = 0, coincided_communication_ns = 0, unknown_communication_ns = 0;
+    int64_t instant_calls_saved_ns = 0;  // model/blame.h: TraceBlame; -1: not known
     int64_t idle_host_wait_ns = 0, idle_kernel_wait_ns = 0, idle_other_ns = 0;  // sum to idle_ns (RankSummary)
     int64_t collectives = 0, wait_ns = 0, transfer_ns = 0, unattributed_ns = 0, exposed_wait_ns = 0,
             exposed_transfer_ns = 0, late_count = 0, delay_caused_ns = 0;
