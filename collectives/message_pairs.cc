@@ -56,43 +56,45 @@ struct Block {
 // i sends and j receives.
 struct Alignments {
   Alignments(size_t sends, size_t receives) : n(sends), m(receives) {
-    for (auto* const cells : {&pair, &send_left, &receive_left, &before, &behind})
+    for (auto* const cells : {&pair, &send_left, &receive_left, &before_, &behind_})
       cells->assign((n + 1) * (m + 1), kNever);
   }
   size_t at(size_t i, size_t j) const { return i * (m + 1) + j; }
 
   // From `pair` and what is left out: all that may lie before a cell, and behind it.
   void sum_up() {
-    before[at(0, 0)] = behind[at(n, m)] = 0;
+    before_[at(0, 0)] = behind_[at(n, m)] = 0;
     for (size_t i = 0; i <= n; ++i) {
       for (size_t j = 0; j <= m; ++j) {
-        double& all = before[at(i, j)];
-        if (i > 0) all = log_sum(all, before[at(i - 1, j)] + send_left[at(i - 1, j)]);
-        if (j > 0) all = log_sum(all, before[at(i, j - 1)] + receive_left[at(i, j - 1)]);
-        if (i > 0 && j > 0) all = log_sum(all, before[at(i - 1, j - 1)] + pair[at(i - 1, j - 1)]);
+        double& all = before_[at(i, j)];
+        if (i > 0) all = log_sum(all, before_[at(i - 1, j)] + send_left[at(i - 1, j)]);
+        if (j > 0) all = log_sum(all, before_[at(i, j - 1)] + receive_left[at(i, j - 1)]);
+        if (i > 0 && j > 0) all = log_sum(all, before_[at(i - 1, j - 1)] + pair[at(i - 1, j - 1)]);
       }
     }
     for (size_t i = n + 1; i-- > 0;) {
       for (size_t j = m + 1; j-- > 0;) {
-        double& all = behind[at(i, j)];
-        if (i < n) all = log_sum(all, behind[at(i + 1, j)] + send_left[at(i, j)]);
-        if (j < m) all = log_sum(all, behind[at(i, j + 1)] + receive_left[at(i, j)]);
-        if (i < n && j < m) all = log_sum(all, behind[at(i + 1, j + 1)] + pair[at(i, j)]);
+        double& all = behind_[at(i, j)];
+        if (i < n) all = log_sum(all, behind_[at(i + 1, j)] + send_left[at(i, j)]);
+        if (j < m) all = log_sum(all, behind_[at(i, j + 1)] + receive_left[at(i, j)]);
+        if (i < n && j < m) all = log_sum(all, behind_[at(i + 1, j + 1)] + pair[at(i, j)]);
       }
     }
   }
 
-  bool are_one(size_t i, size_t j) const { return sure(before[at(i, j)] + pair[at(i, j)] + behind[at(i + 1, j + 1)]); }
+  bool are_one(size_t i, size_t j) const {
+    return sure(before_[at(i, j)] + pair[at(i, j)] + behind_[at(i + 1, j + 1)]);
+  }
   bool send_is_alone(size_t i) const {
     double alone = kNever;
     for (size_t j = 0; j <= m; ++j)
-      alone = log_sum(alone, before[at(i, j)] + send_left[at(i, j)] + behind[at(i + 1, j)]);
+      alone = log_sum(alone, before_[at(i, j)] + send_left[at(i, j)] + behind_[at(i + 1, j)]);
     return sure(alone);
   }
   bool receive_is_alone(size_t j) const {
     double alone = kNever;
     for (size_t i = 0; i <= n; ++i) {
-      alone = log_sum(alone, before[at(i, j)] + receive_left[at(i, j)] + behind[at(i, j + 1)]);
+      alone = log_sum(alone, before_[at(i, j)] + receive_left[at(i, j)] + behind_[at(i, j + 1)]);
     }
     return sure(alone);
   }
@@ -102,9 +104,9 @@ struct Alignments {
       receive_left;  // cell (i, j): send i and receive j are one; either has no partner
 
  private:
-  bool sure(double some) const { return some - before[at(n, m)] > -std::exp(-kSure); }
+  bool sure(double some) const { return some - before_[at(n, m)] > -std::exp(-kSure); }
 
-  std::vector<double> before, behind;
+  std::vector<double> before_, behind_;
 };
 
 class Pairing {
