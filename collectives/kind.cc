@@ -1,5 +1,6 @@
 #include "collectives/kind.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <string>
@@ -348,6 +349,23 @@ std::optional<CollectiveKind> kind_from_kernel(std::string_view name) {
 
 bool is_custom_communication_kernel(std::string_view name) {
   return library_of(name).empty() && kind_from_custom_kernel(name).has_value();
+}
+
+int32_t ranks_of_kernel(std::string_view name) {
+  constexpr int32_t kMostRanks = 16;  // these kernels stay within a node
+  const size_t function = name.find("cross_device_reduce_");
+  if (function == std::string_view::npos) return -1;
+  const size_t call = name.find(">(", function);
+  const std::string_view arguments = name.substr(0, call == std::string_view::npos ? name.rfind('>') : call);
+  const size_t comma = arguments.rfind(',');
+  if (comma == std::string_view::npos || comma < function) return -1;
+  int32_t ranks = 0;
+  for (const char c : arguments.substr(comma + 1)) {
+    if (c == ' ') continue;
+    if (c < '0' || c > '9') return -1;
+    ranks = std::min(10 * ranks + (c - '0'), kMostRanks + 1);
+  }
+  return ranks >= 2 && ranks <= kMostRanks ? ranks : -1;
 }
 
 GpuWork work_of_kernel(std::string_view name) {

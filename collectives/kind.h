@@ -47,6 +47,10 @@ std::optional<CollectiveKind> kind_from_kernel(std::string_view kernel_name);
 // DeepEP, NVSHMEM. They carry no group metadata.
 bool is_custom_communication_kernel(std::string_view kernel_name);
 
+// How many ranks a custom kernel is made for, where its name says so: the last template argument of vLLM's, SGLang's
+// and aiter's cross_device_reduce_1stage<T, N> and _2stage. -1: it does not.
+int32_t ranks_of_kernel(std::string_view kernel_name);
+
 // What a row of the GPU timeline does. Rows of category gpu_memcpy and gpu_memset are classified by category; kernels
 // by name: AMD runs copies and fills as kernels (MEMORY_COPY_*, __amd_rocclr_copyBuffer*, __amd_rocclr_fillBuffer*).
 enum class GpuWork : uint8_t { compute, communication, memcpy, memset };

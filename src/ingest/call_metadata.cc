@@ -349,6 +349,7 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
   CallMetadata call;
   const std::string_view kernel = name(row.name);
   call.custom = is_custom_communication_kernel(kernel);
+  if (call.custom) call.kernel_ranks = ranks_of_kernel(kernel);
   const CommOpRow* record = linked_op(Role::record, row, launch);
   take_args(row.args, record, call);
   const bool of_record = record != nullptr && (call.own_args < 0 || call.op_args >= 0);

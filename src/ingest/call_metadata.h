@@ -22,6 +22,7 @@ struct CallMetadata {
   CollectiveKind kind = CollectiveKind::unknown;
   MetadataSource source = MetadataSource::kernel_name;
   bool custom = false;
+  int32_t kernel_ranks = -1;            // of its group, as its kernel's name says
   CommArgs args;                        // the kernel's own fields, then the op's; all absent where neither tells
   int32_t own_args = -1, op_args = -1;  // rows of comm_args that `args` was taken from; -1: not from the kernel, the op
   DType dtype = DType::unknown;

@@ -2,6 +2,7 @@
 // CollectiveCall of each communication kernel (or gloo range, where there is no GPU).
 #include "link_calls.h"
 
+#include <fmt/format.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_invoke.h>
 #include <tbb/parallel_pipeline.h>
@@ -12,6 +13,7 @@
 #include <numeric>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "call_metadata.h"
 #include "call_phases.h"
@@ -309,6 +311,7 @@ class Linker {
     call.comms_id = metadata.args.comms_id;
     OpenCall open;
     open.group = mention_of(metadata.args);
+    if (open.group < 0 && metadata.kernel_ranks > 0) open.group = only_group_of(metadata.kernel_ranks);
     switch (call.kind) {
       case CollectiveKind::broadcast:
       case CollectiveKind::reduce:
@@ -358,6 +361,25 @@ class Linker {
                                 std::string(content_.strings.view(args.group_description)), args.group_size,
                                 std::string(ranks), args.rank_start, args.rank_stride});
     }
+    return entry->second;
+  }
+
+  // Row of linked_.groups: the rank's only group of so many, by what the file says of its process groups; -1: none, or
+  // several are.
+  int32_t only_group_of(int32_t ranks) {
+    const auto [entry, added] = groups_by_size_.emplace(ranks, -1);
+    if (!added) return entry->second;
+    const ProcessGroup* only = nullptr;
+    for (const ProcessGroup& group : content_.distributed.groups) {
+      if (group.size != ranks && std::cmp_not_equal(group.ranks.size(), ranks)) continue;
+      if (only != nullptr) return -1;
+      only = &group;
+    }
+    if (only == nullptr) return -1;
+    const std::string listed =
+        only->ranks.empty() ? only->ranks_text : fmt::format("[{}]", fmt::join(only->ranks.ranks(), ", "));
+    entry->second = static_cast<int32_t>(linked_.groups.size());
+    linked_.groups.push_back({only->name, only->description, ranks, listed, -1, -1});
     return entry->second;
   }
 
@@ -412,6 +434,7 @@ class Linker {
   std::vector<int32_t> used_launches_;      // rows of launches, where not all are used
   std::vector<int32_t> launches_by_start_;  // places among those used, where they have to be sorted
   std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
+  std::map<int32_t, int32_t> groups_by_size_;                                       // rows of linked_.groups; -1: none
   std::vector<int32_t> first_call_of_record_;                                       // by row of comm_ops; -1: none yet
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> other_calls_of_record_;  // by record, device, stream
   int64_t host_collectives_ = 0, continued_calls_ = 0, several_groups_ = 0;

@@ -166,6 +166,15 @@ TEST_CASE("a kernel of NCCL communicates behind a namespace and mangled, too") {
   }
 }
 
+TEST_CASE("a custom all-reduce tells by its last template argument for how many ranks it is made") {
+  CHECK(ranks_of_kernel("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*, int)") == 2);
+  CHECK(ranks_of_kernel("void sglang::cross_device_reduce_2stage<half, 8>(RankData*)") == 8);
+  CHECK(ranks_of_kernel("void vllm::cross_device_reduce_1stage<float, N>(RankData*)") == -1);
+  CHECK(ranks_of_kernel("void vllm::cross_device_reduce_1stage<float>(std::pair<int, 4>)") == -1);
+  CHECK(ranks_of_kernel("void vllm::cross_device_reduce_1stage<float, 99999999999>(RankData*)") == -1);
+  CHECK(ranks_of_kernel("multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)") == -1);
+}
+
 TEST_CASE("vllm and hip kernels in general are computation") {
   REQUIRE(work_of_kernel("void vllm::rms_norm_kernel<c10::BFloat16>(x)") == GpuWork::compute);
   REQUIRE(work_of_kernel("hipkernel_gemm") == GpuWork::compute);
