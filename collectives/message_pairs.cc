@@ -12,7 +12,7 @@
 namespace skewscope {
 namespace {
 
-constexpr size_t kMostCells = 1'000'000;
+constexpr size_t kMostCells = 250'000;  // of 40 bytes
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 // Logarithms of how likely: a message that the edge of a window cut off, one that was lost with the one before it, and
 // by how much a pair must be likelier than all else.
@@ -23,7 +23,7 @@ constexpr double kLeastSpread = 2000;                  // ns; what stamps and ke
 constexpr double kUsual = 0.999, kUsualOfBatch = 0.5;  // of receivers: leave a transfer after their own sender came
 constexpr size_t kLeastAnchors = 4;
 
-// What messages of one size do: how long a receiver stays from when both are there, and how likely it is, as a
+// How messages of one size behave: how long a receiver stays from when both are there, and how likely it is, as a
 // logarithm, that the sender had left by then: large messages hold it, small ones are buffered.
 struct Habit {
   double lag_ns = 0, shortest_ns = 0, spread_ns = kLeastSpread, left = 0;
@@ -50,14 +50,17 @@ double low_of(std::vector<double> values) {
 // Sends and receives of one step; outside of steps: -1.
 struct Block {
   std::vector<int32_t> sends, receives;  // in order
+
+  bool too_long() const { return sends.size() * receives.size() > kMostCells; }
 };
 
 // All ways to align n sends with m receives in order, as logarithms of how likely they are. A cell (i, j) stands behind
 // i sends and j receives.
 struct Alignments {
   Alignments(size_t sends, size_t receives) : n(sends), m(receives) {
-    for (auto* const cells : {&pair, &send_left, &receive_left, &before_, &behind_})
+    for (auto* const cells : {&pair, &send_left, &receive_left, &before_, &behind_}) {
       cells->assign((n + 1) * (m + 1), kNever);
+    }
   }
   size_t at(size_t i, size_t j) const { return i * (m + 1) + j; }
 
@@ -87,8 +90,9 @@ struct Alignments {
   }
   bool send_is_alone(size_t i) const {
     double alone = kNever;
-    for (size_t j = 0; j <= m; ++j)
+    for (size_t j = 0; j <= m; ++j) {
       alone = log_sum(alone, before_[at(i, j)] + send_left[at(i, j)] + behind_[at(i + 1, j)]);
+    }
     return sure(alone);
   }
   bool receive_is_alone(size_t j) const {
@@ -100,8 +104,8 @@ struct Alignments {
   }
 
   size_t n, m;
-  std::vector<double> pair, send_left,
-      receive_left;  // cell (i, j): send i and receive j are one; either has no partner
+  // Cell (i, j): send i and receive j are one; either has no partner.
+  std::vector<double> pair, send_left, receive_left;
 
  private:
   bool sure(double some) const { return some - before_[at(n, m)] > -std::exp(-kSure); }
@@ -125,18 +129,18 @@ class Pairing {
     learn_habits();
   }
 
-  // Per send its receive; -1: none is told. `alone`: per call whether it surely has none.
+  // Per send its receive; -1: none is told. `..._alone`: per call whether it surely has none.
   struct Told {
     std::vector<int32_t> receive_of;
     std::vector<bool> send_alone, receive_alone;
   };
-  Told pair(const MatchOutcome& in_order, size_t from) {
+  Told pair(const MatchOutcome& in_order, size_t from, OrderTells order) {
     told_ = {std::vector<int32_t>(sends_.size(), -1), std::vector<bool>(sends_.size(), false),
              std::vector<bool>(receives_.size(), false)};
     for (const auto& [step, block] : blocks_) {
-      if (block.sends.size() * block.receives.size() <= kMostCells) align(block, gaps_of(step));
+      if (!block.too_long()) align(block, gaps_of(step));
     }
-    keep_order(in_order, from);
+    keep_order(in_order, from, order);
     return std::move(told_);
   }
 
@@ -201,7 +205,8 @@ class Pairing {
     return alike(send(i), receive(j)) && receive(j).end_ns >= send(i).start_ns - error_ns_;
   }
 
-  void keep_order(const MatchOutcome& in_order, size_t from) {
+  // `from`: the member that sends.
+  void keep_order(const MatchOutcome& in_order, size_t from, OrderTells order) {
     std::vector<bool> taken(receives_.size(), false);
     for (const int32_t j : told_.receive_of) {
       if (j >= 0) taken[static_cast<size_t>(j)] = true;
@@ -209,9 +214,12 @@ class Pairing {
     for (size_t k = 0; k + 1 < in_order.parts.size(); k += 2) {
       const int32_t i = in_order.parts[k + from].call, j = in_order.parts[k + 1 - from].call;
       const auto own = static_cast<size_t>(i), other = static_cast<size_t>(j);
-      const bool open =
+      const bool undecided =
           told_.receive_of[own] < 0 && !taken[other] && !told_.send_alone[own] && !told_.receive_alone[other];
-      if (open && likely(i, j) > kLeastLikely) told_.receive_of[own] = j;
+      const bool too_long = blocks_.at(send(i).step).too_long();
+      const bool kept =
+          too_long ? possible(i, j) : order == OrderTells::what_time_does_not && likely(i, j) > kLeastLikely;
+      if (undecided && kept) told_.receive_of[own] = j;
     }
   }
 
@@ -287,10 +295,10 @@ size_t sender_of(const std::vector<MemberCalls>& members) {
 }  // namespace
 
 MatchOutcome pair_messages(const std::vector<MemberCalls>& members, int64_t error_ns, double lost,
-                           const MatchOutcome& in_order) {
+                           const MatchOutcome& in_order, OrderTells order) {
   const size_t from = sender_of(members), to = 1 - from;
   Pairing pairing(members[from], members[to], error_ns, lost);
-  const Pairing::Told told = pairing.pair(in_order, from);
+  const Pairing::Told told = pairing.pair(in_order, from, order);
   MatchOutcome outcome;
   outcome.cluster = {0, 0};
   std::vector<bool> received(members[to].size(), false);

@@ -8,8 +8,8 @@
 // size take about as long; a large message holds its sender until the receiver comes. Where a lost kernel was, a
 // receiver that had to wait tells to the microsecond; one that came late tells nothing.
 // Why right: believed is a pair only that is more likely than all alignments without it by a factor of some hundreds.
-// What no time tells apart is refused.
-// Cost: O(n m) per step of n sends and m receives; steps of more than kMostCells are refused.
+// Messages that no time tells apart are refused.
+// Cost: O(n m) per step of n sends and m receives; longer steps than kMostCells are left to order.
 // Source: how senders are buffered and receivers wait: reference/kineto-format, and recorded pipelines
 // (tests/data/real).
 #pragma once
@@ -21,10 +21,14 @@
 
 namespace skewscope {
 
-// Of two members whose messages all go one way, their times on one clock, which is right to `error_ns`. `lost`: the
-// share of messages that one end lacks. `in_order`: what order told; of that stays what time neither tells nor refutes.
+// What order told before is kept of steps too long to align; of all others, too, what time neither tells nor refutes,
+// or nothing.
+enum class OrderTells : uint8_t { long_steps, what_time_does_not };
+
+// Pairs the messages of two members, which all go one way; their times are on one clock, right to `error_ns`. `lost`:
+// the share of messages that one end lacks. `in_order`: what order told.
 MatchOutcome pair_messages(const std::vector<MemberCalls>& members, int64_t error_ns, double lost,
-                           const MatchOutcome& in_order = {});
+                           const MatchOutcome& in_order, OrderTells order);
 
 // Whether some receive of the outcome ends before its send began, by more than `error_ns`. Times as above.
 bool receives_unsent(const std::vector<MemberCalls>& members, const MatchOutcome& outcome, int64_t error_ns);

@@ -7,7 +7,7 @@
 
 namespace skewscope {
 
-// What the groups of this process came to by themselves.
+// The outcomes that the groups of this process came to by themselves; kept where match_again may be asked.
 struct MatchedAlone {
   std::vector<MatchOutcome> outcomes;
 };

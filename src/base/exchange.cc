@@ -37,4 +37,11 @@ Result<Done> agree(Exchange& exchange, const Result<Done>& own) {
   return Done{};
 }
 
+bool any_process(Exchange& exchange, bool own) {
+  for (const char one : all_rows(exchange, std::vector<char>{own ? '\1' : '\0'})) {
+    if (one != 0) return true;
+  }
+  return false;
+}
+
 }  // namespace skewscope

@@ -365,15 +365,16 @@ class Linker {
   }
 
   // Row of linked_.groups: the rank's only group of so many, by what the file says of its process groups; -1: none, or
-  // several are.
+  // several with other members. Groups of the same members (NCCL's and gloo's, the default group) are as one.
   int32_t only_group_of(int32_t ranks) {
     const auto [entry, added] = groups_by_size_.emplace(ranks, -1);
     if (!added) return entry->second;
     const ProcessGroup* only = nullptr;
     for (const ProcessGroup& group : content_.distributed.groups) {
       if (group.size != ranks && std::cmp_not_equal(group.ranks.size(), ranks)) continue;
-      if (only != nullptr) return -1;
-      only = &group;
+      const bool same = only != nullptr && group.ranks == only->ranks && group.ranks_text == only->ranks_text;
+      if (only != nullptr && !same) return -1;
+      if (only == nullptr) only = &group;
     }
     if (only == nullptr) return -1;
     const std::string listed =

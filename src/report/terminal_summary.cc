@@ -106,10 +106,10 @@ void add_blocking(Lines& lines, const Figures& f) {
   if (known == 0 || *share(all, f.total_ns) < kMuchExposed) return;
   if (*share(f.blocking_communication_ns, all) >= kNearlyAll) return;
   std::string text =
-      fmt::format("{} of it blocks computing, {} only coincides", percent_of(f.blocking_communication_ns, all),
+      fmt::format("{} of exposed communication, {} only coincides", percent_of(f.blocking_communication_ns, all),
                   percent_of(f.coincided_communication_ns, all));
-  if (*share(all - known, all) >= kWorthNaming) text += fmt::format(", {} is not known", percent_of(all - known, all));
-  add_wrapped(lines, "Exposed", text, 1);
+  if (*share(all - known, all) >= kWorthNaming) text += fmt::format(", {} not known", percent_of(all - known, all));
+  add_wrapped(lines, "Blocking", text, 1);
 }
 
 // By how much a step, or the job, would be shorter. What is replayed is all that the GPUs ran: where much of that is in

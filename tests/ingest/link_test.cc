@@ -483,17 +483,3 @@ TEST_CASE("a trace without any row links to an empty one") {
   CHECK(linked.trace.device == -1);
   CHECK(linked.findings.empty());
 }
-
-TEST_CASE("a custom all-reduce made for so many ranks is of the rank's only process group of that size") {
-  constexpr const char* kOfTwo = "void vllm::cross_device_reduce_1stage<__nv_bfloat16, 2>(vllm::RankData*, int)";
-  for (const bool only : {true, false}) {
-    ContentBuilder b;
-    std::vector<ProcessGroup>& groups = b.content().distributed.groups;
-    groups = {{"0", "default_pg", 4, RankRuns{0, 1, 2, 3}, ""}, {"1", "tp", 2, RankRuns{0, 1}, ""}};
-    if (!only) groups.push_back({"5", "dp", 2, RankRuns{0, 2}, ""});
-    b.kernel(kOfTwo, 10, 5, 1);
-    const LinkedTrace linked = link(std::move(b));
-    CHECK(linked.open_calls.at(0).group == (only ? 0 : -1));
-    if (only) CHECK(linked.groups.at(0).ranks == "[0, 1]");
-  }
-}

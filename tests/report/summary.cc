@@ -270,13 +270,13 @@ TEST_CASE("exposed communication that mostly blocks is not told apart; that whic
     return text;
   };
   const int64_t exposed_ns = built.summaries[0].exposed_communication_ns;
-  CHECK_FALSE(says(summary_with({exposed_ns, 0, 0}), "Exposed"));
-  CHECK_FALSE(says(summary_with({}), "Exposed"));
+  CHECK_FALSE(says(summary_with({exposed_ns, 0, 0}), "Blocking"));
+  CHECK_FALSE(says(summary_with({}), "Blocking"));
   built.summaries[3].exposed_communication_ns = exposed_ns;
   CHECK(says(summary_with({exposed_ns / 2, exposed_ns / 2, 0}),
-             "Exposed  50 % of it blocks computing, 50 % only coincides\n"));
+             "Blocking 50 % of exposed communication, 50 % only coincides\n"));
   CHECK(says(summary_with({exposed_ns / 2, exposed_ns / 4, exposed_ns / 4}),
-             "Exposed  50 % of it blocks computing, 25 % only coincides, 25 % is not known\n"));
+             "Blocking 50 % of exposed communication, 25 % only coincides, 25 % not known\n"));
 }
 
 TEST_CASE("shares of GPU time name what could not be split, from one percent on") {

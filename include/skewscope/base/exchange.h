@@ -43,6 +43,8 @@ std::vector<Bytes> gather(Exchange& exchange, Bytes own);
 Bytes broadcast(Exchange& exchange, Bytes of_first);
 // Done when all are; else, in every process, the error of the first one that has one.
 Result<Done> agree(Exchange& exchange, const Result<Done>& own);
+// Whether it is so in some process.
+bool any_process(Exchange& exchange, bool own);
 
 // The rows of all processes, one process after the other.
 template <PlainData T>

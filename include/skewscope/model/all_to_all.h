@@ -8,8 +8,8 @@
 
 namespace skewscope {
 
-// What one member sent another, in calls that tell the size of each part. By the word of the sender; where its trace
-// tells of fewer calls than the receiver's, by that of the receiver.
+// The bytes that one member sent another, in calls that tell the size of each part: by the word of the sender; where
+// its trace tells of fewer calls than the receiver's, by that of the receiver.
 struct AllToAllPair {
   int32_t sender = 0, receiver = 0;  // positions in the group
   int64_t bytes = 0, calls = 0;
@@ -20,8 +20,8 @@ struct UnevenDispatch {
   int32_t instance = -1, next = -1;
 };
 
-// Of one communicator. An all-to-all is a dispatch, or it returns what one before it in the same step brought: each
-// member receives what it then sent, and sends what it received.
+// The sums over one communicator's all-to-alls. Each of them is a dispatch, or it returns what one before it in the
+// same step brought: each member receives what it then sent, and sends what it received.
 struct AllToAllTotals {
   CommunicatorId communicator;
   int64_t calls = 0;  // matched
