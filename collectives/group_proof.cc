@@ -56,19 +56,24 @@ std::vector<Arrivals> sampled(const std::vector<JointCall>& calls, size_t member
   return sample;
 }
 
-// Of the members of `half` (bits) against the others.
-Difference difference(const Arrivals& call, uint32_t half) {
-  const auto inside = [&](size_t m) { return ((half >> m) & 1U) != 0; };
-  const size_t last = call.latest.front();
-  size_t other = 1;
-  while (inside(call.latest[other]) == inside(last)) ++other;
-  const double later = call.start[last] - call.start[call.latest[other]];
+// Which members are compared with which: first with second; the others do not count.
+enum class Side : uint8_t { first, second, none };
+
+// Of the first side against the second.
+Difference difference(const Arrivals& call, const std::vector<Side>& sides) {
+  size_t at = 0;
+  while (sides[call.latest[at]] == Side::none) ++at;
+  const size_t last = call.latest[at];
+  const Side own = sides[last];
+  while (sides[call.latest[at]] == own || sides[call.latest[at]] == Side::none) ++at;
+  const double later = call.start[last] - call.start[call.latest[at]];
   double sum[2] = {0, 0}, count[2] = {0, 0};
   for (size_t m = 0; m < call.end.size(); ++m) {
-    sum[inside(m) ? 1 : 0] += call.end[m];
-    count[inside(m) ? 1 : 0] += 1;
+    if (sides[m] == Side::none) continue;
+    sum[sides[m] == Side::first ? 0 : 1] += call.end[m];
+    count[sides[m] == Side::first ? 0 : 1] += 1;
   }
-  return {inside(last) ? later : -later, sum[1] / count[1] - sum[0] / count[0]};
+  return {own == Side::first ? later : -later, sum[0] / count[0] - sum[1] / count[1]};
 }
 
 void add(Sums& sums, const Difference& d, double weight) {
@@ -98,32 +103,55 @@ void drop_heaviest(const std::vector<Arrivals>& calls, std::vector<Difference> d
   }
 }
 
-// Whether a group ends at the border of `half`.
-Bond bond_across(const std::vector<Arrivals>& calls, size_t signatures, uint32_t half,
-                 std::vector<Difference>& differences) {
+// What the ends of two sides follow of their last arrivals.
+struct Follows {
+  double xx = 0, xy = 0, yy = 0, freedom = 0;
+
+  Follows& operator+=(const Follows& other) {
+    xx += other.xx;
+    xy += other.xy;
+    yy += other.yy;
+    freedom += other.freedom;
+    return *this;
+  }
+};
+
+Follows follows(const std::vector<Arrivals>& calls, size_t signatures, const std::vector<Side>& sides,
+                std::vector<Difference>& differences) {
   std::vector<Sums> sums(signatures);
   differences.clear();
   for (const Arrivals& call : calls) {
-    differences.push_back(difference(call, half));
+    differences.push_back(difference(call, sides));
     add(sums[call.signature], differences.back(), 1);
   }
   drop_heaviest(calls, differences, sums);
-  double xx = 0, xy = 0, yy = 0, freedom = -1;
+  Follows found;
   for (const Sums& s : sums) {
     if (s.calls < 2) continue;
-    xx += s.xx - s.x * s.x / s.calls;
-    xy += s.xy - s.x * s.y / s.calls;
-    yy += s.yy - s.y * s.y / s.calls;
-    freedom += s.calls - 1;
+    found.xx += s.xx - s.x * s.x / s.calls;
+    found.xy += s.xy - s.x * s.y / s.calls;
+    found.yy += s.yy - s.y * s.y / s.calls;
+    found.freedom += s.calls - 1;
   }
-  if (freedom < 2 || xx <= 0) return Bond::undecided;
-  const double slope = xy / xx;
-  const double rest = std::max(yy - slope * xy, freedom * kStampScatter * kStampScatter);
-  const double error = std::sqrt(rest / freedom / xx);
+  return found;
+}
+
+// `freedom`: of the slope's error.
+Bond judged(const Follows& f, double freedom) {
+  if (freedom < 2 || f.xx <= 0) return Bond::undecided;
+  const double slope = f.xy / f.xx;
+  const double rest = std::max(f.yy - slope * f.xy, f.freedom * kStampScatter * kStampScatter);
+  const double error = std::sqrt(rest / freedom / f.xx);
   const double enough = kSureness + kFewCalls / freedom;
   if (slope < kNear && 1 - slope > enough * error) return Bond::together;
   if (slope > 1 - kNear && slope > enough * error) return Bond::apart;
   return Bond::undecided;
+}
+
+size_t count_signatures(const std::vector<Arrivals>& calls) {
+  size_t signatures = 0;
+  for (const Arrivals& call : calls) signatures = std::max(signatures, call.signature + 1);
+  return signatures;
 }
 
 }  // namespace
@@ -134,17 +162,40 @@ Bond bond_of(const std::vector<JointCall>& calls) {
   if (members < 2 || members > kMostProven) return Bond::undecided;
   const std::vector<Arrivals> sample = sampled(calls, members);
   if (sample.size() <= kDropped) return Bond::undecided;
-  size_t signatures = 0;
-  for (const Arrivals& call : sample) signatures = std::max(signatures, call.signature + 1);
+  const size_t signatures = count_signatures(sample);
   std::vector<Difference> differences;
   Bond bond = Bond::together;
-  // The last member is always outside the half.
+  std::vector<Side> sides(members, Side::second);
+  // The last member is always on the second side.
   for (uint32_t half = 1; half < (1U << (members - 1)); ++half) {
-    const Bond across = bond_across(sample, signatures, half, differences);
+    for (size_t m = 0; m < members; ++m) sides[m] = ((half >> m) & 1U) != 0 ? Side::first : Side::second;
+    const Follows found = follows(sample, signatures, sides, differences);
+    const Bond across = judged(found, found.freedom - 1);
     if (across == Bond::apart) return across;
     if (across == Bond::undecided) bond = across;
   }
   return bond;
+}
+
+Bond bond_between(const std::vector<JointCall>& calls, const std::vector<std::vector<size_t>>& blocks) {
+  if (calls.empty() || blocks.size() < 2) return Bond::undecided;
+  const size_t members = calls.front().start_ns.size();
+  const std::vector<Arrivals> sample = sampled(calls, members);
+  if (sample.size() <= kDropped) return Bond::undecided;
+  const size_t signatures = count_signatures(sample);
+  std::vector<Difference> differences;
+  Follows all;
+  for (size_t a = 0; a < blocks.size(); ++a) {
+    for (size_t b = a + 1; b < blocks.size(); ++b) {
+      std::vector<Side> sides(members, Side::none);
+      for (const size_t m : blocks[a]) sides[m] = Side::first;
+      for (const size_t m : blocks[b]) sides[m] = Side::second;
+      all += follows(sample, signatures, sides, differences);
+    }
+  }
+  // Pairs of blocks are not independent, blocks less one are.
+  const auto pairs_of_each = static_cast<double>(blocks.size()) / 2;
+  return judged(all, all.freedom / pairs_of_each - 1);
 }
 
 }  // namespace skewscope

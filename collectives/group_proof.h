@@ -30,4 +30,7 @@ enum class Bond : uint8_t { undecided, together, apart };
 // Undecided, too, for fewer than 2 members or more than 16.
 Bond bond_of(const std::vector<JointCall>& calls);
 
+// The same of the borders between given blocks of members, over all pairs of blocks at once. Cost: O(blocks^2 * calls).
+Bond bond_between(const std::vector<JointCall>& calls, const std::vector<std::vector<size_t>>& blocks);
+
 }  // namespace skewscope

@@ -27,14 +27,14 @@ std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members)
 namespace {
 
 // The offset member -> hub.
-std::optional<Prior> prior_between(const ClockHints& hints, int32_t member, int32_t hub) {
+std::optional<Prior> prior_between(const MemberHints& hints, int32_t member, int32_t hub) {
   if (hints.prior.empty()) return std::nullopt;
   const auto &own = hints.prior[static_cast<size_t>(member)], &of_hub = hints.prior[static_cast<size_t>(hub)];
   if (!own || !of_hub) return std::nullopt;
   return Prior{own->offset_ns - of_hub->offset_ns, own->error_ns + of_hub->error_ns};
 }
 
-bool on_one_host(const ClockHints& hints, int32_t member, int32_t hub) {
+bool on_one_host(const MemberHints& hints, int32_t member, int32_t hub) {
   if (hints.host.empty()) return false;
   const int32_t host = hints.host[static_cast<size_t>(member)];
   return host >= 0 && host == hints.host[static_cast<size_t>(hub)];
@@ -54,7 +54,7 @@ constexpr double kLeastJoined = 0.8;  // of sends and receives
 }  // namespace
 
 Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open,
-                          Membership membership, const ClockHints& hints, std::vector<bool>& ambiguous) {
+                          Membership membership, const MemberHints& hints, std::vector<bool>& ambiguous) {
   const auto calls = [&](int32_t m) -> const MemberCalls& { return members[static_cast<size_t>(m)]; };
   const int32_t hub = hub_of(members, open);
   if (open.size() == 1)

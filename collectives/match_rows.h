@@ -52,7 +52,7 @@ std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members)
 // Takes the one of `open` with most calls as hub and gathers all whose calls can be laid over it. Marks the members for
 // whom several shifts tie.
 Cluster gather_around_hub(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open,
-                          Membership membership, const ClockHints& hints, std::vector<bool>& ambiguous);
+                          Membership membership, const MemberHints& hints, std::vector<bool>& ambiguous);
 
 // The rows of a cluster: by ends, then by order; that of all calls tells only of members known to be a communicator's.
 Rows rows_of(const std::vector<MemberCalls>& members, const Cluster& cluster, Membership membership);

@@ -161,7 +161,7 @@ bool meet_by_chance(const Rows& rows, const std::vector<MemberCalls>& members) {
   return 10 * across > std::ssize(rows.rows);
 }
 
-void match_members_by_time(const std::vector<MemberCalls>& members, const ClockHints& hints, Timed& timed) {
+void match_members_by_time(const std::vector<MemberCalls>& members, const MemberHints& hints, Timed& timed) {
   std::vector<int32_t> open = members_with_calls(members);
   std::vector<bool> ambiguous(members.size(), false);
   size_t tries_left = kMostTries * open.size();
@@ -238,7 +238,7 @@ void finish(const std::vector<MemberCalls>& members, Rows& rows, const std::vect
 
 }  // namespace
 
-MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership, const ClockHints& hints) {
+MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership, const MemberHints& hints) {
   MatchOutcome outcome;
   std::vector<std::vector<Refusal>> reason;
   for (const MemberCalls& m : members) {

@@ -43,12 +43,10 @@ struct MatchOutcome {
   bool settled = true;  // every member with calls was laid over its communicator's others
 };
 
-// Whether the members are known to form a communicator. Where they are not, ends that lie as close together as those of
-// one collective do put all of them together, or none: part of them could be any of several groups that run the same
-// program side by side. Where no rank of the job is missing, who was held up by whose lateness tells as much, and tells
-// several groups apart (group_proof.h).
+// Whether the members are known to form a communicator, and, where they are not, whether no rank of the job is missing:
+// who was held up by whose lateness tells groups only then (inferred_groups.h).
 enum class Membership : uint8_t { known, inferred, inferred_of_all_ranks };
 
-MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership, const ClockHints& hints);
+MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership, const MemberHints& hints);
 
 }  // namespace skewscope

@@ -36,6 +36,7 @@ struct MatchCall {
   bool bare = false;          // launched before the recording: nothing but the kind is known, and the stream's group
   bool ends_together = true;  // all members of this kind leave together
   bool of_batch = false;      // a message of several: its end is the last one's
+  int32_t group_size = 0;     // members, as what goes in and comes out tells; 0: it does not
 
   // Whether who sends it may be gone before who receives it comes.
   bool is_message() const { return !ends_together && (kind == CollectiveKind::send || kind == CollectiveKind::recv); }
@@ -44,11 +45,14 @@ struct MatchCall {
 // Sorted by (end, start).
 using MemberCalls = std::vector<MatchCall>;
 
-// What is known of the members' clocks beside their calls, per member; empty: nothing.
-struct ClockHints {
+// What is known of the members beside these calls, per member; empty: nothing.
+struct MemberHints {
   std::vector<std::optional<Prior>> prior;  // offset to a common clock, where other communicators told it
   std::vector<int32_t> host;                // equal: recorded under one host name; -1: not known
   bool lossy = false;                       // calls are missing here and there: equal numbers of them prove no order
+  bool alone = false;                       // nothing but these calls holds the members in line
+  // Where no trace names a group: the groups that calls of other streams told, a row for each stream. -1: none.
+  std::vector<std::vector<int32_t>> group_beside = {};
 };
 
 // Maps a member's clock to the hub's: hub = x + offset_ns + slope * (x - center_ns).

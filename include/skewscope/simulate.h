@@ -38,6 +38,9 @@ struct SimulateOptions {
   int32_t first_step = 100;              // number of the first ProfilerStep
   int64_t layer_compute_ns = 1'000'000;  // mean per layer, direction and micro-batch; lognormal, cv 2 %
   double launch_factor = 1;              // hosts take so many times as long to launch; short kernels wait for them
+  int32_t layers_per_bucket = 4;         // whose gradients are reduced together
+  double message_factor = 1;             // activations and parameters have so many times as many elements
+  int64_t exit_jitter_ns = 2000;         // members leave a collective this much after another, on average
   double clock_offset_ms = 0;            // node clocks uniform in +- this
   double clock_drift_ppm = 0;            // node clocks uniform in +- this
   struct SlowRank {

@@ -103,9 +103,20 @@ void add_sizes(CLI::App& command, SimulateOptions& options) {
                   "Hosts take FACTOR times as long to launch: with short kernels the job is launch-bound")
       ->type_name("FACTOR")
       ->capture_default_str();
+  command.add_option("--layers-per-bucket", options.layers_per_bucket, "Layers whose gradients are reduced together")
+      ->capture_default_str();
+  command
+      .add_option("--message-factor", options.message_factor,
+                  "Activations and parameters have FACTOR times as many elements")
+      ->type_name("FACTOR")
+      ->capture_default_str();
 }
 
 void add_disturbances(CLI::App& command, SimulateOptions& options) {
+  command
+      .add_option("--exit-jitter-ns", options.exit_jitter_ns,
+                  "Members leave a collective this much after another, on average")
+      ->capture_default_str();
   command.add_option("--clock-offset-ms", options.clock_offset_ms, "Node clocks are off by up to this, either way");
   command.add_option("--clock-drift-ppm", options.clock_drift_ppm, "Node clocks drift by up to this, either way");
   add_rank_option(command, "--slow-rank", "RANK:FACTOR", "This rank computes FACTOR times as long; repeatable",

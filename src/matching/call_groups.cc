@@ -21,6 +21,15 @@ uint64_t signature_of(const CollectiveCall& call) {
   return match_signature(call.kind, call.dtype, call.in_elements, call.out_elements, root);
 }
 
+// Of the call's group, by what each puts in and gets out; 0: that does not tell.
+int32_t members_by_size(const CollectiveCall& call) {
+  const bool gathers = call.kind == CollectiveKind::all_gather, scatters = call.kind == CollectiveKind::reduce_scatter;
+  const int64_t part = gathers ? call.in_elements : call.out_elements;
+  const int64_t whole = gathers ? call.out_elements : call.in_elements;
+  if ((!gathers && !scatters) || part <= 0 || whole <= part || whole % part != 0) return 0;
+  return static_cast<int32_t>(std::min<int64_t>(whole / part, INT32_MAX));
+}
+
 // A kernel whose launch precedes the recording has lost its metadata.
 bool lost_its_launch(const CollectiveCall& call) {
   return call.stream >= 0 && !call.communicator.known() && !call.custom && !call.launched;
@@ -368,6 +377,7 @@ std::vector<MemberCalls> CallGroup::matcher_view() const {
       } else {
         m.kind = call.kind;
         m.signature = signature_of(call);
+        m.group_size = members_by_size(call);
         m.seq = call.seq;
         m.comms_id = call.comms_id;
       }
@@ -383,9 +393,12 @@ GroupedCalls group_calls(const JobTrace& job, Exchange& exchange) {
   GroupedCalls grouped;
   grouped.groups = groups_of(job, collect_parts(job, own.groups, exchange, grouped));
   grouped.unmatched = std::move(own.unmatched);
+  std::map<SessionId, std::set<GroupKey>> keys;
+  for (const Recorded& one : recorded) keys[one.key.session].insert(one.key);
   for (CallGroup& group : grouped.groups) {
     if (group.key.communicator.known()) continue;
     group.least_size = size_of_half_named(job, group, recorded);
+    group.alone = keys[group.key.session].size() == (group.least_size > 0 ? 2 : 1);  // the pool, and who names it
     const bool all = group.least_size == 0 && all_ranks_recorded(job, group.key.session);
     group.membership = all ? Membership::inferred_of_all_ranks : Membership::inferred;
   }

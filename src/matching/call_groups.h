@@ -38,6 +38,7 @@ struct CallGroup {
   std::vector<std::vector<const BatchMessage*>> messages;
   std::vector<int32_t> host;  // per member: the first trace of its host's name; -1: no name
   Membership membership = Membership::known;
+  bool alone = false;      // the only one of its session: nothing else holds its members in line
   int32_t least_size = 0;  // where not known: of a communicator whose calls these may be, whose others name it
 
   // Of a pair: a call of it, in place of a batch the send or recv that its message is.

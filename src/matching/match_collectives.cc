@@ -23,6 +23,7 @@
 #include "lost_messages.h"
 #include "number_instances.h"
 #include "skewscope/matching.h"
+#include "told_groups.h"
 
 namespace skewscope {
 namespace {
@@ -31,6 +32,7 @@ using matching::CallGroup;
 using matching::CoarseOffsets;
 using matching::GroupedCalls;
 using matching::LostMessages;
+using matching::ToldGroups;
 
 bool all_settled(const std::vector<MatchOutcome>& outcomes, Exchange& exchange) {
   const auto open = [](const MatchOutcome& outcome) { return !outcome.settled; };
@@ -41,22 +43,24 @@ std::vector<MatchOutcome> match_alone(const std::vector<CallGroup>& groups, cons
   std::vector<MatchOutcome> outcomes(groups.size());
   tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
     outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership,
-                                {{}, groups[g].host, matching::is_lossy(groups[g], lost)});
+                                {{}, groups[g].host, matching::is_lossy(groups[g], lost), groups[g].alone});
   });
   return outcomes;
 }
 
-// Once more, with `prior_of` each group that did not settle alone.
+// Once more, with `prior_of` each group that did not settle alone, and with the groups that those which did told.
 template <class PriorOf>
 void match_with(const std::vector<CallGroup>& groups, const LostMessages& lost, const PriorOf& prior_of,
-                std::vector<MatchOutcome>& outcomes) {
+                Exchange& exchange, std::vector<MatchOutcome>& outcomes) {
+  const ToldGroups told = matching::told_groups(groups, outcomes, exchange);
   tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
     if (outcomes[g].settled) return;
-    const std::vector<std::optional<Prior>> told = prior_of(groups[g]);
-    const bool any = std::any_of(told.begin(), told.end(), [](const auto& prior) { return prior.has_value(); });
-    if (any)
-      outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership,
-                                  {told, groups[g].host, matching::is_lossy(groups[g], lost)});
+    const std::vector<std::optional<Prior>> prior = prior_of(groups[g]);
+    const std::vector<std::vector<int32_t>> beside = matching::groups_beside(groups[g], told);
+    const bool any = std::any_of(prior.begin(), prior.end(), [](const auto& one) { return one.has_value(); });
+    if (!any && beside.empty()) return;
+    outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership,
+                                {prior, groups[g].host, matching::is_lossy(groups[g], lost), groups[g].alone, beside});
   });
 }
 
@@ -76,7 +80,8 @@ InstanceTable match_collectives(const JobTrace& job, Exchange& exchange, Matched
     // And those of traces that share several groups of which none could be matched alone.
     matching::join_components(calls.groups, outcomes, exchange, first);
     match_with(
-        calls.groups, lost, [&](const CallGroup& group) { return matching::prior_for(group, first); }, outcomes);
+        calls.groups, lost, [&](const CallGroup& group) { return matching::prior_for(group, first); }, exchange,
+        outcomes);
   }
   const bool left = matching::any_left(calls.groups, outcomes, exchange);
   InstanceTable table = matching::number_instances(job, std::move(calls), outcomes, exchange);
@@ -89,7 +94,7 @@ InstanceTable match_again(const JobTrace& job, const ClockModel& clocks, Matched
   assert(kept.outcomes.size() == calls.groups.size());
   const LostMessages lost = matching::count_lost_messages(calls.groups, exchange);
   match_with(
-      calls.groups, lost, [&](const CallGroup& group) { return matching::prior_from_clocks(group, clocks); },
+      calls.groups, lost, [&](const CallGroup& group) { return matching::prior_from_clocks(group, clocks); }, exchange,
       kept.outcomes);
   matching::pair_on_clocks(calls.groups, lost, clocks, exchange, kept.outcomes);
   return matching::number_instances(job, std::move(calls), kept.outcomes, exchange);

@@ -18,15 +18,14 @@ namespace {
 
 constexpr int64_t kActivations = int64_t{2048} * 2048;           // elements that travel per layer: 8 MB
 constexpr int64_t kLayerParameters = int64_t{12} * 1024 * 1024;  // before sharding over tp
-constexpr int32_t kLayersPerBucket = 4;
-constexpr int32_t kExtraLook = 1;     // a matrix product
-constexpr double kExtraShare = 0.05;  // of its layer
+constexpr int32_t kExtraLook = 1;                                // a matrix product
+constexpr double kExtraShare = 0.05;                             // of its layer
 
 int32_t layers_per_chunk(const SimulateOptions& options) {
   return options.layers / (options.pp * options.virtual_stages);
 }
 int32_t buckets_per_chunk(const SimulateOptions& options) {
-  return (layers_per_chunk(options) + kLayersPerBucket - 1) / kLayersPerBucket;
+  return (layers_per_chunk(options) + options.layers_per_bucket - 1) / options.layers_per_bucket;
 }
 int32_t buckets(const SimulateOptions& options) { return options.virtual_stages * buckets_per_chunk(options); }
 
@@ -120,8 +119,8 @@ class Builder {
         reduce_bucket(1);
         continue;
       }
-      const bool full = (layer + 1) % kLayersPerBucket == 0 || layer + 1 == layers;
-      if (last && full) reduce_bucket(layer % kLayersPerBucket + 1);
+      const bool full = (layer + 1) % options_.layers_per_bucket == 0 || layer + 1 == layers;
+      if (last && full) reduce_bucket(layer % options_.layers_per_bucket + 1);
     }
     if (stage > 0) message(CollectiveKind::send, pass, stage - 1);
     autograd_ = false;
@@ -156,8 +155,8 @@ class Builder {
       --draws_;
     }
     if (topology_.tp < 2) return;
-    await(collective(CollectiveKind::all_reduce, Axis::tensor, tensor_slot_++, DType::bfloat16, kActivations,
-                     kActivations));
+    await(collective(CollectiveKind::all_reduce, Axis::tensor, tensor_slot_++, DType::bfloat16, activations(),
+                     activations()));
     program_.ops.back().pass = passes_;
   }
 
@@ -183,7 +182,7 @@ class Builder {
   // Every member sends the same number of tokens, of which each receives its load; then they go back.
   void exchange_tokens(bool there) {
     const auto members = static_cast<int64_t>(loads_.size());
-    const int64_t even = kActivations / members;
+    const int64_t even = activations() / members;
     std::vector<int64_t> sent;
     for (const double load : loads_) sent.push_back(std::llround(load * static_cast<double>(even)));
     const std::vector<int64_t> received(loads_.size(), sent[static_cast<size_t>(own_place())]);
@@ -212,9 +211,14 @@ class Builder {
     return next;
   }
 
+  int64_t scaled(int64_t elements) const {
+    return std::llround(options_.message_factor * static_cast<double>(elements));
+  }
+  int64_t activations() const { return scaled(kActivations); }
+
   // Whole shards for every member.
   int64_t elements_of(int32_t layers) const {
-    const int64_t elements = layers * kLayerParameters / topology_.tp;
+    const int64_t elements = scaled(layers * kLayerParameters / topology_.tp);
     return elements / topology_.dp * topology_.dp;
   }
 
@@ -278,7 +282,7 @@ class Builder {
     const int32_t number = pass.micro_batch * hops(options_, topology_) + hop;
     const int32_t slot = own_group ? number : 2 * number + (pass.backward ? 1 : 0);
     const Axis axis = own_group && pass.backward ? Axis::pipeline_back : Axis::pipeline;
-    const int32_t row = collective(kind, axis, slot, DType::bfloat16, kActivations, kActivations);
+    const int32_t row = collective(kind, axis, slot, DType::bfloat16, activations(), activations());
     Op& op = program_.ops.back();
     const int32_t way = sends == pass.backward ? -1 : 1;
     op.peer_stage = (stage_ + way + topology_.pp) % topology_.pp;

@@ -78,6 +78,13 @@ Result<Done> check_sizes(const SimulateOptions& o) {
   if (!(o.launch_factor > 0 && o.launch_factor <= 1000)) {
     return usage("simulate: the launch factor must be in (0, 1000]");
   }
+  if (!(o.message_factor > 0 && o.message_factor <= 1000)) {
+    return usage("simulate: the message factor must be in (0, 1000]");
+  }
+  if (o.exit_jitter_ns < 0 || o.exit_jitter_ns > 1'000'000) {
+    return usage("simulate: the exit jitter must be 0..1000000 ns");
+  }
+  if (o.layers_per_bucket < 1) return usage("simulate: a bucket has the gradients of one layer or more");
   for (const auto& [value, name, limit] : {std::tuple{o.first_step, "first step", 1'000'000'000},
                                            std::tuple{o.cpu_rows_per_kernel, "CPU rows per kernel", 1000},
                                            std::tuple{o.python_rows_per_kernel, "Python rows per kernel", 1000}}) {

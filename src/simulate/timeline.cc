@@ -32,8 +32,7 @@ constexpr int64_t kNodeLatencyNs = 9'000, kFabricLatencyNs = 22'000;
 constexpr double kTransferCv = 0.05, kComputeCv = 0.02;
 
 // Members leave within microseconds of each other: a bias of the position in the ring, and chance.
-constexpr double kBiasNs = 2000, kSpreadNs = 2000;
-constexpr int64_t kSpreadLimitNs = 20'000;
+constexpr int64_t kSpreadLimit = 10;  // exit_jitter_ns
 
 double traffic_factor(const Op& op, double members) {
   switch (op.kind) {
@@ -73,7 +72,8 @@ TimelineEngine::TimelineEngine(const Job& job) : job_(job) {
     Random bias(stream_seed(kBiasStream, row));
     position_bias_.emplace_back();
     for (size_t i = 0; i < group.ranks.size(); ++i) {
-      position_bias_.back().push_back(static_cast<int64_t>(bias.uniform() * kBiasNs));
+      position_bias_.back().push_back(
+          static_cast<int64_t>(bias.uniform() * static_cast<double>(job.options.exit_jitter_ns)));
     }
     for (int32_t slot = 0; slot < slots_per_step(group.axis, job.options, job.topology); ++slot) {
       Instance instance;
@@ -220,9 +220,10 @@ void TimelineEngine::finish(Instance& instance) {
   const double factor = job_.ideal_network ? 0 : transfer_factor(job_.options, group, op.kind);
   for (size_t i = 0; i < instance.ranks.size(); ++i) {
     const auto position = static_cast<size_t>(group.position(instance.ranks[i]));
-    const int64_t spread = position_bias_[static_cast<size_t>(instance.group)][position] +
-                           static_cast<int64_t>(kSpreadNs * random.exponential());
-    const auto whole = transfer + static_cast<double>(std::min(spread, kSpreadLimitNs));
+    const int64_t spread =
+        position_bias_[static_cast<size_t>(instance.group)][position] +
+        static_cast<int64_t>(static_cast<double>(job_.options.exit_jitter_ns) * random.exponential());
+    const auto whole = transfer + static_cast<double>(std::min(spread, kSpreadLimit * job_.options.exit_jitter_ns));
     own_times(i).end = last_arrival + std::llround(factor * whole);
   }
   awake_.insert(awake_.end(), instance.sleepers.begin(), instance.sleepers.end());

@@ -30,10 +30,12 @@ void print_head(Text& text, const Job& job) {
         "\"virtual_stages\": {}, \"steps\": {}, \"layers\": {}, "
         "\"first_step\": {}, \"layer_compute_ns\": {}, \"launch_factor\": {}, \"clock_offset_ms\": {}, "
         "\"clock_drift_ppm\": {}, "
-        "\"lost_kernels\": {}, \"experts\": {}, \"fsdp\": {}}},\n\"reference_ns\": {},\n\"communicators\": [\n",
+        "\"lost_kernels\": {}, \"experts\": {}, \"fsdp\": {}, \"layers_per_bucket\": {}, \"message_factor\": {}, "
+        "\"exit_jitter_ns\": {}}},\n\"reference_ns\": {},\n\"communicators\": [\n",
         o.seed, style_name(o.style), vendor_name(o.vendor), o.nodes, o.gpus_per_node, o.tp, job.topology.dp, o.pp,
         o.micro_batches, o.virtual_stages, o.steps, o.layers, o.first_step, o.layer_compute_ns, o.launch_factor,
-        o.clock_offset_ms, o.clock_drift_ppm, o.lost_kernels, o.experts, o.fsdp, job.clocks[0].reference_ns);
+        o.clock_offset_ms, o.clock_drift_ppm, o.lost_kernels, o.experts, o.fsdp, o.layers_per_bucket, o.message_factor,
+        o.exit_jitter_ns, job.clocks[0].reference_ns);
   for (size_t row = 0; row < job.topology.groups.size(); ++row) {
     const Group& group = job.topology.groups[row];
     print(text, "{}{{\"id\": {}, \"name\": \"{}\", \"desc\": \"{}\", \"ranks\": [{}]}}", row == 0 ? "" : ",\n", row,

@@ -83,3 +83,11 @@ TEST_CASE("a call or two that end together by chance make no group") {
   }
   CHECK(bond_of(calls) != Bond::together);
 }
+
+TEST_CASE("what the ends of given blocks follow is asked of all pairs of blocks at once") {
+  const std::vector<double> none(6, 0);
+  const Program three{{{0, 1}, {2, 3}, {4, 5}}, none, none, {100, 100, 100}};
+  CHECK(bond_between(three.calls(), three.groups) == Bond::apart);
+  const Program one{{{0, 1, 2, 3, 4, 5}}, none, none, {100}};
+  CHECK(bond_between(one.calls(), three.groups) == Bond::together);
+}

@@ -1,58 +1,17 @@
 // Which calls are matched, over kinds of jobs and of faults: never two that are not one collective, whatever is
 // missing; and no fewer than a careful reader would.
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <map>
-#include <string_view>
 
-#include "skewscope/align.h"
-#include "skewscope/ingest.h"
-#include "skewscope/matching.h"
 #include "skewscope/simulate.h"
-#include "tests/jobs/call_truth.h"
+#include "tests/jobs/match_tally.h"
 #include "tests/temporary_folder.h"
 
 using namespace skewscope;
-using skewscope::test::CallTruth;
 using skewscope::test::Folder;
+using skewscope::test::match;
+using skewscope::test::Tally;
 
 namespace {
-
-struct Tally {
-  int64_t pairs = 0;             // of each true collective: its recorded calls less one
-  int64_t found = 0, wrong = 0;  // pairs put together that are one collective, and that are not
-  double share() const { return static_cast<double>(found) / static_cast<double>(std::max<int64_t>(1, pairs)); }
-};
-
-Tally match(const SimulateOptions& options) {
-  REQUIRE(simulate_job(options).ok());
-  StageTimer timer;
-  const Result<IngestedJob> ingested = ingest_job(discover_files({options.directory}).value(), {}, timer);
-  REQUIRE(ingested.ok());
-  const JobTrace& job = ingested.value().job;
-  MatchedAlone kept;
-  InstanceTable table = match_collectives(job, alone(), &kept);
-  const ClockModel clocks = align_clocks(job, table, AlignMode::automatic);
-  if (clocks_tell_more(table, clocks)) table = match_again(job, clocks, kept);
-  REQUIRE(check_invariants(table, job) == "");
-  const CallTruth truth(options.directory);
-  Tally tally;
-  for (const size_t recorded : truth.recorded) tally.pairs += recorded > 0 ? static_cast<int64_t>(recorded) - 1 : 0;
-  for (const CollectiveInstance& i : table.instances) {
-    std::map<size_t, int64_t> members;  // by true collective
-    for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
-      const RankTrace& trace = job[table.members[row].trace];
-      const CollectiveCall& call = trace.calls[static_cast<size_t>(table.members[row].call)];
-      const CallTruth::Member* member = truth.find(trace.rank.value, call, trace.resolution_ns);
-      REQUIRE(member != nullptr);
-      ++members[member->instance];
-    }
-    for (const auto& [instance, count] : members) tally.found += count - 1;
-    tally.wrong += std::ssize(members) - 1;
-  }
-  return tally;
-}
 
 struct Shape {
   const char* name;
@@ -196,8 +155,7 @@ TEST_CASE("messages of pipelines: with kernels lost and windows late no wrong pa
   const Pipe pipes[] = {{{"1F1B over 2 nodes", 2, 4, 2, 4}, 1},
                         {{"interleaved over 2 nodes", 2, 2, 1, 4}, 2},
                         {{"interleaved over 4 nodes", 4, 2, 2, 4}, 2}};
-  const char* const dose = std::getenv("SKEWSCOPE_DOSE");
-  const bool nightly = dose != nullptr && std::string_view(dose) == "nightly";
+  const bool nightly = skewscope::test::nightly();
   for (const Pipe& pipe : pipes) {
     for (const Loss& loss : losses) {
       Tally whole;

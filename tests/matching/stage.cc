@@ -167,14 +167,15 @@ TEST_CASE("calls without any metadata form a communicator when the ends of all r
   REQUIRE(complete(table) == 25);
 }
 
-TEST_CASE("calls without any metadata that fall into several groups stay unmatched") {
+TEST_CASE("calls without any metadata that fall into several groups are told apart by their ends") {
   JobBuilder b(4);
   add_calls(b, CommunicatorId(), {0, 2}, 25, 8);
   add_calls(b, CommunicatorId(), {1, 3}, 25, 9);
   const InstanceTable table = match_collectives(b.done());
-  REQUIRE(table.instances.empty());
-  REQUIRE(table.unmatched.size() == 100);
-  REQUIRE(table.unmatched[0].reason == UnmatchedReason::ambiguous);
+  REQUIRE(table.communicators.size() == 2);
+  CHECK(table.communicators.communicators[0].members == std::vector<Rank>{Rank(0), Rank(2)});
+  CHECK(table.communicators.communicators[1].members == std::vector<Rank>{Rank(1), Rank(3)});
+  CHECK(complete(table) == 50);
 }
 
 TEST_CASE("an inferred communicator is incomplete while ranks of the job are missing") {

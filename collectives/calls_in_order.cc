@@ -1,0 +1,98 @@
+#include "collectives/calls_in_order.h"
+
+#include <algorithm>
+#include <map>
+
+namespace skewscope {
+namespace {
+
+using CallNumbers = std::vector<std::vector<size_t>>;  // by member
+
+// Of the steps in which all made the same calls; none where these are fewer than half of anyone's.
+CallNumbers calls_of_equal_steps(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open) {
+  std::vector<std::map<int64_t, std::vector<size_t>>> steps;  // by member
+  for (const int32_t m : open) {
+    const MemberCalls& calls = members[static_cast<size_t>(m)];
+    steps.emplace_back();
+    for (size_t c = 0; c < calls.size(); ++c) steps.back()[calls[c].step].push_back(c);
+  }
+  CallNumbers equal(open.size());
+  for (const auto& [step, first] : steps.front()) {
+    const auto same = [&](size_t k) {
+      const auto own = steps[k].find(step);
+      if (own == steps[k].end() || own->second.size() != first.size()) return false;
+      return std::equal(first.begin(), first.end(), own->second.begin(), [&](size_t a, size_t b) {
+        return members[static_cast<size_t>(open[0])][a].signature == members[static_cast<size_t>(open[k])][b].signature;
+      });
+    };
+    bool all = step >= 0;
+    for (size_t k = 1; k < open.size(); ++k) all = all && same(k);
+    if (!all) continue;
+    for (size_t k = 0; k < open.size(); ++k) {
+      const std::vector<size_t>& own = steps[k].at(step);
+      equal[k].insert(equal[k].end(), own.begin(), own.end());
+    }
+  }
+  for (size_t k = 0; k < open.size(); ++k) {
+    if (2 * equal[k].size() < members[static_cast<size_t>(open[k])].size()) return {};
+    std::sort(equal[k].begin(), equal[k].end());
+  }
+  return equal;
+}
+
+// All calls, where all members made the same in the same order.
+CallNumbers calls_of_equal_order(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open) {
+  const MemberCalls& first = members[static_cast<size_t>(open.front())];
+  const auto same = [&](int32_t m) {
+    return std::equal(first.begin(), first.end(), members[static_cast<size_t>(m)].begin(),
+                      members[static_cast<size_t>(m)].end(),
+                      [](const MatchCall& a, const MatchCall& b) { return a.signature == b.signature; });
+  };
+  if (!std::all_of(open.begin(), open.end(), same)) return {};
+  std::vector<size_t> all(first.size());
+  for (size_t c = 0; c < all.size(); ++c) all[c] = c;
+  return CallNumbers(open.size(), all);
+}
+
+}  // namespace
+
+std::vector<StepPlace> step_places(const MemberCalls& calls) {
+  std::map<int64_t, size_t> count;
+  std::vector<StepPlace> places;
+  for (const MatchCall& call : calls) {
+    if (call.step < 0 || !call.ends_together) return {};
+    places.push_back({call.step, 0, count[call.step]++});
+  }
+  for (StepPlace& place : places) place.of = count[place.step];
+  return places;
+}
+
+std::optional<OrderedRows> rows_in_order(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open) {
+  OrderedRows found;
+  CallNumbers numbers = calls_of_equal_steps(members, open);
+  if (numbers.empty()) {
+    found.by_step = false;
+    numbers = calls_of_equal_order(members, open);
+  }
+  if (numbers.empty()) return std::nullopt;
+  const MemberCalls& hub = members[static_cast<size_t>(open.front())];
+  found.rows.rows.resize(numbers.front().size());
+  found.rows.method.assign(numbers.front().size(), MatchedBy::step);
+  for (size_t m = 0; m < open.size(); ++m) {
+    const MemberCalls& calls = members[static_cast<size_t>(open[m])];
+    std::vector<ClockTie> ties;
+    for (size_t k = 0; k < numbers[m].size(); ++k) {
+      const int64_t end_ns = calls[numbers[m][k]].end_ns;
+      ties.push_back({end_ns, hub[numbers[0][k]].end_ns - end_ns});
+    }
+    const ClockLine line = resistant_line(std::move(ties));
+    for (size_t k = 0; k < numbers[m].size(); ++k) {
+      const MatchCall& call = calls[numbers[m][k]];
+      found.rows.rows[k].push_back({call.signature, line.apply(call.start_ns), line.apply(call.end_ns), open[m],
+                                    static_cast<int32_t>(numbers[m][k])});
+    }
+  }
+  return found;
+}
+
+}  // namespace skewscope

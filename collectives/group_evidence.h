@@ -1,0 +1,37 @@
+// What rows of calls say of whether their members are one group, where no trace says so. Rows may be joined by time,
+// and then hold only what ends close together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "collectives/group_proof.h"
+#include "collectives/match_rows.h"
+
+namespace skewscope {
+
+// The calls that leave together and that all of `who` are in; entry k of a call is who[k]'s.
+std::vector<JointCall> joint_calls(const Rows& rows, const std::vector<MemberCalls>& members,
+                                   const std::vector<int32_t>& who);
+
+// Whether some members' lateness held up all others (group_proof.h).
+Bond bond_by_lateness(const Rows& rows, const std::vector<MemberCalls>& members, const Cluster& cluster);
+
+// Members that only their ends put together must keep causality to microseconds, or they are several groups.
+bool keeps_causality(const Rows& rows, const std::vector<MemberCalls>& members);
+
+// Whether every member shares with the hub the calls that both recorded, up to lost kernels: what meets now and then is
+// another group of the same program.
+bool meet_throughout(const std::vector<MemberCalls>& members, const Rows& rows, const Cluster& cluster);
+
+// Whether hardly any call was left out of the rows of all members because its ends lie too far apart: rows that time
+// joins only where ends happen to lie together say that ends lie together. Where all members have a call between two
+// such rows, it was; where some have none, that is lost.
+bool in_whole_rows(const std::vector<MemberCalls>& members, const Rows& rows, const Cluster& cluster);
+
+// Whether the ends alone may be believed, where nothing else holds groups in line: within the scatter that members of
+// one communicator keep to, the same for all, and placed by more than step numbers, which groups that run the same
+// program share.
+bool ends_agree(const std::vector<MemberCalls>& members, const Rows& rows, const Cluster& cluster);
+
+}  // namespace skewscope

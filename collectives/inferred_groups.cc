@@ -1,0 +1,233 @@
+#include "collectives/inferred_groups.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "collectives/calls_in_order.h"
+#include "collectives/group_blocks.h"
+#include "collectives/group_evidence.h"
+
+namespace skewscope {
+namespace {
+
+constexpr double kFinestScatter = 1'500;  // ns; finer scatter is the stamps' own
+constexpr size_t kMostMembers = 256;      // of which groups are looked for: every member is laid over every group's hub
+
+// The hub and those whose ends lie clearly closer to its than the others' do; all where no such gap is seen.
+Cluster closest_to_hub(const Cluster& cluster) {
+  constexpr double kClearly = 4;
+  std::vector<double> scatter = cluster.scatter_ns;
+  for (double& s : scatter) s = std::max(s, kFinestScatter);
+  std::sort(scatter.begin(), scatter.end());
+  double limit = scatter.back();
+  for (size_t k = 1; k < scatter.size(); ++k) {
+    if (scatter[k] < kClearly * scatter[k - 1]) continue;
+    limit = scatter[k - 1];
+    break;
+  }
+  Cluster close;
+  close.hub = cluster.hub;
+  close.method = cluster.method;
+  close.tolerance_ns = cluster.tolerance_ns;
+  for (size_t k = 0; k < cluster.members.size(); ++k) {
+    if (cluster.scatter_ns[k] > limit) continue;
+    close.members.push_back(cluster.members[k]);
+    close.lines.push_back(cluster.lines[k]);
+    close.scatter_ns.push_back(cluster.scatter_ns[k]);
+    close.order.push_back(cluster.order[k]);
+    close.by_step.push_back(cluster.by_step[k]);
+  }
+  return close;
+}
+
+// Nodes whose clocks wander apart make blocks of one group's ends, too: such blocks are a node's ranks each, known by
+// its name, or, where hosts have none, one after the other.
+bool may_be_nodes(const std::vector<int32_t>& open, const Blocks& blocks, const MemberHints& hints) {
+  const auto host = [&](size_t k) { return hints.host.empty() ? -1 : hints.host[static_cast<size_t>(open[k])]; };
+  for (const std::vector<size_t>& block : blocks) {
+    const auto here = [&](size_t k) { return host(k) == host(block.front()); };
+    if (host(block.front()) < 0 ? block.back() - block.front() >= block.size()
+                                : !std::all_of(block.begin(), block.end(), here)) {
+      return false;
+    }
+  }
+  return host(0) < 0 || std::any_of(blocks.begin(), blocks.end(),
+                                    [&](const std::vector<size_t>& block) { return host(block.front()) != host(0); });
+}
+
+// Blocks that groups of other streams make likely: the same, and those that cross them as the axes of a mesh do, the
+// first members of all groups, the second ones, and so on.
+std::vector<Blocks> likely_blocks(const std::vector<int32_t>& open, const MemberHints& hints) {
+  std::vector<Blocks> likely;
+  for (const std::vector<int32_t>& group_of : hints.group_beside) {
+    std::map<int32_t, std::vector<size_t>> groups;
+    for (size_t k = 0; k < open.size(); ++k) groups[group_of[static_cast<size_t>(open[k])]].push_back(k);
+    const size_t size = groups.begin()->second.size();
+    const auto even = [&](const auto& group) { return group.first >= 0 && group.second.size() == size; };
+    if (!std::all_of(groups.begin(), groups.end(), even)) continue;
+    Blocks same, across(size);
+    for (const auto& [number, group] : groups) {
+      same.push_back(group);
+      for (size_t k = 0; k < size; ++k) across[k].push_back(group[k]);
+    }
+    if (size > 1) likely.push_back(same);
+    if (same.size() > 1 && size > 1) likely.push_back(across);
+  }
+  return likely;
+}
+
+// The size of the members' groups, by what goes into all their calls and comes out; 0: some do not tell, or disagree:
+// of another group, perhaps, on the same stream.
+size_t told_group_size(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open) {
+  const int32_t size = members[static_cast<size_t>(open.front())].front().group_size;
+  for (const int32_t m : open) {
+    const MemberCalls& calls = members[static_cast<size_t>(m)];
+    if (std::any_of(calls.begin(), calls.end(), [&](const MatchCall& call) { return call.group_size != size; }))
+      return 0;
+  }
+  return static_cast<size_t>(size);
+}
+
+// One block of members as a group, if nothing speaks against it.
+std::optional<InferredGroup> group_of(const std::vector<MemberCalls>& members, const std::vector<int32_t>& block,
+                                      const MemberHints& hints) {
+  std::vector<bool> ambiguous(members.size(), false);
+  Cluster cluster = gather_around_hub(members, block, Membership::known, hints, ambiguous);
+  if (cluster.members.size() != block.size()) return std::nullopt;
+  Rows rows = rows_of(members, cluster, Membership::known);
+  if (!keeps_causality(rows, members) || !meet_throughout(members, rows, cluster) ||
+      bond_by_lateness(rows, members, cluster) == Bond::apart) {
+    return std::nullopt;
+  }
+  return InferredGroup{std::move(cluster), std::move(rows)};
+}
+
+// How the members fall into groups, as far as ends tell; none: they do not.
+Blocks told_by_ends(const std::vector<int32_t>& open, const std::vector<JointCall>& calls, size_t group_size,
+                    const MemberHints& hints) {
+  if (calls.empty()) return {};
+  Blocks all(1);
+  for (size_t k = 0; k < open.size(); ++k) all.front().push_back(k);
+  if (group_size == open.size()) return all;
+  if (group_size > 0) return blocks_of(calls, group_size);
+  const std::vector<Blocks> likely = likely_blocks(open, hints);
+  bool one_group = !likely.empty();
+  for (const Blocks& blocks : likely) {
+    const Division division = blocks.size() == 1 ? Division::one_group : division_of(calls, blocks);
+    if (division == Division::blocks) return blocks;
+    one_group = one_group && division == Division::one_group;
+  }
+  const Blocks found = blocks_of(calls);
+  return found.size() == 1 && !one_group ? Blocks() : found;
+}
+
+// Whether no border of groups may run through the block, unseen: ends that vary little do not show it.
+bool holds_together(const std::vector<JointCall>& calls, const std::vector<size_t>& block) {
+  if (block.size() == 2) return true;
+  std::vector<JointCall> own;
+  for (const JointCall& call : calls) {
+    JointCall& part = own.emplace_back();
+    part.signature = call.signature;
+    for (const size_t k : block) {
+      part.start_ns.push_back(call.start_ns[k]);
+      part.end_ns.push_back(call.end_ns[k]);
+    }
+  }
+  return bond_of(own) == Bond::together;
+}
+
+// The groups of these blocks; none where something speaks against one of them.
+std::vector<InferredGroup> groups_of(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open,
+                                     const std::vector<JointCall>& calls, const Blocks& blocks,
+                                     const MemberHints& hints) {
+  if (blocks.size() > 1) {
+    const Bond between = bond_between(calls, blocks);
+    if (between == Bond::together || (between == Bond::undecided && may_be_nodes(open, blocks, hints))) return {};
+  }
+  std::vector<InferredGroup> groups;
+  for (const std::vector<size_t>& block : blocks) {
+    if (blocks.size() > 1 && !holds_together(calls, block)) return {};
+    std::vector<int32_t> own;
+    for (const size_t k : block) own.push_back(open[k]);
+    std::optional<InferredGroup> group = group_of(members, own, hints);
+    if (!group) return {};
+    groups.push_back(std::move(*group));
+  }
+  return groups;
+}
+
+// All as one, by rows that time joined.
+bool are_one(const std::vector<MemberCalls>& members, const Rows& rows, const Cluster& cluster, bool all_ranks,
+             bool alone) {
+  constexpr size_t kLeastCalls = 5;
+  const Bond bond = bond_by_lateness(rows, members, cluster);
+  const bool held_up = all_ranks && bond == Bond::together;
+  // Groups that nothing else holds in line do not end together by chance, call after call.
+  const bool agree = bond != Bond::apart && alone && rows.rows.size() >= kLeastCalls;
+  if (!held_up && !(agree && ends_agree(members, rows, cluster))) return false;
+  // A missing rank's groups leave calls without partner.
+  const bool met = !all_ranks || (meet_throughout(members, rows, cluster) && in_whole_rows(members, rows, cluster));
+  return met && keeps_causality(rows, members);
+}
+
+// Groups of one size around hubs, of those whose ends lie clearly closer to the hub's than the others' do.
+std::vector<InferredGroup> groups_around_hubs(const std::vector<MemberCalls>& members, std::vector<int32_t> open,
+                                              const MemberHints& hints) {
+  const size_t recorded = open.size();
+  std::vector<InferredGroup> groups;
+  while (!open.empty()) {
+    std::vector<bool> ambiguous(members.size(), false);
+    Cluster cluster =
+        closest_to_hub(gather_around_hub(members, open, Membership::inferred_of_all_ranks, hints, ambiguous));
+    const size_t size = cluster.members.size();
+    if (size < 2 || size == recorded || (!groups.empty() && size != groups.front().cluster.members.size())) return {};
+    Rows rows = rows_of(members, cluster, Membership::inferred_of_all_ranks);
+    if (!in_whole_rows(members, rows, cluster) || !keeps_causality(rows, members) ||
+        !meet_throughout(members, rows, cluster) || bond_by_lateness(rows, members, cluster) != Bond::together) {
+      return {};
+    }
+    for (const int32_t m : cluster.members) open.erase(std::find(open.begin(), open.end(), m));
+    groups.push_back({std::move(cluster), std::move(rows)});
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::vector<InferredGroup> find_groups(const std::vector<MemberCalls>& members, Membership membership,
+                                       const MemberHints& hints) {
+  const std::vector<int32_t> open = members_with_calls(members);
+  const bool all_ranks = membership == Membership::inferred_of_all_ranks;
+  const bool several = all_ranks && open.size() <= kMostMembers;
+  const auto by_ends = [&](const Rows& rows, bool surely_in_order) {
+    const std::vector<JointCall> calls = joint_calls(rows, members, open);
+    const Blocks blocks = told_by_ends(open, calls, told_group_size(members, open), hints);
+    if (!surely_in_order && may_be_shifted(calls, blocks)) return std::vector<InferredGroup>();
+    return groups_of(members, open, calls, blocks, hints);
+  };
+  const std::optional<OrderedRows> ordered = several ? rows_in_order(members, open) : std::nullopt;
+  if (ordered) {
+    std::vector<InferredGroup> groups = by_ends(ordered->rows, ordered->by_step);
+    if (!groups.empty()) return groups;
+  }
+  std::vector<bool> ambiguous(members.size(), false);
+  Cluster cluster = gather_around_hub(members, open, membership, hints, ambiguous);
+  if (cluster.members.size() == open.size()) {
+    Rows rows = rows_of(members, cluster, membership);
+    if (are_one(members, rows, cluster, all_ranks, hints.alone)) {
+      rows = rows_of(members, cluster, Membership::known);
+      std::vector<InferredGroup> one;
+      one.push_back({std::move(cluster), std::move(rows)});
+      return one;
+    }
+    if (several && !ordered) {
+      std::vector<InferredGroup> groups = by_ends(rows, true);
+      if (!groups.empty()) return groups;
+    }
+  }
+  // What the order of calls did not tell, time tells no better.
+  return several && !ordered ? groups_around_hubs(members, open, hints) : std::vector<InferredGroup>();
+}
+
+}  // namespace skewscope
