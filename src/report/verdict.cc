@@ -4,7 +4,8 @@
 // noticeable, high, critical. That loss gives reason and advice. A fault, a loss for which some ranks stand, comes
 // before what is the job's own design and weighs up to twice as much; then both give advice. Losses that weigh a
 // quarter of the one in front are named beside it. Where ranks are missing and nobody proves to be the cause, their
-// traces are asked for. Without a split, or with most of the time not split, the most frequent obstacle is named with
+// traces are asked for. Of a job of several components, whose ranks nobody compared, that one is told which has the
+// largest loss. Without a split, or with most of the time not split, the most frequent obstacle is named with
 // its remedy. One rank of several says nothing of waiting: what its own timeline loses leads.
 #include "verdict.h"
 
@@ -14,6 +15,7 @@
 #include <cctype>
 #include <vector>
 
+#include "islands.h"
 #include "losses.h"
 #include "own_findings.h"
 #include "skewscope/base/human_units.h"
@@ -245,6 +247,12 @@ const char* to_string(Severeness severeness) {
 }
 
 Verdict verdict_of(const JobReport& report, const Figures& figures) {
+  if (const JobReport::Island* lead = leading_island(report); lead != nullptr) {
+    const JobReport own = report_of(report, *lead);
+    Verdict v = verdict_of(own, figures_of(own));
+    v.verdict = fmt::format("{}. Ranks {}: {}", component_words(report), human_ranks(lead->ranks), v.verdict);
+    return v;
+  }
   Verdict v;
   if (!report.losses.empty()) v.severeness = severeness_of(weight_of(report.losses.front()));
   if (figures.calls == 0) {

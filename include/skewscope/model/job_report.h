@@ -91,17 +91,17 @@ struct JobReport {
   };
   std::vector<CommunicatorRow> communicators;
 
-  // Steps of the job (model/decomposition.h: JobStep), by session and number.
+  // Steps of the job (model/decomposition.h: JobStep), by session and number; of its longest component.
   struct StepRow {
     int32_t session = 0;
     int64_t step = 0;
     int64_t start_ns = 0;  // since job.window_start_ns
     int64_t duration_ns = 0;
-    int32_t ranks = 0;                      // that launched something in it
-    int64_t gpu_rows = 0, collectives = 0;  // of all ranks, launched in it
+    int32_t ranks = 0;                      // of this component, that launched something in it
+    int64_t gpu_rows = 0, collectives = 0;  // of these ranks, launched in it
     int64_t host_start_ns = 0;              // since job.window_start_ns: the first host began ProfilerStep#N
     int64_t host_duration_ns = 0;           // until the last host ended it
-    // Of all ranks: exposed communication in it that blocked them, by what the calls did meanwhile.
+    // Of these ranks: exposed communication in it that blocked them, by what the calls did meanwhile.
     int64_t blocking_wait_ns = 0, blocking_transfer_ns = 0, blocking_unattributed_ns = 0;
     std::string blocked_by;  // model/blame.h: BlockedBy; "": by nothing
   };
@@ -222,6 +222,7 @@ struct JobReport {
 
   struct Straggler {
     int32_t rank = 0;
+    int32_t component = 0;           // row of `components`: what is saved is saved of its length
     int64_t late_count = 0;
     int64_t late_candidates = 0;     // complete split instances it took part in
     double late_share = 0;           // late_count / late_candidates
@@ -245,6 +246,7 @@ struct JobReport {
     double gain_share = 0;       // the same, of the job's length
     GainBound bound = GainBound::exact;
     std::string name, why, next;  // in a word or two; what was seen; what to do
+    int32_t component = 0;        // row of `components`, whose length it is of
   };
   std::vector<Loss> losses;
 
@@ -317,6 +319,20 @@ struct JobReport {
            gpu_communication = -1, orchestration = -1;
     double bubble = -1;  // 1 - pipeline.schedule_share: what of serialization a pipeline's schedule makes
   } efficiency;
+
+  // Ranks that some session compares, directly or through others: told as a job of their own. In a job of one session,
+  // a component. The job's own steps, what-if, pipeline and efficiency are those of the first, its longest.
+  struct Island {
+    std::vector<int32_t> ranks;
+    int32_t component = 0;  // row of `components`: the first of them
+    int64_t window_ns = 0;
+    std::vector<StepRow> steps;
+    WhatIf what_if;
+    Pipeline pipeline;
+    Efficiency efficiency;
+    std::vector<Loss> losses;
+  };
+  std::vector<Island> islands;  // those of several ranks; empty where all ranks are compared
 
   struct Matching {
     int64_t calls = 0, matched = 0, unmatched = 0, incomplete_instances = 0, mismatched_instances = 0;
