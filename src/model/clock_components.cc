@@ -31,6 +31,15 @@ std::vector<ClockComponent> components_of(const JobTrace& job, const ClockModel&
   return components;
 }
 
+int32_t most_components(const JobTrace& job, const ClockModel& clocks) {
+  std::map<SessionId, int32_t> of_session;
+  int32_t most = 0;
+  for (const ClockComponent& component : components_of(job, clocks)) {
+    most = std::max(most, ++of_session[component.session]);
+  }
+  return most;
+}
+
 std::vector<ClockIsland> islands_of(const JobTrace& job, const ClockModel& clocks) {
   const std::vector<ClockComponent> components = components_of(job, clocks);
   std::vector<size_t> island(components.size());  // the lowest component that is compared with it

@@ -242,7 +242,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   }
   out.matching = report::matching_of(rooms);
   report::add_unmatched_rows(rooms, out);
-  out.rank_statistics = report::rank_statistics(job, figures);
+  out.rank_statistics = report::rank_statistics(job, figures, out.components);
   out.end_spread_before_ns = clocks.end_spread_before_ns;
   out.end_spread_after_ns = clocks.end_spread_after_ns;
   out.diagnostics = job.findings;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "efficiency.h"
@@ -24,36 +23,6 @@ constexpr size_t kMostSizes = 4;  // of components, named one by one
 
 bool is_of(const JobReport::Island& island, int32_t rank) {
   return std::binary_search(island.ranks.begin(), island.ranks.end(), rank);
-}
-
-template <class Row>
-std::vector<Row> rows_of(const JobReport::Island& island, const std::vector<Row>& rows) {
-  std::vector<Row> own;
-  std::copy_if(rows.begin(), rows.end(), std::back_inserter(own), [&](const Row& row) { return is_of(island, row.rank); });
-  return own;
-}
-
-template <class Row>
-std::vector<Row> rows_of_groups(const std::set<int32_t>& groups, const std::vector<Row>& rows) {
-  std::vector<Row> own;
-  std::copy_if(rows.begin(), rows.end(), std::back_inserter(own),
-               [&](const Row& row) { return groups.contains(row.communicator); });
-  return own;
-}
-
-JobReport::Job job_of(const JobReport& report, const JobReport::Island& island) {
-  JobReport::Job job = report.job;
-  job.ranks_present = island.ranks;
-  job.window_ns = island.window_ns;
-  std::set<std::string> hosts;
-  for (const JobReport::RankRow& row : report.ranks) {
-    if (is_of(island, row.rank) && !row.host.empty()) hosts.insert(row.host);
-  }
-  job.hosts.assign(hosts.begin(), hosts.end());
-  std::set<int64_t> steps;
-  for (const JobReport::StepRow& step : island.steps) steps.insert(step.step);
-  job.steps.assign(steps.begin(), steps.end());
-  return job;
 }
 
 // Whether at least half of the ranks are compared with others: else nothing told of some of them stands for the job.
@@ -80,9 +49,14 @@ std::vector<JobReport::Island> island_rows(const Rooms& rooms, const JobReport& 
     row.ranks.assign(ranks.begin(), ranks.end());
     row.window_ns = islands[i].window_ns;
     while (!is_of(row, report.components[static_cast<size_t>(row.component)].ranks.front())) ++row.component;
-    row.steps = step_rows_of(rooms, islands[i].traces, rooms.decomposition.island_steps[i]);
+    if (!rooms.decomposition.island_steps.empty()) {
+      row.steps = step_rows_of(rooms, islands[i].traces, rooms.decomposition.island_steps[i]);
+    }
     std::set<int64_t> steps;
-    for (const JobReport::StepRow& step : row.steps) steps.insert(step.step);
+    for (JobReport::StepRow& step : row.steps) {
+      step.component = row.component;
+      steps.insert(step.step);
+    }
     if (!rooms.blame.islands.empty()) {
       const IslandBlame& blame = rooms.blame.islands[i];
       row.what_if = what_if_rows(rooms, blame, std::ssize(steps));
@@ -94,34 +68,23 @@ std::vector<JobReport::Island> island_rows(const Rooms& rooms, const JobReport& 
 }
 
 JobReport report_of(const JobReport& report, const JobReport::Island& island) {
-  JobReport out;
-  out.job = job_of(report, island);
-  out.clocks = rows_of(island, report.clocks);
-  for (const JobReport::Component& component : report.components) {
-    if (is_of(island, component.ranks.front())) out.components.push_back(component);
-  }
-  std::set<int32_t> groups;
-  for (const JobReport::CommunicatorRow& group : report.communicators) {
-    const bool own = std::all_of(group.ranks.begin(), group.ranks.end(), [&](int32_t rank) { return is_of(island, rank); });
-    if (!own) continue;
-    groups.insert(group.id);
-    out.communicators.push_back(group);
-  }
-  out.collectives = rows_of_groups(groups, report.collectives);
-  out.all_to_all = rows_of_groups(groups, report.all_to_all);
-  out.ranks = rows_of(island, report.ranks);
-  out.rank_steps = rows_of(island, report.rank_steps);
-  out.stragglers = rows_of(island, report.stragglers);
-  out.causes = rows_of(island, report.causes);
-  out.flows = rows_of(island, report.flows);
+  JobReport out = rows_of_ranks(report, island.ranks);
+  out.job.window_ns = island.window_ns;
+  std::set<int64_t> steps;
+  for (const JobReport::StepRow& step : island.steps) steps.insert(step.step);
+  out.job.steps.assign(steps.begin(), steps.end());
   out.steps = island.steps;
   out.what_if = island.what_if;
   out.pipeline = island.pipeline;
   out.efficiency = island.efficiency;
   out.losses = island.losses;
-  out.matching = report.matching;
-  out.diagnostics = report.diagnostics;
   return out;
+}
+
+const JobReport::Island* island_of(const JobReport& report, int32_t rank) {
+  const auto own = std::find_if(report.islands.begin(), report.islands.end(),
+                                [&](const JobReport::Island& island) { return is_of(island, rank); });
+  return own == report.islands.end() ? nullptr : &*own;
 }
 
 const JobReport::Island* leading_island(const JobReport& report) {
@@ -148,14 +111,20 @@ std::vector<JobReport::Loss> losses_of_islands(JobReport& report) {
   return losses;
 }
 
+size_t component_count(const JobReport& report) {
+  size_t count = report.islands.size(), compared = 0;
+  for (const JobReport::Island& island : report.islands) compared += island.ranks.size();
+  if (count > 0) count += report.ranks.size() - compared;
+  return std::max(count, most_components(report));
+}
+
 std::string component_words(const JobReport& report) {
-  const size_t count = most_components(report);
+  const size_t count = component_count(report);
   if (count < 2) return "";
-  std::map<int32_t, std::vector<size_t>> sizes_by_session;
-  for (const JobReport::Component& c : report.components) sizes_by_session[c.session].push_back(c.ranks.size());
-  const auto of_session = std::find_if(sizes_by_session.begin(), sizes_by_session.end(),
-                                       [&](const auto& sizes) { return sizes.second.size() == count; });
-  const std::vector<size_t>& sizes = of_session->second;
+  std::vector<size_t> sizes;
+  for (const JobReport::Island& island : report.islands) sizes.push_back(island.ranks.size());
+  std::sort(sizes.rbegin(), sizes.rend());
+  sizes.resize(std::max(sizes.size(), count), 1);
   std::string words;
   if (count > kMostSizes && sizes.front() == sizes.back()) {
     words = fmt::format("{} rank{} each", sizes.front(), sizes.front() == 1 ? "" : "s");

@@ -10,6 +10,7 @@
 
 #include "all_to_all_rows.h"
 #include "efficiency.h"
+#include "islands.h"
 #include "skewscope/base/human_units.h"
 #include "slow_groups.h"
 
@@ -81,13 +82,15 @@ void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
 }
 
 void add_components(const JobReport& report, Findings& out) {
-  const size_t components = most_components(report);
+  const size_t components = component_count(report);
   if (components < 2) return;
+  const JobReport::Component* const longest = longest_component(report);
   out.push_back(finding(
       Severity::warning, "components", static_cast<int64_t>(components),
-      fmt::format("no call that is matched ties the clocks of {} components of ranks: they are not compared; window, "
-                  "steps and what-if are those of the longest",
-                  components)));
+      fmt::format("{}: no call that is matched ties their clocks, so that times of one say nothing of another; window, "
+                  "steps and what-if are those of {}",
+                  component_words(report),
+                  longest == nullptr ? "the longest" : "ranks " + human_ranks(longest->ranks) + ", the longest")));
 }
 
 void add_windows(const JobReport& report, Findings& out) {
@@ -203,6 +206,8 @@ void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
 }
 
 void add_slow_groups(const JobReport& report, Findings& out) {
+  for (const JobReport::Island& island : report.islands) add_slow_groups(report_of(report, island), out);
+  if (!report.islands.empty()) return;
   for (const SlowGroup& slow : slow_groups(report)) {
     out.push_back(
         finding(Severity::warning, "slow-group", 1,

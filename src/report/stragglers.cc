@@ -193,7 +193,7 @@ std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     const auto key = [](const auto& row) {
-      return std::make_tuple(row.second.standing == "cause", row.first, row.second.wait_caused_ns);
+      return std::make_tuple(row.first, row.second.wait_caused_ns, row.second.standing == "cause");
     };
     return key(a) > key(b);
   });

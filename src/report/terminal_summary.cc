@@ -56,8 +56,10 @@ std::string job_words(const JobReport& report) {
 }
 
 std::string uncompared_words(const JobReport& report) {
-  const std::string components = component_words(report);
-  return components.empty() ? "" : components + ": ";
+  const size_t components = component_count(report);
+  if (components < 2) return "";
+  // The verdict says the rest.
+  return fmt::format("{} components{}: ", components, leading_island(report) == nullptr ? ", not compared" : "");
 }
 
 std::string clock_words(const JobReport& report) {
@@ -81,6 +83,7 @@ std::string clock_words(const JobReport& report) {
 void add_gpu_time(Lines& lines, const Figures& f, const std::string& whose) {
   if (f.total_ns <= 0) return;
   const auto percent = [&](int64_t part) { return human_percent(*share(part, f.total_ns)); };
+  const size_t rows = whose.empty() ? 1 : 2;
   const std::string computing = fmt::format("{}computing {}, exposed ", whose, percent(f.compute_ns));
   const std::string idle = fmt::format("idle {}", percent(f.idle_ns));
   if (!f.any_split()) {
@@ -99,7 +102,7 @@ void add_gpu_time(Lines& lines, const Figures& f, const std::string& whose) {
   };
   add_exposed("unsplit", f.exposed_communication_ns - f.exposed_wait_ns - f.exposed_transfer_ns);
   add_exposed("copies", f.exposed_memcpy_ns);
-  add_wrapped(lines, "GPU time", computing + split + (more.empty() ? idle : ""), 1);
+  add_wrapped(lines, "GPU time", computing + split + (more.empty() ? idle : ""), rows);
   if (!more.empty()) add_wrapped(lines, "", more + idle, 1);
 }
 
@@ -135,13 +138,17 @@ void add_what_if(Lines& lines, const JobReport& report, bool some_missing, const
                             : nearly_all                 ? fmt::format("step {}, ", human_duration(step_ns))
                                          : fmt::format("{} of GPU work, ", human_duration(w.replayed_ns));
   std::vector<std::string> changes;
-  if (w.balanced_ns >= 0) {
+  if (w.balanced_ns >= 0 && !whose.empty()) {
+    changes.push_back(fmt::format("at peers' pace -{}", saved(w.balanced_ns)));
+  } else if (w.balanced_ns >= 0) {
     const char* const who = some_missing ? "these ranks" : "all";
     changes.push_back(fmt::format("{} at their peers' pace: -{}", who, saved(w.balanced_ns)));
   }
-  if (w.no_transfer_ns >= 0) changes.push_back(fmt::format("no transfer time: -{}", saved(w.no_transfer_ns)));
+  const char* const colon = whose.empty() ? " time:" : "";
+  if (w.no_transfer_ns >= 0) changes.push_back(fmt::format("no transfer{} -{}", colon, saved(w.no_transfer_ns)));
   const std::string text = fmt::format("{}{}{}", whose, whole, fmt::join(changes, ", "));
-  add_wrapped(lines, label, text, whose.empty() ? 1 : 2);
+  add_wrapped(lines, label, text, 1);
+  if (*label == '\0') return;  // of a component beside the one that is told
   const bool known = w.even_experts_ns >= 0;
   if (known && share(w.replayed_ns - w.even_experts_ns, w.replayed_ns).value_or(0) >= kWorthNaming) {
     add_wrapped(lines, "", fmt::format("uneven experts evened out: -{}", saved(w.even_experts_ns)), 1);
@@ -169,9 +176,12 @@ void add_compared(Lines& lines, const JobReport& report, const Figures& f, bool 
   const JobReport::Efficiency& e = report.efficiency;
   if (e.parallel < 0 || e.load_balance < 0 || report.ranks.size() < 2) return;
   add_wrapped(lines, "POP",
-              fmt::format("{}{} efficiency {:.2f} = load balance {:.2f} x busiest rank {:.2f}", whose,
-                          some_missing ? "these ranks:" : "parallel", e.parallel, e.load_balance, e.communication),
-              2);
+              fmt::format("{}{}efficiency {:.2f} = load balance {:.2f} x busiest rank {:.2f}", whose,
+                          !whose.empty()  ? ""
+                          : some_missing ? "these ranks: "
+                                         : "parallel ",
+                          e.parallel, e.load_balance, e.communication),
+              1);
 }
 
 void add_job(Lines& lines, const JobReport& report, const Figures& f) {
@@ -222,6 +232,17 @@ std::map<int32_t, int64_t> waits_of_components(const JobReport& report) {
   return waits;
 }
 
+// Causes before others, of each those with the largest share; the ones chosen in the order of what is shown.
+template <class ShareOf>
+std::vector<JobReport::Straggler> most_late(std::vector<JobReport::Straggler> all, const ShareOf& share_of) {
+  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+    return std::make_pair(a.standing == "cause", share_of(a)) > std::make_pair(b.standing == "cause", share_of(b));
+  });
+  all.resize(std::min(kTop, all.size()));
+  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return share_of(a) > share_of(b); });
+  return all;
+}
+
 // Where waits began comes first; "charged" is what direct blame says: who arrived last.
 void add_stragglers(Lines& lines, const JobReport& report, const Figures& f) {
   if (report.stragglers.empty()) return;
@@ -234,8 +255,8 @@ void add_stragglers(Lines& lines, const JobReport& report, const Figures& f) {
   lines.push_back({pad("Wait began", 13) + pad("host", 11) + pad("share", 7) + pad("charged", 9) + pad("last in", 10) +
                        pad("cause", 20) + "pattern",
                    Style::bold});
-  for (size_t i = 0; i < std::min(kTop, report.stragglers.size()); ++i) {
-    const JobReport::Straggler& s = report.stragglers[i];
+  const auto share_of = [&](const JobReport::Straggler& s) { return share(s.wait_originated_ns, wait_ns(s)).value_or(0); };
+  for (const JobReport::Straggler& s : most_late(report.stragglers, share_of)) {
     const auto row =
         std::find_if(report.ranks.begin(), report.ranks.end(), [&](const auto& r) { return r.rank == s.rank; });
     const std::string host = row == report.ranks.end() || row->host.empty() ? "-" : fit(row->host, 10);

@@ -63,14 +63,17 @@ size_t leading(const std::vector<JobReport::Loss>& losses) {
   return leads ? static_cast<size_t>(fault - losses.begin()) : 0;
 }
 
-// The losses beside that of `lead`, in a word each.
+// The losses that weigh most beside that of `lead`, in a word each, in the order of what is said of them.
 std::string beside_words(const std::vector<JobReport::Loss>& losses, size_t lead) {
-  std::string words;
-  size_t named = 0;
-  for (size_t i = 0; i < losses.size() && named < kMostBeside; ++i) {
+  std::vector<const JobReport::Loss*> beside;
+  for (size_t i = 0; i < losses.size() && beside.size() < kMostBeside; ++i) {
     if (i == lead || weight_of(losses[i]) < kWorthMention * weight_of(losses[lead])) continue;
-    words += fmt::format("{}{} ({})", words.empty() ? " Besides: " : ", ", losses[i].name, gain_words(losses[i]));
-    ++named;
+    beside.push_back(&losses[i]);
+  }
+  std::stable_sort(beside.begin(), beside.end(), [](auto* a, auto* b) { return a->gain_share > b->gain_share; });
+  std::string words;
+  for (const JobReport::Loss* loss : beside) {
+    words += fmt::format("{}{} ({})", words.empty() ? " Besides: " : ", ", loss->name, gain_words(*loss));
   }
   return words.empty() ? "" : words + ".";
 }

@@ -18,6 +18,9 @@ struct ClockComponent {
 // By session; within one the largest first, of equally large ones the longest.
 std::vector<ClockComponent> components_of(const JobTrace& job, const ClockModel& clocks);
 
+// Of the session that has most.
+int32_t most_components(const JobTrace& job, const ClockModel& clocks);
+
 // Traces whose ranks some session compares, directly or through others: told as a job of their own. In a job of one
 // session, a component.
 struct ClockIsland {

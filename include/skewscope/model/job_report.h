@@ -104,6 +104,7 @@ struct JobReport {
     // Of these ranks: exposed communication in it that blocked them, by what the calls did meanwhile.
     int64_t blocking_wait_ns = 0, blocking_transfer_ns = 0, blocking_unattributed_ns = 0;
     std::string blocked_by;  // model/blame.h: BlockedBy; "": by nothing
+    int32_t component = 0;   // row of `components`, whose ranks these are
   };
   std::vector<StepRow> steps;
 
@@ -222,7 +223,6 @@ struct JobReport {
 
   struct Straggler {
     int32_t rank = 0;
-    int32_t component = 0;           // row of `components`: what is saved is saved of its length
     int64_t late_count = 0;
     int64_t late_candidates = 0;     // complete split instances it took part in
     double late_share = 0;           // late_count / late_candidates
@@ -235,10 +235,11 @@ struct JobReport {
     bool saved_at_least = false;     // what is saved is a bound
     double saved_share = 0;          // of what it is shorter with every rank at its peers' pace
     std::string pattern;             // recurring | rotating | one-off; "" = never last
+    int32_t component = 0;           // row of `components`: what is saved is saved of its length
   };
-  std::vector<Straggler> stragglers;  // causes first; then most wait originated
+  std::vector<Straggler> stragglers;  // most wait originated first
 
-  // What the job loses its time to, what weighs most first: tables/losses.csv.
+  // What the job loses its time to, what weighs most first (report/losses.h: weight_of): tables/losses.csv.
   struct Loss {
     LossKind kind = LossKind::waiting;
     std::vector<int32_t> ranks;  // that cause it; sorted; empty: all, or nobody in particular
@@ -380,12 +381,20 @@ struct JobReport {
     double median = 0;
     int32_t min_rank = 0, max_rank = 0;  // the first of them
     std::vector<int32_t> outliers;       // ranks far from the median
+    int32_t component = 0;               // row of `components`: the ranks that are held against each other
   };
   std::vector<RankStatistic> rank_statistics;
 
   double end_spread_before_ns = 0, end_spread_after_ns = 0;
   Findings diagnostics;  // sorted
 };
+
+// The rows of these ranks, sorted, and of the groups that have no others, as if they were the job's only ranks; without
+// those of single calls. Steps, what-if, pipeline and efficiency are left out: they are of all ranks.
+JobReport rows_of_ranks(const JobReport& report, const std::vector<int32_t>& ranks);
+
+// The longest component of several ranks, to which steps, what-if and window belong; null where it has all ranks.
+const JobReport::Component* longest_component(const JobReport& report);
 
 // Steps that most ranks recorded, by session and number: the steps whose lengths are compared, and their mean told.
 std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report);
