@@ -286,7 +286,7 @@ std::string text_of(const MergeResult& result, const CorrelatedJob& job, Output 
     }
   }
   if (result.components > 1) {
-    text += fmt::format("{} components of ranks share no matched call: where one lies beside another says nothing\n",
+    text += fmt::format("{} components of ranks, clocks not compared: where one lies beside another says nothing\n",
                         result.components);
   }
   const auto untied = std::count_if(job.clocks.clocks.begin(), job.clocks.clocks.end(),

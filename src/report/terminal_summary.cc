@@ -74,7 +74,8 @@ std::string clock_words(const JobReport& report) {
   const std::string how = fmt::format("{}", fmt::join(methods, ", "));
   if (aligned == 0) return uncompared_words(report) + fmt::format("as recorded, not tied by collectives ({})", how);
   std::string text = uncompared_words(report);
-  text += fmt::format("{} of {} tied by collectives ({})", aligned, report.clocks.size(), how);
+  const char* const by = leading_island(report) == nullptr ? " by collectives" : "";
+  text += fmt::format("{} of {} tied{} ({})", aligned, report.clocks.size(), by, how);
   text += worst < 0 ? ", error unknown" : fmt::format(", error +-{} at most", human_duration(worst));
   return text;
 }

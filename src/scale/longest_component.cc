@@ -47,15 +47,15 @@ LongestComponent::LongestComponent(const NamedReport& run) : run_(run) {
 Findings component_doubts(const NamedReport& run) {
   const size_t components = components_in(run.report);
   if (components < 2) return {};
-  return {component_doubt("components", fmt::format("{}: {} components, not compared; its figures are those of {}",
-                                                    run.name, components, told_words(run.report)))};
+  return {component_doubt("components", fmt::format("{}: {} components, not compared; told of {}", run.name,
+                                                    components, told_words(run.report)))};
 }
 
 Findings component_doubts(const NamedReport& base, const NamedReport& now) {
   const std::string before = told_words(base.report), after = told_words(now.report);
   if (before == after && components_in(base.report) == components_in(now.report)) return {};
-  return {component_doubt("components-differ", fmt::format("other ranks share calls: steps are those of {} in {}, of {} "
-                                                           "in {}",
+  return {component_doubt("components-differ", fmt::format("components differ: {} of {}, {} of {} are set against each "
+                                                           "other",
                                                            before, base.name, after, now.name))};
 }
 
