@@ -100,8 +100,7 @@ Blame find_blame(const JobTrace& job, const InstanceTable& instances, const Cloc
   std::vector<Pipeline> pipelines(islands);
   const auto replay = [&] {  // needs no origins
     blame::add_moments(plan);
-    tbb::parallel_for(size_t{0}, islands,
-                      [&](size_t i) { replayed[i] = blame::replay_job(plan, plan.islands[i]); });
+    tbb::parallel_for(size_t{0}, islands, [&](size_t i) { replayed[i] = blame::replay_job(plan, plan.islands[i]); });
   };
   if (exchange.first()) {
     beside.run(replay);

@@ -7,6 +7,7 @@
 namespace skewscope::blame {
 
 // `replayed_ns`: the length of the island's unchanged replay.
-std::vector<OperationWhatIf> what_if_operations(const ReplayPlan& plan, const ReplayIsland& island, int64_t replayed_ns);
+std::vector<OperationWhatIf> what_if_operations(const ReplayPlan& plan, const ReplayIsland& island,
+                                                int64_t replayed_ns);
 
 }  // namespace skewscope::blame

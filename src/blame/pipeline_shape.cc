@@ -19,7 +19,6 @@ struct Sent {
   auto operator<=>(const Sent&) const = default;
 };
 
-// Between ranks of the island.
 std::vector<Sent> all_messages(const ReplayPlan& plan, int32_t island) {
   const JobView& view = plan.view;
   std::vector<Sent> messages;

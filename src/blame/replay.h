@@ -6,10 +6,11 @@
 // it did. Lines stand still until what they join has ended and what they run next is launched (line_runner.h). Why in
 // that order: whatever a start or an end depends on was recorded before it. Unchanged, the replay gives the recorded
 // length; how nearly is reported beside it, and where it does not nothing is concluded. Sessions are jobs of their own:
-// their lengths add up. Islands of ranks that nobody compared are replayed one by one. A line begins when it was recorded to begin, or as its host's pace from its first step on makes
-// it begin; one whose recording begins in a later step than others' begins as much earlier as the job is by then. Cost:
-// O(forks + stops) per run, one sort; kAbreast changes are one run (line_runner.h). Source: the what-if analysis of Wu
-// et al. 2025 (OSDI, "stragglers in LLM training"), on streams instead of operations.
+// their lengths add up. Islands of ranks that nobody compared are replayed one by one. A line begins when it was
+// recorded to begin, or as its host's pace from its first step on makes it begin; one whose recording begins in a later
+// step than others' begins as much earlier as the job is by then. Cost: O(forks + stops) per run, one sort; kAbreast
+// changes are one run (line_runner.h). Source: the what-if analysis of Wu et al. 2025 (OSDI, "stragglers in LLM
+// training"), on streams instead of operations.
 #pragma once
 
 #include <compare>

@@ -140,7 +140,8 @@ void find_late_beginnings(ReplayPlan& plan) {
     for (const CollectiveCall& call : trace.calls) {
       if (call.step >= 0) first_step[t] = std::min(first_step[t], call.step);
     }
-    int64_t& first = first_of_session.emplace(std::pair(trace.session, plan.island_of_trace[t]), INT64_MAX).first->second;
+    int64_t& first =
+        first_of_session.emplace(std::pair(trace.session, plan.island_of_trace[t]), INT64_MAX).first->second;
     first = std::min(first, first_step[t]);
   }
   for (size_t t = 0; t < plan.lines.size(); ++t) {
@@ -168,8 +169,8 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan) {
 }
 
 ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines) {
-  ReplayPlan plan{view, {}, {}, std::move(lines), {}, AwaitedRows(view), {}, {}, {}, {}, {}, false, {}, {}, {}, {},
-                  {},   {}, {}, {}};
+  ReplayPlan plan{view, {}, {}, std::move(lines), {}, AwaitedRows(view), {}, {}, {}, {}, {}, false, {}, {}, {}, {}, {},
+                  {},   {}, {}};
   plan.island_of_trace.resize(view.job.traces.size());
   for (const ClockIsland& island : islands_of(view.job, view.clocks)) {
     for (const TraceIndex trace : island.traces) {

@@ -115,8 +115,7 @@ void judge_each(const std::vector<Person>& people, const Bench& bench, std::vect
 
 // Where no one stands out: those whose own wait is at least half of the most blamed one's, together.
 Together judge_together(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job,
-                        const std::vector<Person>& people, const Bench& bench,
-                        const std::vector<TraceBlame>& judged) {
+                        const std::vector<Person>& people, const Bench& bench, const std::vector<TraceBlame>& judged) {
   const bool any = std::any_of(island.traces.begin(), island.traces.end(),
                                [&](TraceIndex trace) { return judged[trace.index()].what_if.stands_out; });
   if (any || people.empty()) return {};

@@ -313,10 +313,10 @@ std::string json_of(const MergeResult& result, const MergeCommandOptions& option
                        {"ranks", window.ranks},
                        {"instance", window.instance.known() ? Json(window.instance.value) : Json()}});
   }
-  const Json json = {{"schema", "skewscope.merge/1"}, {"file", options.output},
-                     {"traces", result.traces},       {"events", std::move(events)},
-                     {"parts", result.parts},         {"arrows", result.arrows},
-                     {"windows", std::move(windows)}, {"without_details", result.without_details},
+  const Json json = {{"schema", "skewscope.merge/1"},  {"file", options.output},
+                     {"traces", result.traces},        {"events", std::move(events)},
+                     {"parts", result.parts},          {"arrows", result.arrows},
+                     {"windows", std::move(windows)},  {"without_details", result.without_details},
                      {"components", result.components}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

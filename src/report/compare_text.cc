@@ -41,8 +41,8 @@ void add_head(Lines& lines, const char* title) {
                    Style::bold});
 }
 
-// What got slower most, what is significant before the rest; the rows chosen in the order of their change. Nothing where
-// nothing did.
+// What got slower most, what is significant before the rest; the rows chosen in the order of their change. Nothing
+// where nothing did.
 template <class Row, class Words>
 void add_slower(Lines& lines, const char* title, std::vector<const Row*> rows, const Words& words) {
   rows.erase(std::remove_if(rows.begin(), rows.end(), [](const Row* row) { return row->change.change_ns() <= 0; }),

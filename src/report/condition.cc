@@ -1,5 +1,5 @@
-// --fail-on EXPR: METRIC OP NUMBER[%]. METRIC is one of the names below, or a path into the document (json_path.h). Of a
-// job of several components whose ranks nobody compared, a name holds where it does for any of them.
+// --fail-on EXPR: METRIC OP NUMBER[%]. METRIC is one of the names below, or a path into the document (json_path.h). Of
+// a job of several components whose ranks nobody compared, a name holds where it does for any of them.
 #include <fmt/format.h>
 
 #include <algorithm>

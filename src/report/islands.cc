@@ -129,7 +129,8 @@ std::string component_words(const JobReport& report) {
   if (count > kMostSizes && sizes.front() == sizes.back()) {
     words = fmt::format("{} rank{} each", sizes.front(), sizes.front() == 1 ? "" : "s");
   } else {
-    for (size_t k = 0; k < std::min(count, kMostSizes); ++k) words += fmt::format("{}{}", k == 0 ? "" : " + ", sizes[k]);
+    for (size_t k = 0; k < std::min(count, kMostSizes); ++k)
+      words += fmt::format("{}{}", k == 0 ? "" : " + ", sizes[k]);
     words += count > kMostSizes ? " + .. ranks" : " ranks";
   }
   return fmt::format("{} components ({}), not compared", count, words);

@@ -73,7 +73,6 @@ Json row_json(const JobReport::Clock& c) {
           {"proven_ns", c.proven_ns < 0 ? Json() : Json(c.proven_ns)}};
 }
 
-
 Json row_json(const JobReport::CommunicatorRow& c) {
   return {{"id", c.id},
           {"name", c.name},

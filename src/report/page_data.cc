@@ -159,21 +159,22 @@ Json residuals_json(const ClockResiduals& residuals, const JobReport& report) {
 std::string page_data(const JobReport& report, const ReportStamp& stamp) {
   const std::vector<TimedInstance> instances = timed_instances(report.calls);
   const std::vector<QualityPoint> points = data_quality(report);
-  const Json data = {{"schema", "skewscope.page/1"},
-                     {"tool_version", stamp.tool_version},
-                     {"command", page_text(stamp.command)},
-                     {"created_utc", stamp.created_utc},
-                     {"job", page_job(report.job)},
-                     {"verdict", verdict_json(report, points)},
-                     {"quality", quality_json(points)},
-                     {"efficiency", page_efficiency(report)},
-                     {"components", page_components(report)},
-                     {"what_if", page_what_if(report.what_if)},
-                     {"pipeline", page_pipeline(report)},
-                     {"map", map_json(lateness_map(report.ranks, instances, report.pipeline), component_count(report) < 2)},
-                     {"chain", chain_json(straggler_chain(report.stragglers, instances))},
-                     {"residuals", residuals_json(clock_residuals(instances), report)},
-                     {"tables", page_tables(tables_of(report))}};
+  const Json data = {
+      {"schema", "skewscope.page/1"},
+      {"tool_version", stamp.tool_version},
+      {"command", page_text(stamp.command)},
+      {"created_utc", stamp.created_utc},
+      {"job", page_job(report.job)},
+      {"verdict", verdict_json(report, points)},
+      {"quality", quality_json(points)},
+      {"efficiency", page_efficiency(report)},
+      {"components", page_components(report)},
+      {"what_if", page_what_if(report.what_if)},
+      {"pipeline", page_pipeline(report)},
+      {"map", map_json(lateness_map(report.ranks, instances, report.pipeline), component_count(report) < 2)},
+      {"chain", chain_json(straggler_chain(report.stragglers, instances))},
+      {"residuals", residuals_json(clock_residuals(instances), report)},
+      {"tables", page_tables(tables_of(report))}};
   return data.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -87,8 +87,8 @@ std::string modules_text(const std::vector<ModuleRow>& rows) {
     return a.gpu_ns + a.backward_gpu_ns > b.gpu_ns + b.backward_gpu_ns;
   });
   if (sorted.empty()) return "";
-  std::string text = fmt::format("\n{:<34}{:>7}{:>10}{:>10}{:>10}{:>9}\n", "Module", "calls", "GPU", "forward",
-                                 "backward", "host");
+  std::string text =
+      fmt::format("\n{:<34}{:>7}{:>10}{:>10}{:>10}{:>9}\n", "Module", "calls", "GPU", "forward", "backward", "host");
   for (size_t i = 0; i < std::min(sorted.size(), kMostModules); ++i) {
     const ModuleRow& row = *sorted[i];
     text += fmt::format("  {}{:>7}{:>10}{:>10}{:>10}{:>9}\n", pad(row.name, 32), row.calls,

@@ -198,13 +198,12 @@ Table blame_flows_table(const JobReport& report) {
 
 Table losses_table(const JobReport& report) {
   using Row = JobReport::Loss;
-  return make_table<Row>("losses", report.losses,
-                         {column<&Row::kind>("kind"), column<&Row::component>("component"),
-                          column<&Row::ranks>("ranks"),
-                          ColumnOf<Row>{"weight", ColumnType::real, [](const Row& row) { return Cell(weight_of(row)); }},
-                          column<&Row::gain_ns>("gain_ns"),
-                          column<&Row::gain_share>("gain_share"), column<&Row::bound>("bound"),
-                          column<&Row::why>("why"), column<&Row::next>("next")});
+  return make_table<Row>(
+      "losses", report.losses,
+      {column<&Row::kind>("kind"), column<&Row::component>("component"), column<&Row::ranks>("ranks"),
+       ColumnOf<Row>{"weight", ColumnType::real, [](const Row& row) { return Cell(weight_of(row)); }},
+       column<&Row::gain_ns>("gain_ns"), column<&Row::gain_share>("gain_share"), column<&Row::bound>("bound"),
+       column<&Row::why>("why"), column<&Row::next>("next")});
 }
 
 Table collective_ranks_table(const JobReport& report) {
@@ -248,11 +247,11 @@ std::vector<Table> pipeline_tables(const JobReport& report) {
 
 Table rank_statistics_table(const JobReport& report) {
   using Row = JobReport::RankStatistic;
-  return make_table<Row>(
-      "rank_statistics", report.rank_statistics,
-      {column<&Row::table>("table"), column<&Row::key>("key"), column<&Row::metric>("metric"),
-       column<&Row::component>("component"), column<&Row::ranks>("ranks"), column<&Row::min>("min"), column<&Row::median>("median"), column<&Row::max>("max"),
-       column<&Row::min_rank>("min_rank"), column<&Row::max_rank>("max_rank"), column<&Row::outliers>("outliers")});
+  return make_table<Row>("rank_statistics", report.rank_statistics,
+                         {column<&Row::table>("table"), column<&Row::key>("key"), column<&Row::metric>("metric"),
+                          column<&Row::component>("component"), column<&Row::ranks>("ranks"), column<&Row::min>("min"),
+                          column<&Row::median>("median"), column<&Row::max>("max"), column<&Row::min_rank>("min_rank"),
+                          column<&Row::max_rank>("max_rank"), column<&Row::outliers>("outliers")});
 }
 
 Table rank_steps_table(const JobReport& report) {

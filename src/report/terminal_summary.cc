@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kLines = 25, kTop = 3, kMostWarnings = 3;
 constexpr size_t kMostOthers = 2;  // components beside the one that is told
-constexpr size_t kTableHead = 2;  // lines: an empty one, the names of its columns
+constexpr size_t kTableHead = 2;   // lines: an empty one, the names of its columns
 constexpr double kWorthNaming = 0.01, kNearlyAll = 0.9;
 constexpr double kMuchExposed = 0.05;  // of the GPUs' time
 
@@ -113,8 +113,8 @@ void add_blocking(Lines& lines, const Figures& f, const std::string& whose) {
   if (known == 0 || *share(all, f.total_ns) < kMuchExposed) return;
   if (*share(f.blocking_communication_ns, all) >= kNearlyAll) return;
   std::string text =
-      fmt::format("{}{} of exposed communication, {} only coincides", whose, percent_of(f.blocking_communication_ns, all),
-                  percent_of(f.coincided_communication_ns, all));
+      fmt::format("{}{} of exposed communication, {} only coincides", whose,
+                  percent_of(f.blocking_communication_ns, all), percent_of(f.coincided_communication_ns, all));
   if (*share(all - known, all) >= kWorthNaming) text += fmt::format(", {} not known", percent_of(all - known, all));
   add_wrapped(lines, "Blocking", text, 1);
 }
@@ -178,7 +178,7 @@ void add_compared(Lines& lines, const JobReport& report, const Figures& f, bool 
   if (e.parallel < 0 || e.load_balance < 0 || report.ranks.size() < 2) return;
   add_wrapped(lines, "POP",
               fmt::format("{}{}efficiency {:.2f} = load balance {:.2f} x busiest rank {:.2f}", whose,
-                          !whose.empty()  ? ""
+                          !whose.empty() ? ""
                           : some_missing ? "these ranks: "
                                          : "parallel ",
                           e.parallel, e.load_balance, e.communication),
@@ -256,7 +256,9 @@ void add_stragglers(Lines& lines, const JobReport& report, const Figures& f) {
   lines.push_back({pad("Wait began", 13) + pad("host", 11) + pad("share", 7) + pad("charged", 9) + pad("last in", 10) +
                        pad("cause", 20) + "pattern",
                    Style::bold});
-  const auto share_of = [&](const JobReport::Straggler& s) { return share(s.wait_originated_ns, wait_ns(s)).value_or(0); };
+  const auto share_of = [&](const JobReport::Straggler& s) {
+    return share(s.wait_originated_ns, wait_ns(s)).value_or(0);
+  };
   for (const JobReport::Straggler& s : most_late(report.stragglers, share_of)) {
     const auto row =
         std::find_if(report.ranks.begin(), report.ranks.end(), [&](const auto& r) { return r.rank == s.rank; });

@@ -1,6 +1,5 @@
 #include "what_if_rows.h"
 
-#include <algorithm>
 #include <set>
 
 #include "operation_rows.h"
@@ -23,8 +22,6 @@ JobReport::WhatIf what_if_rows(const Rooms& rooms, const IslandBlame& blame, int
     for (const TraceIndex trace : group.traces) ranks.insert(rooms.job[trace].rank.value);
     out.programs.push_back({{ranks.begin(), ranks.end()}, group.work_ns, group.saved_ns});
   }
-  std::stable_sort(out.programs.begin(), out.programs.end(),
-                   [](const auto& a, const auto& b) { return a.work_ns > b.work_ns; });
   Blame of_operations;
   of_operations.replay = blame.replay;
   of_operations.operations = blame.operations;

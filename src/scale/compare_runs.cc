@@ -210,8 +210,7 @@ void compare_parts(const BothRuns& runs, CompareReport& out) {
     out.ranks.push_back({key.first, kParts[key.second].name, change});
   });
   for_each_change(part_series(runs.base_told, runs.base_steps), runs.base_steps,
-                  part_series(runs.now_told, runs.now_steps), runs.now_steps,
-                  [&](size_t part, const Change& change) {
+                  part_series(runs.now_told, runs.now_steps), runs.now_steps, [&](size_t part, const Change& change) {
                     out.parts.push_back({kParts[part].name, change});
                   });
   mark_significant(out.ranks);
@@ -279,12 +278,8 @@ Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& n
                                                out.base.name, out.base.world_size, out.now.name, out.now.world_size)};
   }
   if (const auto same = same_step_basis({&base, &now}); !same.ok()) return same.error();
-  const BothRuns runs{base.report,
-                      now.report,
-                      base_told.run().report,
-                      now_told.run().report,
-                      Steps(base.report),
-                      Steps(now.report)};
+  const BothRuns runs{base.report,           now.report,         base_told.run().report,
+                      now_told.run().report, Steps(base.report), Steps(now.report)};
   const auto lengths = [](const JobReport& report) {
     std::vector<double> values;
     for (const JobReport::StepRow* step : whole_steps(report)) values.push_back(static_cast<double>(step->duration_ns));
@@ -300,8 +295,7 @@ Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& n
   out.kernels = compare_work(runs, "kernels", "total_ns");
   out.operators = compare_work(runs, "operators", "direct_ns");
   out.diagnostics = comparison_doubts(base, now);
-  for (const Findings& doubts :
-       {component_doubts(base), component_doubts(now), component_doubts(base, now)}) {
+  for (const Findings& doubts : {component_doubts(base), component_doubts(now), component_doubts(base, now)}) {
     out.diagnostics.insert(out.diagnostics.end(), doubts.begin(), doubts.end());
   }
   out.comparable = std::none_of(out.diagnostics.begin(), out.diagnostics.end(),

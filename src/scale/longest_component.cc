@@ -47,8 +47,8 @@ LongestComponent::LongestComponent(const NamedReport& run) : run_(run) {
 Findings component_doubts(const NamedReport& run) {
   const size_t components = components_in(run.report);
   if (components < 2) return {};
-  return {component_doubt("components", fmt::format("{}: {} components, not compared; told of {}", run.name,
-                                                    components, told_words(run.report)))};
+  return {component_doubt("components", fmt::format("{}: {} components, not compared; told of {}", run.name, components,
+                                                    told_words(run.report)))};
 }
 
 Findings component_doubts(const NamedReport& base, const NamedReport& now) {

@@ -1,5 +1,5 @@
-// Runs whose ranks are not all compared, for they share no call: what is compared of them is of their longest component,
-// to which their steps and window belong.
+// Runs whose ranks are not all compared, for they share no call: what is compared of them is of their longest
+// component, to which their steps and window belong.
 #pragma once
 
 #include <optional>

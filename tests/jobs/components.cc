@@ -132,7 +132,8 @@ bool has_finding(const Findings& findings, const std::string& code) {
 
 }  // namespace
 
-TEST_CASE("of two halves that share no call each is told as it is told alone: step, wait, cause, what its repair gains") {
+TEST_CASE(
+    "of two halves that share no call each is told as it is told alone: step, wait, cause, what its repair gains") {
   for (const uint64_t seed : {1, 2, 3}) {
     INFO("seed " << seed);
     const TwoHalves job = halves_with_faults(seed);
@@ -256,8 +257,8 @@ TEST_CASE("two pipelines that share no call are each recognised, though they hav
 
 TEST_CASE("a condition holds where it does for any component, of its own length") {
   const TwoHalves job = halves_with_faults(10);
-  const double cost = static_cast<double>(straggler(job.alone[1], 2).saved_ns) /
-                      static_cast<double>(job.alone[1].what_if.replayed_ns);
+  const double cost =
+      static_cast<double>(straggler(job.alone[1], 2).saved_ns) / static_cast<double>(job.alone[1].what_if.replayed_ns);
   const auto above = condition_holds(job.both, fmt::format("straggler_cost>{:.4f}", cost - 0.001));
   const auto below = condition_holds(job.both, fmt::format("straggler_cost>{:.4f}", cost + 0.001));
   REQUIRE(above.ok());

@@ -68,9 +68,8 @@ TEST_CASE("late ranks stand by the wait that began with them, whether their repl
   std::vector<int32_t> ranks;
   for (const JobReport::Straggler& s : report.stragglers) ranks.push_back(s.rank);
   CHECK(ranks == std::vector<int32_t>{3, 1, 2});
-  CHECK(std::is_sorted(report.stragglers.begin(), report.stragglers.end(), [](const auto& a, const auto& b) {
-    return a.wait_originated_ns > b.wait_originated_ns;
-  }));
+  CHECK(std::is_sorted(report.stragglers.begin(), report.stragglers.end(),
+                       [](const auto& a, const auto& b) { return a.wait_originated_ns > b.wait_originated_ns; }));
 }
 
 TEST_CASE("the summary shows the collectives with most wait first") {

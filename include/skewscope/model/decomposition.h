@@ -179,11 +179,11 @@ struct Decomposition {
   std::vector<TraceTotals> traces;        // row = TraceIndex
   std::vector<int64_t> caused_ns;         // row = row of InstanceTable::members: wait of others charged to it
   std::vector<JobStep> steps;             // by session and number; of each session's longest component
-  std::vector<std::vector<JobStep>> island_steps;  // the same by row of islands_of(), of those of several
-                                                   // traces; empty where there is one
   std::vector<TraceStep> trace_steps;     // by step and trace; where something was launched
   std::vector<TraceRest> trace_rests;     // by trace and place; of traces that have steps, where there is any
   StepBasis step_basis = StepBasis::none;
+  // Steps by row of islands_of(), of those of several traces; empty where all traces are compared.
+  std::vector<std::vector<JobStep>> island_steps;
   GroupKinds group_kinds;
   std::vector<ClassTotals> classes;        // by class
   std::vector<AllToAllTotals> all_to_all;  // by communicator; those that have all-to-alls
