@@ -173,14 +173,15 @@ Json row_json(const JobReport::Loss& l) {
           {"next", l.next}};
 }
 
-Json verdict_json(const JobReport& report) {
+// `confidence`: what the input of the whole job allows.
+Json verdict_json(const JobReport& report, const char* confidence) {
   const Verdict verdict = verdict_of(report, figures_of(report));
   const JobReport::Loss* const most = report.losses.empty() ? nullptr : &report.losses.front();
   return {{"sentence", verdict.verdict},
           {"why", verdict.why},
           {"next", verdict.next},
           {"severity", to_string(verdict.severeness)},
-          {"confidence", confidence_of(data_quality(report))},
+          {"confidence", confidence},
           {"gain_ns", most == nullptr ? Json() : Json(most->gain_ns)},
           {"gain_share", most == nullptr ? Json() : Json(most->gain_share)},
           {"gain_bound", most == nullptr ? Json() : Json(to_string(most->bound))}};
@@ -250,7 +251,7 @@ Json array_of(const std::vector<Row>& rows) {
 }
 
 // What is said of the ranks of a component alone.
-Json told_json(const JobReport& told) {
+Json told_json(const JobReport& told, const char* confidence) {
   const Figures f = figures_of(told);
   const int64_t step_ns = mean_step_ns(told);
   return {{"step_ns", step_ns > 0 ? Json(step_ns) : Json()},
@@ -264,17 +265,18 @@ Json told_json(const JobReport& told) {
           {"efficiency", whole_efficiency_json(told.efficiency)},
           {"what_if", what_if_json(told.what_if)},
           {"pipeline", pipeline_json(told.pipeline)},
-          {"verdict", verdict_json(told)}};
+          {"verdict", verdict_json(told, confidence)}};
 }
 
 Json components_json(const JobReport& report) {
+  const char* const confidence = confidence_of(data_quality(report));
   Json rows = Json::array();
   for (const JobReport::Component& c : report.components) {
     const JobReport::Island* const island = island_of(report, c.ranks.front());
     rows.push_back({{"session", c.session},
                     {"ranks", c.ranks},
                     {"window_ns", c.window_ns},
-                    {"told", island == nullptr ? Json() : told_json(report_of(report, *island))}});
+                    {"told", island == nullptr ? Json() : told_json(report_of(report, *island), confidence)}});
   }
   return rows;
 }
@@ -320,7 +322,7 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                           {"what_if", report::what_if_json(r.what_if)},
                           {"pipeline", report::pipeline_json(r.pipeline)},
                           {"steps", array_of(r.steps)},
-                          {"verdict", report::verdict_json(r)},
+                          {"verdict", report::verdict_json(r, report::confidence_of(report::data_quality(r)))},
                           {"losses", array_of(r.losses)},
                           {"jobs_found", array_of(r.jobs_found)},
                           {"overlap", report::overlap_json(r.overlap)},

@@ -175,6 +175,59 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("what a half is told does not change with the kind of job beside it") {
+  struct Kind {
+    const char* name;
+    void (*make)(SimulateOptions&);
+  };
+  const Kind kinds[] = {{"data parallel", [](SimulateOptions& job) { job.tp = 1; }},
+                        {"sharded",
+                         [](SimulateOptions& job) {
+                           job.tp = 1;
+                           job.fsdp = true;
+                         }},
+                        {"experts",
+                         [](SimulateOptions& job) {
+                           job.tp = 1;
+                           job.experts = 2;
+                         }},
+                        {"pipeline", [](SimulateOptions& job) {
+                           job.tp = 1;
+                           job.pp = 2;
+                           job.micro_batches = 4;
+                         }}};
+  for (size_t k = 0; k < std::size(kinds); ++k) {
+    const Kind &first = kinds[k], &second = kinds[(k + 1) % std::size(kinds)];
+    INFO(first.name << " beside " << second.name);
+    SimulateOptions slow = half_of("", 20 + k, 4), late = half_of("", 30 + k, 8);
+    first.make(slow);
+    second.make(late);
+    slow.slow_ranks = {{3, 1.5}};
+    late.slow_hosts = {{1, 20}};
+    late.clock_offset_ms = 30;
+    const TwoHalves job("kinds", slow, late);
+    for (int32_t h = 0; h < 2; ++h) {
+      const JobReport& alone = job.alone[h];
+      const JobReport::Island& island = island_with(job.both, h * kHalf);
+      CHECK(mean_length(island.steps) == mean_length(alone.steps));
+      CHECK(island.what_if.balanced_ns == alone.what_if.balanced_ns);
+      CHECK(island.what_if.no_transfer_ns == alone.what_if.no_transfer_ns);
+      CHECK(island.what_if.even_experts_ns == alone.what_if.even_experts_ns);
+      REQUIRE(island.losses.size() == alone.losses.size());
+      for (size_t l = 0; l < alone.losses.size(); ++l) {
+        CHECK(island.losses[l].kind == alone.losses[l].kind);
+        CHECK(island.losses[l].gain_share == Approx(alone.losses[l].gain_share));
+      }
+      for (const JobReport::Straggler& row : alone.stragglers) {
+        const JobReport::Straggler& beside = straggler(job.both, h * kHalf + row.rank);
+        CHECK(beside.cause == row.cause);
+        CHECK(beside.standing == row.standing);
+        CHECK(beside.saved_ns == row.saved_ns);
+      }
+    }
+  }
+}
+
 TEST_CASE("window, steps, what-if and efficiency of a job of two components are those of the longest") {
   const TwoHalves job = halves_with_faults(4);
   CHECK(job.alone[0].job.window_ns > job.alone[1].job.window_ns);
