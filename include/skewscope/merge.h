@@ -1,5 +1,6 @@
 // Stage: a correlated job -> one trace for the Perfetto UI, all ranks on the common clock.
 //
+// Ranks of several components, whose clocks nobody compared, say so in the names of their processes.
 // Times are those of the report: a collective starts at ClockModel::to_job(start) and ends its recorded duration later,
 // and its wait and transfer are the Decomposition's. All other rows start and end where the clock puts both ends.
 #pragma once
@@ -64,6 +65,7 @@ struct MergeResult {
   int64_t parts = 0, arrows = 0;                   // wait and transfer slices; arrows between ranks
   std::vector<MergeWindow> windows;                // by start; those around worst waits do not overlap each other
   std::vector<std::string> without_details;        // files
+  int32_t components = 1;  // of ranks on one clock: positions in several say nothing of each other
 };
 
 enum class TraceFormat : uint8_t { pftrace, json_gz };  // Perfetto's protobuf; Chrome's JSON as gzip

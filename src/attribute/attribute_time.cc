@@ -341,6 +341,7 @@ struct Stage {
       return std::tie(a.trace, a.place) < std::tie(b.trace, b.place);
     });
     d.steps = attribute::steps_of(job, clocks, d.trace_steps);
+    d.island_steps = attribute::steps_of_islands(job, clocks, d.trace_steps);
   }
 
   void label_calls() {

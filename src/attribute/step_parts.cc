@@ -59,19 +59,11 @@ void add_host_windows(const JobTrace& job, const ClockModel& clocks, const std::
   }
 }
 
-}  // namespace
+enum class Rows : uint8_t { of_all, of_measured };
 
-StepBasis step_basis(const JobTrace& job) {
-  const auto has_steps = [](const RankTrace& trace) { return !trace.steps.empty(); };
-  if (std::none_of(job.traces.begin(), job.traces.end(), has_steps)) return StepBasis::none;
-  return std::any_of(job.traces.begin(), job.traces.end(), has_gpu_rows) ? StepBasis::gpu : StepBasis::host;
-}
-
-std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks, std::vector<TraceStep>& trace_steps) {
-  std::sort(trace_steps.begin(), trace_steps.end(), [&](const TraceStep& a, const TraceStep& b) {
-    return std::tie(job[a.trace].session, a.number, a.trace) < std::tie(job[b.trace].session, b.number, b.trace);
-  });
-  const std::vector<bool> measured = in_longest_component(job, clocks);
+// From sorted steps of traces; lengths and counts are those of the measured traces.
+std::vector<JobStep> lay_out(const JobTrace& job, const ClockModel& clocks, const std::vector<TraceStep>& trace_steps,
+                             const std::vector<bool>& measured, Rows rows) {
   std::vector<JobStep> steps;
   JobNs last_begin, last_end;  // of the step that is being laid out
   const auto finish = [&] {
@@ -84,7 +76,9 @@ std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks, std
     if (!seen) return;
     step.duration_ns = std::max<int64_t>(0, last_end - step.start);
   };
-  for (TraceStep& own : trace_steps) {
+  for (const TraceStep& own : trace_steps) {
+    const bool counts = measured[own.trace.index()];
+    if (!counts && rows == Rows::of_measured) continue;
     const SessionId session = job[own.trace].session;
     if (steps.empty() || steps.back().session != session || steps.back().number != own.number) {
       finish();
@@ -94,17 +88,51 @@ std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks, std
       steps.push_back(step);
       last_begin = last_end = JobNs{INT64_MIN};
     }
+    if (!counts) continue;
     JobStep& step = steps.back();
-    own.step = static_cast<int32_t>(steps.size() - 1);
     ++step.traces;
     step.rows += own.rows;
     step.calls += own.calls;
-    if (!measured[own.trace.index()]) continue;
     last_begin = std::max(last_begin, clocks.to_job(own.trace, own.begin));
     last_end = std::max(last_end, clocks.to_job(own.trace, own.end()));
   }
   finish();
   add_host_windows(job, clocks, measured, steps);
+  return steps;
+}
+
+}  // namespace
+
+StepBasis step_basis(const JobTrace& job) {
+  const auto has_steps = [](const RankTrace& trace) { return !trace.steps.empty(); };
+  if (std::none_of(job.traces.begin(), job.traces.end(), has_steps)) return StepBasis::none;
+  return std::any_of(job.traces.begin(), job.traces.end(), has_gpu_rows) ? StepBasis::gpu : StepBasis::host;
+}
+
+std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks, std::vector<TraceStep>& trace_steps) {
+  std::sort(trace_steps.begin(), trace_steps.end(), [&](const TraceStep& a, const TraceStep& b) {
+    return std::tie(job[a.trace].session, a.number, a.trace) < std::tie(job[b.trace].session, b.number, b.trace);
+  });
+  std::vector<JobStep> steps = lay_out(job, clocks, trace_steps, in_longest_component(job, clocks), Rows::of_all);
+  size_t row = 0;
+  for (TraceStep& own : trace_steps) {
+    while (steps[row].session != job[own.trace].session || steps[row].number != own.number) ++row;
+    own.step = static_cast<int32_t>(row);
+  }
+  return steps;
+}
+
+std::vector<std::vector<JobStep>> steps_of_islands(const JobTrace& job, const ClockModel& clocks,
+                                                   const std::vector<TraceStep>& trace_steps) {
+  const std::vector<ClockIsland> islands = islands_of(job, clocks);
+  std::vector<std::vector<JobStep>> steps;
+  for (size_t i = 0; islands.size() > 1 && i < islands.size(); ++i) {
+    steps.emplace_back();
+    if (islands[i].traces.size() < 2) continue;
+    std::vector<bool> measured(job.traces.size(), false);
+    for (const TraceIndex trace : islands[i].traces) measured[trace.index()] = true;
+    steps.back() = lay_out(job, clocks, trace_steps, measured, Rows::of_measured);
+  }
   return steps;
 }
 

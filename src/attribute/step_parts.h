@@ -15,6 +15,9 @@ StepBasis step_basis(const JobTrace& job);
 // Lays out the steps of the job from those of its traces, which it sorts by session, number and trace; each then knows
 // its row of the result.
 std::vector<JobStep> steps_of(const JobTrace& job, const ClockModel& clocks, std::vector<TraceStep>& trace_steps);
+// The same of each island of several traces, from sorted steps of traces; none where there is one island.
+std::vector<std::vector<JobStep>> steps_of_islands(const JobTrace& job, const ClockModel& clocks,
+                                                   const std::vector<TraceStep>& trace_steps);
 
 // Where something that computation hides begins or ends.
 struct LabelEdge {

@@ -24,9 +24,13 @@ std::vector<int64_t> received_in(const JobView& view, size_t dispatch) {
 
 class EvenWork {
  public:
-  explicit EvenWork(const ReplayPlan& plan) : plan_(plan), factors_(plan.lines.size()) {
+  EvenWork(const ReplayPlan& plan, const ReplayIsland& island) : plan_(plan), factors_(plan.lines.size()) {
+    const int32_t own = plan.island_of_trace[island.traces.front().index()];
     for (const AllToAllTotals& totals : plan.view.d.all_to_all) {
-      for (const UnevenDispatch& dispatch : totals.uneven) even_out(dispatch);
+      for (const UnevenDispatch& dispatch : totals.uneven) {
+        const CollectiveInstance& i = plan.view.instance(static_cast<size_t>(dispatch.instance));
+        if (plan.island_of_row(i.first_member) == own) even_out(dispatch);
+      }
     }
   }
 
@@ -65,13 +69,13 @@ class EvenWork {
 
 }  // namespace
 
-int64_t length_with_even_experts(const ReplayPlan& plan) {
-  EvenWork work(plan);
+int64_t length_with_even_experts(const ReplayPlan& plan, const ReplayIsland& island) {
+  EvenWork work(plan, island);
   if (!work.any()) return -1;
   const ForkFactors factors = work.take();
   Change change = no_change(plan);
   change.work_by_fork = &factors;
-  return replay(plan, {change}).front();
+  return replay(plan, island, {change}).front();
 }
 
 }  // namespace skewscope::blame

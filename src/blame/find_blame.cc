@@ -41,6 +41,17 @@ void tell_exposed(const JobTrace& job, const Decomposition& decomposition, Excha
       [&](ByteReader& reader, size_t row) { reader.get(blame.steps[row]); });
 }
 
+void judge_islands(const blame::ReplayPlan& plan, const std::vector<Replay>& replayed, std::vector<Pipeline> pipelines,
+                   Blame& blame) {
+  std::vector<IslandBlame> islands(replayed.size());
+  tbb::parallel_for(size_t{0}, islands.size(), [&](size_t i) {
+    islands[i] = blame::what_if(plan, plan.islands[i], replayed[i], blame.traces);
+    islands[i].pipeline = std::move(pipelines[i]);
+  });
+  static_cast<IslandBlame&>(blame) = islands.front();
+  if (islands.size() > 1) blame.islands = std::move(islands);
+}
+
 }  // namespace
 
 Blame find_blame(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
@@ -84,19 +95,24 @@ Blame find_blame(const JobTrace& job, const InstanceTable& instances, const Cloc
   auto books = std::make_optional(blame::member_books(plan, std::move(marks), exchange));
   beside.wait();
   blame::find_usual(plan, *books);
-  Replay replayed;
+  const size_t islands = plan.islands.size();
+  std::vector<Replay> replayed(islands);
+  std::vector<Pipeline> pipelines(islands);
   const auto replay = [&] {  // needs no origins
     blame::add_moments(plan);
-    replayed = blame::replay_job(plan);
+    tbb::parallel_for(size_t{0}, islands, [&](size_t i) { replayed[i] = blame::replay_job(plan, plan.islands[i]); });
   };
   if (exchange.first()) {
     beside.run(replay);
-    beside.run([&] { blame.pipeline = blame::find_pipeline(plan); });
+    beside.run([&] {
+      tbb::parallel_for(size_t{0}, islands,
+                        [&](size_t i) { pipelines[i] = blame::find_pipeline(plan, static_cast<int32_t>(i)); });
+    });
   }
   blame::propagate(plan, *books, exchange, blame);
   books.reset();
   beside.wait();
-  if (exchange.first()) blame::what_if(plan, replayed, blame);
+  if (exchange.first()) judge_islands(plan, replayed, std::move(pipelines), blame);
   return blame;
 }
 

@@ -18,22 +18,39 @@ namespace {
 constexpr size_t kMostOperations = 16;
 constexpr double kLeastExposed = 0.02, kUnknownOperationTails = 0.05, kTwiceAsFast = 0.5;
 
-// Those that expose most, by their rows in plan.operations.
-std::vector<OperationWhatIf> exposed_operations(const ReplayPlan& plan, int64_t replayed_ns) {
+// Calls and exposed transfer of each operation. Of one island of several, summed over its calls, where those of several
+// streams may expose the same nanosecond.
+std::map<Operation, OperationWhatIf> sums_of(const ReplayPlan& plan, const ReplayIsland& island) {
   std::map<Operation, OperationWhatIf> sums;
-  for (const ClassTotals& totals : plan.view.d.classes) {
-    const Operation operation{totals.of.group_kind, totals.of.kind};
+  if (plan.islands.size() == 1) {
+    for (const ClassTotals& totals : plan.view.d.classes) {
+      OperationWhatIf& sum = sums[{totals.of.group_kind, totals.of.kind}];
+      sum.calls += totals.calls;
+      sum.exposed_transfer_ns += totals.parts.exposed_transfer_ns;
+    }
+    return sums;
+  }
+  for (const Moment moment : island.moments) {
+    if (moment.is_end()) continue;
+    const auto id = static_cast<size_t>(plan.view.instance_of_row[moment.row()]);
+    OperationWhatIf& sum = sums[plan.operations[static_cast<size_t>(plan.operation_of_instance[id])]];
+    ++sum.calls;
+    sum.exposed_transfer_ns += plan.view.d.members[moment.row()].exposed_transfer_ns;
+  }
+  return sums;
+}
+
+// Those that expose most, by their rows in plan.operations.
+std::vector<OperationWhatIf> exposed_operations(const ReplayPlan& plan, const ReplayIsland& island,
+                                                int64_t replayed_ns) {
+  const double least = kLeastExposed * static_cast<double>(replayed_ns) * static_cast<double>(island.traces.size());
+  std::vector<OperationWhatIf> out;
+  for (auto& [operation, sum] : sums_of(plan, island)) {
     if (!std::binary_search(plan.operations.begin(), plan.operations.end(), operation)) continue;
-    OperationWhatIf& sum = sums[operation];
+    if (static_cast<double>(sum.exposed_transfer_ns) < least) continue;
     sum.group_kind = operation.group_kind;
     sum.kind = operation.kind;
-    sum.calls += totals.calls;
-    sum.exposed_transfer_ns += totals.parts.exposed_transfer_ns;
-  }
-  const double least = kLeastExposed * static_cast<double>(replayed_ns) * static_cast<double>(plan.lines.size());
-  std::vector<OperationWhatIf> out;
-  for (const auto& [operation, sum] : sums) {
-    if (static_cast<double>(sum.exposed_transfer_ns) >= least) out.push_back(sum);
+    out.push_back(sum);
   }
   std::stable_sort(out.begin(), out.end(), [](const OperationWhatIf& a, const OperationWhatIf& b) {
     return a.exposed_transfer_ns > b.exposed_transfer_ns;
@@ -48,11 +65,13 @@ struct OperationTails {
   std::vector<int64_t> longest_ns;  // the transfers of one trace
 };
 
-OperationTails operation_tails(const ReplayPlan& plan) {
+OperationTails operation_tails(const ReplayPlan& plan, const ReplayIsland& island) {
   const size_t operations = plan.operations.size();
   std::vector<double> all(operations, 0), kept(operations, 0);
   std::vector<int64_t> of_trace(operations * plan.lines.size(), 0);
-  for (size_t row = 0; row < plan.tail_ns.size(); ++row) {
+  for (const Moment moment : island.moments) {
+    if (moment.is_end()) continue;
+    const size_t row = moment.row();
     const auto instance = static_cast<size_t>(plan.view.instance_of_row[row]);
     const auto operation = static_cast<size_t>(plan.operation_of_instance[instance]);
     const auto ns = static_cast<double>(plan.tail_ns[row]);
@@ -76,9 +95,10 @@ int32_t operation_row(const ReplayPlan& plan, const OperationWhatIf& one) {
 
 }  // namespace
 
-std::vector<OperationWhatIf> what_if_operations(const ReplayPlan& plan, int64_t replayed_ns) {
-  std::vector<OperationWhatIf> out = exposed_operations(plan, replayed_ns);
-  const OperationTails tails = operation_tails(plan);
+std::vector<OperationWhatIf> what_if_operations(const ReplayPlan& plan, const ReplayIsland& island,
+                                                int64_t replayed_ns) {
+  std::vector<OperationWhatIf> out = exposed_operations(plan, island, replayed_ns);
+  const OperationTails tails = operation_tails(plan, island);
   std::vector<Change> changes;
   std::vector<OperationWhatIf*> changed;
   for (OperationWhatIf& one : out) {
@@ -91,7 +111,7 @@ std::vector<OperationWhatIf> what_if_operations(const ReplayPlan& plan, int64_t 
     }
     changed.push_back(&one);
   }
-  const std::vector<int64_t> lengths = replay(plan, changes);
+  const std::vector<int64_t> lengths = replay(plan, island, changes);
   const auto saved = [&](int64_t length) { return std::max<int64_t>(0, replayed_ns - length); };
   for (size_t i = 0; i < changed.size(); ++i) {
     const int64_t longest = tails.longest_ns[static_cast<size_t>(changes[2 * i].operation)];

@@ -6,7 +6,8 @@
 
 namespace skewscope::blame {
 
-// `replayed_ns`: the length of the unchanged replay.
-std::vector<OperationWhatIf> what_if_operations(const ReplayPlan& plan, int64_t replayed_ns);
+// `replayed_ns`: the length of the island's unchanged replay.
+std::vector<OperationWhatIf> what_if_operations(const ReplayPlan& plan, const ReplayIsland& island,
+                                                int64_t replayed_ns);
 
 }  // namespace skewscope::blame

@@ -240,9 +240,10 @@ void set_parts(const PipelinePlan& plan, const TimesByPipeline& times, Pipeline&
 
 }  // namespace
 
-Pipeline find_pipeline(const ReplayPlan& plan) {
+Pipeline find_pipeline(const ReplayPlan& plan, int32_t island) {
   Pipeline out;
-  const std::optional<PipelineShape> shape = pipeline_shape(plan);
+  if (plan.islands[static_cast<size_t>(island)].traces.size() < 2) return out;
+  const std::optional<PipelineShape> shape = pipeline_shape(plan, island);
   if (!shape) return out;
   out.micro_batches = shape->plan.micro_batches;
   out.virtual_stages = shape->plan.virtual_stages;

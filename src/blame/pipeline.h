@@ -7,7 +7,7 @@
 
 namespace skewscope::blame {
 
-// Without stages where no pipeline is recognised.
-Pipeline find_pipeline(const ReplayPlan& plan);
+// Of the ranks of one island. Without stages where no pipeline is recognised.
+Pipeline find_pipeline(const ReplayPlan& plan, int32_t island);
 
 }  // namespace skewscope::blame

@@ -19,9 +19,11 @@ struct Sent {
   auto operator<=>(const Sent&) const = default;
 };
 
-std::vector<Sent> all_messages(const JobView& view) {
+std::vector<Sent> all_messages(const ReplayPlan& plan, int32_t island) {
+  const JobView& view = plan.view;
   std::vector<Sent> messages;
   const auto add = [&](uint32_t from, uint32_t to) {
+    if (plan.island_of_row(from) != island || plan.island_of_row(to) != island) return;
     messages.push_back({static_cast<uint32_t>(view.ref(from).trace.index()),
                         static_cast<uint32_t>(view.ref(to).trace.index()), from, to});
   };
@@ -358,7 +360,8 @@ PipelinePlan plan_of_two(const ReplayPlan& plan, const PipelineRank& last, int32
 
 class ShapeFinder {
  public:
-  explicit ShapeFinder(const ReplayPlan& plan) : plan_(plan), view_(plan.view), messages_(all_messages(view_)) {}
+  ShapeFinder(const ReplayPlan& plan, int32_t island)
+      : plan_(plan), view_(plan.view), messages_(all_messages(plan, island)) {}
 
   std::optional<PipelineShape> find() {
     if (messages_.empty()) return std::nullopt;
@@ -490,6 +493,8 @@ class ShapeFinder {
 
 }  // namespace
 
-std::optional<PipelineShape> pipeline_shape(const ReplayPlan& plan) { return ShapeFinder(plan).find(); }
+std::optional<PipelineShape> pipeline_shape(const ReplayPlan& plan, int32_t island) {
+  return ShapeFinder(plan, island).find();
+}
 
 }  // namespace skewscope::blame

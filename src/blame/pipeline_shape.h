@@ -11,8 +11,8 @@
 //     with v stages per rank; or what goes from rank to rank within a step, which tells it even where messages are
 //     lost. Two ranks have one edge for all stages: there the work in front of the last rank's messages tells v, which
 //     is that of F, F + B and B passes in turn where v is above 1.
-// All pipelines of a job must agree, or nothing is claimed; so too where a neighbour has no trace. Cost: O(messages log
-// messages).
+// All pipelines of an island must agree, or nothing is claimed; so too where a neighbour has no trace. Cost: O(messages
+// log messages).
 #pragma once
 
 #include <optional>
@@ -47,6 +47,6 @@ struct PipelineShape {
 };
 
 // nullopt: no pipeline, or not clearly one.
-std::optional<PipelineShape> pipeline_shape(const ReplayPlan& plan);
+std::optional<PipelineShape> pipeline_shape(const ReplayPlan& plan, int32_t island);
 
 }  // namespace skewscope::blame

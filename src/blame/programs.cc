@@ -97,16 +97,17 @@ std::vector<int32_t> numbers_in_step(const JobView& view, const std::vector<int3
 void number_programs(ReplayPlan& plan, const std::vector<int32_t>& words) {
   std::vector<std::set<int32_t>> used(plan.lines.size());
   for (size_t row = 0; row < words.size(); ++row) used[plan.view.ref(row).trace.index()].insert(words[row]);
-  std::map<std::pair<int32_t, std::set<int32_t>>, int32_t> numbers;
+  using Peers = std::pair<int32_t, int32_t>;  // session and island
+  const auto peers_of = [&](size_t t) { return Peers(plan.view.job.traces[t].session.value, plan.island_of_trace[t]); };
+  std::map<std::pair<Peers, std::set<int32_t>>, int32_t> numbers;
   for (size_t t = 0; t < used.size(); ++t) {
-    const int32_t session = plan.view.job.traces[t].session.value;
     const auto next = static_cast<int32_t>(numbers.size());
-    plan.program.push_back(numbers.emplace(std::make_pair(session, used[t]), next).first->second);
+    plan.program.push_back(numbers.emplace(std::make_pair(peers_of(t), used[t]), next).first->second);
   }
   plan.lost_part.assign(used.size(), false);
   for (size_t t = 0; t < used.size() && numbers.size() <= kMostCompared; ++t) {
     for (const auto& [program, number] : numbers) {
-      const bool other = number != plan.program[t] && program.first == plan.view.job.traces[t].session.value;
+      const bool other = number != plan.program[t] && program.first == peers_of(t);
       if (other && std::includes(program.second.begin(), program.second.end(), used[t].begin(), used[t].end())) {
         plan.lost_part[t] = true;
       }

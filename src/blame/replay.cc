@@ -7,8 +7,6 @@
 #include <map>
 #include <optional>
 
-#include "skewscope/model/clock_components.h"
-
 namespace skewscope::blame {
 namespace {
 
@@ -17,32 +15,44 @@ constexpr int64_t kNotReplayed = INT64_MIN;
 // The last new start of each collective, and where not all wait for it, those of its members.
 class Arrivals {
  public:
-  explicit Arrivals(const ReplayPlan& plan) : plan_(plan), last_(plan.rules.size()) {
+  Arrivals(const ReplayPlan& plan, const ReplayIsland& island) : plan_(plan), last_(island.instances) {
     for (Abreast& last : last_) last.fill(kNotReplayed);
     if (std::all_of(plan.rules.begin(), plan.rules.end(), [](const WaitRule& rule) { return rule.everyone; })) return;
-    start_.resize(plan.view.table.members.size());
+    start_.resize(island.rows);
     for (Abreast& start : start_) start.fill(kNotReplayed);
   }
 
   void set_start(size_t row, const Abreast& ns) {
-    const size_t id = instance_of(row);
-    for (size_t k = 0; k < kAbreast; ++k) last_[id][k] = std::max(last_[id][k], ns[k]);
-    if (!plan_.rules[id].everyone) start_[row] = ns;
+    Abreast& last = last_[instance_in_island(row)];
+    for (size_t k = 0; k < kAbreast; ++k) last[k] = std::max(last[k], ns[k]);
+    if (!rule_of(row).everyone) start_[row_in_island(row)] = ns;
   }
   // That `row` waits for.
   Abreast needed(size_t row) const {
-    const WaitRule& rule = plan_.rules[instance_of(row)];
-    Abreast arrival = last_[instance_of(row)];
+    const WaitRule& rule = rule_of(row);
+    Abreast arrival = last_[instance_in_island(row)];
     if (rule.everyone) return arrival;
     for (size_t k = 0; k < kAbreast; ++k) {
-      arrival[k] = rule.needed(static_cast<int64_t>(row), arrival[k], plan_.awaited,
-                               [&](int64_t r) { return start_[static_cast<size_t>(r)][k]; });
+      arrival[k] = rule.needed(static_cast<int64_t>(row), arrival[k], plan_.awaited, [&](int64_t other) {
+        return is_compared(row, static_cast<size_t>(other)) ? start_[row_in_island(static_cast<size_t>(other))][k]
+                                                            : kNotReplayed;
+      });
     }
     return arrival;
   }
 
  private:
-  size_t instance_of(size_t row) const { return static_cast<size_t>(plan_.view.instance_of_row[row]); }
+  const WaitRule& rule_of(size_t row) const {
+    return plan_.rules[static_cast<size_t>(plan_.view.instance_of_row[row])];
+  }
+  bool one_island() const { return plan_.row_in_island.empty(); }
+  size_t instance_in_island(size_t row) const {
+    return one_island() ? static_cast<size_t>(plan_.view.instance_of_row[row]) : plan_.instance_in_island[row];
+  }
+  size_t row_in_island(size_t row) const { return one_island() ? row : plan_.row_in_island[row]; }
+  bool is_compared(size_t row, size_t other) const {
+    return one_island() || plan_.island_of_row(row) == plan_.island_of_row(other);
+  }
 
   const ReplayPlan& plan_;
   std::vector<Abreast> last_;   // by instance
@@ -60,7 +70,7 @@ int64_t tail_of(const ReplayPlan& plan, size_t row, const Change& change) {
 
 using Changes = std::array<const Change*, kAbreast>;
 
-Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
+Abreast replay_abreast(const ReplayPlan& plan, const ReplayIsland& island, const Changes& changes) {
   std::vector<std::optional<LineRunner>> runners(plan.lines.size());
   std::map<SessionId, Abreast> earlier_ns;  // how much the job is, by session
   const auto runner_of = [&](size_t t) -> LineRunner& {
@@ -77,8 +87,8 @@ Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
     }
     return *runners[t];
   };
-  Arrivals arrivals(plan);
-  for (const Moment moment : plan.moments) {
+  Arrivals arrivals(plan, island);
+  for (const Moment moment : island.moments) {
     const size_t row = moment.row();
     const size_t t = plan.view.ref(row).trace.index();
     const auto fork = static_cast<size_t>(plan.fork_of_row[row]);
@@ -96,7 +106,8 @@ Abreast replay_abreast(const ReplayPlan& plan, const Changes& changes) {
     for (size_t k = 0; k < kAbreast; ++k) earlier[k] = plan.end_ns[row] - end[k];
   }
   std::array<ComponentSpans, kAbreast> lengths;
-  for (size_t t = 0; t < runners.size(); ++t) {
+  for (const TraceIndex trace : island.traces) {
+    const size_t t = trace.index();
     if (plan.lines[t].forks.empty()) continue;
     const Abreast last = runner_of(t).finish(), &first = runner_of(t).first();
     const int32_t component = component_number(plan.view.clocks.clocks[t], t);
@@ -116,24 +127,24 @@ Change no_change(const ReplayPlan& plan) {
   return change;
 }
 
-std::vector<int64_t> replay(const ReplayPlan& plan, const std::vector<Change>& changes) {
+std::vector<int64_t> replay(const ReplayPlan& plan, const ReplayIsland& island, const std::vector<Change>& changes) {
   std::vector<int64_t> lengths(changes.size());
   tbb::parallel_for(size_t{0}, (changes.size() + kAbreast - 1) / kAbreast, [&](size_t run) {
     const size_t first = run * kAbreast, count = std::min(kAbreast, changes.size() - first);
     Changes abreast;
     for (size_t k = 0; k < kAbreast; ++k) abreast[k] = &changes[first + std::min(k, count - 1)];
-    const Abreast sums = replay_abreast(plan, abreast);
+    const Abreast sums = replay_abreast(plan, island, abreast);
     std::copy_n(sums.begin(), count, lengths.begin() + static_cast<ptrdiff_t>(first));
   });
   return lengths;
 }
 
-int64_t recorded_length(const ReplayPlan& plan) {
+int64_t recorded_length(const ReplayPlan& plan, const ReplayIsland& island) {
   ComponentSpans lengths;
-  for (size_t t = 0; t < plan.lines.size(); ++t) {
+  for (const TraceIndex trace : island.traces) {
+    const size_t t = trace.index();
     if (plan.lines[t].forks.empty()) continue;
     int64_t last = plan.lines[t].last_ns;
-    const TraceIndex trace(static_cast<int64_t>(t));
     for (const CollectiveCall& call : plan.view.job.traces[t].calls) {
       last = std::max(last, plan.view.clocks.to_job(trace, call.end()).ns);
     }

@@ -6,16 +6,18 @@
 // it did. Lines stand still until what they join has ended and what they run next is launched (line_runner.h). Why in
 // that order: whatever a start or an end depends on was recorded before it. Unchanged, the replay gives the recorded
 // length; how nearly is reported beside it, and where it does not nothing is concluded. Sessions are jobs of their own:
-// their lengths add up. A line begins when it was recorded to begin, or as its host's pace from its first step on makes
-// it begin; one whose recording begins in a later step than others' begins as much earlier as the job is by then. Cost:
-// O(forks + stops) per run, one sort; kAbreast changes are one run (line_runner.h). Source: the what-if analysis of Wu
-// et al. 2025 (OSDI, "stragglers in LLM training"), on streams instead of operations.
+// their lengths add up. Islands of ranks that nobody compared are replayed one by one. A line begins when it was
+// recorded to begin, or as its host's pace from its first step on makes it begin; one whose recording begins in a later
+// step than others' begins as much earlier as the job is by then. Cost: O(forks + stops) per run, one sort; kAbreast
+// changes are one run (line_runner.h). Source: the what-if analysis of Wu et al. 2025 (OSDI, "stragglers in LLM
+// training"), on streams instead of operations.
 #pragma once
 
 #include <compare>
 #include <vector>
 
 #include "line_runner.h"
+#include "skewscope/model/clock_components.h"
 #include "wait_rule.h"
 
 namespace skewscope::blame {
@@ -45,8 +47,17 @@ struct Operation {
   friend auto operator<=>(const Operation&, const Operation&) = default;
 };
 
+// Ranks that are compared, and their calls.
+struct ReplayIsland {
+  std::vector<TraceIndex> traces;
+  std::vector<Moment> moments;  // of add_moments(): in recorded order
+  size_t instances = 0, rows = 0;
+};
+
 struct ReplayPlan {
   const JobView& view;
+  std::vector<ReplayIsland> islands;  // the longest first
+  std::vector<int32_t> island_of_trace;
   std::vector<RankLine> lines;       // per trace
   std::vector<int32_t> fork_of_row;  // of the member's line
   AwaitedRows awaited;
@@ -61,14 +72,16 @@ struct ReplayPlan {
   std::vector<bool> begins_late;  // per trace: its recording begins in a later step than its session's
   bool any_begins_late = false;
   std::vector<WaitRule> rules;         // per instance
-  std::vector<Moment> moments;         // in recorded order
   std::vector<int64_t> end_ns;         // per member row, as recorded; empty where no recording begins late
   std::vector<int64_t> tail_ns;        // per member row: from the arrival it waited for to its end
   std::vector<bool> tail_is_transfer;  // per member row: false where it may hold waiting
   std::vector<Operation> operations;   // by group kind and operation
   std::vector<int32_t> operation_of_instance;
+  // Per member row: the numbers of its instance and of itself within its island. Empty where there is one island.
+  std::vector<uint32_t> instance_in_island, row_in_island;
 
   const RankLine& line_of(size_t row) const { return lines[view.ref(row).trace.index()]; }
+  int32_t island_of_row(size_t row) const { return island_of_trace[view.ref(row).trace.index()]; }
 };
 
 // `lines`: of rank_lines(). Process 0 adds the rest, from all lines: the places for the books and the replay, the
@@ -93,8 +106,8 @@ struct Change {
 };
 Change no_change(const ReplayPlan& plan);
 
-// Per change the length of the job: from the first line's start to the last end, sessions added up.
-std::vector<int64_t> replay(const ReplayPlan& plan, const std::vector<Change>& changes);
-int64_t recorded_length(const ReplayPlan& plan);
+// Per change the length of the island's job: from the first line's start to the last end, sessions added up.
+std::vector<int64_t> replay(const ReplayPlan& plan, const ReplayIsland& island, const std::vector<Change>& changes);
+int64_t recorded_length(const ReplayPlan& plan, const ReplayIsland& island);
 
 }  // namespace skewscope::blame

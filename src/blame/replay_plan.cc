@@ -38,6 +38,19 @@ void set_paces(ReplayPlan& plan) {
                     [&](size_t p) { plan.paces.of_place[p] = pace_at(plan, plan.places[p]); });
 }
 
+// Per member: the last start of those that it is compared with.
+std::vector<int64_t> last_starts(const ReplayPlan& plan, size_t first_row, const std::vector<int64_t>& starts) {
+  if (plan.islands.size() == 1) return std::vector(starts.size(), *std::max_element(starts.begin(), starts.end()));
+  std::map<int32_t, int64_t> last;
+  for (size_t m = 0; m < starts.size(); ++m) {
+    int64_t& of_island = last.emplace(plan.island_of_row(first_row + m), starts[m]).first->second;
+    of_island = std::max(of_island, starts[m]);
+  }
+  std::vector<int64_t> out;
+  for (size_t m = 0; m < starts.size(); ++m) out.push_back(last.at(plan.island_of_row(first_row + m)));
+  return out;
+}
+
 // Starts and ends in recorded order; an end comes behind the arrival it waited for, even where clocks contradict.
 void set_moments(const JobView& view, ReplayPlan& plan) {
   struct Timed {
@@ -55,12 +68,15 @@ void set_moments(const JobView& view, ReplayPlan& plan) {
     for (size_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
       starts.push_back(view.start(row).ns);
     }
-    const int64_t last = *std::max_element(starts.begin(), starts.end());
-    const auto start_of = [&](int64_t row) { return starts[static_cast<size_t>(row) - i.first_member]; };
+    const std::vector<int64_t> last = last_starts(plan, i.first_member, starts);
     const bool known = i.complete && view.d.instances[id].reason == SplitReason::split;
     for (size_t m = 0; m < starts.size(); ++m) {
       const size_t row = i.first_member + m;
-      const int64_t arrival = plan.rules[id].needed(static_cast<int64_t>(row), last, plan.awaited, start_of);
+      const auto start_of = [&](int64_t other) {
+        const auto r = static_cast<size_t>(other);
+        return plan.island_of_row(r) == plan.island_of_row(row) ? starts[r - i.first_member] : INT64_MIN;
+      };
+      const int64_t arrival = plan.rules[id].needed(static_cast<int64_t>(row), last[m], plan.awaited, start_of);
       const int64_t end = std::max(starts[m] + view.span(row).duration_ns, arrival);
       plan.tail_ns[row] = end - arrival;
       plan.tail_is_transfer[row] = known;
@@ -72,8 +88,30 @@ void set_moments(const JobView& view, ReplayPlan& plan) {
   tbb::parallel_sort(moments, [](const Timed& a, const Timed& b) {
     return std::make_tuple(a.ns, a.moment.is_end(), a.moment) < std::make_tuple(b.ns, b.moment.is_end(), b.moment);
   });
-  plan.moments.reserve(moments.size());
-  for (const Timed& timed : moments) plan.moments.push_back(timed.moment);
+  for (ReplayIsland& island : plan.islands) island.moments.reserve(2 * island.rows);
+  for (const Timed& timed : moments) {
+    plan.islands[static_cast<size_t>(plan.island_of_row(timed.moment.row()))].moments.push_back(timed.moment);
+  }
+}
+
+void number_rows(ReplayPlan& plan) {
+  const JobView& view = plan.view;
+  if (plan.islands.size() == 1) {
+    plan.islands.front().instances = view.table.instances.size();
+    plan.islands.front().rows = view.table.members.size();
+    return;
+  }
+  plan.instance_in_island.resize(view.table.members.size());
+  plan.row_in_island.resize(view.table.members.size());
+  std::vector<int32_t> latest(plan.islands.size(), -1);  // instance
+  for (size_t row = 0; row < view.table.members.size(); ++row) {
+    const auto own = static_cast<size_t>(plan.island_of_row(row));
+    ReplayIsland& island = plan.islands[own];
+    if (latest[own] != view.instance_of_row[row]) ++island.instances;
+    latest[own] = view.instance_of_row[row];
+    plan.instance_in_island[row] = static_cast<uint32_t>(island.instances - 1);
+    plan.row_in_island[row] = static_cast<uint32_t>(island.rows++);
+  }
 }
 
 // Which operation in which kind of group each instance is.
@@ -96,18 +134,20 @@ void set_operations(ReplayPlan& plan) {
 // By the steps that calls were launched in.
 void find_late_beginnings(ReplayPlan& plan) {
   std::vector<int64_t> first_step(plan.lines.size(), INT64_MAX);
-  std::map<SessionId, int64_t> first_of_session;
+  std::map<std::pair<SessionId, int32_t>, int64_t> first_of_session;  // and island
   for (size_t t = 0; t < plan.lines.size(); ++t) {
     const RankTrace& trace = plan.view.job.traces[t];
     for (const CollectiveCall& call : trace.calls) {
       if (call.step >= 0) first_step[t] = std::min(first_step[t], call.step);
     }
-    int64_t& first = first_of_session.emplace(trace.session, INT64_MAX).first->second;
+    int64_t& first =
+        first_of_session.emplace(std::pair(trace.session, plan.island_of_trace[t]), INT64_MAX).first->second;
     first = std::min(first, first_step[t]);
   }
   for (size_t t = 0; t < plan.lines.size(); ++t) {
     const bool known = first_step[t] < INT64_MAX;
-    plan.begins_late.push_back(known && first_step[t] > first_of_session[plan.view.job.traces[t].session]);
+    const std::pair own(plan.view.job.traces[t].session, plan.island_of_trace[t]);
+    plan.begins_late.push_back(known && first_step[t] > first_of_session.at(own));
     plan.any_begins_late = plan.any_begins_late || plan.begins_late.back();
   }
 }
@@ -129,7 +169,15 @@ std::vector<bool> blocking_instances(const ReplayPlan& plan) {
 }
 
 ReplayPlan plan_replay(const JobView& view, std::vector<RankLine> lines) {
-  ReplayPlan plan{view, std::move(lines), {}, AwaitedRows(view), {}, {}, {}, {}, {}, false, {}, {}, {}, {}, {}, {}, {}};
+  ReplayPlan plan{view, {}, {}, std::move(lines), {}, AwaitedRows(view), {}, {}, {}, {}, {}, false, {}, {}, {}, {}, {},
+                  {},   {}, {}};
+  plan.island_of_trace.resize(view.job.traces.size());
+  for (const ClockIsland& island : islands_of(view.job, view.clocks)) {
+    for (const TraceIndex trace : island.traces) {
+      plan.island_of_trace[trace.index()] = static_cast<int32_t>(plan.islands.size());
+    }
+    plan.islands.emplace_back().traces = island.traces;
+  }
   plan.fork_of_row.assign(view.table.members.size(), -1);
   for (const RankLine& line : plan.lines) {
     for (size_t k = 0; k < line.forks.size(); ++k) {
@@ -146,6 +194,7 @@ void add_places(ReplayPlan& plan) {
 
 void add_moments(ReplayPlan& plan) {
   find_late_beginnings(plan);
+  number_rows(plan);
   set_moments(plan.view, plan);
   set_operations(plan);
 }

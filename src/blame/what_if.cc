@@ -43,10 +43,12 @@ bool has_peers(const ReplayPlan& plan, size_t trace) {
 }
 
 // Those that have peers, most blamed first.
-std::vector<Person> people_of(const ReplayPlan& plan, const Blame& blame) {
+std::vector<Person> people_of(const ReplayPlan& plan, const ReplayIsland& island,
+                              const std::vector<TraceBlame>& traces) {
   std::map<Rank, Person> by_rank;
-  for (size_t t = 0; t < blame.traces.size(); ++t) {
-    const TraceBlame& trace = blame.traces[t];
+  for (const TraceIndex index : island.traces) {
+    const size_t t = index.index();
+    const TraceBlame& trace = traces[t];
     if (!has_peers(plan, t)) continue;
     Person& person = by_rank[plan.view.job.traces[t].rank];
     person.rank = plan.view.job.traces[t].rank;
@@ -74,9 +76,10 @@ Change at_peers_pace(const ReplayPlan& plan, const std::vector<size_t>& traces) 
   return change;
 }
 
-std::vector<int64_t> saved_with(const ReplayPlan& plan, const Blame& blame, const std::vector<Change>& changes) {
-  std::vector<int64_t> saved = replay(plan, changes);
-  for (int64_t& ns : saved) ns = std::max<int64_t>(0, blame.replay.replayed_ns - ns);
+std::vector<int64_t> saved_with(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job,
+                                const std::vector<Change>& changes) {
+  std::vector<int64_t> saved = replay(plan, island, changes);
+  for (int64_t& ns : saved) ns = std::max<int64_t>(0, job.replayed_ns - ns);
   return saved;
 }
 
@@ -97,7 +100,7 @@ class Bench {
 };
 
 // A person is held against the third most: two may be at fault in turn.
-void judge_each(const std::vector<Person>& people, const Bench& bench, Blame& blame) {
+void judge_each(const std::vector<Person>& people, const Bench& bench, std::vector<TraceBlame>& traces) {
   std::vector<double> shares;
   for (const Person& person : people) shares.push_back(bench.share(person.saved_ns));
   std::sort(shares.rbegin(), shares.rend());
@@ -105,35 +108,36 @@ void judge_each(const std::vector<Person>& people, const Bench& bench, Blame& bl
   for (const Person& person : people) {
     const bool stands_out = bench.stands_out(person.saved_ns, third);
     for (const size_t t : person.traces) {
-      blame.traces[t].what_if = {true, person.saved_ns, bench.share(person.saved_ns), stands_out};
+      traces[t].what_if = {true, person.saved_ns, bench.share(person.saved_ns), stands_out};
     }
   }
 }
 
 // Where no one stands out: those whose own wait is at least half of the most blamed one's, together.
-void judge_together(const ReplayPlan& plan, const std::vector<Person>& people, const Bench& bench, Blame& blame) {
-  const bool any = std::any_of(blame.traces.begin(), blame.traces.end(),
-                               [](const TraceBlame& trace) { return trace.what_if.stands_out; });
-  if (any || people.empty()) return;
+Together judge_together(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job,
+                        const std::vector<Person>& people, const Bench& bench, const std::vector<TraceBlame>& judged) {
+  const bool any = std::any_of(island.traces.begin(), island.traces.end(),
+                               [&](TraceIndex trace) { return judged[trace.index()].what_if.stands_out; });
+  if (any || people.empty()) return {};
   std::vector<size_t> traces;
   std::vector<Rank> ranks;
   for (size_t p = 0; p < std::min(kMostSuspects, people.size()) && 2 * people[p].own_ns >= people[0].own_ns; ++p) {
     traces.insert(traces.end(), people[p].traces.begin(), people[p].traces.end());
     ranks.push_back(people[p].rank);
   }
-  if (ranks.size() < 2 || 2 * ranks.size() > people.size()) return;
-  const int64_t saved_ns = saved_with(plan, blame, {at_peers_pace(plan, traces)}).front();
-  if (!bench.stands_out(saved_ns, kLeastTogether / 2)) return;
+  if (ranks.size() < 2 || 2 * ranks.size() > people.size()) return {};
+  const int64_t saved_ns = saved_with(plan, island, job, {at_peers_pace(plan, traces)}).front();
+  if (!bench.stands_out(saved_ns, kLeastTogether / 2)) return {};
   std::sort(ranks.begin(), ranks.end());
-  blame.together = {ranks, saved_ns};
+  return {ranks, saved_ns};
 }
 
 // Groups of traces that run the same program; none where that is all of them. One that is alone beside larger groups
 // and does a part of what another does has lost calls.
-std::vector<ProgramGroup> programs_of(const ReplayPlan& plan) {
+std::vector<ProgramGroup> programs_of(const ReplayPlan& plan, const ReplayIsland& island) {
   std::map<int32_t, ProgramGroup> groups;
-  for (size_t t = 0; t < plan.lines.size(); ++t) {
-    if (!plan.lines[t].forks.empty()) groups[plan.program[t]].traces.emplace_back(static_cast<int64_t>(t));
+  for (const TraceIndex trace : island.traces) {
+    if (!plan.lines[trace.index()].forks.empty()) groups[plan.program[trace.index()]].traces.push_back(trace);
   }
   size_t largest = 0;
   for (const auto& [program, group] : groups) largest = std::max(largest, group.traces.size());
@@ -153,40 +157,42 @@ std::vector<ProgramGroup> programs_of(const ReplayPlan& plan) {
 }
 
 // Work is moved, not removed: every program is replayed at the mean over ranks.
-void balance_programs(const ReplayPlan& plan, Blame& blame) {
-  blame.programs = programs_of(plan);
+std::vector<ProgramGroup> balanced_programs(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job) {
+  std::vector<ProgramGroup> programs = programs_of(plan, island);
   int64_t work = 0, ranks = 0;
-  for (const ProgramGroup& group : blame.programs) {
+  for (const ProgramGroup& group : programs) {
     work += group.work_ns * std::ssize(group.traces);
     ranks += std::ssize(group.traces);
   }
-  if (ranks == 0 || work == 0) return;
+  if (ranks == 0 || work == 0) return programs;
   Change change = no_change(plan);
-  ProgramGroup* longest = &blame.programs.front();
-  for (ProgramGroup& group : blame.programs) {
+  ProgramGroup* longest = &programs.front();
+  for (ProgramGroup& group : programs) {
     const double factor = static_cast<double>(work) / static_cast<double>(ranks * std::max<int64_t>(1, group.work_ns));
     for (const TraceIndex trace : group.traces) change.work[trace.index()] = factor;
     if (group.work_ns > longest->work_ns) longest = &group;
   }
-  longest->saved_ns = saved_with(plan, blame, {change}).front();
+  longest->saved_ns = saved_with(plan, island, job, {change}).front();
+  return programs;
 }
 
 // Behind the last arrival that is known a call may still wait for a rank without a trace: no network ends it sooner.
-bool knows_transfer(const ReplayPlan& plan) {
+bool knows_transfer(const ReplayPlan& plan, const ReplayIsland& island) {
   int64_t all_ns = 0, kept_ns = 0;
-  for (size_t row = 0; row < plan.tail_ns.size(); ++row) {
-    all_ns += plan.tail_ns[row];
-    if (!plan.tail_is_transfer[row]) kept_ns += plan.tail_ns[row];
+  for (const Moment moment : island.moments) {
+    if (moment.is_end()) continue;
+    all_ns += plan.tail_ns[moment.row()];
+    if (!plan.tail_is_transfer[moment.row()]) kept_ns += plan.tail_ns[moment.row()];
   }
   return static_cast<double>(kept_ns) <= kLeftAlone * static_cast<double>(all_ns);
 }
 
 // Time in calls of one rank that may have waited for somebody, and take as long in every replay.
-bool holds_waiting(const ReplayPlan& plan, int64_t replayed_ns) {
+bool holds_waiting(const ReplayPlan& plan, const ReplayIsland& island, int64_t replayed_ns) {
   int64_t most_ns = 0;
-  for (const RankLine& line : plan.lines) {
+  for (const TraceIndex trace : island.traces) {
     int64_t ns = 0;
-    for (const Fork& fork : line.forks) {
+    for (const Fork& fork : plan.lines[trace.index()].forks) {
       if (fork.before_recording) continue;
       if (fork.row < 0) ns += fork.duration_ns;
       if (fork.row >= 0 && !plan.tail_is_transfer[static_cast<size_t>(fork.row)]) {
@@ -199,11 +205,12 @@ bool holds_waiting(const ReplayPlan& plan, int64_t replayed_ns) {
 }
 
 // Two ranks on one device of one host, as far as hosts are known: else all on a device of one number.
-bool share_gpus(const ReplayPlan& plan) {
+bool share_gpus(const ReplayPlan& plan, const ReplayIsland& island) {
   std::set<std::tuple<int32_t, std::string, int32_t>> places;
   std::set<int32_t> devices;
   size_t unknown = 0;
-  for (const RankTrace& trace : plan.view.job.traces) {
+  for (const TraceIndex index : island.traces) {
+    const RankTrace& trace = plan.view.job[index];
     if (trace.device < 0) continue;
     if (trace.host.empty()) {
       ++unknown;
@@ -212,63 +219,71 @@ bool share_gpus(const ReplayPlan& plan) {
       return true;
     }
   }
-  return unknown > 1 && unknown == plan.view.job.traces.size() && devices.size() == 1;
+  return unknown > 1 && unknown == island.traces.size() && devices.size() == 1;
 }
 
 // Where rows are missing, most time is not told apart or no collective is complete, a replay shows nothing.
-bool can_conclude(const ReplayPlan& plan, const Blame& blame) {
-  const auto& instances = plan.view.table.instances;
-  if (std::none_of(instances.begin(), instances.end(), [](const auto& i) { return i.complete; })) return false;
-  CallParts all;
-  for (const TraceTotals& trace : plan.view.d.traces) {
-    all.wait_ns += trace.parts.wait_ns + trace.parts.transfer_ns;
-    all.unattributed_ns += trace.parts.unattributed_ns;
+bool can_conclude(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job) {
+  if (std::none_of(island.moments.begin(), island.moments.end(), [&](Moment moment) {
+        return plan.view.instance(static_cast<size_t>(plan.view.instance_of_row[moment.row()])).complete;
+      })) {
+    return false;
   }
-  for (const RankLine& line : plan.lines) {
+  CallParts all;
+  for (const TraceIndex trace : island.traces) {
+    const CallParts& parts = plan.view.d.traces[trace.index()].parts;
+    all.wait_ns += parts.wait_ns + parts.transfer_ns;
+    all.unattributed_ns += parts.unattributed_ns;
+    const RankLine& line = plan.lines[trace.index()];
     if (line.blind && !line.forks.empty()) return false;
   }
-  const auto recorded = static_cast<double>(blame.replay.recorded_ns);
+  const auto recorded = static_cast<double>(job.recorded_ns);
   const auto known = static_cast<double>(all.wait_ns), unknown = static_cast<double>(all.unattributed_ns);
-  return std::abs(static_cast<double>(blame.replay.replayed_ns) - recorded) <= kMostError * recorded &&
+  return std::abs(static_cast<double>(job.replayed_ns) - recorded) <= kMostError * recorded &&
          unknown <= kMostUnknown * (known + unknown);
 }
 
 }  // namespace
 
-Replay replay_job(const ReplayPlan& plan) {
+Replay replay_job(const ReplayPlan& plan, const ReplayIsland& island) {
   Change all = no_change(plan), no_transfer = no_change(plan);
   all.at_peers_pace.assign(plan.lines.size(), true);
   no_transfer.operation = kEveryOperation;
   no_transfer.transfer = 0;
   Replay job;
-  job.recorded_ns = recorded_length(plan);
-  const std::vector<int64_t> lengths = replay(plan, {no_change(plan), all, no_transfer});
+  job.recorded_ns = recorded_length(plan, island);
+  if (island.moments.empty()) return job;
+  const std::vector<int64_t> lengths = replay(plan, island, {no_change(plan), all, no_transfer});
   job.replayed_ns = lengths[0];
-  bool any = false;
-  for (size_t t = 0; t < plan.lines.size(); ++t) any = any || has_peers(plan, t);
+  const bool any = std::any_of(island.traces.begin(), island.traces.end(),
+                               [&](TraceIndex trace) { return has_peers(plan, trace.index()); });
   if (any) job.balanced_ns = lengths[1];
   job.no_transfer_ns = lengths[2];
   return job;
 }
 
-void what_if(const ReplayPlan& plan, const Replay& job, Blame& blame) {
-  blame.replay.recorded_ns = job.recorded_ns;
-  blame.replay.replayed_ns = job.replayed_ns;
-  if (!can_conclude(plan, blame)) return;
-  blame.replay = job;
-  blame.replay.saved_at_least = holds_waiting(plan, job.replayed_ns) || share_gpus(plan);
-  if (!knows_transfer(plan)) blame.replay.no_transfer_ns = -1;
+IslandBlame what_if(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job,
+                    std::vector<TraceBlame>& traces) {
+  IslandBlame out;
+  out.replay.recorded_ns = job.recorded_ns;
+  out.replay.replayed_ns = job.replayed_ns;
+  if (!can_conclude(plan, island, job)) return out;
+  out.replay = job;
+  out.replay.saved_at_least = holds_waiting(plan, island, job.replayed_ns) || share_gpus(plan, island);
+  if (!knows_transfer(plan, island)) out.replay.no_transfer_ns = -1;
 
-  std::vector<Person> people = chosen(people_of(plan, blame));
+  std::vector<Person> people = chosen(people_of(plan, island, traces));
   std::vector<Change> changes;
   for (const Person& person : people) changes.push_back(at_peers_pace(plan, person.traces));
-  const std::vector<int64_t> saved = saved_with(plan, blame, changes);
+  const std::vector<int64_t> saved = saved_with(plan, island, job, changes);
   for (size_t p = 0; p < people.size(); ++p) people[p].saved_ns = saved[p];
   const Bench bench(job);
-  judge_each(people, bench, blame);
-  tbb::parallel_invoke([&] { judge_together(plan, people, bench, blame); }, [&] { balance_programs(plan, blame); },
-                       [&] { blame.operations = what_if_operations(plan, job.replayed_ns); },
-                       [&] { blame.replay.even_experts_ns = length_with_even_experts(plan); });
+  judge_each(people, bench, traces);
+  tbb::parallel_invoke([&] { out.together = judge_together(plan, island, job, people, bench, traces); },
+                       [&] { out.programs = balanced_programs(plan, island, job); },
+                       [&] { out.operations = what_if_operations(plan, island, job.replayed_ns); },
+                       [&] { out.replay.even_experts_ns = length_with_even_experts(plan, island); });
+  return out;
 }
 
 }  // namespace skewscope::blame

@@ -16,10 +16,12 @@
 
 namespace skewscope::blame {
 
-// The job as it was, with every rank at its peers' pace, and without transfers.
-Replay replay_job(const ReplayPlan& plan);
+// The island's job as it was, with every rank at its peers' pace, and without transfers.
+Replay replay_job(const ReplayPlan& plan, const ReplayIsland& island);
 
-// `job`: what replay_job() says; blame keeps of it what can be concluded. Asks for the origins of propagate().
-void what_if(const ReplayPlan& plan, const Replay& job, Blame& blame);
+// `job`: what replay_job() says of the island; what can be concluded of it is kept. `traces`: of the job; asks for the
+// origins of propagate(), and judges those of the island.
+IslandBlame what_if(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job,
+                    std::vector<TraceBlame>& traces);
 
 }  // namespace skewscope::blame

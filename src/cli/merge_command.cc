@@ -17,6 +17,7 @@
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/correlate.h"
+#include "skewscope/model/clock_components.h"
 #include "skewscope/report.h"
 
 namespace skewscope::cli {
@@ -220,6 +221,7 @@ Result<MergeResult> write_bundle(const Work& work, const MergeRooms& rooms, cons
   if (auto done = bundle_traces(rooms, members, path); !done.ok()) return done.error();
   MergeResult result;
   result.traces = std::ssize(members);
+  result.components = most_components(rooms.job, rooms.clocks);
   return result;
 }
 
@@ -283,6 +285,10 @@ std::string text_of(const MergeResult& result, const CorrelatedJob& job, Output 
       text += fmt::format("  and {} more\n", result.windows.size() - kMostWindowsTold);
     }
   }
+  if (result.components > 1) {
+    text += fmt::format("{} components of ranks, clocks not compared: where one lies beside another says nothing\n",
+                        result.components);
+  }
   const auto untied = std::count_if(job.clocks.clocks.begin(), job.clocks.clocks.end(),
                                     [](const TraceClock& clock) { return !clock.aligned; });
   if (untied > 0) text += fmt::format("Clocks: {} traces are tied to no other and lie as recorded\n", untied);
@@ -307,10 +313,11 @@ std::string json_of(const MergeResult& result, const MergeCommandOptions& option
                        {"ranks", window.ranks},
                        {"instance", window.instance.known() ? Json(window.instance.value) : Json()}});
   }
-  const Json json = {{"schema", "skewscope.merge/1"}, {"file", options.output},
-                     {"traces", result.traces},       {"events", std::move(events)},
-                     {"parts", result.parts},         {"arrows", result.arrows},
-                     {"windows", std::move(windows)}, {"without_details", result.without_details}};
+  const Json json = {{"schema", "skewscope.merge/1"},  {"file", options.output},
+                     {"traces", result.traces},        {"events", std::move(events)},
+                     {"parts", result.parts},          {"arrows", result.arrows},
+                     {"windows", std::move(windows)},  {"without_details", result.without_details},
+                     {"components", result.components}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

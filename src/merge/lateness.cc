@@ -7,6 +7,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "component_numbers.h"
+
 namespace skewscope::merge {
 namespace {
 
@@ -90,14 +92,16 @@ MergeWindow window_of(const View& view, JobNs first, size_t number) {
   return with_margin(std::move(window));
 }
 
-// Where two overlap, one that spans both, about the earlier.
+// Where two of the same ranks overlap, one that spans both, about the earlier.
 std::vector<MergeWindow> merged(std::vector<MergeWindow> windows) {
   std::stable_sort(windows.begin(), windows.end(),
                    [](const MergeWindow& a, const MergeWindow& b) { return a.start < b.start; });
   std::vector<MergeWindow> apart;
   for (const MergeWindow& window : windows) {
-    if (!apart.empty() && window.start <= apart.back().end) {
-      apart.back().end = std::max(apart.back().end, window.end);
+    const auto before = std::find_if(apart.rbegin(), apart.rend(),
+                                     [&](const MergeWindow& other) { return other.ranks == window.ranks; });
+    if (before != apart.rend() && window.start <= before->end) {
+      before->end = std::max(before->end, window.end);
     } else {
       apart.push_back(window);
     }
@@ -149,14 +153,19 @@ std::vector<MergeWindow> worst_waits(const MergeRooms& rooms, const Selection& s
   std::vector<size_t> order(instances.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return waits[a] > waits[b]; });
+  const ComponentNumbers components(rooms);
   std::vector<MergeWindow> windows;
   for (const size_t i : order) {
     if (std::ssize(windows) == count || waits[i] == 0) break;
     const JobNs first = lateness.first_arrival[i];
-    const MergeWindow window = window_of({rooms, instances[i]}, first, i);
-    const bool shown = std::any_of(windows.begin(), windows.end(),
-                                   [&](const MergeWindow& w) { return w.start <= first && first <= w.end; });
-    if (!shown) windows.push_back(window);
+    MergeWindow window = window_of({rooms, instances[i]}, first, i);
+    if (components.most() > 1) {
+      window.ranks = components.ranks_with(rooms.job[rooms.instances.members[instances[i].first_member].trace]);
+    }
+    const bool shown = std::any_of(windows.begin(), windows.end(), [&](const MergeWindow& w) {
+      return w.ranks == window.ranks && w.start <= first && first <= w.end;
+    });
+    if (!shown) windows.push_back(std::move(window));
   }
   return merged(std::move(windows));
 }

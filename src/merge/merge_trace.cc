@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "component_numbers.h"
 #include "lanes.h"
 #include "rank_view.h"
 #include "skewscope/base/human_units.h"
@@ -15,10 +16,13 @@ namespace {
 
 constexpr int64_t kSessionStep = 1'000'000;  // rank 3 of session 0 is process 1000003: never 0, which means idle
 
-std::string name_of(const RankTrace& trace, int32_t sessions) {
+std::string name_of(const RankTrace& trace, int32_t sessions, const ComponentNumbers& components) {
   std::string name = fmt::format("rank {}", trace.rank.value);
   if (sessions > 1) name += fmt::format(" session {}", trace.session.value);
-  return trace.host.empty() ? name : fmt::format("{}, {}", name, trace.host);
+  if (!trace.host.empty()) name += fmt::format(", {}", trace.host);
+  if (components.most() < 2) return name;
+  return fmt::format("{}, component {} of {} (clocks not compared)", name, components.of(trace) + 1,
+                     components.of_session(trace.session));
 }
 
 // Runs `write` once, while the view has the details where they are wanted. False where they are wanted and not there.
@@ -73,7 +77,9 @@ const char* to_string(MergeCategory category) {
 Result<MergeResult> merge_trace(const MergeRooms& rooms, const MergeOptions& options, const DetailSource& details,
                                 TraceFormat format, const std::string& path) {
   const merge::Lateness lateness = merge::find_lateness(rooms);
+  const merge::ComponentNumbers components(rooms);
   MergeResult result;
+  result.components = components.most();
   merge::Selection selection(rooms, options);
   if (options.has_excerpts()) {
     result.windows = merge::windows_of(rooms, selection, lateness);
@@ -90,7 +96,7 @@ Result<MergeResult> merge_trace(const MergeRooms& rooms, const MergeOptions& opt
     if (!selection.has_trace(index)) continue;
     const RankTrace& trace = rooms.job[index];
     writer.begin_process(merge::kSessionStep * (trace.session.value + 1) + trace.rank.value,
-                         merge::name_of(trace, rooms.job.sessions));
+                         merge::name_of(trace, rooms.job.sessions, components));
     merge::RankView view(rooms, selection, lateness, index);
     const auto detailed = merge::show_details(view, details, [&] {
       // Launches first: of two that begin together, Perfetto lets an arrow begin at the one that was written first.

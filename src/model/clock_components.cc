@@ -1,6 +1,7 @@
 #include "skewscope/model/clock_components.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 namespace skewscope {
@@ -30,11 +31,59 @@ std::vector<ClockComponent> components_of(const JobTrace& job, const ClockModel&
   return components;
 }
 
+int32_t most_components(const JobTrace& job, const ClockModel& clocks) {
+  std::map<SessionId, int32_t> of_session;
+  int32_t most = 0;
+  for (const ClockComponent& component : components_of(job, clocks)) {
+    most = std::max(most, ++of_session[component.session]);
+  }
+  return most;
+}
+
+std::vector<ClockIsland> islands_of(const JobTrace& job, const ClockModel& clocks) {
+  const std::vector<ClockComponent> components = components_of(job, clocks);
+  std::vector<size_t> island(components.size());  // the lowest component that is compared with it
+  std::iota(island.begin(), island.end(), size_t{0});
+  const auto root = [&](size_t c) {
+    while (island[c] != c) c = island[c];
+    return c;
+  };
+  std::map<Rank, size_t> component_of;
+  for (size_t c = 0; c < components.size(); ++c) {
+    for (const TraceIndex trace : components[c].traces) {
+      const size_t known = root(component_of.emplace(job[trace].rank, c).first->second), own = root(c);
+      island[std::max(known, own)] = std::min(known, own);
+    }
+  }
+  std::map<size_t, ClockIsland> found;
+  std::map<std::pair<size_t, SessionId>, int64_t> longest_ns;
+  for (size_t c = 0; c < components.size(); ++c) {
+    std::vector<TraceIndex>& traces = found[root(c)].traces;
+    traces.insert(traces.end(), components[c].traces.begin(), components[c].traces.end());
+    int64_t& ns = longest_ns[{root(c), components[c].session}];
+    ns = std::max(ns, components[c].window_ns);
+  }
+  for (const auto& [key, ns] : longest_ns) found[key.first].window_ns += ns;
+  std::vector<ClockIsland> islands;
+  for (auto& [number, one] : found) {
+    std::sort(one.traces.begin(), one.traces.end());
+    islands.push_back(std::move(one));
+  }
+  std::sort(islands.begin(), islands.end(), [](const ClockIsland& a, const ClockIsland& b) {
+    const auto key = [](const ClockIsland& i) {
+      return std::make_tuple(i.traces.size() == 1, -i.window_ns, i.traces.front());
+    };
+    return key(a) < key(b);
+  });
+  return islands;
+}
+
 std::vector<bool> in_longest_component(const JobTrace& job, const ClockModel& clocks) {
+  const auto weight = [](const ClockComponent& c) { return std::make_pair(c.traces.size() > 1, c.window_ns); };
   std::map<SessionId, ClockComponent> longest;
   for (ClockComponent& component : components_of(job, clocks)) {
     ClockComponent& of_session = longest[component.session];
-    if (of_session.traces.empty() || component.window_ns > of_session.window_ns) of_session = std::move(component);
+    if (of_session.traces.empty() || weight(component) > weight(of_session)) of_session = std::move(component);
   }
   std::vector<bool> in_it(job.traces.size(), false);
   for (const auto& [session, component] : longest) {

@@ -1,6 +1,8 @@
 #include "skewscope/model/job_report.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 namespace skewscope {
 
@@ -40,6 +42,64 @@ const char* to_string(GainBound bound) {
       return "at_most";
   }
   return "";
+}
+
+namespace {
+
+template <class Row, class Wanted>
+std::vector<Row> rows_if(const std::vector<Row>& rows, const Wanted& wanted) {
+  std::vector<Row> out;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(out), wanted);
+  return out;
+}
+
+}  // namespace
+
+JobReport rows_of_ranks(const JobReport& report, const std::vector<int32_t>& ranks) {
+  const auto is_of = [&](int32_t rank) { return std::binary_search(ranks.begin(), ranks.end(), rank); };
+  const auto of_rank = [&](const auto& row) { return is_of(row.rank); };
+  JobReport out;
+  out.job = report.job;
+  out.job.ranks_present = ranks;
+  out.clocks = rows_if(report.clocks, of_rank);
+  out.components = rows_if(report.components, [&](const auto& row) { return is_of(row.ranks.front()); });
+  out.communicators = rows_if(report.communicators, [&](const auto& group) {
+    return std::all_of(group.ranks.begin(), group.ranks.end(), is_of);
+  });
+  std::set<int32_t> groups;
+  for (const JobReport::CommunicatorRow& group : out.communicators) groups.insert(group.id);
+  const auto of_group = [&](const auto& row) { return groups.contains(row.communicator); };
+  out.collectives = rows_if(report.collectives, of_group);
+  out.collective_steps = rows_if(report.collective_steps, of_group);
+  out.all_to_all = rows_if(report.all_to_all, of_group);
+  out.ranks = rows_if(report.ranks, of_rank);
+  out.rank_steps = rows_if(report.rank_steps, of_rank);
+  out.outside_steps = rows_if(report.outside_steps, of_rank);
+  out.stragglers = rows_if(report.stragglers, of_rank);
+  out.causes = rows_if(report.causes, of_rank);
+  out.flows = rows_if(report.flows, of_rank);
+  out.rank_statistics = rows_if(report.rank_statistics, [&](const auto& row) {
+    const auto component = static_cast<size_t>(row.component);
+    return component >= report.components.size() || is_of(report.components[component].ranks.front());
+  });
+  out.matching = report.matching;
+  out.diagnostics = report.diagnostics;
+  std::set<std::string> hosts;
+  for (const JobReport::RankRow& row : out.ranks) {
+    if (!row.host.empty()) hosts.insert(row.host);
+  }
+  out.job.hosts.assign(hosts.begin(), hosts.end());
+  return out;
+}
+
+const JobReport::Component* longest_component(const JobReport& report) {
+  const JobReport::Component* longest = nullptr;
+  for (const JobReport::Component& component : report.components) {
+    if (component.ranks.size() >= report.job.ranks_present.size()) return nullptr;
+    const bool longer = longest == nullptr || component.window_ns > longest->window_ns;
+    if (component.ranks.size() > 1 && longer) longest = &component;
+  }
+  return longest;
 }
 
 std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report) {

@@ -8,8 +8,7 @@
 #include "call_rows.h"
 #include "collective_rows.h"
 #include "efficiency.h"
-#include "losses.h"
-#include "operation_rows.h"
+#include "islands.h"
 #include "overlap_rows.h"
 #include "own_findings.h"
 #include "pipeline_rows.h"
@@ -18,6 +17,7 @@
 #include "skewscope/model/clock_components.h"
 #include "step_rows.h"
 #include "stragglers.h"
+#include "what_if_rows.h"
 
 namespace skewscope {
 namespace report {
@@ -87,6 +87,7 @@ std::vector<JobReport::Component> component_rows(const Rooms& rooms, const std::
     row.session = component.session.value;
     row.window_ns = component.window_ns;
     for (const TraceIndex trace : component.traces) row.ranks.push_back(rooms.job[trace].rank.value);
+    std::sort(row.ranks.begin(), row.ranks.end());
   }
   return rows;
 }
@@ -169,25 +170,14 @@ std::vector<JobReport::RankRow> rank_rows(const Rooms& rooms) {
   return rows;
 }
 
-JobReport::WhatIf what_if_of(const Rooms& rooms, int64_t steps) {
-  const Replay& replay = rooms.blame.replay;
-  JobReport::WhatIf out;
-  out.recorded_ns = replay.recorded_ns;
-  out.replayed_ns = replay.replayed_ns;
-  out.balanced_ns = replay.balanced_ns;
-  out.no_transfer_ns = replay.no_transfer_ns;
-  out.even_experts_ns = replay.even_experts_ns;
-  out.saved_at_least = replay.saved_at_least;
-  out.steps = steps;
-  for (const Rank rank : rooms.blame.together.ranks) out.together.push_back(rank.value);
-  out.together_saved_ns = rooms.blame.together.saved_ns;
-  for (const ProgramGroup& group : rooms.blame.programs) {
-    std::set<int32_t> ranks;
-    for (const TraceIndex trace : group.traces) ranks.insert(rooms.job[trace].rank.value);
-    out.programs.push_back({{ranks.begin(), ranks.end()}, group.work_ns, group.saved_ns});
+// Of each rank that is late, the first component that it is in.
+void set_components(JobReport& report) {
+  for (JobReport::Straggler& s : report.stragglers) {
+    const auto own = std::find_if(report.components.begin(), report.components.end(), [&](const auto& component) {
+      return std::binary_search(component.ranks.begin(), component.ranks.end(), s.rank);
+    });
+    s.component = static_cast<int32_t>(own - report.components.begin());
   }
-  out.operations = operation_rows(rooms.blame, rooms.decomposition.group_kinds);
-  return out;
 }
 
 JobReport::Matching matching_of(const Rooms& rooms) {
@@ -237,14 +227,22 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
                        [&] { out.calls = report::call_rows(rooms); });
   out.overlap = report::overlap_rows(decomposition);
   out.all_to_all = report::all_to_all_rows(rooms);
-  out.what_if = report::what_if_of(rooms, std::ssize(out.job.steps));
-  out.pipeline = report::pipeline_of(rooms);
   out.causes = report::cause_rows(rooms);
   out.flows = report::flow_rows(rooms);
-  out.efficiency = report::efficiency_of(out);
+  report::set_components(out);
+  out.islands = report::island_rows(rooms, out);
+  if (out.islands.empty()) {
+    out.what_if = report::what_if_rows(rooms, blame, std::ssize(out.job.steps));
+    out.pipeline = report::pipeline_of(blame.pipeline);
+    out.efficiency = report::efficiency_of(out);
+  } else {
+    out.what_if = out.islands.front().what_if;
+    out.pipeline = out.islands.front().pipeline;
+    out.efficiency = out.islands.front().efficiency;
+  }
   out.matching = report::matching_of(rooms);
   report::add_unmatched_rows(rooms, out);
-  out.rank_statistics = report::rank_statistics(job, figures);
+  out.rank_statistics = report::rank_statistics(job, figures, out.components);
   out.end_spread_before_ns = clocks.end_spread_before_ns;
   out.end_spread_after_ns = clocks.end_spread_after_ns;
   out.diagnostics = job.findings;
@@ -253,7 +251,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   for (const Finding& finding : decomposition.findings) out.diagnostics.push_back(finding);
   for (Finding& finding : report::own_findings(rooms, out)) out.diagnostics.push_back(std::move(finding));
   sort_findings(out.diagnostics);
-  out.losses = report::losses_of(out, report::figures_of(out));
+  out.losses = report::losses_of_islands(out);
   return out;
 }
 

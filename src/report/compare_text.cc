@@ -41,7 +41,8 @@ void add_head(Lines& lines, const char* title) {
                    Style::bold});
 }
 
-// What got slower most; nothing where nothing did.
+// What got slower most, what is significant before the rest; the rows chosen in the order of their change. Nothing
+// where nothing did.
 template <class Row, class Words>
 void add_slower(Lines& lines, const char* title, std::vector<const Row*> rows, const Words& words) {
   rows.erase(std::remove_if(rows.begin(), rows.end(), [](const Row* row) { return row->change.change_ns() <= 0; }),
@@ -52,8 +53,10 @@ void add_slower(Lines& lines, const char* title, std::vector<const Row*> rows, c
   });
   if (rows.empty()) return;
   add_head(lines, title);
-  for (size_t i = 0; i < std::min(kTopChanges, rows.size()); ++i)
-    add_row(lines, "  " + words(*rows[i]), rows[i]->change);
+  rows.resize(std::min(kTopChanges, rows.size()));
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row* a, const Row* b) { return a->change.change_ns() > b->change.change_ns(); });
+  for (const Row* row : rows) add_row(lines, "  " + words(*row), row->change);
 }
 
 std::string part_words(const std::string& part) {

@@ -1,4 +1,5 @@
-// --fail-on EXPR: METRIC OP NUMBER[%]. METRIC is one of the names below, or a path into the document (json_path.h).
+// --fail-on EXPR: METRIC OP NUMBER[%]. METRIC is one of the names below, or a path into the document (json_path.h). Of
+// a job of several components whose ranks nobody compared, a name holds where it does for any of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "figures.h"
+#include "islands.h"
 #include "json_path.h"
 #include "skewscope/report.h"
 
@@ -185,8 +187,13 @@ Result<bool> condition_holds(const JobReport& job, const std::string& expression
     for (const auto& known : report::kMetrics) names += fmt::format(" {}", known.name);
     return Error{ErrorKind::usage, fmt::format("{}; names besides are{}", holds.error().message, names)};
   }
-  const auto value = metric->value(job, report::figures_of(job));
-  return value.has_value() && condition.value().comparison->holds(*value, condition.value().limit);
+  const auto holds = [&](const JobReport& told) {
+    const auto value = metric->value(told, report::figures_of(told));
+    return value.has_value() && condition.value().comparison->holds(*value, condition.value().limit);
+  };
+  if (report::leading_island(job) == nullptr) return holds(job);
+  return std::any_of(job.islands.begin(), job.islands.end(),
+                     [&](const JobReport::Island& island) { return holds(report::report_of(job, island)); });
 }
 
 Result<bool> condition_holds(const ScaleReport& scale, const std::string& expression) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "figures.h"
+#include "islands.h"
 #include "own_findings.h"
 #include "skewscope/base/human_units.h"
 
@@ -56,7 +57,7 @@ QualityPoint clocks_point(const JobReport& report, const Figures& f) {
   }
   if (aligned == 0) return {"Clocks", "as recorded: nothing ties them", Trust::bad};
   std::string value = fmt::format("{} of {} aligned", aligned, report.clocks.size());
-  if (const size_t components = most_components(report); components > 1) {
+  if (const size_t components = component_count(report); components > 1) {
     value += fmt::format(", {} components, not compared", components);
   }
   value += worst_ns < 0 ? ", error unknown" : fmt::format(", ±{} at most", human_duration(worst_ns));

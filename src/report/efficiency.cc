@@ -69,7 +69,8 @@ std::vector<Timeline> timelines_of(const JobReport& report) {
 }  // namespace
 
 bool recorded_by_all(const JobReport& report, const JobReport::StepRow& step) {
-  return step.ranks == std::ssize(report.ranks);
+  const size_t ranks = report.islands.empty() ? report.ranks.size() : report.islands.front().ranks.size();
+  return static_cast<size_t>(step.ranks) == ranks;
 }
 
 bool windows_differ(const JobReport& report) {

@@ -7,9 +7,12 @@
 #include "all_to_all_rows.h"
 #include "data_quality.h"
 #include "figures.h"
+#include "islands.h"
 #include "json_values.h"
+#include "losses.h"
 #include "operation_rows.h"
 #include "overlap_rows.h"
+#include "step_rows.h"
 #include "verdict.h"
 
 namespace skewscope {
@@ -68,10 +71,6 @@ Json row_json(const JobReport::Clock& c) {
           {"component", c.component},
           {"bend_ns", c.bend_ns},
           {"proven_ns", c.proven_ns < 0 ? Json() : Json(c.proven_ns)}};
-}
-
-Json row_json(const JobReport::Component& c) {
-  return {{"session", c.session}, {"ranks", c.ranks}, {"window_ns", c.window_ns}};
 }
 
 Json row_json(const JobReport::CommunicatorRow& c) {
@@ -148,6 +147,7 @@ Json row_json(const JobReport::StepRow& s) {
 
 Json row_json(const JobReport::Straggler& s) {
   return {{"rank", s.rank},
+          {"component", s.component},
           {"late_count", s.late_count},
           {"late_share", s.late_share},
           {"wait_caused_ns", s.wait_caused_ns},
@@ -162,18 +162,26 @@ Json row_json(const JobReport::Straggler& s) {
 }
 
 Json row_json(const JobReport::Loss& l) {
-  return {{"kind", to_string(l.kind)},   {"ranks", l.ranks}, {"gain_ns", l.gain_ns}, {"gain_share", l.gain_share},
-          {"bound", to_string(l.bound)}, {"why", l.why},     {"next", l.next}};
+  return {{"kind", to_string(l.kind)},
+          {"component", l.component},
+          {"ranks", l.ranks},
+          {"weight", weight_of(l)},
+          {"gain_ns", l.gain_ns},
+          {"gain_share", l.gain_share},
+          {"bound", to_string(l.bound)},
+          {"why", l.why},
+          {"next", l.next}};
 }
 
-Json verdict_json(const JobReport& report) {
+// `confidence`: what the input of the whole job allows.
+Json verdict_json(const JobReport& report, const char* confidence) {
   const Verdict verdict = verdict_of(report, figures_of(report));
   const JobReport::Loss* const most = report.losses.empty() ? nullptr : &report.losses.front();
   return {{"sentence", verdict.verdict},
           {"why", verdict.why},
           {"next", verdict.next},
           {"severity", to_string(verdict.severeness)},
-          {"confidence", confidence_of(data_quality(report))},
+          {"confidence", confidence},
           {"gain_ns", most == nullptr ? Json() : Json(most->gain_ns)},
           {"gain_share", most == nullptr ? Json() : Json(most->gain_share)},
           {"gain_bound", most == nullptr ? Json() : Json(to_string(most->bound))}};
@@ -220,6 +228,12 @@ Json pipeline_json(const JobReport::Pipeline& p) {
           {"by_stage", std::move(stages)}};
 }
 
+Json whole_efficiency_json(const JobReport::Efficiency& e) {
+  Json json = efficiency_json(e);
+  json["bubble"] = ratio_or_null(e.bubble);
+  return json;
+}
+
 Json matching_json(const JobReport::Matching& m) {
   return {{"calls", m.calls},
           {"matched", m.matched},
@@ -234,6 +248,37 @@ Json array_of(const std::vector<Row>& rows) {
   Json array = Json::array();
   for (const Row& row : rows) array.push_back(row_json(row));
   return array;
+}
+
+// What is said of the ranks of a component alone.
+Json told_json(const JobReport& told, const char* confidence) {
+  const Figures f = figures_of(told);
+  const int64_t step_ns = mean_step_ns(told);
+  return {{"step_ns", step_ns > 0 ? Json(step_ns) : Json()},
+          {"steps", array_of(told.steps)},
+          {"total_ns", f.total_ns},
+          {"compute_ns", f.compute_ns},
+          {"wait_ns", f.wait_ns},
+          {"transfer_ns", f.transfer_ns},
+          {"exposed_wait_ns", f.exposed_wait_ns},
+          {"exposed_transfer_ns", f.exposed_transfer_ns},
+          {"efficiency", whole_efficiency_json(told.efficiency)},
+          {"what_if", what_if_json(told.what_if)},
+          {"pipeline", pipeline_json(told.pipeline)},
+          {"verdict", verdict_json(told, confidence)}};
+}
+
+Json components_json(const JobReport& report) {
+  const char* const confidence = confidence_of(data_quality(report));
+  Json rows = Json::array();
+  for (const JobReport::Component& c : report.components) {
+    const JobReport::Island* const island = island_of(report, c.ranks.front());
+    rows.push_back({{"session", c.session},
+                    {"ranks", c.ranks},
+                    {"window_ns", c.window_ns},
+                    {"told", island == nullptr ? Json() : told_json(report_of(report, *island), confidence)}});
+  }
+  return rows;
 }
 
 }  // namespace
@@ -260,26 +305,24 @@ std::string diagnostics_json(const Findings& findings) {
 
 std::string to_json(const JobReport& r, const ReportStamp& stamp) {
   using report::array_of;
-  report::Json efficiency = report::efficiency_json(r.efficiency);
-  efficiency["bubble"] = report::ratio_or_null(r.efficiency.bubble);
   return report::text_of({{"schema", "skewscope.report/1"},
                           {"tool_version", stamp.tool_version},
                           {"command", stamp.command},
                           {"created_utc", stamp.created_utc},
                           {"job", report::job_json(r.job)},
                           {"clocks", array_of(r.clocks)},
-                          {"components", array_of(r.components)},
+                          {"components", report::components_json(r)},
                           {"communicators", array_of(r.communicators)},
                           {"ranks", array_of(r.ranks)},
                           {"collectives", array_of(r.collectives)},
                           {"stragglers", array_of(r.stragglers)},
-                          {"efficiency", std::move(efficiency)},
+                          {"efficiency", report::whole_efficiency_json(r.efficiency)},
                           {"matching", report::matching_json(r.matching)},
                           {"diagnostics", report::findings_json(r.diagnostics)},
                           {"what_if", report::what_if_json(r.what_if)},
                           {"pipeline", report::pipeline_json(r.pipeline)},
                           {"steps", array_of(r.steps)},
-                          {"verdict", report::verdict_json(r)},
+                          {"verdict", report::verdict_json(r, report::confidence_of(report::data_quality(r)))},
                           {"losses", array_of(r.losses)},
                           {"jobs_found", array_of(r.jobs_found)},
                           {"overlap", report::overlap_json(r.overlap)},

@@ -10,6 +10,7 @@
 
 #include "all_to_all_rows.h"
 #include "efficiency.h"
+#include "islands.h"
 #include "skewscope/base/human_units.h"
 #include "slow_groups.h"
 
@@ -81,13 +82,15 @@ void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
 }
 
 void add_components(const JobReport& report, Findings& out) {
-  const size_t components = most_components(report);
+  const size_t components = component_count(report);
   if (components < 2) return;
+  const JobReport::Component* const longest = longest_component(report);
   out.push_back(finding(
       Severity::warning, "components", static_cast<int64_t>(components),
-      fmt::format("no call that is matched ties the clocks of {} components of ranks: they are not compared; window, "
-                  "steps and what-if are those of the longest",
-                  components)));
+      fmt::format("{}: no call that is matched ties their clocks, so that times of one say nothing of another; window, "
+                  "steps and what-if are those of {}",
+                  component_words(report),
+                  longest == nullptr ? "the longest" : "ranks " + human_ranks(longest->ranks) + ", the longest")));
 }
 
 void add_windows(const JobReport& report, Findings& out) {
@@ -110,14 +113,12 @@ int64_t widest_bar(const InstanceView& view) {
   return bar;
 }
 
-// The split is inconclusive where clocks cannot resolve the waiting in most of the calls' time: a call counts when its
-// wait is shorter than the bar and the bar is not small beside the call either. Weighted by time, as the split is.
-void add_clock_doubt(const Rooms& rooms, Findings& out) {
+// What clocks resolve of the calls of one component.
+struct ClockDoubt {
   int64_t all_ns = 0, doubtful_ns = 0, doubtful = 0, worst = 0;
   std::vector<int64_t> waits;
-  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
-    const InstanceView view(rooms, i);
-    if (!view.split()) continue;
+
+  void add(const InstanceView& view) {
     const int64_t bar = widest_bar(view);
     worst = std::max(worst, bar);
     for (size_t m = 0; m < view.size(); ++m) {
@@ -131,12 +132,35 @@ void add_clock_doubt(const Rooms& rooms, Findings& out) {
       ++doubtful;
     }
   }
-  if (waits.empty() || doubtful_ns <= all_ns / 2) return;
-  const auto middle = waits.begin() + (std::ssize(waits) - 1) / 2;
-  std::nth_element(waits.begin(), middle, waits.end());
-  out.push_back(finding(Severity::warning, kInconclusiveClocks, doubtful,
-                        fmt::format("the split is inconclusive: clocks err by +-{}, median wait {}",
-                                    human_duration(worst), human_duration(*middle))));
+  bool inconclusive() const { return !waits.empty() && doubtful_ns > all_ns / 2; }
+  int64_t median_wait() {
+    const auto middle = waits.begin() + (std::ssize(waits) - 1) / 2;
+    std::nth_element(waits.begin(), middle, waits.end());
+    return *middle;
+  }
+};
+
+// The split is inconclusive where clocks cannot resolve the waiting in most of the calls' time: a call counts when its
+// wait is shorter than the bar and the bar is not small beside the call either. Weighted by time, as the split is.
+void add_clock_doubt(const Rooms& rooms, const JobReport& report, Findings& out) {
+  std::map<int32_t, size_t> island_of_rank;  // plus 1; 0: of no island, or of the only one
+  for (size_t i = 0; i < report.islands.size(); ++i) {
+    for (const int32_t rank : report.islands[i].ranks) island_of_rank[rank] = i + 1;
+  }
+  std::vector<ClockDoubt> doubts(report.islands.size() + 1);
+  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
+    const InstanceView view(rooms, i);
+    if (!view.split()) continue;
+    const auto island = island_of_rank.find(view.trace(0).rank.value);
+    doubts[island == island_of_rank.end() ? 0 : island->second].add(view);
+  }
+  for (size_t d = 0; d < doubts.size(); ++d) {
+    if (!doubts[d].inconclusive()) continue;
+    const std::string whose = d == 0 ? "" : fmt::format("ranks {}: ", human_ranks(report.islands[d - 1].ranks));
+    out.push_back(finding(Severity::warning, kInconclusiveClocks, doubts[d].doubtful,
+                          fmt::format("{}the split is inconclusive: clocks err by +-{}, median wait {}", whose,
+                                      human_duration(doubts[d].worst), human_duration(doubts[d].median_wait()))));
+  }
 }
 
 void add_inferred(const Rooms& rooms, Findings& out) {
@@ -203,6 +227,8 @@ void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
 }
 
 void add_slow_groups(const JobReport& report, Findings& out) {
+  for (const JobReport::Island& island : report.islands) add_slow_groups(report_of(report, island), out);
+  if (!report.islands.empty()) return;
   for (const SlowGroup& slow : slow_groups(report)) {
     out.push_back(
         finding(Severity::warning, "slow-group", 1,
@@ -241,7 +267,7 @@ Findings own_findings(const Rooms& rooms, const JobReport& report) {
   add_components(report, out);
   add_windows(report, out);
   add_instances(rooms, report, out);
-  add_clock_doubt(rooms, out);
+  add_clock_doubt(rooms, report, out);
   add_inferred(rooms, out);
   add_unmatched(rooms, report, out);
   add_slow_groups(report, out);

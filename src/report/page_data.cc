@@ -6,6 +6,7 @@
 #include "data_quality.h"
 #include "efficiency.h"
 #include "figures.h"
+#include "islands.h"
 #include "json_values.h"
 #include "lateness_map.h"
 #include "page_tables.h"
@@ -49,8 +50,11 @@ Json quality_json(const std::vector<QualityPoint>& points) {
   return out;
 }
 
-// POP and TALP efficiencies, and what they are shares of: all ranks' GPUs for as long as the longest timeline.
-Json page_efficiency(const JobReport& report) {
+// POP and TALP efficiencies, and what they are shares of: all ranks' GPUs for as long as the longest timeline; of a job
+// of several components, those of the longest.
+Json page_efficiency(const JobReport& whole) {
+  const JobReport longest = whole.islands.empty() ? JobReport() : report_of(whole, whole.islands.front());
+  const JobReport& report = whole.islands.empty() ? whole : longest;
   const auto ranks =
       std::count_if(report.ranks.begin(), report.ranks.end(), [](const auto& row) { return row.total_ns > 0; });
   const JobReport::Efficiency& e = report.efficiency;
@@ -74,6 +78,14 @@ Json page_what_if(const JobReport::WhatIf& w) {
           {"no_transfer_ns", length(w.no_transfer_ns)}};
 }
 
+// What is to be known of ranks whose clocks nobody compared; null where all are.
+Json page_components(const JobReport& report) {
+  const std::string words = component_words(report);
+  if (words.empty()) return {};
+  const JobReport::Component* const longest = longest_component(report);
+  return {{"words", words}, {"longest", longest == nullptr ? "" : human_ranks(longest->ranks)}};
+}
+
 Json page_pipeline(const JobReport& report) {
   const JobReport::Pipeline& p = report.pipeline;
   if (p.stages == 0) return {};
@@ -91,10 +103,11 @@ Json page_pipeline(const JobReport& report) {
           {"next", words ? words->next : ""}};
 }
 
-Json map_json(const LatenessMap& map) {
+// `one_clock`: a column is one moment of all ranks.
+Json map_json(const LatenessMap& map, bool one_clock) {
   Json columns = Json::array(), rows = Json::array();
   for (const LatenessMap::Column& c : map.columns) {
-    columns.push_back({exact(c.first), exact(c.last), exact(c.start_ns)});
+    columns.push_back({exact(c.first), exact(c.last), one_clock ? exact(c.start_ns) : Json()});
   }
   for (const auto& cells : map.mean) {
     Json row = Json::array();
@@ -102,7 +115,7 @@ Json map_json(const LatenessMap& map) {
     rows.push_back(std::move(row));
   }
   return {{"by_step", map.by_step},
-          {"columns", std::move(columns)},  // first and last label, first arrival
+          {"columns", std::move(columns)},  // first and last label, first arrival; null: several
           {"ranks", map.ranks},
           {"mean_ns", std::move(rows)}};
 }
@@ -146,20 +159,22 @@ Json residuals_json(const ClockResiduals& residuals, const JobReport& report) {
 std::string page_data(const JobReport& report, const ReportStamp& stamp) {
   const std::vector<TimedInstance> instances = timed_instances(report.calls);
   const std::vector<QualityPoint> points = data_quality(report);
-  const Json data = {{"schema", "skewscope.page/1"},
-                     {"tool_version", stamp.tool_version},
-                     {"command", page_text(stamp.command)},
-                     {"created_utc", stamp.created_utc},
-                     {"job", page_job(report.job)},
-                     {"verdict", verdict_json(report, points)},
-                     {"quality", quality_json(points)},
-                     {"efficiency", page_efficiency(report)},
-                     {"what_if", page_what_if(report.what_if)},
-                     {"pipeline", page_pipeline(report)},
-                     {"map", map_json(lateness_map(report.ranks, instances, report.pipeline))},
-                     {"chain", chain_json(straggler_chain(report.stragglers, instances))},
-                     {"residuals", residuals_json(clock_residuals(instances), report)},
-                     {"tables", page_tables(tables_of(report))}};
+  const Json data = {
+      {"schema", "skewscope.page/1"},
+      {"tool_version", stamp.tool_version},
+      {"command", page_text(stamp.command)},
+      {"created_utc", stamp.created_utc},
+      {"job", page_job(report.job)},
+      {"verdict", verdict_json(report, points)},
+      {"quality", quality_json(points)},
+      {"efficiency", page_efficiency(report)},
+      {"components", page_components(report)},
+      {"what_if", page_what_if(report.what_if)},
+      {"pipeline", page_pipeline(report)},
+      {"map", map_json(lateness_map(report.ranks, instances, report.pipeline), component_count(report) < 2)},
+      {"chain", chain_json(straggler_chain(report.stragglers, instances))},
+      {"residuals", residuals_json(clock_residuals(instances), report)},
+      {"tables", page_tables(tables_of(report))}};
   return data.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

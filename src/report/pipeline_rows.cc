@@ -11,8 +11,7 @@ double share_or_unknown(int64_t part_ns, int64_t whole_ns) {
 
 }  // namespace
 
-JobReport::Pipeline pipeline_of(const Rooms& rooms) {
-  const Pipeline& found = rooms.blame.pipeline;
+JobReport::Pipeline pipeline_of(const Pipeline& found) {
   JobReport::Pipeline out;
   if (found.stages.empty()) return out;
   out.stages = static_cast<int32_t>(found.stages.size());

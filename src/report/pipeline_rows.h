@@ -5,6 +5,6 @@
 
 namespace skewscope::report {
 
-JobReport::Pipeline pipeline_of(const Rooms& rooms);
+JobReport::Pipeline pipeline_of(const Pipeline& found);
 
 }  // namespace skewscope::report

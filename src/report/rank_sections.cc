@@ -87,10 +87,12 @@ std::string modules_text(const std::vector<ModuleRow>& rows) {
     return a.gpu_ns + a.backward_gpu_ns > b.gpu_ns + b.backward_gpu_ns;
   });
   if (sorted.empty()) return "";
-  std::string text = fmt::format("\n{:<40}{:>7}{:>11}{:>11}{:>11}\n", "Module", "calls", "GPU", "backward", "host");
+  std::string text =
+      fmt::format("\n{:<34}{:>7}{:>10}{:>10}{:>10}{:>9}\n", "Module", "calls", "GPU", "forward", "backward", "host");
   for (size_t i = 0; i < std::min(sorted.size(), kMostModules); ++i) {
     const ModuleRow& row = *sorted[i];
-    text += fmt::format("  {}{:>7}{:>11}{:>11}{:>11}\n", pad(row.name, 38), row.calls, human_duration(row.gpu_ns),
+    text += fmt::format("  {}{:>7}{:>10}{:>10}{:>10}{:>9}\n", pad(row.name, 32), row.calls,
+                        human_duration(row.gpu_ns + row.backward_gpu_ns), human_duration(row.gpu_ns),
                         human_duration(row.backward_gpu_ns), human_duration(row.host_total_ns));
   }
   return text + and_more(sorted.size(), kMostModules, "modules");

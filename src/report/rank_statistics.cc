@@ -1,4 +1,5 @@
-// Which rank differs from its peers, figure by figure.
+// Which rank differs from its peers, figure by figure: from ranks of its own component, of which those of others say
+// nothing.
 //
 // A rank is apart when its value is farther from the median than 3.5 robust standard deviations (1.4826 x the median
 // distance from the median: Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993) and than 5 % of the
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <tuple>
 
 namespace skewscope::report {
@@ -20,9 +22,10 @@ constexpr size_t kFewestRanks = 4;
 struct TraceValue {
   const RankFigure* figure;
   int32_t rank, session;
+  int32_t component;  // of the rank
 };
 
-auto name_of(const TraceValue& v) { return std::tie(v.figure->table, v.figure->key, v.figure->metric); }
+auto name_of(const TraceValue& v) { return std::tie(v.component, v.figure->table, v.figure->key, v.figure->metric); }
 
 // Of sorted values: the one in the middle, the mean of both where there are two.
 double median_of(std::vector<double>& values) {
@@ -35,6 +38,7 @@ double median_of(std::vector<double>& values) {
 JobReport::RankStatistic statistic_of(const std::vector<TraceValue>& values, size_t traces, int64_t resolution_ns) {
   const RankFigure& first = *values.front().figure;
   JobReport::RankStatistic s;
+  s.component = values.front().component;
   s.table = first.table;
   s.key = first.key;
   s.metric = first.metric;
@@ -66,11 +70,19 @@ JobReport::RankStatistic statistic_of(const std::vector<TraceValue>& values, siz
 
 }  // namespace
 
-std::vector<JobReport::RankStatistic> rank_statistics(const JobTrace& job, const std::vector<RankFigures>& figures) {
+std::vector<JobReport::RankStatistic> rank_statistics(const JobTrace& job, const std::vector<RankFigures>& figures,
+                                                      const std::vector<JobReport::Component>& components) {
+  std::map<int32_t, int32_t> component_of;  // by rank
+  for (size_t c = 0; c < components.size(); ++c) {
+    for (const int32_t rank : components[c].ranks) component_of.emplace(rank, static_cast<int32_t>(c));
+  }
+  std::map<int32_t, size_t> traces;  // by component
+  for (size_t t = 0; t < figures.size(); ++t) ++traces[component_of[job.traces[t].rank.value]];
   std::vector<TraceValue> values;
   for (size_t t = 0; t < figures.size(); ++t) {
     for (const RankFigure& figure : figures[t]) {
-      values.push_back({&figure, job.traces[t].rank.value, job.traces[t].session.value});
+      const int32_t rank = job.traces[t].rank.value;
+      values.push_back({&figure, rank, job.traces[t].session.value, component_of[rank]});
     }
   }
   std::sort(values.begin(), values.end(), [](const TraceValue& a, const TraceValue& b) {
@@ -85,7 +97,7 @@ std::vector<JobReport::RankStatistic> rank_statistics(const JobTrace& job, const
     size_t end = begin;
     std::vector<TraceValue> same;
     while (end < values.size() && name_of(values[end]) == name_of(values[begin])) same.push_back(values[end++]);
-    statistics.push_back(statistic_of(same, figures.size(), resolution_ns));
+    statistics.push_back(statistic_of(same, traces[same.front().component], resolution_ns));
     begin = end;
   }
   return statistics;

@@ -10,7 +10,8 @@
 namespace skewscope::report {
 
 // `figures`: row = trace of the job. A rank that lacks a figure which others have is not counted in it. Rows sorted by
-// (table, key, metric).
-std::vector<JobReport::RankStatistic> rank_statistics(const JobTrace& job, const std::vector<RankFigures>& figures);
+// (component, table, key, metric); without components all ranks are held against each other.
+std::vector<JobReport::RankStatistic> rank_statistics(const JobTrace& job, const std::vector<RankFigures>& figures,
+                                                      const std::vector<JobReport::Component>& components = {});
 
 }  // namespace skewscope::report

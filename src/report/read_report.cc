@@ -55,6 +55,12 @@ void read(const Json& json, JobReport::Job& job) {
   get(json, "vendor", job.vendor);
 }
 
+void read(const Json& json, JobReport::Component& c) {
+  get(json, "session", c.session);
+  get(json, "ranks", c.ranks);
+  get(json, "window_ns", c.window_ns);
+}
+
 void read(const Json& json, JobReport::CommunicatorRow& c) {
   get(json, "id", c.id);
   get(json, "name", c.name);
@@ -247,6 +253,7 @@ void read_rank_statistics(const fs::path& file, JobReport& report) {
     r.table = rows.text("table");
     r.key = rows.text("key");
     r.metric = rows.text("metric");
+    rows.get("component", r.component);
     rows.get("ranks", r.ranks);
     rows.get("min", r.min);
     rows.get("median", r.median);
@@ -286,6 +293,7 @@ Result<JobReport> load_report(const std::string& directory) {
     }
     read(json.at("job"), out.job);
     read(json.at("efficiency"), out.efficiency);
+    read_rows(json, "components", out.components);
     read_rows(json, "communicators", out.communicators);
     read_rows(json, "ranks", out.ranks);
     read_rows(json, "collectives", out.collectives);

@@ -7,6 +7,8 @@
 #include <map>
 #include <tuple>
 
+#include "skewscope/model/clock_components.h"
+
 namespace skewscope::report {
 
 namespace {
@@ -47,15 +49,22 @@ void set_parts(Row& row, const StepParts& parts) {
   row.idle_ns = parts.idle_ns;
 }
 
-}  // namespace
-
-std::vector<JobReport::StepRow> step_rows(const Rooms& rooms) {
-  std::vector<BlockedParts> blocked(rooms.decomposition.steps.size());
+// What blocked the ranks of a step, by session and number.
+std::map<std::pair<SessionId, int64_t>, BlockedParts> blocked_in_steps(const Rooms& rooms,
+                                                                       const std::vector<bool>& measured) {
+  std::map<std::pair<SessionId, int64_t>, BlockedParts> blocked;
   for (size_t row = 0; row < rooms.blame.steps.size(); ++row) {
-    blocked[static_cast<size_t>(rooms.decomposition.trace_steps[row].step)] += rooms.blame.steps[row];
+    const TraceStep& own = rooms.decomposition.trace_steps[row];
+    if (measured[own.trace.index()]) blocked[{rooms.job[own.trace].session, own.number}] += rooms.blame.steps[row];
   }
+  return blocked;
+}
+
+std::vector<JobReport::StepRow> rows_of_steps(const Rooms& rooms, const std::vector<bool>& measured,
+                                              const std::vector<JobStep>& steps) {
+  auto blocked = blocked_in_steps(rooms, measured);
   std::vector<JobReport::StepRow> rows;
-  for (const JobStep& step : rooms.decomposition.steps) {
+  for (const JobStep& step : steps) {
     JobReport::StepRow& row = rows.emplace_back();
     row.session = step.session.value;
     row.step = step.number;
@@ -66,13 +75,30 @@ std::vector<JobReport::StepRow> step_rows(const Rooms& rooms) {
     row.collectives = step.calls;
     row.host_start_ns = step.host_start.ns - rooms.clocks.reference_ns;
     row.host_duration_ns = step.host_duration_ns;
-    const BlockedParts& parts = blocked[rows.size() - 1];
+    const BlockedParts& parts = blocked[{step.session, step.number}];
     row.blocking_wait_ns = parts.wait_ns;
     row.blocking_transfer_ns = parts.transfer_ns;
     row.blocking_unattributed_ns = parts.unattributed_ns;
     row.blocked_by = to_string(blocked_by(parts));
   }
   return rows;
+}
+
+}  // namespace
+
+std::vector<JobReport::StepRow> step_rows(const Rooms& rooms) {
+  const std::vector<bool> measured = in_longest_component(rooms.job, rooms.clocks);
+  std::vector<JobReport::StepRow> rows = rows_of_steps(rooms, measured, rooms.decomposition.steps);
+  // Steps that only ranks recorded whose clocks nobody compared with these are none of theirs.
+  rows.erase(std::remove_if(rows.begin(), rows.end(), [](const auto& row) { return row.ranks == 0; }), rows.end());
+  return rows;
+}
+
+std::vector<JobReport::StepRow> step_rows_of(const Rooms& rooms, const std::vector<TraceIndex>& traces,
+                                             const std::vector<JobStep>& steps) {
+  std::vector<bool> measured(rooms.job.traces.size(), false);
+  for (const TraceIndex trace : traces) measured[trace.index()] = true;
+  return rows_of_steps(rooms, measured, steps);
 }
 
 std::vector<JobReport::RankStep> rank_steps(const Rooms& rooms) {

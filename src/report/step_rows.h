@@ -8,6 +8,9 @@
 namespace skewscope::report {
 
 std::vector<JobReport::StepRow> step_rows(const Rooms& rooms);
+// The same of these traces alone, which run `steps`.
+std::vector<JobReport::StepRow> step_rows_of(const Rooms& rooms, const std::vector<TraceIndex>& traces,
+                                             const std::vector<JobStep>& steps);
 std::vector<JobReport::RankStep> rank_steps(const Rooms& rooms);
 std::vector<JobReport::OutsideSteps> outside_steps(const Rooms& rooms);
 std::vector<JobReport::CollectiveStep> collective_steps(const Rooms& rooms);

@@ -17,6 +17,8 @@
 #include <set>
 #include <tuple>
 
+#include "skewscope/model/clock_components.h"
+
 namespace skewscope::report {
 namespace {
 
@@ -144,6 +146,24 @@ void add_cause(const Blamed& blamed, bool at_least, JobReport::Straggler& s) {
   s.saved_share = std::clamp(blamed.what_if.share, 0.0, 1.0);
 }
 
+// By rank, of those that it is compared with.
+struct ComparedRanks {
+  std::map<int32_t, int64_t> window_ns;
+  std::map<int32_t, bool> saved_at_least;
+
+  explicit ComparedRanks(const Rooms& rooms) {
+    const std::vector<ClockIsland> islands = islands_of(rooms.job, rooms.clocks);
+    for (size_t i = 0; i < islands.size(); ++i) {
+      const IslandBlame& blame = rooms.blame.islands.empty() ? rooms.blame : rooms.blame.islands[i];
+      for (const TraceIndex trace : islands[i].traces) {
+        const int32_t rank = rooms.job[trace].rank.value;
+        window_ns[rank] = islands.size() == 1 ? rooms.clocks.window_ns : islands[i].window_ns;
+        saved_at_least[rank] = blame.replay.saved_at_least;
+      }
+    }
+  }
+};
+
 }  // namespace
 
 std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
@@ -157,6 +177,7 @@ std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
   }
   const PartsOfRank parts = parts_by_rank(rooms);
   const std::map<int32_t, Blamed> blamed = blamed_ranks(rooms);
+  const ComparedRanks compared(rooms);
   std::vector<std::pair<int64_t, JobReport::Straggler>> rows;
   for (auto& [rank, s] : by_rank) {
     const Blamed& own = blamed.at(rank);
@@ -165,14 +186,14 @@ std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
     if (s.late_candidates > 0)
       s.late_share = static_cast<double>(s.late_count) / static_cast<double>(s.late_candidates);
     if (const auto part = parts.find(rank); part != parts.end()) {
-      s.pattern = pattern_of(part->second, rooms.clocks.window_ns);
+      s.pattern = pattern_of(part->second, compared.window_ns.at(rank));
     }
-    add_cause(own, rooms.blame.replay.saved_at_least, s);
+    add_cause(own, compared.saved_at_least.at(rank), s);
     rows.emplace_back(own.origin_ns, std::move(s));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     const auto key = [](const auto& row) {
-      return std::make_tuple(row.second.standing == "cause", row.first, row.second.wait_caused_ns);
+      return std::make_tuple(row.first, row.second.wait_caused_ns, row.second.standing == "cause");
     };
     return key(a) > key(b);
   });

@@ -3,6 +3,8 @@
 
 #include "all_to_all_rows.h"
 #include "columns.h"
+#include "component_rows.h"
+#include "losses.h"
 #include "operation_rows.h"
 #include "overlap_rows.h"
 
@@ -69,6 +71,30 @@ Table clocks_table(const JobReport& report) {
                           known_column<&Row::uncertainty_ns>("uncertainty_ns"), column<&Row::method>("method"),
                           column<&Row::aligned>("aligned"), column<&Row::component>("component"),
                           column<&Row::bend_ns>("bend_ns"), known_column<&Row::proven_ns>("proven_ns")});
+}
+
+Table components_table(const JobReport& report) {
+  using Row = ComponentRow;
+  return make_table<Row>(
+      "components", component_rows(report),
+      {column<&Row::component>("component"), column<&Row::session>("session"), column<&Row::ranks>("ranks"),
+       column<&Row::window_ns>("window_ns"), known_column<&Row::steps>("steps"), known_column<&Row::step_ns>("step_ns"),
+       known_column<&Row::wait_ns>("wait_ns"), known_column<&Row::transfer_ns>("transfer_ns"),
+       known_column<&Row::exposed_wait_ns>("exposed_wait_ns"),
+       known_column<&Row::exposed_transfer_ns>("exposed_transfer_ns"), known_column<&Row::parallel>("parallel"),
+       known_column<&Row::replayed_ns>("replayed_ns"), known_column<&Row::balanced_ns>("balanced_ns"),
+       known_column<&Row::no_transfer_ns>("no_transfer_ns"), column<&Row::why>("why"), column<&Row::next>("next")});
+}
+
+Table component_steps_table(const JobReport& report) {
+  using Row = JobReport::StepRow;
+  return make_table<Row>(
+      "component_steps", component_steps(report),
+      {column<&Row::component>("component"), column<&Row::session>("session"), column<&Row::step>("step"),
+       column<&Row::start_ns>("start_ns"), column<&Row::duration_ns>("duration_ns"), column<&Row::ranks>("ranks"),
+       column<&Row::gpu_rows>("gpu_rows"), column<&Row::collectives>("collectives"),
+       column<&Row::blocking_wait_ns>("blocking_wait_ns"), column<&Row::blocking_transfer_ns>("blocking_transfer_ns"),
+       column<&Row::blocking_unattributed_ns>("blocking_unattributed_ns"), column<&Row::blocked_by>("blocked_by")});
 }
 
 Table communicators_table(const JobReport& report) {
@@ -140,7 +166,7 @@ Table stragglers_table(const JobReport& report) {
   using Row = JobReport::Straggler;
   return make_table<Row>(
       "stragglers", report.stragglers,
-      {column<&Row::rank>("rank"), column<&Row::late_count>("late_count"),
+      {column<&Row::rank>("rank"), column<&Row::component>("component"), column<&Row::late_count>("late_count"),
        column<&Row::late_candidates>("late_candidates"), column<&Row::late_share>("late_share"),
        column<&Row::wait_caused_ns>("wait_caused_ns"), column<&Row::cause>("cause"),
        ColumnOf<Row>{"cause_share", ColumnType::real,
@@ -172,10 +198,12 @@ Table blame_flows_table(const JobReport& report) {
 
 Table losses_table(const JobReport& report) {
   using Row = JobReport::Loss;
-  return make_table<Row>("losses", report.losses,
-                         {column<&Row::kind>("kind"), column<&Row::ranks>("ranks"), column<&Row::gain_ns>("gain_ns"),
-                          column<&Row::gain_share>("gain_share"), column<&Row::bound>("bound"),
-                          column<&Row::why>("why"), column<&Row::next>("next")});
+  return make_table<Row>(
+      "losses", report.losses,
+      {column<&Row::kind>("kind"), column<&Row::component>("component"), column<&Row::ranks>("ranks"),
+       ColumnOf<Row>{"weight", ColumnType::real, [](const Row& row) { return Cell(weight_of(row)); }},
+       column<&Row::gain_ns>("gain_ns"), column<&Row::gain_share>("gain_share"), column<&Row::bound>("bound"),
+       column<&Row::why>("why"), column<&Row::next>("next")});
 }
 
 Table collective_ranks_table(const JobReport& report) {
@@ -219,11 +247,11 @@ std::vector<Table> pipeline_tables(const JobReport& report) {
 
 Table rank_statistics_table(const JobReport& report) {
   using Row = JobReport::RankStatistic;
-  return make_table<Row>(
-      "rank_statistics", report.rank_statistics,
-      {column<&Row::table>("table"), column<&Row::key>("key"), column<&Row::metric>("metric"),
-       column<&Row::ranks>("ranks"), column<&Row::min>("min"), column<&Row::median>("median"), column<&Row::max>("max"),
-       column<&Row::min_rank>("min_rank"), column<&Row::max_rank>("max_rank"), column<&Row::outliers>("outliers")});
+  return make_table<Row>("rank_statistics", report.rank_statistics,
+                         {column<&Row::table>("table"), column<&Row::key>("key"), column<&Row::metric>("metric"),
+                          column<&Row::component>("component"), column<&Row::ranks>("ranks"), column<&Row::min>("min"),
+                          column<&Row::median>("median"), column<&Row::max>("max"), column<&Row::min_rank>("min_rank"),
+                          column<&Row::max_rank>("max_rank"), column<&Row::outliers>("outliers")});
 }
 
 Table rank_steps_table(const JobReport& report) {
@@ -280,7 +308,8 @@ std::vector<Table> tables_of(const JobReport& report) {
                                rank_steps_table(report),      collective_steps_table(report),
                                baseline_table(report),        losses_table(report),
                                jobs_found_table(report),      outside_steps_table(report),
-                               overlap_table(report),         what_if_operations_table(report)};
+                               overlap_table(report),         what_if_operations_table(report),
+                               components_table(report),      component_steps_table(report)};
   for (Table& table : all_to_all_tables(report)) tables.push_back(std::move(table));
   for (Table& table : pipeline_tables(report)) tables.push_back(std::move(table));
   return tables;

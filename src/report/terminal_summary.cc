@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "figures.h"
+#include "islands.h"
 #include "lines.h"
 #include "operation_rows.h"
 #include "own_findings.h"
@@ -22,7 +24,8 @@ namespace report {
 namespace {
 
 constexpr size_t kLines = 25, kTop = 3, kMostWarnings = 3;
-constexpr size_t kTableHead = 2;  // lines: an empty one, the names of its columns
+constexpr size_t kMostOthers = 2;  // components beside the one that is told
+constexpr size_t kTableHead = 2;   // lines: an empty one, the names of its columns
 constexpr double kWorthNaming = 0.01, kNearlyAll = 0.9;
 constexpr double kMuchExposed = 0.05;  // of the GPUs' time
 
@@ -53,8 +56,10 @@ std::string job_words(const JobReport& report) {
 }
 
 std::string uncompared_words(const JobReport& report) {
-  const size_t components = most_components(report);
-  return components < 2 ? "" : fmt::format("{} components, not compared: ", components);
+  const size_t components = component_count(report);
+  if (components < 2) return "";
+  // The verdict says the rest.
+  return fmt::format("{} components{}: ", components, leading_island(report) == nullptr ? ", not compared" : "");
 }
 
 std::string clock_words(const JobReport& report) {
@@ -69,16 +74,18 @@ std::string clock_words(const JobReport& report) {
   const std::string how = fmt::format("{}", fmt::join(methods, ", "));
   if (aligned == 0) return uncompared_words(report) + fmt::format("as recorded, not tied by collectives ({})", how);
   std::string text = uncompared_words(report);
-  text += fmt::format("{} of {} tied by collectives ({})", aligned, report.clocks.size(), how);
+  const char* const by = leading_island(report) == nullptr ? " by collectives" : "";
+  text += fmt::format("{} of {} tied{} ({})", aligned, report.clocks.size(), by, how);
   text += worst < 0 ? ", error unknown" : fmt::format(", error +-{} at most", human_duration(worst));
   return text;
 }
 
 // Shares that sum to the whole but for what is below 1 % of copies and of what could not be split.
-void add_gpu_time(Lines& lines, const Figures& f) {
+void add_gpu_time(Lines& lines, const Figures& f, const std::string& whose) {
   if (f.total_ns <= 0) return;
   const auto percent = [&](int64_t part) { return human_percent(*share(part, f.total_ns)); };
-  const std::string computing = fmt::format("computing {}, exposed ", percent(f.compute_ns));
+  const size_t rows = whose.empty() ? 1 : 2;
+  const std::string computing = fmt::format("{}computing {}, exposed ", whose, percent(f.compute_ns));
   const std::string idle = fmt::format("idle {}", percent(f.idle_ns));
   if (!f.any_split()) {
     std::string all = fmt::format("communication {}, ", percent(f.exposed_communication_ns));
@@ -96,25 +103,26 @@ void add_gpu_time(Lines& lines, const Figures& f) {
   };
   add_exposed("unsplit", f.exposed_communication_ns - f.exposed_wait_ns - f.exposed_transfer_ns);
   add_exposed("copies", f.exposed_memcpy_ns);
-  add_wrapped(lines, "GPU time", computing + split + (more.empty() ? idle : ""), 1);
+  add_wrapped(lines, "GPU time", computing + split + (more.empty() ? idle : ""), rows);
   if (!more.empty()) add_wrapped(lines, "", more + idle, 1);
 }
 
 // Where nearly all of much exposed communication blocks, or nothing of it is known, this says nothing.
-void add_blocking(Lines& lines, const Figures& f) {
+void add_blocking(Lines& lines, const Figures& f, const std::string& whose) {
   const int64_t all = f.exposed_communication_ns, known = f.blocking_communication_ns + f.coincided_communication_ns;
   if (known == 0 || *share(all, f.total_ns) < kMuchExposed) return;
   if (*share(f.blocking_communication_ns, all) >= kNearlyAll) return;
   std::string text =
-      fmt::format("{} of exposed communication, {} only coincides", percent_of(f.blocking_communication_ns, all),
-                  percent_of(f.coincided_communication_ns, all));
+      fmt::format("{}{} of exposed communication, {} only coincides", whose,
+                  percent_of(f.blocking_communication_ns, all), percent_of(f.coincided_communication_ns, all));
   if (*share(all - known, all) >= kWorthNaming) text += fmt::format(", {} not known", percent_of(all - known, all));
   add_wrapped(lines, "Blocking", text, 1);
 }
 
 // By how much a step, or the job, would be shorter. What is replayed is all that the GPUs ran: where much of that is in
 // no step, a share of it is none of a step.
-void add_what_if(Lines& lines, const JobReport& report, bool some_missing) {
+void add_what_if(Lines& lines, const JobReport& report, bool some_missing, const char* label,
+                 const std::string& whose) {
   const JobReport::WhatIf& w = report.what_if;
   if (w.replayed_ns <= 0 || (w.balanced_ns < 0 && w.no_transfer_ns < 0)) return;
   const auto saved = [&](int64_t ns) {
@@ -131,13 +139,17 @@ void add_what_if(Lines& lines, const JobReport& report, bool some_missing) {
                             : nearly_all                 ? fmt::format("step {}, ", human_duration(step_ns))
                                          : fmt::format("{} of GPU work, ", human_duration(w.replayed_ns));
   std::vector<std::string> changes;
-  if (w.balanced_ns >= 0) {
+  if (w.balanced_ns >= 0 && !whose.empty()) {
+    changes.push_back(fmt::format("at peers' pace -{}", saved(w.balanced_ns)));
+  } else if (w.balanced_ns >= 0) {
     const char* const who = some_missing ? "these ranks" : "all";
     changes.push_back(fmt::format("{} at their peers' pace: -{}", who, saved(w.balanced_ns)));
   }
-  if (w.no_transfer_ns >= 0) changes.push_back(fmt::format("no transfer time: -{}", saved(w.no_transfer_ns)));
-  const std::string text = fmt::format("{}{}", whole, fmt::join(changes, ", "));
-  add_wrapped(lines, "What if", text, 1);
+  const char* const colon = whose.empty() ? " time:" : "";
+  if (w.no_transfer_ns >= 0) changes.push_back(fmt::format("no transfer{} -{}", colon, saved(w.no_transfer_ns)));
+  const std::string text = fmt::format("{}{}{}", whose, whole, fmt::join(changes, ", "));
+  add_wrapped(lines, label, text, 1);
+  if (*label == '\0') return;  // of a component beside the one that is told
   const bool known = w.even_experts_ns >= 0;
   if (known && share(w.replayed_ns - w.even_experts_ns, w.replayed_ns).value_or(0) >= kWorthNaming) {
     add_wrapped(lines, "", fmt::format("uneven experts evened out: -{}", saved(w.even_experts_ns)), 1);
@@ -145,16 +157,32 @@ void add_what_if(Lines& lines, const JobReport& report, bool some_missing) {
   if (const std::string hiding = hiding_words(w); !hiding.empty()) add_wrapped(lines, "", hiding, 1);
 }
 
-void add_pipeline(Lines& lines, const JobReport& report) {
+void add_pipeline(Lines& lines, const JobReport& report, const std::string& whose) {
   const JobReport::Pipeline& p = report.pipeline;
   if (p.stages == 0) return;
-  std::string text = pipeline_shape_words(p);
+  std::string text = whose + pipeline_shape_words(p);
   if (p.bubble_share >= 0) text += fmt::format("; bubble {}", human_percent(p.bubble_share));
   if (p.schedule_share >= 0) {
     text += fmt::format(" (schedule {}, uneven stages {})", human_percent(p.schedule_share),
                         human_percent(p.imbalance_share));
   }
   add_wrapped(lines, "Pipeline", text, 2);
+}
+
+// Of ranks that are compared. `whose`: "ranks 0-3: ", where these are not all.
+void add_compared(Lines& lines, const JobReport& report, const Figures& f, bool some_missing,
+                  const std::string& whose) {
+  add_gpu_time(lines, f, whose);
+  add_blocking(lines, f, whose);
+  const JobReport::Efficiency& e = report.efficiency;
+  if (e.parallel < 0 || e.load_balance < 0 || report.ranks.size() < 2) return;
+  add_wrapped(lines, "POP",
+              fmt::format("{}{}efficiency {:.2f} = load balance {:.2f} x busiest rank {:.2f}", whose,
+                          !whose.empty() ? ""
+                          : some_missing ? "these ranks: "
+                                         : "parallel ",
+                          e.parallel, e.load_balance, e.communication),
+              1);
 }
 
 void add_job(Lines& lines, const JobReport& report, const Figures& f) {
@@ -164,18 +192,26 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
     add_wrapped(lines, "Groups",
                 fmt::format("inferred from ends that agree: {} (their calls name none)", inferred->count), 1);
   }
-  add_gpu_time(lines, f);
-  add_blocking(lines, f);
   const bool some_missing = !report.job.ranks_missing.empty();
-  const JobReport::Efficiency& e = report.efficiency;
-  if (e.parallel >= 0 && e.load_balance >= 0 && report.ranks.size() > 1) {
-    add_wrapped(lines, "POP",
-                fmt::format("{} efficiency {:.2f} = load balance {:.2f} x busiest rank {:.2f}",
-                            some_missing ? "these ranks:" : "parallel", e.parallel, e.load_balance, e.communication),
-                1);
+  const JobReport::Island* const lead = leading_island(report);
+  if (lead == nullptr) {
+    add_compared(lines, report, f, some_missing, "");
+    add_what_if(lines, report, some_missing, "What if", "");
+    add_pipeline(lines, report, "");
+    return;
   }
-  add_what_if(lines, report, some_missing);
-  add_pipeline(lines, report);
+  const auto whose = [](const JobReport::Island& island) {
+    return fmt::format("ranks {}: ", human_ranks(island.ranks));
+  };
+  const JobReport told = report_of(report, *lead);
+  add_compared(lines, told, figures_of(told), some_missing, whose(*lead));
+  add_what_if(lines, told, some_missing, "What if", whose(*lead));
+  add_pipeline(lines, told, whose(*lead));
+  size_t others = 0;
+  for (const JobReport::Island& island : report.islands) {
+    if (&island == lead || others++ == kMostOthers) continue;
+    add_what_if(lines, report_of(report, island), some_missing, "", whose(island));
+  }
 }
 
 std::string cause_words(const JobReport::Straggler& s) {
@@ -185,19 +221,49 @@ std::string cause_words(const JobReport::Straggler& s) {
   return words + (s.standing == "cause" ? "" : "?");
 }
 
+// All wait of the ranks of each island, by its first component.
+std::map<int32_t, int64_t> waits_of_components(const JobReport& report) {
+  std::map<int32_t, int64_t> waits;
+  for (const JobReport::Island& island : report.islands) {
+    int64_t& wait_ns = waits[island.component];
+    for (const JobReport::RankRow& row : report.ranks) {
+      if (std::binary_search(island.ranks.begin(), island.ranks.end(), row.rank)) wait_ns += row.wait_ns;
+    }
+  }
+  return waits;
+}
+
+// Causes before others, of each those with the largest share; the ones chosen in the order of what is shown.
+template <class ShareOf>
+std::vector<JobReport::Straggler> most_late(std::vector<JobReport::Straggler> all, const ShareOf& share_of) {
+  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+    return std::make_pair(a.standing == "cause", share_of(a)) > std::make_pair(b.standing == "cause", share_of(b));
+  });
+  all.resize(std::min(kTop, all.size()));
+  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return share_of(a) > share_of(b); });
+  return all;
+}
+
 // Where waits began comes first; "charged" is what direct blame says: who arrived last.
 void add_stragglers(Lines& lines, const JobReport& report, const Figures& f) {
   if (report.stragglers.empty()) return;
+  const std::map<int32_t, int64_t> wait_by_component = waits_of_components(report);
+  const auto wait_ns = [&](const JobReport::Straggler& s) {
+    const auto own = wait_by_component.find(s.component);
+    return own == wait_by_component.end() ? f.wait_ns : own->second;
+  };
   lines.push_back({});
   lines.push_back({pad("Wait began", 13) + pad("host", 11) + pad("share", 7) + pad("charged", 9) + pad("last in", 10) +
                        pad("cause", 20) + "pattern",
                    Style::bold});
-  for (size_t i = 0; i < std::min(kTop, report.stragglers.size()); ++i) {
-    const JobReport::Straggler& s = report.stragglers[i];
+  const auto share_of = [&](const JobReport::Straggler& s) {
+    return share(s.wait_originated_ns, wait_ns(s)).value_or(0);
+  };
+  for (const JobReport::Straggler& s : most_late(report.stragglers, share_of)) {
     const auto row =
         std::find_if(report.ranks.begin(), report.ranks.end(), [&](const auto& r) { return r.rank == s.rank; });
     const std::string host = row == report.ranks.end() || row->host.empty() ? "-" : fit(row->host, 10);
-    const auto percent = [&](int64_t ns) { return human_percent(share(ns, f.wait_ns).value_or(0)); };
+    const auto percent = [&](int64_t ns) { return human_percent(share(ns, wait_ns(s)).value_or(0)); };
     const std::string last = s.late_candidates == 0 ? "-" : fmt::format("{}/{}", s.late_count, s.late_candidates);
     lines.push_back({pad(fmt::format("  rank {}", s.rank), 13) + pad(host, 11) + pad(percent(s.wait_originated_ns), 7) +
                      pad(percent(s.wait_caused_ns), 9) + pad(last, 10) + pad(cause_words(s), 20) +

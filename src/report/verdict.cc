@@ -4,7 +4,8 @@
 // noticeable, high, critical. That loss gives reason and advice. A fault, a loss for which some ranks stand, comes
 // before what is the job's own design and weighs up to twice as much; then both give advice. Losses that weigh a
 // quarter of the one in front are named beside it. Where ranks are missing and nobody proves to be the cause, their
-// traces are asked for. Without a split, or with most of the time not split, the most frequent obstacle is named with
+// traces are asked for. Of a job of several components, whose ranks nobody compared, that one is told which has the
+// largest loss. Without a split, or with most of the time not split, the most frequent obstacle is named with
 // its remedy. One rank of several says nothing of waiting: what its own timeline loses leads.
 #include "verdict.h"
 
@@ -14,6 +15,7 @@
 #include <cctype>
 #include <vector>
 
+#include "islands.h"
 #include "losses.h"
 #include "own_findings.h"
 #include "skewscope/base/human_units.h"
@@ -61,14 +63,17 @@ size_t leading(const std::vector<JobReport::Loss>& losses) {
   return leads ? static_cast<size_t>(fault - losses.begin()) : 0;
 }
 
-// The losses beside that of `lead`, in a word each.
+// The losses that weigh most beside that of `lead`, in a word each, in the order of what is said of them.
 std::string beside_words(const std::vector<JobReport::Loss>& losses, size_t lead) {
-  std::string words;
-  size_t named = 0;
-  for (size_t i = 0; i < losses.size() && named < kMostBeside; ++i) {
+  std::vector<const JobReport::Loss*> beside;
+  for (size_t i = 0; i < losses.size() && beside.size() < kMostBeside; ++i) {
     if (i == lead || weight_of(losses[i]) < kWorthMention * weight_of(losses[lead])) continue;
-    words += fmt::format("{}{} ({})", words.empty() ? " Besides: " : ", ", losses[i].name, gain_words(losses[i]));
-    ++named;
+    beside.push_back(&losses[i]);
+  }
+  std::stable_sort(beside.begin(), beside.end(), [](auto* a, auto* b) { return a->gain_share > b->gain_share; });
+  std::string words;
+  for (const JobReport::Loss* loss : beside) {
+    words += fmt::format("{}{} ({})", words.empty() ? " Besides: " : ", ", loss->name, gain_words(*loss));
   }
   return words.empty() ? "" : words + ".";
 }
@@ -245,6 +250,12 @@ const char* to_string(Severeness severeness) {
 }
 
 Verdict verdict_of(const JobReport& report, const Figures& figures) {
+  if (const JobReport::Island* lead = leading_island(report); lead != nullptr) {
+    const JobReport own = report_of(report, *lead);
+    Verdict v = verdict_of(own, figures_of(own));
+    v.verdict = fmt::format("{}. Ranks {}: {}", component_words(report), human_ranks(lead->ranks), v.verdict);
+    return v;
+  }
   Verdict v;
   if (!report.losses.empty()) v.severeness = severeness_of(weight_of(report.losses.front()));
   if (figures.calls == 0) {

@@ -3,6 +3,7 @@
 // and one run may be more restless than the other: Welch's t test, over as many steps as are independent (sample.cc).
 // Among hundreds of rows some differ by chance, so each table is held against a false discovery rate of 5 % (Benjamini
 // and Hochberg). Below two steps nothing is determined, and nothing is significant.
+// What is summed over ranks is summed over those of the longest component: ranks that share no call share no step.
 // Cost: linear in the tables of steps, one sort of each table's p.
 // Source: Benjamini and Hochberg, J. R. Stat. Soc. B 57 (1995).
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <tuple>
 
 #include "comparable.h"
+#include "longest_component.h"
 #include "run_figures.h"
 
 namespace skewscope {
@@ -118,8 +120,9 @@ Series<RankAndPart> rank_series(const JobReport& report, const Steps& steps) {
   return series;
 }
 
-// Mean over ranks.
-Series<size_t> part_series(const Series<RankAndPart>& ranks, const Steps& steps) {
+// Mean over the ranks of the longest component.
+Series<size_t> part_series(const JobReport& report, const Steps& steps) {
+  const Series<RankAndPart> ranks = rank_series(report, steps);
   Series<size_t> series;
   const double count = static_cast<double>(ranks.size()) / kPartCount;
   for (const auto& [key, values] : ranks) {
@@ -179,6 +182,7 @@ Series<CallKey> call_series(const JobReport& report, const Steps& steps, bool by
 
 struct BothRuns {
   const JobReport &base, &now;
+  const JobReport &base_told, &now_told;  // of their longest components
   Steps base_steps, now_steps;
 };
 
@@ -205,8 +209,8 @@ void compare_parts(const BothRuns& runs, CompareReport& out) {
   for_each_change(base, runs.base_steps, now, runs.now_steps, [&](const RankAndPart& key, const Change& change) {
     out.ranks.push_back({key.first, kParts[key.second].name, change});
   });
-  for_each_change(part_series(base, runs.base_steps), runs.base_steps, part_series(now, runs.now_steps), runs.now_steps,
-                  [&](size_t part, const Change& change) {
+  for_each_change(part_series(runs.base_told, runs.base_steps), runs.base_steps,
+                  part_series(runs.now_told, runs.now_steps), runs.now_steps, [&](size_t part, const Change& change) {
                     out.parts.push_back({kParts[part].name, change});
                   });
   mark_significant(out.ranks);
@@ -226,8 +230,8 @@ std::vector<CompareReport::Work> compare_work(const BothRuns& runs, std::string_
     }
     tables += any ? 1 : 0;
   };
-  read(runs.base, &Change::base_ns);
-  read(runs.now, &Change::new_ns);
+  read(runs.base_told, &Change::base_ns);
+  read(runs.now_told, &Change::new_ns);
   std::vector<CompareReport::Work> rows;
   if (tables < 2) return rows;
   for (const auto& [name, change] : changes) rows.push_back({name, change});
@@ -260,9 +264,10 @@ void find_doubts(const NamedReport& named, const CompareReport::Run& run, Compar
 }  // namespace
 
 Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& now) {
+  const LongestComponent base_told(base), now_told(now);
   CompareReport out;
-  out.base = run_side(base);
-  out.now = run_side(now);
+  out.base = run_side(base_told.run());
+  out.now = run_side(now_told.run());
   for (const CompareReport::Run* run : {&out.base, &out.now}) {
     if (run->world_size <= 0 || run->step_ns <= 0) {
       return Error{ErrorKind::no_input, fmt::format("{}: no rank of it was recorded", run->name)};
@@ -273,7 +278,8 @@ Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& n
                                                out.base.name, out.base.world_size, out.now.name, out.now.world_size)};
   }
   if (const auto same = same_step_basis({&base, &now}); !same.ok()) return same.error();
-  const BothRuns runs{base.report, now.report, Steps(base.report), Steps(now.report)};
+  const BothRuns runs{base.report,           now.report,         base_told.run().report,
+                      now_told.run().report, Steps(base.report), Steps(now.report)};
   const auto lengths = [](const JobReport& report) {
     std::vector<double> values;
     for (const JobReport::StepRow* step : whole_steps(report)) values.push_back(static_cast<double>(step->duration_ns));
@@ -289,6 +295,9 @@ Result<CompareReport> compare_runs(const NamedReport& base, const NamedReport& n
   out.kernels = compare_work(runs, "kernels", "total_ns");
   out.operators = compare_work(runs, "operators", "direct_ns");
   out.diagnostics = comparison_doubts(base, now);
+  for (const Findings& doubts : {component_doubts(base), component_doubts(now), component_doubts(base, now)}) {
+    out.diagnostics.insert(out.diagnostics.end(), doubts.begin(), doubts.end());
+  }
   out.comparable = std::none_of(out.diagnostics.begin(), out.diagnostics.end(),
                                 [](const Finding& finding) { return finding.code == kStepsNotComparable; });
   find_doubts(base, out.base, out);

@@ -6,6 +6,7 @@
 
 #include "causes.h"
 #include "comparable.h"
+#include "longest_component.h"
 #include "losses.h"
 #include "projection.h"
 #include "run_figures.h"
@@ -92,8 +93,10 @@ void find_doubts(ScaleReport& report) {
 }  // namespace
 
 Result<ScaleReport> scale_runs(const std::vector<NamedReport>& runs, std::optional<Scaling> scaling) {
+  std::vector<LongestComponent> told;
+  told.reserve(runs.size());
   std::vector<const NamedReport*> by_size;
-  for (const NamedReport& run : runs) by_size.push_back(&run);
+  for (const NamedReport& run : runs) by_size.push_back(&told.emplace_back(run).run());
   std::stable_sort(by_size.begin(), by_size.end(), [](const NamedReport* a, const NamedReport* b) {
     return a->report.job.world_size < b->report.job.world_size;
   });
@@ -113,6 +116,9 @@ Result<ScaleReport> scale_runs(const std::vector<NamedReport>& runs, std::option
     }
   }
   out.projection = project(out.runs, out.scaling);
+  for (const NamedReport& run : runs) {
+    for (Finding& finding : component_doubts(run)) out.diagnostics.push_back(std::move(finding));
+  }
   find_doubts(out);
   return out;
 }

@@ -235,3 +235,21 @@ TEST_CASE("both formats say the same, and names of a trace stay text in them") {
       (place() / "hostile");
   CHECK(std::system(compare.c_str()) == 0);
 }
+
+TEST_CASE("ranks whose clocks nobody compared are processes that say so, and so does the program") {
+  REQUIRE(!two_hosts().empty());
+  const Outcome merged = place().run("merge two_hosts -o apart.pftrace --align none");
+  REQUIRE(merged.code == 0);
+  CHECK(says(merged.out, "2 components of ranks, clocks not compared: where one lies beside another says nothing"));
+  const std::string trace = place().read("apart.pftrace");
+  CHECK(says(trace, "component 1 of 2 (clocks not compared)"));
+  CHECK(says(trace, "component 2 of 2 (clocks not compared)"));
+  const Outcome said = place().run("merge two_hosts -o apart.pftrace --force --json --align none --excerpt 3");
+  REQUIRE(said.code == 0);
+  const auto json = nlohmann::json::parse(said.out);
+  CHECK(json["components"] == 2);
+  for (const auto& window : json["windows"]) CHECK(window["ranks"].size() == 2);
+  const Outcome together = place().run("merge two_hosts -o together.pftrace");
+  REQUIRE(together.code == 0);
+  CHECK_FALSE(says(place().read("together.pftrace"), "clocks not compared"));
+}

@@ -57,6 +57,26 @@ TEST_CASE("the schema knows the rows of all-to-alls and of communication by phas
   CHECK(schema_violation("report", to_json(report, kStamp)) == "");
 }
 
+TEST_CASE("the schema knows components of which each is told by itself, and ranks that are compared with nobody") {
+  if (!has_jsonschema()) {
+    WARN("skipped: no python3-jsonschema");
+    return;
+  }
+  JobReport report = full_job().report();
+  report.components = {{0, {0, 1}, 900}, {0, {2, 3}, 800}, {0, {4}, 700}};
+  report.islands.resize(2);
+  report.islands[0].ranks = {0, 1};
+  report.islands[0].steps = report.steps;
+  report.islands[1].ranks = {2, 3};
+  report.islands[1].component = 1;
+  const std::string text = to_json(report, kStamp);
+  CHECK(schema_violation("report", text) == "");
+  const auto json = nlohmann::json::parse(text);
+  CHECK(json["components"][0]["told"]["steps"].size() == report.steps.size());
+  CHECK(json["components"][1]["told"].is_object());
+  CHECK(json["components"][2]["told"].is_null());
+}
+
 TEST_CASE("the schema refuses a report that lacks a field or has one too many") {
   if (!has_jsonschema()) {
     WARN("skipped: no python3-jsonschema");

@@ -156,3 +156,23 @@ TEST_CASE("clocks are doubtful when their error bar exceeds a tenth of a call's 
   for (auto& clock : report.clocks) clock.aligned = false;
   CHECK(trust(36'000) == report::Trust::bad);
 }
+
+TEST_CASE("the page of ranks that share no call says that their pictures are not on one clock") {
+  HandBuilt built = job_of(4);
+  add_all_reduce(built, {0, 1000, 2000, 0}, 5000, 4000, 1);
+  add_all_reduce(built, {10'000, 11'000, 12'000, 10'000}, 15'000, 4000, 2);
+  CHECK(data_of(built.report())["components"].is_null());
+  JobReport report = built.report();
+  report.components = {{0, {0, 1}, 900}, {0, {2, 3}, 800}};
+  report.islands.resize(2);
+  report.islands[0].ranks = {0, 1};
+  report.islands[1].ranks = {2, 3};
+  report.islands[1].component = 1;
+  const json data = data_of(report);
+  CHECK(data["components"]["words"] == "2 components (2 + 2 ranks), not compared");
+  CHECK(data["components"]["longest"] == "0, 1");
+  REQUIRE(data["map"]["columns"].size() == 2);
+  for (const json& column : data["map"]["columns"]) CHECK(column[2].is_null());
+  CHECK(data["tables"]["components"]["rows"].size() == 2);
+  CHECK(page_of(report).find("one column is not one moment in two of them") != std::string::npos);
+}

@@ -133,15 +133,21 @@ struct Replay {
   bool saved_at_least = false;   // what is saved is a bound: waiting that stays in the replay, or peers that are slowed
 };
 
-struct Blame {
-  std::vector<TraceBlame> traces;   // row = TraceIndex
-  std::vector<BlockedParts> steps;  // row = row of Decomposition::trace_steps
-  std::vector<BlameFlow> flows;     // by victim, then groups
+// What replays say of one island (model/clock_components.h). Nothing in it is of ranks of two.
+struct IslandBlame {
   Replay replay;
   Together together;
   std::vector<OperationWhatIf> operations;  // those with most exposed transfer, most saved by hiding first
   std::vector<ProgramGroup> programs;       // by smallest trace; empty where all ranks run one, or none does
   Pipeline pipeline;
+};
+
+// The job's own lengths are those of its longest island.
+struct Blame : IslandBlame {
+  std::vector<TraceBlame> traces;    // row = TraceIndex
+  std::vector<BlockedParts> steps;   // row = row of Decomposition::trace_steps
+  std::vector<BlameFlow> flows;      // by victim, then groups
+  std::vector<IslandBlame> islands;  // row = row of islands_of(); empty where there is one
 };
 
 // Origins sum to the direct charges, books to their totals.

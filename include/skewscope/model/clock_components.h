@@ -18,7 +18,20 @@ struct ClockComponent {
 // By session; within one the largest first, of equally large ones the longest.
 std::vector<ClockComponent> components_of(const JobTrace& job, const ClockModel& clocks);
 
-// Per trace: whether it is of its session's longest component.
+// Of the session that has most.
+int32_t most_components(const JobTrace& job, const ClockModel& clocks);
+
+// Traces whose ranks some session compares, directly or through others: told as a job of their own. In a job of one
+// session, a component.
+struct ClockIsland {
+  std::vector<TraceIndex> traces;  // ascending
+  int64_t window_ns = 0;           // sessions one after the other, of each the longest component
+};
+
+// The longest first; a trace that nothing ties comes behind those that are compared.
+std::vector<ClockIsland> islands_of(const JobTrace& job, const ClockModel& clocks);
+
+// Per trace: whether it is of its session's longest component; one of several traces, where there is any.
 std::vector<bool> in_longest_component(const JobTrace& job, const ClockModel& clocks);
 
 // Of a trace that nothing ties, a number that no other trace has.

@@ -104,8 +104,8 @@ struct JobStep {
   int64_t number = 0;
   JobNs start;
   int64_t duration_ns = 0;
-  int32_t traces = 0;            // in which something was launched
-  int64_t rows = 0, calls = 0;   // of all traces, launched in it
+  int32_t traces = 0;            // on the clock, in which something was launched
+  int64_t rows = 0, calls = 0;   // of these traces, launched in it
   JobNs host_start;              // ProfilerStep#N of the first host that began it
   int64_t host_duration_ns = 0;  // until the last host ended it
 };
@@ -178,10 +178,12 @@ struct Decomposition {
   std::vector<CallParts> unmatched;       // row = row of InstanceTable::unmatched
   std::vector<TraceTotals> traces;        // row = TraceIndex
   std::vector<int64_t> caused_ns;         // row = row of InstanceTable::members: wait of others charged to it
-  std::vector<JobStep> steps;             // by session and number
+  std::vector<JobStep> steps;             // by session and number; of each session's longest component
   std::vector<TraceStep> trace_steps;     // by step and trace; where something was launched
   std::vector<TraceRest> trace_rests;     // by trace and place; of traces that have steps, where there is any
   StepBasis step_basis = StepBasis::none;
+  // Steps by row of islands_of(), of those of several traces; empty where all traces are compared.
+  std::vector<std::vector<JobStep>> island_steps;
   GroupKinds group_kinds;
   std::vector<ClassTotals> classes;        // by class
   std::vector<AllToAllTotals> all_to_all;  // by communicator; those that have all-to-alls

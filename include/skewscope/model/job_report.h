@@ -91,19 +91,20 @@ struct JobReport {
   };
   std::vector<CommunicatorRow> communicators;
 
-  // Steps of the job (model/decomposition.h: JobStep), by session and number.
+  // Steps of the job (model/decomposition.h: JobStep), by session and number; of its longest component.
   struct StepRow {
     int32_t session = 0;
     int64_t step = 0;
     int64_t start_ns = 0;  // since job.window_start_ns
     int64_t duration_ns = 0;
-    int32_t ranks = 0;                      // that launched something in it
-    int64_t gpu_rows = 0, collectives = 0;  // of all ranks, launched in it
+    int32_t ranks = 0;                      // of this component, that launched something in it
+    int64_t gpu_rows = 0, collectives = 0;  // of these ranks, launched in it
     int64_t host_start_ns = 0;              // since job.window_start_ns: the first host began ProfilerStep#N
     int64_t host_duration_ns = 0;           // until the last host ended it
-    // Of all ranks: exposed communication in it that blocked them, by what the calls did meanwhile.
+    // Of these ranks: exposed communication in it that blocked them, by what the calls did meanwhile.
     int64_t blocking_wait_ns = 0, blocking_transfer_ns = 0, blocking_unattributed_ns = 0;
     std::string blocked_by;  // model/blame.h: BlockedBy; "": by nothing
+    int32_t component = 0;   // row of `components`, whose ranks these are
   };
   std::vector<StepRow> steps;
 
@@ -234,10 +235,11 @@ struct JobReport {
     bool saved_at_least = false;     // what is saved is a bound
     double saved_share = 0;          // of what it is shorter with every rank at its peers' pace
     std::string pattern;             // recurring | rotating | one-off; "" = never last
+    int32_t component = 0;           // row of `components`: what is saved is saved of its length
   };
-  std::vector<Straggler> stragglers;  // causes first; then most wait originated
+  std::vector<Straggler> stragglers;  // most wait originated first
 
-  // What the job loses its time to, what weighs most first: tables/losses.csv.
+  // What the job loses its time to, what weighs most first (report/losses.h: weight_of): tables/losses.csv.
   struct Loss {
     LossKind kind = LossKind::waiting;
     std::vector<int32_t> ranks;  // that cause it; sorted; empty: all, or nobody in particular
@@ -245,6 +247,7 @@ struct JobReport {
     double gain_share = 0;       // the same, of the job's length
     GainBound bound = GainBound::exact;
     std::string name, why, next;  // in a word or two; what was seen; what to do
+    int32_t component = 0;        // row of `components`, whose length it is of
   };
   std::vector<Loss> losses;
 
@@ -318,6 +321,20 @@ struct JobReport {
     double bubble = -1;  // 1 - pipeline.schedule_share: what of serialization a pipeline's schedule makes
   } efficiency;
 
+  // Ranks that some session compares, directly or through others: told as a job of their own. In a job of one session,
+  // a component. The job's own steps, what-if, pipeline and efficiency are those of the first, its longest.
+  struct Island {
+    std::vector<int32_t> ranks;
+    int32_t component = 0;  // row of `components`: the first of them
+    int64_t window_ns = 0;
+    std::vector<StepRow> steps;
+    WhatIf what_if;
+    Pipeline pipeline;
+    Efficiency efficiency;
+    std::vector<Loss> losses;
+  };
+  std::vector<Island> islands;  // those of several ranks; empty where all ranks are compared
+
   struct Matching {
     int64_t calls = 0, matched = 0, unmatched = 0, incomplete_instances = 0, mismatched_instances = 0;
     std::string method;  // most used MatchMethod
@@ -364,12 +381,20 @@ struct JobReport {
     double median = 0;
     int32_t min_rank = 0, max_rank = 0;  // the first of them
     std::vector<int32_t> outliers;       // ranks far from the median
+    int32_t component = 0;               // row of `components`: the ranks that are held against each other
   };
   std::vector<RankStatistic> rank_statistics;
 
   double end_spread_before_ns = 0, end_spread_after_ns = 0;
   Findings diagnostics;  // sorted
 };
+
+// The rows of these ranks, sorted, and of the groups that have no others, as if they were the job's only ranks; without
+// those of single calls. Steps, what-if, pipeline and efficiency are left out: they are of all ranks.
+JobReport rows_of_ranks(const JobReport& report, const std::vector<int32_t>& ranks);
+
+// The longest component of several ranks, to which steps, what-if and window belong; null where it has all ranks.
+const JobReport::Component* longest_component(const JobReport& report);
 
 // Steps that most ranks recorded, by session and number: the steps whose lengths are compared, and their mean told.
 std::vector<const JobReport::StepRow*> whole_steps(const JobReport& report);

@@ -1,5 +1,6 @@
 // Where each rank's GPU time went: parts that sum to its timeline.
 import { chart, color, hint, key, redraw } from "./chart.js";
+import { notOneClock } from "./components.js";
 import { element, section } from "./dom.js";
 import { axisText, duration, percent } from "./numbers.js";
 import { onPickedRank } from "./picked.js";
@@ -85,6 +86,7 @@ export function breakdownSection(data) {
     redraw(host);
   });
   return section("breakdown", "Time per rank",
+    notOneClock(data, "compare the bars of one component only."),
     element("p", { class: "soft" }, "Every nanosecond of a rank's GPU timeline stands in one part. "
       + "Idle by what ended the gap: a kernel whose launch began after the gap did (host wait); one launched in time that started within 30 µs "
       + "(kernel wait); else a dependency, or a gap at the end (other)."),

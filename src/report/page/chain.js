@@ -1,5 +1,6 @@
 // The worst step: bars of calls, arrows from who was late to who waited.
 import { chart, color, groupColor, hint, key } from "./chart.js";
+import { notOneClock } from "./components.js";
 import { element, section } from "./dom.js";
 import { axisText, bytes, duration } from "./numbers.js";
 import { groupNames, legendOf } from "./groups.js";
@@ -78,6 +79,7 @@ export function chainSection(data) {
   const groups = legendOf(chain.calls.map((call) => names.keyOf(call[1])));
   const origin = chain.hops[chain.hops.length - 1].late;
   return section("chain", title,
+    notOneClock(data, `the lanes are of ranks on one clock, of the component of rank ${origin}.`),
     element("p", { class: "soft" }, `The step in which most was waited for rank ${origin}, and a large wait in it that leads back there. `
       + "Pale: waiting for the last to arrive; full: transfer; between bars: the rank's own work. Arrows: a late arrival and who waited for it."),
     element("ol", { class: "hops" }, ...chain.hops.map((hop) => element("li", {}, hopText(hop, names)))),

@@ -1,5 +1,6 @@
 // How the ranks' clocks were tied, and what is left.
 import { chart, color, hint, intervals } from "./chart.js";
+import { notOneClock } from "./components.js";
 import { element, section } from "./dom.js";
 import { axisText, duration, plural } from "./numbers.js";
 import { dataTable, records } from "./table.js";
@@ -64,11 +65,12 @@ function histogram(residuals) {
 
 export function clocksSection(data) {
   const clocks = records(data.tables.clocks), residuals = data.residuals;
-  const columns = [["rank", "Rank"], ["session", "Session"], ["domain", "Domain"], ["method", "Method"], ["aligned", "Aligned"],
+  const columns = [["rank", "Rank"], ["session", "Session"], ["component", "Component"], ["domain", "Domain"], ["method", "Method"], ["aligned", "Aligned"],
     ["offset_ns", "Offset"], ["uncertainty_ns", "±"], ["drift_ppb", "Drift, ppb"], ["bend_ns", "Bend"], ["proven_ns", "Proven to"]];
   if (clocks.length < 2) return section("clocks", "Clocks", element("p", {}, "One clock: there is nothing to tie."));
   const known = residuals.ranks.length > 0;
   return section("clocks", "Clocks",
+    notOneClock(data, "each offset is against the reference of its own component; where two components lie against each other is not known."),
     element("p", { class: "soft" }, "Ranks leave an N-to-N collective together: their ends tie the clocks. Half of the collectives end within "
       + `${duration(Math.round(residuals.end_spread_before_ns))} as recorded and within ${duration(Math.round(residuals.end_spread_after_ns))} on the common clock. `
       + "Bars: 95 % intervals."),

@@ -1,5 +1,6 @@
 // The efficiencies of POP and TALP, and what they cost in GPU time.
 import { chart, color } from "./chart.js";
+import { notOneClock, ofLongest } from "./components.js";
 import { element, section } from "./dom.js";
 import { duration, gpuTime, percent } from "./numbers.js";
 
@@ -84,6 +85,7 @@ export function efficiencySection(data) {
     + (data.what_if.balanced_ns === null ? "" : `; with every rank at its peers' pace ${duration(data.what_if.balanced_ns)}`)
     + `; on a network that takes no time ${duration(data.what_if.no_transfer_ns)}.`);
   return section("efficiency", "Efficiency and losses",
+    notOneClock(data, `these are the figures${ofLongest(data)}, the longest.`),
     element("p", { class: "soft" }, `${percent(e.parallel)} of ${gpuTime(totalNs)} was computing. ✓ at least ${kGood}, ▲ below.`),
     element("div", { class: "beside" }, element("div", {}, efficiencyTable(e), step), element("div", {}, ...charts)));
 }

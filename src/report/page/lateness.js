@@ -1,5 +1,6 @@
 // Rank x time: who came late, when.
 import { chart, color, hint, redraw } from "./chart.js";
+import { notOneClock } from "./components.js";
 import { chooser, element, section } from "./dom.js";
 import { pickRank } from "./picked.js";
 import { duration, plural } from "./numbers.js";
@@ -37,7 +38,7 @@ function option(map, order, scale, width) {
     tooltip: {
       formatter: ({ value: [x, y, value] }) => hint(`rank ${map.ranks[order[y]]}, ${columnName(map, map.columns[x])}`,
         `${duration(Math.abs(value))} ${value > 0 ? "after" : value < 0 ? "before" : "from"} the member in the middle`,
-        `first arrival at ${duration(map.columns[x][2])}`),
+        ...(map.columns[x][2] === null ? [] : [`first arrival at ${duration(map.columns[x][2])}`])),
     },
     xAxis: {
       type: "category", data: map.columns.map(([first]) => String(first + (map.by_step ? 0 : 1))), splitLine: { show: false },
@@ -80,6 +81,7 @@ export function latenessSection(data) {
   const picked = element("p", { class: "soft", "aria-live": "polite" }, "Click a cell to pick its rank here and below.");
   const grouped = map.columns.some(([first, last]) => first !== last);
   return section("lateness", `Lateness: rank × ${map.by_step ? "step" : "collective"}`,
+    notOneClock(data, "a cell is of its rank's own component, and one column is not one moment in two of them."),
     element("p", { class: "soft" }, `Mean arrival of a rank against the member in the middle of each collective${data.pipeline ? ", of its own pipeline stage: what the schedule makes late is left out" : ""}. `
       + `${plural(map.ranks.length, "rank")}, ${plural(map.columns.length, "column")}${grouped ? " of several " + (map.by_step ? "steps" : "collectives") : ""}.`),
     element("div", { class: "bar" }, chooser("Sort", [["rank", "by rank"], ["mean", "by mean lateness"]], (by) => {

@@ -6,6 +6,7 @@ import { collectivesSection } from "./collectives.js";
 import {
   collectiveChangesSection, compareHeading, compareVerdict, rankChangesSection, stepSection, workChangesSection,
 } from "./compare.js";
+import { componentsSection } from "./components.js";
 import { element } from "./dom.js";
 import { efficiencySection } from "./efficiency.js";
 import { latenessSection } from "./lateness.js";
@@ -19,7 +20,7 @@ import { stragglersSection } from "./stragglers.js";
 import { gainsSection, heading, verdictSection } from "./verdict.js";
 
 const kDocuments = {
-  "skewscope.page/1": [heading, verdictSection, gainsSection, efficiencySection, pipelineSection, stragglersSection, latenessSection, chainSection,
+  "skewscope.page/1": [heading, verdictSection, componentsSection, gainsSection, efficiencySection, pipelineSection, stragglersSection, latenessSection, chainSection,
     breakdownSection, overlapSection, collectivesSection, clocksSection, ranksSection, comparedSection, findingsSection, methodSection],
   "skewscope.scale-page/1": [scaleHeading, scaleVerdict, curvesSection, treeSection, lossesSection, findingsSection, scaleMethod],
   "skewscope.compare-page/1": [compareHeading, compareVerdict, stepSection, rankChangesSection, collectiveChangesSection,

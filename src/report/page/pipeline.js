@@ -1,4 +1,5 @@
 // The pipeline of the job: its bubble, what of it is the schedule's, and each stage's work and standstill.
+import { notOneClock, ofLongest } from "./components.js";
 import { element, section } from "./dom.js";
 import { percent } from "./numbers.js";
 import { dataTable, records } from "./table.js";
@@ -27,6 +28,7 @@ export function pipelineSection(data) {
     ["bubble_ns", "Bubble of one rank", { share: (row) => Number(row.bubble_ns ?? 0) / most }],
   ]);
   return section("pipeline", "Pipeline",
+    notOneClock(data, `this is the pipeline${ofLongest(data)}, the longest.`),
     element("p", {}, [p.sentence, p.next].filter(Boolean).join(" ")),
     element("p", { class: "soft" }, `${p.stages} stages, ${p.micro_batches} micro-batch${p.micro_batches === 1 ? "" : "es"} a step${virtual}, `
       + `${kSchedules[p.schedule] ?? p.schedule}, as the messages show. Shares are of the ranks' GPU time; the schedule's is `

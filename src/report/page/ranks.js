@@ -1,4 +1,5 @@
 // One rank at a time: all that is known of it.
+import { hasComponents } from "./components.js";
 import { chooser, element, points, section, tabs } from "./dom.js";
 import { kParts, partsOf } from "./breakdown.js";
 import { cellText, duration, percent } from "./numbers.js";
@@ -83,7 +84,7 @@ export function comparedSection(data) {
   if (data.tables.rank_statistics.rows.length === 0) return undefined;
   return section("compared", "Ranks compared",
     element("p", { class: "soft" }, "Every figure of the ranks' own tables: smallest, middle and largest, and ranks far from the middle."),
-    dataTable(data, "rank_statistics", statisticColumns));
+    dataTable(data, "rank_statistics", [...(hasComponents(data) ? [["component", "Component"]] : []), ...statisticColumns]));
 }
 
 export function findingsSection(data) {

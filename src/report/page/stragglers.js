@@ -1,4 +1,5 @@
 // Who is late, how steadily, and why.
+import { hasComponents, notOneClock } from "./components.js";
 import { element, section } from "./dom.js";
 import { cellText } from "./numbers.js";
 import { dataTable, records } from "./table.js";
@@ -12,6 +13,7 @@ export function stragglersSection(data) {
   const most = Math.max(1, ...rows.map((row) => Number(row.wait_originated_ns)));
   const columns = [
     ["rank", "Rank"], ["host", "Host"],
+    ...(hasComponents(data) ? [["component", "Component"]] : []),
     ["standing", "Standing"],
     ["pattern", "Pattern"],
     ["wait_originated_ns", "Wait began with it", { share: (row) => Number(row.wait_originated_ns) / most }],
@@ -23,6 +25,7 @@ export function stragglersSection(data) {
     ["saved_ns", "Its peers' pace saves", { text: (row) => (row.saved_at_least ? "at least " : "") + cellText(row.saved_ns, "saved_ns") }],
   ];
   return section("stragglers", "Stragglers",
+    notOneClock(data, "each rank is held against those of its own component."),
     element("p", { class: "soft" }, "Standing: its replay at its peers' pace stands out (cause) or not (suspect). Pattern: where it "
       + "was last, as far as others waited: in half of the steps or more (recurring), now and then (rotating), within one step or a "
       + "tenth of the window (one-off)."),

@@ -1,4 +1,5 @@
 // What the job suffers from, how sure that is, and what to do next.
+import { hasComponents } from "./components.js";
 import { element, points, section } from "./dom.js";
 import { asWritten, duration, percent, plural } from "./numbers.js";
 import { dataTable, records } from "./table.js";
@@ -41,13 +42,15 @@ export function gainsSection(data) {
   const losses = records(data.tables.losses);
   const table = () => dataTable(data, "losses", [
     ["kind", "Loss", { text: (row) => row.kind.replaceAll("_", " ") }],
+    ...(hasComponents(data) ? [["component", "Component"]] : []),
     ["ranks", "Ranks", { cut: true }],
+    ["weight", "Weighs", { text: (row) => percent(row.weight) }],
     ["gain_share", "Without it the job is shorter by", { text: gainWords, share: (row) => row.gain_share }],
     ["gain_ns", "Time"], ["why", "What was seen"], ["next", "What to do"],
   ], { rows: losses });
   return section("gains", "What can be won",
     losses.length === 0 ? element("p", {}, "No loss of 2 % or more was found.")
-      : element("p", { class: "soft" }, "Losses overlap: their gains do not add up."),
+      : element("p", { class: "soft" }, "Losses overlap: their gains do not add up. Each weighs what it gains; where only the most is known, half of that."),
     losses.length === 0 ? undefined : table());
 }
 
