@@ -18,6 +18,7 @@
 #include "line_stops.h"
 #include "pipeline.h"
 #include "propagate.h"
+#include "shared_gpus.h"
 #include "what_if.h"
 
 namespace skewscope {
@@ -95,8 +96,9 @@ Blame find_blame(const JobTrace& job, const InstanceTable& instances, const Cloc
   }
   blame::propagate(plan, *books, exchange, blame);
   books.reset();
+  const int64_t at_once_ns = blame::computing_at_once_ns(view, exchange);
   beside.wait();
-  if (exchange.first()) blame::what_if(plan, replayed, blame);
+  if (exchange.first()) blame::what_if(plan, replayed, at_once_ns, blame);
   return blame;
 }
 

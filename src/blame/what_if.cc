@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <string>
-#include <tuple>
 
 #include "even_experts.h"
 #include "operation_what_if.h"
@@ -20,7 +17,7 @@ constexpr double kLeastTogether = 0.7;  // the same of several; of equal ones ha
 constexpr double kLeastGain = 0.01;     // of the job: jitter alone gains up to half of that
 constexpr double kMostError = 0.03;     // of the recorded length: a replay that is further off proves nothing
 constexpr double kMostUnknown = 0.5;    // of the time in calls
-constexpr double kLeastHeld = 0.02;     // of the job, in calls of one rank that may hold waiting
+constexpr double kLeastHeld = 0.02;     // of the job: what a replay leaves as it was; less changes no figure
 constexpr double kLeftAlone = 0.05;     // of what follows the last arrivals: no replay takes it away
 
 // A rank with all its sessions.
@@ -198,23 +195,6 @@ bool holds_waiting(const ReplayPlan& plan, int64_t replayed_ns) {
   return static_cast<double>(most_ns) >= kLeastHeld * static_cast<double>(replayed_ns);
 }
 
-// Two ranks on one device of one host, as far as hosts are known: else all on a device of one number.
-bool share_gpus(const ReplayPlan& plan) {
-  std::set<std::tuple<int32_t, std::string, int32_t>> places;
-  std::set<int32_t> devices;
-  size_t unknown = 0;
-  for (const RankTrace& trace : plan.view.job.traces) {
-    if (trace.device < 0) continue;
-    if (trace.host.empty()) {
-      ++unknown;
-      devices.insert(trace.device);
-    } else if (!places.emplace(trace.session.value, trace.host, trace.device).second) {
-      return true;
-    }
-  }
-  return unknown > 1 && unknown == plan.view.job.traces.size() && devices.size() == 1;
-}
-
 // Where rows are missing, most time is not told apart or no collective is complete, a replay shows nothing.
 bool can_conclude(const ReplayPlan& plan, const Blame& blame) {
   const auto& instances = plan.view.table.instances;
@@ -251,12 +231,13 @@ Replay replay_job(const ReplayPlan& plan) {
   return job;
 }
 
-void what_if(const ReplayPlan& plan, const Replay& job, Blame& blame) {
+void what_if(const ReplayPlan& plan, const Replay& job, int64_t at_once_ns, Blame& blame) {
   blame.replay.recorded_ns = job.recorded_ns;
   blame.replay.replayed_ns = job.replayed_ns;
   if (!can_conclude(plan, blame)) return;
   blame.replay = job;
-  blame.replay.saved_at_least = holds_waiting(plan, job.replayed_ns) || share_gpus(plan);
+  const bool slowed = static_cast<double>(at_once_ns) >= kLeastHeld * static_cast<double>(job.replayed_ns);
+  blame.replay.saved_at_least = holds_waiting(plan, job.replayed_ns) || slowed;
   if (!knows_transfer(plan)) blame.replay.no_transfer_ns = -1;
 
   std::vector<Person> people = chosen(people_of(plan, blame));

@@ -8,7 +8,8 @@
 // of each program are also replayed at the mean work of all (M_S of the same source). Nothing is concluded where the
 // unchanged replay misses the recorded length, ranks have no GPU rows, or most time in calls is not told apart. What is
 // saved is a bound where calls that are not matched, or miss a member, hold waiting that no replay takes away, and
-// where ranks share a GPU: their peers' pace is slowed by the same work. Cost: one replay each.
+// where ranks that share a GPU compute at once: their peers' pace is slowed by the same work. Either counts from two
+// hundredths of the job on. Cost: one replay each.
 #pragma once
 
 #include "replay.h"
@@ -19,7 +20,8 @@ namespace skewscope::blame {
 // The job as it was, with every rank at its peers' pace, and without transfers.
 Replay replay_job(const ReplayPlan& plan);
 
-// `job`: what replay_job() says; blame keeps of it what can be concluded. Asks for the origins of propagate().
-void what_if(const ReplayPlan& plan, const Replay& job, Blame& blame);
+// `job`: what replay_job() says; blame keeps of it what can be concluded. `at_once_ns`: of computing_at_once_ns(). Asks
+// for the origins of propagate().
+void what_if(const ReplayPlan& plan, const Replay& job, int64_t at_once_ns, Blame& blame);
 
 }  // namespace skewscope::blame

@@ -23,6 +23,15 @@ bool is_key(const char* key, const char (&name_and_quote)[kSize]) {
   return std::memcmp(key, name_and_quote, kSize - 1) == 0;
 }
 
+uint16_t grid_of(const RawEvent& event) {
+  const auto token = [&](Arg arg) {
+    const bool present = (event.present & mask_of(arg)) != 0;
+    const std::string_view text = present ? event.args[static_cast<size_t>(arg)] : std::string_view();
+    return event.layout == nullptr ? trimmed(text) : text;
+  };
+  return grid_number(token(Arg::grid), token(Arg::block));
+}
+
 int64_t place(std::string_view token, bool digits) {
   if (!digits || token.size() > kMostDigits) return number_of_place(token);
   return static_cast<int64_t>(value_of_digits(token));
@@ -346,8 +355,13 @@ void EventParser::keep_row(const RawEvent& event, ChunkRows& rows) {
       return keep_gpu_row(event, rows);
     case EventClass::launch:
       return keep_launch(event, rows);
-    case EventClass::cpu_op:
     case EventClass::user_annotation:
+    case EventClass::python_function:
+      if (const std::string_view module = module_of_range(event.event_class, bare(event.name)); !module.empty()) {
+        return keep_module(event, module, rows);
+      }
+      [[fallthrough]];
+    case EventClass::cpu_op:
       return keep_host_op(event, rows);
     case EventClass::gpu_annotation:
       return keep_gpu_annotation(event, rows.gpu_annotations, rows);
@@ -372,6 +386,14 @@ void EventParser::keep_host_op(const RawEvent& event, ChunkRows& rows) {
   if (row.number < 0) return keep_comm_op(event, rows);
   row.thread = thread_of(event);
   if (read_times(event, rows, row.start, row.duration_ns)) rows.steps.push_back(row);
+}
+
+void EventParser::keep_module(const RawEvent& event, std::string_view module, ChunkRows& rows) {
+  ModuleRow row;
+  if (!read_times(event, rows, row.start, row.duration_ns)) return;
+  row.thread = thread_of(event);
+  row.name = intern(module, rows);
+  rows.modules.push_back(row);
 }
 
 void EventParser::keep_label(const RawEvent& event, ChunkRows& rows) {
@@ -413,6 +435,7 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
              : event.event_class == EventClass::gpu_memset ? GpuWork::memset
                                                            : GpuWork::compute;
   row.args = keep_comm_args(event, rows);
+  if (event.event_class == EventClass::kernel) row.grid = grid_of(event);
   rows.gpu.push_back(row);
   if (details_) keep_gpu_detail(event, rows);
 }

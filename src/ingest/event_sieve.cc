@@ -98,18 +98,20 @@ bool passes_sieve(std::string_view event, bool details, ChunkRows& rows) {
   if (details) return event_class != EventClass::skip;
   switch (event_class) {
     case EventClass::skip:
-    case EventClass::python_function:
     case EventClass::overhead:
       return false;
+    case EventClass::user_annotation: {
+      const std::string_view name = up_to_quote(event, at);
+      return name.empty() || wants_name(event_class, name);
+    }
     case EventClass::cpu_op:
-    case EventClass::user_annotation:
       if (kFirstOfWanted.holds(event[at])) {
         const std::string_view name = up_to_quote(event, at);
         if (name.empty() || wants_name(event_class, name)) return true;
       } else if (event[at + 1] == 'u' && take(event, at, "autograd::engine::evaluate_function")) {
         if (!tells_thread(event, at, rows)) return true;
       }
-      rows.cpu_rows += event_class == EventClass::cpu_op;
+      ++rows.cpu_rows;
       return false;
     default:
       return wants_name(event_class, event.substr(at));  // by how the name begins

@@ -186,7 +186,7 @@ JobReport::WhatIf what_if_of(const Rooms& rooms, int64_t steps) {
     for (const TraceIndex trace : group.traces) ranks.insert(rooms.job[trace].rank.value);
     out.programs.push_back({{ranks.begin(), ranks.end()}, group.work_ns, group.saved_ns});
   }
-  out.operations = operation_rows(rooms.blame, rooms.decomposition.group_kinds);
+  out.operations = operation_rows(rooms.blame, rooms.decomposition.group_kinds, rooms.job.modules);
   return out;
 }
 
@@ -236,6 +236,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
                        [&] { out.stragglers = report::stragglers_of(rooms); },
                        [&] { out.calls = report::call_rows(rooms); });
   out.overlap = report::overlap_rows(decomposition);
+  out.overlap_modules = report::overlap_module_rows(decomposition, job.modules);
   out.all_to_all = report::all_to_all_rows(rooms);
   out.what_if = report::what_if_of(rooms, std::ssize(out.job.steps));
   out.pipeline = report::pipeline_of(rooms);

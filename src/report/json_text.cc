@@ -283,6 +283,7 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                           {"losses", array_of(r.losses)},
                           {"jobs_found", array_of(r.jobs_found)},
                           {"overlap", report::overlap_json(r.overlap)},
+                          {"overlap_modules", report::overlap_modules_json(r.overlap_modules)},
                           {"all_to_all", report::all_to_all_json(r.all_to_all)}});
 }
 

@@ -43,12 +43,14 @@ struct CauseWords {
   const char* next;        // {}: "rank 5's", "ranks 4-7's"
 };
 
-// The same kernels take longer on a slow GPU, and with larger inputs: reports do not read shapes.
+// The same kernels on the same grids take longer on a slow GPU, and where their grid does not tell the size of inputs.
 constexpr CauseWords kCauseWords[] = {
     {"slower_kernels", "its kernels take longer", "their kernels take longer",
-     "Compare {} inputs (shapes, lengths), then its clocks, power and temperature, with another GPU's."},
+     "Compare the clocks, power and temperature of {} GPU with another's, then inputs whose size no grid shows."},
     {"other_kernels", "it runs more or other kernels", "they run more or other kernels",
      "Compare {} computing with others': batch, shapes, experts, recompiles."},
+    {"other_shapes", "its kernels work on other shapes", "their kernels work on other shapes",
+     "Even out {} inputs: batch, sequence lengths, tokens of experts."},
     {"copies", "its memory copies are exposed", "their memory copies are exposed",
      "Look at {} copies: pinned memory, prefetching, offloading."},
     {"transfer_elsewhere", "transfers of its other groups are exposed", "transfers of their other groups are exposed",
@@ -155,7 +157,7 @@ class LossList {
 
   // Of a rank that computes longer than others, where it is given more to compute; "" of others.
   std::string receives_more(const JobReport::Straggler& s) const {
-    const bool computes_longer = s.cause == "slower_kernels" || s.cause == "other_kernels";
+    const bool computes_longer = s.cause == "slower_kernels" || s.cause == "other_kernels" || s.cause == "other_shapes";
     return computes_longer ? receiving_words(report_, s.rank) : "";
   }
 

@@ -92,7 +92,7 @@ TEST_CASE("what a rank's extra work saves is what the job without it is shorter,
        [](SimulateOptions& job) {
          job.slow_ranks = {{kAt, 1.6}};
        }},
-      {"slower_kernels",
+      {"other_shapes",
        [](SimulateOptions& job) {
          job.other_shapes = {{kAt, 2.5}};
        }},

@@ -117,7 +117,7 @@ TEST_CASE("a report directory is whole: every file, COMPLETE, and no temporary b
   CHECK(names_in(scratch.path()) == std::vector<std::string>{"out"});
   CHECK(names_in(scratch / "out") == std::vector<std::string>{"COMPLETE", "diagnostics.json", "index.html",
                                                               "report.json", "report.sqlite", "summary.txt", "tables"});
-  CHECK(names_in(scratch / "out/tables").size() == 25);
+  CHECK(names_in(scratch / "out/tables").size() == 27);
   CHECK(read_file(scratch / "out/report.json") == to_json(report, kStamp));
   CHECK(read_file(scratch / "out/summary.txt") == terminal_summary(report, scratch / "out/", false));
 }
@@ -148,7 +148,7 @@ TEST_CASE("a copied report is what writing it there with the new stamp would hav
     for (const auto& entry : fs::recursive_directory_iterator(scratch / "out")) {
       if (entry.is_regular_file()) copied[entry.path()] = read_file(entry.path());
     }
-    CHECK(copied.size() == 6 + 25);
+    CHECK(copied.size() == 6 + 27);
     CHECK(read_file(scratch / "kept/report.json") == to_json(report, *first));
     REQUIRE(write_report(report, second, {scratch / "out", true, {}}).ok());
     for (const auto& [file, text] : copied) {
@@ -175,7 +175,7 @@ TEST_CASE("a report is not copied where it lacks its stamp, a file, or some of i
   const WriteOptions out{scratch / "out", false, {}};
   REQUIRE(write_report(small_job().report(), kStamp, {kept, false, {}}).ok());
   const std::vector<ReportFile> files = files_of_report(kept);
-  CHECK(files.size() == 6 + 25);
+  CHECK(files.size() == 6 + 27);
   const ReportStamp other{kStamp.tool_version, "another command", kStamp.created_utc};
   CHECK(kind_of(copy_report(kept, files, other, kStamp, out)) == ErrorKind::output);
   CHECK(kind_of(copy_report(scratch / "nowhere", files, kStamp, kStamp, out)) == ErrorKind::output);

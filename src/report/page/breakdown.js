@@ -20,6 +20,13 @@ export const kParts = [
   ["idle_other_ns", "Idle: other", "idle"],
 ];
 
+// What exposed communication held up; these sum to the three exposed parts.
+const kHeldUp = [
+  ["blocking_ns", "Exposed: blocks", "wait"],
+  ["coincided_ns", "Exposed: coincides", "idle"],
+  ["unknown_ns", "Exposed: not known", "unsplit"],
+];
+
 export function partsOf(row) {
   const of = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)]));
   const exposed = of.exposed_communication_ns, overlapped = of.communication_ns - exposed;
@@ -30,7 +37,18 @@ export function partsOf(row) {
     exposed_unsplit_ns: Math.max(0, exposed - of.exposed_wait_ns - of.exposed_transfer_ns),
     exposed_memcpy_ns: of.exposed_memcpy_ns,
     idle_host_wait_ns: of.idle_host_wait_ns, idle_kernel_wait_ns: of.idle_kernel_wait_ns, idle_other_ns: of.idle_other_ns,
+    blocking_ns: of.blocking_communication_ns, coincided_ns: of.coincided_communication_ns, unknown_ns: of.unknown_communication_ns,
   };
+}
+
+// Of the exposed communication of all ranks.
+function heldUpLine(rows) {
+  const sums = kHeldUp.map(([name]) => rows.reduce((sum, row) => sum + row[name], 0));
+  const all = sums.reduce((sum, ns) => sum + ns, 0);
+  if (all === 0) return undefined;
+  const [blocks, coincides, unknown] = sums.map((ns) => `${duration(ns)} (${percent(ns / all)})`);
+  return element("p", { id: "held-up" }, `Exposed communication: ${blocks} blocks computing, ${coincides} only coincides with a GPU that had nothing to do`
+    + (sums[2] > 0 ? `, of ${unknown} nothing tells.` : "."));
 }
 
 // One rank's part, on whole pixels: bars thinner than a pixel would blend into stripes.
@@ -73,11 +91,12 @@ export function breakdownSection(data) {
     return section("breakdown", "Time per rank", element("p", {}, "The traces hold no GPU rows."));
   }
   const parts = kParts.filter(([name]) => rows.some((row) => row[name] > 0));
+  const heldUp = kHeldUp.filter(([name]) => rows.some((row) => row[name] > 0));
   const columns = [{ name: "rank", label: "Rank" }, { name: "total_ns", label: "Total" },
     ...parts.map(([name, label]) => ({
       name, label, text: (row) => `${duration(row[name])} · ${percent(row[name] / row.total_ns)}`,
       share: (row) => row[name] / row.total_ns,
-    }))];
+    })), ...heldUp.map(([name, label]) => ({ name, label, text: (row) => `${duration(row[name])} · ${percent(row[name] / row.total_ns)}` }))];
   let picked;
   const host = chart("Time per rank", 340, () => option(rows, parts, picked));
   onPickedRank((rank) => {
@@ -90,5 +109,6 @@ export function breakdownSection(data) {
       + "(kernel wait); else a dependency, or a gap at the end (other)."),
     element("div", { class: "bar" }, ...parts.map(([, label, colorName]) => key(colorName, label))),
     host,
-    table({ columns, rows, copied: ["rank", "total_ns", ...parts.map(([name]) => name)] }));
+    heldUpLine(rows),
+    table({ columns, rows, copied: ["rank", "total_ns", ...[...parts, ...heldUp].map(([name]) => name)] }));
 }
