@@ -15,7 +15,7 @@ constexpr size_t kMostSuspects = 8, kMostInnocents = 16, kMostPrograms = 64;
 constexpr double kLeastShare = 0.1;     // of what balance gains; less is nothing to point at
 constexpr double kLeastTogether = 0.7;  // the same of several; of equal ones half of the ranks make half of it
 constexpr double kLeastGain = 0.01;     // of the job: jitter alone gains up to half of that
-constexpr double kMostError = 0.03;     // of the recorded length: a replay that is further off proves nothing
+constexpr double kMostError = 0.03;     // of the recorded length: what is further off proves nothing, or is a bound
 constexpr double kMostUnknown = 0.5;    // of the time in calls
 constexpr double kLeastHeld = 0.02;     // of the job: what a replay leaves as it was; less changes no figure
 constexpr double kLeftAlone = 0.05;     // of what follows the last arrivals: no replay takes it away
@@ -149,6 +149,20 @@ std::vector<ProgramGroup> programs_of(const ReplayPlan& plan) {
   return out.size() < 2 || out.size() > kMostPrograms ? std::vector<ProgramGroup>() : out;
 }
 
+// By which a job with stages of even length can be shorter at most: its ranks work as long as the mean of the stages,
+// and wait for as long as the schedule makes them. A replay cannot know it: it follows the messages that were waited
+// for, and a stage that was the longest hardly waited. -1: there is no such pipeline, or its work is not known.
+int64_t schedule_allows_ns(const Pipeline& pipeline, int64_t replayed_ns) {
+  if (pipeline.schedule_ns < 0 || pipeline.stages.empty()) return -1;
+  int64_t work = 0, ranks = 0;
+  for (const Pipeline::Stage& stage : pipeline.stages) {
+    work += stage.work_ns * std::ssize(stage.ranks);
+    ranks += std::ssize(stage.ranks);
+  }
+  if (ranks == 0) return -1;
+  return std::max<int64_t>(0, replayed_ns - (work + pipeline.schedule_ns) / ranks);
+}
+
 // Work is moved, not removed: every program is replayed at the mean over ranks.
 void balance_programs(const ReplayPlan& plan, Blame& blame) {
   blame.programs = programs_of(plan);
@@ -166,6 +180,11 @@ void balance_programs(const ReplayPlan& plan, Blame& blame) {
     if (group.work_ns > longest->work_ns) longest = &group;
   }
   longest->saved_ns = saved_with(plan, blame, {change}).front();
+  const int64_t allowed = schedule_allows_ns(blame.pipeline, blame.replay.replayed_ns);
+  if (allowed < 0) return;
+  longest->saved_ns = std::min(longest->saved_ns, allowed);
+  longest->saved_at_least =
+      static_cast<double>(allowed - longest->saved_ns) > kMostError * static_cast<double>(blame.replay.replayed_ns);
 }
 
 // Behind the last arrival that is known a call may still wait for a rank without a trace: no network ends it sooner.

@@ -184,7 +184,10 @@ JobReport::WhatIf what_if_of(const Rooms& rooms, int64_t steps) {
   for (const ProgramGroup& group : rooms.blame.programs) {
     std::set<int32_t> ranks;
     for (const TraceIndex trace : group.traces) ranks.insert(rooms.job[trace].rank.value);
-    out.programs.push_back({{ranks.begin(), ranks.end()}, group.work_ns, group.saved_ns});
+    out.programs.push_back({{ranks.begin(), ranks.end()},
+                            group.work_ns,
+                            group.saved_ns,
+                            group.saved_at_least || (group.saved_ns > 0 && rooms.blame.replay.saved_at_least)});
   }
   out.operations = operation_rows(rooms.blame, rooms.decomposition.group_kinds, rooms.job.modules);
   return out;

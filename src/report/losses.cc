@@ -258,7 +258,7 @@ class LossList {
         "divided {}. Balanced, the job is {} shorter.",
         is_one ? "" : "s", human_ranks(longest.ranks), is_one ? "s" : "", in_step(longest.work_ns),
         w.steps > 0 ? " a step" : "", in_step(others_ns), in_step(all_ns / std::max<int64_t>(1, ranks)),
-        saved_words(saved_part(longest.saved_ns)));
+        (longest.saved_at_least ? "at least " : "") + human_percent(saved_part(longest.saved_ns)));
   }
 
   void add_long_stage() {
@@ -266,7 +266,8 @@ class LossList {
     const auto longest = std::max_element(programs.begin(), programs.end(),
                                           [](const auto& a, const auto& b) { return a.saved_ns < b.saved_ns; });
     if (longest == programs.end()) return;
-    add(LossKind::long_stage, saved_part(longest->saved_ns), replay_bound(), longest->ranks,
+    add(LossKind::long_stage, saved_part(longest->saved_ns),
+        longest->saved_at_least ? GainBound::at_least : GainBound::exact, longest->ranks,
         fmt::format("the stage of ranks {}", human_ranks(longest->ranks)), stage_words(*longest),
         "Move work from their stage to the others.");
   }

@@ -103,8 +103,9 @@ struct BlameFlow {
 // Ranks that run the same program, such as one stage of a pipeline.
 struct ProgramGroup {
   std::vector<TraceIndex> traces;
-  int64_t work_ns = 0;   // local work of one of them, the median
-  int64_t saved_ns = 0;  // of the longest: by which the job is shorter with all at the mean
+  int64_t work_ns = 0;          // local work of one of them, the median
+  int64_t saved_ns = 0;         // of the longest: by which the job is shorter with all at the mean
+  bool saved_at_least = false;  // the pipeline's schedule allows more than that
 };
 
 // Ranks none of which stands out alone, and that do together: a slow node.

@@ -278,8 +278,9 @@ struct JobReport {
     int64_t steps = 0;             // profiler steps in the window: a length divided by them is a step time
     struct Program {
       std::vector<int32_t> ranks;
-      int64_t work_ns = 0;   // local work of one rank, the median
-      int64_t saved_ns = 0;  // of the longest: by which the job is shorter with all at the mean
+      int64_t work_ns = 0;          // local work of one rank, the median
+      int64_t saved_ns = 0;         // of the longest: by which the job is shorter with all at the mean
+      bool saved_at_least = false;  // of it or of all, a bound
     };
     std::vector<int32_t> together;  // ranks that stand out only together
     int64_t together_saved_ns = 0;
