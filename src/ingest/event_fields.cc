@@ -195,6 +195,12 @@ bool has_word(std::string_view name, std::string_view word) {
   return std::search(name.begin(), name.end(), word.begin(), word.end(), same) != name.end();
 }
 
+// A CPU op or a range of the host, modules aside.
+bool is_kept_op(std::string_view name) {
+  return is_collective_op(name) || is_collective_range(name) || name.starts_with("ProfilerStep#"sv) ||
+         is_optimizer_step(name) || is_backward_op(name);
+}
+
 }  // namespace
 
 EventClass class_of_category(std::string_view category) {
@@ -253,11 +259,9 @@ bool never_launches(std::string_view name) {
 bool wants_name(EventClass event_class, std::string_view name) {
   switch (event_class) {
     case EventClass::user_annotation:
-      if (!module_of_range(event_class, name).empty()) return true;
-      [[fallthrough]];
+      return is_kept_op(name) || !module_of_range(event_class, name).empty();
     case EventClass::cpu_op:
-      return is_collective_op(name) || is_collective_range(name) || name.starts_with("ProfilerStep#"sv) ||
-             is_optimizer_step(name) || is_backward_op(name);
+      return is_kept_op(name);
     case EventClass::gpu_annotation:
       return is_collective_range(name);
     case EventClass::launch:

@@ -341,14 +341,11 @@ void EventParser::keep_row(const RawEvent& event, ChunkRows& rows) {
       return keep_gpu_row(event, rows);
     case EventClass::launch:
       return keep_launch(event, rows);
-    case EventClass::user_annotation:
-    case EventClass::python_function:
-      if (const std::string_view module = module_of_range(event.event_class, bare(event.name)); !module.empty()) {
-        return keep_module(event, module, rows);
-      }
-      [[fallthrough]];
     case EventClass::cpu_op:
+    case EventClass::user_annotation:
       return keep_host_op(event, rows);
+    case EventClass::python_function:
+      return keep_module(event, rows);
     case EventClass::gpu_annotation:
       return keep_gpu_annotation(event, rows.gpu_annotations, rows);
     case EventClass::process_label:

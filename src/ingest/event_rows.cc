@@ -40,9 +40,10 @@ void EventParser::keep_host_op(const RawEvent& event, ChunkRows& rows) {
   if (read_times(event, rows, row.start, row.duration_ns)) rows.steps.push_back(row);
 }
 
-void EventParser::keep_module(const RawEvent& event, std::string_view module, ChunkRows& rows) {
+void EventParser::keep_module(const RawEvent& event, ChunkRows& rows) {
+  const std::string_view module = module_of_range(event.event_class, bare(event.name));
   ModuleRow row;
-  if (!read_times(event, rows, row.start, row.duration_ns)) return;
+  if (module.empty() || !read_times(event, rows, row.start, row.duration_ns)) return;
   row.thread = thread_of(event);
   row.name = intern(module, rows);
   rows.modules.push_back(row);
@@ -87,7 +88,7 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
              : event.event_class == EventClass::gpu_memset ? GpuWork::memset
                                                            : GpuWork::compute;
   row.args = keep_comm_args(event, rows);
-  if (event.event_class == EventClass::kernel) row.grid = grid_of(event);
+  if (event.event_class == EventClass::kernel && row.args < 0) row.grid = grid_of(event);
   rows.gpu.push_back(row);
   if (details_) keep_gpu_detail(event, rows);
 }
@@ -108,7 +109,7 @@ void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
 
 void EventParser::keep_comm_op(const RawEvent& event, ChunkRows& rows) {
   const std::string_view name = bare(event.name);
-  if (!is_collective_op(name) && !is_collective_range(name)) return;
+  if (!is_collective_op(name) && !is_collective_range(name)) return keep_module(event, rows);
   CommOpRow row;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
   row.name = intern_name(event, rows);

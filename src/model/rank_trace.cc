@@ -123,19 +123,29 @@ const char* to_string(MetadataSource source) {
 
 namespace {
 
-// Eight bytes at a time; the last word begins with the length of what is left.
+// Eight bytes at a time; the last word of a longer text overlaps the one before it.
 uint64_t mixed(uint64_t hash, std::string_view text) {
   constexpr uint64_t kPrime = 0x9e3779b97f4a7c15;
-  for (; text.size() >= sizeof(uint64_t); text.remove_prefix(sizeof(uint64_t))) {
-    uint64_t word = 0;
-    std::memcpy(&word, text.data(), sizeof(uint64_t));
+  constexpr size_t kWord = sizeof(uint64_t);
+  const auto add = [&](uint64_t word) {
     hash = (hash ^ word) * kPrime;
     hash ^= hash >> 32;
+  };
+  const auto word_at = [&](size_t at) {
+    uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, kWord);
+    return word;
+  };
+  hash ^= text.size();
+  if (text.size() < kWord) {
+    uint64_t word = 0;
+    for (const char c : text) word = word << 8 ^ static_cast<unsigned char>(c);
+    add(word);
+    return hash;
   }
-  uint64_t word = text.size();
-  for (const char c : text) word = word << 8 ^ static_cast<unsigned char>(c);
-  hash = (hash ^ word) * kPrime;
-  return hash ^ (hash >> 32);
+  for (size_t at = 0; at + kWord < text.size(); at += kWord) add(word_at(at));
+  add(word_at(text.size() - kWord));
+  return hash;
 }
 
 }  // namespace

@@ -21,11 +21,7 @@ export const kParts = [
 ];
 
 // What exposed communication held up; these sum to the three exposed parts.
-const kHeldUp = [
-  ["blocking_ns", "Exposed: blocks", "wait"],
-  ["coincided_ns", "Exposed: coincides", "idle"],
-  ["unknown_ns", "Exposed: not known", "unsplit"],
-];
+const kHeldUp = [["blocking_ns", "Blocks computing"], ["coincided_ns", "Only coincides"], ["unknown_ns", "Not known"]];
 
 export function partsOf(row) {
   const of = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)]));
@@ -33,7 +29,7 @@ export function partsOf(row) {
   return {
     rank: row.rank, total_ns: of.total_ns,
     computing_ns: of.compute_ns - overlapped, overlapped_ns: overlapped,
-    exposed_wait_ns: of.exposed_wait_ns, exposed_transfer_ns: of.exposed_transfer_ns,
+    exposed_ns: exposed, exposed_wait_ns: of.exposed_wait_ns, exposed_transfer_ns: of.exposed_transfer_ns,
     exposed_unsplit_ns: Math.max(0, exposed - of.exposed_wait_ns - of.exposed_transfer_ns),
     exposed_memcpy_ns: of.exposed_memcpy_ns,
     idle_host_wait_ns: of.idle_host_wait_ns, idle_kernel_wait_ns: of.idle_kernel_wait_ns, idle_other_ns: of.idle_other_ns,
@@ -41,14 +37,20 @@ export function partsOf(row) {
   };
 }
 
-// Of the exposed communication of all ranks.
-function heldUpLine(rows) {
+// Of the exposed communication of all ranks, then of each.
+function heldUpParts(rows) {
   const sums = kHeldUp.map(([name]) => rows.reduce((sum, row) => sum + row[name], 0));
   const all = sums.reduce((sum, ns) => sum + ns, 0);
-  if (all === 0) return undefined;
+  if (all === 0) return [];
   const [blocks, coincides, unknown] = sums.map((ns) => `${duration(ns)} (${percent(ns / all)})`);
-  return element("p", { id: "held-up" }, `Exposed communication: ${blocks} blocks computing, ${coincides} only coincides with a GPU that had nothing to do`
+  const says = element("p", { id: "held-up" }, `Exposed communication: ${blocks} blocks computing, ${coincides} only coincides with a GPU that had nothing to do`
     + (sums[2] > 0 ? `, of ${unknown} nothing tells.` : "."));
+  const columns = [{ name: "rank", label: "Rank" }, { name: "exposed_ns", label: "Exposed communication" },
+    ...kHeldUp.filter((_, at) => sums[at] > 0).map(([name, label]) => ({
+      name, label, text: (row) => `${duration(row[name])} · ${percent(row.exposed_ns === 0 ? 0 : row[name] / row.exposed_ns)}`,
+      share: (row) => (row.exposed_ns === 0 ? 0 : row[name] / row.exposed_ns),
+    }))];
+  return [says, table({ columns, rows })];
 }
 
 // One rank's part, on whole pixels: bars thinner than a pixel would blend into stripes.
@@ -91,12 +93,11 @@ export function breakdownSection(data) {
     return section("breakdown", "Time per rank", element("p", {}, "The traces hold no GPU rows."));
   }
   const parts = kParts.filter(([name]) => rows.some((row) => row[name] > 0));
-  const heldUp = kHeldUp.filter(([name]) => rows.some((row) => row[name] > 0));
   const columns = [{ name: "rank", label: "Rank" }, { name: "total_ns", label: "Total" },
     ...parts.map(([name, label]) => ({
       name, label, text: (row) => `${duration(row[name])} · ${percent(row[name] / row.total_ns)}`,
       share: (row) => row[name] / row.total_ns,
-    })), ...heldUp.map(([name, label]) => ({ name, label, text: (row) => `${duration(row[name])} · ${percent(row[name] / row.total_ns)}` }))];
+    }))];
   let picked;
   const host = chart("Time per rank", 340, () => option(rows, parts, picked));
   onPickedRank((rank) => {
@@ -109,6 +110,6 @@ export function breakdownSection(data) {
       + "(kernel wait); else a dependency, or a gap at the end (other)."),
     element("div", { class: "bar" }, ...parts.map(([, label, colorName]) => key(colorName, label))),
     host,
-    heldUpLine(rows),
-    table({ columns, rows, copied: ["rank", "total_ns", ...[...parts, ...heldUp].map(([name]) => name)] }));
+    table({ columns, rows, copied: ["rank", "total_ns", ...parts.map(([name]) => name)] }),
+    ...heldUpParts(rows));
 }
