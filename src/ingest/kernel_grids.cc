@@ -12,15 +12,22 @@ constexpr uint64_t kMix = 0x9e3779b97f4a7c15;
 }  // namespace
 
 void KernelGrids::add(const GpuRow& row) {
-  if (2 * (sums_.size() + 1) > slots_.size()) grow();
-  int32_t& slot = slots_[slot_of(row.name, row.grid)];
-  if (slot < 0) {
-    slot = static_cast<int32_t>(sums_.size());
-    sums_.push_back({row.name, row.grid, 0, 0});
-  }
-  Sum& sum = sums_[static_cast<size_t>(slot)];
+  if (row.name.index() >= last_of_name_.size()) last_of_name_.resize(2 * row.name.index() + 1, -1);
+  int32_t& last = last_of_name_[row.name.index()];
+  if (last < 0 || sums_[static_cast<size_t>(last)].grid != row.grid) last = row_of(row.name, row.grid);
+  Sum& sum = sums_[static_cast<size_t>(last)];
   ++sum.rows;
   sum.ns += row.duration_ns;
+}
+
+int32_t KernelGrids::row_of(StringId name, uint16_t grid) {
+  if (2 * (sums_.size() + 1) > slots_.size()) grow();
+  int32_t& slot = slots_[slot_of(name, grid)];
+  if (slot < 0) {
+    slot = static_cast<int32_t>(sums_.size());
+    sums_.push_back({name, grid, 0, 0});
+  }
+  return slot;
 }
 
 std::vector<KernelGrid> KernelGrids::sums(const StringTable& strings) const {

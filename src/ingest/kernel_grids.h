@@ -21,11 +21,13 @@ class KernelGrids {
     uint16_t grid = 0;
     int64_t rows = 0, ns = 0;
   };
+  int32_t row_of(StringId name, uint16_t grid);
   size_t slot_of(StringId name, uint16_t grid) const;
   void grow();
 
   std::vector<Sum> sums_;
-  std::vector<int32_t> slots_;  // open addressing; -1: free
+  std::vector<int32_t> slots_;         // open addressing; -1: free
+  std::vector<int32_t> last_of_name_;  // row of sums_ by id: mostly the next one's, too; -1: none
 };
 
 }  // namespace skewscope::ingest
