@@ -120,7 +120,8 @@ constexpr ArgMask kPlaceArgs = mask_of(Arg::device) | mask_of(Arg::stream);
 constexpr ArgMask kShapeArgs = mask_of(Arg::input_dims) | mask_of(Arg::input_type);
 constexpr ArgMask kAllArgs = mask_of(Arg::input_strides) - 1;  // details aside
 constexpr ArgMask kSizeArgs = mask_of(Arg::grid) | mask_of(Arg::block);
-constexpr ArgMask kCommArgs = kAllArgs & ~(kLinkArgs | kPlaceArgs | kShapeArgs | kSizeArgs | mask_of(Arg::label));
+constexpr ArgMask kCommArgs =
+    kAllArgs & ~(kLinkArgs | kPlaceArgs | kShapeArgs | mask_of(Arg::grid) | mask_of(Arg::label));
 
 constexpr ArgMask kOccupancyArgs = mask_of(Arg::registers) | mask_of(Arg::shared_memory) | mask_of(Arg::blocks_per_sm) |
                                    mask_of(Arg::warps_per_sm) | mask_of(Arg::occupancy);
@@ -132,7 +133,7 @@ constexpr ArgMask kOperatorArgs = mask_of(Arg::input_strides) | mask_of(Arg::inp
 ArgMask detail_args(EventClass event_class) {
   switch (event_class) {
     case EventClass::kernel:
-      return kOccupancyArgs;
+      return kSizeArgs | kOccupancyArgs;
     case EventClass::gpu_memcpy:
     case EventClass::gpu_memset:
       return mask_of(Arg::bytes) | mask_of(Arg::bandwidth);
@@ -142,7 +143,7 @@ ArgMask detail_args(EventClass event_class) {
     case EventClass::user_annotation:
       return kOperatorArgs;
     case EventClass::skip:
-      return kOccupancyArgs | kOperatorArgs | mask_of(Arg::bytes) | mask_of(Arg::bandwidth);
+      return kSizeArgs | kOccupancyArgs | kOperatorArgs | mask_of(Arg::bytes) | mask_of(Arg::bandwidth);
     default:
       return 0;
   }
@@ -151,7 +152,7 @@ ArgMask detail_args(EventClass event_class) {
 ArgMask row_args(EventClass event_class) {
   switch (event_class) {
     case EventClass::kernel:
-      return kLinkArgs | kPlaceArgs | kCommArgs | kSizeArgs;
+      return kLinkArgs | kPlaceArgs | kCommArgs | mask_of(Arg::grid);
     case EventClass::gpu_memcpy:
     case EventClass::gpu_memset:
       return kLinkArgs | kPlaceArgs;

@@ -52,7 +52,6 @@ enum class Arg : uint8_t {
   in_split,
   out_split,
   grid,
-  block,
   // Of details only.
   input_strides,
   input_values,
@@ -60,6 +59,7 @@ enum class Arg : uint8_t {
   forward_thread,
   kernel_file,
   kernel_backend,
+  block,
   registers,
   shared_memory,
   blocks_per_sm,

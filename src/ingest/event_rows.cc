@@ -14,12 +14,9 @@ using namespace std::string_view_literals;
 int16_t small_number(int64_t number) { return static_cast<int16_t>(std::clamp<int64_t>(number, INT16_MIN, INT16_MAX)); }
 
 uint16_t grid_of(const RawEvent& event) {
-  const auto token = [&](Arg arg) {
-    const bool present = (event.present & mask_of(arg)) != 0;
-    const std::string_view text = present ? event.args[static_cast<size_t>(arg)] : std::string_view();
-    return event.layout == nullptr ? trimmed(text) : text;
-  };
-  return grid_number(token(Arg::grid), token(Arg::block));
+  if ((event.present & mask_of(Arg::grid)) == 0) return 0;
+  const std::string_view grid = event.args[static_cast<size_t>(Arg::grid)];
+  return grid_number(event.layout == nullptr ? trimmed(grid) : grid);
 }
 
 }  // namespace

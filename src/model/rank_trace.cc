@@ -151,8 +151,8 @@ uint64_t mixed(uint64_t hash, std::string_view text) {
 }  // namespace
 
 uint32_t kernel_number(std::string_view name) { return static_cast<uint32_t>(mixed(1, name)); }
-uint16_t grid_number(std::string_view grid, std::string_view block) {
-  return grid.empty() ? 0 : std::max<uint16_t>(1, static_cast<uint16_t>(mixed(mixed(1, grid), block)));
+uint16_t grid_number(std::string_view grid) {
+  return grid.empty() ? 0 : std::max<uint16_t>(1, static_cast<uint16_t>(mixed(1, grid)));
 }
 
 std::vector<KernelGrid> longest_grids(std::vector<KernelGrid> all) {

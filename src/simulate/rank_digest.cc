@@ -127,9 +127,8 @@ RankDigest::OpFacts RankDigest::facts_of(const Op& op) {
     facts.module = module_row(facts.spelling.module, file_.linked.modules);
   }
   if (op.what == OpClass::kernel) {
-    const int32_t block = kernel_looks()[static_cast<size_t>(op.look)].block;
     facts.kernel = kernel_number(name_of(op, facts.spelling));
-    facts.grid = grid_number(fmt::format("[{}, 1, 1]", grid_of(op)), fmt::format("[{}, 1, 1]", block));
+    facts.grid = grid_number(fmt::format("[{}, 1, 1]", grid_of(op)));
   }
   facts.name = file_.linked.strings.intern(name_of(op, facts.spelling));
   return facts;

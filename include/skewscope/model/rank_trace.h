@@ -59,7 +59,7 @@ void for_each_column(Events& events, const Visit& visit) {
 // run kernels of the same names; with other shapes of their operands, on other grids.
 struct KernelGrid {
   uint32_t kernel = 0;  // number of its name
-  uint16_t grid = 0;    // number of its grid and block; 0: not recorded
+  uint16_t grid = 0;    // number of its grid; 0: not recorded
   int64_t rows = 0;
   int64_t ns = 0;  // to the microsecond, which a digest keeps in few bytes
 
@@ -73,7 +73,7 @@ std::vector<KernelGrid> longest_grids(std::vector<KernelGrid> all);
 
 // Hashes: equal for equal texts, and hardly for others.
 uint32_t kernel_number(std::string_view name);
-uint16_t grid_number(std::string_view grid, std::string_view block);
+uint16_t grid_number(std::string_view grid);
 
 // One ProfilerStep#N range of the host.
 struct StepRange {
