@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,8 @@ struct SimulateOptions {
     std::string group;    // description of its groups, such as DATA_PARALLEL_GROUP
     CollectiveKind kind;  // send: of both ends
     double factor;
+    std::optional<bool> backward = {};  // only those launched in the backward pass, or only others
+    int32_t layer = -1;                 // only those of this layer's parameters
   };  // transfers of this operation in these groups take factor times as long; 0: no time
   std::vector<TransferFactor> transfer_factors;
   struct LateWindow {

@@ -306,8 +306,7 @@ struct Stage {
     for (const uint32_t row : rows.members) {
       const CollectiveInstance& i = table.instances[instance_of_row[row]];
       const CollectiveCall& call = job[t].calls[static_cast<size_t>(table.members[row].call)];
-      calls.push_back(
-          {attribute::class_of(i, call.phase, d.group_kinds), call.gpu_row >= 0, call.start, d.members[row]});
+      calls.push_back({attribute::class_of(i, call, d.group_kinds), call.gpu_row >= 0, call.start, d.members[row]});
     }
     for (const uint32_t u : rows.unmatched) {
       const CollectiveCall& call = call_of(table.unmatched[u]);

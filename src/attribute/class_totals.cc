@@ -20,14 +20,14 @@ int64_t power_of_ten(int64_t bytes) {
 
 }  // namespace
 
-CallClass class_of(const CollectiveInstance& instance, CallPhase phase, const GroupKinds& groups) {
-  return {groups.of(instance.communicator), instance.kind, power_of_ten(instance.bytes), phase};
+CallClass class_of(const CollectiveInstance& instance, const CollectiveCall& call, const GroupKinds& groups) {
+  return {groups.of(instance.communicator), instance.kind, power_of_ten(instance.bytes), call.phase, call.module};
 }
 
 CallClass class_of(const CollectiveCall& call, const CommunicatorTable& communicators, const GroupKinds& groups) {
   const int64_t size = call.communicator.known() ? communicators[call.communicator].size : 1;
   const int64_t bytes = message_bytes(call.kind, call.dtype, call.in_elements, call.out_elements, size);
-  return {groups.of(call.communicator), call.kind, power_of_ten(bytes), call.phase};
+  return {groups.of(call.communicator), call.kind, power_of_ten(bytes), call.phase, call.module};
 }
 
 std::vector<ClassTotals> class_totals(std::vector<ClassedCall> calls, const BusyIntervals& busy) {

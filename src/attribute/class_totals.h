@@ -1,4 +1,4 @@
-// Calls by kind of group, operation, size and phase, summed over ranks.
+// Calls by kind of group, operation, size, phase and module, summed over ranks.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace skewscope::attribute {
 
-// Of a member that launched it in this phase.
-CallClass class_of(const CollectiveInstance& instance, CallPhase phase, const GroupKinds& groups);
+// Of the call of one member.
+CallClass class_of(const CollectiveInstance& instance, const CollectiveCall& call, const GroupKinds& groups);
 // Of a call that is in no instance.
 CallClass class_of(const CollectiveCall& call, const CommunicatorTable& communicators, const GroupKinds& groups);
 

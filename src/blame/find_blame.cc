@@ -18,6 +18,7 @@
 #include "line_stops.h"
 #include "pipeline.h"
 #include "propagate.h"
+#include "shared_gpus.h"
 #include "what_if.h"
 
 namespace skewscope {
@@ -42,11 +43,10 @@ void tell_exposed(const JobTrace& job, const Decomposition& decomposition, Excha
 }
 
 void judge_islands(const blame::ReplayPlan& plan, const std::vector<Replay>& replayed, std::vector<Pipeline> pipelines,
-                   Blame& blame) {
+                   int64_t at_once_ns, Blame& blame) {
   std::vector<IslandBlame> islands(replayed.size());
   tbb::parallel_for(size_t{0}, islands.size(), [&](size_t i) {
-    islands[i] = blame::what_if(plan, plan.islands[i], replayed[i], blame.traces);
-    islands[i].pipeline = std::move(pipelines[i]);
+    islands[i] = blame::what_if(plan, plan.islands[i], replayed[i], std::move(pipelines[i]), at_once_ns, blame.traces);
   });
   static_cast<IslandBlame&>(blame) = islands.front();
   if (islands.size() > 1) blame.islands = std::move(islands);
@@ -111,8 +111,9 @@ Blame find_blame(const JobTrace& job, const InstanceTable& instances, const Cloc
   }
   blame::propagate(plan, *books, exchange, blame);
   books.reset();
+  const int64_t at_once_ns = blame::computing_at_once_ns(view, exchange);
   beside.wait();
-  if (exchange.first()) judge_islands(plan, replayed, std::move(pipelines), blame);
+  if (exchange.first()) judge_islands(plan, replayed, std::move(pipelines), at_once_ns, blame);
   return blame;
 }
 

@@ -346,11 +346,13 @@ void divide_computing(TraceBlame& own) {
   const auto of = [&](LateCause cause) {
     return std::max<double>(0, static_cast<double>(own.lateness_by_cause[static_cast<size_t>(cause)]));
   };
-  const double a = of(LateCause::slower_kernels), b = of(LateCause::other_kernels);
-  if (a + b <= 0) return;
-  const std::vector<int64_t> parts = apportion(slower, {a, b});
+  const std::vector<double> weights = {of(LateCause::slower_kernels), of(LateCause::other_kernels),
+                                       of(LateCause::other_shapes)};
+  if (weights[0] + weights[1] + weights[2] <= 0) return;
+  const std::vector<int64_t> parts = apportion(slower, weights);
   slower = parts[0];
   own.origin_by_cause[static_cast<size_t>(LateCause::other_kernels)] = parts[1];
+  own.origin_by_cause[static_cast<size_t>(LateCause::other_shapes)] = parts[2];
 }
 
 }  // namespace
@@ -361,6 +363,7 @@ void propagate(const ReplayPlan& plan, const MemberBooks& books, Exchange& excha
   const Comparisons compared = add_lateness(plan, books, exchange, blame);
   moving.wait();
   correct_computing(plan, compared, exchange, blame);
+  if (exchange.first()) tell_shapes(plan, compared, blame);
   for (size_t t = 0; t < blame.traces.size(); ++t) {
     TraceBlame& own = blame.traces[t];
     divide_computing(own);

@@ -65,7 +65,8 @@ int64_t tail_of(const ReplayPlan& plan, size_t row, const Change& change) {
   if (change.operation == kNoOperation || !plan.tail_is_transfer[row]) return tail_ns;
   const auto instance = static_cast<size_t>(plan.view.instance_of_row[row]);
   const bool changed = change.operation == kEveryOperation || plan.operation_of_instance[instance] == change.operation;
-  return changed ? std::llround(static_cast<double>(tail_ns) * change.transfer) : tail_ns;
+  const bool of_part = change.rows == nullptr || (*change.rows)[row];
+  return changed && of_part ? std::llround(static_cast<double>(tail_ns) * change.transfer) : tail_ns;
 }
 
 using Changes = std::array<const Change*, kAbreast>;

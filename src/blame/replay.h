@@ -102,6 +102,7 @@ struct Change {
   std::vector<double> work;          // per trace: factor on its local work
   int32_t operation = kNoOperation;  // row of ReplayPlan::operations whose transfers take `transfer` times as long
   double transfer = 1;
+  const std::vector<bool>* rows = nullptr;    // only the transfers of these rows of table.members; null: of all
   const ForkFactors* work_by_fork = nullptr;  // null: none
 };
 Change no_change(const ReplayPlan& plan);

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <string>
-#include <tuple>
 
 #include "even_experts.h"
 #include "operation_what_if.h"
@@ -18,9 +15,9 @@ constexpr size_t kMostSuspects = 8, kMostInnocents = 16, kMostPrograms = 64;
 constexpr double kLeastShare = 0.1;     // of what balance gains; less is nothing to point at
 constexpr double kLeastTogether = 0.7;  // the same of several; of equal ones half of the ranks make half of it
 constexpr double kLeastGain = 0.01;     // of the job: jitter alone gains up to half of that
-constexpr double kMostError = 0.03;     // of the recorded length: a replay that is further off proves nothing
+constexpr double kMostError = 0.03;     // of the recorded length: what is further off proves nothing, or is a bound
 constexpr double kMostUnknown = 0.5;    // of the time in calls
-constexpr double kLeastHeld = 0.02;     // of the job, in calls of one rank that may hold waiting
+constexpr double kLeastHeld = 0.02;     // of the job: what a replay leaves as it was; less changes no figure
 constexpr double kLeftAlone = 0.05;     // of what follows the last arrivals: no replay takes it away
 
 // A rank with all its sessions.
@@ -156,8 +153,23 @@ std::vector<ProgramGroup> programs_of(const ReplayPlan& plan, const ReplayIsland
   return out.size() < 2 || out.size() > kMostPrograms ? std::vector<ProgramGroup>() : out;
 }
 
+// By which a job with stages of even length can be shorter at most: its ranks work as long as the mean of the stages,
+// and wait for as long as the schedule makes them. A replay cannot know it: it follows the messages that were waited
+// for, and a stage that was the longest hardly waited. -1: there is no such pipeline, or its work is not known.
+int64_t schedule_allows_ns(const Pipeline& pipeline, int64_t replayed_ns) {
+  if (pipeline.schedule_ns < 0 || pipeline.stages.empty()) return -1;
+  int64_t work = 0, ranks = 0;
+  for (const Pipeline::Stage& stage : pipeline.stages) {
+    work += stage.work_ns * std::ssize(stage.ranks);
+    ranks += std::ssize(stage.ranks);
+  }
+  if (ranks == 0) return -1;
+  return std::max<int64_t>(0, replayed_ns - (work + pipeline.schedule_ns) / ranks);
+}
+
 // Work is moved, not removed: every program is replayed at the mean over ranks.
-std::vector<ProgramGroup> balanced_programs(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job) {
+std::vector<ProgramGroup> balanced_programs(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job,
+                                            const Pipeline& pipeline) {
   std::vector<ProgramGroup> programs = programs_of(plan, island);
   int64_t work = 0, ranks = 0;
   for (const ProgramGroup& group : programs) {
@@ -173,6 +185,11 @@ std::vector<ProgramGroup> balanced_programs(const ReplayPlan& plan, const Replay
     if (group.work_ns > longest->work_ns) longest = &group;
   }
   longest->saved_ns = saved_with(plan, island, job, {change}).front();
+  const int64_t allowed = schedule_allows_ns(pipeline, job.replayed_ns);
+  if (allowed < 0) return programs;
+  longest->saved_ns = std::min(longest->saved_ns, allowed);
+  longest->saved_at_least =
+      static_cast<double>(allowed - longest->saved_ns) > kMostError * static_cast<double>(job.replayed_ns);
   return programs;
 }
 
@@ -202,24 +219,6 @@ bool holds_waiting(const ReplayPlan& plan, const ReplayIsland& island, int64_t r
     most_ns = std::max(most_ns, ns);
   }
   return static_cast<double>(most_ns) >= kLeastHeld * static_cast<double>(replayed_ns);
-}
-
-// Two ranks on one device of one host, as far as hosts are known: else all on a device of one number.
-bool share_gpus(const ReplayPlan& plan, const ReplayIsland& island) {
-  std::set<std::tuple<int32_t, std::string, int32_t>> places;
-  std::set<int32_t> devices;
-  size_t unknown = 0;
-  for (const TraceIndex index : island.traces) {
-    const RankTrace& trace = plan.view.job[index];
-    if (trace.device < 0) continue;
-    if (trace.host.empty()) {
-      ++unknown;
-      devices.insert(trace.device);
-    } else if (!places.emplace(trace.session.value, trace.host, trace.device).second) {
-      return true;
-    }
-  }
-  return unknown > 1 && unknown == island.traces.size() && devices.size() == 1;
 }
 
 // Where rows are missing, most time is not told apart or no collective is complete, a replay shows nothing.
@@ -262,14 +261,16 @@ Replay replay_job(const ReplayPlan& plan, const ReplayIsland& island) {
   return job;
 }
 
-IslandBlame what_if(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job,
-                    std::vector<TraceBlame>& traces) {
+IslandBlame what_if(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job, Pipeline pipeline,
+                    int64_t at_once_ns, std::vector<TraceBlame>& traces) {
   IslandBlame out;
+  out.pipeline = std::move(pipeline);
   out.replay.recorded_ns = job.recorded_ns;
   out.replay.replayed_ns = job.replayed_ns;
   if (!can_conclude(plan, island, job)) return out;
   out.replay = job;
-  out.replay.saved_at_least = holds_waiting(plan, island, job.replayed_ns) || share_gpus(plan, island);
+  const bool slowed = static_cast<double>(at_once_ns) >= kLeastHeld * static_cast<double>(job.replayed_ns);
+  out.replay.saved_at_least = holds_waiting(plan, island, job.replayed_ns) || slowed;
   if (!knows_transfer(plan, island)) out.replay.no_transfer_ns = -1;
 
   std::vector<Person> people = chosen(people_of(plan, island, traces));
@@ -280,7 +281,7 @@ IslandBlame what_if(const ReplayPlan& plan, const ReplayIsland& island, const Re
   const Bench bench(job);
   judge_each(people, bench, traces);
   tbb::parallel_invoke([&] { out.together = judge_together(plan, island, job, people, bench, traces); },
-                       [&] { out.programs = balanced_programs(plan, island, job); },
+                       [&] { out.programs = balanced_programs(plan, island, job, out.pipeline); },
                        [&] { out.operations = what_if_operations(plan, island, job.replayed_ns); },
                        [&] { out.replay.even_experts_ns = length_with_even_experts(plan, island); });
   return out;

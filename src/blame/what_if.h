@@ -8,7 +8,8 @@
 // of each program are also replayed at the mean work of all (M_S of the same source). Nothing is concluded where the
 // unchanged replay misses the recorded length, ranks have no GPU rows, or most time in calls is not told apart. What is
 // saved is a bound where calls that are not matched, or miss a member, hold waiting that no replay takes away, and
-// where ranks share a GPU: their peers' pace is slowed by the same work. Cost: one replay each.
+// where ranks that share a GPU compute at once: their peers' pace is slowed by the same work. Either counts from two
+// hundredths of the job on. Cost: one replay each.
 #pragma once
 
 #include "replay.h"
@@ -19,9 +20,9 @@ namespace skewscope::blame {
 // The island's job as it was, with every rank at its peers' pace, and without transfers.
 Replay replay_job(const ReplayPlan& plan, const ReplayIsland& island);
 
-// `job`: what replay_job() says of the island; what can be concluded of it is kept. `traces`: of the job; asks for the
-// origins of propagate(), and judges those of the island.
-IslandBlame what_if(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job,
-                    std::vector<TraceBlame>& traces);
+// `job`: what replay_job() says of the island; what can be concluded of it is kept. `at_once_ns`: of
+// computing_at_once_ns(). `traces`: of the job; asks for the origins of propagate(), and judges those of the island.
+IslandBlame what_if(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job, Pipeline pipeline,
+                    int64_t at_once_ns, std::vector<TraceBlame>& traces);
 
 }  // namespace skewscope::blame

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "kernel_uses.h"
 
@@ -27,11 +28,12 @@ bool comparable(const ReplayPlan& plan, const Pair& pair) {
          std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), same);
 }
 
-std::vector<Pair> pairs_of(const ReplayPlan& plan, const Comparisons& compared, Blame& blame) {
+// Of traces whose lateness has any of this cause, each with the one that it was compared with most.
+std::vector<Pair> pairs_of(const ReplayPlan& plan, const Comparisons& compared, LateCause cause, Blame& blame) {
   std::vector<Pair> pairs;
   for (const auto& [late, comparison] : compared) {
     const auto& peers = comparison.peers;
-    if (time_by(blame.traces[late.index()].lateness_by_cause, LateCause::other_kernels) <= 0) continue;
+    if (time_by(blame.traces[late.index()].lateness_by_cause, cause) <= 0) continue;
     const auto most =
         std::max_element(peers.begin(), peers.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     const Pair pair{late, most->first};
@@ -77,10 +79,70 @@ void correct(const KernelUses& late, const KernelUses& peer, const Comparison& c
   correct(own.origin_by_cause, kept, 0, held_up);
 }
 
+int64_t time_of(const std::vector<KernelGrid>& grids) {
+  int64_t ns = 0;
+  for (const KernelGrid& one : grids) ns += one.ns;
+  return ns;
+}
+
+std::vector<KernelGrid> whatever_grid(std::vector<KernelGrid> grids) {
+  std::vector<KernelGrid> kernels;
+  for (const KernelGrid& one : grids) {
+    if (kernels.empty() || kernels.back().kernel != one.kernel) kernels.push_back({one.kernel, 0, 0, 0});
+    kernels.back().rows += one.rows;
+    kernels.back().ns += one.ns;
+  }
+  return kernels;
+}
+
+// As surplus_ns() of kernel uses: of what one ran more often, by the mean.
+double one_sided_surplus_ns(const std::vector<KernelGrid>& of, const std::vector<KernelGrid>& other) {
+  const auto number = [](const KernelGrid& one) { return std::tie(one.kernel, one.grid); };
+  double surplus = 0;
+  auto at = other.begin();
+  for (const KernelGrid& one : of) {
+    while (at != other.end() && number(*at) < number(one)) ++at;
+    const int64_t rows = at == other.end() || number(*at) != number(one) ? 0 : at->rows;
+    if (one.rows > rows) {
+      surplus += static_cast<double>(one.ns) / static_cast<double>(one.rows) * static_cast<double>(one.rows - rows);
+    }
+  }
+  return surplus;
+}
+
+double surplus_ns(const std::vector<KernelGrid>& late, const std::vector<KernelGrid>& peer) {
+  return one_sided_surplus_ns(late, peer) - one_sided_surplus_ns(peer, late);
+}
+
+bool records_grids(const std::vector<KernelGrid>& grids) {
+  return std::any_of(grids.begin(), grids.end(), [](const KernelGrid& one) { return one.grid != 0; });
+}
+
+// Of what kernels of the same name and number take longer, the part that other grids explain.
+double part_of_shapes(const std::vector<KernelGrid>& late, const std::vector<KernelGrid>& peer) {
+  if (!records_grids(late) || !records_grids(peer)) return 0;
+  const double more = std::max(0.0, surplus_ns(whatever_grid(late), whatever_grid(peer)));
+  const double longer = static_cast<double>(time_of(late) - time_of(peer)) - more;
+  if (longer <= 0) return 0;
+  return std::clamp((surplus_ns(late, peer) - more) / longer, 0.0, 1.0);
+}
+
 }  // namespace
 
+void tell_shapes(const ReplayPlan& plan, const Comparisons& compared, Blame& blame) {
+  for (const Pair& pair : pairs_of(plan, compared, LateCause::slower_kernels, blame)) {
+    const double part = part_of_shapes(plan.view.job[pair.late].grids, plan.view.job[pair.peer].grids);
+    CauseBook& book = blame.traces[pair.late.index()].lateness_by_cause;
+    int64_t& slower = time_by(book, LateCause::slower_kernels);
+    const auto of_shapes = static_cast<int64_t>(std::llround(static_cast<double>(slower) * part));
+    slower -= of_shapes;
+    time_by(book, LateCause::other_shapes) += of_shapes;
+  }
+}
+
 void correct_computing(const ReplayPlan& plan, const Comparisons& compared, Exchange& exchange, Blame& blame) {
-  std::vector<Pair> pairs = exchange.first() ? pairs_of(plan, compared, blame) : std::vector<Pair>();
+  std::vector<Pair> pairs =
+      exchange.first() ? pairs_of(plan, compared, LateCause::other_kernels, blame) : std::vector<Pair>();
   follow_first(exchange, pairs);
   for (size_t first = 0; first < pairs.size(); first += kPairsAtOnce) {
     std::vector<std::array<KernelSpan, 2>> spans;

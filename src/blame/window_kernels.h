@@ -25,6 +25,10 @@ struct Comparison {
 };
 using Comparisons = std::map<TraceIndex, Comparison>;
 
+// Divides what the books of lateness call slower: kernels of equal name, run as often, that were launched on other
+// grids are other shapes. Over all that was recorded, as the traces sum it up (KernelGrid): no look at rows.
+void tell_shapes(const ReplayPlan& plan, const Comparisons& compared, Blame& blame);
+
 // Corrects both books of these traces; computing is all slower in origin_by_cause, before it is divided and after.
 // `compared`: of process 0.
 void correct_computing(const ReplayPlan& plan, const Comparisons& compared, Exchange& exchange, Blame& blame);

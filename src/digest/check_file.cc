@@ -48,7 +48,7 @@ std::string wrong_names(const LinkedTrace& linked) {
 }
 
 std::string wrong_calls(const LinkedTrace& linked) {
-  const auto groups = static_cast<int64_t>(linked.groups.size());
+  const auto groups = static_cast<int64_t>(linked.groups.size()), modules = std::ssize(linked.modules);
   if (linked.open_calls.size() != linked.trace.calls.size()) return "calls and their groups differ in number";
   for (const OpenCall& call : linked.open_calls) {
     if (call.group < -1 || call.group >= groups) return "a group that is not there";
@@ -62,6 +62,7 @@ std::string wrong_calls(const LinkedTrace& linked) {
         !up_to(call.source, MetadataSource::kernel_name) || !up_to(call.phase, CallPhase::optimizer)) {
       return "a call of no known kind";
     }
+    if (call.module < -1 || call.module >= modules) return "a module that is not there";
   }
   return "";
 }

@@ -83,6 +83,7 @@ void visit_trace(Archive& a, Trace& t, Calls& calls) {
     call.field(&CollectiveCall::launch_duration_ns, Slope::flat);
     call.field(&CollectiveCall::launched, Slope::flat);
     call.field(&CollectiveCall::phase, Slope::flat);
+    call.field(&CollectiveCall::module, Slope::flat);
   });
   a.rows(t.messages, [](auto& message) {
     message.field(&BatchMessage::call, Slope::rising);
@@ -98,10 +99,21 @@ void visit_trace(Archive& a, Trace& t, Calls& calls) {
   });
 }
 
+template <class Archive, class Grids>
+void visit_grids(Archive& a, Grids& grids) {
+  a.rows(grids, [](auto& grid) {
+    grid.field(&KernelGrid::kernel, Slope::flat);
+    grid.field(&KernelGrid::grid, Slope::flat);
+    grid.field(&KernelGrid::rows, Slope::flat);
+    grid.field(&KernelGrid::ns, Slope::flat);
+  });
+}
+
 template <class Archive, class Linked, class Calls>
 void visit_linked(Archive& a, Linked& l, Calls& calls) {
   visit_trace(a, l.trace, calls);
   a.names(l.trace.gpu.name, l.strings);
+  visit_grids(a, l.trace.grids);
   a.list(l.groups, [&](auto& group) {
     a.value(group.name);
     a.value(group.description);
@@ -116,6 +128,7 @@ void visit_linked(Archive& a, Linked& l, Calls& calls) {
     call.field(&OpenCall::peer_in_group, Slope::flat);
   });
   a.column(l.open_peers, Slope::flat);
+  a.list(l.modules, [&](auto& name) { a.value(name); });
   a.list(l.device_names, [&](auto& name) { a.value(name); });
   a.value(l.first_host_row);
   a.value(l.last_host_row);

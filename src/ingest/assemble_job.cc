@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "call_modules.h"
 #include "group_members.h"
 #include "sessions.h"
 
@@ -31,6 +32,7 @@ class Assembler {
     place_sessions();
     resolve_communicators();
     collect_findings();
+    name_modules();
     for (const size_t i : kept_) add_trace(files_[i]);
     describe_job();
     report_missing_ranks();
@@ -202,6 +204,15 @@ class Assembler {
     }
   }
 
+  // Those of all traces, in one order whichever came first.
+  void name_modules() {
+    std::vector<std::string>& modules = result_.job.modules;
+    for (const size_t i : kept_) {
+      for (const std::string& name : files_[i].linked.modules) module_row(name, modules);
+    }
+    std::sort(modules.begin(), modules.end());
+  }
+
   // Names get ids of the job's table in order of first use, trace by trace.
   void add_trace(TraceFile& file) {
     const FilePlace& place = result_.places[static_cast<size_t>(&file - files_.data())];
@@ -214,6 +225,11 @@ class Assembler {
       StringId& id = job_id[name.index()];
       if (!id.known()) id = result_.job.strings.intern(file.linked.strings.view(name));
       name = id;
+    }
+    std::vector<int32_t> job_module;
+    for (const std::string& name : file.linked.modules) job_module.push_back(module_row(name, result_.job.modules));
+    for (CollectiveCall& call : trace.calls) {
+      if (call.module >= 0) call.module = job_module[static_cast<size_t>(call.module)];
     }
     file.linked.strings = StringTable();
     result_.job.traces.push_back(std::move(trace));

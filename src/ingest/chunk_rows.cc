@@ -115,6 +115,7 @@ void ChunkRows::clear() {
   gpu_annotations.clear();
   steps.clear();
   optimizer_steps.clear();
+  modules.clear();
   comm_args.clear();
   splits.clear();
   processes.clear();
@@ -179,6 +180,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
     row.name = mapped(ids, row.name);
     if (row.work == GpuWork::compute) row.work = works.of(row.name, content.strings);
     if (row.args >= 0) row.args += first_args;
+    if (row.work == GpuWork::compute) content.kernel_grids.add(row);
   }
   content.gpu.append(rows.gpu);
   for (CommOpRow row : rows.comm_ops) {
@@ -195,6 +197,10 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
   content.steps.insert(content.steps.end(), rows.steps.begin(), rows.steps.end());
   content.optimizer_steps.insert(content.optimizer_steps.end(), rows.optimizer_steps.begin(),
                                  rows.optimizer_steps.end());
+  for (ModuleRow row : rows.modules) {
+    row.name = mapped(ids, row.name);
+    content.modules.push_back(row);
+  }
   for (const int64_t thread : rows.backward_threads) add_once(content.backward_threads, thread);
   if (content.details) {
     bytes -= bytes_of(*content.details);
@@ -208,7 +214,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
   bytes += static_cast<int64_t>(
       rows.comm_ops.size() * sizeof(CommOpRow) + rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
       rows.steps.size() * sizeof(StepRow) + rows.optimizer_steps.size() * sizeof(OptimizerRow) +
-      rows.splits.size() * sizeof(SplitLists));
+      rows.modules.size() * sizeof(ModuleRow) + rows.splits.size() * sizeof(SplitLists));
   return bytes + bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
 }
 

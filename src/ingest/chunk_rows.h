@@ -65,6 +65,7 @@ struct ChunkRows {
   std::vector<GpuAnnotationRow> gpu_annotations;
   std::vector<StepRow> steps;
   std::vector<OptimizerRow> optimizer_steps;
+  std::vector<ModuleRow> modules;
   std::vector<CommArgs> comm_args;
   std::vector<SplitLists> splits;
   std::vector<ProcessUse> processes;

@@ -1,5 +1,6 @@
 #include "event_fields.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -118,9 +119,10 @@ constexpr ArgMask kLinkArgs = mask_of(Arg::correlation) | mask_of(Arg::external_
 constexpr ArgMask kPlaceArgs = mask_of(Arg::device) | mask_of(Arg::stream);
 constexpr ArgMask kShapeArgs = mask_of(Arg::input_dims) | mask_of(Arg::input_type);
 constexpr ArgMask kAllArgs = mask_of(Arg::input_strides) - 1;  // details aside
-constexpr ArgMask kCommArgs = kAllArgs & ~(kLinkArgs | kPlaceArgs | kShapeArgs | mask_of(Arg::label));
-
 constexpr ArgMask kSizeArgs = mask_of(Arg::grid) | mask_of(Arg::block);
+constexpr ArgMask kCommArgs =
+    kAllArgs & ~(kLinkArgs | kPlaceArgs | kShapeArgs | mask_of(Arg::grid) | mask_of(Arg::label));
+
 constexpr ArgMask kOccupancyArgs = mask_of(Arg::registers) | mask_of(Arg::shared_memory) | mask_of(Arg::blocks_per_sm) |
                                    mask_of(Arg::warps_per_sm) | mask_of(Arg::occupancy);
 constexpr ArgMask kOperatorArgs = mask_of(Arg::input_strides) | mask_of(Arg::input_values) | mask_of(Arg::sequence) |
@@ -150,7 +152,7 @@ ArgMask detail_args(EventClass event_class) {
 ArgMask row_args(EventClass event_class) {
   switch (event_class) {
     case EventClass::kernel:
-      return kLinkArgs | kPlaceArgs | kCommArgs;
+      return kLinkArgs | kPlaceArgs | kCommArgs | mask_of(Arg::grid);
     case EventClass::gpu_memcpy:
     case EventClass::gpu_memset:
       return kLinkArgs | kPlaceArgs;
@@ -169,6 +171,35 @@ ArgMask row_args(EventClass event_class) {
       break;
   }
   return kAllArgs;
+}
+
+constexpr std::string_view kModulePrefix = "nn.Module: ", kShardPrefix = "FSDP::";
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// "layers.3", "model.h.3.mlp": words with points between, one of them a number.
+bool is_numbered_path(std::string_view name) {
+  bool numbered = false, path = false;
+  for (size_t begin = 0; begin <= name.size();) {
+    const std::string_view word = name.substr(begin, name.find('.', begin) - begin);
+    const bool number = std::all_of(word.begin(), word.end(), is_digit);
+    if (word.empty() || word.find(' ') != word.npos) return false;
+    numbered |= number;
+    path |= !number;
+    begin += word.size() + 1;
+  }
+  return numbered && path;
+}
+
+bool has_word(std::string_view name, std::string_view word) {
+  const auto same = [](char a, char b) { return (a | 0x20) == b; };
+  return std::search(name.begin(), name.end(), word.begin(), word.end(), same) != name.end();
+}
+
+// A CPU op or a range of the host, modules aside.
+bool is_kept_op(std::string_view name) {
+  return is_collective_op(name) || is_collective_range(name) || name.starts_with("ProfilerStep#"sv) ||
+         is_optimizer_step(name) || is_backward_op(name);
 }
 
 }  // namespace
@@ -228,10 +259,10 @@ bool never_launches(std::string_view name) {
 
 bool wants_name(EventClass event_class, std::string_view name) {
   switch (event_class) {
-    case EventClass::cpu_op:
     case EventClass::user_annotation:
-      return is_collective_op(name) || is_collective_range(name) || name.starts_with("ProfilerStep#"sv) ||
-             is_optimizer_step(name) || is_backward_op(name);
+      return is_kept_op(name) || !module_of_range(event_class, name).empty();
+    case EventClass::cpu_op:
+      return is_kept_op(name);
     case EventClass::gpu_annotation:
       return is_collective_range(name);
     case EventClass::launch:
@@ -239,6 +270,7 @@ bool wants_name(EventClass event_class, std::string_view name) {
     case EventClass::process_label:
       return name.starts_with("process_"sv) || name.starts_with("thread_name"sv);
     case EventClass::python_function:
+      return name.starts_with(kModulePrefix);
     case EventClass::overhead:
       return false;
     default:
@@ -249,6 +281,20 @@ bool wants_name(EventClass event_class, std::string_view name) {
 bool is_optimizer_step(std::string_view name) { return name.starts_with("Optimizer.step#"sv); }
 
 bool is_backward_op(std::string_view name) { return name.starts_with("autograd::engine::evaluate_function"sv); }
+
+std::string_view module_of_range(EventClass event_class, std::string_view name) {
+  if (event_class == EventClass::python_function) {
+    return name.starts_with(kModulePrefix) ? name.substr(kModulePrefix.size()) : std::string_view();
+  }
+  if (event_class != EventClass::user_annotation) return {};
+  if (name.starts_with(kShardPrefix)) {
+    const size_t open = name.find(" (");
+    if (open == name.npos || name.back() != ')') return {};
+    return name.substr(open + 2, name.size() - open - 3);
+  }
+  if (is_collective_range(name) || profiler_step(name) >= 0) return {};
+  return has_word(name, "layer"sv) || has_word(name, "block"sv) || is_numbered_path(name) ? name : std::string_view();
+}
 
 bool names_backward_thread(std::string_view label) { return label.find("(pt_autograd_"sv) != std::string_view::npos; }
 

@@ -17,10 +17,9 @@ enum class EventClass : uint8_t {
   cpu_op,
   user_annotation,
   gpu_annotation,
-  process_label,  // ph "M": names and labels of processes and threads
-  // Rows of details only (ReadSettings::details).
-  python_function,
-  overhead,
+  process_label,    // ph "M": names and labels of processes and threads
+  python_function,  // but for modules, rows of details only (ReadSettings::details)
+  overhead,         // rows of details only
 };
 
 // From a `cat`, all spellings since 2020.
@@ -52,6 +51,7 @@ enum class Arg : uint8_t {
   label,
   in_split,
   out_split,
+  grid,
   // Of details only.
   input_strides,
   input_values,
@@ -59,7 +59,6 @@ enum class Arg : uint8_t {
   forward_thread,
   kernel_file,
   kernel_backend,
-  grid,
   block,
   registers,
   shared_memory,
@@ -91,11 +90,15 @@ bool never_launches(std::string_view name);
 // Whether an event of this class and name leaves a row, details aside. `name` without its quotes.
 bool wants_name(EventClass event_class, std::string_view name);
 // Whether events of a class leave rows of details only.
-constexpr bool is_detail(EventClass event_class) { return event_class >= EventClass::python_function; }
+constexpr bool is_detail(EventClass event_class) { return event_class == EventClass::overhead; }
 // "Optimizer.step#AdamW.step".
 bool is_optimizer_step(std::string_view name);
 // An operator of the backward pass: "autograd::engine::evaluate_function: AddmmBackward0".
 bool is_backward_op(std::string_view name);
+// What a range of the host says of the part of the model that runs in it; "": nothing. "Linear_3" of a python_function
+// "nn.Module: Linear_3", "layers.3" of an annotation "FSDP::all_gather (layers.3)"; of an annotation that a program
+// puts around a layer the whole: its name holds "layer" or "block", or a path with a number, "model.h.3.mlp".
+std::string_view module_of_range(EventClass event_class, std::string_view name);
 // "thread 706 (pt_autograd_0)": a thread of the backward pass.
 bool names_backward_thread(std::string_view label);
 // N of "ProfilerStep#N"; -1: another name.

@@ -52,6 +52,7 @@ class EventParser {
   void keep_gpu_row(const RawEvent& event, ChunkRows& rows);
   void keep_launch(const RawEvent& event, ChunkRows& rows);
   void keep_host_op(const RawEvent& event, ChunkRows& rows);
+  void keep_module(const RawEvent& event, ChunkRows& rows);
   void keep_label(const RawEvent& event, ChunkRows& rows);
   void keep_comm_op(const RawEvent& event, ChunkRows& rows);
   void keep_splits(const RawEvent& event, ChunkRows& rows);

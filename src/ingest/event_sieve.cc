@@ -80,6 +80,18 @@ bool tells_thread(std::string_view event, size_t at, ChunkRows& rows) {
   return true;
 }
 
+// From within its name on: three quarters of a trace.
+[[gnu::always_inline]] inline bool passes_cpu_op(std::string_view event, size_t at, ChunkRows& rows) {
+  if (kFirstOfWanted.holds(event[at])) {
+    const std::string_view name = up_to_quote(event, at);
+    if (name.empty() || wants_name(EventClass::cpu_op, name)) return true;
+  } else if (event[at + 1] == 'u' && take(event, at, "autograd::engine::evaluate_function")) {
+    if (!tells_thread(event, at, rows)) return true;
+  }
+  ++rows.cpu_rows;
+  return false;
+}
+
 }  // namespace
 
 bool passes_sieve(std::string_view event, bool details, ChunkRows& rows) {
@@ -96,21 +108,15 @@ bool passes_sieve(std::string_view event, bool details, ChunkRows& rows) {
   skip_blanks(event, at);
   if (!take(event, at, "\"name\": \"")) return true;
   if (details) return event_class != EventClass::skip;
+  if (event_class == EventClass::cpu_op) return passes_cpu_op(event, at, rows);
   switch (event_class) {
     case EventClass::skip:
-    case EventClass::python_function:
     case EventClass::overhead:
       return false;
-    case EventClass::cpu_op:
-    case EventClass::user_annotation:
-      if (kFirstOfWanted.holds(event[at])) {
-        const std::string_view name = up_to_quote(event, at);
-        if (name.empty() || wants_name(event_class, name)) return true;
-      } else if (event[at + 1] == 'u' && take(event, at, "autograd::engine::evaluate_function")) {
-        if (!tells_thread(event, at, rows)) return true;
-      }
-      rows.cpu_rows += event_class == EventClass::cpu_op;
-      return false;
+    case EventClass::user_annotation: {
+      const std::string_view name = up_to_quote(event, at);
+      return name.empty() || wants_name(event_class, name);
+    }
     default:
       return wants_name(event_class, event.substr(at));  // by how the name begins
   }

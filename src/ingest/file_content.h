@@ -11,6 +11,7 @@
 #include "comm_args.h"
 #include "detail_rows.h"
 #include "gpu_rows.h"
+#include "kernel_grids.h"
 #include "skewscope/base/finding.h"
 #include "skewscope/base/string_table.h"
 #include "skewscope/base/time.h"
@@ -47,6 +48,15 @@ struct OptimizerRow {
   int64_t thread = 0;
 };
 
+// A range of the host in which a part of the model runs.
+struct ModuleRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  int64_t thread = 0;
+  StringId name;
+};
+inline int64_t track_of(const ModuleRow& row) { return row.thread; }
+
 struct FileContent {
   std::string file;
   std::string compression;  // "", "gzip", "zstd"
@@ -66,11 +76,13 @@ struct FileContent {
   int64_t events = 0;
 
   GpuRows gpu;
+  KernelGrids kernel_grids;
   LaunchRows launches;
   std::vector<CommOpRow> comm_ops;
   std::vector<GpuAnnotationRow> gpu_annotations;  // of collectives: nccl:*
   std::vector<StepRow> steps;
   std::vector<OptimizerRow> optimizer_steps;
+  std::vector<ModuleRow> modules;
   std::vector<int64_t> backward_threads;  // ascending, unique: by their name, or by what ran on them
   CommArgsRows comm_args;
   std::vector<SplitLists> splits;     // by row of comm_args; of those that have any

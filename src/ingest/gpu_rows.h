@@ -29,8 +29,9 @@ struct GpuRow {
   int32_t args = -1;
   int16_t device = -1;
   GpuWork work = GpuWork::compute;  // copies and fills by category, kernels by name
+  uint16_t grid = 0;                // of kernels: KernelGrid::grid
 };
-static_assert(sizeof(GpuRow) == 48);
+static_assert(sizeof(GpuRow) == 56);
 
 struct LaunchRow {
   LocalNs start;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "call_metadata.h"
+#include "call_modules.h"
 #include "call_phases.h"
 #include "describe_rows.h"
 #include "join_launches.h"
@@ -83,6 +84,8 @@ class Linker {
     report_calls();
     records_.reset();
     phases_.reset();
+    modules_.reset();
+    give_back(content_.modules);
     content_.comm_args = {};
     give_back(content_.splits);
     give_back(content_.comm_ops);
@@ -101,6 +104,7 @@ class Linker {
   void add_calls() {
     records_.emplace(content_);
     phases_.emplace(content_, linked_.trace.steps);
+    modules_.emplace(content_);
     if (content_.gpu.empty()) {
       add_host_calls();
     } else {
@@ -202,7 +206,7 @@ class Linker {
     const auto add = [&](const Block& block) {
       for (const auto& [call, told] : block.calls) {
         several_groups_ += told.several_groups ? 1 : 0;
-        if (!continues_call(call, told)) add_call(call, told);
+        if (!continues_call(call, told)) add_call(call, told, thread_of(call));
       }
     };
     tbb::parallel_pipeline(2 * static_cast<size_t>(tbb::this_task_arena::max_concurrency()),
@@ -296,11 +300,18 @@ class Linker {
       call.start = call.launch_start = range.start;
       call.duration_ns = std::max<int64_t>(range.duration_ns, 0);
       call.step = step_at(range.start);
-      add_call(call, finder.of_host_range(range));
+      add_call(call, finder.of_host_range(range), range.thread);
     }
   }
 
-  void add_call(CollectiveCall call, const CallMetadata& metadata) {
+  // Of the host, that launched it; none: -1, which runs no module.
+  int64_t thread_of(const CollectiveCall& call) const {
+    const int32_t launch = content_.gpu.events.launch[static_cast<size_t>(call.gpu_row)];
+    return launch < 0 ? -1 : content_.launches.events.thread[static_cast<size_t>(launch)];
+  }
+
+  void add_call(CollectiveCall call, const CallMetadata& metadata, int64_t thread) {
+    call.module = modules_->of(thread, call.launch_start, linked_.modules);
     call.kind = metadata.kind;
     call.dtype = metadata.dtype;
     call.source = metadata.source;
@@ -431,6 +442,7 @@ class Linker {
   FileContent& content_;
   std::optional<CommRecords> records_;
   std::optional<CallPhases> phases_;
+  std::optional<CallModules> modules_;
   bool launches_are_used_ = true;
   std::vector<int32_t> used_launches_;      // rows of launches, where not all are used
   std::vector<int32_t> launches_by_start_;  // places among those used, where they have to be sorted
@@ -467,6 +479,7 @@ LinkedTrace link_calls(FileContent content) {
   linked.trace.vendor = vendor;
   linked.trace.has_cpu_ops = content.has_cpu_ops;
   linked.trace.resolution_ns = content.resolution_ns;
+  linked.trace.grids = content.kernel_grids.sums(content.strings);
   for (const Finding& finding : linked.findings) add_finding(content.findings, finding);
   linked.findings = std::move(content.findings);
   linked.strings = std::move(content.strings);

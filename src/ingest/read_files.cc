@@ -45,6 +45,7 @@ int64_t bytes_of(const FileContent& content) {
   add(content.gpu_annotations);
   add(content.steps);
   add(content.optimizer_steps);
+  add(content.modules);
   add(content.splits);
   return bytes;
 }

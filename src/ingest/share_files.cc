@@ -73,6 +73,7 @@ TraceFile outline_of(const TraceFile& file) {
   trace.first_event = linked.trace.first_event;
   trace.last_event = linked.trace.last_event;
   trace.steps = linked.trace.steps;
+  trace.grids = linked.trace.grids;
   const GpuEvents& gpu = linked.trace.gpu;
   for (size_t row = 0; row < gpu.size(); ++row) {
     const size_t known = outline.linked.strings.size();
@@ -87,6 +88,7 @@ TraceFile outline_of(const TraceFile& file) {
     trace.gpu.launch.push_back(-1);
   }
   outline.linked.groups = linked.groups;
+  outline.linked.modules = linked.modules;
   outline.linked.device_names = linked.device_names;
   outline.linked.first_host_row = linked.first_host_row;
   outline.linked.last_host_row = linked.last_host_row;

@@ -11,6 +11,8 @@ const char* to_string(LateCause cause) {
       return "slower_kernels";
     case LateCause::other_kernels:
       return "other_kernels";
+    case LateCause::other_shapes:
+      return "other_shapes";
     case LateCause::copies:
       return "copies";
     case LateCause::transfer_elsewhere:

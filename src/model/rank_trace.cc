@@ -1,5 +1,7 @@
 #include "skewscope/model/rank_trace.h"
 
+#include <algorithm>
+#include <cstring>
 #include <tuple>
 
 #include "at_row.h"
@@ -117,6 +119,55 @@ const char* to_string(MetadataSource source) {
       return "kernel_name";
   }
   return "kernel_name";
+}
+
+namespace {
+
+// Eight bytes at a time; the last word of a longer text overlaps the one before it.
+uint64_t mixed(uint64_t hash, std::string_view text) {
+  constexpr uint64_t kPrime = 0x9e3779b97f4a7c15;
+  constexpr size_t kWord = sizeof(uint64_t);
+  const auto add = [&](uint64_t word) {
+    hash = (hash ^ word) * kPrime;
+    hash ^= hash >> 32;
+  };
+  const auto word_at = [&](size_t at) {
+    uint64_t word = 0;
+    std::memcpy(&word, text.data() + at, kWord);
+    return word;
+  };
+  hash ^= text.size();
+  if (text.size() < kWord) {
+    uint64_t word = 0;
+    for (const char c : text) word = word << 8 ^ static_cast<unsigned char>(c);
+    add(word);
+    return hash;
+  }
+  for (size_t at = 0; at + kWord < text.size(); at += kWord) add(word_at(at));
+  add(word_at(text.size() - kWord));
+  return hash;
+}
+
+}  // namespace
+
+uint32_t kernel_number(std::string_view name) { return static_cast<uint32_t>(mixed(1, name)); }
+uint16_t grid_number(std::string_view grid) {
+  return grid.empty() ? 0 : std::max<uint16_t>(1, static_cast<uint16_t>(mixed(1, grid)));
+}
+
+std::vector<KernelGrid> longest_grids(std::vector<KernelGrid> all) {
+  constexpr int64_t kLeastPart = 1000, kNsPerUs = 1000;
+  int64_t whole_ns = 0;
+  for (const KernelGrid& one : all) whole_ns += one.ns;
+  std::erase_if(all, [&](const KernelGrid& one) { return one.ns < whole_ns / kLeastPart; });
+  const auto number = [](const KernelGrid& one) { return std::tie(one.kernel, one.grid, one.rows, one.ns); };
+  std::sort(all.begin(), all.end(), [&](const KernelGrid& a, const KernelGrid& b) {
+    return a.ns == b.ns ? number(a) < number(b) : a.ns > b.ns;
+  });
+  all.resize(std::min(all.size(), kMostKernelGrids));
+  for (KernelGrid& one : all) one.ns = (one.ns + kNsPerUs / 2) / kNsPerUs * kNsPerUs;
+  std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return number(a) < number(b); });
+  return all;
 }
 
 const char* to_string(CallPhase phase) {

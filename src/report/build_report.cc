@@ -226,6 +226,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
                        [&] { out.stragglers = report::stragglers_of(rooms); },
                        [&] { out.calls = report::call_rows(rooms); });
   out.overlap = report::overlap_rows(decomposition);
+  out.overlap_modules = report::overlap_module_rows(decomposition, job.modules);
   out.all_to_all = report::all_to_all_rows(rooms);
   out.causes = report::cause_rows(rooms);
   out.flows = report::flow_rows(rooms);

@@ -191,7 +191,8 @@ Json what_if_json(const JobReport::WhatIf& w) {
   const auto length = [](int64_t ns) { return ns < 0 ? Json() : Json(ns); };
   Json programs = Json::array();
   for (const JobReport::WhatIf::Program& p : w.programs) {
-    programs.push_back({{"ranks", p.ranks}, {"work_ns", p.work_ns}, {"saved_ns", p.saved_ns}});
+    programs.push_back(
+        {{"ranks", p.ranks}, {"work_ns", p.work_ns}, {"saved_ns", p.saved_ns}, {"saved_at_least", p.saved_at_least}});
   }
   return {{"recorded_ns", length(w.recorded_ns)},
           {"replayed_ns", length(w.replayed_ns)},
@@ -326,6 +327,7 @@ std::string to_json(const JobReport& r, const ReportStamp& stamp) {
                           {"losses", array_of(r.losses)},
                           {"jobs_found", array_of(r.jobs_found)},
                           {"overlap", report::overlap_json(r.overlap)},
+                          {"overlap_modules", report::overlap_modules_json(r.overlap_modules)},
                           {"all_to_all", report::all_to_all_json(r.all_to_all)}});
 }
 

@@ -43,12 +43,14 @@ struct CauseWords {
   const char* next;        // {}: "rank 5's", "ranks 4-7's"
 };
 
-// The same kernels take longer on a slow GPU, and with larger inputs: reports do not read shapes.
+// The same kernels on the same grids take longer on a slow GPU, and where their grid does not tell the size of inputs.
 constexpr CauseWords kCauseWords[] = {
     {"slower_kernels", "its kernels take longer", "their kernels take longer",
-     "Compare {} inputs (shapes, lengths), then its clocks, power and temperature, with another GPU's."},
+     "Compare the clocks, power and temperature of {} GPU with another's, then inputs whose size no grid shows."},
     {"other_kernels", "it runs more or other kernels", "they run more or other kernels",
      "Compare {} computing with others': batch, shapes, experts, recompiles."},
+    {"other_shapes", "its kernels work on other shapes", "their kernels work on other shapes",
+     "Even out {} inputs: batch, sequence lengths, tokens of experts."},
     {"copies", "its memory copies are exposed", "their memory copies are exposed",
      "Look at {} copies: pinned memory, prefetching, offloading."},
     {"transfer_elsewhere", "transfers of its other groups are exposed", "transfers of their other groups are exposed",
@@ -155,7 +157,7 @@ class LossList {
 
   // Of a rank that computes longer than others, where it is given more to compute; "" of others.
   std::string receives_more(const JobReport::Straggler& s) const {
-    const bool computes_longer = s.cause == "slower_kernels" || s.cause == "other_kernels";
+    const bool computes_longer = s.cause == "slower_kernels" || s.cause == "other_kernels" || s.cause == "other_shapes";
     return computes_longer ? receiving_words(report_, s.rank) : "";
   }
 
@@ -256,7 +258,7 @@ class LossList {
         "divided {}. Balanced, the job is {} shorter.",
         is_one ? "" : "s", human_ranks(longest.ranks), is_one ? "s" : "", in_step(longest.work_ns),
         w.steps > 0 ? " a step" : "", in_step(others_ns), in_step(all_ns / std::max<int64_t>(1, ranks)),
-        saved_words(saved_part(longest.saved_ns)));
+        (longest.saved_at_least ? "at least " : "") + human_percent(saved_part(longest.saved_ns)));
   }
 
   void add_long_stage() {
@@ -264,7 +266,8 @@ class LossList {
     const auto longest = std::max_element(programs.begin(), programs.end(),
                                           [](const auto& a, const auto& b) { return a.saved_ns < b.saved_ns; });
     if (longest == programs.end()) return;
-    add(LossKind::long_stage, saved_part(longest->saved_ns), replay_bound(), longest->ranks,
+    add(LossKind::long_stage, saved_part(longest->saved_ns),
+        longest->saved_at_least ? GainBound::at_least : GainBound::exact, longest->ranks,
         fmt::format("the stage of ranks {}", human_ranks(longest->ranks)), stage_words(*longest),
         "Move work from their stage to the others.");
   }

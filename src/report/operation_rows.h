@@ -10,8 +10,10 @@
 
 namespace skewscope::report {
 
-std::vector<JobReport::WhatIf::Operation> operation_rows(const Blame& blame, const GroupKinds& groups);
+std::vector<JobReport::WhatIf::Operation> operation_rows(const IslandBlame& blame, const GroupKinds& groups,
+                                                         const std::vector<std::string>& modules);
 Table what_if_operations_table(const JobReport& report);
+Table what_if_operation_parts_table(const JobReport& report);
 Json operations_json(const std::vector<JobReport::WhatIf::Operation>& rows);
 
 // What a user would gain most by hiding, where that is more than evening out the ranks would gain; "" otherwise.

@@ -1,6 +1,7 @@
-// How much of communication is hidden, by kind of group, operation, size and phase: rows, table, JSON.
+// How much of communication is hidden, by kind of group, operation, size and phase, and by module: rows, tables, JSON.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "json_values.h"
@@ -10,7 +11,11 @@
 namespace skewscope::report {
 
 std::vector<JobReport::OverlapRow> overlap_rows(const Decomposition& decomposition);
-Table overlap_table(const JobReport& report);
+// `modules`: of the job.
+std::vector<JobReport::OverlapRow> overlap_module_rows(const Decomposition& decomposition,
+                                                       const std::vector<std::string>& modules);
+std::vector<Table> overlap_tables(const JobReport& report);
 Json overlap_json(const std::vector<JobReport::OverlapRow>& rows);
+Json overlap_modules_json(const std::vector<JobReport::OverlapRow>& rows);
 
 }  // namespace skewscope::report

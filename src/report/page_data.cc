@@ -75,7 +75,8 @@ Json page_what_if(const JobReport::WhatIf& w) {
   return {{"recorded_ns", length(w.recorded_ns)},
           {"replayed_ns", length(w.replayed_ns)},
           {"balanced_ns", length(w.balanced_ns)},
-          {"no_transfer_ns", length(w.no_transfer_ns)}};
+          {"no_transfer_ns", length(w.no_transfer_ns)},
+          {"saved_at_least", w.saved_at_least}};
 }
 
 // What is to be known of ranks whose clocks nobody compared; null where all are.

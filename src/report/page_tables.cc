@@ -20,10 +20,11 @@ struct Weight {
   std::string_view table, column;
 };
 constexpr Weight kWeights[] = {
-    {"communicators", "collectives"}, {"collectives", "wait_sum_ns"},      {"causes", "wait_originated_ns"},
-    {"blame_flows", "moved_ns"},      {"rank_statistics", "max"},          {"overlap", "time_ns"},
-    {"loss_causes", "points"},        {"collective_changes", "change_ns"}, {"communicator_changes", "change_ns"},
-    {"kernel_changes", "change_ns"},  {"operator_changes", "change_ns"},   {"all_to_all_groups", "waited_ns"}};
+    {"communicators", "collectives"},      {"collectives", "wait_sum_ns"},  {"causes", "wait_originated_ns"},
+    {"blame_flows", "moved_ns"},           {"rank_statistics", "max"},      {"overlap", "time_ns"},
+    {"overlap_modules", "time_ns"},        {"loss_causes", "points"},       {"collective_changes", "change_ns"},
+    {"communicator_changes", "change_ns"}, {"kernel_changes", "change_ns"}, {"operator_changes", "change_ns"},
+    {"all_to_all_groups", "waited_ns"}};
 
 bool for_every_rank(const Table& table) {
   return table.name == "ranks" || table.name == "stragglers" || table.name == "rank_changes";

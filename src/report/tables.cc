@@ -299,17 +299,29 @@ Table diagnostics_table(const Findings& findings) {
 }
 
 std::vector<Table> tables_of(const JobReport& report) {
-  std::vector<Table> tables = {ranks_table(report),           clocks_table(report),
-                               communicators_table(report),   collectives_table(report),
-                               stragglers_table(report),      causes_table(report),
-                               blame_flows_table(report),     collective_ranks_table(report),
-                               unmatched_table(report),       diagnostics_table(report.diagnostics),
-                               rank_statistics_table(report), steps_table(report),
-                               rank_steps_table(report),      collective_steps_table(report),
-                               baseline_table(report),        losses_table(report),
-                               jobs_found_table(report),      outside_steps_table(report),
-                               overlap_table(report),         what_if_operations_table(report),
-                               components_table(report),      component_steps_table(report)};
+  std::vector<Table> tables = {ranks_table(report),
+                               clocks_table(report),
+                               communicators_table(report),
+                               collectives_table(report),
+                               stragglers_table(report),
+                               causes_table(report),
+                               blame_flows_table(report),
+                               collective_ranks_table(report),
+                               unmatched_table(report),
+                               diagnostics_table(report.diagnostics),
+                               rank_statistics_table(report),
+                               steps_table(report),
+                               rank_steps_table(report),
+                               collective_steps_table(report),
+                               baseline_table(report),
+                               losses_table(report),
+                               jobs_found_table(report),
+                               outside_steps_table(report),
+                               what_if_operations_table(report),
+                               what_if_operation_parts_table(report),
+                               components_table(report),
+                               component_steps_table(report)};
+  for (Table& table : overlap_tables(report)) tables.push_back(std::move(table));
   for (Table& table : all_to_all_tables(report)) tables.push_back(std::move(table));
   for (Table& table : pipeline_tables(report)) tables.push_back(std::move(table));
   return tables;

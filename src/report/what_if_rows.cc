@@ -20,12 +20,10 @@ JobReport::WhatIf what_if_rows(const Rooms& rooms, const IslandBlame& blame, int
   for (const ProgramGroup& group : blame.programs) {
     std::set<int32_t> ranks;
     for (const TraceIndex trace : group.traces) ranks.insert(rooms.job[trace].rank.value);
-    out.programs.push_back({{ranks.begin(), ranks.end()}, group.work_ns, group.saved_ns});
+    const bool at_least = group.saved_at_least || (group.saved_ns > 0 && blame.replay.saved_at_least);
+    out.programs.push_back({{ranks.begin(), ranks.end()}, group.work_ns, group.saved_ns, at_least});
   }
-  Blame of_operations;
-  of_operations.replay = blame.replay;
-  of_operations.operations = blame.operations;
-  out.operations = operation_rows(of_operations, rooms.decomposition.group_kinds);
+  out.operations = operation_rows(blame, rooms.decomposition.group_kinds, rooms.job.modules);
   return out;
 }
 

@@ -125,6 +125,11 @@ CommunicationText communication_text(const Job& job, int32_t rank, const Op& op)
   text.group_size = static_cast<int64_t>(group.ranks.size());
   text.group_name = group.name;
   text.annotation = fmt::format("{}:{}", options.vendor == TraceVendor::cpu ? "gloo" : "nccl", spelling.annotation);
+  if (op.layer >= 0) {
+    const char* what = op.kind == CollectiveKind::all_gather ? "all_gather" : "post_backward_reduce";
+    text.module = fmt::format("layers.{}", op.layer);
+    text.shard_range = fmt::format("FSDP::{} ({})", what, text.module);
+  }
   const int32_t own = group.position(rank);
   int64_t rank_argument = own;
   std::string peer;

@@ -10,8 +10,10 @@
 namespace skewscope::simulate {
 
 struct CommunicationText {
-  std::string c10d_op;     // "c10d::allreduce_"
-  std::string annotation;  // "nccl:all_reduce", "gloo:all_reduce", "nccl:send 0->1"
+  std::string c10d_op;      // "c10d::allreduce_"
+  std::string module;       // the layer of its parameters: "layers.3"; empty: of none
+  std::string shard_range;  // what FSDP calls it: "FSDP::all_gather (layers.3)"; empty: of no layer
+  std::string annotation;   // "nccl:all_reduce", "gloo:all_reduce", "nccl:send 0->1"
   std::string kernel_name;
   std::string kernel_args;  // after the launch arguments; empty: era without
   std::string op_args;      // of record_param_comms, after the ids; empty: era without

@@ -92,13 +92,19 @@ RankWriter::Link RankWriter::cpu_rows(int32_t step, const Op& op, const OpTimes&
   return link;
 }
 
-// c10d::allreduce_ around record_param_comms around nccl:all_reduce around the launch.
+// With sharded parameters FSDP's range of the layer around all; c10d::allreduce_ around record_param_comms around
+// nccl:all_reduce around the launch.
 RankWriter::Link RankWriter::communication_cpu_rows(int32_t step, const Op& op, const OpTimes& times,
                                                     const CommunicationText& call) {
   const bool old = job_.options.style == TraceStyle::era_a;
   const Place place = layout_.host(op.on_autograd_thread);
   const auto begin = [&](int32_t level) { return nested(times.begin, times.launch, level, 4); };
   const auto end = [&](int32_t level) { return nested(times.done, times.launched, level, 4); };
+  if (!call.shard_range.empty()) {
+    open_range("user_annotation", call.shard_range, place, begin(0), end(0));
+    print(text_, "{}\"Ev Idx\": {}", old ? ", " : "", next_event_++);
+    close_event(text_);
+  }
   cpu_op(call.c10d_op.c_str(), place, begin(1), end(1), next_external_++);
   Link link;
   link.external_id = open_range("cpu_op", "record_param_comms", place, begin(2), end(2));

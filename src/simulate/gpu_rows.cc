@@ -56,7 +56,7 @@ void RankWriter::launch_row(const Op& op, const OpTimes& times, const Communicat
           "    \"kernel\": \"{}\", \"cid\": {}, \"correlation\": {},      \"grid\": [{}, 1, 1],      \"block\": [{}, "
           "1, 1],      \"shared memory\": 0",
           communication ? std::string_view(call.kernel_name) : look->amd_name, api, correlation,
-          communication ? 56 : look->grid, communication ? 256 : look->block);
+          communication ? 56 : grid_of(op), communication ? 256 : look->block);
   } else if (op.what == OpClass::memset) {
     print(text_, "\"cid\": {}, \"correlation\": {}", api, correlation);
   } else {
@@ -95,6 +95,7 @@ void RankWriter::kernel_row(int32_t step, const Op& op, const OpTimes& times, co
   const bool amd = job_.options.vendor == TraceVendor::amd;
   const bool communication = op.what == OpClass::communication;
   const KernelLook& look = communication ? communication_look(amd) : kernel_looks()[static_cast<size_t>(op.look)];
+  const int64_t grid = communication ? look.grid : grid_of(op);
   const Place place{layout_.device, stream_number(job_, layout_, op.stream)};
   const char* gap = argument_gap(job_.options.style);
   const std::string_view name =
@@ -105,17 +106,17 @@ void RankWriter::kernel_row(int32_t step, const Op& op, const OpTimes& times, co
     print(text_, "      \"device\": {}, \"stream\": {},      \"correlation\": {}, \"kind\": \"Dispatch Kernel\"",
           layout_.device, place.tid, correlation);
     if (job_.options.style != TraceStyle::era_a) {
-      print(text_, ", \"grid\": [{}, 1, 1], \"block\": [{}, 1, 1]", look.grid, look.block);
+      print(text_, ", \"grid\": [{}, 1, 1], \"block\": [{}, 1, 1]", grid, look.block);
     }
   } else {
-    const int64_t per_sm = int64_t{look.grid} * 1'000'000 / kMultiprocessors;  // millionths of blocks per SM
+    const int64_t per_sm = grid * 1'000'000 / kMultiprocessors;  // millionths of blocks per SM
     print(text_,
           "\"queued\": 0, \"device\": {0}, \"context\": 1,{8}\"stream\": {1}, \"correlation\": {2},{8}\"registers per "
           "thread\": {3},{8}\"shared memory\": {4},{8}\"blocks per SM\": {5}.{6:06},{8}\"warps per SM\": {7},{8}",
           layout_.device, place.tid, correlation, look.registers, look.shared_memory, per_sm / 1'000'000,
-          per_sm % 1'000'000, look.grid * (look.block / 32) / kMultiprocessors, gap);
-    print(text_, "\"grid\": [{}, 1, 1],{}\"block\": [{}, 1, 1],{}\"est. achieved occupancy %\": {}", look.grid, gap,
-          look.block, gap, std::min(100, look.grid * look.block / kMultiprocessors / 20));
+          per_sm % 1'000'000, grid * (look.block / 32) / kMultiprocessors, gap);
+    print(text_, "\"grid\": [{}, 1, 1],{}\"block\": [{}, 1, 1],{}\"est. achieved occupancy %\": {}", grid, gap,
+          look.block, gap, std::min<int64_t>(100, grid * look.block / kMultiprocessors / 20));
   }
   if (communication) {
     print_plain(text_, call.kernel_args);

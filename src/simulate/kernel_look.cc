@@ -1,5 +1,8 @@
 #include "kernel_look.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace skewscope::simulate {
 
 const std::vector<KernelLook>& kernel_looks() {
@@ -61,6 +64,11 @@ const std::vector<KernelLook>& kernel_looks() {
        "aten::_fused_adamw_", 60, 0, 320, 512},
   };
   return looks;
+}
+
+int32_t grid_of(const Op& op) {
+  const double blocks = kernel_looks()[static_cast<size_t>(op.look)].grid * op.shape;
+  return static_cast<int32_t>(std::clamp<int64_t>(std::llround(blocks), 1, INT32_MAX));
 }
 
 const char* copy_name(OpClass what) {

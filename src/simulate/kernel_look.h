@@ -17,6 +17,9 @@ struct KernelLook {
 
 const std::vector<KernelLook>& kernel_looks();
 
+// Blocks that an operation's kernel is launched in: more for more rows.
+int32_t grid_of(const Op& op);
+
 // "Memset (Device)", … of copies and fills.
 const char* copy_name(OpClass what);
 

@@ -92,9 +92,10 @@ class Builder {
   void forward(const Pass& pass) {
     const int32_t stage = stage_of(pass);
     if (stage > 0) await(message(CollectiveKind::recv, pass, stage - 1));
-    int32_t gathered = gather_layer();
-    for (int32_t layer = 0; layer < layers_per_chunk(options_); ++layer) {
-      gathered = use_layer(gathered, layer + 1 < layers_per_chunk(options_));
+    const int32_t layers = layers_per_chunk(options_), first = stage * layers;
+    int32_t gathered = gather_layer(first);
+    for (int32_t layer = 0; layer < layers; ++layer) {
+      gathered = use_layer(gathered, layer + 1 < layers ? first + layer + 1 : -1);
       layer_pass(forward_layer(), kForwardExperts);
     }
     if (stage < last_stage()) {
@@ -109,14 +110,15 @@ class Builder {
     autograd_ = true;
     const int32_t stage = stage_of(pass);
     if (stage < last_stage()) await(message(CollectiveKind::recv, pass, stage));
-    const int32_t layers = layers_per_chunk(options_);
+    const int32_t layers = layers_per_chunk(options_), deepest = (stage + 1) * layers - 1;
     const bool last = pass.micro_batch + 1 == options_.micro_batches;
-    int32_t gathered = gather_layer();
+    int32_t gathered = gather_layer(deepest);
     for (int32_t layer = 0; layer < layers; ++layer) {
-      gathered = use_layer(gathered, layer + 1 < layers);
+      gathered = use_layer(gathered, layer + 1 < layers ? deepest - layer - 1 : -1);
       layer_pass(backward_layer(), kBackwardExperts);
       if (shards_parameters()) {
         reduce_bucket(1);
+        program_.ops.back().layer = deepest - layer;
         continue;
       }
       const bool full = (layer + 1) % options_.layers_per_bucket == 0 || layer + 1 == layers;
@@ -198,15 +200,18 @@ class Builder {
   }
 
   // Gathers the parameters of a layer; -1: they are there.
-  int32_t gather_layer() {
+  int32_t gather_layer(int32_t layer) {
     if (!shards_parameters()) return -1;
     const int64_t out = elements_of(1);
-    return collective(CollectiveKind::all_gather, Axis::data, data_slot_++, DType::bfloat16, out / topology_.dp, out);
+    const int32_t row =
+        collective(CollectiveKind::all_gather, Axis::data, data_slot_++, DType::bfloat16, out / topology_.dp, out);
+    program_.ops.back().layer = layer;
+    return row;
   }
 
-  // The layer computes once it is `gathered`, while the next is.
-  int32_t use_layer(int32_t gathered, bool more) {
-    const int32_t next = more ? gather_layer() : -1;
+  // The layer computes once it is `gathered`, while the next is. `next_layer` -1: it is the last.
+  int32_t use_layer(int32_t gathered, int32_t next_layer) {
+    const int32_t next = next_layer >= 0 ? gather_layer(next_layer) : -1;
     if (gathered >= 0) await(gathered);
     return next;
   }

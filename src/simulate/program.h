@@ -40,6 +40,7 @@ struct Op {
   double shape = 1;       // of kernels: the recorded operands have so many times as many rows
   int32_t draw = 0;       // whose random duration it has: that of a rank without faults at the same place
   int32_t pass = -1;      // of the pipeline's passes of this rank in a step; -1: part of none
+  int32_t layer = -1;     // of the model, whose parameters are gathered or gradients reduced; -1: of none
   int32_t wait_for = -1;  // an earlier operation that must have ended: the event its stream waits for
   // Communication only:
   CollectiveKind kind = CollectiveKind::unknown;

@@ -42,6 +42,15 @@ std::vector<int32_t> inverse(const std::vector<int32_t>& order) {
   return at;
 }
 
+// Of "" there is none.
+int32_t module_row(const std::string& module, std::vector<std::string>& modules) {
+  if (module.empty()) return -1;
+  const auto known = std::find(modules.begin(), modules.end(), module);
+  const auto row = static_cast<int32_t>(known - modules.begin());
+  if (known == modules.end()) modules.push_back(module);
+  return row;
+}
+
 std::string name_of(const Op& op, const CommunicationText& spelling) {
   switch (op.what) {
     case OpClass::communication:
@@ -115,6 +124,11 @@ RankDigest::OpFacts RankDigest::facts_of(const Op& op) {
   facts.work = work_of(op.what);
   if (op.what == OpClass::communication) {
     facts.spelling = communication_text(job_, rank_, op);
+    facts.module = module_row(facts.spelling.module, file_.linked.modules);
+  }
+  if (op.what == OpClass::kernel) {
+    facts.kernel = kernel_number(name_of(op, facts.spelling));
+    facts.grid = grid_number(fmt::format("[{}, 1, 1]", grid_of(op)));
   }
   facts.name = file_.linked.strings.intern(name_of(op, facts.spelling));
   return facts;
@@ -180,6 +194,7 @@ void RankDigest::add_operation(int32_t step, const Op& op, const OpFacts& facts,
   call.gpu_row = static_cast<int32_t>(gpu.size());
   call.stream = facts.stream;
   if (op.what == OpClass::communication) add_call(step, op, facts, call);
+  if (op.what == OpClass::kernel) count_grid(facts, call.duration_ns);
   gpu.start.push_back(call.start);
   gpu.duration_ns.push_back(call.duration_ns);
   gpu.work.push_back(facts.work);
@@ -210,6 +225,7 @@ void RankDigest::add_call(int32_t step, const Op& op, const OpFacts& facts, Coll
     call.peer = Rank(group.ranks[static_cast<size_t>(op.peer_stage)]);
   }
   call.phase = phase_of(op, call.launch_start);
+  call.module = facts.module;
   add_splits(op);
   file_.linked.trace.calls.push_back(call);
   file_.linked.open_calls.push_back({mention(op), -1, op.peer_stage});
@@ -233,8 +249,18 @@ void RankDigest::add_splits(const Op& op) {
   for (size_t i = 0; i < op.in_split.size(); ++i) splits.push_back({call, op.in_split[i], op.out_split[i]});
 }
 
+void RankDigest::count_grid(const OpFacts& facts, int64_t duration_ns) {
+  KernelGrid& sum =
+      grids_.try_emplace({facts.kernel, facts.grid}, KernelGrid{facts.kernel, facts.grid, 0, 0}).first->second;
+  ++sum.rows;
+  sum.ns += duration_ns;
+}
+
 bool RankDigest::finish() {
   sort_rows();
+  std::vector<KernelGrid> grids;
+  for (const auto& [number, sum] : grids_) grids.push_back(sum);
+  file_.linked.trace.grids = longest_grids(std::move(grids));
   RankTrace& trace = file_.linked.trace;
   file_.events = static_cast<int64_t>(trace.gpu.size() + trace.launches.size() + trace.steps.size());
   if (!trace.steps.empty()) {  // a step holds all that was launched in it

@@ -1,7 +1,9 @@
 // Makes one rank's digest, without the text: what a reader would have found in the trace that RankWriter writes.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "communication_text.h"
@@ -30,6 +32,9 @@ class RankDigest : public RankOutput {
     int32_t stream = 0;
     GpuWork work = GpuWork::compute;
     CommunicationText spelling;  // of communication
+    int32_t module = -1;         // row of LinkedTrace::modules
+    uint32_t kernel = 0;         // of KernelGrid
+    uint16_t grid = 0;
   };
 
   LocalNs local(int64_t true_ns) const { return {clock_.to_local(true_ns)}; }
@@ -42,6 +47,7 @@ class RankDigest : public RankOutput {
   CallPhase phase_of(const Op& op, LocalNs launch) const;
   void add_splits(const Op& op);
   void add_call(int32_t step, const Op& op, const OpFacts& facts, CollectiveCall call);
+  void count_grid(const OpFacts& facts, int64_t duration_ns);
   void sort_rows();
   void sort_calls(const std::vector<int32_t>& new_row);
 
@@ -51,6 +57,7 @@ class RankDigest : public RankOutput {
   Layout layout_;
   std::string file_name_, path_;
   TraceFile file_;
+  std::map<std::pair<uint32_t, uint16_t>, KernelGrid> grids_;
   std::vector<OpFacts> facts_;  // by operation
   LocalNs backward_end_;        // of the step that is being written
   bool has_host_rows_ = false;

@@ -47,10 +47,13 @@ double traffic_factor(const Op& op, double members) {
   }
 }
 
-double transfer_factor(const SimulateOptions& options, const Group& group, CollectiveKind kind) {
+double transfer_factor(const SimulateOptions& options, const Group& group, const Op& op) {
   double factor = 1;
   for (const auto& changed : options.transfer_factors) {
-    if (changed.kind == kind && changed.group == group.description) factor *= changed.factor;
+    const bool of_pass = changed.backward.value_or(op.on_autograd_thread) == op.on_autograd_thread;
+    const bool of_layer = changed.layer < 0 || changed.layer == op.layer;
+    const bool same = changed.kind == op.kind && changed.group == group.description;
+    if (same && of_pass && of_layer) factor *= changed.factor;
   }
   return factor;
 }
@@ -217,7 +220,7 @@ void TimelineEngine::finish(Instance& instance) {
   const double mean = static_cast<double>(far ? kFabricLatencyNs : kNodeLatencyNs) +
                       (far ? volume / kFabricBytesPerNs * slowest : volume / kNodeBytesPerNs);
   const double transfer = std::round(mean * random.lognormal(kTransferCv));
-  const double factor = job_.ideal_network ? 0 : transfer_factor(job_.options, group, op.kind);
+  const double factor = job_.ideal_network ? 0 : transfer_factor(job_.options, group, op);
   for (size_t i = 0; i < instance.ranks.size(); ++i) {
     const auto position = static_cast<size_t>(group.position(instance.ranks[i]));
     const int64_t spread =

@@ -59,7 +59,9 @@ TEST_CASE("every field of a file survives its digest") {
   CHECK((c.dtype == d.dtype && c.source == d.source && c.custom == d.custom && c.in_elements == 4096));
   CHECK((c.out_elements == 4096 && c.peer == Rank(5) && c.seq == 77 && c.comms_id == d.comms_id && c.step == 12));
   CHECK((c.launch_start == d.launch_start && c.launch_duration_ns == 3 && c.launched));
-  CHECK(c.phase == CallPhase::backward);
+  CHECK((c.phase == CallPhase::backward && c.module == 1));
+  CHECK(after.linked.modules == std::vector<std::string>{"layers.0", "layers.3"});
+  CHECK((!t.grids.empty() && t.grids == u.grids));
   REQUIRE(t.messages.size() == 2);
   const BatchMessage &sent = t.messages[0], &received = t.messages[1];
   CHECK((sent.call == 0 && sent.sends && sent.peer == Rank(4) && sent.dtype == DType::float16 && sent.elements == 777));
@@ -75,6 +77,12 @@ TEST_CASE("every field of a file survives its digest") {
   CHECK((after.linked.first_host_row == before.linked.first_host_row));
   REQUIRE(after.linked.findings.size() == 1);
   CHECK(after.linked.findings[0].byte_offset == 4711);
+}
+
+TEST_CASE("a call of a module that is not there is refused") {
+  TraceFile file = small_file();
+  file.linked.modules.pop_back();
+  CHECK_FALSE(from_digest(to_digest(file)).ok());
 }
 
 TEST_CASE("names that no GPU row has are left out of a digest") {

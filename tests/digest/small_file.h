@@ -62,6 +62,7 @@ inline TraceFile small_file() {
   call.launch_duration_ns = 3;
   call.launched = true;
   call.phase = CallPhase::backward;
+  call.module = 1;
   CollectiveCall batch;
   batch.start = batch.launch_start = {1'700'000'000'000'000'055};
   batch.duration_ns = 4;
@@ -73,6 +74,8 @@ inline TraceFile small_file() {
   t.splits = {{1, 4096, 1 << 20}, {1, -1, 0}};
   t.messages = {{0, true, Rank(4), DType::float16, 777}, {0, false, Rank(), DType::float32, -1}};
   l.open_peers = {-1, 6};
+  l.modules = {"layers.0", "layers.3"};
+  t.grids = {{kernel_number("sm90_gemm"), grid_number("[8, 1, 1]"), 2, 30'000}};
   l.groups = {{"0", "default_pg", 8, "[0, 1, 2, 3, 4, 5, 6, 7]", 0, 1}};
   l.open_calls = {{0, -1, -1}, {0, -1, -1}, {0, 2, -1}};
   l.device_names = {"NVIDIA H100"};

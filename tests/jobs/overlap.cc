@@ -49,12 +49,16 @@ SimulateOptions slow_rank() {
   return o;
 }
 
-double elapsed_ns(SimulateOptions options, const SimulateOptions::TransferFactor& changed) {
+double elapsed_ns(SimulateOptions options) {
   const Folder folder("overlap_changed");
-  options.transfer_factors = {changed};
   options.directory = folder.path.string();
   REQUIRE(simulate_job(options).ok());
   return JobTruth(options.directory).elapsed_ns;
+}
+
+double elapsed_ns(SimulateOptions options, const SimulateOptions::TransferFactor& changed) {
+  options.transfer_factors = {changed};
+  return elapsed_ns(std::move(options));
 }
 
 void check_overlap_sums(const JobReport& report) {
@@ -133,6 +137,41 @@ TEST_CASE("what hiding an operation gains is what the job without these transfer
       CHECK(std::fabs(one.hidden_share - hidden) < 0.005);
       CHECK(std::fabs(one.faster_share - faster) < 0.005);
     }
+  }
+}
+
+// Either pass gathers: forward and backward are parts of one operation. `slow_layer`: one layer's transfers take eight
+// times as long, and expose most.
+TEST_CASE("what hiding one phase, or the module that exposes most, gains is what the job without it is shorter") {
+  for (const bool slow_layer : {false, true}) {
+    const Folder folder("overlap_parts");
+    SimulateOptions job = usual();
+    job.tp = 1;
+    job.fsdp = true;
+    job.layer_compute_ns = 300'000;
+    job.seed = 7;
+    if (slow_layer) job.transfer_factors = {{"DATA_PARALLEL_GROUP", CollectiveKind::all_gather, 8, {}, 3}};
+    SimulateOptions options = job;
+    options.directory = folder.path.string();
+    REQUIRE(simulate_job(options).ok());
+    const JobReport::WhatIf what_if = correlated(options.directory).report.what_if;
+    const double before = JobTruth(options.directory).elapsed_ns;
+    size_t phases = 0, modules = 0;
+    for (const JobReport::WhatIf::Operation& one : what_if.operations) {
+      for (const JobReport::WhatIf::Operation::Part& part : one.parts) {
+        SimulateOptions hidden = job;
+        SimulateOptions::TransferFactor changed{one.group, *kind_from_operation_name(one.op), 0};
+        if (!part.phase.empty()) changed.backward = part.phase == "backward";
+        if (!part.module.empty()) changed.layer = std::stoi(part.module.substr(part.module.find('.') + 1));
+        (part.module.empty() ? phases : modules) += 1;
+        hidden.transfer_factors.push_back(changed);
+        const double shorter = (before - elapsed_ns(hidden)) / before;
+        CAPTURE(slow_layer, one.op, part.phase, part.module, part.hidden_share, shorter);
+        CHECK(std::fabs(part.hidden_share - shorter) < 0.005);
+      }
+    }
+    CHECK(phases == 2);
+    CHECK(modules == (slow_layer ? 1 : 0));
   }
 }
 

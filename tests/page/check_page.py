@@ -211,6 +211,30 @@ def case_simulated(program, scratch):
         expect_all_drawn(browser, simulated(program, scratch))
 
 
+def case_modules(program, scratch):
+    """Communication by module; exposed communication that blocks beside what coincides; gains that are bounds say so."""
+    simulate(program, scratch / "job", "--nodes", 1, "--gpus", 4, "--tp", 1, "--fsdp", "--slow-host", "1:4", "--steps", 3)
+    recorded = Path(__file__).resolve().parents[1] / "data" / "real" / "ddp_slow_rank"
+    with chromium.Chromium() as browser:
+        page = report(program, scratch / "job", scratch / "report")
+        browser.open(page)
+        browser.draw_all()
+        by_module = text_of(browser, "#overlap")
+        expect("By module" in by_module and "layers.0" in by_module and "layers.7" in by_module, "no modules")
+        ranks = json.loads((scratch / "report" / "report.json").read_text())["ranks"]
+        exposed, blocking = (sum(rank[f"{part}_communication_ns"] for rank in ranks) for part in ("exposed", "blocking"))
+        expect(f"({100 * blocking / exposed:.0f} %) blocks computing" in text_of(browser, "#held-up").replace("\u202f", " "),
+               text_of(browser, "#held-up"))
+        expect_quiet(browser, page)
+        browser.requests.clear()
+        page = report(program, recorded, scratch / "recorded")
+        browser.open(page)
+        expect("at least 67" in text_of(browser, "#gains"), "a bound of what can be won does not say so")
+        expect("at least" in text_of(browser, "#stragglers"), "a bound of what a rank saves does not say so")
+        expect("or less" in text_of(browser, "#efficiency"), "a bound of the replayed length does not say so")
+        expect_quiet(browser, page)
+
+
 def case_dlrm(program, scratch):
     traces = TRACES / "dlrm_8rank"
     if not traces.exists():

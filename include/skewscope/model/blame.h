@@ -13,8 +13,9 @@ namespace skewscope {
 
 // What a rank spent the time on that made it arrive later than the others.
 enum class LateCause : uint8_t {
-  slower_kernels,      // the same kernels took longer
+  slower_kernels,      // the same kernels took longer, launched alike
   other_kernels,       // more kernels, or other ones
+  other_shapes,        // the same kernels as often, launched on other grids: other sizes of what they work on
   copies,              // memory copies that no kernel hides
   transfer_elsewhere,  // exposed transfer in other groups
   wait_elsewhere,      // exposed waiting in other groups: a victim
@@ -23,7 +24,7 @@ enum class LateCause : uint8_t {
   program,             // what ranks that run the same program spend, too: a pipeline's fill, a longer stage
   unknown,             // nothing to compare with: no earlier collective of the same members, or no GPU rows
 };
-constexpr size_t kLateCauses = 9;
+constexpr size_t kLateCauses = 10;
 const char* to_string(LateCause cause);
 
 using CauseBook = std::array<int64_t, kLateCauses>;  // ns by LateCause
@@ -102,8 +103,9 @@ struct BlameFlow {
 // Ranks that run the same program, such as one stage of a pipeline.
 struct ProgramGroup {
   std::vector<TraceIndex> traces;
-  int64_t work_ns = 0;   // local work of one of them, the median
-  int64_t saved_ns = 0;  // of the longest: by which the job is shorter with all at the mean
+  int64_t work_ns = 0;          // local work of one of them, the median
+  int64_t saved_ns = 0;         // of the longest: by which the job is shorter with all at the mean
+  bool saved_at_least = false;  // the pipeline's schedule allows more than that
 };
 
 // Ranks none of which stands out alone, and that do together: a slow node.
@@ -121,6 +123,13 @@ struct OperationWhatIf {
   // By which the job is shorter; -1: not replayed, since behind most last arrivals more than transfer may follow.
   int64_t hidden_saved_ns = -1;  // when nobody has to wait for these transfers, at most
   int64_t faster_saved_ns = -1;  // when these transfers take half as long
+  // Of one phase of the steps, or of one module of the model: the most exposed of either.
+  struct Part {
+    CallPhase phase = CallPhase::unknown;
+    int32_t module = -1;  // row of JobTrace::modules
+    int64_t calls = 0, exposed_transfer_ns = 0, hidden_saved_ns = -1;
+  };
+  std::vector<Part> parts;  // phases first
 };
 
 // Lengths of the job, replayed; -1: not replayed.

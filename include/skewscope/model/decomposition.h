@@ -159,6 +159,7 @@ struct CallClass {
   CollectiveKind kind = CollectiveKind::unknown;
   int64_t bytes_up_to = -1;  // the power of ten, 1000 at least, that its message is no larger than; -1: size not known
   CallPhase phase = CallPhase::unknown;
+  int32_t module = -1;  // row of JobTrace::modules; -1: nothing names it
 
   friend auto operator<=>(const CallClass&, const CallClass&) = default;
 };

@@ -176,6 +176,7 @@ struct JobReport {
     std::string op;
     int64_t bytes_up_to = -1;  // messages of at most so many bytes, and more than a tenth of it
     std::string phase;         // forward | backward | optimizer; "" = not known
+    std::string module;        // of overlap_modules: the part of the model; "" = nothing names it
     int64_t calls = 0, time_ns = 0, wait_ns = 0, transfer_ns = 0, unattributed_ns = 0;
     int64_t hidden_ns = -1;  // of time_ns, while the rank computed; -1: its traces have no GPU rows
     int64_t exposed_wait_ns = 0, exposed_transfer_ns = 0, exposed_unattributed_ns = 0;
@@ -186,6 +187,9 @@ struct JobReport {
     }
   };
   std::vector<OverlapRow> overlap;
+  // The same by kind of group, operation, phase and module, of any size: tables/overlap_modules.csv; empty where no
+  // call is of a module with a name.
+  std::vector<OverlapRow> overlap_modules;
 
   // What ranks sent each other in all-to-alls (model/all_to_all.h), by communicator: tables/all_to_all_groups.csv.
   struct AllToAll {
@@ -277,8 +281,9 @@ struct JobReport {
     int64_t steps = 0;             // profiler steps in the window: a length divided by them is a step time
     struct Program {
       std::vector<int32_t> ranks;
-      int64_t work_ns = 0;   // local work of one rank, the median
-      int64_t saved_ns = 0;  // of the longest: by which the job is shorter with all at the mean
+      int64_t work_ns = 0;          // local work of one rank, the median
+      int64_t saved_ns = 0;         // of the longest: by which the job is shorter with all at the mean
+      bool saved_at_least = false;  // of it or of all, a bound
     };
     std::vector<int32_t> together;  // ranks that stand out only together
     int64_t together_saved_ns = 0;
@@ -292,6 +297,13 @@ struct JobReport {
       int64_t hidden_saved_ns = -1;                 // by which the job is shorter with them hidden; -1: not replayed
       int64_t faster_saved_ns = -1;                 // with them taking half as long
       double hidden_share = -1, faster_share = -1;  // of the replayed length
+      struct Part {                                 // tables/what_if_operation_parts.csv
+        std::string phase, module;                  // one of them
+        int64_t calls = 0, exposed_transfer_ns = 0;
+        int64_t hidden_saved_ns = -1;
+        double hidden_share = -1;
+      };
+      std::vector<Part> parts;  // of one phase, or of the module that exposes most of it
     };
     std::vector<Operation> operations;  // most saved by hiding first; empty: no operation exposes enough
   } what_if;

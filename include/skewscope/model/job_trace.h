@@ -24,6 +24,7 @@ struct JobTrace {
   std::vector<RankTrace> traces;  // sorted by (session, rank); at most one per (session, rank)
   CommunicatorTable communicators;
   StringTable strings;
+  std::vector<std::string> modules;  // parts of the model that calls are of, by name; kMostModules at most
   std::vector<FoundJob> jobs_found;  // this one and those that lay beside it, by time
   Findings findings;                 // sorted
   int64_t bytes_read = 0;            // uncompressed text

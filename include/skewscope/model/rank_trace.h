@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -54,6 +55,26 @@ void for_each_column(Events& events, const Visit& visit) {
   }
 }
 
+// Computing kernels of one name that were launched alike, over all that a trace recorded. Ranks that run one program
+// run kernels of the same names; with other shapes of their operands, on other grids.
+struct KernelGrid {
+  uint32_t kernel = 0;  // number of its name
+  uint16_t grid = 0;    // number of its grid; 0: not recorded
+  int64_t rows = 0;
+  int64_t ns = 0;  // to the microsecond, which a digest keeps in few bytes
+
+  friend bool operator==(const KernelGrid&, const KernelGrid&) = default;
+};
+// Of a trace those that take longest, and at least a thousandth of all.
+constexpr size_t kMostKernelGrids = 512;
+
+// What a trace keeps of its kernels, by number.
+std::vector<KernelGrid> longest_grids(std::vector<KernelGrid> all);
+
+// Hashes: equal for equal texts, and hardly for others.
+uint32_t kernel_number(std::string_view name);
+uint16_t grid_number(std::string_view grid);
+
 // One ProfilerStep#N range of the host.
 struct StepRange {
   int64_t number = 0;
@@ -96,6 +117,8 @@ struct CollectiveCall {
   int64_t launch_duration_ns = 0;
   bool launched = false;
   CallPhase phase = CallPhase::unknown;
+  int32_t module =
+      -1;  // of the model, whose call it is: row of LinkedTrace::modules, of JobTrace::modules; -1: unknown
 
   LocalNs end() const { return start + duration_ns; }
 };
@@ -145,6 +168,7 @@ struct RankTrace {
   Column<CollectiveCall> calls;   // sorted by (start, end, stream)
   Column<BatchMessage> messages;  // sorted by call; in a job by (call, peer, sends), each once
   Column<SplitPart> splits;       // sorted by call
+  std::vector<KernelGrid> grids;  // sorted by (kernel, grid)
 };
 
 // The messages of call number `call`.

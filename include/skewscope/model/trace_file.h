@@ -91,11 +91,16 @@ struct OpenCall {
   int64_t peer_in_group = -1;  // send, recv
 };
 
+// Calls of more modules than kMostModules are of kOtherModules: no trace makes a report larger than the model is deep.
+constexpr size_t kMostModules = 1024;
+constexpr const char* kOtherModules = "other";
+
 struct LinkedTrace {
   RankTrace trace;  // names are ids of `strings`; rank, session, communicator, root are open
   StringTable strings;
   std::vector<GroupMention> groups;
   std::vector<OpenCall> open_calls;       // row = row of trace.calls
+  std::vector<std::string> modules;       // parts of the model that calls name, kMostModules at most
   Column<int64_t> open_peers;             // row = row of trace.messages: the peer's rank inside the group; -1: absent
   std::vector<std::string> device_names;  // by device id
   LocalNs first_host_row, last_host_row;  // over launches and host ranges: the window of a trace without anything else

@@ -21,17 +21,37 @@ export const kParts = [
   ["idle_other_ns", "Idle: other", "idle"],
 ];
 
+// What exposed communication held up; these sum to the three exposed parts.
+const kHeldUp = [["blocking_ns", "Blocks computing"], ["coincided_ns", "Only coincides"], ["unknown_ns", "Not known"]];
+
 export function partsOf(row) {
   const of = Object.fromEntries(Object.entries(row).map(([name, value]) => [name, Number(value)]));
   const exposed = of.exposed_communication_ns, overlapped = of.communication_ns - exposed;
   return {
     rank: row.rank, total_ns: of.total_ns,
     computing_ns: of.compute_ns - overlapped, overlapped_ns: overlapped,
-    exposed_wait_ns: of.exposed_wait_ns, exposed_transfer_ns: of.exposed_transfer_ns,
+    exposed_ns: exposed, exposed_wait_ns: of.exposed_wait_ns, exposed_transfer_ns: of.exposed_transfer_ns,
     exposed_unsplit_ns: Math.max(0, exposed - of.exposed_wait_ns - of.exposed_transfer_ns),
     exposed_memcpy_ns: of.exposed_memcpy_ns,
     idle_host_wait_ns: of.idle_host_wait_ns, idle_kernel_wait_ns: of.idle_kernel_wait_ns, idle_other_ns: of.idle_other_ns,
+    blocking_ns: of.blocking_communication_ns, coincided_ns: of.coincided_communication_ns, unknown_ns: of.unknown_communication_ns,
   };
+}
+
+// Of the exposed communication of all ranks, then of each.
+function heldUpParts(rows) {
+  const sums = kHeldUp.map(([name]) => rows.reduce((sum, row) => sum + row[name], 0));
+  const all = sums.reduce((sum, ns) => sum + ns, 0);
+  if (all === 0) return [];
+  const [blocks, coincides, unknown] = sums.map((ns) => `${duration(ns)} (${percent(ns / all)})`);
+  const says = element("p", { id: "held-up" }, `Exposed communication: ${blocks} blocks computing, ${coincides} only coincides with a GPU that had nothing to do`
+    + (sums[2] > 0 ? `, of ${unknown} nothing tells.` : "."));
+  const columns = [{ name: "rank", label: "Rank" }, { name: "exposed_ns", label: "Exposed communication" },
+    ...kHeldUp.filter((_, at) => sums[at] > 0).map(([name, label]) => ({
+      name, label, text: (row) => `${duration(row[name])} · ${percent(row.exposed_ns === 0 ? 0 : row[name] / row.exposed_ns)}`,
+      share: (row) => (row.exposed_ns === 0 ? 0 : row[name] / row.exposed_ns),
+    }))];
+  return [says, table({ columns, rows })];
 }
 
 // One rank's part, on whole pixels: bars thinner than a pixel would blend into stripes.
@@ -92,5 +112,6 @@ export function breakdownSection(data) {
       + "(kernel wait); else a dependency, or a gap at the end (other)."),
     element("div", { class: "bar" }, ...parts.map(([, label, colorName]) => key(colorName, label))),
     host,
-    table({ columns, rows, copied: ["rank", "total_ns", ...parts.map(([name]) => name)] }));
+    table({ columns, rows, copied: ["rank", "total_ns", ...parts.map(([name]) => name)] }),
+    ...heldUpParts(rows));
 }

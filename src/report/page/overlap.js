@@ -1,4 +1,5 @@
-// How much of communication is hidden behind computation, by kind of group, operation, size and phase, and what hiding more would gain.
+// How much of communication is hidden behind computation, by kind of group, operation, size and phase, and by module, and
+// what hiding more would gain.
 import { element, section } from "./dom.js";
 import { bytes, duration, percent } from "./numbers.js";
 import { dataTable, records } from "./table.js";
@@ -10,11 +11,13 @@ const nodes = ["nodes", "Nodes", { text: (row) => known(row.nodes, String) }];
 export function overlapSection(data) {
   const rows = data.tables.overlap ? records(data.tables.overlap) : [];
   if (rows.length === 0) return undefined;
-  const changes = records(data.tables.what_if_operations);
+  const changes = records(data.tables.what_if_operations), parts = records(data.tables.what_if_operation_parts);
+  const modules = records(data.tables.overlap_modules);
   const exchanged = records(data.tables.all_to_all_groups);
   const times = (value) => known(value, (number) => `${number.toFixed(2)} ×`);
   const most = Math.max(...rows.map((row) => Number(row.exposed_wait_ns) + Number(row.exposed_transfer_ns)), 1);
-  const gain = (share) => known(share, (value) => (value > 0 ? `−${percent(value)}` : "0"));
+  const gain = (share, bound = "") => known(share, (value) => (value > 0 ? `${bound}−${percent(value)}` : "0"));
+  const faster = data.what_if.saved_at_least ? "at least " : "";
   return section("overlap", "Communication hidden and exposed",
     element("p", { class: "soft" }, "Summed over all ranks; groups of one kind together, their number in brackets. Hidden: the GPU computed meanwhile. "
       + "Exposed: it did not; where calls of several streams overlap, each moment counts for one of them."),
@@ -30,8 +33,25 @@ export function overlapSection(data) {
       dataTable(data, "what_if_operations", [
         kind, ["size", "Ranks"], nodes, ["op", "Operation"], ["calls", "Calls"],
         ["exposed_transfer_ns", "Exposed transfer", { text: (row) => duration(row.exposed_transfer_ns) }],
-        ["hidden_share", "Hidden: job", { text: (row) => gain(row.hidden_share) }], ["hidden_saved_ns", "saves"],
-        ["faster_share", "Twice as fast: job", { text: (row) => gain(row.faster_share) }], ["faster_saved_ns", "saves"]], { sortBy: "hidden_saved_ns" })]),
+        ["hidden_share", "Hidden: job", { text: (row) => gain(row.hidden_share, "at most ") }], ["hidden_saved_ns", "saves"],
+        ["faster_share", "Twice as fast: job", { text: (row) => gain(row.faster_share, faster) }], ["faster_saved_ns", "saves"]],
+      { sortBy: "hidden_saved_ns" })]),
+    ...(parts.length === 0 ? [] : [
+      element("p", { class: "soft" }, "One phase of an operation hidden alone, or the module that exposes most of it; such gains need not sum to the whole's."),
+      dataTable(data, "what_if_operation_parts", [
+        ["group_kind", "Group", { text: (row) => known(row.group_kind, String) }], ["op", "Operation"],
+        ["phase", "Phase", { text: (row) => known(row.phase, String) }], ["module", "Module", { text: (row) => known(row.module, String) }],
+        ["calls", "Calls"], ["exposed_transfer_ns", "Exposed transfer"],
+        ["hidden_share", "Hidden: job", { text: (row) => gain(row.hidden_share, "at most ") }], ["hidden_saved_ns", "saves"]], { sortBy: "hidden_saved_ns" })]),
+    ...(modules.length === 0 ? [] : [
+      element("h3", {}, "By module"),
+      element("p", { class: "soft" }, "The module of the model that launched the calls, as ranges of the hosts name it: modules that the profiler records, FSDP's units, "
+        + "a program's own ranges around its layers. – : none is around the launch."),
+      dataTable(data, "overlap_modules", [
+        ["module", "Module", { text: (row) => known(row.module, String) }], ["op", "Operation"], ["phase", "Phase", { text: (row) => known(row.phase, String) }],
+        kind, ["calls", "Calls"], ["time_ns", "Time"], ["hidden_share", "Hidden"],
+        ["exposed_transfer_ns", "Exposed transfer", { share: (row) => Number(row.exposed_transfer_ns) / most }],
+        ["exposed_wait_ns", "Exposed wait", { share: (row) => Number(row.exposed_wait_ns) / most }]], { sortBy: "exposed_transfer_ns" })]),
     ...(exchanged.length === 0 ? [] : [
       element("h3", {}, "All-to-alls: who receives most"),
       element("p", { class: "soft" }, "What the rank that receives most receives, in means of its group: over all dispatches, and in each whoever it is. "
