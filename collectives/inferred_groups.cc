@@ -157,18 +157,20 @@ std::vector<InferredGroup> groups_of(const std::vector<MemberCalls>& members, co
   return groups;
 }
 
-// All as one, by rows that time joined.
-bool are_one(const std::vector<MemberCalls>& members, const Rows& rows, const Cluster& cluster, bool all_ranks,
-             bool alone) {
+// What speaks for all members being one group, by rows that time joined.
+enum class OneGroup : uint8_t { no, where_alone, yes };
+
+OneGroup are_one(const std::vector<MemberCalls>& members, const Rows& rows, const Cluster& cluster, bool all_ranks) {
   constexpr size_t kLeastCalls = 5;
   const Bond bond = bond_by_lateness(rows, members, cluster);
   const bool held_up = all_ranks && bond == Bond::together;
-  // Groups that nothing else holds in line do not end together by chance, call after call.
-  const bool agree = bond != Bond::apart && alone && rows.rows.size() >= kLeastCalls;
-  if (!held_up && !(agree && ends_agree(members, rows, cluster))) return false;
+  // Of few calls, those of groups side by side may lie alike by chance.
+  const bool enough = !all_ranks || rows.rows.size() >= kLeastCalls;
+  const bool agree = bond != Bond::apart && enough && ends_agree(members, rows, cluster);
   // A missing rank's groups leave calls without partner.
   const bool met = !all_ranks || (meet_throughout(members, rows, cluster) && in_whole_rows(members, rows, cluster));
-  return met && keeps_causality(rows, members);
+  if ((!held_up && !agree) || !met || !keeps_causality(rows, members)) return OneGroup::no;
+  return held_up ? OneGroup::yes : OneGroup::where_alone;
 }
 
 // Groups of one size around hubs, of those whose ends lie clearly closer to the hub's than the others' do.
@@ -195,39 +197,35 @@ std::vector<InferredGroup> groups_around_hubs(const std::vector<MemberCalls>& me
 
 }  // namespace
 
-std::vector<InferredGroup> find_groups(const std::vector<MemberCalls>& members, Membership membership,
-                                       const MemberHints& hints) {
+InferredGroups find_groups(const std::vector<MemberCalls>& members, Membership membership, const MemberHints& hints) {
   const std::vector<int32_t> open = members_with_calls(members);
   const bool all_ranks = membership == Membership::inferred_of_all_ranks;
   const bool several = all_ranks && open.size() <= kMostMembers;
-  const auto by_ends = [&](const Rows& rows, bool surely_in_order) {
+  InferredGroups found;
+  const auto find_by_ends = [&](const Rows& rows, bool surely_in_order) {
     const std::vector<JointCall> calls = joint_calls(rows, members, open);
     const Blocks blocks = told_by_ends(open, calls, told_group_size(members, open), hints);
-    if (!surely_in_order && may_be_shifted(calls, blocks)) return std::vector<InferredGroup>();
-    return groups_of(members, open, calls, blocks, hints);
+    if (surely_in_order || !may_be_shifted(calls, blocks)) found.groups = groups_of(members, open, calls, blocks, hints);
+    return !found.groups.empty();
   };
   const std::optional<OrderedRows> ordered = several ? rows_in_order(members, open) : std::nullopt;
-  if (ordered) {
-    std::vector<InferredGroup> groups = by_ends(ordered->rows, ordered->by_step);
-    if (!groups.empty()) return groups;
-  }
+  if (ordered && find_by_ends(ordered->rows, ordered->by_step)) return found;
   std::vector<bool> ambiguous(members.size(), false);
   Cluster cluster = gather_around_hub(members, open, membership, hints, ambiguous);
   if (cluster.members.size() == open.size()) {
     Rows rows = rows_of(members, cluster, membership);
-    if (are_one(members, rows, cluster, all_ranks, hints.alone)) {
+    const OneGroup one = are_one(members, rows, cluster, all_ranks);
+    found.ends_agree = one == OneGroup::where_alone;
+    if (one == OneGroup::yes || (one == OneGroup::where_alone && hints.alone)) {
       rows = rows_of(members, cluster, Membership::known);
-      std::vector<InferredGroup> one;
-      one.push_back({std::move(cluster), std::move(rows)});
-      return one;
+      found.groups.push_back({std::move(cluster), std::move(rows)});
+      return found;
     }
-    if (several && !ordered) {
-      std::vector<InferredGroup> groups = by_ends(rows, true);
-      if (!groups.empty()) return groups;
-    }
+    if (several && !ordered && find_by_ends(rows, true)) return found;
   }
   // What the order of calls did not tell, time tells no better.
-  return several && !ordered ? groups_around_hubs(members, open, hints) : std::vector<InferredGroup>();
+  if (several && !ordered) found.groups = groups_around_hubs(members, open, hints);
+  return found;
 }
 
 }  // namespace skewscope

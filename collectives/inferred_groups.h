@@ -20,8 +20,10 @@ struct InferredGroup {
   Rows rows;
 };
 
-// All members' groups, or none.
-std::vector<InferredGroup> find_groups(const std::vector<MemberCalls>& members, Membership membership,
-                                       const MemberHints& hints);
+struct InferredGroups {
+  std::vector<InferredGroup> groups;  // all members', or none
+  bool ends_agree = false;            // as MatchOutcome says
+};
+InferredGroups find_groups(const std::vector<MemberCalls>& members, Membership membership, const MemberHints& hints);
 
 }  // namespace skewscope

@@ -45,6 +45,7 @@ struct Timed {
   std::vector<std::vector<Refusal>> reason;  // per member and call, of those in no row
   std::vector<int32_t> cluster;
   bool settled = true;
+  bool ends_agree = false;
 };
 
 std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members);

@@ -68,7 +68,9 @@ void match_unnamed(const std::vector<MemberCalls>& members, Membership membershi
     for (const int32_t m : members_with_calls(members)) timed.cluster[static_cast<size_t>(m)] = 0;
     return;
   }
-  std::vector<InferredGroup> groups = find_groups(members, membership, hints);
+  InferredGroups found = find_groups(members, membership, hints);
+  timed.ends_agree = found.ends_agree;
+  std::vector<InferredGroup>& groups = found.groups;
   timed.settled = !groups.empty();
   int32_t number = 0;
   for (InferredGroup& group : groups) {

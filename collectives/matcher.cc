@@ -262,6 +262,7 @@ MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership m
   finish(members, timed.rows, timed.reason, outcome);
   outcome.cluster = std::move(timed.cluster);
   outcome.settled = timed.settled;
+  outcome.ends_agree = timed.ends_agree;
   return outcome;
 }
 

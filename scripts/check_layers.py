@@ -51,6 +51,7 @@ THIRD_PARTIES = {
     "CLI/": {"cli"},
     "toml++/": {"cli"},
     "sqlite3": {"report", "gather"},
+    "boost/math/": {"collectives"},
     "boost/": {"gather"},
     "openssl/": {"protocol", "gather"},
     "prometheus/": {"gather"},

@@ -57,10 +57,11 @@ void match_with(const std::vector<CallGroup>& groups, const LostMessages& lost, 
     if (outcomes[g].settled) return;
     const std::vector<std::optional<Prior>> prior = prior_of(groups[g]);
     const std::vector<std::vector<int32_t>> beside = matching::groups_beside(groups[g], told);
+    const bool alone = matching::is_alone(groups[g], told);
     const bool any = std::any_of(prior.begin(), prior.end(), [](const auto& one) { return one.has_value(); });
-    if (!any && beside.empty()) return;
+    if (!any && !alone && beside.empty()) return;
     outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership,
-                                {prior, groups[g].host, matching::is_lossy(groups[g], lost), groups[g].alone, beside});
+                                {prior, groups[g].host, matching::is_lossy(groups[g], lost), alone, beside});
   });
 }
 

@@ -1,13 +1,28 @@
 #include "told_groups.h"
 
+#include <algorithm>
+
 namespace skewscope::matching {
 namespace {
+
+constexpr size_t kLeastCalls = 5;  // of a member, that its ends say anything
 
 struct Told {
   GroupKey key;
   TraceIndex trace;
-  int32_t group = -1;
+  int32_t group = -1;  // -1: not told
+  bool agrees = false;
 };
+
+// One group, or ends that agree with there being one.
+bool agrees(const CallGroup& group, const MatchOutcome& outcome) {
+  if (!outcome.settled) {
+    const auto few = [](const auto& calls) { return calls.size() < kLeastCalls; };
+    return outcome.ends_agree || std::all_of(group.calls.begin(), group.calls.end(), few);
+  }
+  return std::all_of(outcome.cluster.begin(), outcome.cluster.end(),
+                     [&](int32_t one) { return one == outcome.cluster.front(); });
+}
 
 }  // namespace
 
@@ -15,20 +30,27 @@ ToldGroups told_groups(const std::vector<CallGroup>& groups, const std::vector<M
                        Exchange& exchange) {
   std::vector<Told> own;
   for (size_t g = 0; g < groups.size(); ++g) {
-    if (groups[g].membership != Membership::inferred_of_all_ranks || !outcomes[g].settled) continue;
-    for (size_t m = 0; m < groups[g].members.size(); ++m) {
-      own.push_back({groups[g].key, groups[g].members[m], outcomes[g].cluster[m]});
+    const CallGroup& group = groups[g];
+    const bool told = group.membership == Membership::inferred_of_all_ranks && outcomes[g].settled;
+    for (size_t m = 0; m < group.members.size(); ++m) {
+      const bool unnamed = group.membership != Membership::known;
+      own.push_back({group.key, group.members[m], told ? outcomes[g].cluster[m] : -1,
+                     unnamed && agrees(group, outcomes[g])});
     }
   }
   ToldGroups told;
-  for (const Told& one : all_rows(exchange, std::move(own))) told[one.key][one.trace] = one.group;
+  for (const Told& one : all_rows(exchange, std::move(own))) {
+    bool& all = told.all_agree.emplace(one.key.session, true).first->second;
+    all = all && one.agrees;
+    if (one.group >= 0) told.by_stream[one.key][one.trace] = one.group;
+  }
   return told;
 }
 
 std::vector<std::vector<int32_t>> groups_beside(const CallGroup& group, const ToldGroups& told) {
   if (group.membership != Membership::inferred_of_all_ranks) return {};
   std::vector<std::vector<int32_t>> beside;
-  for (const auto& [key, group_of] : told) {
+  for (const auto& [key, group_of] : told.by_stream) {
     if (key.session != group.key.session) continue;
     std::vector<int32_t>& row = beside.emplace_back();
     for (const TraceIndex trace : group.members) {
@@ -37,6 +59,10 @@ std::vector<std::vector<int32_t>> groups_beside(const CallGroup& group, const To
     }
   }
   return beside;
+}
+
+bool is_alone(const CallGroup& group, const ToldGroups& told) {
+  return group.alone || (group.membership != Membership::known && told.all_agree.at(group.key.session));
 }
 
 }  // namespace skewscope::matching

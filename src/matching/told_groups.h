@@ -10,14 +10,19 @@
 
 namespace skewscope::matching {
 
-// Per stream, as key without group: the number of each trace's group.
-using ToldGroups = std::map<GroupKey, std::map<TraceIndex, int32_t>>;
+struct ToldGroups {
+  std::map<GroupKey, std::map<TraceIndex, int32_t>> by_stream;  // the number of each trace's group
+  std::map<SessionId, bool> all_agree;                          // of all calls that no trace names
+};
 
-// Of settled inferred groups of all processes; the same in all.
+// Of all processes; the same in all.
 ToldGroups told_groups(const std::vector<CallGroup>& groups, const std::vector<MatchOutcome>& outcomes,
                        Exchange& exchange);
 
 // Of other streams of the group's session, for MemberHints::group_beside; empty where the group is named.
 std::vector<std::vector<int32_t>> groups_beside(const CallGroup& group, const ToldGroups& told);
+
+// Whether nothing holds groups of these members in line (MemberHints::alone).
+bool is_alone(const CallGroup& group, const ToldGroups& told);
 
 }  // namespace skewscope::matching

@@ -117,7 +117,7 @@ TEST_CASE("a report directory is whole: every file, COMPLETE, and no temporary b
   CHECK(names_in(scratch.path()) == std::vector<std::string>{"out"});
   CHECK(names_in(scratch / "out") == std::vector<std::string>{"COMPLETE", "diagnostics.json", "index.html",
                                                               "report.json", "report.sqlite", "summary.txt", "tables"});
-  CHECK(names_in(scratch / "out/tables").size() == 27);
+  CHECK(names_in(scratch / "out/tables").size() == 29);
   CHECK(read_file(scratch / "out/report.json") == to_json(report, kStamp));
   CHECK(read_file(scratch / "out/summary.txt") == terminal_summary(report, scratch / "out/", false));
 }
