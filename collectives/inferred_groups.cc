@@ -205,7 +205,8 @@ InferredGroups find_groups(const std::vector<MemberCalls>& members, Membership m
   const auto find_by_ends = [&](const Rows& rows, bool surely_in_order) {
     const std::vector<JointCall> calls = joint_calls(rows, members, open);
     const Blocks blocks = told_by_ends(open, calls, told_group_size(members, open), hints);
-    if (surely_in_order || !may_be_shifted(calls, blocks)) found.groups = groups_of(members, open, calls, blocks, hints);
+    if (surely_in_order || !may_be_shifted(calls, blocks))
+      found.groups = groups_of(members, open, calls, blocks, hints);
     return !found.groups.empty();
   };
   const std::optional<OrderedRows> ordered = several ? rows_in_order(members, open) : std::nullopt;

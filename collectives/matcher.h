@@ -41,7 +41,8 @@ struct MatchOutcome {
   // Which members could be laid over one another, or were joined by keys, directly or by others. -1: none of either.
   std::vector<int32_t> cluster;
   bool settled = true;  // every member with calls was laid over its communicator's others
-  // Of members that no trace calls a group: all their ends agree, which proves one where nothing else holds groups in line.
+  // Of members that no trace calls a group: all their ends agree, which proves one where nothing else holds groups in
+  // line.
   bool ends_agree = false;
 };
 

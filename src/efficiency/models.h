@@ -43,6 +43,8 @@ std::span<const Model> pooling_models();
 std::span<const Model> normalization_models();
 std::span<const Model> other_models();
 std::span<const Model> list_models();
+// Whose names begin so: the compiler numbers what it writes.
+std::span<const Model> compiled_models();
 // Autograd nodes that record no shapes of their own: their models read the arguments of the forward call.
 std::span<const Model> node_models();
 

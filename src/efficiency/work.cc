@@ -28,7 +28,11 @@ const Model* model_of(std::string_view name) {
   static const ModelTable table =
       table_of({gemm_models(), convolution_models(), attention_models(), elementwise_models(), reduction_models(),
                 normalization_models(), index_models(), pooling_models(), other_models(), list_models()});
-  return find(table, name);
+  if (const Model* model = find(table, name)) return model;
+  for (const Model& model : compiled_models()) {
+    if (name.starts_with(model.name)) return &model;
+  }
+  return nullptr;
 }
 
 const Model* node_model_of(std::string_view name) {

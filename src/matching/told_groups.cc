@@ -34,8 +34,8 @@ ToldGroups told_groups(const std::vector<CallGroup>& groups, const std::vector<M
     const bool told = group.membership == Membership::inferred_of_all_ranks && outcomes[g].settled;
     for (size_t m = 0; m < group.members.size(); ++m) {
       const bool unnamed = group.membership != Membership::known;
-      own.push_back({group.key, group.members[m], told ? outcomes[g].cluster[m] : -1,
-                     unnamed && agrees(group, outcomes[g])});
+      own.push_back(
+          {group.key, group.members[m], told ? outcomes[g].cluster[m] : -1, unnamed && agrees(group, outcomes[g])});
     }
   }
   ToldGroups told;

@@ -24,6 +24,27 @@ TEST_CASE("what an index picks is read and written once, with the index") {
   CHECK(gather.bytes == 2 * 4 * 200 + 8 * 200);
 }
 
+TEST_CASE(
+    "compiled kernels move each operand once, in place twice where that is all they have; what they compute is "
+    "unknown") {
+  const Work gelu = work("triton_poi_fused_gelu_0", "[[128, 512], [128, 512], []]", R"(["float", "float", "Scalar"])");
+  CHECK(gelu.bytes == 2 * 4 * 128 * 512);
+  CHECK_FALSE(gelu.flops);
+  CHECK(gelu.unknown == "what it fuses is not recorded");
+  // a bias of 512 halves, added to a product in place: the trace does not tell which operand that is
+  const Work bias =
+      work("triton_poi_fused_addmm_relu_3", "[[128, 512], [512], []]", R"(["c10::Half", "c10::Half", "Scalar"])");
+  CHECK(bias.bytes == 2 * (128 * 512 + 512));
+  CHECK(work("triton_poi_fused_relu_1", "[[64, 16], []]", R"(["float", "Scalar"])").bytes == 2 * 4 * 64 * 16);
+  const Work sum =
+      work("triton_red_fused_sum_0", "[[128, 256], [1, 256], [], []]", R"(["float", "float", "Scalar", "Scalar"])");
+  CHECK(sum.bytes == 4 * (128 * 256 + 256));
+  CHECK(work("triton_per_fused_native_layer_norm_2", "[[8, 32], [8, 1], [8, 32], [], []]",
+             R"(["c10::BFloat16", "float", "c10::BFloat16", "Scalar", "Scalar"])")
+            .bytes == 2 * 256 + 4 * 8 + 2 * 256);
+  CHECK(work("triton_poi_fused_gelu_0", "", "").unknown == "shapes not recorded");
+}
+
 TEST_CASE("a scatter touches what it places; one that adds reads it, too") {
   const std::string types = R"(["float", "Scalar", "long int", "float"])";
   CHECK(work("aten::scatter_", "[[100, 16], [], [5, 16], [5, 16]]", types).bytes == 2 * 4 * 80 + 8 * 80);

@@ -122,18 +122,18 @@ TEST_CASE("b200_vllm_eager has TraceLens' tables") {
                       "_C::rms_norm ",           "_C::static_scaled_fp8_quant ", "aten::gather "};
   compare_all(
       "b200_vllm_eager", "b200_rank0of8_vllm_eager", 0, 73, 4000,
-      joined({{{"kernel_summary", "Parent op category", "cuLaunchKernelEx|",
-                "one category per launcher: a call is `other`, as in TraceLens' own ops_summary"},
-               {"coll_analysis", "row", "all_reduce|",
-                "collectives of symmetric memory have no group in the trace; TraceLens drops what lacks a key"}},
-              only_ours(ours),
-              only_ours({"aten::sub "}),
-              in_columns(kUnified, {"Compute Spec"}, ours, kNoModel),
-              other_bytes({"unified_perf_summary", "UnaryElementwise"}, {"\"bool\""}, kNoSize),
-              in_columns(kUnified, {"GFLOPS", "Data Moved", "TB/s", "TFLOPS/s", "has_perf_model", "perf_params"},
-                         {"triton_poi_fused_add_"},
-                         "TraceLens guesses the work of generated code by its name, with 0 bytes"),
-              in_columns(kUnified, {"ex_UID"}, {"cuLaunchKernelEx->", "aten::index->"}, kInvented)}));
+      joined(
+          {{{"kernel_summary", "Parent op category", "cuLaunchKernelEx|",
+             "one category per launcher: a call is `other`, as in TraceLens' own ops_summary"},
+            {"coll_analysis", "row", "all_reduce|",
+             "collectives of symmetric memory have no group in the trace; TraceLens drops what lacks a key"}},
+           only_ours(ours),
+           only_ours({"aten::sub "}),
+           in_columns(kUnified, {"Compute Spec"}, ours, kNoModel),
+           other_bytes({"unified_perf_summary", "UnaryElementwise"}, {"\"bool\""}, kNoSize),
+           in_columns(kUnified, {"GFLOPS", "Data Moved", "TB/s", "TFLOPS/s", "perf_params"}, {"triton_poi_fused_add_"},
+                      "TraceLens guesses the work of generated code by its name, with 0 bytes"),
+           in_columns(kUnified, {"ex_UID"}, {"cuLaunchKernelEx->", "aten::index->"}, kInvented)}));
 }
 
 TEST_CASE("mi300_resnet_checkpoint has TraceLens' tables, told apart by what checkpointing runs again") {
