@@ -18,6 +18,7 @@
 #include <tuple>
 #include <utility>
 
+#include "event_fields.h"
 #include "skewscope/base/first_after.h"
 #include "skewscope/base/sort_runs.h"
 
@@ -99,7 +100,8 @@ CommRecords::CommRecords(const FileContent& content) : content_(content) {
     roles_.push_back(role);
     if (role == Role::other) continue;
     of_role[static_cast<size_t>(role)].push_back(row);
-    const bool linkable = content.gpu.external_ids_tell && role != Role::range && op.external_id > 0;
+    const bool may_be = role == Role::record || role == Role::custom;
+    const bool linkable = content.gpu.external_ids_tell && may_be && op.external_id > 0;
     if (linkable) by_external_id_.push_back(row);
   }
   std::vector<int32_t> gpu_ranges(content.gpu_annotations.size());
@@ -117,6 +119,7 @@ CommRecords::CommRecords(const FileContent& content) : content_(content) {
 CommRecords::Role CommRecords::role_of(std::string_view name, std::optional<CollectiveKind> annotation) {
   if (name == kRecordOp) return Role::record;
   if (annotation) return Role::range;
+  if (is_sized_op(name)) return Role::sized;
   return name.find("::") != std::string_view::npos ? Role::custom : Role::other;
 }
 
@@ -345,6 +348,21 @@ void MetadataFinder::take_shape(const CommOpRow& op, CallMetadata& call) const {
   if (call.dtype == DType::unknown) call.dtype = dtype_from_name(name(op.input_type));
 }
 
+// What goes in and comes out, where neither record nor range tells both.
+void MetadataFinder::take_sizes(const LaunchRow& launch, CallMetadata& call) {
+  const bool scatters = call.kind == CollectiveKind::reduce_scatter, gathers = call.kind == CollectiveKind::all_gather;
+  if ((!scatters && !gathers) || (call.in_elements >= 0 && call.out_elements >= 0)) return;
+  const int32_t over =
+      records_.open(Role::sized).innermost(launch.thread, launch.start, near(Role::sized), [](int32_t) {
+        return true;
+      });
+  if (over < 0) return;
+  const CommOpRow& op = content_.comm_ops[static_cast<size_t>(over)];
+  if (op.input_elements < 0 || op.other_elements < 0) return;
+  call.out_elements = op.input_elements;
+  call.in_elements = op.other_elements;
+}
+
 CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launch) {
   CallMetadata call;
   const std::string_view kernel = name(row.name);
@@ -380,6 +398,7 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
     call.kind = kind_from_kernel(kernel).value_or(CollectiveKind::unknown);
   }
   if (record != nullptr) take_shape(*record, call);
+  if (launch != nullptr) take_sizes(*launch, call);
   if (is_of_unequal_parts(call.kind, kernel)) call.in_elements = call.out_elements = -1;
   if (call.custom || (record == nullptr && over < 0)) {
     if (const CommOpRow* op = linked_op(Role::custom, row, launch)) take_shape(*op, call);

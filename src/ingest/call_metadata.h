@@ -54,7 +54,7 @@ class NameKinds {
 // operations, ranges on the GPU and strings must stay as they are.
 class CommRecords {
  public:
-  enum class Role : uint8_t { record, range, custom, other };
+  enum class Role : uint8_t { record, range, custom, sized, other };
 
   explicit CommRecords(const FileContent& content);
 
@@ -64,7 +64,7 @@ class CommRecords {
 
  private:
   friend class MetadataFinder;
-  static constexpr size_t kRoles = 3;  // that are asked for
+  static constexpr size_t kRoles = 4;  // that are asked for
 
   static Role role_of(std::string_view name, std::optional<CollectiveKind> annotation);
   const RangeIndex<CommOpRow>& open(Role role) const { return open_[static_cast<size_t>(role)]; }
@@ -110,6 +110,7 @@ class MetadataFinder {
   const std::optional<CallMetadata>& coalesced_of(int32_t range, CollectiveKind kind);
   CallMetadata told_together(const std::vector<int32_t>& records);
   void take_shape(const CommOpRow& op, CallMetadata& call) const;
+  void take_sizes(const LaunchRow& launch, CallMetadata& call);
 
   const CommRecords& records_;
   const FileContent& content_;

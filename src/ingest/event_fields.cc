@@ -198,8 +198,8 @@ bool has_word(std::string_view name, std::string_view word) {
 
 // A CPU op or a range of the host, modules aside.
 bool is_kept_op(std::string_view name) {
-  return is_collective_op(name) || is_collective_range(name) || name.starts_with("ProfilerStep#"sv) ||
-         is_optimizer_step(name) || is_backward_op(name);
+  return is_collective_op(name) || is_collective_range(name) || is_sized_op(name) ||
+         name.starts_with("ProfilerStep#"sv) || is_optimizer_step(name) || is_backward_op(name);
 }
 
 }  // namespace
@@ -236,6 +236,10 @@ bool is_collective_range(std::string_view name) {
 bool is_collective_op(std::string_view name) {
   return name == "record_param_comms"sv || name.starts_with("symm_mem::"sv) || name.starts_with("_C_custom_ar::"sv) ||
          name.starts_with("vllm::all_"sv) || name == "vllm::reduce_scatter"sv;
+}
+
+bool is_sized_op(std::string_view name) {
+  return name == "c10d::_reduce_scatter_base_"sv || name == "c10d::_allgather_base_"sv;
 }
 
 bool never_launches(std::string_view name) {

@@ -106,7 +106,9 @@ void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
 
 void EventParser::keep_comm_op(const RawEvent& event, ChunkRows& rows) {
   const std::string_view name = bare(event.name);
-  if (!is_collective_op(name) && !is_collective_range(name)) return keep_module(event, rows);
+  const bool sized = is_sized_op(name);
+  if (!sized && !is_collective_op(name) && !is_collective_range(name)) return keep_module(event, rows);
+  if (sized && (event.present & mask_of(Arg::input_dims)) == 0) return;
   CommOpRow row;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
   row.name = intern_name(event, rows);
@@ -117,6 +119,7 @@ void EventParser::keep_comm_op(const RawEvent& event, ChunkRows& rows) {
   const bool has_dims = event.present & mask_of(Arg::input_dims);
   row.input_elements =
       has_dims ? elements_of_first_operand(event.args[static_cast<size_t>(Arg::input_dims)], operand) : -1;
+  if (sized) row.other_elements = elements_of_operand(event.args[static_cast<size_t>(Arg::input_dims)], 1);
   if (event.present & mask_of(Arg::input_type)) {
     const std::string_view types = event.args[static_cast<size_t>(Arg::input_type)];
     const std::string_view type = row.input_elements >= 0 ? type_of_operand(types, operand) : first_type(types);

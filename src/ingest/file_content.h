@@ -30,6 +30,7 @@ struct CommOpRow {
   StringId name;
   int32_t args = -1;            // row in comm_args
   int64_t input_elements = -1;  // product of the first non-empty entry of "Input Dims"; -1: absent
+  int64_t other_elements = -1;  // of c10d's sized operators: of the second entry
   StringId input_type;          // first non-empty entry of "Input type"
 };
 inline int64_t track_of(const CommOpRow& row) { return row.thread; }

@@ -62,6 +62,23 @@ int64_t elements_of_first_operand(std::string_view dims, size_t& operand) {
   return -1;
 }
 
+int64_t elements_of_operand(std::string_view dims, size_t operand) {
+  size_t place = 0;
+  for (size_t at = 1; at < dims.size();) {
+    const char c = dims[at];
+    if (c == '[') {
+      const int64_t elements = elements_of_entry(dims, at);
+      if (place == operand) return elements;
+    } else if (c == '"') {
+      at = behind_text(dims, at);
+    } else {
+      place += c == ',';
+      at++;
+    }
+  }
+  return -1;
+}
+
 std::string_view type_of_operand(std::string_view types, size_t operand) {
   size_t place = 0;
   int depth = 0;

@@ -148,7 +148,7 @@ TEST_CASE("a copied report is what writing it there with the new stamp would hav
     for (const auto& entry : fs::recursive_directory_iterator(scratch / "out")) {
       if (entry.is_regular_file()) copied[entry.path()] = read_file(entry.path());
     }
-    CHECK(copied.size() == 6 + 27);
+    CHECK(copied.size() == 6 + 29);
     CHECK(read_file(scratch / "kept/report.json") == to_json(report, *first));
     REQUIRE(write_report(report, second, {scratch / "out", true, {}}).ok());
     for (const auto& [file, text] : copied) {
@@ -175,7 +175,7 @@ TEST_CASE("a report is not copied where it lacks its stamp, a file, or some of i
   const WriteOptions out{scratch / "out", false, {}};
   REQUIRE(write_report(small_job().report(), kStamp, {kept, false, {}}).ok());
   const std::vector<ReportFile> files = files_of_report(kept);
-  CHECK(files.size() == 6 + 27);
+  CHECK(files.size() == 6 + 29);
   const ReportStamp other{kStamp.tool_version, "another command", kStamp.created_utc};
   CHECK(kind_of(copy_report(kept, files, other, kStamp, out)) == ErrorKind::output);
   CHECK(kind_of(copy_report(scratch / "nowhere", files, kStamp, kStamp, out)) == ErrorKind::output);
