@@ -17,16 +17,16 @@ CallNumbers calls_of_equal_steps(const std::vector<MemberCalls>& members, const 
     for (size_t c = 0; c < calls.size(); ++c) steps.back()[calls[c].step].push_back(c);
   }
   CallNumbers equal(open.size());
-  for (const auto& [step, first] : steps.front()) {
-    const auto same = [&](size_t k) {
-      const auto own = steps[k].find(step);
-      if (own == steps[k].end() || own->second.size() != first.size()) return false;
-      return std::equal(first.begin(), first.end(), own->second.begin(), [&](size_t a, size_t b) {
-        return members[static_cast<size_t>(open[0])][a].signature == members[static_cast<size_t>(open[k])][b].signature;
-      });
-    };
+  const auto signature = [&](size_t k, size_t call) { return members[static_cast<size_t>(open[k])][call].signature; };
+  for (const auto& of_first : steps.front()) {
+    const int64_t step = of_first.first;
+    const std::vector<size_t>& first = of_first.second;
     bool all = step >= 0;
-    for (size_t k = 1; k < open.size(); ++k) all = all && same(k);
+    for (size_t k = 1; k < open.size() && all; ++k) {
+      const auto own = steps[k].find(step);
+      all = own != steps[k].end() && std::equal(first.begin(), first.end(), own->second.begin(), own->second.end(),
+                                                [&](size_t a, size_t b) { return signature(0, a) == signature(k, b); });
+    }
     if (!all) continue;
     for (size_t k = 0; k < open.size(); ++k) {
       const std::vector<size_t>& own = steps[k].at(step);

@@ -13,6 +13,7 @@
 // Cost: O(2^members * calls), of at most 16 members and 256 calls.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
