@@ -85,7 +85,7 @@ int64_t time_of(const std::vector<KernelGrid>& grids) {
   return ns;
 }
 
-std::vector<KernelGrid> whatever_grid(std::vector<KernelGrid> grids) {
+std::vector<KernelGrid> whatever_grid(const std::vector<KernelGrid>& grids) {
   std::vector<KernelGrid> kernels;
   for (const KernelGrid& one : grids) {
     if (kernels.empty() || kernels.back().kernel != one.kernel) kernels.push_back({one.kernel, 0, 0, 0});

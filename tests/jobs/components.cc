@@ -153,7 +153,7 @@ TEST_CASE(
       CHECK(island.efficiency.transfer == Approx(alone.efficiency.transfer));
       for (int32_t rank = 0; rank < kHalf; ++rank) {
         INFO("rank " << rank);
-        const JobReport::RankRow& beside = job.both.ranks[static_cast<size_t>(first + rank)];
+        const JobReport::RankRow& beside = job.both.ranks[static_cast<size_t>(first) + static_cast<size_t>(rank)];
         CHECK(beside.wait_ns == alone.ranks[static_cast<size_t>(rank)].wait_ns);
         CHECK(beside.transfer_ns == alone.ranks[static_cast<size_t>(rank)].transfer_ns);
       }
