@@ -6,6 +6,7 @@
 
 #include "char_set.h"
 #include "collectives/backend_prefix.h"
+#include "number_text.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -174,8 +175,6 @@ ArgMask row_args(EventClass event_class) {
 }
 
 constexpr std::string_view kModulePrefix = "nn.Module: ", kShardPrefix = "FSDP::";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // "layers.3", "model.h.3.mlp": words with points between, one of them a number.
 bool is_numbered_path(std::string_view name) {

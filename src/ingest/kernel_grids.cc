@@ -6,7 +6,7 @@
 namespace skewscope::ingest {
 namespace {
 
-constexpr size_t kFirstSlots = 256;
+constexpr size_t kFirstGridSlots = 256;
 constexpr uint64_t kMix = 0x9e3779b97f4a7c15;
 
 }  // namespace
@@ -47,7 +47,7 @@ size_t KernelGrids::slot_of(StringId name, uint16_t grid) const {
 }
 
 void KernelGrids::grow() {
-  slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), -1);
+  slots_.assign(std::max(kFirstGridSlots, 2 * slots_.size()), -1);
   for (size_t i = 0; i < sums_.size(); ++i) {
     slots_[slot_of(sums_[i].name, sums_[i].grid)] = static_cast<int32_t>(i);
   }

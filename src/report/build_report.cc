@@ -80,7 +80,8 @@ std::vector<JobReport::Clock> clock_rows(const Rooms& rooms, const std::vector<C
   return rows;
 }
 
-std::vector<JobReport::Component> component_rows(const Rooms& rooms, const std::vector<ClockComponent>& components) {
+std::vector<JobReport::Component> components_of_clocks(const Rooms& rooms,
+                                                       const std::vector<ClockComponent>& components) {
   std::vector<JobReport::Component> rows;
   for (const ClockComponent& component : components) {
     JobReport::Component& row = rows.emplace_back();
@@ -213,7 +214,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   out.job = report::job_of(rooms);
   const std::vector<ClockComponent> components = components_of(job, clocks);
   out.clocks = report::clock_rows(rooms, components);
-  out.components = report::component_rows(rooms, components);
+  out.components = report::components_of_clocks(rooms, components);
   out.jobs_found = job.jobs_found;
   out.communicators = report::communicator_rows(rooms);
   out.ranks = report::rank_rows(rooms);

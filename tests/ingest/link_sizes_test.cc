@@ -26,22 +26,22 @@ std::string collective(const std::string& op, const std::string& dims, const std
 
 CollectiveCall linked(const std::string& rows) { return link_calls(read_text(trace_of(rows))).trace.calls.at(0); }
 
-constexpr const char* kReduceScatter = "ncclKernel_ReduceScatter_RING_LL_Sum_float(ncclWorkElem)";
-constexpr const char* kAllGather = "ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)";
+constexpr const char* kOldReduceScatter = "ncclKernel_ReduceScatter_RING_LL_Sum_float(ncclWorkElem)";
+constexpr const char* kOldAllGather = "ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclWorkElem)";
 
 }  // namespace
 
 TEST_CASE("a reduce_scatter's operator tells that a quarter of what goes in comes out: four ranks") {
   const CollectiveCall call = linked(collective("c10d::_reduce_scatter_base_", "[[1024], [4096], [], [], [], []]",
-                                                "nccl:_reduce_scatter_base", kReduceScatter));
+                                                "nccl:_reduce_scatter_base", kOldReduceScatter));
   CHECK(call.kind == CollectiveKind::reduce_scatter);
   CHECK(call.in_elements == 4096);
   CHECK(call.out_elements == 1024);
 }
 
 TEST_CASE("an all_gather's operator tells what comes out beside what goes in") {
-  const CollectiveCall call = linked(
-      collective("c10d::_allgather_base_", "[[64, 256], [8, 256], [], [], []]", "nccl:_all_gather_base", kAllGather));
+  const CollectiveCall call = linked(collective("c10d::_allgather_base_", "[[64, 256], [8, 256], [], [], []]",
+                                                "nccl:_all_gather_base", kOldAllGather));
   CHECK(call.kind == CollectiveKind::all_gather);
   CHECK(call.in_elements == 8 * 256);
   CHECK(call.out_elements == 64 * 256);
@@ -49,9 +49,9 @@ TEST_CASE("an all_gather's operator tells what comes out beside what goes in") {
 
 TEST_CASE("an operator without shapes, or of another operation, tells no sizes") {
   const CollectiveCall none =
-      linked(collective("c10d::_allgather_base_", "[[], [], []]", "nccl:_all_gather_base", kAllGather));
+      linked(collective("c10d::_allgather_base_", "[[], [], []]", "nccl:_all_gather_base", kOldAllGather));
   CHECK(none.out_elements == -1);
   const CollectiveCall other =
-      linked(collective("c10d::allreduce_", "[[[4096]], [], []]", "nccl:_all_gather_base", kAllGather));
+      linked(collective("c10d::allreduce_", "[[[4096]], [], []]", "nccl:_all_gather_base", kOldAllGather));
   CHECK(other.out_elements == -1);
 }

@@ -157,7 +157,7 @@ TEST_CASE("what even stages save is what the job with even stages is shorter, wh
 
 // A stage that is the longest of many never waited for the one in front: a replay alone would have it begin too soon.
 TEST_CASE("what even stages save is no more than their schedule allows") {
-  constexpr int32_t kStages = 4;
+  constexpr int32_t kEvenStages = 4;
   struct Case {
     int32_t longest, micro_batches;
     double factor;
@@ -165,18 +165,18 @@ TEST_CASE("what even stages save is no more than their schedule allows") {
   for (const Case& of : {Case{1, 4, 4}, Case{1, 8, 4}, Case{2, 4, 40}, Case{0, 8, 4}, Case{3, 8, 4}}) {
     SimulateOptions job;
     job.nodes = 1;
-    job.gpus_per_node = job.pp = kStages;
+    job.gpus_per_node = job.pp = kEvenStages;
     job.tp = 1;
     job.micro_batches = of.micro_batches;
     job.seed = 3;
     SimulateOptions even = job;
     job.slow_ranks = {{of.longest, of.factor}};
-    for (int32_t rank = 0; rank < kStages; ++rank) {
-      even.slow_ranks.push_back({rank, (of.factor + kStages - 1) / kStages});
+    for (int32_t rank = 0; rank < kEvenStages; ++rank) {
+      even.slow_ranks.push_back({rank, (of.factor + kEvenStages - 1) / kEvenStages});
     }
     const JobReport faulty = simulated_report(job);
     const double truth = shorter(faulty, simulated_report(even));
-    REQUIRE(faulty.what_if.programs.size() == kStages);
+    REQUIRE(faulty.what_if.programs.size() == kEvenStages);
     const JobReport::WhatIf::Program& longest = faulty.what_if.programs[static_cast<size_t>(of.longest)];
     CAPTURE(of.longest, of.micro_batches, of.factor, truth, share_of(longest.saved_ns, faulty));
     CHECK(share_of(longest.saved_ns, faulty) < truth + 0.04);
