@@ -8,7 +8,7 @@ namespace {
 
 using CallNumbers = std::vector<std::vector<size_t>>;  // by member
 
-// Of the steps in which all made the same calls; none where these are fewer than half of anyone's.
+// Calls of the steps in which all members made the same; none where these are fewer than half of anyone's.
 CallNumbers calls_of_equal_steps(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open) {
   std::vector<std::map<int64_t, std::vector<size_t>>> steps;  // by member
   for (const int32_t m : open) {

@@ -20,7 +20,7 @@ struct Residuals {
   std::vector<std::vector<double>> times;
   size_t signatures = 0;
 
-  // What remains free of the ends of so many members more than one.
+  // Degrees of freedom of so many members' times, once signatures have taken up their means.
   double freedom(size_t members) const {
     return static_cast<double>(members) * static_cast<double>(times.size() - signatures);
   }
@@ -161,7 +161,11 @@ struct Ratio {
   double lower(double factor) const { return boost::math::cdf(chance(), value * factor); }
 
  private:
-  boost::math::fisher_f_distribution<double> chance() const { return {of_blocks, of_members}; }
+  // Where a series does not converge, its best guess does.
+  using Policy =
+      boost::math::policies::policy<boost::math::policies::evaluation_error<boost::math::policies::ignore_error>,
+                                    boost::math::policies::overflow_error<boost::math::policies::ignore_error>>;
+  boost::math::fisher_f_distribution<double, Policy> chance() const { return {of_blocks, of_members}; }
 };
 
 Ratio ratio_of(const Residuals& ends, const Blocks& blocks) {
@@ -170,7 +174,7 @@ Ratio ratio_of(const Residuals& ends, const Blocks& blocks) {
   if (!ratio.known()) return ratio;
   const Variance v = variance_of(ends, blocks);
   ratio.noise = std::max(v.within / ratio.of_members, kStampScatterNs * kStampScatterNs);
-  ratio.value = v.between / ratio.of_blocks / ratio.noise;
+  ratio.value = std::max(0.0, v.between) / ratio.of_blocks / ratio.noise;  // rounding may leave less than nothing
   return ratio;
 }
 
@@ -214,7 +218,7 @@ bool each_in_its_own(const Residuals& residuals, const Blocks& blocks, double ce
   return likelihood > -std::log(certain) + 2 * std::log(static_cast<double>(members));
 }
 
-// Of these members; none where chance is as good a reason for the blocks as groups are.
+// These members' blocks; none where chance is as good a reason for blocks as groups are.
 Blocks divide(const Residuals& residuals, const std::vector<size_t>& members, size_t size) {
   if (members.size() == size) return {members};
   bool suspect = false;

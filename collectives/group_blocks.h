@@ -27,8 +27,8 @@ using Blocks = std::vector<std::vector<size_t>>;  // members of each, ascending
 // none where something does and proves none.
 Blocks blocks_of(const std::vector<JointCall>& calls, size_t size = 0);
 
-// Of blocks of one size that something else names, such as the groups of other calls: whether these calls' ends fall
-// into them, too. one_group: they do not, though the blocks' last arrivals differ by so much that they had to.
+// Something else may name blocks of one size, such as the groups of other calls: whether these calls' ends fall into
+// them, too. one_group: they do not, though the blocks' last arrivals differ by so much that they had to.
 enum class Division : uint8_t { undecided, blocks, one_group };
 Division division_of(const std::vector<JointCall>& calls, const Blocks& blocks);
 

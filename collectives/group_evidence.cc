@@ -7,8 +7,6 @@
 namespace skewscope {
 namespace {
 
-constexpr double kFinestDistance = 1'500;  // ns; finer scatter is the stamps' own
-
 // Whether the row's calls are such that all members leave together.
 bool ends_together(const std::vector<Placed>& row, const std::vector<MemberCalls>& members) {
   const Placed& first = row.front();
@@ -138,7 +136,7 @@ bool ends_agree(const std::vector<MemberCalls>& members, const Rows& rows, const
   const std::vector<double> distance = distance_from_hub_ns(rows, members, cluster);
   if (distance.size() + 1 < cluster.members.size()) return false;
   const auto [least, most] = std::minmax_element(distance.begin(), distance.end());
-  return *most <= limit && *most <= kAlike * std::max(kFinestDistance, *least);
+  return *most <= limit && *most <= kAlike * std::max(kFinestScatter, *least);
 }
 
 }  // namespace skewscope

@@ -1,5 +1,5 @@
-// What rows of calls say of whether their members are one group, where no trace says so. Rows may be joined by time,
-// and then hold only what ends close together.
+// Evidence in rows of calls that their members are one group, where no trace says so. Rows may be joined by time, and
+// then hold only what ends close together.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include "collectives/match_rows.h"
 
 namespace skewscope {
+
+constexpr double kFinestScatter = 1'500;  // ns, of ends; finer scatter is the stamps' own
 
 // The calls that leave together and that all of `who` are in; entry k of a call is who[k]'s.
 std::vector<JointCall> joint_calls(const Rows& rows, const std::vector<MemberCalls>& members,

@@ -56,7 +56,7 @@ std::vector<Arrivals> sampled(const std::vector<JointCall>& calls, size_t member
   return sample;
 }
 
-// Which members are compared with which: first with second; the others do not count.
+// A comparison's sides: members of the first are held against those of the second; the others do not count.
 enum class Side : uint8_t { first, second, none };
 
 // Of the first side against the second.

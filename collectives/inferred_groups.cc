@@ -11,8 +11,7 @@
 namespace skewscope {
 namespace {
 
-constexpr double kFinestScatter = 1'500;  // ns; finer scatter is the stamps' own
-constexpr size_t kMostMembers = 256;      // of which groups are looked for: every member is laid over every group's hub
+constexpr size_t kMostMembers = 256;  // of which groups are looked for: every member is laid over every group's hub
 
 // The hub and those whose ends lie clearly closer to its than the others' do; all where no such gap is seen.
 Cluster closest_to_hub(const Cluster& cluster) {
@@ -26,19 +25,7 @@ Cluster closest_to_hub(const Cluster& cluster) {
     limit = scatter[k - 1];
     break;
   }
-  Cluster close;
-  close.hub = cluster.hub;
-  close.method = cluster.method;
-  close.tolerance_ns = cluster.tolerance_ns;
-  for (size_t k = 0; k < cluster.members.size(); ++k) {
-    if (cluster.scatter_ns[k] > limit) continue;
-    close.members.push_back(cluster.members[k]);
-    close.lines.push_back(cluster.lines[k]);
-    close.scatter_ns.push_back(cluster.scatter_ns[k]);
-    close.order.push_back(cluster.order[k]);
-    close.by_step.push_back(cluster.by_step[k]);
-  }
-  return close;
+  return part_of(cluster, [&](size_t k) { return cluster.scatter_ns[k] <= limit; });
 }
 
 // Nodes whose clocks wander apart make blocks of one group's ends, too: such blocks are a node's ranks each, known by

@@ -16,6 +16,22 @@
 
 namespace skewscope {
 
+Cluster part_of(const Cluster& cluster, const std::function<bool(size_t)>& keep) {
+  Cluster part;
+  part.hub = cluster.hub;
+  part.method = cluster.method;
+  part.tolerance_ns = cluster.tolerance_ns;
+  for (size_t k = 0; k < cluster.members.size(); ++k) {
+    if (!keep(k)) continue;
+    part.members.push_back(cluster.members[k]);
+    part.lines.push_back(cluster.lines[k]);
+    part.scatter_ns.push_back(cluster.scatter_ns[k]);
+    part.order.push_back(cluster.order[k]);
+    part.by_step.push_back(cluster.by_step[k]);
+  }
+  return part;
+}
+
 std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members) {
   std::vector<int32_t> open;
   for (size_t m = 0; m < members.size(); ++m) {
@@ -270,20 +286,10 @@ Rows rows_in_order(const std::vector<MemberCalls>& members, const Cluster& clust
 
 // Those of a cluster's members whose order tied them, and whose ends scatter too far to join them by.
 Cluster told_by_order(const Cluster& cluster, bool by_order) {
-  Cluster part;
-  part.hub = cluster.hub;
-  part.method = cluster.method;
-  part.tolerance_ns = cluster.tolerance_ns;
-  for (size_t k = 0; k < cluster.members.size(); ++k) {
+  return part_of(cluster, [&](size_t k) {
     const bool scattered = cluster.order[k] && 4 * cluster.scatter_ns[k] > static_cast<double>(cluster.tolerance_ns);
-    if (scattered != by_order) continue;
-    part.members.push_back(cluster.members[k]);
-    part.lines.push_back(cluster.lines[k]);
-    part.scatter_ns.push_back(cluster.scatter_ns[k]);
-    part.order.push_back(cluster.order[k]);
-    part.by_step.push_back(cluster.by_step[k]);
-  }
-  return part;
+    return scattered == by_order;
+  });
 }
 
 // Adds their calls to the rows that hold the hub's.

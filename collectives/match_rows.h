@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct Timed {
   bool settled = true;
   bool ends_agree = false;
 };
+
+// The members of a cluster whose place `keep` wants, around the same hub.
+Cluster part_of(const Cluster& cluster, const std::function<bool(size_t)>& keep);
 
 std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members);
 
