@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -74,9 +75,10 @@ struct JobBuilder {
 
   RankTrace& trace(int32_t rank) { return job.traces[static_cast<size_t>(rank)]; }
 
-  // Sorts calls and sets the windows, as ingest does.
+  // Sorts GPU rows and calls and sets the windows, as ingest does.
   const JobTrace& done() {
     for (RankTrace& t : job.traces) {
+      sort_gpu_rows(t);
       const Column<CollectiveCall> before = t.calls;
       std::sort(t.calls.begin(), t.calls.end(), [](const CollectiveCall& a, const CollectiveCall& b) {
         return a.start < b.start || (a.start == b.start && a.end() < b.end());
@@ -94,6 +96,24 @@ struct JobBuilder {
       for (const CollectiveCall& c : t.calls) t.last_event = std::max(t.last_event, c.end());
     }
     return job;
+  }
+
+ private:
+  static void sort_gpu_rows(RankTrace& t) {
+    std::vector<size_t> order(t.gpu.size()), place(t.gpu.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::make_tuple(t.gpu.start[a], -t.gpu.duration_ns[a]) <
+             std::make_tuple(t.gpu.start[b], -t.gpu.duration_ns[b]);
+    });
+    for (size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+    for_each_column(t.gpu, [&](auto& column) {
+      const auto before = column;
+      for (size_t i = 0; i < order.size(); ++i) column[i] = before[order[i]];
+    });
+    for (CollectiveCall& c : t.calls) {
+      if (c.gpu_row >= 0) c.gpu_row = static_cast<int32_t>(place[static_cast<size_t>(c.gpu_row)]);
+    }
   }
 };
 

@@ -25,6 +25,45 @@ int32_t fork_that_ended(const std::vector<CallEnd>& ends, int64_t ns) {
   return at == ends.end() || at->ns != ns ? -1 : at->fork;
 }
 
+// What was launched, by when it ended.
+class EndedRows {
+ public:
+  explicit EndedRows(const std::vector<LaunchedRow>& rows) : by_end_(rows) {
+    sort_runs(by_end_, [](const LaunchedRow& a, const LaunchedRow& b) { return a.end_ns < b.end_ns; });
+  }
+
+  // Of the rows launched before `from_ns` the one that ended last between `from_ns` and `until_ns`; null: none did.
+  const LaunchedRow* last_between(int64_t from_ns, int64_t until_ns) const {
+    const auto after = std::partition_point(by_end_.begin(), by_end_.end(),
+                                            [&](const LaunchedRow& row) { return row.end_ns <= until_ns; });
+    for (auto at = after; at != by_end_.begin() && std::prev(at)->end_ns > from_ns; --at) {
+      if (std::prev(at)->launch_ns < from_ns) return &*std::prev(at);
+    }
+    return nullptr;
+  }
+
+ private:
+  std::vector<LaunchedRow> by_end_;
+};
+
+// `ends`: of what had been launched. from >= until: what it waited for had ended, or nobody saw it.
+HostWait wait_in(const SynchronizingCall& call, const EndedRows& rows, const HostEnds& ends, const HostEnds& before) {
+  const int64_t from_ns = call.start.ns, returned_ns = from_ns + call.duration_ns;
+  const LaunchedRow* row = rows.last_between(from_ns, returned_ns);
+  const int64_t before_ns = before.all_ns <= returned_ns ? before.all_ns : INT64_MIN;
+  if (row == nullptr || row->end_ns <= before_ns) return {from_ns, before_ns, before_ns, -1};
+  const bool line_is_through = row->work != GpuWork::communication;
+  if (line_is_through) return {from_ns, row->end_ns, row->end_ns, -1};
+  return {from_ns, row->end_ns, ends.line_ns <= row->end_ns ? ends.line_ns : INT64_MIN, -1};
+}
+
+// In the call that launched `row` itself.
+HostWait wait_within(const LaunchedRow& row, const HostEnds& ends, int64_t long_pause_ns) {
+  if (row.work == GpuWork::memcpy && row.end_ns <= row.returned_ns) return {row.launch_ns, row.end_ns, row.end_ns, -1};
+  if (row.returned_ns - row.launch_ns < long_pause_ns || ends.line_ns < row.returned_ns) return {};
+  return {row.launch_ns, row.returned_ns, row.returned_ns, -1};
+}
+
 // Between the launch of `row`, behind which no row of the same launch follows, and the next one. from >= until: none.
 HostWait wait_behind(const LaunchedRow& row, const HostEnds& ends, int64_t next_launch_ns, int64_t long_pause_ns) {
   const bool read = row.work == GpuWork::memcpy && row.end_ns <= next_launch_ns;
@@ -33,8 +72,61 @@ HostWait wait_behind(const LaunchedRow& row, const HostEnds& ends, int64_t next_
   if (ends.all_ns <= next_launch_ns) return {row.returned_ns, ends.all_ns, ends.line_ns, -1};
   if (read) return {row.launch_ns, row.end_ns, row.end_ns, -1};
   if (ends.line_ns <= next_launch_ns) return {row.returned_ns, ends.line_ns, ends.line_ns, -1};
-  if (row.returned_ns - row.launch_ns < long_pause_ns || ends.line_ns < row.returned_ns) return {};
-  return {row.launch_ns, row.returned_ns, row.returned_ns, -1};
+  return wait_within(row, ends, long_pause_ns);
+}
+
+// Waits in the order of time, each behind the one in front of it.
+class WaitList {
+ public:
+  WaitList(int64_t line_ns, const std::vector<CallEnd>& call_ends) : line_ns_(line_ns), call_ends_(call_ends) {}
+
+  void add(HostWait wait) {
+    wait.from_ns = std::max(wait.from_ns, waits_.empty() ? INT64_MIN : waits_.back().until_ns);
+    if (wait.until_ns <= wait.from_ns) return;
+    if (wait.until_ns > wait.line_ns) wait.fork = fork_that_ended(call_ends_, wait.until_ns);
+    line_ns_ = wait.line_ns = std::max(line_ns_, wait.line_ns);
+    waits_.push_back(wait);
+  }
+  Column<HostWait> take() { return std::move(waits_); }
+
+ private:
+  Column<HostWait> waits_;
+  int64_t line_ns_;
+  const std::vector<CallEnd>& call_ends_;
+};
+
+// Whether a call stands between launches: the last is the tracer's own, when it stops.
+bool has_synchronizing(const std::vector<LaunchedRow>& rows, const Column<SynchronizingCall>& calls) {
+  return !rows.empty() && std::any_of(calls.begin(), calls.end(), [&](const SynchronizingCall& call) {
+    return call.start.ns > rows.front().launch_ns && call.start.ns < rows.back().launch_ns;
+  });
+}
+
+Column<HostWait> synchronizing_waits(const std::vector<LaunchedRow>& rows, const Column<SynchronizingCall>& calls,
+                                     WaitList waits, const HostEnds& before) {
+  const int64_t long_pause_ns = long_pause_of(rows);
+  const EndedRows ended(rows);
+  HostEnds ends = before;
+  size_t next = 0;
+  for (const LaunchedRow& row : rows) {
+    for (; next < calls.size() && calls[next].start.ns < row.launch_ns; ++next) {
+      waits.add(wait_in(calls[next], ended, ends, before));
+    }
+    ends.add(row.end_ns, row.work);
+    waits.add(wait_within(row, ends, long_pause_ns));
+  }
+  return waits.take();
+}
+
+Column<HostWait> waits_in_pauses(const std::vector<LaunchedRow>& rows, WaitList waits, const HostEnds& before) {
+  const int64_t long_pause_ns = long_pause_of(rows);
+  HostEnds ends = before;
+  for (size_t i = 0; i + 1 < rows.size(); ++i) {
+    ends.add(rows[i].end_ns, rows[i].work);
+    if (rows[i + 1].launch_ns == rows[i].launch_ns) continue;
+    waits.add(wait_behind(rows[i], ends, rows[i + 1].launch_ns, long_pause_ns));
+  }
+  return waits.take();
 }
 
 }  // namespace
@@ -62,22 +154,11 @@ int64_t long_pause_among(std::vector<int64_t> pauses_ns) {
   return std::max(kLongPauseNs, kLongPauses * *middle);
 }
 
-Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& call_ends,
-                            const HostEnds& before) {
-  Column<HostWait> waits;
-  const int64_t long_pause_ns = long_pause_of(rows);
-  HostEnds ends = before;
-  int64_t line_ns = rows.empty() ? 0 : rows.front().launch_ns;
-  for (size_t i = 0; i + 1 < rows.size(); ++i) {
-    ends.add(rows[i].end_ns, rows[i].work);
-    if (rows[i + 1].launch_ns == rows[i].launch_ns) continue;
-    HostWait wait = wait_behind(rows[i], ends, rows[i + 1].launch_ns, long_pause_ns);
-    if (wait.until_ns <= wait.from_ns) continue;
-    if (wait.until_ns > wait.line_ns) wait.fork = fork_that_ended(call_ends, wait.until_ns);
-    line_ns = wait.line_ns = std::max(line_ns, wait.line_ns);
-    waits.push_back(wait);
-  }
-  return waits;
+Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const Column<SynchronizingCall>& synchronizing,
+                            const std::vector<CallEnd>& ends, const HostEnds& before) {
+  WaitList waits(rows.empty() ? 0 : rows.front().launch_ns, ends);
+  if (has_synchronizing(rows, synchronizing)) return synchronizing_waits(rows, synchronizing, std::move(waits), before);
+  return waits_in_pauses(rows, std::move(waits), before);
 }
 
 }  // namespace skewscope::blame

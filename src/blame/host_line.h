@@ -2,15 +2,20 @@
 //
 // Problem: a job whose kernels are short is as fast as its hosts, and a network that takes no time makes it no faster;
 // but hosts wait for their GPUs as well (a loss is read, a step ends, a queue is full), and come sooner when these do.
-// A trace's columns hold the launches and not the waits. Idea: the host launches at its own pace, and between two
-// launches it waited for the GPU where the columns leave no better reading:
+// Where the trace holds synchronizing calls between launches, those are the waits: of what had been launched, a call
+// waited for what ended last before it returned; from then on the time is the host's own. Beside them the host waited
+// where the call that launched a copy returned behind its end, and where the launch call itself stands out while the
+// GPU had work (the queue was full): until it returned.
+//
+// Tracers may leave synchronizing calls out. Where none lies between launches, the host launches at its own pace, and
+// between two launches it waited for the GPU where the columns leave no better reading:
 //   the GPU had nothing left    a copy was launched last and had ended when the next launch came (a result is read), or
 //                               the pause stands out from the host's pace (a synchronization): until all had ended, of
 //                               the calls the one that ended last;
 //   only calls were left        the same, until the line had come to the end of its work;
-//   the GPU had work            the launch call itself stands out (the queue was full): until it returned.
+//   the GPU had work            the launch call itself stands out.
 // All other time is the host's own. Where a host that stalled by itself is taken for one that waited, the error is at
-// most what the GPU still had to do. Cost: one pass over the launches in order.
+// most what the GPU still had to do. Cost: one pass over the launches in order; with synchronizing calls a sort by end.
 #pragma once
 
 #include <algorithm>
@@ -75,8 +80,9 @@ struct HostEnds {
 // How long a host's pause between two launches must be to stand out among all of them; those of no length do not count.
 int64_t long_pause_among(std::vector<int64_t> pauses_ns);
 
-// `ends`: of the calls, by time. `before`: of what was launched before the recording. On the rank's own clock.
-Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& ends,
-                            const HostEnds& before);
+// `synchronizing`: by start. `ends`: of the calls, by time. `before`: of what was launched before the recording. On the
+// rank's own clock.
+Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const Column<SynchronizingCall>& synchronizing,
+                            const std::vector<CallEnd>& ends, const HostEnds& before);
 
 }  // namespace skewscope::blame

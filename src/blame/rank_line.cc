@@ -303,7 +303,7 @@ class LineBuilder {
   void set_host(const std::vector<LaunchedRow>& rows, const std::vector<CallEnd>& ends) {
     HostLine& host = line_.host;
     int64_t from = INT64_MIN;  // the host waited for what came before the recording
-    for (const HostWait& wait : host_waits(rows, ends, ends_before_recording())) {
+    for (const HostWait& wait : host_waits(rows, trace_.synchronizing, ends, ends_before_recording())) {
       if (wait.until_ns <= begin_.ns) {
         from = wait.until_ns;
       } else {

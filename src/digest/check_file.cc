@@ -29,6 +29,9 @@ std::string wrong_times(const LinkedTrace& linked) {
               sane(linked.first_host_row) && sane_end(linked.last_host_row);
   for (const StepRange& step : trace.steps)
     fine = fine && sane(step.start) && step.duration_ns >= 0 && sane(step.duration_ns);
+  for (const SynchronizingCall& call : trace.synchronizing) {
+    fine = fine && sane(call.start) && call.duration_ns >= 0 && sane(call.duration_ns);
+  }
   for (const CollectiveCall& call : trace.calls) {
     fine = fine && sane(call.start) && sane(call.duration_ns) && sane(call.launch_start) &&
            call.launch_duration_ns >= 0 && sane(call.launch_duration_ns);

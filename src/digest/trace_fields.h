@@ -59,6 +59,10 @@ void visit_trace(Archive& a, Trace& t, Calls& calls) {
   a.column(t.launches.start, Slope::rising);
   a.column(t.launches.duration_ns, Slope::flat);
   a.column(t.launches.thread, Slope::flat);
+  a.rows(t.synchronizing, [](auto& call) {
+    call.field(&SynchronizingCall::start, Slope::rising);
+    call.field(&SynchronizingCall::duration_ns, Slope::flat);
+  });
   a.list(t.steps, [&](auto& step) {
     a.value(step.number);
     a.value(step.start);

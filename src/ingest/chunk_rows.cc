@@ -113,6 +113,7 @@ void ChunkRows::clear() {
   launches.clear();
   comm_ops.clear();
   gpu_annotations.clear();
+  synchronizing.clear();
   steps.clear();
   optimizer_steps.clear();
   modules.clear();
@@ -194,6 +195,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
     content.gpu_annotations.push_back(row);
   }
   content.launches.append(rows.launches);
+  content.synchronizing.insert(content.synchronizing.end(), rows.synchronizing.begin(), rows.synchronizing.end());
   content.steps.insert(content.steps.end(), rows.steps.begin(), rows.steps.end());
   content.optimizer_steps.insert(content.optimizer_steps.end(), rows.optimizer_steps.begin(),
                                  rows.optimizer_steps.end());
@@ -213,8 +215,9 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
   content.cuda_launches |= rows.cuda_launches;
   bytes += static_cast<int64_t>(
       rows.comm_ops.size() * sizeof(CommOpRow) + rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
-      rows.steps.size() * sizeof(StepRow) + rows.optimizer_steps.size() * sizeof(OptimizerRow) +
-      rows.modules.size() * sizeof(ModuleRow) + rows.splits.size() * sizeof(SplitLists));
+      rows.synchronizing.size() * sizeof(SynchronizingRow) + rows.steps.size() * sizeof(StepRow) +
+      rows.optimizer_steps.size() * sizeof(OptimizerRow) + rows.modules.size() * sizeof(ModuleRow) +
+      rows.splits.size() * sizeof(SplitLists));
   return bytes + bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
 }
 

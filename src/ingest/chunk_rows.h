@@ -63,6 +63,7 @@ struct ChunkRows {
   std::vector<LaunchRow> launches;
   std::vector<CommOpRow> comm_ops;
   std::vector<GpuAnnotationRow> gpu_annotations;
+  std::vector<SynchronizingRow> synchronizing;
   std::vector<StepRow> steps;
   std::vector<OptimizerRow> optimizer_steps;
   std::vector<ModuleRow> modules;

@@ -20,16 +20,26 @@ size_t resume_after(std::string_view text, size_t at) {
 }
 
 struct Mark {
-  size_t gpu, launches, comm_ops, gpu_annotations, steps, optimizer_steps, modules, comm_args, splits;
+  size_t gpu, launches, comm_ops, gpu_annotations, synchronizing, steps, optimizer_steps, modules, comm_args, splits;
   DetailRows::Mark details;
   int64_t events;
   DefectCounts defects;
 };
 
 Mark mark(const ChunkRows& rows) {
-  return {rows.gpu.size(),    rows.launches.size(),        rows.comm_ops.size(), rows.gpu_annotations.size(),
-          rows.steps.size(),  rows.optimizer_steps.size(), rows.modules.size(),  rows.comm_args.size(),
-          rows.splits.size(), rows.details.mark(),         rows.events,          rows.defects};
+  return {rows.gpu.size(),
+          rows.launches.size(),
+          rows.comm_ops.size(),
+          rows.gpu_annotations.size(),
+          rows.synchronizing.size(),
+          rows.steps.size(),
+          rows.optimizer_steps.size(),
+          rows.modules.size(),
+          rows.comm_args.size(),
+          rows.splits.size(),
+          rows.details.mark(),
+          rows.events,
+          rows.defects};
 }
 
 void roll_back(ChunkRows& rows, const Mark& to) {
@@ -37,6 +47,7 @@ void roll_back(ChunkRows& rows, const Mark& to) {
   rows.launches.resize(to.launches);
   rows.comm_ops.resize(to.comm_ops);
   rows.gpu_annotations.resize(to.gpu_annotations);
+  rows.synchronizing.resize(to.synchronizing);
   rows.steps.resize(to.steps);
   rows.optimizer_steps.resize(to.optimizer_steps);
   rows.modules.resize(to.modules);

@@ -90,6 +90,7 @@ int64_t bytes_of(const RankTrace& trace) {
   const auto add = [&](const auto& column) { bytes += static_cast<int64_t>(column.size() * sizeof(column[0])); };
   for_each_column(trace.gpu, add);
   for_each_column(trace.launches, add);
+  add(trace.synchronizing);
   add(trace.steps);
   add(trace.calls);
   add(trace.messages);

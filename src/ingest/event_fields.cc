@@ -190,6 +190,14 @@ bool is_numbered_path(std::string_view name) {
   return numbered && path;
 }
 
+// "LaunchKernel" of cudaLaunchKernel, cuLaunchKernel and hipLaunchKernel; "": a call of another interface.
+std::string_view without_interface(std::string_view name) {
+  for (const std::string_view interface : {"cuda"sv, "cu"sv, "hip"sv}) {
+    if (name.starts_with(interface)) return name.substr(interface.size());
+  }
+  return {};
+}
+
 bool has_word(std::string_view name, std::string_view word) {
   const auto same = [](char a, char b) { return (a | 0x20) == b; };
   return std::search(name.begin(), name.end(), word.begin(), word.end(), same) != name.end();
@@ -242,19 +250,22 @@ bool is_sized_op(std::string_view name) {
 }
 
 bool never_launches(std::string_view name) {
-  if (name.starts_with("cuda"sv)) {
-    name.remove_prefix(4);
-  } else if (name.starts_with("hip"sv)) {
-    name.remove_prefix(3);
-  } else if (name.starts_with("cu"sv)) {
-    name.remove_prefix(2);
-  } else {
-    return false;
-  }
+  name = without_interface(name);
   static constexpr CharSet kFirst("ESDFOPGRC");
   if (name.empty() || !kFirst.holds(name.front())) return false;
   for (const std::string_view prefix : {"Event"sv, "Stream"sv, "Device"sv, "Func"sv, "Occupancy"sv, "PeekAt"sv, "Get"sv,
                                         "Pointer"sv, "DriverGet"sv, "RuntimeGet"sv, "SetDevice"sv, "Ctx"sv}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+bool synchronizes(std::string_view name) {
+  name = without_interface(name);
+  static constexpr CharSet kFirst("DSEC");
+  if (name.empty() || !kFirst.holds(name.front())) return false;
+  for (const std::string_view prefix :
+       {"DeviceSynchronize"sv, "StreamSynchronize"sv, "EventSynchronize"sv, "CtxSynchronize"sv}) {
     if (name.starts_with(prefix)) return true;
   }
   return false;
@@ -269,7 +280,7 @@ bool wants_name(EventClass event_class, std::string_view name) {
     case EventClass::gpu_annotation:
       return is_collective_range(name);
     case EventClass::launch:
-      return !never_launches(name);
+      return !never_launches(name) || synchronizes(name);
     case EventClass::process_label:
       return name.starts_with("process_"sv) || name.starts_with("thread_name"sv);
     case EventClass::python_function:

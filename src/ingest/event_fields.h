@@ -89,6 +89,8 @@ bool is_collective_op(std::string_view name);
 bool is_sized_op(std::string_view name);
 // Runtime calls that never put work on the GPU (cudaEventQuery, hipStreamIsCapturing, ...): half of all runtime rows.
 bool never_launches(std::string_view name);
+// Runtime calls that wait for the GPU. By how the name begins, as never_launches().
+bool synchronizes(std::string_view name);
 // Whether an event of this class and name leaves a row, details aside. `name` without its quotes.
 bool wants_name(EventClass event_class, std::string_view name);
 // Whether events of a class leave rows of details only.

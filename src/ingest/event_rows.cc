@@ -91,12 +91,18 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
 }
 
 void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
+  const std::string_view name = bare(event.name);
+  if (synchronizes(name)) {
+    SynchronizingRow row;
+    row.thread = thread_of(event);
+    if (read_times(event, rows, row.start, row.duration_ns)) rows.synchronizing.push_back(row);
+    return;
+  }
   LaunchRow row;
   row.correlation = integer(event, Arg::correlation, rows);
   if (row.correlation < 0) return;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
   row.thread = thread_of(event);
-  const std::string_view name = bare(event.name);
   rows.hip_launches |= name.starts_with("hip"sv);
   rows.intel_launches |= name.starts_with("ur"sv) || name.starts_with("ze"sv);
   rows.cuda_launches |= name.starts_with("cu"sv);

@@ -42,6 +42,13 @@ struct StepRow {
   int64_t thread = 0;
 };
 
+// A host call that waits for the GPU.
+struct SynchronizingRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  int64_t thread = 0;
+};
+
 // An "Optimizer.step#…" range.
 struct OptimizerRow {
   LocalNs start;
@@ -81,6 +88,7 @@ struct FileContent {
   LaunchRows launches;
   std::vector<CommOpRow> comm_ops;
   std::vector<GpuAnnotationRow> gpu_annotations;  // of collectives: nccl:*
+  std::vector<SynchronizingRow> synchronizing;
   std::vector<StepRow> steps;
   std::vector<OptimizerRow> optimizer_steps;
   std::vector<ModuleRow> modules;

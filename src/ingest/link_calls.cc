@@ -36,6 +36,21 @@ std::vector<StepRange> steps_of(const std::vector<StepRow>& rows) {
   return steps;
 }
 
+// Of the threads that launch: a wait of another thread holds no launch up.
+Column<SynchronizingCall> synchronizing_calls(const FileContent& content) {
+  Column<SynchronizingCall> calls;
+  if (content.synchronizing.empty()) return calls;
+  std::vector<int64_t> threads;
+  for (const int64_t thread : content.launches.events.thread) {
+    if (threads.empty() || threads.back() != thread) add_once(threads, thread);
+  }
+  for (const SynchronizingRow& row : content.synchronizing) {
+    if (std::binary_search(threads.begin(), threads.end(), row.thread)) calls.push_back({row.start, row.duration_ns});
+  }
+  std::stable_sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+  return calls;
+}
+
 // By correlation and start.
 void sort_launches(FileContent& content) {
   LaunchRows& rows = content.launches;
@@ -94,6 +109,8 @@ class Linker {
     for_each_column(content_.gpu.events, [](auto& column) { give_back_spare(column); });
     for_each_column(content_.launches.events, [](auto& column) { give_back_spare(column); });
     linked_.trace.gpu = std::move(content_.gpu.events);
+    linked_.trace.synchronizing = synchronizing_calls(content_);
+    give_back(content_.synchronizing);
     linked_.trace.launches = std::move(content_.launches.events);
     return std::move(linked_);
   }

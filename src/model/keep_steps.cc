@@ -68,6 +68,11 @@ void keep_steps(const std::vector<bool>& gpu_rows, const std::vector<bool>& call
     if (call.gpu_row >= 0) call.gpu_row = new_gpu_row[static_cast<size_t>(call.gpu_row)];
   }
   keep_gpu_rows(gpu_rows, trace);
+  std::vector<bool> synchronizing;
+  for (const SynchronizingCall& call : trace.synchronizing) {
+    synchronizing.push_back(has_step(steps, step_number_at(trace.steps, call.start)));
+  }
+  keep_rows(synchronizing, trace.synchronizing);
   const std::vector<int32_t> new_call = numbers_of(calls);
   keep_of_calls(calls, new_call, trace.messages);
   keep_of_calls(calls, new_call, trace.splits);

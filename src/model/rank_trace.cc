@@ -65,6 +65,16 @@ std::string check_calls(const RankTrace& trace) {
   return "";
 }
 
+std::string check_synchronizing(const RankTrace& trace) {
+  for (size_t i = 0; i < trace.synchronizing.size(); ++i) {
+    if (trace.synchronizing[i].duration_ns < 0) return at_row("negative duration of a synchronizing call", i);
+    if (i > 0 && trace.synchronizing[i - 1].start > trace.synchronizing[i].start) {
+      return at_row("synchronizing calls not sorted by start", i);
+    }
+  }
+  return "";
+}
+
 std::string check_messages(const RankTrace& trace) {
   for (size_t i = 0; i < trace.messages.size(); ++i) {
     const BatchMessage& message = trace.messages[i];
@@ -92,6 +102,7 @@ std::string check_splits(const RankTrace& trace) {
 template <class Visit>
 void for_each_launch_column(RankTrace& trace, const Visit& visit) {
   for_each_column(trace.launches, visit);
+  visit(trace.synchronizing);
   visit(trace.gpu.device);
   visit(trace.gpu.stream);
   visit(trace.gpu.launch);
@@ -217,6 +228,7 @@ void TracePacker::pack(RankTrace& trace) {
 std::string check_invariants(const RankTrace& trace) {
   if (std::string broken = check_gpu(trace.gpu, trace.launches.size()); !broken.empty()) return broken;
   if (std::string broken = check_launches(trace); !broken.empty()) return broken;
+  if (std::string broken = check_synchronizing(trace); !broken.empty()) return broken;
   for (size_t i = 1; i < trace.steps.size(); ++i) {
     if (trace.steps[i - 1].start > trace.steps[i].start) return at_row("steps not sorted by start", i);
   }

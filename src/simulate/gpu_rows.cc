@@ -151,7 +151,7 @@ void RankWriter::sync_row(const RankStep& timeline, int64_t correlation) {
   const bool amd = job_.options.vendor == TraceVendor::amd;
   const int64_t at = local(timeline.sync_begin);
   open_event(text_, layout_.stamps, "cuda_runtime", amd ? "hipDeviceSynchronize" : "cudaDeviceSynchronize",
-             layout_.host(false), at, std::max(at, local(timeline.end) - 50'000));
+             layout_.host(false), at, std::max(at, local(timeline.end) - kSyncTailNs));
   if (job_.options.style == TraceStyle::era_a) print(text_, "\"External id\": {},      ", correlation);
   print(text_, "\"{}\": {}, \"correlation\": {}", amd ? "cid" : "cbid", amd ? 48 : 165, correlation);
   close_event(text_);

@@ -165,6 +165,8 @@ bool RankDigest::write_step(int32_t step, const RankStep& timeline) {
     if (!lost) add_operation(step, program.ops[row], facts_[row], timeline.ops[row]);
     add_host_rows(program.ops[row], timeline.ops[row], lost);
   }
+  const LocalNs waits = local(timeline.sync_begin);
+  file_.linked.trace.synchronizing.push_back({waits, std::max<int64_t>(0, local(timeline.end) - kSyncTailNs - waits)});
   if (job_.topology.ranks > 1) add_host_row(timeline.sync_begin - 900, timeline.sync_begin - 300);  // of work.wait()
   return true;
 }

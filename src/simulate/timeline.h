@@ -20,10 +20,12 @@ inline int64_t nested(int64_t outer, int64_t inner, int32_t k, int32_t n) {
   return outer + (inner - outer) * k / (n + 1);
 }
 
+constexpr int64_t kSyncTailNs = 50'000;
+
 struct RankStep {
   int64_t begin = 0, end = 0;          // of ProfilerStep#N
   int64_t gap_begin = 0, gap_end = 0;  // the host's stall, empty where there is none
-  int64_t sync_begin = 0;              // the host waits for the GPU from here to `end` (nearly)
+  int64_t sync_begin = 0;              // the host waits for the GPU from here to kSyncTailNs before `end`
   std::vector<OpTimes> ops;            // row = row of the rank's program
 };
 

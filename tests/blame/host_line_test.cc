@@ -24,8 +24,14 @@ struct Wait {
 };
 
 // The fork of a call: its place among the calls.
-std::vector<Wait> waits(const std::vector<Row>& rows) {
+struct Synchronizing {
+  double start, returned;
+};
+
+std::vector<Wait> waits(const std::vector<Row>& rows, const std::vector<Synchronizing>& calls = {}) {
   const auto ns = [](double us) { return static_cast<int64_t>(us * 1000); };
+  Column<SynchronizingCall> synchronizing;
+  for (const auto& call : calls) synchronizing.push_back({LocalNs{ns(call.start)}, ns(call.returned - call.start)});
   std::vector<LaunchedRow> launched;
   std::vector<CallEnd> ends;
   for (const Row& row : rows) {
@@ -33,7 +39,7 @@ std::vector<Wait> waits(const std::vector<Row>& rows) {
     if (row.work == kCall) ends.push_back({ns(row.end), static_cast<int32_t>(ends.size())});
   }
   std::vector<Wait> out;
-  for (const HostWait& wait : host_waits(launched, ends, {})) {
+  for (const HostWait& wait : host_waits(launched, synchronizing, ends, {})) {
     out.push_back({static_cast<double>(wait.from_ns) / 1000, static_cast<double>(wait.until_ns) / 1000,
                    static_cast<double>(wait.line_ns) / 1000, wait.fork});
   }
@@ -74,4 +80,24 @@ TEST_CASE("a launch that returns late while the GPU is busy waited for room in t
                {10, 900, 6000, kCompute},
                {910, 915, 7000, kCompute},
                {920, 925, 8000, kCompute}}) == std::vector<Wait>{{10, 900, 900, -1}});
+}
+
+TEST_CASE("a synchronizing call waited for what ended last before it returned, however short the pause") {
+  const Row next = {120, 125, 130, kCompute};
+  // Of the device: the call ended last.
+  CHECK(waits({{0, 5, 80, kCompute}, {10, 15, 100, kCall}, next}, {{20, 110}}) == std::vector<Wait>{{20, 100, 80, 0}});
+  // Of one stream: what runs on is not waited for.
+  CHECK(waits({{0, 5, 80, kCompute}, {10, 15, 500, kCall}, next}, {{20, 90}}) == std::vector<Wait>{{20, 80, 80, -1}});
+  CHECK(waits({{0, 5, 800, kCompute}, {10, 15, 100, kCall}, next}, {{20, 110}}) == std::vector<Wait>{{20, 100, 0, 0}});
+  // All had ended when it was called.
+  CHECK(waits({{0, 5, 15, kCompute}, next}, {{20, 110}}).empty());
+}
+
+TEST_CASE("where synchronizing calls are recorded, a long pause without one is the host's own") {
+  const std::vector<Row> rows = {
+      {0, 5, 500, kCompute}, {10, 15, 1000, kCompute}, {3000, 3005, 3100, kCompute}, {3200, 3205, 3300, kCompute}};
+  CHECK(waits(rows) == std::vector<Wait>{{15, 1000, 1000, -1}});
+  CHECK(waits(rows, {{3010, 3110}}) == std::vector<Wait>{{3010, 3100, 3100, -1}});
+  // One behind all launches is the tracer's, and tells nothing of the program.
+  CHECK(waits(rows, {{3210, 3310}}) == waits(rows));
 }

@@ -37,6 +37,21 @@ TEST_CASE("a rank that takes longer every step is given its peers' pace, and sta
   CHECK(blame.traces[2].what_if.stands_out);
 }
 
+TEST_CASE("a host of few launches that synchronizes each step goes on sooner once the GPU is through sooner") {
+  SmallJob job(4);
+  const CommunicatorId all = job.group({0, 1, 2, 3});
+  for (int step = 0; step < 5; ++step) {
+    for (int32_t r = 0; r < 4; ++r) job.work(r, r == 2 ? 5000 : 1000);
+    job.meet(all, 10);
+    for (int32_t r = 0; r < 4; ++r) job.synchronize(r);
+  }
+  const Blame blame = job.done().blame;
+  // Steps of 5010 us, 10 us of idling between them; at the others' pace 1010.
+  CHECK(blame.replay.recorded_ns == 5 * 5'010'000 + 4 * 10'000);
+  CHECK(blame.traces[2].what_if.saved_ns == 5 * 4'000'000);
+  CHECK(blame.traces[2].what_if.stands_out);
+}
+
 TEST_CASE("of more ranks than are replayed abreast, each is replayed with its own pace alone") {
   SmallJob job(11);
   const CommunicatorId all = job.group({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});

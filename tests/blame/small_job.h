@@ -25,14 +25,9 @@ class SmallJob {
   void work(int32_t rank, double us, const std::string& kernel = "gemm", double launched_late = 0) {
     double& now = now_[static_cast<size_t>(rank)];
     const double start = now + launched_late;
-    RankTrace& trace = builder_.trace(rank);
-    builder_.gpu_row(rank, GpuWork::compute, start, start + us);
-    trace.gpu.name.back() = builder_.job.strings.intern(kernel);
-    trace.gpu.launch.back() = static_cast<int32_t>(trace.launches.size());
     if (launched_late > 0) launched_[static_cast<size_t>(rank)] = start - 5;
-    trace.launches.start.push_back(launch(rank));
-    trace.launches.duration_ns.push_back(50);
-    trace.launches.thread.push_back(1);
+    add_row(rank, GpuWork::compute, start, start + us, launch(rank));
+    builder_.trace(rank).gpu.name.back() = builder_.job.strings.intern(kernel);
     now = start + us;
   }
 
@@ -45,15 +40,27 @@ class SmallJob {
     for (const Rank rank : members) {
       double& now = now_[rank.index()];
       double& stream_free = stream_free_[{group, rank}];
-      CollectiveCall& call = builder_.call(rank.value, group, std::max(now, stream_free), last + transfer_us);
+      const double start = std::max(now, stream_free);
+      CollectiveCall& call = builder_.call(rank.value, group, start, last + transfer_us);
       stream_free = last + transfer_us;
       call.stream = 20 + group.value;
       call.launch_start = launch(rank.value);
-      call.launch_duration_ns = 50;
+      call.launch_duration_ns = kLaunchNs;
+      call.gpu_row = static_cast<int32_t>(builder_.trace(rank.value).gpu.size());
+      add_row(rank.value, GpuWork::communication, start, last + transfer_us, call.launch_start);
       meeting.starts.push_back(call.start);
       if (!beside) now = last + transfer_us;
     }
     meetings_.push_back(meeting);
+  }
+
+  // The host of `rank` waits until the GPU has nothing left, and launches on; the GPU idles for 10 us.
+  void synchronize(int32_t rank) {
+    double& now = now_[static_cast<size_t>(rank)];
+    double& launched = launched_[static_cast<size_t>(rank)];
+    builder_.trace(rank).synchronizing.push_back({LocalNs{ns(launched + 1)}, ns(now + 2) - ns(launched + 1)});
+    launched = now + 5;
+    now += 10;
   }
 
   struct Rooms {
@@ -83,10 +90,21 @@ class SmallJob {
   }
 
  private:
+  static constexpr int64_t kLaunchNs = 50;
+
   struct Meeting {
     CommunicatorId group;
     std::vector<LocalNs> starts;
   };
+
+  void add_row(int32_t rank, GpuWork work, double start, double end, LocalNs launch) {
+    RankTrace& trace = builder_.trace(rank);
+    builder_.gpu_row(rank, work, start, end);
+    trace.gpu.launch.back() = static_cast<int32_t>(trace.launches.size());
+    trace.launches.start.push_back(launch);
+    trace.launches.duration_ns.push_back(kLaunchNs);
+    trace.launches.thread.push_back(1);
+  }
 
   // Just behind the launch before it; the host runs ahead of the GPU.
   LocalNs launch(int32_t rank) { return LocalNs{ns(launched_[static_cast<size_t>(rank)] += 0.1)}; }

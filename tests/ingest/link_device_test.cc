@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "content_builder.h"
+#include "reader_support.h"
 #include "src/ingest/link_calls.h"
 
 using namespace skewscope;          // NOLINT
@@ -58,4 +59,31 @@ TEST_CASE("the vendor is told by the launches, else by properties") {
   max_gpu.content().devices[0].name = "Intel(R) Data Center GPU Max 1550";
   const LinkedTrace by_device = link_device(std::move(max_gpu));
   CHECK(by_device.trace.vendor == GpuVendor::intel);
+}
+
+TEST_CASE(
+    "calls in which a launching thread waits for the GPU are kept, by start; other threads' and other calls not") {
+  const auto call = [](const std::string& name, int thread, int start) {
+    return R"({"ph": "X", "cat": "cuda_runtime", "name": ")" + name + R"(", "pid": 9, "tid": )" +
+           std::to_string(thread) + R"(, "ts": )" + std::to_string(start) + R"(, "dur": 5, "args": {"correlation": )" +
+           std::to_string(start) + "}}";
+  };
+  const std::string events = call("cudaLaunchKernel", 1, 10) + "," + call("cudaDeviceSynchronize", 1, 80) + "," +
+                             call("cudaStreamSynchronize", 1, 30) + "," + call("cuEventSynchronize", 1, 40) + "," +
+                             call("hipDeviceSynchronize", 1, 50) + "," + call("cudaStreamSynchronize", 2, 60) + "," +
+                             call("cudaStreamWaitEvent", 1, 70) + "," + call("cudaEventQuery", 1, 75) + "," +
+                             kernel("gemm", "12", "3", "\"correlation\": 10");
+  for (const bool details : {false, true}) {
+    ReadSettings settings;
+    settings.details = details;
+    FileContent content = read_text(trace_of(events), settings);
+    const LinkedTrace linked = link_calls(std::move(content));
+    std::vector<int64_t> starts_us;
+    for (const SynchronizingCall& one : linked.trace.synchronizing) {
+      starts_us.push_back(one.start.ns / 1000);
+      CHECK(one.duration_ns == 5000);
+    }
+    CHECK(starts_us == std::vector<int64_t>{30, 40, 50, 80});
+    CHECK(linked.trace.launches.size() == 1);
+  }
 }

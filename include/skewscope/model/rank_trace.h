@@ -82,6 +82,13 @@ struct StepRange {
   int64_t duration_ns = 0;
 };
 
+// A host call that returns when GPU work has ended: cudaDeviceSynchronize, cudaStreamSynchronize,
+// cudaEventSynchronize and their kin.
+struct SynchronizingCall {
+  LocalNs start;
+  int64_t duration_ns = 0;
+};
+
 // Which record told what a collective call is.
 enum class MetadataSource : uint8_t {
   kernel_args,         // arguments on the kernel itself
@@ -164,11 +171,12 @@ struct RankTrace {
   LocalNs last_event;
   GpuEvents gpu;
   LaunchEvents launches;
-  std::vector<StepRange> steps;   // sorted by start
-  Column<CollectiveCall> calls;   // sorted by (start, end, stream)
-  Column<BatchMessage> messages;  // sorted by call; in a job by (call, peer, sends), each once
-  Column<SplitPart> splits;       // sorted by call
-  std::vector<KernelGrid> grids;  // sorted by (kernel, grid)
+  Column<SynchronizingCall> synchronizing;  // of threads that launch; sorted by start
+  std::vector<StepRange> steps;             // sorted by start
+  Column<CollectiveCall> calls;             // sorted by (start, end, stream)
+  Column<BatchMessage> messages;            // sorted by call; in a job by (call, peer, sends), each once
+  Column<SplitPart> splits;                 // sorted by call
+  std::vector<KernelGrid> grids;            // sorted by (kernel, grid)
 };
 
 // The messages of call number `call`.
@@ -182,8 +190,8 @@ void forget_threads(RankTrace& trace);
 void forget_messages(RankTrace& trace);
 // Gives back the parts of all-to-alls.
 void forget_splits(RankTrace& trace);
-// Gives back what only tells when rows were launched, and where they ran: the launches, and the columns device, stream
-// and launch. The other columns stay.
+// Gives back what only tells when rows were launched, and where they ran: the launches, the host's waits, and the
+// columns device, stream and launch. The other columns stay.
 void forget_launches(RankTrace& trace);
 // Gives back all that tells of GPU rows; calls, steps and names stay.
 void forget_rows(RankTrace& trace);
