@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness import SKEWSCOPE, TOP, keep, output_of, run, table
 
+DLRM = Path(os.environ.get("SKEWSCOPE_TRACES", TOP.parent / "shared" / "traces")) / "dlrm_8rank"  # on V100s
 REAL = TOP / "tests" / "data" / "real"
 FAULTLESS = ("ddp", "ddp_8", "mesh", "cuda_graphs", "checkpointing", "compile", "every_collective", "sync_events")
 PIPELINE = ["--nodes", "4", "--gpus", "4", "--tp", "2", "--pp", "4", "--dp", "2", "--clock-offset-ms", "50"]
@@ -103,6 +104,39 @@ def launched_step_ms(folder):
     return sum(lengths) / len(lengths) / 1000
 
 
+def gain_of(report, rank):
+    """What the report says that mending a rank saves, as a share of the job's length."""
+    found = [s["saved_ns"] or 0 for s in report["stragglers"] if s["rank"] == rank]
+    return percent(max(found, default=0) / report["what_if"]["replayed_ns"])
+
+
+def shorter(jobs, faulty, healthy):
+    """By how much the job without its fault is shorter: of two simulations, by their recorded lengths."""
+    length = [jobs.report(SKEWSCOPE, [job])["what_if"]["recorded_ns"] for job in (faulty, healthy)]
+    return percent(1 - length[1] / length[0])
+
+
+def cause_of(report, rank):
+    return next((str(s["cause"]).replace("_", " ") for s in report["stragglers"] if s["rank"] == rank), "-")
+
+
+# Faults of rank 5, by the name that its cause should have.
+FAULTS = {"slower kernels": ["--slow-rank", "5:1.5"], "other kernels": ["--more-kernels", "5:6"],
+          "other shapes": ["--other-shapes", "5:2.5"], "host": ["--host-gap", "5:3"]}
+KINDS = {"DDP": ["--tp", "1"], "FSDP": ["--tp", "1", "--fsdp"], "pipeline": ["--tp", "2", "--pp", "2", "--micro-batches", "4"]}
+
+
+def gains(jobs, said):
+    """Of each kind of job and fault: the cause that is named, and what mending it saves."""
+    for kind, options in KINDS.items():
+        options = [*options, "--steps", "4", "--cpu-rows", "1"]
+        healthy = jobs.simulated(*options)
+        for cause, fault in FAULTS.items():
+            faulty = jobs.simulated(*options, *fault)
+            yield (f"{kind}, rank 5 with a fault: its cause and gain",
+                   said([faulty], lambda r: f"{cause_of(r, 5)}, {gain_of(r, 5)}"), f"{cause}, {shorter(jobs, faulty, healthy)}")
+
+
 def names_a_rank(text):
     return re.search(r"[Rr]anks? [0-9, -]+ (is|are) the (cause|suspect)", text) is not None
 
@@ -133,6 +167,9 @@ def situations(jobs):
     one_step = jobs.simulated(*PIPELINE, "--steps", "1")
     four_steps = jobs.simulated(*PIPELINE, "--steps", "4")
     even_stages = jobs.simulated(*PIPELINE, "--steps", "4", "--micro-batches", "8")
+    interleaved = jobs.simulated(*PIPELINE, "--steps", "4", "--micro-batches", "8", "--virtual-stages", "2")
+    long_stage = jobs.simulated(*PIPELINE, "--steps", "4", "--micro-batches", "8",
+                                *(word for rank in range(12, 16) for word in ("--slow-rank", f"{rank}:2")))
     truth_of = lambda job: json.loads((job / "truth.json").read_text())  # noqa: E731
     first = jobs.report(SKEWSCOPE, [four_steps])["steps"][0]["duration_ns"] / 1e6
 
@@ -150,10 +187,12 @@ def situations(jobs):
         yield f"{name}: length of a step", said([REAL / name], step_ms), f"{launched_step_ms(REAL / name):.1f} ms"
     for name, gain in (("ddp_slow_rank", 0.94), ("fsdp2", 0.86), ("ring_attention", 0.91), ("ddp_imbalance", 0.40)):
         yield (f"{name}: largest gain of a rank", said([REAL / name], lambda r: saved_words(r)), percent(gain))
-    bubble = truth_of(even_stages)["pipeline"]
-    yield ("pipeline of 4 even stages, 8 micro-batches: bubble",
-           said([even_stages], lambda r: percent((r.get("pipeline") or {}).get("bubble_share"))),
-           percent(bubble["bubble_ns"] / bubble["total_ns"]))
+    yield from gains(jobs, said)
+    for what, job in (("even stages", even_stages), ("interleaved stages", interleaved), ("a stage twice as long", long_stage)):
+        bubble = truth_of(job)["pipeline"]
+        yield (f"pipeline of 4, {what}, 8 micro-batches: bubble",
+               said([job], lambda r: percent((r.get("pipeline") or {}).get("bubble_share"))),
+               percent(bubble["bubble_ns"] / bubble["total_ns"]))
     yield ("ddp and fsdp2 in one folder: exit code", printed("report", [REAL / "ddp", REAL / "fsdp2"], lambda _, code: code), 3)
     alone = next((REAL / "ddp").glob("*rank0*"))
     yield ("one rank of four: what the verdict says of waiting",
@@ -166,6 +205,9 @@ def situations(jobs):
                    lambda text, _: "yes" if re.search(r"[Cc]ompile the model", text) else "no"), "no")
     yield (f"{len(FAULTLESS)} recorded jobs without a fault: verdicts that lead with a rank",
            lambda program: sum(names_a_rank(first_words(jobs.text(program, "report", [REAL / name])[0])) for name in FAULTLESS), 0)
+    if DLRM.exists():
+        yield ("V100: `rank` advises a number format that the GPU lacks",
+               printed("rank", [next(DLRM.glob("*.gz"))], lambda text, _: "yes" if "bfloat16" in text else "no"), "no")
     yield ("two processes of mpirun, built without MPI: exit code",
            printed("report", [REAL / "ddp"], lambda _, code: code, OMPI_COMM_WORLD_SIZE="2", OMPI_COMM_WORLD_RANK="0"), 2)
 
