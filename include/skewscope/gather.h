@@ -26,12 +26,13 @@ struct GatherLimits {
   int connections = 4096;
   int connections_per_address = 64;
   int unauthenticated_connections = 256;
-  int bodies = 256;  // requests whose body is being read
-  int bodies_per_job = 64;
-  int downloads = 128;  // answers that are a file
+  int bodies = 256;         // requests whose body is being read
+  int bodies_per_job = 64;  // of an owner's jobs together, where their tokens name him
+  int downloads = 128;      // answers that are a file
   int downloads_per_job = 32;
   std::chrono::seconds handshake{10}, before_authentication{15}, idle{30}, silence{30};
   uint64_t least_rate = 64 << 10;  // bytes per second of a body, over 30 s, after 10 s of grace
+  std::chrono::seconds longest_body{6 * 3600};
   // Of all jobs. Of one at most half of them, and twice its ranks (16 at least) where their number was told.
   int open_uploads = 1 << 16;
   std::chrono::seconds upload_life{24 * 3600}, upload_progress{3600};
@@ -42,6 +43,7 @@ struct GatherRetention {
   uint64_t total_bytes = 0;                             // 0: no bound; else oldest finished jobs go first
   std::chrono::seconds quarantine_age{30 * 24 * 3600};  // of what was set aside
   uint64_t quarantine_bytes = 100ull << 30;             // of all of it; 0: no bound; else the oldest goes first
+  std::chrono::seconds trash_age{24 * 3600};            // deleted jobs can be restored for so long
 };
 
 struct GatherDeadlines {
@@ -94,11 +96,16 @@ struct SpoolCheck {
 // `repair`: does what the daemon's start does (truncates parts, rolls forward, quarantines); else only looks.
 Result<SpoolCheck> check_spool(const std::string& spool, bool repair);
 
+// Puts a deleted job that is still in the trash back, of several the newest; no daemon may have the spool. Its next
+// start takes the files up, and makes their report again.
+Result<Done> restore_job(const std::string& spool, const std::string& job);
+
 struct TokenRequest {
   std::string job;                                       // or "*", every job, with the scope admin or read
   std::vector<std::string> scopes = {"upload", "read"};  // upload, read, admin
   std::chrono::seconds life{24 * 3600};
-  uint32_t epoch = 0;  // of the job, as GET /v1/jobs/{job} says: raised when its tokens were revoked
+  uint32_t epoch = 0;             // of the job, as GET /v1/jobs/{job} says: raised when its tokens were revoked
+  std::optional<uint32_t> uid{};  // whose files these are: quotas and turns are by owner; none: who mints
 };
 // A job token, signed with the first key of `token_key_file`.
 Result<std::string> mint_token(const GatherOptions& options, const TokenRequest& request);

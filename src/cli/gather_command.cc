@@ -1,8 +1,13 @@
 #include "gather_command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <pwd.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <vector>
 
 #include "flat_config.h"
 #include "gather_options.h"
@@ -22,6 +27,13 @@ void keep_signals_for_the_daemon() {
   sigemptyset(&signals);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, number);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+// What is opened next would become one that was closed: standard error a socket of reports, or the spool's lock.
+void keep_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) < 0) open("/dev/null", O_RDWR);
+  }
 }
 
 // The files are named by the ranks that their senders told.
@@ -75,10 +87,27 @@ ExitCode check(const GatherCommandOptions& options) {
   return spool.problems.empty() || options.repair ? kDone : kConditionHolds;
 }
 
+ExitCode restore(const GatherCommandOptions& options) {
+  if (options.daemon.spool.empty()) return fail({ErrorKind::usage, "a spool directory is needed: --spool DIR"});
+  const auto restored = restore_job(options.daemon.spool, options.restored_job);
+  if (!restored.ok()) return fail(restored.error());
+  const std::string text = options.restored_job + " is back; the daemon's next start takes its files up\n";
+  return print(text) ? kDone : kOutput;
+}
+
 ExitCode mint(const GatherCommandOptions& options) {
   const auto token = mint_token(options.daemon, options.token);
   if (!token.ok()) return fail(token.error());
   return print(token.value() + "\n") ? kDone : kOutput;
+}
+
+uint32_t uid_of_user(const std::string& name) {
+  std::vector<char> text(16 << 10);
+  passwd entry{};
+  passwd* found = nullptr;
+  getpwnam_r(name.c_str(), &entry, text.data(), text.size(), &found);
+  if (found == nullptr) throw CLI::ValidationError("--owner", "no user of this name: " + name);
+  return entry.pw_uid;
 }
 
 }  // namespace
@@ -89,6 +118,10 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
                                         "Say what is wrong with the spool, and what a start has to do; serves nobody");
   command.add_flag("--repair", options.repair, "With --check: put it right, as a start of the daemon does")
       ->needs(check);
+  command
+      .add_option("--restore", options.restored_job,
+                  "Put a deleted job back that is in the trash (--trash-retention), while no daemon has the spool")
+      ->type_name("JOB");
   CLI::Option* mint =
       command.add_option("--mint-token", options.token.job, "Print a token for this job; serves nobody")
           ->type_name("JOB");
@@ -107,13 +140,27 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       .add_option("--epoch", options.token.epoch, "With --mint-token: the job's epoch, after tokens were revoked [0]")
       ->needs(mint)
       ->type_name("N");
+  CLI::Option* uid =
+      command
+          .add_option(
+              "--uid", options.token.uid,
+              "With --mint-token: whose job it is; what it stores and its reports are charged to him [who mints]")
+          ->needs(mint)
+          ->type_name("UID");
+  command
+      .add_option_function<std::string>(
+          "--owner", [&options](const std::string& name) { options.token.uid = uid_of_user(name); },
+          "With --mint-token: the same, by the user's name")
+      ->excludes(uid)
+      ->needs(mint)
+      ->type_name("NAME");
   command.footer(
       "Examples:\n"
       "  skewscope gather --spool spool --insecure-local\n"
       "  curl -T rank0.json.gz http://127.0.0.1:7475/v1/jobs/run1/ranks/0\n"
       "  skewscope gather --spool spool --listen 0.0.0.0:7475 --certificate c.pem --private-key k.pem \\\n"
       "    --token-key-file keys\n"
-      "  skewscope gather --token-key-file keys --mint-token run1\n"
+      "  skewscope gather --token-key-file keys --mint-token run1 --owner alice\n"
       "  curl -X POST -H \"Authorization: Bearer $ADMIN\" https://head:7475/v1/jobs/run1/revoke\n"
       "  skewscope gather --spool spool --check\n"
       "POST .../revoke ends every token of the job at once and says the --epoch of those that count from then on; a "
@@ -128,7 +175,9 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
 
 ExitCode run_gather(const GatherCommandOptions& options, const std::vector<std::string>& arguments) {
   if (options.check) return check(options);
+  if (!options.restored_job.empty()) return restore(options);
   if (!options.token.job.empty()) return mint(options);
+  keep_standard_descriptors();
   keep_signals_for_the_daemon();
   const auto served = gather_traces(options.daemon, make_report, [&arguments] { return read_again(arguments); });
   return served.ok() ? kDone : fail(served.error());

@@ -14,6 +14,7 @@ namespace skewscope::cli {
 struct GatherCommandOptions {
   CommonOptions common;  // has no flags here
   GatherOptions daemon;
+  std::string restored_job;
   TokenRequest token;
   bool check = false, repair = false;
 };

@@ -55,7 +55,8 @@ void add_access(CLI::App& command, GatherOptions& options) {
        "Keys that sign job tokens: 64 hexadecimal digits a line, the first signs, two count; mode 0600");
   file("--certificate", options.certificate, "Certificate chain, PEM: HTTPS in place of HTTP");
   file("--private-key", options.private_key, "Its private key, PEM");
-  file("--client-ca", options.client_ca, "Clients must show a certificate signed by this one, PEM");
+  file("--client-ca", options.client_ca,
+       "Nodes may show a certificate signed by this one, PEM; none of another counts");
   command
       .add_option("--server-name", options.server_name,
                   "Name that requests must give as Host; default: any, with --insecure-local this machine's alone")
@@ -90,7 +91,9 @@ void add_reports(CLI::App& command, GatherOptions& options) {
   add_seconds(command, "--quarantine-age", options.retention.quarantine_age,
               "Damaged, replaced and stray files, which are set aside, are deleted after so long");
   add_bytes(command, "--quarantine-size", options.retention.quarantine_bytes,
-            "The oldest of these are deleted while all are larger; 0: never", "100G");
+            "While all are larger, the job with most of them loses its oldest; 0: never", "100G");
+  add_seconds(command, "--trash-retention", options.retention.trash_age,
+              "A deleted job can be put back by --restore for so long, while the disk has room");
 }
 
 void add_limits(CLI::App& command, GatherLimits& limits) {
@@ -119,6 +122,7 @@ void add_limits(CLI::App& command, GatherLimits& limits) {
   add_seconds(command, "--idle-time", limits.idle, "A connection without a request is closed after so long");
   add_seconds(command, "--silence-time", limits.silence, "Longest pause within a body or an answer");
   add_bytes(command, "--least-rate", limits.least_rate, "Least bytes a second of a body, over 30 s", "64K");
+  add_seconds(command, "--longest-body", limits.longest_body, "A body or download that takes longer is ended");
   add_seconds(command, "--upload-life", limits.upload_life, "An upload is forgotten so long after its creation");
   add_seconds(command, "--upload-progress", limits.upload_progress, "Or so long after its last byte");
 }

@@ -38,6 +38,7 @@ Need need_of(Endpoint endpoint) {
     case Endpoint::rank_put:
     case Endpoint::job_put:
     case Endpoint::job_end:
+    case Endpoint::report_again:
       return Need::upload;
   }
   return Need::upload;
@@ -67,17 +68,17 @@ Decision within_job(const TokenPayload& token, const std::string& job, const Job
   return has_scope(token, scope) ? Decision::allow : Decision::forbidden;
 }
 
-// Root's credential says only that root of some node asks: the node's certificate must say which.
+// Root's credential says only that root of some node asks: the node's certificate must say which. The certificate alone
+// proves nothing: every user whose jobs ran on the node may have read it.
 Decision may_get_token(const std::string& job, const JobFacts* known, const Caller& caller) {
   if (caller.token) return within_job(*caller.token, job, known, kAdmin);
-  if (!caller.munge && caller.node.empty()) return Decision::unauthenticated;
-  if (known == nullptr || !known->exists || (caller.munge && caller.munge->job != job)) return Decision::unknown;
-  const bool owner = caller.munge && caller.munge->uid != 0 && caller.munge->uid == known->owner_uid;
-  const bool may_be_agent = !caller.munge || caller.munge->uid == 0;
+  if (!caller.munge) return Decision::unauthenticated;
+  if (known == nullptr || !known->exists || caller.munge->job != job) return Decision::unknown;
+  const bool owner = caller.munge->uid != 0 && caller.munge->uid == known->owner_uid;
   const auto& nodes = known->nodes;
-  const bool node =
-      may_be_agent && !caller.node.empty() && std::find(nodes.begin(), nodes.end(), caller.node) != nodes.end();
-  return owner || node ? Decision::allow : Decision::unknown;
+  const bool agent = caller.munge->uid == 0 && !known->ended && !caller.node.empty() &&
+                     std::find(nodes.begin(), nodes.end(), caller.node) != nodes.end();
+  return owner || agent ? Decision::allow : Decision::unknown;
 }
 
 }  // namespace
@@ -129,6 +130,11 @@ bool may_read(const std::string& job, const JobFacts& known, const Caller& calle
   if (caller.insecure_local) return true;
   const TokenPayload* token = caller.failed ? nullptr : token_for(caller, is_page(list, ""));
   return token != nullptr && within_job(*token, job, &known, kRead) == Decision::allow;
+}
+
+bool may_delete(const std::string& job, const JobFacts* known, const Caller& caller) {
+  if (caller.insecure_local) return true;
+  return caller.token && within_job(*caller.token, job, known, kAdmin) == Decision::allow;
 }
 
 std::optional<TokenPayload> login_payload(const TokenPayload& token, std::chrono::sys_seconds now) {

@@ -7,10 +7,12 @@
 // | endpoint                                        | needs                                       |
 // |-------------------------------------------------|---------------------------------------------|
 // | OPTIONS, login; the admin listener              | nothing                                     |
-// | tokens                                          | MUNGE of the job's owner; the certificate   |
-// |                                                 | of one of its nodes; scope admin            |
-// | job_revoke                                      | scope admin                                 |
-// | uploads, rank_put, job_put, job_end, job_delete | scope upload                                |
+// | tokens                                          | MUNGE of the job's owner; until the job's   |
+// |                                                 | end, MUNGE of root and the certificate of   |
+// |                                                 | one of its nodes; scope admin               |
+// | job_revoke, job_delete                          | scope admin                                 |
+// | uploads, rank_put, job_put, job_end,            | scope upload; of job_put, what deletes      |
+// | report_again                                    | sooner: may_delete()                        |
 // | job_get, rank_get, report                       | scope read                                  |
 // | job_list, page_jobs                             | scope read; shows what may_read() says      |
 // | pages, report.html                              | scope read, by cookie, too                  |
@@ -54,6 +56,7 @@ struct JobFacts {
   bool exists = true;                 // false: a job of this name was deleted; `epoch` is what another begins with
   std::optional<uint32_t> owner_uid;  // as the head node registered it
   std::vector<std::string> nodes;
+  bool ended = false;
 };
 
 enum class Decision {
@@ -67,6 +70,9 @@ int status_of(Decision decision);  // 200 for allow
 // `job`: that of the path, of Upload-Metadata, of the upload, or for which a token is asked; "" where there is none, as
 // for an upload that nobody knows. `known`: null for a job that there never was.
 Decision authorize(const Request& request, const std::string& job, const JobFacts* known, const Caller& caller);
+
+// May what this caller sets let a job of his be deleted sooner.
+bool may_delete(const std::string& job, const JobFacts* known, const Caller& caller);
 
 // Does a list of jobs show this one to the caller.
 bool may_read(const std::string& job, const JobFacts& known, const Caller& caller, Endpoint list);

@@ -188,8 +188,8 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
         self->read_document(document, {});
       });
     }
-    auto body = std::make_shared<Body>(Body{std::move(std::get<TakeFile>(next)), service_.buffers().take(), 0,
-                                            RateFloor(service_.limits().least_rate, Clock::now())});
+    auto body =
+        std::make_shared<Body>(Body{std::move(std::get<TakeFile>(next)), service_.buffers().take(), 0, rate_floor()});
     if (!body->buffer) {
       if (body->file.broken_off) body->file.broken_off();
       return send(problem(503, "no buffer left"));
@@ -267,6 +267,11 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
                 }
                 self->fill(body);
               });
+  }
+
+  RateFloor rate_floor() const {
+    const GatherLimits limits = service_.limits();
+    return {limits.least_rate, Clock::now(), limits.longest_body};
   }
 
   void pass_on(const std::shared_ptr<Body>& body) {
@@ -390,8 +395,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   }
 
   void send_file() {
-    download_.emplace(Download{std::move(response_.held), service_.download_buffers().take(),
-                               RateFloor(service_.limits().least_rate, Clock::now())});
+    download_.emplace(Download{std::move(response_.held), service_.download_buffers().take(), rate_floor()});
     if (!download_->buffer) return wire_->close();
     read_part();
   }

@@ -1,8 +1,12 @@
 #include "endpoints.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "host.h"
+#include "listener.h"
 #include "log.h"
 #include "pages.h"
 
@@ -43,7 +47,8 @@ Response text(int status, const char* body) {
 // The head node speaks on the registry's socket, of jobs alone: root, or the user that was named.
 std::variant<Caller, Response> registry_caller(const Request& request) {
   if (request.endpoint != Endpoint::job_put && request.endpoint != Endpoint::job_end &&
-      request.endpoint != Endpoint::job_revoke && request.endpoint != Endpoint::job_get) {
+      request.endpoint != Endpoint::report_again && request.endpoint != Endpoint::job_revoke &&
+      request.endpoint != Endpoint::job_get) {
     return problem(403, "jobs alone are registered here");
   }
   Caller caller;
@@ -56,6 +61,12 @@ std::string name_of_this_server(const GatherOptions& options) {
   char name[256] = "";
   gethostname(name, sizeof name - 1);
   return name;
+}
+
+int64_t open_descriptors() {
+  std::error_code error;
+  const std::filesystem::directory_iterator all("/proc/self/fd", error);
+  return error ? 0 : std::distance(begin(all), end(all)) - 1;  // less the one that looks
 }
 
 bool brings_a_file(Endpoint endpoint) { return endpoint == Endpoint::upload_create || endpoint == Endpoint::rank_put; }
@@ -105,6 +116,7 @@ void Endpoints::use(const std::shared_ptr<const Settings>& settings) {
 }
 
 void Endpoints::use_memory(uint64_t bytes) {
+  memory_ = bytes;
   const uint64_t most = limits().soft_memory;
   const bool is_short = bytes > (short_of_memory_ ? most - most / 10 : most);  // no to and fro at the bound
   if (short_of_memory_.exchange(is_short) == is_short) return;
@@ -151,7 +163,7 @@ bool Endpoints::proves_something(const Call& call, const Caller& caller) const {
   const auto held = settings();
   if (!held->keys || caller.failed) return false;
   const bool munge = call.request.authorization_scheme == "munge";
-  return munge ? held->munge != nullptr : caller.token.has_value() || !caller.node.empty();
+  return munge ? held->munge != nullptr : caller.token.has_value();
 }
 
 std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
@@ -188,7 +200,7 @@ bool Endpoints::revoked(const Call& call) const {
 // --- endpoints
 
 void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
-  const Rooms rooms{store_, lobby_};
+  const Rooms rooms{store_, lobby_, settings()->options.retention.age};
   if (draining_) {
     Response response = problem(503, "the daemon is stopping");
     response.close = true;
@@ -219,6 +231,8 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
       return next(get_job(store_, *call));
     case Endpoint::job_end:
       return end_job(rooms, call, next);
+    case Endpoint::report_again:
+      return report_again(rooms, call, next);
     case Endpoint::job_revoke:
       return revoke_tokens(rooms, call, next);
     case Endpoint::job_delete:
@@ -238,7 +252,7 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
 }
 
 Response Endpoints::file_of(const Call& call) {
-  auto slot = lobby_.download(call.request.job);
+  auto slot = lobby_.download(sharer_of(call, call.request.job));
   if (!slot) return problem(503, "too many downloads at once");
   const bool rank = call.request.endpoint == Endpoint::rank_get;
   Response response = rank ? get_rank(store_, call) : get_report(store_, call);
@@ -261,8 +275,23 @@ Response Endpoints::admin(const Call& call) const {
   if (call.request.endpoint == Endpoint::ready) return ready() ? text(200, "ready\n") : text(503, "not ready\n");
   Response response;
   response.field("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-  response.body = metrics_.text(store_.figures(), lobby_.figures(), store_.jobs("", SIZE_MAX));
+  response.body = metrics_.text(store_.figures(), lobby_.figures(), process_figures());
   return response;
+}
+
+ProcessFigures Endpoints::process_figures() const {
+  const auto held = settings();
+  ProcessFigures out;
+  out.ready = ready();
+  out.soft_disk = held->options.limits.soft_disk;
+  out.hard_disk = held->options.limits.hard_disk;
+  out.memory = memory_;
+  out.memory_limit = held->options.limits.soft_memory;
+  out.descriptors = open_descriptors();
+  rlimit most{};
+  out.descriptor_limit = getrlimit(RLIMIT_NOFILE, &most) == 0 ? static_cast<int64_t>(most.rlim_cur) : 0;
+  if (!held->options.certificate.empty()) out.certificate_end = end_of_certificate(held->options.certificate);
+  return out;
 }
 
 // A token is base64url and dots: in a form it stands as it is. The cookie is another token, which can only read.

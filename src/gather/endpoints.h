@@ -51,6 +51,7 @@ class Endpoints : public Service {
   Response file_of(const Call& call);
   Response page_of(const Call& call) const;
   Response admin(const Call& call) const;
+  ProcessFigures process_figures() const;
   Next login(const CallPointer& call);
   Next token(const CallPointer& call);
 
@@ -62,6 +63,7 @@ class Endpoints : public Service {
   TokenDesk desk_;
   mutable std::mutex mutex_;
   std::shared_ptr<const Settings> settings_;
+  std::atomic<uint64_t> memory_{0};
   std::atomic<bool> draining_{false}, short_of_memory_{false};
 };
 

@@ -23,6 +23,7 @@ enum class Endpoint {
   job_get,         // GET     /v1/jobs/{job}
   job_delete,      // DELETE  /v1/jobs/{job}
   job_end,         // POST    /v1/jobs/{job}/end
+  report_again,    // POST    /v1/jobs/{job}/report
   job_revoke,      // POST    /v1/jobs/{job}/revoke
   upload_create,   // POST    /v1/uploads
   upload_head,     // HEAD    /v1/uploads/{id}

@@ -14,6 +14,7 @@ using Continue = std::function<void(Next)>;
 struct Rooms {
   Store& store;
   Lobby& lobby;
+  std::chrono::seconds retention;  // of jobs that say nothing else
 };
 
 Response refused(Refusal refusal);
@@ -31,6 +32,7 @@ void put_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
 Response list_jobs(const Store& store, const Call& call);  // those that the caller may read
 Response get_job(const Store& store, const Call& call);
 void end_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
+void report_again(const Rooms& rooms, const CallPointer& call, const Continue& next);
 void revoke_tokens(const Rooms& rooms, const CallPointer& call, const Continue& next);
 void delete_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
 // By name, at most `limit`; of this state alone, or "": of any.
@@ -40,6 +42,9 @@ std::vector<JobState> visible_jobs(const Store& store, const Call& call, const s
 std::optional<JobFacts> facts_of(const Store& store, const std::string& job);
 JobFacts facts_of(const JobState& job);
 uint32_t uid_of(const Caller& caller);
+// Whose share of the places for bodies and downloads it takes: the owner's, whose jobs may be many; where the token
+// names none, the job's.
+std::string sharer_of(const Call& call, const std::string& job);
 
 // file_handlers.cc
 Response get_rank(const Store& store, const Call& call);

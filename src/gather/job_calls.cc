@@ -16,6 +16,12 @@ const std::map<int, FileRow>& files_of(const Job& job, int capture) {
   return found == job.files.end() ? none : found->second;
 }
 
+int64_t files_arrived(const Job& job) {
+  int64_t files = 0;
+  for (const auto& [capture, of_capture] : job.files) files += static_cast<int64_t>(of_capture.size());
+  return files;
+}
+
 // The first of them. No rank of `files` is as large as `expected`.
 std::vector<int> missing_of(const std::map<int, FileRow>& files, int expected) {
   std::vector<int> out;
@@ -66,6 +72,11 @@ void tell_reports(const Job& job, bool again, JobState& state) {
     const bool readable = report.state == ReportState::complete || report.state == ReportState::partial;
     if (readable) state.report_generation = generation;
   }
+  for (const auto& [generation, report] : job.reports) {
+    if (report.state == ReportState::running) continue;
+    state.reported_at = report.ended;
+    state.report_took = std::max(report.ended - report.started, std::chrono::seconds(0));
+  }
   if (again) state.failed_at = job.reports.rbegin()->second.ended;
 }
 
@@ -101,7 +112,7 @@ JobState SpoolStore::brief_state_held(const Job& job) const {
   out.expected = expected_of(job, job.row);
   const int asked = job.row.settings.world_size.value_or(job.row.most_told);
   out.conflict = out.expected > 0 && (asked != out.expected || (job.row.least_told > 0 && job.row.least_told != asked));
-  for (const auto& [capture, files] : job.files) out.arrived += static_cast<int64_t>(files.size());
+  out.arrived = files_arrived(job);
   out.captures = captures_of(job, job.row);
   out.ended = job.row.ended;
   out.bytes = job.bytes;
@@ -193,7 +204,22 @@ std::vector<JobState> SpoolStore::jobs(const std::string& after, size_t limit) c
   const std::lock_guard lock(mutex_);
   std::vector<JobState> out;
   for (auto job = jobs_.upper_bound(after); job != jobs_.end() && out.size() < limit; ++job) {
-    if (!job->second.row.deleting) out.push_back(state_held(job->second));
+    if (!job->second.row.deleting) out.push_back(brief_state_held(job->second));
+  }
+  return out;
+}
+
+// Copies no names and no settings: it is asked at each scrape, under the lock.
+JobCounts SpoolStore::count_jobs_held() const {
+  JobCounts out;
+  for (const auto& [name, job] : jobs_) {
+    if (job.row.arrivals == 0 && job.open_uploads == 0) continue;
+    const int64_t arrived = files_arrived(job),
+                  expected = int64_t{expected_of(job, job.row)} * captures_of(job, job.row);
+    const bool whole = expected > 0 && arrived >= expected;
+    ++(whole ? out.complete : job.row.ended ? out.ended : out.receiving);
+    out.files_expected += expected;
+    out.files_arrived += arrived;
   }
   return out;
 }
@@ -218,7 +244,7 @@ Outcome<StoredFile> SpoolStore::read(const std::string& job, int capture, int ra
 
 // One change of a job's row per transaction (Change::key), so that none is lost.
 void SpoolStore::change_job(const std::string& name, bool make, const std::function<void(JobRow&)>& change,
-                            Reply<JobState> done) {
+                            Reply<JobState> done, bool reports_again, uint32_t sender_uid) {
   const Refusal refusal = closed();
   if (refusal != Refusal::none) return answer<JobState>(std::move(done), {refusal, {}});
   const Time at = now();
@@ -226,21 +252,23 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
   const auto other_files = std::make_shared<bool>(false);
   Change of_row;
   of_row.key = name;
-  of_row.prepare = [this, name, make, at, row, other_files, change](std::set<std::string>&) {
+  of_row.prepare = [this, name, make, at, row, other_files, change, reports_again, sender_uid](std::set<std::string>&) {
     const std::lock_guard lock(mutex_);
     const auto job = jobs_.find(name);
     if (job == jobs_.end() && !make) return Refusal::unknown;
     if (job == jobs_.end() && share_in_use(space_) >= limits().soft_disk) return Refusal::no_space;
     if (job != jobs_.end() && job->second.row.deleting) return make ? Refusal::unavailable : Refusal::unknown;
+    if (reports_again && job->second.row.arrivals == 0) return Refusal::unknown;
     if (job != jobs_.end()) {
       *row = job->second.row;
     } else {
       row->name = name;
       row->epoch = next_epoch_held(name);
       row->created = at;
+      row->owner_uid = sender_uid;
     }
     change(*row);
-    *other_files = job != jobs_.end() && expects_other_files(job->second, *row);
+    *other_files = reports_again || (job != jobs_.end() && expects_other_files(job->second, *row));
     return Refusal::none;
   };
   of_row.rows = [name, row, other_files](Manifest& manifest) {
@@ -276,7 +304,7 @@ void SpoolStore::put_job(const std::string& job, const JobSettings& settings, Re
     if (settings.owner_uid) kept.owner_uid = row.owner_uid = *settings.owner_uid;
     if (!settings.nodes.empty()) kept.nodes = settings.nodes;
   };
-  change_job(job, true, merge, std::move(done));
+  change_job(job, true, merge, std::move(done), false, settings.sender_uid);
 }
 
 void SpoolStore::end_job(const std::string& job, Reply<JobState> done) {
@@ -286,6 +314,11 @@ void SpoolStore::end_job(const std::string& job, Reply<JobState> done) {
     row.ended = true;
   };
   change_job(job, false, end, std::move(done));
+}
+
+void SpoolStore::report_again(const std::string& job, Reply<JobState> done) {
+  change_job(
+      job, false, [](JobRow&) {}, std::move(done), true);
 }
 
 void SpoolStore::raise_epoch(const std::string& job, Reply<JobState> done) {
@@ -354,7 +387,7 @@ void SpoolStore::trash_job(const std::string& name, const std::string& who, cons
       const std::lock_guard lock(mutex_);
       if (!jobs_.at(name).row.deleting) return Refusal::no_space;
     }
-    Refusal refusal = to_trash(job_folder(name), folders);
+    Refusal refusal = move_to_trash(job_folder(name), trash_path(name, random_hex(8)), folders);
     if (refusal == Refusal::none) refusal = to_trash(quarantine_folder(name), folders);
     for (const UploadPointer& upload : uploads) {
       if (refusal == Refusal::none) refusal = to_trash(part_path(upload->row.id), folders);
@@ -392,9 +425,13 @@ std::string SpoolStore::contents_of(const std::string& name) const {
   return "files: " + std::to_string(job.arrived) + ", bytes: " + std::to_string(job.bytes);
 }
 
-// What is in trash/ is nobody's: the sweeper unlinks it at leisure.
+// What is in trash/ is nobody's: the sweeper unlinks it at leisure, jobs after a while (restore_job()).
 Refusal SpoolStore::to_trash(const std::string& path, std::set<std::string>& folders) {
-  const int error = files_.rename(path, "trash/" + random_hex(8), false);
+  return move_to_trash(path, "trash/" + random_hex(8), folders);
+}
+
+Refusal SpoolStore::move_to_trash(const std::string& path, const std::string& to, std::set<std::string>& folders) {
+  const int error = files_.rename(path, to, false);
   if (error == ENOENT) return Refusal::none;
   folders.insert("trash");
   folders.insert(path.substr(0, path.rfind('/')));

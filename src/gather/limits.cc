@@ -79,6 +79,7 @@ void RateFloor::held_back(std::chrono::nanoseconds time) {
 
 bool RateFloor::too_slow(Moment now) const {
   if (now - start_ < kRateGrace) return false;
+  if (std::chrono::floor<std::chrono::seconds>(now - start_) > longest_) return true;
   const duration<double> span = std::min<Moment::duration>(now - start_, kRateWindow);
   double bytes = 0;
   for (const auto& [at, count] : window_) {

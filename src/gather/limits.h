@@ -39,10 +39,11 @@ class FailureThrottle {
 };
 
 // Is a body arriving fast enough: at least `least_rate` over the last 30 s (since its start, while it is younger),
-// after 10 s of grace. Memory does not grow with the body.
+// after 10 s of grace; and not for longer than `longest` in all. Memory does not grow with the body.
 class RateFloor {
  public:
-  RateFloor(uint64_t bytes_per_s, Moment start) : least_(bytes_per_s), start_(start) {}
+  RateFloor(uint64_t bytes_per_s, Moment start, std::chrono::seconds longest = std::chrono::seconds::max())
+      : least_(bytes_per_s), longest_(longest), start_(start) {}
   void received(uint64_t bytes, Moment now);
   // For this long we did not read: our time, not the sender's.
   void held_back(std::chrono::nanoseconds time);
@@ -50,6 +51,7 @@ class RateFloor {
 
  private:
   uint64_t least_;
+  std::chrono::seconds longest_;
   Moment start_;
   std::deque<std::pair<Moment, uint64_t>> window_;  // bytes by second
 };

@@ -335,6 +335,16 @@ bool is_loopback(const std::string& address) {
   return endpoint.ok() && endpoint.value().address().is_loopback();
 }
 
+std::optional<std::chrono::sys_seconds> end_of_certificate(const std::string& file) {
+  const std::unique_ptr<BIO, decltype(&BIO_free)> in(BIO_new_file(file.c_str(), "r"), BIO_free);
+  if (!in) return std::nullopt;
+  const std::unique_ptr<X509, decltype(&X509_free)> certificate(PEM_read_bio_X509(in.get(), nullptr, nullptr, nullptr),
+                                                                X509_free);
+  tm end{};
+  if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &end) != 1) return std::nullopt;
+  return std::chrono::sys_seconds(std::chrono::seconds(timegm(&end)));
+}
+
 Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files) {
   try {
     auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
@@ -352,7 +362,7 @@ Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files) {
     }
     if (!files.client_ca.empty()) {
       context->load_verify_file(files.client_ca);
-      context->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
+      context->set_verify_mode(asio::ssl::verify_peer);  // browsers and users have none, and show a token
     }
     return std::make_shared<TlsContext>(TlsContext{std::move(context)});
   } catch (const boost::system::system_error& error) {

@@ -16,8 +16,11 @@ namespace skewscope::gather {
 // A TLS 1.3 context as the options want it; opaque here.
 struct TlsContext;
 struct TlsFiles {
-  std::string certificate, private_key, client_ca;  // PEM; client_ca "": none is asked for
+  std::string certificate, private_key,
+      client_ca;  // PEM; client_ca "": none is asked for, else one that is shown must be its
 };
+// Of a PEM file; nullopt: none can be read from it.
+std::optional<std::chrono::sys_seconds> end_of_certificate(const std::string& file);
 Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files);
 
 // A user of this machine; `group`: the primary one.

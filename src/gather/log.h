@@ -1,4 +1,5 @@
 // The daemon's log: one JSON object a line on standard error. Control characters are escaped, tokens never appear.
+// Nobody waits for who reads it: a line that has no room at once is left out, and counted.
 #pragma once
 
 #include <cstdint>
@@ -17,5 +18,7 @@ using LogFields = std::initializer_list<std::pair<const char*, LogValue>>;
 void log_info(const char* event, LogFields fields);
 void log_warning(const char* event, LogFields fields);
 void log_error(const char* event, LogFields fields);
+
+uint64_t log_lines_left_out();
 
 }  // namespace skewscope::gather

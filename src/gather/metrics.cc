@@ -5,11 +5,7 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
-#include <map>
-#include <mutex>
-#include <set>
-
-#include "job_text.h"
+#include "log.h"
 
 namespace skewscope::gather {
 namespace {
@@ -79,6 +75,7 @@ void add_store(Snapshot& to, const StoreFigures& store) {
   to.summary("fsync_duration_seconds", "Time of flushes to the disk", store.flush_seconds, store.flushes);
   to.gauge("recovery_duration_seconds", "Time that the last start needed to recover", store.recovery_seconds);
   to.gauge("disk_free_bytes", "Free bytes of the spool's file system", static_cast<double>(store.disk_free_bytes));
+  to.gauge("disk_size_bytes", "Bytes of the spool's file system", static_cast<double>(store.disk_size_bytes));
 }
 
 void add_lobby(Snapshot& to, const Lobby::Figures& lobby) {
@@ -88,17 +85,29 @@ void add_lobby(Snapshot& to, const Lobby::Figures& lobby) {
   to.gauge("connections", help, "state", "body", lobby.bodies);
 }
 
-void add_jobs(Snapshot& to, const std::vector<JobState>& jobs) {
-  std::map<std::string, int> by_state{{"receiving", 0}, {"complete", 0}, {"ended", 0}};
-  double expected = 0, arrived = 0;
-  for (const JobState& job : jobs) {
-    ++by_state[state_of(job)];
-    expected += static_cast<double>(files_expected(job));
-    arrived += static_cast<double>(job.arrived);
+void add_process(Snapshot& to, const ProcessFigures& process) {
+  to.gauge("ready", "1: uploads are taken", process.ready ? 1 : 0);
+  to.gauge("disk_limit_ratio", "Share of the disk in use from which this is refused", "refuses", "new_jobs",
+           process.soft_disk);
+  to.gauge("disk_limit_ratio", "Share of the disk in use from which this is refused", "refuses", "uploads",
+           process.hard_disk);
+  to.gauge("resident_memory_bytes", "Memory of the daemon", static_cast<double>(process.memory));
+  to.gauge("memory_limit_bytes", "Memory from which no body is taken", static_cast<double>(process.memory_limit));
+  to.gauge("open_descriptors", "Open file descriptors", static_cast<double>(process.descriptors));
+  to.gauge("descriptor_limit", "Most open file descriptors", static_cast<double>(process.descriptor_limit));
+  if (process.certificate_end) {
+    to.gauge("certificate_end_seconds", "When the certificate ends, Unix time",
+             static_cast<double>(process.certificate_end->time_since_epoch().count()));
   }
-  for (const auto& [state, count] : by_state) to.gauge("jobs", "Jobs by state", "state", state, count);
-  to.gauge("ranks_expected", "Ranks that the jobs in the spool expect", expected);
-  to.gauge("ranks_arrived", "Ranks that have arrived", arrived);
+}
+
+void add_jobs(Snapshot& to, const JobCounts& jobs) {
+  const char* help = "Jobs that have sent something, by state";
+  to.gauge("jobs", help, "state", "receiving", static_cast<double>(jobs.receiving));
+  to.gauge("jobs", help, "state", "complete", static_cast<double>(jobs.complete));
+  to.gauge("jobs", help, "state", "ended", static_cast<double>(jobs.ended));
+  to.gauge("ranks_expected", "Ranks that these jobs expect", static_cast<double>(jobs.files_expected));
+  to.gauge("ranks_arrived", "Ranks that have arrived", static_cast<double>(jobs.files_arrived));
 }
 
 }  // namespace
@@ -129,8 +138,6 @@ struct Metrics::State {
                                           .Help("From a job's last file to the beginning of its report")
                                           .Register(registry)
                                           .Add({}, kReportSeconds);
-  std::mutex mutex;
-  std::set<std::string> running;  // jobs whose report runs
 };
 
 Metrics::Metrics() : state_(std::make_unique<State>()) {
@@ -159,17 +166,9 @@ void Metrics::refused(const char* reason) { state_->refusals.Add({{"reason", rea
 
 void Metrics::authentication_failed(const char* kind) { state_->failures.Add({{"kind", kind}}).Increment(); }
 
-void Metrics::report_begins(const std::vector<JobState>& jobs) {
-  const std::lock_guard lock(state_->mutex);
-  std::set<std::string> running;
-  for (const JobState& job : jobs) {
-    if (job.report != ReportState::running) continue;
-    running.insert(job.name);
-    if (state_->running.count(job.name) > 0) continue;
-    const std::chrono::duration<double> lag = std::chrono::system_clock::now() - job.last_arrival;
-    state_->report_lag.Observe(std::max(lag.count(), 0.0));
-  }
-  state_->running = std::move(running);
+void Metrics::report_begins(Time last_arrival) {
+  const std::chrono::duration<double> lag = std::chrono::system_clock::now() - last_arrival;
+  state_->report_lag.Observe(std::max(lag.count(), 0.0));
 }
 
 void Metrics::report_ended(int exit_code, double seconds) {
@@ -177,22 +176,25 @@ void Metrics::report_ended(int exit_code, double seconds) {
   state_->reports.Add({{"result", exit_code == 0 || exit_code == 1 ? "made" : "failed"}}).Increment();
 }
 
-std::string Metrics::text(const StoreFigures& store, const Lobby::Figures& lobby,
-                          const std::vector<JobState>& jobs) const {
+std::string Metrics::text(const StoreFigures& store, const Lobby::Figures& lobby, const ProcessFigures& process) const {
   Snapshot snapshot;
   add_store(snapshot, store);
   add_lobby(snapshot, lobby);
-  add_jobs(snapshot, jobs);
+  add_process(snapshot, process);
+  add_jobs(snapshot, store.jobs);
+  snapshot.counter("log_lines_left_out_total", "Lines of the log that nobody took",
+                   static_cast<double>(log_lines_left_out()));
   std::vector<MetricFamily> families = state_->registry.Collect();
   for (MetricFamily& family : snapshot.take()) families.push_back(std::move(family));
   return prometheus::TextSerializer().Serialize(families);
 }
 
 const char* name_of(Endpoint endpoint) {
-  constexpr const char* kNames[] = {
-      "upload_options", "tokens",        "job_put",     "job_list",     "job_get",       "job_delete", "job_end",
-      "job_revoke",     "upload_create", "upload_head", "upload_patch", "upload_delete", "rank_put",   "rank_get",
-      "report",         "login",         "page_jobs",   "page_job",     "metrics",       "healthy",    "ready"};
+  constexpr const char* kNames[] = {"upload_options", "tokens",       "job_put",       "job_list",   "job_get",
+                                    "job_delete",     "job_end",      "report_again",  "job_revoke", "upload_create",
+                                    "upload_head",    "upload_patch", "upload_delete", "rank_put",   "rank_get",
+                                    "report",         "login",        "page_jobs",     "page_job",   "metrics",
+                                    "healthy",        "ready"};
   static_assert(std::size(kNames) == static_cast<size_t>(Endpoint::ready) + 1);
   return kNames[static_cast<size_t>(endpoint)];
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,14 @@
 #include "store.h"
 
 namespace skewscope::gather {
+
+struct ProcessFigures {
+  bool ready = false;
+  double soft_disk = 0, hard_disk = 0;
+  uint64_t memory = 0, memory_limit = 0;
+  int64_t descriptors = 0, descriptor_limit = 0;
+  std::optional<Time> certificate_end;
+};
 
 class Metrics {
  public:
@@ -22,11 +31,11 @@ class Metrics {
   void request_not_understood(int status);
   void refused(const char* reason);
   void authentication_failed(const char* kind);
-  // A report begins: `jobs` shows of which job, and since when it could have.
-  void report_begins(const std::vector<JobState>& jobs);
+  // Of a job whose last file came then.
+  void report_begins(Time last_arrival);
   void report_ended(int exit_code, double seconds);
 
-  std::string text(const StoreFigures& store, const Lobby::Figures& lobby, const std::vector<JobState>& jobs) const;
+  std::string text(const StoreFigures& store, const Lobby::Figures& lobby, const ProcessFigures& process) const;
 
  private:
   struct State;

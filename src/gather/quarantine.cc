@@ -1,6 +1,8 @@
 // What was set aside (damaged, replaced and stray files) is kept for whoever looks into it, within bounds of age and
-// bytes: the oldest goes first.
+// bytes: the oldest goes first, of the job that has most there.
 #include <algorithm>
+#include <deque>
+#include <map>
 
 #include "spool_paths.h"
 #include "spool_store.h"
@@ -23,24 +25,41 @@ struct SpoolStore::SetAside {
 
 void SpoolStore::sweep_quarantine() {
   const Time at = now();
-  if (at < last_look_at_quarantine_ + kLookEvery) return;
+  const Aging ages = aging();
+  if (at < last_look_at_quarantine_ + kLookEvery || !ages.may_delete()) return;
   last_look_at_quarantine_ = at;
   std::vector<SetAside> kept = list_quarantine(), doomed;
   std::sort(kept.begin(), kept.end(), [](const SetAside& a, const SetAside& b) { return a.since < b.since; });
+  std::map<std::string, std::deque<SetAside>> by_job;  // the oldest first
+  std::map<std::string, uint64_t> bytes_of;
   uint64_t bytes = 0;
-  for (const SetAside& file : kept) bytes += file.bytes;
-  const GatherRetention bounds = retention();
   for (const SetAside& file : kept) {
-    const bool old = at - file.since > bounds.quarantine_age;
-    const bool too_much = bounds.quarantine_bytes > 0 && bytes > bounds.quarantine_bytes;
-    if (!old && !too_much) break;
-    if (doomed.size() == kMostAtOnce) {
-      last_look_at_quarantine_ = {};
-      break;
-    }
-    bytes -= file.bytes;
-    doomed.push_back(file);
+    by_job[file.folder].push_back(file);
+    bytes_of[file.folder] += file.bytes;
+    bytes += file.bytes;
   }
+  const GatherRetention bounds = retention();
+  const auto drop_oldest_of = [&](const std::string& job) {
+    std::deque<SetAside>& files = by_job[job];
+    bytes -= files.front().bytes;
+    bytes_of[job] -= files.front().bytes;
+    doomed.push_back(files.front());
+    files.pop_front();
+  };
+  for (auto& [job, files] : by_job) {
+    while (!files.empty() && ages.now_for(files.front().since) - files.front().since > bounds.quarantine_age &&
+           doomed.size() < kMostAtOnce) {
+      drop_oldest_of(job);
+    }
+  }
+  // Above the bound, the job that has most there makes room: nobody's files go because of another's.
+  while (bounds.quarantine_bytes > 0 && bytes > bounds.quarantine_bytes && doomed.size() < kMostAtOnce) {
+    const auto most = std::max_element(bytes_of.begin(), bytes_of.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (by_job[most->first].empty()) break;
+    drop_oldest_of(most->first);
+  }
+  if (doomed.size() == kMostAtOnce) last_look_at_quarantine_ = {};
   {
     const std::lock_guard lock(mutex_);
     figures_.quarantine_files = kept.size() - doomed.size();

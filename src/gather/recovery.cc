@@ -23,7 +23,7 @@ bool Recovery::begin() {
     out_.error = {ErrorKind::no_input, options_.spool + " is no spool of skewscope gather"};
     return false;
   }
-  if (const int error = files_.lock("LOCK"); error != 0) {
+  if (const int error = files_.lock(kLockName); error != 0) {
     out_.error = {ErrorKind::no_input, error == EWOULDBLOCK ? "another daemon uses the spool " + options_.spool
                                                             : "cannot lock the spool: " + std::string(strerror(error))};
     return false;
@@ -301,6 +301,7 @@ void Recovery::take_in(const FileRow& row) {
 void Recovery::find_strangers() {
   for (const FolderEntry& job : entries_of("jobs")) {
     if (!is_name(job.name)) continue;
+    if (exists(job_folder(job.name) + "/" + kRestoredName)) restored_jobs_.insert(job.name);
     for (const FolderEntry& capture : entries_of(ranks_folder(job.name))) {
       const std::optional<int> number = capture_of(capture.name);
       if (!number) continue;
@@ -342,7 +343,8 @@ void Recovery::adopt_or_set_aside(const std::string& job, int capture, const Ran
   row.digest = digest.value_or(Digest{});
   UploadRow* upload = digest ? upload_of(row) : nullptr;
   upload != nullptr ? to_do(path + " gets its row") : problem(path + " has no row");
-  if (upload == nullptr && !(restored_ && digest)) {
+  const bool taken_up = restored_ || restored_jobs_.count(job) > 0;
+  if (upload == nullptr && !(taken_up && digest)) {
     return set_aside(path, quarantine_folder(job), fmt::format("c{:04}-r{:05}{}", capture, name.rank, name.suffix));
   }
   if (upload != nullptr) {
@@ -363,6 +365,9 @@ void Recovery::adopt_or_set_aside(const std::string& job, int capture, const Ran
 void Recovery::write() {
   if (!options_.repair) return;
   if (!changes_.empty()) write_rows();
+  for (const std::string& job : restored_jobs_) {
+    if (out_.manifest) files_.remove(job_folder(job) + "/" + kRestoredName);
+  }
   if (!restored_ || !out_.manifest) return;
   if (const int error = end_restoring(files_); error != 0) {
     out_.error = {ErrorKind::output,

@@ -62,6 +62,7 @@ class Recovery {
   const RecoveryOptions& options_;
   Recovered out_;
   bool restored_ = false;
+  std::set<std::string> restored_jobs_;  // of restore_job()
   std::map<std::string, JobRow> jobs_;
   std::map<std::string, UploadRow> uploads_;
   std::map<std::tuple<std::string, int, int>, FileRow> rows_;  // job, capture, rank

@@ -48,6 +48,7 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("retention-size", retention.total_bytes, When::now);
   visit("quarantine-age", retention.quarantine_age.count(), When::now);
   visit("quarantine-size", retention.quarantine_bytes, When::now);
+  visit("trash-retention", retention.trash_age.count(), When::now);
   const GatherLimits& limits = o.limits;
   visit("largest-file", limits.largest_file, When::now);
   visit("largest-job", limits.largest_job, When::now);
@@ -70,6 +71,7 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("idle-time", limits.idle.count(), When::now);
   visit("silence-time", limits.silence.count(), When::now);
   visit("least-rate", limits.least_rate, When::now);
+  visit("longest-body", limits.longest_body.count(), When::now);
   visit("upload-life", limits.upload_life.count(), When::now);
   visit("upload-progress", limits.upload_progress.count(), When::now);
 }

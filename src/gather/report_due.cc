@@ -2,7 +2,9 @@
 //   all ranks are there                     -> at once
 //   some are missing, none was made yet     -> at the deadline: some time after the last byte, or after "no more
 //   captures" some are missing, a partial one is out  -> when arrivals pause
-// One that is to be tried again waits for as long as arrivals must pause.
+// One that is to be tried again waits for as long as arrivals must pause; so does every one after the first, whatever
+// is new to it, and for as long as the one before took: no job keeps the reports of others waiting by asking for its
+// own.
 #include "reports.h"
 
 #include <algorithm>
@@ -12,8 +14,11 @@ namespace skewscope::gather {
 namespace {
 
 Time first_due(const JobState& job, const GatherDeadlines& deadlines) {
+  if (job.reported_arrivals > 0) {
+    const Time repeated = job.reported_at + std::max(deadlines.debounce, job.report_took);
+    return std::max(repeated, is_whole(job) ? job.last_arrival : job.last_arrival + deadlines.debounce);
+  }
   if (is_whole(job)) return job.last_arrival;
-  if (job.reported_arrivals > 0) return job.last_arrival + deadlines.debounce;
   const Time quiet = job.last_byte + job.settings.deadline.value_or(deadlines.after_last_byte);
   return job.ended ? std::min(quiet, std::max(job.ended_at, job.last_arrival) + deadlines.after_end) : quiet;
 }

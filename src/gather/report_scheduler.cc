@@ -1,14 +1,15 @@
 // One thread holds, for every job whose state has changed, when its next report is due (report_due), and starts what is
-// due while fewer than `report_processes` run. A change of a job wakes it, so that a complete job's report starts at
-// once. A report that crashed or wanted more memory is made once more with half the threads; after that it has failed
-// until another rank arrives, or is due again after a pause (JobState::failed_at). Once a minute the same thread asks
-// what retention lets go.
+// due while fewer than `report_processes` run: of the owner whose last one began longest ago, and of his the one that
+// is due longest. A change of a job wakes it, so that a complete job's report starts at once. A report that crashed or
+// wanted more memory is made once more with half the threads; after that it has failed until another rank arrives, or
+// is due again after a pause (JobState::failed_at). Once a minute the same thread asks what retention lets go.
 #include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <tuple>
 
 #include "log.h"
 #include "reports.h"
@@ -143,10 +144,26 @@ class Scheduler : public ReportScheduler {
     return running_ >= options_.report_processes ? most : std::clamp(wait, std::chrono::milliseconds(10), most);
   }
 
+  struct Ready {
+    uint64_t turn = 0;  // when the owner's last report began; 0: none has
+    Time due{};
+    std::string job, owner;
+    bool operator<(const Ready& other) const {
+      return std::tie(turn, due, job) < std::tie(other.turn, other.due, other.job);
+    }
+  };
+
+  // Where nobody told the owner, each job is its own.
+  static std::string owner_of(const JobState& job) {
+    return job.owner_uid == 0 ? job.name : std::to_string(job.owner_uid);
+  }
+
   // Bodies that are under way have moved the time: they do not wake this thread.
-  void start_what_is_due(const GatherDeadlines& deadlines) {
+  std::set<Ready> ready(const GatherDeadlines& deadlines) {
+    std::set<Ready> out;
+    const Time at = this_second();
     for (auto entry = due_.begin(); entry != due_.end();) {
-      const bool passed = entry->second <= this_second();
+      const bool passed = entry->second <= at;
       const std::optional<JobState> state = passed ? store_.job_in_brief(entry->first) : std::nullopt;
       const std::optional<Time> due = state ? report_due(*state, deadlines) : std::nullopt;
       if (passed && !due) {
@@ -154,18 +171,43 @@ class Scheduler : public ReportScheduler {
         continue;
       }
       if (due) entry->second = *due;
-      if (entry->second > this_second()) {
-        ++entry;
-        continue;
+      if (due && *due <= at) {
+        const std::string owner = owner_of(*state);
+        const auto turn = turns_.find(owner);
+        out.insert({turn == turns_.end() ? 0 : turn->second, *due, entry->first, owner});
       }
-      {
-        const std::lock_guard lock(mutex_);
-        if (running_ >= options_.report_processes) return;
-        ++running_;
-      }
-      start(entry->first);
-      entry = due_.erase(entry);
+      ++entry;
     }
+    return out;
+  }
+
+  bool take_a_process() {
+    const std::lock_guard lock(mutex_);
+    const bool free = running_ < options_.report_processes;
+    running_ += free ? 1 : 0;
+    return free;
+  }
+
+  bool has_a_process() {
+    const std::lock_guard lock(mutex_);
+    return running_ < options_.report_processes;
+  }
+
+  void start_what_is_due(const GatherDeadlines& deadlines) {
+    while (has_a_process()) {
+      const std::set<Ready> waiting = ready(deadlines);
+      if (waiting.empty() || !take_a_process()) return;
+      const Ready& first = *waiting.begin();
+      turns_[first.owner] = ++last_turn_;
+      due_.erase(first.job);
+      start(first.job);
+    }
+    forget_old_turns();
+  }
+
+  void forget_old_turns() {
+    constexpr uint64_t kMostTurns = 10'000;
+    std::erase_if(turns_, [&](const auto& turn) { return turn.second + kMostTurns < last_turn_; });
   }
 
   void start(const std::string& job) {
@@ -234,7 +276,7 @@ class Scheduler : public ReportScheduler {
     }
     std::map<std::string, const JobState*> by_name;
     for (const JobState& job : jobs) by_name[job.name] = &job;
-    for (const std::string& name : jobs_to_delete(jobs, retention, this_second())) {
+    for (const std::string& name : jobs_to_delete(jobs, retention, store_.aging())) {
       const JobState& job = *by_name[name];
       // Somebody may have begun to send since it was looked at.
       const auto still = [seen = job.arrivals](const JobState& now) { return is_over(now) && now.arrivals == seen; };
@@ -249,6 +291,8 @@ class Scheduler : public ReportScheduler {
   Store& store_;
   ReportForker& forker_;
   std::map<std::string, Time> due_;
+  std::map<std::string, uint64_t> turns_;  // by owner: the number of his last report
+  uint64_t last_turn_ = 0;
   Time clock_ = this_second();  // when it was last looked at
 
   std::mutex mutex_;  // all below

@@ -41,7 +41,8 @@ class ReportScheduler {
 
 // Every file it has is in a report that has ended, and none is on its way. True of a job that has sent nothing, too.
 bool is_over(const JobState& job);
-// Jobs to delete that are over, by age and by total bytes, oldest first.
-std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const GatherRetention& retention, Time now);
+// Jobs to delete that are over, by age and by total bytes, oldest first; not more than a sweep may take.
+std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const GatherRetention& retention,
+                                        const Aging& aging);
 
 }  // namespace skewscope::gather

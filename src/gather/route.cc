@@ -33,6 +33,7 @@ constexpr std::array kMain = {
     Pattern{Endpoint::job_get, Method::get, "/v1/jobs/{job}"},
     Pattern{Endpoint::job_delete, Method::delete_, "/v1/jobs/{job}"},
     Pattern{Endpoint::job_end, Method::post, "/v1/jobs/{job}/end"},
+    Pattern{Endpoint::report_again, Method::post, "/v1/jobs/{job}/report"},
     Pattern{Endpoint::job_revoke, Method::post, "/v1/jobs/{job}/revoke"},
     Pattern{Endpoint::rank_put, Method::put, "/v1/jobs/{job}/ranks/{rank}", Body::bytes,
             " capture world_size filename replace "},

@@ -94,7 +94,7 @@ class CountedForker : public ReportForker {
       : forker_(forker), store_(store), metrics_(metrics) {}
 
   void run(const ReportTask& task, std::function<void(int)> done) override {
-    metrics_.report_begins(store_.jobs("", SIZE_MAX));
+    if (const auto job = store_.job_in_brief(task.job)) metrics_.report_begins(job->last_arrival);
     forker_.run(task, [this, job = task.job, begin = Clock::now(), done = std::move(done)](int exit_code) {
       const std::chrono::duration<double> time = Clock::now() - begin;
       metrics_.report_ended(exit_code, time.count());
@@ -176,11 +176,11 @@ class Daemon {
       if (!local.ok()) return local;
     }
     const std::string url = (tls ? "https://" : "http://") + main.value();
-    const size_t jobs = store_->jobs("", SIZE_MAX).size();
-    const uint64_t files = store_->figures().files;
+    const StoreFigures figures = store_->figures();
+    const uint64_t jobs = figures.all_jobs, files = figures.files;
     log_info("ready", {{"url", url}, {"admin", admin.value()}, {"files", static_cast<int64_t>(files)}});
-    std::printf("skewscope gather: ready on %s (spool %s; jobs: %zu, files: %llu)\n", url.c_str(),
-                options.spool.c_str(), jobs, static_cast<unsigned long long>(files));
+    std::printf("skewscope gather: ready on %s (spool %s; jobs: %llu, files: %llu)\n", url.c_str(),
+                options.spool.c_str(), static_cast<unsigned long long>(jobs), static_cast<unsigned long long>(files));
     std::fflush(stdout);
     notify_manager("READY=1");
     return Done{};

@@ -38,6 +38,15 @@ std::string report_folder(const std::string& job, int generation) {
   return reports_folder(job) + "/" + report_name(generation);
 }
 
+std::string trash_path(const std::string& job, const std::string& id) { return "trash/job." + job + "." + id; }
+
+std::string job_in_trash(std::string_view name) {
+  constexpr std::string_view kPrefix = "job.";
+  const size_t end = name.rfind('.');
+  if (!name.starts_with(kPrefix) || end == std::string_view::npos || end < kPrefix.size()) return "";
+  return std::string(name.substr(kPrefix.size(), end - kPrefix.size()));
+}
+
 std::optional<std::string> id_of_part(std::string_view name) {
   if (!name.ends_with(".part")) return std::nullopt;
   name.remove_suffix(5);

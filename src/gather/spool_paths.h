@@ -6,6 +6,7 @@
 //   jobs/<job>/report/g0003/, current -> g0003   reports
 //   quarantine/<job>/, .strangers/, .manifests/  what is wrong: of a job, of nobody, the manifest itself
 //   trash/, backup/                              what is being deleted; copies of the manifest
+//   trash/job.<job>.<hexadecimal>/               a deleted job, for a while
 #pragma once
 
 #include <optional>
@@ -17,6 +18,8 @@ namespace skewscope::gather {
 inline constexpr std::string_view kSuffixes[] = {".json", ".json.gz", ".json.zst", ".digest"};  // of ranks' files
 inline constexpr const char* kManifestName = "gather.sqlite";
 inline constexpr const char* kRestoringName = "restoring";
+inline constexpr const char* kLockName = "LOCK";
+inline constexpr const char* kRestoredName = "restored";  // in a job's folder: restore_job() has put it back
 inline constexpr const char* kBallastName = "ballast";
 inline constexpr const char* kFolders[] = {"in", "jobs", "quarantine", "trash", "backup"};
 
@@ -29,6 +32,9 @@ std::string quarantine_folder(const std::string& job);
 std::string reports_folder(const std::string& job);
 std::string report_name(int generation);  // g0003
 std::string report_folder(const std::string& job, int generation);
+
+std::string trash_path(const std::string& job, const std::string& id);
+std::string job_in_trash(std::string_view name);  // of an entry of trash/; "": of no job
 
 std::optional<std::string> id_of_part(std::string_view name);
 std::optional<int> capture_of(std::string_view name);

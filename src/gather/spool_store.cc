@@ -55,6 +55,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
   look_at_disk();
   refill_ballast();
   last_backup_ = time_of_newest_backup(files_);
+  aging_.begin(now(), running(), last_backup_);
   CommitThread::Hooks hooks;
   hooks.failed = [this](const std::string& why) { fail(why); };
   hooks.stopped = [this] { return failed_.load(); };
@@ -145,6 +146,14 @@ Time SpoolStore::now() const {
   return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
+std::chrono::seconds SpoolStore::running() const {
+  if (options_.running) return options_.running();
+  if (options_.now) return options_.now().time_since_epoch();
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return std::chrono::seconds(time.tv_sec);
+}
+
 void SpoolStore::changed(const std::string& job) {
   std::function<void(const std::string&)> hook;
   {
@@ -163,7 +172,21 @@ StoreFigures SpoolStore::figures() const {
   const std::lock_guard lock(mutex_);
   StoreFigures out = figures_;
   out.disk_free_bytes = space_.available;
+  out.disk_size_bytes = space_.total;
+  out.all_jobs = jobs_.size();
+  out.jobs = count_jobs_held();
   return out;
+}
+
+Aging SpoolStore::aging() const {
+  const std::lock_guard lock(mutex_);
+  return aging_held();
+}
+
+Aging SpoolStore::aging_held() const {
+  Aging ages = aging_;
+  ages.look(now(), running());
+  return ages;
 }
 
 bool SpoolStore::healthy() const {

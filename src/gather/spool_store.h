@@ -79,6 +79,7 @@ class SpoolStore : public Store {
 
   void put_job(const std::string& job, const JobSettings& settings, Reply<JobState> done) override;
   void end_job(const std::string& job, Reply<JobState> done) override;
+  void report_again(const std::string& job, Reply<JobState> done) override;
   void raise_epoch(const std::string& job, Reply<JobState> done) override;
   void delete_job(const std::string& job, const std::string& who, Reply<Done> done) override;
   void delete_job_if(const std::string& job, const std::function<bool(const JobState&)>& holds,
@@ -95,6 +96,7 @@ class SpoolStore : public Store {
 
   void on_job_change(std::function<void(const std::string& job)> hook) override;
   StoreFigures figures() const override;
+  Aging aging() const override;
   bool healthy() const override;
   bool advances() override;
   void use(const GatherLimits& limits, const GatherRetention& retention) override;
@@ -172,6 +174,7 @@ class SpoolStore : public Store {
   uint32_t next_epoch_held(const std::string& name) const;
   JobState state_held(const Job& job) const;
   JobState brief_state_held(const Job& job) const;
+  JobCounts count_jobs_held() const;
   const Job* standing_held(const std::string& job) const;
   static int expected_of(const Job& job, const JobRow& row);
   static int captures_of(const Job& job, const JobRow& row);
@@ -179,12 +182,14 @@ class SpoolStore : public Store {
   Refusal charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted);
   const FileRow* file_held(const std::string& job, int capture, int rank) const;
   JobRow job_row(const std::string& job) const;
-  void change_job(const std::string& job, bool make, const std::function<void(JobRow&)>& change, Reply<JobState> done);
+  void change_job(const std::string& job, bool make, const std::function<void(JobRow&)>& change, Reply<JobState> done,
+                  bool reports_again = false, uint32_t sender_uid = 0);
   void delete_job_of(const std::string& name, const std::string& who, const std::function<bool(const JobState&)>& holds,
                      Reply<Done> done);
   void trash_job(const std::string& name, const std::string& who, const std::vector<UploadPointer>& uploads,
                  const Reply<Done>& done);
   std::string contents_of(const std::string& job) const;
+  Refusal move_to_trash(const std::string& path, const std::string& to, std::set<std::string>& folders);
   Refusal to_trash(const std::string& path, std::set<std::string>& folders);
   void post_report(const std::string& job, const ReportRow& row, bool swap, const Reply<JobState>& done);
   Refusal flush_report(const std::string& folder, int depth);
@@ -197,6 +202,9 @@ class SpoolStore : public Store {
   Refusal refusal_of(int error, const std::string& what);  // fails unless it is a full disk
   Refusal closed() const;
   Time now() const;
+  std::chrono::seconds running() const;
+  Aging aging_held() const;
+  void look_at_clocks();
   void changed(const std::string& job);
   void count(uint64_t StoreFigures::*figure);
   void on_file_thread(const std::string& id, std::function<void()> task);
@@ -222,8 +230,10 @@ class SpoolStore : public Store {
   GatherLimits limits() const;
   GatherRetention retention() const;
   void empty_trash();
+  bool is_kept_in_trash(const std::string& name);
   void remove_tree(const std::string& path, bool folder, int& left);
   Time end_of(const UploadRow& row) const;
+  bool has_ended(const UploadRow& row, const Aging& aging) const;
   void sweep_uploads();
   void make_old_bytes_durable(const UploadPointer& upload);
   uint64_t reserved_bytes(const DiskSpace& space) const;
@@ -244,6 +254,7 @@ class SpoolStore : public Store {
   StoreFigures figures_;
   DiskSpace space_;
   uint64_t writers_ = 0;  // numbers given
+  Aging aging_;           // with mutex_
   Time last_backup_{}, last_look_at_quarantine_{};
   Pulse sweeping_;
 

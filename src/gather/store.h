@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "aging.h"
 #include "skewscope/base/result.h"
 #include "skewscope/gather.h"
 #include "skewscope/protocol/digest.h"
@@ -90,6 +91,7 @@ struct JobSettings {
   std::optional<std::chrono::seconds> deadline, retention;
   std::optional<uint32_t> owner_uid;
   std::vector<std::string> nodes;
+  uint32_t sender_uid = 0;  // whose token makes the job, where there is none yet and nobody tells the owner; not kept
 };
 
 // partial: ranks are missing, or may be: nobody has told how many there are.
@@ -123,7 +125,9 @@ struct JobState {
   Time last_byte{};  // now, while a body is under way; 0: none has come
   // Files committed so far, and how often others were expected since the first; of those, known to the newest report.
   uint64_t arrivals = 0, reported_arrivals = 0;
-  std::optional<Time> failed_at;  // of a report that is to be tried again: it counts as not begun
+  Time reported_at{};                  // when the newest report ended; 0: none has
+  std::chrono::seconds report_took{};  // of that one
+  std::optional<Time> failed_at;       // of a report that is to be tried again: it counts as not begun
   JobSettings settings;
 };
 
@@ -138,23 +142,31 @@ struct StoredFile {
   const char* suffix = "";  // .json.gz ...
 };
 
+// Registered jobs that have sent nothing are none of these.
+struct JobCounts {
+  int64_t receiving = 0, complete = 0, ended = 0, files_expected = 0, files_arrived = 0;
+};
+
 struct StoreFigures {
   uint64_t received_bytes = 0, durable_bytes = 0, commits = 0, checksum_failures = 0, quarantined = 0, lost_files = 0,
            flushes = 0;
   double flush_seconds = 0, recovery_seconds = 0;
-  uint64_t open_uploads = 0, files = 0, disk_free_bytes = 0;
+  uint64_t open_uploads = 0, files = 0, disk_free_bytes = 0, disk_size_bytes = 0;
   uint64_t jobs_deleted = 0;  // by retention
+  uint64_t all_jobs = 0;      // registered ones, too
+  JobCounts jobs;
   uint64_t quarantine_files = 0, quarantine_bytes = 0, quarantine_deleted = 0;
 };
 
 struct StoreOptions {
   std::string spool;
   GatherLimits limits;
-  GatherRetention retention;           // of the quarantine
-  int file_threads = 8;                // that flush; with 4, 10,000 files take a tenth longer on two cores
-  FileSystem* files = nullptr;         // null: the real one
-  const char* database_vfs = nullptr;  // SQLite VFS by name; null: the default
-  std::function<Time()> now;           // null: the system's clock
+  GatherRetention retention;                      // of the quarantine
+  int file_threads = 8;                           // that flush; with 4, 10,000 files take a tenth longer on two cores
+  FileSystem* files = nullptr;                    // null: the real one
+  const char* database_vfs = nullptr;             // SQLite VFS by name; null: the default
+  std::function<Time()> now;                      // null: the system's clock
+  std::function<std::chrono::seconds()> running;  // null: CLOCK_BOOTTIME; with `now` given: that never jumps
   // fsync or the database failed: stop serving, exit non-zero. Called once, on a thread of the store, which must not be
   // closed from within.
   std::function<void(const std::string& why)> failed;
@@ -184,6 +196,9 @@ class Store {
   // Jobs. While one is being deleted, put_job and create are refused as unavailable and it is unknown to all else.
   virtual void put_job(const std::string& job, const JobSettings& settings, Reply<JobState> done) = 0;
   virtual void end_job(const std::string& job, Reply<JobState> done) = 0;
+  // What the newest report knows counts as not known: another is due, after a pause (report_due). unknown: also where
+  // no file has come.
+  virtual void report_again(const std::string& job, Reply<JobState> done) = 0;
   // From the answer on, tokens that were given for the job before do not count.
   virtual void raise_epoch(const std::string& job, Reply<JobState> done) = 0;
   // `who`: for the audit.
@@ -195,7 +210,7 @@ class Store {
   virtual std::optional<JobState> job_in_brief(const std::string& job) const = 0;  // without missing_ranks: in O(1)
   // Of the job, or of the next one of this name: a deleted job's tokens do not count in it. 0 for a name never used.
   virtual uint32_t epoch_of(const std::string& job) const = 0;
-  virtual std::vector<JobState> jobs(const std::string& after, size_t limit) const = 0;  // by name
+  virtual std::vector<JobState> jobs(const std::string& after, size_t limit) const = 0;  // by name, in brief
   virtual Outcome<StoredFile> read(const std::string& job, int capture, int rank) const = 0;
 
   // Reports. begin_report gives the folders of a new generation (too_many: one is running); its `output` does not
@@ -218,6 +233,7 @@ class Store {
   // Called on a thread of the store after each change of a job's state.
   virtual void on_job_change(std::function<void(const std::string& job)> hook) = 0;
   virtual StoreFigures figures() const = 0;
+  virtual Aging aging() const = 0;   // at present
   virtual bool healthy() const = 0;  // last flush good, disk below the hard mark
   // No thread of it hangs: each is idle, or has got further since this was asked before. One asker.
   virtual bool advances() = 0;

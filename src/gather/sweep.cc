@@ -22,6 +22,7 @@ void SpoolStore::sweep() {
     lock.unlock();
     const Pulse::Work work(sweeping_);
     if (!failed_ && !draining_) {
+      look_at_clocks();
       forget_the_future();
       sweep_uploads();
       sweep_quarantine();
@@ -32,6 +33,13 @@ void SpoolStore::sweep() {
     }
     lock.lock();
   }
+}
+
+void SpoolStore::look_at_clocks() {
+  const Time wall = now();
+  const std::chrono::seconds ran = running();
+  const std::lock_guard lock(mutex_);
+  aging_.look(wall, ran);
 }
 
 // A moment that lies ahead is one at which the clock was wrong: were it believed now that the clock is right, whatever
@@ -74,12 +82,11 @@ void SpoolStore::forget_the_future() {
 }
 
 void SpoolStore::sweep_uploads() {
-  const Time at = now();
   std::vector<UploadPointer> late, unsynced;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [id, upload] : uploads_) {
-      if (end_of(upload->row) < at) late.push_back(upload);
+      if (has_ended(upload->row, aging_)) late.push_back(upload);
       if (upload->unsynced) unsynced.push_back(upload);
     }
   }
@@ -94,6 +101,10 @@ void SpoolStore::sweep_uploads() {
   }
 }
 
+bool SpoolStore::has_ended(const UploadRow& row, const Aging& aging) const {
+  return aging.may_delete() && end_of(row) < aging.now_for(row.created);
+}
+
 Time SpoolStore::end_of(const UploadRow& row) const {
   return is_open(row) ? expires(row) : row.created + 2 * limits().upload_life;
 }
@@ -102,7 +113,7 @@ Time SpoolStore::end_of(const UploadRow& row) const {
 // complete ones do.
 void SpoolStore::expire(const UploadPointer& upload) {
   const bool open = is_open(upload->row);
-  if (upload->gone || end_of(upload->row) >= now()) return next(upload);
+  if (upload->gone || !has_ended(upload->row, aging())) return next(upload);
   if (!open) {
     return drop_upload(upload, [this, upload](Refusal) { next(upload); });
   }
@@ -149,8 +160,20 @@ void SpoolStore::empty_trash() {
   int left = kTrashPerSweep;
   if (files_.list("trash", entries) != 0) return;
   for (const FolderEntry& entry : entries) {
-    if (left > 0) remove_tree("trash/" + entry.name, entry.folder, left);
+    if (left > 0 && !is_kept_in_trash(entry.name)) remove_tree("trash/" + entry.name, entry.folder, left);
   }
+}
+
+// A deleted job, while the disk has room for it.
+bool SpoolStore::is_kept_in_trash(const std::string& name) {
+  if (job_in_trash(name).empty()) return false;
+  PathInfo info;
+  if (files_.info("trash/" + name, info) != 0) return false;
+  const std::chrono::seconds most = retention().trash_age;
+  if (most == std::chrono::seconds(0)) return false;
+  const std::lock_guard lock(mutex_);
+  if (share_in_use(space_) >= limits().soft_disk) return false;
+  return !aging_.may_delete() || aging_.now_for(info.changed) - info.changed < most;
 }
 
 void SpoolStore::remove_tree(const std::string& path, bool folder, int& left) {

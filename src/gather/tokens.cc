@@ -207,7 +207,7 @@ Result<std::string> mint_token(const GatherOptions& options, const TokenRequest&
   TokenPayload payload;
   payload.job = request.job;
   payload.epoch = request.epoch;
-  payload.uid = ::geteuid();
+  payload.uid = request.uid.value_or(::geteuid());
   for (const std::string& name : request.scopes) {
     const unsigned scope = scopes_of(name);
     if (scope == 0) return Error{ErrorKind::usage, "a token's scope is upload, read or admin, not \"" + name + "\""};

@@ -96,11 +96,11 @@ UploadState SpoolStore::state_of(const Upload& upload) const {
 
 Refusal SpoolStore::usable(const UploadPointer& upload) const {
   if (failed_) return Refusal::unavailable;
-  const Time at = now();
   const std::lock_guard lock(mutex_);
   if (upload->gone) return Refusal::unknown;
   const UploadStage stage = upload->row.stage;
-  const bool late = stage == UploadStage::expired || (stage != UploadStage::complete && expires(upload->row) < at);
+  const bool late =
+      stage == UploadStage::expired || (stage != UploadStage::complete && has_ended(upload->row, aging_held()));
   return late ? Refusal::expired : Refusal::none;
 }
 

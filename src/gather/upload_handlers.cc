@@ -147,7 +147,7 @@ void create_upload(const Rooms& rooms, const CallPointer& call, const Continue& 
     });
   };
   if (!has_body) return create(nullptr);
-  rooms.lobby.body(upload.metadata.job, [=](const Lobby::Slot& slot) {
+  rooms.lobby.body(sharer_of(*call, upload.metadata.job), [=](const Lobby::Slot& slot) {
     slot ? create(slot) : next(tus_problem(503, "too many bodies at once"));
   });
 }
@@ -203,7 +203,7 @@ void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& n
     Response response = tus(204);
     return tell(response, outcome.value);
   };
-  rooms.lobby.body(to.job, [=](const Lobby::Slot& slot) {
+  rooms.lobby.body(sharer_of(*call, to.job), [=](const Lobby::Slot& slot) {
     if (!slot) return next(tus_problem(503, "too many bodies at once"));
     Append with_slot = to;
     with_slot.slot = slot;
@@ -264,7 +264,7 @@ void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next)
   upload.uid = uid_of(call->caller);
   upload.client = call->peer;
   upload.one_request = true;
-  rooms.lobby.body(request.job, [=](const Lobby::Slot& slot) {
+  rooms.lobby.body(sharer_of(*call, request.job), [=](const Lobby::Slot& slot) {
     slot ? put_file(rooms.store, call, upload, slot, next) : next(problem(503, "too many bodies at once"));
   });
 }

@@ -14,8 +14,10 @@ namespace {
 
 constexpr size_t kBufferBytes = 1 << 20;
 
-bool needs_quotes(char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; }
+bool needs_quotes(char c) { return c == ',' || c == '"'; }
 bool is_plain(char c) { return c >= ' ' && c < '\x7F' && c != ',' && c != '"'; }
+
+bool begins_formula(char c) { return c == '=' || c == '+' || c == '-' || c == '@'; }
 
 struct CsvCell {
   std::string& line;
@@ -27,12 +29,14 @@ struct CsvCell {
   }
   void operator()(double value) const { fmt::format_to(std::back_inserter(line), "{}", value); }
   void operator()(bool value) const { line += value ? "true" : "false"; }
+  // A trace's own text: a spreadsheet must not take it for a formula, nor a terminal obey it.
   void operator()(std::string_view recorded) const {
+    if (!recorded.empty() && begins_formula(recorded.front())) line += '\'';
     if (std::all_of(recorded.begin(), recorded.end(), is_plain)) {
       line += recorded;
       return;
     }
-    const std::string text = valid_utf8(recorded);
+    const std::string text = printable(recorded);
     if (std::none_of(text.begin(), text.end(), needs_quotes)) {
       line += text;
       return;

@@ -17,7 +17,8 @@ using std::chrono::sys_seconds;
 const sys_seconds kAskedAt{seconds(1790000000)};
 const std::string kSigningKey(32, 'n'), kSecondKey(32, 'o'), kRetiredKey(32, 'r');
 const TokenKeys kKeys = TokenKeys::from({kSigningKey, kSecondKey});
-const JobFacts kJobA{1, true, 1000, {"n0", "n1"}}, kJobB{0, true, 2000, {"n7"}}, kDeletedA{1, false, {}, {}};
+const JobFacts kJobA{1, true, 1000, {"n0", "n1"}, false}, kJobB{0, true, 2000, {"n7"}, false},
+    kDeletedA{1, false, {}, {}, false};
 
 std::string token(const std::string& job, unsigned scopes, uint32_t epoch = 1, seconds life = hours(1),
                   const std::string& key = kSigningKey) {
@@ -77,6 +78,7 @@ const std::vector<Question> kEndpoints = {
     {"PUT /v1/jobs/A/ranks/0", "A", {"Content-Length: 5"}},
     {"PUT /v1/jobs/A", "A", {"Content-Length: 2"}},
     {"POST /v1/jobs/A/end", "A", {}},
+    {"POST /v1/jobs/A/report", "A", {}},
 
     {"GET /v1/jobs/A", "A", {}},
     {"GET /v1/jobs/A/ranks/0", "A", {}},
@@ -92,65 +94,71 @@ const std::string kUploadA = token("A", kUpload), kReadA = token("A", kRead), kB
                   kReadB = token("B", kRead);
 
 // + allowed, a 401 (authenticate), f 403 (scope missing), - 404 (no such job).
-//   open, tokens revoke delete, uploads rank_put job_put end, job_get rank_get report list, pages
+//   open, tokens revoke delete, uploads rank_put job_put end report_again, job_get rank_get report list, pages
 const std::vector<Credential> kCredentials = {
-    {"nothing", "", "", {}, "", false, "+++ aaa aaaaaaa aaaa aaa"},
-    {"--insecure-local", "", "", {}, "", true, "+++ +++ +++++++ ++++ +++"},
-    bearer("no token", "", "+++ aaa aaaaaaa aaaa aaa"),
-    bearer("some text", "ss1.e30.AAAA", "+++ aaa aaaaaaa aaaa aaa"),
-    bearer("a forged signature", forged(kBothA), "+++ aaa aaaaaaa aaaa aaa"),
-    bearer("half a token", kBothA.substr(0, kBothA.size() / 2), "+++ aaa aaaaaaa aaaa aaa"),
-    bearer("an expired token", token("A", kUpload | kRead, 1, seconds(0)), "+++ aaa aaaaaaa aaaa aaa"),
-    bearer("a retired key", token("A", kAdmin, 1, hours(1), kRetiredKey), "+++ aaa aaaaaaa aaaa aaa"),
-    bearer("a revoked token", token("A", kUpload | kRead, 0), "+++ aaa aaaaaaa aaa+ aa+"),
-    bearer("a revoked admin of A", token("A", kAdmin, 0), "+++ aaa aaaaaaa aaa+ aa+"),
-    bearer("A: upload", kUploadA, "+++ fff +++++++ ffff fff"),
-    bearer("A: read", kReadA, "+++ fff fffffff ++++ +++"),
-    bearer("A: upload, read", kBothA, "+++ fff +++++++ ++++ +++"),
-    bearer("A: admin", token("A", kAdmin), "+++ +++ +++++++ ++++ +++"),
+    {"nothing", "", "", {}, "", false, "+++ aaa aaaaaaaa aaaa aaa"},
+    {"--insecure-local", "", "", {}, "", true, "+++ +++ ++++++++ ++++ +++"},
+    bearer("no token", "", "+++ aaa aaaaaaaa aaaa aaa"),
+    bearer("some text", "ss1.e30.AAAA", "+++ aaa aaaaaaaa aaaa aaa"),
+    bearer("a forged signature", forged(kBothA), "+++ aaa aaaaaaaa aaaa aaa"),
+    bearer("half a token", kBothA.substr(0, kBothA.size() / 2), "+++ aaa aaaaaaaa aaaa aaa"),
+    bearer("an expired token", token("A", kUpload | kRead, 1, seconds(0)), "+++ aaa aaaaaaaa aaaa aaa"),
+    bearer("a retired key", token("A", kAdmin, 1, hours(1), kRetiredKey), "+++ aaa aaaaaaaa aaaa aaa"),
+    bearer("a revoked token", token("A", kUpload | kRead, 0), "+++ aaa aaaaaaaa aaa+ aa+"),
+    bearer("a revoked admin of A", token("A", kAdmin, 0), "+++ aaa aaaaaaaa aaa+ aa+"),
+    bearer("A: upload", kUploadA, "+++ fff ++++++++ ffff fff"),
+    bearer("A: read", kReadA, "+++ fff ffffffff ++++ +++"),
+    bearer("A: upload, read", kBothA, "+++ fff ++++++++ ++++ +++"),
+    bearer("A: admin", token("A", kAdmin), "+++ +++ ++++++++ ++++ +++"),
     bearer("A: upload, signed with the key before", token("A", kUpload, 1, hours(1), kSecondKey),
-           "+++ fff +++++++ ffff fff"),
-    bearer("A: a later epoch", token("A", kUpload | kRead, 2), "+++ fff +++++++ ++++ +++"),
-    bearer("B: upload, read", token("B", kUpload | kRead), "+++ --- ------- ---+ --+"),
-    bearer("B: admin", token("B", kAdmin), "+++ --- ------- ---+ --+"),
-    bearer("a: upload, read (names keep their case)", token("a", kUpload | kRead), "+++ --- ------- ---+ --+"),
-    bearer("every job: admin", token("*", kAdmin, 0), "+++ +++ +++++++ ++++ +++"),
-    bearer("every job: read", token("*", kRead, 0), "+++ fff fffffff ++++ +++"),
-    {"another scheme", "Basic " + kBothA, "", {}, "", false, "+++ aaa aaaaaaa aaaa aaa"},
-    {"a token as MUNGE", "MUNGE " + kBothA, "", {}, "", false, "+++ aaa aaaaaaa aaaa aaa"},
-    cookie("cookie of A", "__Host-skewscope=" + kReadA, "+++ aaa aaaaaaa aaaa +++"),
-    cookie("cookie of A among others", "a=b; __Host-skewscope=" + kReadA + "; c=d", "+++ aaa aaaaaaa aaaa +++"),
-    cookie("cookie of B", "__Host-skewscope=" + kReadB, "+++ aaa aaaaaaa aaaa --+"),
-    cookie("cookie that may only upload", "__Host-skewscope=" + kUploadA, "+++ aaa aaaaaaa aaaa fff"),
-    cookie("cookie of an admin", "__Host-skewscope=" + token("*", kAdmin), "+++ aaa aaaaaaa aaaa +++"),
-    cookie("forged cookie", "__Host-skewscope=" + forged(kReadA), "+++ aaa aaaaaaa aaaa aaa"),
-    cookie("cookie twice", "__Host-skewscope=" + kReadA + "; __Host-skewscope=" + kReadA, "+++ aaa aaaaaaa aaaa aaa"),
-    cookie("cookie of another name", "skewscope=" + kReadA, "+++ aaa aaaaaaa aaaa aaa"),
+           "+++ fff ++++++++ ffff fff"),
+    bearer("A: a later epoch", token("A", kUpload | kRead, 2), "+++ fff ++++++++ ++++ +++"),
+    bearer("B: upload, read", token("B", kUpload | kRead), "+++ --- -------- ---+ --+"),
+    bearer("B: admin", token("B", kAdmin), "+++ --- -------- ---+ --+"),
+    bearer("a: upload, read (names keep their case)", token("a", kUpload | kRead), "+++ --- -------- ---+ --+"),
+    bearer("every job: admin", token("*", kAdmin, 0), "+++ +++ ++++++++ ++++ +++"),
+    bearer("every job: read", token("*", kRead, 0), "+++ fff ffffffff ++++ +++"),
+    {"another scheme", "Basic " + kBothA, "", {}, "", false, "+++ aaa aaaaaaaa aaaa aaa"},
+    {"a token as MUNGE", "MUNGE " + kBothA, "", {}, "", false, "+++ aaa aaaaaaaa aaaa aaa"},
+    cookie("cookie of A", "__Host-skewscope=" + kReadA, "+++ aaa aaaaaaaa aaaa +++"),
+    cookie("cookie of A among others", "a=b; __Host-skewscope=" + kReadA + "; c=d", "+++ aaa aaaaaaaa aaaa +++"),
+    cookie("cookie of B", "__Host-skewscope=" + kReadB, "+++ aaa aaaaaaaa aaaa --+"),
+    cookie("cookie that may only upload", "__Host-skewscope=" + kUploadA, "+++ aaa aaaaaaaa aaaa fff"),
+    cookie("cookie of an admin", "__Host-skewscope=" + token("*", kAdmin), "+++ aaa aaaaaaaa aaaa +++"),
+    cookie("forged cookie", "__Host-skewscope=" + forged(kReadA), "+++ aaa aaaaaaaa aaaa aaa"),
+    cookie("cookie twice", "__Host-skewscope=" + kReadA + "; __Host-skewscope=" + kReadA, "+++ aaa aaaaaaaa aaaa aaa"),
+    cookie("cookie of another name", "skewscope=" + kReadA, "+++ aaa aaaaaaaa aaaa aaa"),
     {"forged bearer, good cookie",
      "Bearer " + forged(kBothA),
      "__Host-skewscope=" + kReadA,
      {},
      "",
      false,
-     "+++ aaa aaaaaaa aaaa aaa"},
+     "+++ aaa aaaaaaaa aaaa aaa"},
     {"bearer of B, cookie of A",
      "Bearer " + kReadB,
      "__Host-skewscope=" + kReadA,
      {},
      "",
      false,
-     "+++ --- ------- ---+ --+"},
-    munge("the owner", 1000, "A", "", "+++ +aa aaaaaaa aaaa aaa"),
-    munge("the owner, for job B", 1000, "B", "", "+++ -aa aaaaaaa aaaa aaa"),
-    munge("another user", 2000, "A", "", "+++ -aa aaaaaaa aaaa aaa"),
-    munge("another user on a node of A", 2000, "A", "n1", "+++ -aa aaaaaaa aaaa aaa"),
-    munge("root", 0, "A", "", "+++ -aa aaaaaaa aaaa aaa"),
-    munge("root of a node of A", 0, "A", "n1", "+++ +aa aaaaaaa aaaa aaa"),
-    munge("root of a node of B", 0, "A", "n7", "+++ -aa aaaaaaa aaaa aaa"),
-    {"certificate of a node of A", "", "", {}, "n1", false, "+++ +aa aaaaaaa aaaa aaa"},
-    {"certificate of a node of B", "", "", {}, "n7", false, "+++ -aa aaaaaaa aaaa aaa"},
-    {"certificate of a node of A, token of B", "Bearer " + kReadB, "", {}, "n1", false, "+++ --- ------- ---+ --+"},
-    {"certificate of a node of A, upload token", "Bearer " + kUploadA, "", {}, "n1", false, "+++ fff +++++++ ffff fff"},
+     "+++ --- -------- ---+ --+"},
+    munge("the owner", 1000, "A", "", "+++ +aa aaaaaaaa aaaa aaa"),
+    munge("the owner, for job B", 1000, "B", "", "+++ -aa aaaaaaaa aaaa aaa"),
+    munge("another user", 2000, "A", "", "+++ -aa aaaaaaaa aaaa aaa"),
+    munge("another user on a node of A", 2000, "A", "n1", "+++ -aa aaaaaaaa aaaa aaa"),
+    munge("root", 0, "A", "", "+++ -aa aaaaaaaa aaaa aaa"),
+    munge("root of a node of A", 0, "A", "n1", "+++ +aa aaaaaaaa aaaa aaa"),
+    munge("root of a node of B", 0, "A", "n7", "+++ -aa aaaaaaaa aaaa aaa"),
+    {"certificate of a node of A, which its users can read", "", "", {}, "n1", false, "+++ aaa aaaaaaaa aaaa aaa"},
+    {"certificate of a node of B", "", "", {}, "n7", false, "+++ aaa aaaaaaaa aaaa aaa"},
+    {"certificate of a node of A, token of B", "Bearer " + kReadB, "", {}, "n1", false, "+++ --- -------- ---+ --+"},
+    {"certificate of a node of A, upload token",
+     "Bearer " + kUploadA,
+     "",
+     {},
+     "n1",
+     false,
+     "+++ fff ++++++++ ffff fff"},
 };
 
 struct Asked {
@@ -195,7 +203,7 @@ char letter(Decision decision) {
 std::string decisions(const Credential& credential, const JobFacts* known) {
   std::string out;
   for (size_t i = 0; i < kEndpoints.size(); ++i) {
-    if (i == 3 || i == 6 || i == 13 || i == 17) out += ' ';
+    if (i == 3 || i == 6 || i == 14 || i == 18) out += ' ';
     const Asked asked = ask(kEndpoints[i], credential);
     const bool has_job = kEndpoints[i].job[0] != '\0';
     out += letter(authorize(asked.request, kEndpoints[i].job, has_job ? known : nullptr, asked.caller));
@@ -238,22 +246,43 @@ TEST_CASE("who may not see a job cannot tell whether it exists") {
 }
 
 TEST_CASE("a job's own token may create the job, an identity alone may not") {
-  CHECK(decisions(bearer("", kBothA, ""), nullptr) == "+++ fff +++++++ ++++ +++");
-  CHECK(decisions(munge("", 1000, "A", "n1", ""), nullptr) == "+++ -aa aaaaaaa aaaa aaa");
+  CHECK(decisions(bearer("", kBothA, ""), nullptr) == "+++ fff ++++++++ ++++ +++");
+  CHECK(decisions(munge("", 1000, "A", "n1", ""), nullptr) == "+++ -aa aaaaaaaa aaaa aaa");
 }
 
 TEST_CASE("a token of a deleted job may not make another job of its name") {
-  CHECK(decisions(bearer("", token("A", kUpload | kRead, 0), ""), &kDeletedA) == "+++ aaa aaaaaaa aaa+ aa+");
-  CHECK(decisions(bearer("", kBothA, ""), &kDeletedA) == "+++ fff +++++++ ++++ +++");
-  CHECK(decisions(munge("", 1000, "A", "n1", ""), &kDeletedA) == "+++ -aa aaaaaaa aaaa aaa");
+  CHECK(decisions(bearer("", token("A", kUpload | kRead, 0), ""), &kDeletedA) == "+++ aaa aaaaaaaa aaa+ aa+");
+  CHECK(decisions(bearer("", kBothA, ""), &kDeletedA) == "+++ fff ++++++++ ++++ +++");
+  CHECK(decisions(munge("", 1000, "A", "n1", ""), &kDeletedA) == "+++ -aa aaaaaaaa aaaa aaa");
 }
 
 TEST_CASE("root's credential alone gets no token, not even for a job that root owns") {
-  const JobFacts of_root{0, true, 0, {"n1"}}, of_nobody{0, true, {}, {"n1"}};
+  const JobFacts of_root{0, true, 0, {"n1"}, false}, of_nobody{0, true, {}, {"n1"}, false};
   CHECK(decisions(munge("", 0, "A", "", ""), &of_root).substr(4, 1) == "-");
   CHECK(decisions(munge("", 0, "A", "n1", ""), &of_root).substr(4, 1) == "+");
   CHECK(decisions(munge("", 0, "A", "", ""), &of_nobody).substr(4, 1) == "-");
   CHECK(decisions(munge("", 1000, "A", "", ""), &of_nobody).substr(4, 1) == "-");
+}
+
+TEST_CASE("root of a job's node gets its token until the job ends, its owner afterwards, too") {
+  JobFacts ended = kJobA;
+  ended.ended = true;
+  CHECK(decisions(munge("", 0, "A", "n1", ""), &kJobA).substr(4, 1) == "+");
+  CHECK(decisions(munge("", 0, "A", "n1", ""), &ended).substr(4, 1) == "-");
+  CHECK(decisions(munge("", 1000, "A", "", ""), &ended).substr(4, 1) == "+");
+}
+
+TEST_CASE("what lets a job be deleted sooner may be set by an admin of it alone") {
+  const auto may = [](const Credential& credential) {
+    return may_delete("A", &kJobA, ask({"PUT /v1/jobs/A", "A", {"Content-Length: 2"}}, credential).caller);
+  };
+  CHECK(may(bearer("", token("A", kAdmin), "")));
+  CHECK(may(bearer("", token("*", kAdmin, 0), "")));
+  CHECK(may({"", "", "", {}, "", true}));
+  CHECK_FALSE(may(bearer("", kBothA, "")));
+  CHECK_FALSE(may(bearer("", token("A", kAdmin, 0), "")));
+  CHECK_FALSE(may(bearer("", token("B", kAdmin), "")));
+  CHECK_FALSE(may(cookie("", "__Host-skewscope=" + token("A", kAdmin), "")));
 }
 
 TEST_CASE("an upload that nobody knows is there for nobody but who may see every job") {

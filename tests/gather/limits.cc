@@ -90,6 +90,13 @@ GatherLimits limits_of(int connections, int per_address, int bodies, int per_job
   return limits;
 }
 
+TEST_CASE("a body that comes fast enough is still too slow once it has taken too long in all") {
+  RateFloor floor(1000, at(0), std::chrono::seconds(60));
+  for (int second = 0; second <= 61; ++second) floor.received(5000, at(second));
+  CHECK_FALSE(floor.too_slow(at(60)));
+  CHECK(floor.too_slow(at(61)));
+}
+
 TEST_CASE("connections are bounded in all and per address") {
   Slots slots(limits_of(3, 2, 0, 0));
   CHECK(slots.acquire_connection("a"));

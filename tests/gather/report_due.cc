@@ -62,6 +62,16 @@ TEST_CASE("after a partial report, late ranks make the next one due when they pa
   CHECK(report_due(job, kDeadlines) == second_at(1030));
 }
 
+TEST_CASE("whatever is new to a report, the next waits for a pause, and for as long as the one before took") {
+  JobState job = job_of(8, 8);
+  job.reported_arrivals = 7;  // as after another world size, a replaced file, or when it is asked for
+  job.reported_at = second_at(1005);
+  job.report_took = seconds(2);
+  CHECK(report_due(job, kDeadlines) == second_at(1035));
+  job.report_took = seconds(600);
+  CHECK(report_due(job, kDeadlines) == second_at(1605));
+}
+
 TEST_CASE("a report that is to be tried again waits for as long as arrivals must pause") {
   JobState job = job_of(8, 8);
   job.failed_at = second_at(1100);

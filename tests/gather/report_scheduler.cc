@@ -13,6 +13,7 @@ namespace {
 
 using test::kTrace;
 using test::Spool;
+using test::upload_of;
 
 class ForkerOfCodes : public ReportForker {
  public:
@@ -23,6 +24,7 @@ class ForkerOfCodes : public ReportForker {
     {
       const std::lock_guard lock(mutex_);
       threads_.push_back(task.threads);
+      jobs_.push_back(task.job);
       code = codes_.empty() ? 0 : codes_.front();
       if (!codes_.empty()) codes_.erase(codes_.begin());
     }
@@ -34,6 +36,10 @@ class ForkerOfCodes : public ReportForker {
   }
   void stop() override {}
   bool alive() const override { return true; }
+  std::vector<std::string> jobs() const {
+    const std::lock_guard lock(mutex_);
+    return jobs_;
+  }
   size_t runs() const {
     const std::lock_guard lock(mutex_);
     return threads_.size();
@@ -42,6 +48,7 @@ class ForkerOfCodes : public ReportForker {
  private:
   mutable std::mutex mutex_;
   std::vector<int> codes_, threads_;
+  std::vector<std::string> jobs_;
 };
 
 // The state in which the report of a job of one rank stays, and how often it was made, when it ends by these codes.
@@ -82,6 +89,30 @@ TEST_CASE("a report is tried again until a process can be forked for it, ten tim
     CHECK(made.report == ReportState::failed);
     CHECK(made.runs == 10);
   }
+}
+
+TEST_CASE("owners take turns, and of an owner's jobs the one comes first whose report is due longest") {
+  Spool spool("turns");
+  JobSettings settings;
+  settings.world_size = 1;
+  const auto send = [&](const std::string& job, uint32_t uid, int64_t seconds_ago) {
+    spool.clock = time(nullptr) - seconds_ago;
+    settings.sender_uid = uid;
+    spool.ask().put_job(job, settings);
+    NewUpload upload = upload_of(job, 0, kTrace.size());
+    upload.uid = uid;
+    spool.ask().put(upload, kTrace);
+  };
+  send("b", 1000, 4000);
+  send("a", 1000, 3000);
+  send("c", 1000, 2000);
+  send("zz", 2000, 1000);
+  ForkerOfCodes forker({});
+  GatherOptions options;
+  options.report_processes = 1;
+  const auto scheduler = ReportScheduler::start(*spool.store, forker, options);
+  CHECK(test::eventually([&] { return forker.runs() == 4; }));
+  CHECK(forker.jobs() == std::vector<std::string>{"b", "zz", "a", "c"});
 }
 
 TEST_CASE("a clock that was ahead when a rank arrived holds back no report, not after a start either") {
@@ -157,6 +188,7 @@ TEST_CASE("what retention deletes is counted and audited") {
   spool.ask().put_job("train", settings);
   spool.ask().put("train", 0, kTrace);
   CHECK(made_by(spool, {}).report == ReportState::complete);
+  spool.clock = time(nullptr);
   ForkerOfCodes forker({});
   const auto scheduler = ReportScheduler::start(*spool.store, forker, {});
   CHECK(test::eventually([&] { return spool.store->figures().jobs_deleted == 1; }));

@@ -126,6 +126,7 @@ struct Spool {
     std::filesystem::create_directories(folder.path);
     options.spool = folder.path.string();
     options.limits.reserved_disk = 0;
+    options.retention.trash_age = {};
     options.limits.soft_disk = options.limits.hard_disk = 1.01;
     options.now = [this] { return Time(std::chrono::seconds(clock)); };
     options.failed = [this](const std::string&) { ++failures; };

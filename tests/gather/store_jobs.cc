@@ -241,6 +241,41 @@ TEST_CASE("a deleted job is gone with its files and uploads, and its name is fre
   CHECK(test::eventually([&] { return std::filesystem::is_empty(spool.path("trash")); }));
 }
 
+TEST_CASE("a deleted job lies in the trash for a while, and can be put back as long as no other has its name") {
+  Spool spool("restored");
+  spool.options.retention.trash_age = std::chrono::hours(24);
+  spool.open();
+  Asking ask = spool.ask();
+  ask.put("train", 0, kTrace);
+  ask.put("train", 1, "{}");
+  CHECK(ask.delete_job("train").refusal == Refusal::none);
+  CHECK_FALSE(restore_job(spool.options.spool, "train").ok());  // the daemon has the spool
+  usleep(600'000);                                              // some sweeps
+  SECTION("put back") {
+    spool.close();
+    REQUIRE(restore_job(spool.options.spool, "train").ok());
+    spool.open();
+    REQUIRE(spool.store->job("train"));
+    CHECK(spool.ask().content("train", 0) == kTrace);
+    CHECK(spool.ask().content("train", 1) == "{}");
+    CHECK(spool.store->job("train")->arrivals > spool.store->job("train")->reported_arrivals);
+    CHECK(spool.store->job("train")->epoch > 0);  // tokens of before do not count
+    CHECK_FALSE(std::filesystem::exists(spool.path("jobs/train/restored")));
+    CHECK_FALSE(restore_job(spool.options.spool, "train").ok());
+  }
+  SECTION("another has its name") {
+    ask.put("train", 0, "{}");
+    spool.close();
+    CHECK_FALSE(restore_job(spool.options.spool, "train").ok());
+    spool.open();
+    CHECK(spool.ask().content("train", 0) == "{}");
+  }
+  SECTION("there is none") {
+    spool.close();
+    CHECK_FALSE(restore_job(spool.options.spool, "other").ok());
+  }
+}
+
 TEST_CASE("a job begins behind the epochs of those of its name that were deleted, after a start, too") {
   Spool spool("epochs");
   Asking ask = spool.ask();

@@ -239,13 +239,13 @@ TEST_CASE("a token that could not be believed is not minted") {
     const Result<std::string> token = mint_token(options, request);
     return token.ok() ? "" : token.error().message;
   };
-  CHECK_THAT(problem({"../j", {"read"}, seconds(60)}), Catch::Contains("letters, digits"));
-  CHECK_THAT(problem({"*", {"upload", "read"}, seconds(60)}), Catch::Contains("admin"));
-  CHECK_THAT(problem({"j", {"root"}, seconds(60)}), Catch::Contains("\"root\""));
-  CHECK_THAT(problem({"j", {}, seconds(60)}), Catch::Contains("scope"));
+  CHECK_THAT(problem({"../j", {"read"}, seconds(60), 0, {}}), Catch::Contains("letters, digits"));
+  CHECK_THAT(problem({"*", {"upload", "read"}, seconds(60), 0, {}}), Catch::Contains("admin"));
+  CHECK_THAT(problem({"j", {"root"}, seconds(60), 0, {}}), Catch::Contains("\"root\""));
+  CHECK_THAT(problem({"j", {}, seconds(60), 0, {}}), Catch::Contains("scope"));
   CHECK_THAT(problem({"j", {"read"}, seconds(0)}), Catch::Contains("366 days"));
   CHECK_THAT(problem({"j", {"read"}, seconds::max()}), Catch::Contains("366 days"));
-  CHECK(problem({"*", {"admin"}, seconds(60)}) == "");
+  CHECK(problem({"*", {"admin"}, seconds(60), 0, {}}) == "");
 }
 
 }  // namespace

@@ -77,6 +77,26 @@ class Tokens(DaemonTest):
         jobs = [job["job"] for job in self.daemon.ask("GET", "/v1/jobs", token=self.admin).json()["jobs"]]
         self.assertEqual(jobs, ["a", "b"])
 
+    def test_a_token_that_may_upload_may_not_let_its_job_be_deleted_sooner(self):
+        def asks(seconds, token):
+            return self.daemon.ask("PUT", "/v1/jobs/a", body=f'{{"retention_s": {seconds}}}', token=token).status
+        month = 30 * 24 * 3600
+        self.assertEqual(asks(1, self.a), 403)
+        self.assertEqual(asks(month, self.a), 200)      # the daemon's own
+        self.assertEqual(asks(2 * month, self.a), 200)  # longer
+        self.assertEqual(asks(month, self.a), 403)      # than has been promised
+        self.assertEqual(asks(month, self.admin), 200)
+        self.assertEqual(asks(7200, self.admin), 200)
+        shortened = [line for line in self.daemon.log_lines() if line.get("event") == "retention_shortened"]
+        self.assertEqual([(line["job"], line["retention_s"]) for line in shortened], [("a", month), ("a", 7200)])
+        self.assertTrue(all(len(line["token"]) == 8 for line in shortened))
+
+    def test_a_report_is_made_again_when_it_is_asked_for(self):
+        self.assertEqual(self.daemon.ask("POST", "/v1/jobs/a/report", token=self.b).status, 404)
+        self.assertEqual(self.daemon.ask("POST", "/v1/jobs/a/report", token=self.reader).status, 403)
+        self.assertEqual(self.daemon.ask("POST", "/v1/jobs/none/report", token=self.admin).status, 404)
+        self.assertEqual(self.daemon.ask("POST", "/v1/jobs/a/report", token=self.a).status, 202)
+
     def test_logs_name_a_token_by_its_trace_alone(self):
         self.daemon.put(b"of a", "a", 0, self.a)
         log = self.daemon.log_text()
@@ -270,13 +290,19 @@ class Tls(unittest.TestCase):
                                  daemon.url + "/v1/jobs/a/ranks/0")
         self.assertEqual((code, text.splitlines()[-1]), (0, "201"))
 
-    def test_a_client_without_a_certificate_stays_outside_where_one_is_asked_for(self):
+    def test_a_certificate_is_asked_for_and_may_be_lacking_but_one_of_another_authority_gets_nobody_in(self):
         daemon = self.start("--client-ca", self.folder / "ca.pem")
-        with self.assertRaises((ssl.SSLError, ConnectionError, OSError)):
-            daemon.ask("GET", "/v1/jobs")
+        self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)  # a browser, a user
         daemon.context = trusting(self.folder, node=True)
         self.assertEqual(daemon.ask("GET", "/v1/jobs").status, 200)
         self.assertEqual(daemon.ask("GET", "/v1/jobs", token="x").status, 401)  # the certificate carries, the token allows
+        with tempfile.TemporaryDirectory() as others:
+            self_made_ca(others)
+            context = trusting(self.folder)
+            context.load_cert_chain(others + "/node.pem", others + "/node.key")
+            daemon.context = context
+            with self.assertRaises((ssl.SSLError, ConnectionError, OSError)):
+                daemon.ask("GET", "/v1/jobs")
 
     def test_sighup_takes_another_certificate_and_other_keys_and_open_connections_stay(self):
         daemon = self.start()
@@ -365,7 +391,7 @@ class MungeCredentials(unittest.TestCase):
 class Registry(unittest.TestCase):
     """Tokens for those who can prove something, and the socket on which root says whose job it is."""
 
-    def test_root_registers_a_job_and_a_node_of_it_gets_its_token(self):
+    def test_root_registers_a_job_and_the_certificate_of_its_node_alone_gives_no_token(self):
         with tempfile.TemporaryDirectory() as folder:
             self_made_ca(folder)
             path = folder + "/registry"
@@ -381,13 +407,14 @@ class Registry(unittest.TestCase):
                                           "http://localhost/v1/jobs/mine"), "201")
                 self.assertEqual(registry("-X", "PUT", "--data", '{"nodes": ["node18"]}', "http://localhost/v1/jobs/theirs"), "201")
                 self.assertEqual(registry("http://localhost/v1/jobs"), "403")
-                given = daemon.ask("POST", "/v1/tokens", body='{"job": "mine", "life_s": 60}')
+                for job in ("mine", "theirs", "none"):
+                    self.assertEqual(daemon.ask("POST", "/v1/tokens", body=f'{{"job": "{job}"}}').status, 401)
+                admin = minted(KEYS, "*", "--scopes", "admin")
+                given = daemon.ask("POST", "/v1/tokens", body='{"job": "mine", "life_s": 60}', token=admin)
                 self.assertEqual(given.status, 201)
                 token = given.json()["token"]
                 self.assertEqual(daemon.put(b"x", "mine", 0, token).status, 201)
                 self.assertEqual(daemon.put(b"x", "theirs", 0, token).status, 404)
-                self.assertEqual(daemon.ask("POST", "/v1/tokens", body='{"job": "theirs"}').status, 404)
-                self.assertEqual(daemon.ask("POST", "/v1/tokens", body='{"job": "none"}').status, 404)
                 self.assertEqual(daemon.ask("PUT", "/v1/jobs/mine", body='{"owner_uid": 0}', token=token).status, 400)
                 self.assertEqual(daemon.ask("POST", "/v1/tokens", body='{"job": "mine"}', Authorization="Munge x").status, 401)
                 self.assertEqual(registry("-X", "POST", "http://localhost/v1/jobs/mine/end"), "200")

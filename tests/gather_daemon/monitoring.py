@@ -18,18 +18,34 @@ DASHBOARD = TOP / "configs/prometheus/grafana-dashboard.json"
 CASES = [
     ('up{job="skewscope-gather"}', "1x2000 0x100", "SkewscopeGatherDown"),
     ("skewscope_gather_lost_files_total", "0x2000 1x100", "SkewscopeGatherLostFiles"),
-    ("skewscope_gather_disk_free_bytes", "10e9x2100", "SkewscopeGatherDiskFull"),
-    ("skewscope_gather_disk_free_bytes", "3e12-1e9x2100", "SkewscopeGatherDiskFull"),  # in 15 hours
+    ("skewscope_gather_disk_free_bytes", "1.5e12x2100", "SkewscopeGatherDiskFull"),  # of 10e12: new jobs from 85 % on
+    ("skewscope_gather_disk_free_bytes", "4.6e12-1.2e9x2100", "SkewscopeGatherDiskFull"),  # in 22 hours
+    ("skewscope_gather_ready", "1x2000 0x100", "SkewscopeGatherNotReady"),
+    ('skewscope_gather_refused_total{reason="no_space"}', "0x2000 0+1x100", "SkewscopeGatherRefuses"),
+    ("skewscope_gather_certificate_end_seconds", "5e5x2100", "SkewscopeGatherCertificateEnds"),  # it is 126,000
+    ("skewscope_gather_resident_memory_bytes", "2.5e9x2100", "SkewscopeGatherShortOfMeans"),
+    ("skewscope_gather_open_descriptors", "15000x2100", "SkewscopeGatherShortOfMeans"),
     ("skewscope_gather_checksum_failures_total", "0x2000 0+1x100", "SkewscopeGatherBadDigests"),
-    ('skewscope_gather_reports_total{result="failed"}', "0x2000 1x100", "SkewscopeGatherReportsFail"),
+    ('skewscope_gather_reports_total{result="failed"}', "0x1000 0+1x1100", "SkewscopeGatherReportsFail"),
     ('skewscope_gather_auth_failures_total{kind="token"}', "0+120x2100", "SkewscopeGatherStrangers"),
 ]
 HEALTHY = {
     'up{job="skewscope-gather"}': "1x2100",
     "skewscope_gather_lost_files_total": "0x2100",
     "skewscope_gather_disk_free_bytes": "3e12x2100",
+    "skewscope_gather_disk_size_bytes": "10e12x2100",
+    'skewscope_gather_disk_limit_ratio{refuses="new_jobs"}': "0.85x2100",
+    'skewscope_gather_disk_limit_ratio{refuses="uploads"}': "0.95x2100",
+    "skewscope_gather_ready": "1x2100",
+    'skewscope_gather_refused_total{reason="request"}': "0+1x2100",
+    "skewscope_gather_certificate_end_seconds": "3e6x2100",
+    "skewscope_gather_resident_memory_bytes": "1e9x2100",
+    "skewscope_gather_memory_limit_bytes": "3e9x2100",
+    "skewscope_gather_open_descriptors": "100x2100",
+    "skewscope_gather_descriptor_limit": "16384x2100",
     "skewscope_gather_checksum_failures_total": "0x2100",
-    'skewscope_gather_reports_total{result="failed"}': "0x2100",
+    'skewscope_gather_reports_total{result="failed"}': "0+0.05x2100",
+    'skewscope_gather_reports_total{result="made"}': "0+1x2100",
     'skewscope_gather_auth_failures_total{kind="token"}': "0+1x2100",
     "skewscope_gather_fsync_duration_seconds_sum": "0+6x2100",
     "skewscope_gather_fsync_duration_seconds_count": "0+600x2100",
@@ -92,7 +108,8 @@ class Names(DaemonTest):
         self.daemon.put(b"x", "counted", 0)
         text = self.daemon.ask("GET", "/metrics", admin=True).body.decode()
         known = set(re.findall(r"(?m)^# TYPE (\S+)", text)) | {
-            "skewscope_gather_refused_total", "skewscope_gather_auth_failures_total"}  # once there is one
+            "skewscope_gather_refused_total", "skewscope_gather_auth_failures_total",
+            "skewscope_gather_certificate_end_seconds"}  # once there is one
         asked = set(re.findall(r"skewscope_gather_\w+", RULES.read_text() + DASHBOARD.read_text()))
         self.assertGreater(len(asked), 12)
         self.assertEqual({name for name in asked if re.sub(r"_(sum|count|bucket)$", "", name) not in known}, set())

@@ -22,10 +22,10 @@ namespace skewscope::test {
 
 struct ClockScore {
   int64_t clocks = 0, tied = 0, held = 0;  // tied: to the reference of the largest component; held: within their bars
-  std::vector<int64_t> errors_ns;            // of those tied
+  std::vector<int64_t> errors_ns;          // of those tied
   int64_t calls = 0, matched = 0, wrong = 0;
   int64_t against_causality = 0;  // calls refused as such
-  int64_t longest_ns = 0;  // window
+  int64_t longest_ns = 0;         // window
 };
 
 class ClockTruth {

@@ -1,5 +1,6 @@
-// Clocks of interleaved pipelines over two nodes: messages pass between the nodes in both directions, and a pair that is
-// off by one hop would move a clock by the length of a hop. Collectives whose ends scatter by microseconds have to win.
+// Clocks of interleaved pipelines over two nodes: messages pass between the nodes in both directions, and a pair that
+// is off by one hop would move a clock by the length of a hop. Collectives whose ends scatter by microseconds have to
+// win.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
