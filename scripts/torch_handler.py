@@ -12,9 +12,11 @@ only when it is whole: it is written under a hidden name in the same folder and 
 torch.distributed where it runs, else of torchrun, Slurm or MPI. Copy this file beside the training script; it needs
 nothing but PyTorch, and for ship_to skewscope and flock (util-linux).
 """
+import contextlib
 import itertools
 import os
 import re
+import stat
 import subprocess
 import warnings
 
@@ -29,6 +31,15 @@ LAUNCHERS = (
     ("PMIX_RANK", "PMIX_SIZE"),
 )
 JOB_NAMES = ("SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", "LSB_JOBID", "PBS_JOBID")
+
+
+def make_own_folder(folder):
+    """Below a place that others may use, too: what is deleted there later must be nobody else's."""
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+        raise PermissionError(f"{folder} is a link or belongs to another user")
 
 
 def rank_and_world():
@@ -89,7 +100,8 @@ def trace_handler(directory, job=None, ranks=None, ship_to=None, token_file=None
         if ranks is not None and rank not in ranks:
             return
         folder = os.path.join(directory, job)
-        os.makedirs(folder, exist_ok=True)
+        os.makedirs(directory, exist_ok=True)
+        make_own_folder(folder)
         name = f"{job}_rank{rank}-of-{world}_step{profile.step_num}.pt.trace.json.gz"
         path, partial = os.path.join(folder, name), os.path.join(folder, f".{os.getpid()}.partial.{name}")
         try:

@@ -34,7 +34,11 @@ struct ShipOptions {
   uint64_t digest_memory_bytes = uint64_t{2} << 30;  // of address space
   std::chrono::seconds digest_time{1800};            // of a processor
   bool delete_source = false;                        // after an equal digest came back
-  bool replace = false;                              // other content for a rank that is there already
+  // The gatherer is asked again for what an earlier run had sent: it may have lost its spool, or deleted the job. What
+  // is to be deleted here is always asked for.
+  bool verify = false;
+  bool dry_run = false;  // says what would be sent; asks nobody, changes nothing
+  bool replace = false;  // other content for a rank that is there already
   uint64_t rate_bytes_per_s = 100'000'000;
   double cpu_percent = 100;        // of one processor, on average, over all that the agent does; 0: no bound
   int uploads = 2;                 // at a time
@@ -54,10 +58,11 @@ struct ShipOptions {
 };
 
 struct Shipped {
-  uint64_t files = 0, bytes = 0;  // accepted durably, digest equal; bytes as they were sent
-  uint64_t before = 0;            // found accepted already, by an earlier run
-  std::vector<std::string> bad;   // "FILE: why" of those that will never be finished or were refused for good
-  std::vector<std::string> left;  // "FILE: why" of those that are not there yet
+  uint64_t files = 0, bytes = 0;     // accepted durably, digest equal; bytes as they were sent
+  uint64_t before = 0;               // found accepted already, by an earlier run
+  std::vector<std::string> planned;  // "FILE: rank R, SIZE" of what a dry run would send
+  std::vector<std::string> bad;      // "FILE: why" of those that will never be finished or were refused for good
+  std::vector<std::string> left;     // "FILE: why" of those that are not there yet
 };
 
 // With `once`: returns when every finished file was accepted or given up. Else runs until `stop` says true. May be

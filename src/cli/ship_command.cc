@@ -70,6 +70,9 @@ void add_what(CLI::App& command, ShipOptions& ship) {
       ->type_name("RE");
   command.add_flag("--digest", ship.digest, "Send a digest in place of each trace");
   command.add_flag("--replace", ship.replace, "Other content for a rank that is there already is wanted");
+  command.add_flag("--verify", ship.verify,
+                   "Ask the gatherer again for what was sent before: it may have lost it, or deleted the job");
+  command.add_flag("--dry-run", ship.dry_run, "Say what would be sent; asks nobody, changes nothing");
   command.add_flag("--delete-source", ship.delete_source, "Remove a trace once the gatherer holds all of it");
 }
 
@@ -116,20 +119,29 @@ void add_how(CLI::App& command, ShipCommandOptions& options) {
   command.add_flag("--no-compress", options.no_compress, "Send .json as it is, not as gzip");
 }
 
-std::string text_of(const Shipped& shipped, const ShipOptions& ship) {
-  std::string text = fmt::format("{} files, {} accepted by {} for job {}", shipped.files,
-                                 human_bytes(static_cast<int64_t>(shipped.bytes)), ship.url, ship.job);
-  if (shipped.before > 0) text += fmt::format("; {} were before", shipped.before);
-  text += "\n";
+std::string not_sent(const Shipped& shipped) {
+  std::string text;
   for (const std::string& line : shipped.bad) text += "bad   " + printable(line) + "\n";
   for (const std::string& line : shipped.left) text += "left  " + printable(line) + "\n";
   return text;
 }
 
+std::string text_of(const Shipped& shipped, const ShipOptions& ship) {
+  if (ship.dry_run) {
+    std::string plan = fmt::format("{} files would go to {} for job {}\n", shipped.planned.size(), ship.url, ship.job);
+    for (const std::string& line : shipped.planned) plan += "send  " + printable(line) + "\n";
+    return plan + not_sent(shipped);
+  }
+  std::string text = fmt::format("{} files, {} accepted by {} for job {}", shipped.files,
+                                 human_bytes(static_cast<int64_t>(shipped.bytes)), ship.url, ship.job);
+  if (shipped.before > 0) text += fmt::format("; {} were before", shipped.before);
+  return text + "\n" + not_sent(shipped);
+}
+
 std::string json_of(const Shipped& shipped, const ShipOptions& ship) {
   const Json json = {{"schema", "skewscope.ship/1"}, {"gatherer", ship.url},   {"job", ship.job},
                      {"files", shipped.files},       {"bytes", shipped.bytes}, {"before", shipped.before},
-                     {"bad", shipped.bad},           {"left", shipped.left}};
+                     {"planned", shipped.planned},   {"bad", shipped.bad},     {"left", shipped.left}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

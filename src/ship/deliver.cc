@@ -82,7 +82,12 @@ class Delivering {
     item_ = w_.ledger.load(candidate_.stamp).value_or(Item{});
     item_.path = candidate_.path;
     item_.stamp = candidate_.stamp;
-    if (item_.accepted) return {End::accepted, "", 0};
+    if (item_.accepted && !w_.options.verify && !w_.options.delete_source) return {End::accepted, "", 0};
+    if (item_.accepted) {  // the gatherer says at creation whether it has it still
+      item_.accepted = false;
+      item_.upload.clear();
+      item_.offset = 0;
+    }
     save();  // whatever becomes of its name now, the next run finds it
     const Claim claim = w_.claim(metadata_.rank);
     if (!w_.go_on()) return {};

@@ -27,7 +27,9 @@
 #include "rank_claims.h"
 #include "remove_source.h"
 #include "scan.h"
+#include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
+#include "skewscope/ingest.h"
 #include "start_rules.h"
 #include "watcher.h"
 
@@ -190,7 +192,7 @@ class Agent {
       seen.file.stamp = file.stamp;
       seen.since = Clock::now();
       const auto item = ledger_.load(file.stamp);
-      if (item && item->accepted) {
+      if (item && item->accepted && !options_.verify && !options_.delete_source) {
         seen.state = Seen::State::accepted;
         ++shipped_.before;
       }
@@ -437,12 +439,37 @@ class Agent {
   Shipped shipped_;
 };
 
+// What is whole by now, and what the agent would do with it.
+Shipped plan(const ShipOptions& options) {
+  Shipped out;
+  const Scan found = scan(options.paths, options.state_directory);
+  out.left = found.unlisted;
+  for (const Refusal& refusal : found.refused) out.bad.push_back(refusal.path + ": " + refusal.reason);
+  for (const Candidate& file : found.files) {
+    const FileCheckOptions how{options.rank_regex, false, static_cast<int64_t>(options.digest_memory_bytes), {}};
+    const Result<FileCheck> checked = check_file(file.path, file.path, how);
+    if (!checked.ok()) {
+      out.left.push_back(file.path + ": " + checked.error().message);
+    } else if (!checked.value().whole) {
+      out.left.push_back(file.path + ": " + checked.value().problem);
+    } else if (!checked.value().rank.known() && options.world_size.value_or(checked.value().world_size) != 1) {
+      out.bad.push_back(file.path + ": nothing in it or its name tells its rank: give --rank-regex");
+    } else {
+      out.planned.push_back(fmt::format("{}: rank {}, {}", file.path, std::max(0, checked.value().rank.value),
+                                        human_bytes(static_cast<int64_t>(file.stamp.size))));
+    }
+  }
+  for (auto* lines : {&out.planned, &out.bad, &out.left}) std::sort(lines->begin(), lines->end());
+  return out;
+}
+
 }  // namespace
 
 Result<Shipped> ship_traces(const ShipOptions& options, const std::function<bool()>& stop) {
   if (auto fine = check_options(options); !fine.ok()) return fine.error();
   const Result<std::string> base = base_url(options.url, !options.token_file.empty());
   if (!base.ok()) return base.error();
+  if (options.dry_run) return plan(options);
   if (!options.token_file.empty()) {
     if (auto token = read_token(options.token_file); !token.ok()) return token.error();
   }

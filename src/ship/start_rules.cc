@@ -26,6 +26,20 @@ void warn(const ShipOptions& options, const std::string& line) {
   if (options.say) options.say(Severity::warning, printable(line));
 }
 
+// Who makes a folder first in a place that others use, or a link there to another, says what is deleted.
+Result<Done> check_sources(const ShipOptions& options) {
+  for (const std::string& path : options.paths) {
+    struct stat status {};
+    if (!options.delete_source || lstat(path.c_str(), &status) != 0) continue;
+    if (S_ISLNK(status.st_mode))
+      return misuse(path + " is a symbolic link: with --delete-source name the folder itself");
+    if (S_ISDIR(status.st_mode) && status.st_uid != geteuid()) {
+      return misuse(path + " belongs to another user, who may exchange what lies there: not with --delete-source");
+    }
+  }
+  return Done{};
+}
+
 Result<Done> check_certificate(const ShipOptions& options) {
   if (options.certificate.empty()) {
     return options.private_key.empty() ? Result<Done>(Done{}) : misuse("--key needs --cert");
@@ -62,6 +76,7 @@ Result<Done> check_options(const ShipOptions& options) {
     return misuse("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");
   }
   if (!options.pin.empty() && options.url.starts_with("http://")) return misuse("--pin needs https");
+  if (auto fine = check_sources(options); !fine.ok()) return fine.error();
   if (auto fine = check_certificate(options); !fine.ok()) return fine.error();
   if (auto fine = check_rank_regex(options.rank_regex); !fine.ok()) return fine.error();
   if (options.digest && options.delete_source)

@@ -96,4 +96,5 @@ def machine_text(where):
     return f"{where['cpu']}, {where['cores']} cores; {where['compiler']}; {packages}"
 
 
-SECTIONS = ("speed", "memory", "growth", "digests", "machines", "instructions", "stages", "clocks", "figures", "gatherer", "agent")
+SECTIONS = ("speed", "memory", "growth", "digests", "machines", "instructions", "stages", "clocks", "figures", "gatherer", "registry",
+            "agent")

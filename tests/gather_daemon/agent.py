@@ -8,7 +8,7 @@ import time
 import unittest
 from pathlib import Path
 
-from daemon import PROGRAM, Daemon, key_file, minted, self_made_ca
+from daemon import PROGRAM, Daemon, key_file, minted, self_made_ca, trusting
 
 TRACE = '{"distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": [], "traceName": "x"}'
 
@@ -66,15 +66,57 @@ class Agent(unittest.TestCase):
             (self.folder / f"{name}.{kind}").chmod(0o600)
         return ["--cert", self.folder / f"{name}.pem", "--key", self.folder / f"{name}.key"]
 
-    def test_a_certificate_lets_it_in_where_one_is_asked_for_and_without_it_is_told_what_is_missing(self):
+    def test_where_certificates_are_asked_for_the_token_is_enough_and_one_may_be_shown(self):
         self.start("--client-ca", self.folder / "ca.pem")
-        code, text = self.ship()
-        self.assertEqual(code, 4, text)
-        self.assertIn("wants a client's certificate (--cert, --key)", text)
-        self.assertEqual(self.daemon.stored(), {})
-        code, text = self.ship(*self.show(self.folder))
+        self.assertEqual(self.ship()[0], 0)
+        (self.folder / "traces/rank0.json").write_text(TRACE + " ")
+        code, text = self.ship("--replace", *self.show(self.folder))
         self.assertEqual(code, 0, text)
-        self.assertEqual(len(self.daemon.stored()), 1)
+        self.assertIn("1 files", text)
+
+    def test_what_the_gatherer_has_lost_is_sent_again_when_it_is_asked(self):
+        self.start()
+        self.assertEqual(self.ship()[0], 0)
+        admin = minted(self.keys, "*", "--scopes", "admin")
+        self.daemon.context = trusting(self.folder)
+        self.assertEqual(self.daemon.ask("DELETE", "/v1/jobs/a", token=admin).status, 204)
+        self.put_token(self.daemon.ask("POST", "/v1/tokens", body='{"job": "a"}', token=admin).json()["token"])
+        self.assertIn("1 were before", self.ship()[1])  # as it remembers
+        self.assertEqual(self.daemon.stored(), {})
+        code, text = self.ship("--verify")
+        self.assertEqual((code, len(self.daemon.stored())), (0, 1), text)
+        self.assertEqual(self.ship("--verify")[0], 0)
+
+    def test_what_the_gatherer_has_lost_is_not_deleted_here(self):
+        self.start()
+        self.assertEqual(self.ship()[0], 0)
+        self.daemon.stop()
+        code, text = self.ship("--delete-source")
+        self.assertEqual(code, 4, text)
+        self.assertTrue((self.folder / "traces/rank0.json").exists())
+
+    def test_a_dry_run_says_what_would_go_and_asks_nobody(self):
+        self.start()
+        code, text = self.ship("--dry-run")
+        self.assertEqual(code, 0, text)
+        self.assertRegex(text, "1 files would go to .*\\nsend  .*rank0.json: rank 0, ")
+        self.assertEqual(self.daemon.stored(), {})
+        self.assertFalse((self.folder / "traces/.skewscope-ship").exists())
+
+    def test_sources_are_not_deleted_behind_a_link_or_in_a_folder_of_another_user(self):
+        self.start()
+        (self.folder / "link").symlink_to(self.folder / "traces")
+        command = [PROGRAM, "ship", self.folder / "link", "--to", self.daemon.url, "--job", "a", "--once", "--delete-source", "--ca",
+                   self.folder / "ca.pem", "--token-file", self.folder / "token"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is a symbolic link", done.stderr)
+        if os.geteuid() == 0:
+            os.chown(self.folder / "traces", 65534, -1)
+            code, text = self.ship("--delete-source")
+            self.assertEqual(code, 2)
+            self.assertIn("belongs to another user", text)
+        self.assertTrue((self.folder / "traces/rank0.json").exists())
 
     def test_a_certificate_that_is_not_accepted_is_named_and_once_it_is_renewed_the_trace_is_sent(self):
         self.start("--client-ca", self.folder / "ca.pem")
