@@ -64,7 +64,9 @@ struct ChunkRows {
   std::vector<CommOpRow> comm_ops;
   std::vector<GpuAnnotationRow> gpu_annotations;
   std::vector<StepRow> steps;
+  std::vector<SyncRow> syncs;
   std::vector<OptimizerRow> optimizer_steps;
+  std::vector<PhaseRow> phases;
   std::vector<ModuleRow> modules;
   std::vector<CommArgs> comm_args;
   std::vector<SplitLists> splits;

@@ -167,6 +167,8 @@ ArgMask row_args(EventClass event_class) {
     case EventClass::gpu_annotation:
     case EventClass::python_function:
     case EventClass::overhead:
+    case EventClass::instant:
+    case EventClass::end:
       return 0;
     case EventClass::skip:
       break;
@@ -241,6 +243,11 @@ bool is_sized_op(std::string_view name) {
   return name == "c10d::_reduce_scatter_base_"sv || name == "c10d::_allgather_base_"sv;
 }
 
+bool waits_for_device(std::string_view name) {
+  return name.starts_with("cudaDeviceSynchronize"sv) || name.starts_with("hipDeviceSynchronize"sv) ||
+         name.starts_with("cuCtxSynchronize"sv) || name.starts_with("musaDeviceSynchronize"sv);
+}
+
 bool never_launches(std::string_view name) {
   if (name.starts_with("cuda"sv)) {
     name.remove_prefix(4);
@@ -253,6 +260,7 @@ bool never_launches(std::string_view name) {
   }
   static constexpr CharSet kFirst("ESDFOPGRC");
   if (name.empty() || !kFirst.holds(name.front())) return false;
+  if (name.starts_with("DeviceSynchronize"sv) || name.starts_with("CtxSynchronize"sv)) return false;
   for (const std::string_view prefix : {"Event"sv, "Stream"sv, "Device"sv, "Func"sv, "Occupancy"sv, "PeekAt"sv, "Get"sv,
                                         "Pointer"sv, "DriverGet"sv, "RuntimeGet"sv, "SetDevice"sv, "Ctx"sv}) {
     if (name.starts_with(prefix)) return true;
@@ -276,6 +284,8 @@ bool wants_name(EventClass event_class, std::string_view name) {
       return name.starts_with(kModulePrefix);
     case EventClass::overhead:
       return false;
+    case EventClass::instant:
+      return name == kRecordingEnd;
     default:
       return true;
   }

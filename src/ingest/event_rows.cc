@@ -70,7 +70,7 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
   if (bare(event.name) == "event_wait") return;  // MTIA: a stream that waits for another, as cuda_sync
   GpuRow row;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
-  if (row.start.ns == 0 && row.duration_ns == 0) {
+  if (row.start.ns == 0 && row.duration_ns == 0 && !event.begins) {
     rows.defects.add(Defect::zero_stamp, place_of(event.stamp));
     return;
   }
@@ -90,7 +90,45 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
   if (details_) keep_gpu_detail(event, rows);
 }
 
+// Whether or not it leaves a row: an end without a name is of whatever is open.
+void EventParser::keep_begin(const RawEvent& event, ChunkRows& rows) {
+  PhaseRow phase;
+  StampForms not_told;
+  DefectCounts told_by_row;
+  int64_t none = 0;
+  if (!read_times(event, not_told, event.kept ? told_by_row : rows.defects, phase.start, none) && !event.kept) return;
+  const ListSizes before = sizes_of(rows);
+  if (event.kept) keep_complete(event, rows);
+  const ListSizes after = sizes_of(rows);
+  for (size_t list = 0; list < after.size(); ++list) {
+    phase.rows[list] = after[list] > before[list] ? static_cast<int32_t>(before[list]) : -1;
+  }
+  phase.begins = true;
+  add_phase(event, phase, rows);
+}
+
+void EventParser::keep_end(const RawEvent& event, ChunkRows& rows) {
+  PhaseRow phase;
+  int64_t none = 0;
+  if (read_times(event, rows, phase.start, none)) add_phase(event, phase, rows);
+}
+
+void EventParser::add_phase(const RawEvent& event, PhaseRow phase, ChunkRows& rows) {
+  phase.process = process_of(event);
+  phase.thread = thread_of(event);
+  if (!event.name.empty()) phase.name = intern(event.name, rows);
+  rows.phases.push_back(phase);
+}
+
+void EventParser::keep_sync(const RawEvent& event, ChunkRows& rows) {
+  SyncRow row;
+  if (!read_times(event, rows, row.start, row.duration_ns)) return;
+  row.ends_recording = event.event_class == EventClass::instant;
+  rows.syncs.push_back(row);
+}
+
 void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
+  if (waits_for_device(bare(event.name))) return keep_sync(event, rows);
   LaunchRow row;
   row.correlation = integer(event, Arg::correlation, rows);
   if (row.correlation < 0) return;

@@ -18,10 +18,13 @@
 #include "call_metadata.h"
 #include "call_modules.h"
 #include "call_phases.h"
+#include "clocks_apart.h"
 #include "describe_rows.h"
 #include "join_launches.h"
+#include "late_ends.h"
 #include "link_details.h"
 #include "repair_gpu_rows.h"
+#include "rows_apart.h"
 #include "skewscope/base/sort_runs.h"
 #include "skewscope/model/keep_steps.h"
 
@@ -470,7 +473,10 @@ GpuVendor vendor_of(const FileContent& content) {
 LinkedTrace link_calls(FileContent content) {
   tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content); });
   const GpuVendor vendor = vendor_of(content);
-  const int64_t ambiguous = join_launches(content);
+  int64_t ambiguous = join_launches(content);
+  if (bring_clocks_together(content)) ambiguous = join_launches(content);
+  if (leave_out_rows_apart(content)) ambiguous = join_launches(content);
+  cut_late_ends(content);
   content.gpu.correlation = {};
   content.launches.correlation = {};
   LinkedTrace linked = Linker(content, ambiguous).link();
