@@ -20,35 +20,34 @@ namespace {
 
 bool is_kernel(GpuWork work) { return work == GpuWork::compute || work == GpuWork::communication; }
 
-// Until when kernels of each stream have run, so far. Streams are few, and one has many rows in turn.
-class StreamEnds {
- public:
-  LocalNs& of(int32_t device, int32_t stream) {
-    for (Entry& entry : entries_) {
-      if (entry.stream == stream && entry.device == device) return entry.end;
-    }
-    return entries_.emplace_back(Entry{device, stream, LocalNs{INT64_MIN}}).end;
-  }
-
- private:
-  struct Entry {
-    int32_t device, stream;
-    LocalNs end;
-  };
-  std::vector<Entry> entries_;
+// Until when kernels of a stream have run, so far.
+struct StreamEnd {
+  int32_t device, stream;
+  LocalNs end;
 };
+
+// Streams are few.
+StreamEnd& end_of(std::vector<StreamEnd>& ends, int32_t device, int32_t stream) {
+  for (StreamEnd& end : ends) {
+    if (end.stream == stream && end.device == device) return end;
+  }
+  return ends.emplace_back(StreamEnd{device, stream, LocalNs{INT64_MIN}});
+}
 
 }  // namespace
 
 bool begin_behind_predecessors(FileContent& content) {
   GpuEvents& gpu = content.gpu.events;
   const int64_t rounding_ns = content.resolution_ns > 1 ? content.resolution_ns : 0;
-  StreamEnds ends;
+  std::vector<StreamEnd> ends;
+  StreamEnd* last = nullptr;  // one stream has many rows in turn
   std::map<StringId, int64_t> waited;
   int64_t count = 0;
   for (size_t i = 0; i < gpu.size(); ++i) {
     if (!is_kernel(gpu.work[i])) continue;
-    LocalNs& free = ends.of(gpu.device[i], gpu.stream[i]);
+    const bool known = last != nullptr && last->stream == gpu.stream[i] && last->device == gpu.device[i];
+    if (!known) last = &end_of(ends, gpu.device[i], gpu.stream[i]);
+    LocalNs& free = last->end;
     const LocalNs end = gpu.start[i] + gpu.duration_ns[i];
     if (free.ns > gpu.start[i].ns + rounding_ns && end > free) {
       const int64_t wait_ns = free - gpu.start[i];

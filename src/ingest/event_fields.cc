@@ -244,6 +244,7 @@ bool is_sized_op(std::string_view name) {
 }
 
 bool waits_for_device(std::string_view name) {
+  if (!name.ends_with("Synchronize"sv)) return false;
   return name.starts_with("cudaDeviceSynchronize"sv) || name.starts_with("hipDeviceSynchronize"sv) ||
          name.starts_with("cuCtxSynchronize"sv) || name.starts_with("musaDeviceSynchronize"sv);
 }
@@ -260,7 +261,8 @@ bool never_launches(std::string_view name) {
   }
   static constexpr CharSet kFirst("ESDFOPGRC");
   if (name.empty() || !kFirst.holds(name.front())) return false;
-  if (name.starts_with("DeviceSynchronize"sv) || name.starts_with("CtxSynchronize"sv)) return false;
+  if (name.front() == 'D' && name.starts_with("DeviceSynchronize"sv)) return false;
+  if (name.front() == 'C' && name.starts_with("CtxSynchronize"sv)) return false;
   for (const std::string_view prefix : {"Event"sv, "Stream"sv, "Device"sv, "Func"sv, "Occupancy"sv, "PeekAt"sv, "Get"sv,
                                         "Pointer"sv, "DriverGet"sv, "RuntimeGet"sv, "SetDevice"sv, "Ctx"sv}) {
     if (name.starts_with(prefix)) return true;

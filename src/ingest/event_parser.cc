@@ -27,9 +27,9 @@ constexpr bool is_told_by_phase(EventClass event_class) {
 
 // What events are of which the phase is not "X". False: nothing that is read.
 bool read_phase(std::string_view phase, RawEvent& event) {
-  if (phase == "B"sv) {
-    event.begins = true;
-  } else if (phase == "E"sv) {
+  event.is_half = phase == "B"sv || phase == "E"sv;
+  if (phase == "B"sv) return true;
+  if (phase == "E"sv) {
     event.event_class = EventClass::end;
     event.has_category = true;
   } else if (phase == "i"sv || phase == "I"sv) {
@@ -113,7 +113,7 @@ bool EventParser::parse_and_learn(TextBuffer& chunk, size_t begin, size_t end, C
   const int64_t events = rows.events;
   if (!parse_events(chunk, begin, end, rows)) return false;
   const bool one = rows.events == events + 1;
-  const bool complete = !event_.begins && !is_told_by_phase(event_.event_class);
+  const bool complete = !event_.is_half && !is_told_by_phase(event_.event_class);
   if (one && complete && event_.kept && !event_.repeats_arg)
     layouts_.learn(chunk.view().substr(begin, end - begin), event_);
   return true;
@@ -160,7 +160,7 @@ bool EventParser::parse_array(char* text, size_t size, ChunkRows& rows, size_t& 
 
 EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent& event, ChunkRows& rows) {
   event.event_class = EventClass::skip;
-  event.has_category = event.complete = event.begins = event.kept = event.repeats_arg = false;
+  event.has_category = event.complete = event.is_half = event.kept = event.repeats_arg = false;
   event.layout = nullptr;
   event.name = event.stamp = event.duration = event.pid = event.tid = {};
   event.present = 0;
@@ -178,7 +178,7 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
           const std::string_view phase = bare(value.raw_json_token());
           if (phase != "X"sv && !read_phase(phase, event)) return Outcome::skipped;
           event.complete = said_what = true;
-          if (event.has_category && event.event_class == EventClass::skip && !event.begins) return Outcome::skipped;
+          if (event.has_category && event.event_class == EventClass::skip && !event.is_half) return Outcome::skipped;
         } else if (is_key(key, "pid\"")) {
           event.pid = value.raw_json_token();
           // PyTorch built without Kineto (Debian's) writes no category.
@@ -197,7 +197,7 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
         if (is_key(key, "cat\"") && !is_told_by_phase(event.event_class)) {
           event.event_class = class_of_category(bare(value.raw_json_token()));
           if (!details_ && is_detail(event.event_class)) event.event_class = EventClass::skip;
-          if (event.event_class == EventClass::skip && event.complete && !event.begins) return Outcome::skipped;
+          if (event.event_class == EventClass::skip && event.complete && !event.is_half) return Outcome::skipped;
           event.has_category = said_what = true;
         }
         break;
@@ -225,9 +225,9 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
     }
     if (!said_what || !event.has_category || event.name.empty()) continue;
     if (!name_wanted) name_wanted = is_wanted(event);
-    if (!name_wanted && event.complete && !event.begins) break;
+    if (!name_wanted && event.complete && !event.is_half) break;
   }
-  if (event.begins || event.event_class == EventClass::end) {
+  if (event.is_half) {
     rows.cpu_rows += event.event_class == EventClass::cpu_op;
     event.kept = name_wanted;
     return Outcome::kept;
@@ -256,6 +256,7 @@ EventParser::Outcome EventParser::read_args(ondemand::value& value, RawEvent& ev
     const Arg arg = arg_of_key(field.key().raw(), details_);
     if (arg == Arg::count_ || (wanted & mask_of(arg)) == 0) continue;
     std::string_view token = field.value().raw_json_token();
+    if (is_null(token)) continue;  // as if it were not there
     if (token.front() == '[') {
       ondemand::array list;
       if (field.value().get_array().get(list) || list.raw_json().get(token)) return Outcome::broken;
@@ -300,8 +301,7 @@ StringId EventParser::intern_arg(std::string_view token, Arg arg, const RawEvent
 
 StringId EventParser::text(const RawEvent& event, Arg arg, ChunkRows& rows) {
   if ((event.present & mask_of(arg)) == 0) return {};
-  const std::string_view token = event.args[static_cast<size_t>(arg)];
-  return is_null(token) ? StringId() : intern_arg(token, arg, event, rows);
+  return intern_arg(event.args[static_cast<size_t>(arg)], arg, event, rows);
 }
 
 int64_t EventParser::integer(const RawEvent& event, Arg arg, ChunkRows& rows) {
@@ -353,11 +353,11 @@ bool EventParser::read_times(const RawEvent& event, StampForms& stamps, DefectCo
     return false;
   }
   duration_ns = 0;
-  if (event.duration.empty() || is_null(event.duration)) {
-    const bool has_none = event.begins || is_told_by_phase(event.event_class);
-    if (!has_none) defects.add(Defect::no_duration, place_of(event.stamp));
-  } else if (!read(event.duration, duration_ns)) {
-    defects.add(Defect::bare_nan, place_of(event.duration));
+  if (event.duration.empty() || !read(event.duration, duration_ns)) {
+    const bool absent = event.duration.empty() || is_null(event.duration);
+    const bool has_none = event.is_half || is_told_by_phase(event.event_class);
+    if (!absent) defects.add(Defect::bare_nan, place_of(event.duration));
+    if (absent && !has_none) defects.add(Defect::no_duration, place_of(event.stamp));
   }
   if (duration_ns < 0) {
     defects.add(Defect::negative_duration, place_of(event.duration));
@@ -367,8 +367,7 @@ bool EventParser::read_times(const RawEvent& event, StampForms& stamps, DefectCo
 }
 
 void EventParser::keep(const RawEvent& event, ChunkRows& rows) {
-  if (event.event_class == EventClass::end) return keep_end(event, rows);
-  if (event.begins) return keep_begin(event, rows);
+  if (event.is_half) return keep_half(event, rows);
   keep_complete(event, rows);
 }
 

@@ -50,6 +50,7 @@ class EventParser {
 
   bool is_wanted(const RawEvent& event) const;
   void keep(const RawEvent& event, ChunkRows& rows);
+  [[gnu::noinline]] void keep_half(const RawEvent& event, ChunkRows& rows);
   void keep_begin(const RawEvent& event, ChunkRows& rows);
   void keep_end(const RawEvent& event, ChunkRows& rows);
   void add_phase(const RawEvent& event, PhaseRow phase, ChunkRows& rows);

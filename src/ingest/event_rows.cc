@@ -70,7 +70,7 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
   if (bare(event.name) == "event_wait") return;  // MTIA: a stream that waits for another, as cuda_sync
   GpuRow row;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
-  if (row.start.ns == 0 && row.duration_ns == 0 && !event.begins) {
+  if (row.start.ns == 0 && row.duration_ns == 0 && !event.is_half) {
     rows.defects.add(Defect::zero_stamp, place_of(event.stamp));
     return;
   }
@@ -88,6 +88,10 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
   if (event.event_class == EventClass::kernel && row.args < 0) row.grid = grid_of(event);
   rows.gpu.push_back(row);
   if (details_) keep_gpu_detail(event, rows);
+}
+
+void EventParser::keep_half(const RawEvent& event, ChunkRows& rows) {
+  event.event_class == EventClass::end ? keep_end(event, rows) : keep_begin(event, rows);
 }
 
 // Whether or not it leaves a row: an end without a name is of whatever is open.

@@ -13,8 +13,6 @@
 #include "late_ends.h"
 
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_reduce.h>
 
 #include <algorithm>
 #include <optional>
@@ -42,12 +40,30 @@ class LateEnds {
   explicit LateEnds(FileContent& content) : content_(content) {}
 
   void cut() {
+    const bool gpu_rows = any_long(content_.gpu.events.duration_ns);
+    if (!gpu_rows && content_.cut_rows.empty() && !any_long_on_host()) return;
     find_bounds();
     for (const CutRow& row : content_.cut_rows) shorten(row);
-    if (!gpu_rows_may_be_late()) {
-      cut_host_rows();
-      return;
-    }
+    if (gpu_rows) cut_gpu_rows();
+    cut_host_rows();
+  }
+
+ private:
+  // What ends late took as long.
+  static bool any_long(const Column<int64_t>& durations) {
+    int64_t longest_ns = 0;
+    for (const int64_t ns : durations) longest_ns = std::max(longest_ns, ns);
+    return longest_ns > kLate_ns;
+  }
+
+  bool any_long_on_host() const {
+    const auto is_long = [](const auto& row) { return row.duration_ns > kLate_ns; };
+    return any_long(content_.launches.events.duration_ns) ||
+           std::any_of(content_.steps.begin(), content_.steps.end(), is_long) ||
+           std::any_of(content_.comm_ops.begin(), content_.comm_ops.end(), is_long);
+  }
+
+  void cut_gpu_rows() {
     int64_t cut = 0, furthest_ns = 0;
     GpuEvents& gpu = content_.gpu.events;
     for (size_t i = 0; i < gpu.size(); ++i) {
@@ -62,10 +78,8 @@ class LateEnds {
     }
     report("end-out-of-range", cut, furthest_ns,
            "GPU rows end behind calls that waited for them, the end of recording, or all else that was recorded");
-    cut_host_rows();
   }
 
- private:
   void find_bounds() {
     for (const SyncRow& sync : content_.syncs) {
       if (sync.ends_recording) recording_end_ = std::max(recording_end_.value_or(sync.start), sync.start);
@@ -78,18 +92,6 @@ class LateEnds {
     for (const LocalNs start : content_.launches.events.start) see(start);
     for (const StepRow& step : content_.steps) see(step.start);
     for (const CommOpRow& op : content_.comm_ops) see(op.start);
-  }
-
-  bool gpu_rows_may_be_late() const {
-    const GpuEvents& gpu = content_.gpu.events;
-    const int64_t longest_ns = tbb::parallel_reduce(
-        tbb::blocked_range<size_t>(0, gpu.size(), kRowsPerTask), int64_t{0},
-        [&](const tbb::blocked_range<size_t>& rows, int64_t longest) {
-          for (size_t i = rows.begin(); i < rows.end(); ++i) longest = std::max(longest, gpu.duration_ns[i]);
-          return longest;
-        },
-        [](int64_t a, int64_t b) { return std::max(a, b); });
-    return longest_ns > kLate_ns;
   }
 
   // What the others of its name take; none: too few to tell.

@@ -26,7 +26,7 @@ struct RawEvent {
   EventClass event_class = EventClass::skip;
   bool has_category = false;
   bool complete = false;     // its ph is told, and is one that is read
-  bool begins = false;       // ph "B": its end is another event
+  bool is_half = false;      // ph "B" or "E": its end, or its beginning, is another event
   bool kept = false;         // it leaves a row
   bool repeats_arg = false;  // an argument that rows keep stands twice; the later one counts
   std::string_view name, stamp, duration, pid, tid;
