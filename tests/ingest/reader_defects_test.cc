@@ -181,6 +181,17 @@ TEST_CASE("an absent value, of any key, costs that value alone") {
   }
 }
 
+TEST_CASE("an absent value beside the events costs that value alone") {
+  const std::string before = R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 4, "pg_config": )"
+                             R"([{"pg_name": "0", "pg_desc": , "pg_size": 4, "ranks": [0, 1, 2, 3]},]}, )";
+  const FileContent content = read_text(trace_of(kFirst, before));
+  CHECK(content.distributed.rank == 3);
+  REQUIRE(content.distributed.groups.size() == 1);
+  CHECK(content.distributed.groups[0].ranks.size() == 4);
+  CHECK(count_of(content, "absent-value") == 1);
+  CHECK(count_of(content, "damaged-head") == 0);
+}
+
 TEST_CASE("commas behind the last argument, before the first and twice are left out") {
   for (const std::string more :
        {R"("correlation": 3,)", R"("correlation": 3, , "Ev Idx": 4)", R"("a": [1, 2,], "correlation": 3)",
