@@ -56,6 +56,16 @@ TEST_CASE("kernels of one graph, and a chain of three, wait alike") {
   CHECK(waiting_kernels(b.content()) == 2);
 }
 
+TEST_CASE("of two computing kernels that overlap by a prologue both keep their rows, and are counted") {
+  ContentBuilder b;
+  b.kernel("a", 0, 100, 1);
+  b.kernel("b", 96, 50, 2);
+  b.kernel("c", 140, 50, 3);
+  repair_gpu_rows(b.content());
+  CHECK(spans_of(b.content()) == std::vector<Span>{{0, 100}, {96, 50}, {146, 44}});
+  CHECK(waiting_kernels(b.content()) == 2);
+}
+
 TEST_CASE("other streams and devices, copies, branches within a kernel and rounded stamps wait for nobody") {
   ContentBuilder b;
   b.content().resolution_ns = 1000;
