@@ -181,7 +181,7 @@ void EventParser::keep_splits(const RawEvent& event, ChunkRows& rows) {
 }
 
 int32_t EventParser::keep_comm_args(const RawEvent& event, ChunkRows& rows) {
-  if ((event.present & mask_of(Arg::collective_name)) == 0) return -1;
+  if ((event.present & (mask_of(Arg::collective_name) | mask_of(Arg::group_name))) == 0) return -1;
   CommArgs args;
   args.collective_name = text(event, Arg::collective_name, rows);
   args.dtype = text(event, Arg::dtype, rows);

@@ -15,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absent_arguments.h"
 #include "call_metadata.h"
 #include "call_modules.h"
 #include "call_phases.h"
@@ -471,6 +472,7 @@ GpuVendor vendor_of(const FileContent& content) {
 }  // namespace
 
 LinkedTrace link_calls(FileContent content) {
+  fill_absent_arguments(content);
   tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content); });
   const GpuVendor vendor = vendor_of(content);
   int64_t ambiguous = join_launches(content);
