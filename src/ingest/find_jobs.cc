@@ -170,7 +170,7 @@ class JobFinder {
     return most;
   }
 
-  void find_in_world(Rows rows) {
+  void find_in_world(const Rows& rows) {
     const bool engines = are_of_engines(rows);
     const auto engine = [&](size_t i) {
       return engines ? std::to_string(files_[i].evidence.name.coordinates.dp) : std::string();

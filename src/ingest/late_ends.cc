@@ -7,8 +7,9 @@
 // What it is cut to: the bound; a computing kernel to what kernels of its name take here, where that is less. A
 // collective, to where a kernel began that was launched behind it and stood ready on an idle stream: nothing else ended
 // there that it could have waited for. Rows that were cut at the next start on their stream end no later than that.
-// Why right: clocks of host and GPU differ by milliseconds at most, and what is cut overruns its bound by a tenth of a
-// second, and takes ten times what others of its name do.
+// Why right: clocks of host and GPU differ by milliseconds at most, and buffers are flushed within a second behind the
+// end of recording; what is cut overruns its bound by a tenth of a second, or by a second, and takes ten times what
+// others of its name do.
 // Cost: a look at the ends of all rows; only where one is late, more.
 #include "late_ends.h"
 
@@ -24,7 +25,7 @@ namespace skewscope::ingest {
 namespace {
 
 constexpr int64_t kLate_ns = 100'000'000;                  // behind what bounds it
-constexpr int64_t kLateUnbounded_ns = 1'000'000'000;       // where only habits do
+constexpr int64_t kLateUnbounded_ns = 1'000'000'000;       // where only the end of recording does, or habits
 constexpr int64_t kUnusual = 10, kUnusualUnbounded = 100;  // times what others of the name take
 constexpr size_t kOthersToTell = 3;
 constexpr int64_t kReady_ns = 20'000;  // a kernel that was launched so long ago waits for something
@@ -105,7 +106,7 @@ class LateEnds {
     return median_of(std::move(others));
   }
 
-  // By when it had ended; none: nothing tells.
+  // When the host had waited for it, or recording had ended; none: neither is known.
   std::optional<LocalNs> bound_of(size_t row) const {
     const GpuEvents& gpu = content_.gpu.events;
     const int32_t launch = gpu.launch[row];
@@ -127,7 +128,8 @@ class LateEnds {
     const std::optional<LocalNs> bound = bound_of(row);
     const LocalNs latest = std::max(bound.value_or(latest_), start);
     const int64_t late_ns = end - latest;
-    if (late_ns <= (bound ? kLate_ns : kLateUnbounded_ns)) return std::nullopt;
+    const bool waited_for = bound && (!recording_end_ || *bound < *recording_end_);
+    if (late_ns <= (waited_for ? kLate_ns : kLateUnbounded_ns)) return std::nullopt;
     const std::optional<int64_t> usual = usual_ns(row);
     const int64_t unusual_ns = usual.value_or(0) * (bound ? kUnusual : kUnusualUnbounded);
     if (gpu.duration_ns[row] <= unusual_ns) return std::nullopt;
