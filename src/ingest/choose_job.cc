@@ -1,16 +1,24 @@
 // Problem: several jobs lie in one folder, and a report is of one. Idea: the user says which. One case says it itself:
-// a run that is whole and, beside it, what an earlier, larger run left: a rerun overwrites files of the same names, so
-// only ranks that the rerun does not have are still there, in its folder, older than it. Nobody means those.
+// a single run is whole, and in its own folders lie parts of others: what an earlier run left that a rerun did not
+// overwrite, or an engine of which a rank is missing. Whoever means those says so; they are named, and how to see them.
 #include "choose_job.h"
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <functional>
+#include <numeric>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include "assemble_job.h"
 #include "job_clues.h"
 
 namespace skewscope::ingest {
 namespace {
+
+constexpr size_t kMostNamed = 8;  // jobs, in a message
 
 bool is_whole(const FoundJob& job) {
   return job.world_size > 0 && std::ssize(job.ranks) == job.world_size && job.ranks.front() == 0 &&
@@ -25,10 +33,9 @@ std::set<std::pair<std::string, std::string>> places_of(const std::vector<TraceF
 }
 
 std::string names_of_jobs(const std::vector<JobFiles>& jobs) {
-  constexpr size_t kMost = 8;
   std::string names;
-  for (size_t k = 0; k < std::min(jobs.size(), kMost); ++k) names += (k == 0 ? "" : ", ") + jobs[k].job.name;
-  if (jobs.size() > kMost) names += " and " + std::to_string(jobs.size() - kMost) + " more";
+  for (size_t k = 0; k < std::min(jobs.size(), kMostNamed); ++k) names += (k == 0 ? "" : ", ") + jobs[k].job.name;
+  if (jobs.size() > kMostNamed) names += " and " + std::to_string(jobs.size() - kMostNamed) + " more";
   return names;
 }
 
@@ -40,7 +47,40 @@ std::string seconds_of(int64_t ns) {
   return std::to_string(seconds) + " s";
 }
 
+// Lies in folders of the whole one, and is not whole itself.
+bool is_beside(const std::vector<TraceFile>& files, const JobFiles& whole, const JobFiles& other) {
+  std::set<std::string> folders;
+  for (const size_t i : whole.rows) folders.insert(files[i].evidence.folder);
+  return !is_whole(other.job) && std::all_of(other.rows.begin(), other.rows.end(),
+                                             [&](size_t i) { return folders.count(files[i].evidence.folder) > 0; });
+}
+
+// What is called by this name in a shell.
+std::string quoted(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("/._-+=:,@%").find(c) != std::string_view::npos;
+  });
+  return plain ? word : "'" + word + "'";
+}
+
 }  // namespace
+
+std::string command_for(const std::string& folder, const FoundJob& job) {
+  return "skewscope report " + quoted(folder.empty() ? "." : folder) + " --job " + quoted(job.name);
+}
+
+std::string folder_of_all(const std::vector<TraceFile>& files) {
+  namespace fs = std::filesystem;
+  std::optional<fs::path> all;
+  for (const TraceFile& file : files) {
+    const fs::path folder = fs::path(file.evidence.file).parent_path();
+    if (!all) all = folder;
+    const auto differ = std::mismatch(all->begin(), all->end(), folder.begin(), folder.end()).first;
+    all = std::accumulate(all->begin(), differ, fs::path(), std::divides<>());
+  }
+  return all ? all->string() : "";
+}
 
 bool left_over(const std::vector<TraceFile>& files, const JobFiles& whole, const JobFiles& other) {
   if (!is_whole(whole.job) || is_whole(other.job)) return false;
@@ -58,28 +98,35 @@ Result<size_t> choose_job(const std::vector<TraceFile>& files, const std::vector
   }
   for (size_t k = 0; k < jobs.size(); ++k) {
     const bool alone_counts = std::all_of(jobs.begin(), jobs.end(), [&](const JobFiles& other) {
-      return &other == &jobs[k] || left_over(files, jobs[k], other);
+      return &other == &jobs[k] || is_beside(files, jobs[k], other);
     });
-    if (alone_counts) return k;
+    if (alone_counts && is_whole(jobs[k].job)) return k;
   }
   if (!name.empty()) {
     return Error{ErrorKind::usage, "--job: none of the jobs found is called '" + name + "': " + names_of_jobs(jobs)};
   }
-  return Error{ErrorKind::no_input,
-               std::to_string(jobs.size()) + " jobs here (" + names_of_jobs(jobs) + "): choose one with --job NAME"};
+  const std::string folder = folder_of_all(files);
+  std::string message =
+      std::to_string(jobs.size()) + " jobs here (" + names_of_jobs(jobs) + "): choose one with --job NAME";
+  for (size_t k = 0; k < std::min(jobs.size(), kMostNamed); ++k) {
+    message += (k == 0 ? ": " : "; ") + command_for(folder, jobs[k].job);
+  }
+  return Error{ErrorKind::no_input, message};
 }
 
-Finding not_reported(const JobFiles& reported, const JobFiles& other, bool is_left_over) {
+Finding not_reported(const std::vector<TraceFile>& files, const JobFiles& reported, const JobFiles& other) {
   const FoundJob &own = reported.job, &job = other.job;
   const int64_t gap_ns = own.start_ns - job.start_ns;
-  std::string message = "another run, not in this report: rank " + as_ranges(job.ranks);
+  std::string message =
+      "another run, not in this report (" + command_for(folder_of_all(files), job) + "): rank " + as_ranges(job.ranks);
   if (job.world_size > 0) message += " of a world of " + std::to_string(job.world_size);
-  if (job.start_ns > 0 && own.start_ns > 0) {
+  if (job.start_ns > 0 && own.start_ns > 0 && std::max(gap_ns, -gap_ns) >= 1'000'000'000) {
     message += ", recorded " + seconds_of(std::max(gap_ns, -gap_ns)) + (gap_ns > 0 ? " earlier" : " later");
   }
+  const bool is_left_over = left_over(files, reported, other);
   if (is_left_over) message += "; this run, of " + std::to_string(own.world_size) + ", has overwritten the rest";
-  return {is_left_over ? Severity::warning : Severity::info,  "another-job", job.first_file, Rank(), -1, job.files,
-          message + " (--job " + job.name + " reports on it)"};
+  const bool unasked = is_whole(own) && is_beside(files, reported, other);
+  return {unasked ? Severity::warning : Severity::info, "another-job", job.first_file, Rank(), -1, job.files, message};
 }
 
 Finding copy_left_out(const TraceFile& copy, const TraceFile& original) {

@@ -9,8 +9,8 @@
 
 namespace skewscope::ingest {
 
-// The job called `name` where it is given and there are several; else the only one, else the whole one that left the
-// others' files over: see left_over. Errors: no_input where nothing says which, usage where none has the name.
+// The job called `name` where it is given and there are several; else the only one, else the only whole one where all
+// others lie in its folders. Errors: no_input where nothing says which, usage where none has the name.
 Result<size_t> choose_job(const std::vector<TraceFile>& files, const std::vector<JobFiles>& jobs,
                           const std::string& name);
 
@@ -18,8 +18,14 @@ Result<size_t> choose_job(const std::vector<TraceFile>& files, const std::vector
 // none of its ranks.
 bool left_over(const std::vector<TraceFile>& files, const JobFiles& whole, const JobFiles& other);
 
-// Of a job that is not reported, beside one that is.
-Finding not_reported(const JobFiles& reported, const JobFiles& other, bool is_left_over);
+// Of a job that is not reported, beside one that is: what it is, and the command that reports on it.
+Finding not_reported(const std::vector<TraceFile>& files, const JobFiles& reported, const JobFiles& other);
+
+// What a shell takes to report on a job of those that lie in a folder.
+std::string command_for(const std::string& folder, const FoundJob& job);
+
+// The deepest that holds them all, as the user gave it; "": where he stands.
+std::string folder_of_all(const std::vector<TraceFile>& files);
 
 // Of a copy, which is left out.
 Finding copy_left_out(const TraceFile& copy, const TraceFile& original);

@@ -51,6 +51,19 @@ void make_room(std::vector<Row, Allocator>& column, size_t more, double share) {
   column.reserve(std::max(static_cast<size_t>(expected), needed + needed / 2));
 }
 
+// Before the rows of the chunk are appended.
+void append_phases(const std::vector<PhaseRow>& phases, const std::vector<StringId>& ids, FileContent& content) {
+  if (phases.empty()) return;
+  const ListSizes sizes = sizes_of(content);
+  for (PhaseRow phase : phases) {
+    phase.name = mapped(ids, phase.name);
+    for (size_t list = 0; list < sizes.size(); ++list) {
+      if (phase.rows[list] >= 0) phase.rows[list] += static_cast<int32_t>(sizes[list]);
+    }
+    content.phases.push_back(phase);
+  }
+}
+
 }  // namespace
 
 StringId ChunkStrings::intern(std::string_view raw, bool lives_on) { return find_or_add(raw, false, lives_on); }
@@ -113,8 +126,9 @@ void ChunkRows::clear() {
   launches.clear();
   comm_ops.clear();
   gpu_annotations.clear();
-  synchronizing.clear();
   steps.clear();
+  syncs.clear();
+  phases.clear();
   optimizer_steps.clear();
   modules.clear();
   comm_args.clear();
@@ -161,6 +175,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
     ids[i] = content.strings.intern(text);
     if (content.strings.size() > known) bytes += bytes_of_string(text);
   }
+  append_phases(rows.phases, ids, content);
   const int32_t first_args = static_cast<int32_t>(content.comm_args.size());
   content.comm_args.visit_columns([&](auto& column) { make_room(column, rows.comm_args.size(), share); });
   make_room(content.comm_ops, rows.comm_ops.size(), share);
@@ -195,8 +210,8 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
     content.gpu_annotations.push_back(row);
   }
   content.launches.append(rows.launches);
-  content.synchronizing.insert(content.synchronizing.end(), rows.synchronizing.begin(), rows.synchronizing.end());
   content.steps.insert(content.steps.end(), rows.steps.begin(), rows.steps.end());
+  content.syncs.insert(content.syncs.end(), rows.syncs.begin(), rows.syncs.end());
   content.optimizer_steps.insert(content.optimizer_steps.end(), rows.optimizer_steps.begin(),
                                  rows.optimizer_steps.end());
   for (ModuleRow row : rows.modules) {
@@ -213,11 +228,11 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
   content.hip_launches |= rows.hip_launches;
   content.intel_launches |= rows.intel_launches;
   content.cuda_launches |= rows.cuda_launches;
-  bytes += static_cast<int64_t>(
-      rows.comm_ops.size() * sizeof(CommOpRow) + rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
-      rows.synchronizing.size() * sizeof(SynchronizingRow) + rows.steps.size() * sizeof(StepRow) +
-      rows.optimizer_steps.size() * sizeof(OptimizerRow) + rows.modules.size() * sizeof(ModuleRow) +
-      rows.splits.size() * sizeof(SplitLists));
+  bytes += static_cast<int64_t>(rows.comm_ops.size() * sizeof(CommOpRow) +
+                                rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
+                                rows.steps.size() * sizeof(StepRow) + rows.syncs.size() * sizeof(SyncRow) +
+                                rows.optimizer_steps.size() * sizeof(OptimizerRow) +
+                                rows.modules.size() * sizeof(ModuleRow) + rows.splits.size() * sizeof(SplitLists));
   return bytes + bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
 }
 

@@ -63,9 +63,10 @@ struct ChunkRows {
   std::vector<LaunchRow> launches;
   std::vector<CommOpRow> comm_ops;
   std::vector<GpuAnnotationRow> gpu_annotations;
-  std::vector<SynchronizingRow> synchronizing;
   std::vector<StepRow> steps;
+  std::vector<SyncRow> syncs;
   std::vector<OptimizerRow> optimizer_steps;
+  std::vector<PhaseRow> phases;
   std::vector<ModuleRow> modules;
   std::vector<CommArgs> comm_args;
   std::vector<SplitLists> splits;

@@ -20,26 +20,17 @@ size_t resume_after(std::string_view text, size_t at) {
 }
 
 struct Mark {
-  size_t gpu, launches, comm_ops, gpu_annotations, synchronizing, steps, optimizer_steps, modules, comm_args, splits;
+  size_t gpu, launches, comm_ops, gpu_annotations, steps, syncs, phases, optimizer_steps, modules, comm_args, splits;
   DetailRows::Mark details;
   int64_t events;
   DefectCounts defects;
 };
 
 Mark mark(const ChunkRows& rows) {
-  return {rows.gpu.size(),
-          rows.launches.size(),
-          rows.comm_ops.size(),
-          rows.gpu_annotations.size(),
-          rows.synchronizing.size(),
-          rows.steps.size(),
-          rows.optimizer_steps.size(),
-          rows.modules.size(),
-          rows.comm_args.size(),
-          rows.splits.size(),
-          rows.details.mark(),
-          rows.events,
-          rows.defects};
+  return {rows.gpu.size(),     rows.launches.size(),  rows.comm_ops.size(), rows.gpu_annotations.size(),
+          rows.steps.size(),   rows.syncs.size(),     rows.phases.size(),   rows.optimizer_steps.size(),
+          rows.modules.size(), rows.comm_args.size(), rows.splits.size(),   rows.details.mark(),
+          rows.events,         rows.defects};
 }
 
 void roll_back(ChunkRows& rows, const Mark& to) {
@@ -47,8 +38,9 @@ void roll_back(ChunkRows& rows, const Mark& to) {
   rows.launches.resize(to.launches);
   rows.comm_ops.resize(to.comm_ops);
   rows.gpu_annotations.resize(to.gpu_annotations);
-  rows.synchronizing.resize(to.synchronizing);
   rows.steps.resize(to.steps);
+  rows.syncs.resize(to.syncs);
+  rows.phases.resize(to.phases);
   rows.optimizer_steps.resize(to.optimizer_steps);
   rows.modules.resize(to.modules);
   rows.comm_args.resize(to.comm_args);
@@ -63,6 +55,18 @@ void roll_back(ChunkRows& rows, const Mark& to) {
 bool EventParser::repair_one(const DamagedEvent& event, bool backslash_ends, ChunkRows& rows, RepairedEvent& repaired) {
   repaired = repair_event(event.text, event.begin, event.limit, backslash_ends, repaired_text_);
   if (repaired.open_string || (!repaired.closed && (event.cut_off || repaired.end < event.limit))) return false;
+  repaired_text_.pad();
+  const Mark before = mark(rows);
+  size_t array_end = kNowhere;
+  const bool read = parse_array(repaired_text_.text(), repaired_text_.size(), rows, array_end);
+  if (read && rows.defects.count(Defect::dropped_event) == before.defects.count(Defect::dropped_event)) return true;
+  roll_back(rows, before);
+  return false;
+}
+
+// Leaves a row of what stands whole in an event that could not be repaired.
+bool EventParser::salvage_one(std::string_view event, ChunkRows& rows) {
+  if (!salvage_event(event, repaired_text_)) return false;
   repaired_text_.pad();
   const Mark before = mark(rows);
   size_t array_end = kNowhere;
@@ -104,12 +108,15 @@ size_t EventParser::parse_damaged(std::string_view text, size_t from, int64_t of
     }
     if (!read) read = repair_one(event, true, rows, repaired);
     if (!read) {
-      rows.defects.add(Defect::dropped_event, place);
+      const size_t ends = repaired.closed && boundary != kNowhere ? boundary : std::max(repaired.end, at + 1);
+      const bool partly = salvage_one(text.substr(at, std::min(ends, text.size()) - at), rows);
+      rows.defects.add(partly ? Defect::partly_read_event : Defect::dropped_event, place);
       at = repaired.closed && boundary != kNowhere ? boundary : repaired.end;
       continue;
     }
     if (repaired.quotes > 0) rows.defects.add(Defect::repaired_quotes, place, repaired.quotes);
     if (repaired.bytes > 0) rows.defects.add(Defect::replaced_bytes, place, repaired.bytes);
+    if (repaired.values > 0) rows.defects.add(Defect::absent_value, place, repaired.values);
     if (repaired.brackets > 0) rows.defects.add(Defect::mismatched_braces, place, repaired.brackets);
     at = repaired.end;
   }

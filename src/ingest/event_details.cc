@@ -53,8 +53,8 @@ size_t find_address(std::string_view name, size_t from, size_t& end) {
 
 void EventParser::keep_with_details(const RawEvent& event, ChunkRows& rows) {
   const auto host_rows = [&] {
-    return rows.launches.size() + rows.comm_ops.size() + rows.synchronizing.size() + rows.steps.size() +
-           rows.optimizer_steps.size() + rows.modules.size();
+    return rows.launches.size() + rows.comm_ops.size() + rows.steps.size() + rows.optimizer_steps.size() +
+           rows.modules.size() + rows.syncs.size();
   };
   const size_t before = host_rows(), launches = rows.launches.size();
   const int64_t dropped = rows.defects.count(Defect::dropped_event);
@@ -70,6 +70,8 @@ void EventParser::keep_with_details(const RawEvent& event, ChunkRows& rows) {
       return keep_gpu_annotation(event, rows.details.gpu_annotations, rows);
     case EventClass::process_label:
       return keep_place_name(event, rows);
+    case EventClass::instant:
+      return;
     default:
       break;
   }

@@ -167,6 +167,8 @@ ArgMask row_args(EventClass event_class) {
     case EventClass::gpu_annotation:
     case EventClass::python_function:
     case EventClass::overhead:
+    case EventClass::instant:
+    case EventClass::end:
       return 0;
     case EventClass::skip:
       break;
@@ -192,7 +194,7 @@ bool is_numbered_path(std::string_view name) {
 
 // "LaunchKernel" of cudaLaunchKernel, cuLaunchKernel and hipLaunchKernel; "": a call of another interface.
 std::string_view without_interface(std::string_view name) {
-  for (const std::string_view interface : {"cuda"sv, "cu"sv, "hip"sv}) {
+  for (const std::string_view interface : {"cuda"sv, "cu"sv, "hip"sv, "musa"sv}) {
     if (name.starts_with(interface)) return name.substr(interface.size());
   }
   return {};
@@ -249,6 +251,11 @@ bool is_sized_op(std::string_view name) {
   return name == "c10d::_reduce_scatter_base_"sv || name == "c10d::_allgather_base_"sv;
 }
 
+bool waits_for_device(std::string_view name) {
+  name = without_interface(name);
+  return name.starts_with("DeviceSynchronize"sv) || name.starts_with("CtxSynchronize"sv);
+}
+
 bool never_launches(std::string_view name) {
   name = without_interface(name);
   static constexpr CharSet kFirst("ESDFOPGRC");
@@ -287,6 +294,8 @@ bool wants_name(EventClass event_class, std::string_view name) {
       return name.starts_with(kModulePrefix);
     case EventClass::overhead:
       return false;
+    case EventClass::instant:
+      return name == kRecordingEnd;
     default:
       return true;
   }

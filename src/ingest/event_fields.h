@@ -20,6 +20,8 @@ enum class EventClass : uint8_t {
   process_label,    // ph "M": names and labels of processes and threads
   python_function,  // but for modules, rows of details only (ReadSettings::details)
   overhead,         // rows of details only
+  instant,          // ph "i": the end of recording
+  end,              // ph "E": of the event that began last on its thread
 };
 
 // From a `cat`, all spellings since 2020.
@@ -87,7 +89,12 @@ bool is_collective_range(std::string_view name);
 bool is_collective_op(std::string_view name);
 // c10d's operators whose first two operands, what comes out and what goes in, tell how many ranks there are.
 bool is_sized_op(std::string_view name);
-// Runtime calls that never put work on the GPU (cudaEventQuery, hipStreamIsCapturing, ...): half of all runtime rows.
+// Runtime calls that wait until the device has done all that was launched before them.
+bool waits_for_device(std::string_view name);
+// The instant at which recording ended, as Kineto calls it.
+constexpr std::string_view kRecordingEnd = "Record Window End";
+// Runtime calls that never put work on the GPU (cudaEventQuery, hipStreamIsCapturing, ...), nor wait for all of it:
+// half of all runtime rows.
 bool never_launches(std::string_view name);
 // Runtime calls that wait for the GPU. By how the name begins, as never_launches().
 bool synchronizes(std::string_view name);

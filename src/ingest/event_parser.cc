@@ -18,6 +18,33 @@ bool is_key(const char* key, const char (&name_and_quote)[kSize]) {
   return std::memcmp(key, name_and_quote, kSize - 1) == 0;
 }
 
+bool is_null(std::string_view token) { return token.starts_with("null"sv); }
+
+constexpr bool is_told_by_phase(EventClass event_class) {
+  return event_class == EventClass::process_label || event_class == EventClass::instant ||
+         event_class == EventClass::end;
+}
+
+// What events are of which the phase is not "X". False: nothing that is read.
+bool read_phase(std::string_view phase, RawEvent& event) {
+  event.is_half = phase == "B"sv || phase == "E"sv;
+  if (phase == "B"sv) return true;
+  if (phase == "E"sv) {
+    event.event_class = EventClass::end;
+    event.has_category = true;
+  } else if (phase == "i"sv || phase == "I"sv) {
+    if (event.has_category) return false;
+    event.event_class = EventClass::instant;
+    event.has_category = true;
+  } else if (phase == "M"sv && !event.has_category) {
+    event.event_class = EventClass::process_label;
+    event.has_category = true;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 int64_t place(std::string_view token, bool digits) {
   if (!digits || token.size() > kMostDigits) return number_of_place(token);
   return static_cast<int64_t>(value_of_digits(token));
@@ -86,7 +113,9 @@ bool EventParser::parse_and_learn(TextBuffer& chunk, size_t begin, size_t end, C
   const int64_t events = rows.events;
   if (!parse_events(chunk, begin, end, rows)) return false;
   const bool one = rows.events == events + 1;
-  if (one && event_.kept && !event_.repeats_arg) layouts_.learn(chunk.view().substr(begin, end - begin), event_);
+  const bool complete = !event_.is_half && !is_told_by_phase(event_.event_class);
+  if (one && complete && event_.kept && !event_.repeats_arg)
+    layouts_.learn(chunk.view().substr(begin, end - begin), event_);
   return true;
 }
 
@@ -131,7 +160,7 @@ bool EventParser::parse_array(char* text, size_t size, ChunkRows& rows, size_t& 
 
 EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent& event, ChunkRows& rows) {
   event.event_class = EventClass::skip;
-  event.has_category = event.complete = event.kept = event.repeats_arg = false;
+  event.has_category = event.complete = event.is_half = event.kept = event.repeats_arg = false;
   event.layout = nullptr;
   event.name = event.stamp = event.duration = event.pid = event.tid = {};
   event.present = 0;
@@ -147,14 +176,9 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
       case 'p':
         if (is_key(key, "ph\"")) {
           const std::string_view phase = bare(value.raw_json_token());
-          if (phase == "M"sv && !event.has_category) {
-            event.event_class = EventClass::process_label;
-            event.has_category = true;
-          } else if (phase != "X"sv) {
-            return Outcome::skipped;
-          }
-          event.complete = true;
-          said_what = true;
+          if (phase != "X"sv && !read_phase(phase, event)) return Outcome::skipped;
+          event.complete = said_what = true;
+          if (event.has_category && event.event_class == EventClass::skip && !event.is_half) return Outcome::skipped;
         } else if (is_key(key, "pid\"")) {
           event.pid = value.raw_json_token();
           // PyTorch built without Kineto (Debian's) writes no category.
@@ -170,10 +194,10 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
         }
         break;
       case 'c':
-        if (is_key(key, "cat\"") && event.event_class != EventClass::process_label) {
+        if (is_key(key, "cat\"") && !is_told_by_phase(event.event_class)) {
           event.event_class = class_of_category(bare(value.raw_json_token()));
-          if (event.event_class == EventClass::skip) return Outcome::skipped;
-          if (!details_ && is_detail(event.event_class)) return Outcome::skipped;
+          if (!details_ && is_detail(event.event_class)) event.event_class = EventClass::skip;
+          if (event.event_class == EventClass::skip && event.complete && !event.is_half) return Outcome::skipped;
           event.has_category = said_what = true;
         }
         break;
@@ -200,13 +224,23 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
         break;
     }
     if (!said_what || !event.has_category || event.name.empty()) continue;
-    if (!name_wanted) name_wanted = details_ || wants_name(event.event_class, bare(event.name));
-    if (!name_wanted) break;
+    if (!name_wanted) name_wanted = is_wanted(event);
+    if (!name_wanted && event.complete && !event.is_half) break;
+  }
+  if (event.is_half) {
+    rows.cpu_rows += event.event_class == EventClass::cpu_op;
+    event.kept = name_wanted;
+    return Outcome::kept;
   }
   if (!event.has_category || !event.complete) return Outcome::skipped;
   rows.cpu_rows += event.event_class == EventClass::cpu_op;
   event.kept = name_wanted;
   return name_wanted ? Outcome::kept : Outcome::skipped;
+}
+
+bool EventParser::is_wanted(const RawEvent& event) const {
+  if (event.event_class == EventClass::skip) return false;
+  return details_ || wants_name(event.event_class, bare(event.name));
 }
 
 EventParser::Outcome EventParser::read_args(ondemand::value& value, RawEvent& event, ChunkRows& rows) {
@@ -222,6 +256,7 @@ EventParser::Outcome EventParser::read_args(ondemand::value& value, RawEvent& ev
     const Arg arg = arg_of_key(field.key().raw(), details_);
     if (arg == Arg::count_ || (wanted & mask_of(arg)) == 0) continue;
     std::string_view token = field.value().raw_json_token();
+    if (is_null(token)) continue;  // as if it were not there
     if (token.front() == '[') {
       ondemand::array list;
       if (field.value().get_array().get(list) || list.raw_json().get(token)) return Outcome::broken;
@@ -278,7 +313,7 @@ int64_t EventParser::integer(const RawEvent& event, Arg arg, ChunkRows& rows) {
   int64_t value = -1;
   const bool is_number = read_integer(token, value);
   if (token.front() == '"' && is_number) rows.defects.add(Defect::number_as_string, place_of(token));
-  if (!is_number && token.front() != '"' && !token.starts_with("null"sv)) {
+  if (!is_number && token.front() != '"' && !is_null(token)) {
     rows.defects.add(Defect::bare_nan, place_of(token));
   }
   return is_number ? value : -1;
@@ -318,8 +353,11 @@ bool EventParser::read_times(const RawEvent& event, StampForms& stamps, DefectCo
     return false;
   }
   duration_ns = 0;
-  if (!event.duration.empty() && !read(event.duration, duration_ns)) {
-    defects.add(Defect::bare_nan, place_of(event.duration));
+  if (event.duration.empty() || !read(event.duration, duration_ns)) {
+    const bool absent = event.duration.empty() || is_null(event.duration);
+    const bool has_none = event.is_half || is_told_by_phase(event.event_class);
+    if (!absent) defects.add(Defect::bare_nan, place_of(event.duration));
+    if (absent && !has_none) defects.add(Defect::no_duration, place_of(event.stamp));
   }
   if (duration_ns < 0) {
     defects.add(Defect::negative_duration, place_of(event.duration));
@@ -329,6 +367,11 @@ bool EventParser::read_times(const RawEvent& event, StampForms& stamps, DefectCo
 }
 
 void EventParser::keep(const RawEvent& event, ChunkRows& rows) {
+  if (event.is_half) return keep_half(event, rows);
+  keep_complete(event, rows);
+}
+
+void EventParser::keep_complete(const RawEvent& event, ChunkRows& rows) {
   if (details_) return keep_with_details(event, rows);
   keep_row(event, rows);
 }
@@ -350,6 +393,8 @@ void EventParser::keep_row(const RawEvent& event, ChunkRows& rows) {
       return keep_gpu_annotation(event, rows.gpu_annotations, rows);
     case EventClass::process_label:
       return keep_label(event, rows);
+    case EventClass::instant:
+      return keep_sync(event, rows);
     default:
       return;
   }

@@ -45,9 +45,17 @@ class EventParser {
   bool parse_array(char* text, size_t size, ChunkRows& rows, size_t& array_end);
   Outcome read_event(simdjson::ondemand::object&& object, RawEvent& event, ChunkRows& rows);
   Outcome read_args(simdjson::ondemand::value& value, RawEvent& event, ChunkRows& rows);
+  bool salvage_one(std::string_view event, ChunkRows& rows);
   bool repair_one(const DamagedEvent& event, bool backslash_ends, ChunkRows& rows, RepairedEvent& repaired);
 
+  bool is_wanted(const RawEvent& event) const;
   void keep(const RawEvent& event, ChunkRows& rows);
+  [[gnu::noinline]] void keep_half(const RawEvent& event, ChunkRows& rows);
+  void keep_begin(const RawEvent& event, ChunkRows& rows);
+  void keep_end(const RawEvent& event, ChunkRows& rows);
+  void add_phase(const RawEvent& event, PhaseRow phase, ChunkRows& rows);
+  void keep_complete(const RawEvent& event, ChunkRows& rows);
+  void keep_sync(const RawEvent& event, ChunkRows& rows);
   void keep_row(const RawEvent& event, ChunkRows& rows);
   void keep_gpu_row(const RawEvent& event, ChunkRows& rows);
   void keep_launch(const RawEvent& event, ChunkRows& rows);

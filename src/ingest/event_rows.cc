@@ -70,7 +70,7 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
   if (bare(event.name) == "event_wait") return;  // MTIA: a stream that waits for another, as cuda_sync
   GpuRow row;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;
-  if (row.start.ns == 0 && row.duration_ns == 0) {
+  if (row.start.ns == 0 && row.duration_ns == 0 && !event.is_half) {
     rows.defects.add(Defect::zero_stamp, place_of(event.stamp));
     return;
   }
@@ -90,14 +90,52 @@ void EventParser::keep_gpu_row(const RawEvent& event, ChunkRows& rows) {
   if (details_) keep_gpu_detail(event, rows);
 }
 
+void EventParser::keep_half(const RawEvent& event, ChunkRows& rows) {
+  event.event_class == EventClass::end ? keep_end(event, rows) : keep_begin(event, rows);
+}
+
+// Whether or not it leaves a row: an end without a name is of whatever is open.
+void EventParser::keep_begin(const RawEvent& event, ChunkRows& rows) {
+  PhaseRow phase;
+  StampForms not_told;
+  DefectCounts told_by_row;
+  int64_t none = 0;
+  if (!read_times(event, not_told, event.kept ? told_by_row : rows.defects, phase.start, none) && !event.kept) return;
+  const ListSizes before = sizes_of(rows);
+  if (event.kept) keep_complete(event, rows);
+  const ListSizes after = sizes_of(rows);
+  for (size_t list = 0; list < after.size(); ++list) {
+    phase.rows[list] = after[list] > before[list] ? static_cast<int32_t>(before[list]) : -1;
+  }
+  phase.begins = true;
+  add_phase(event, phase, rows);
+}
+
+void EventParser::keep_end(const RawEvent& event, ChunkRows& rows) {
+  PhaseRow phase;
+  int64_t none = 0;
+  if (read_times(event, rows, phase.start, none)) add_phase(event, phase, rows);
+}
+
+void EventParser::add_phase(const RawEvent& event, PhaseRow phase, ChunkRows& rows) {
+  phase.process = process_of(event);
+  phase.thread = thread_of(event);
+  if (!event.name.empty()) phase.name = intern(event.name, rows);
+  rows.phases.push_back(phase);
+}
+
+void EventParser::keep_sync(const RawEvent& event, ChunkRows& rows) {
+  SyncRow row;
+  if (!read_times(event, rows, row.start, row.duration_ns)) return;
+  row.ends_recording = event.event_class == EventClass::instant;
+  row.of_device = row.ends_recording || waits_for_device(bare(event.name));
+  row.thread = thread_of(event);
+  rows.syncs.push_back(row);
+}
+
 void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
   const std::string_view name = bare(event.name);
-  if (synchronizes(name)) {
-    SynchronizingRow row;
-    row.thread = thread_of(event);
-    if (read_times(event, rows, row.start, row.duration_ns)) rows.synchronizing.push_back(row);
-    return;
-  }
+  if (synchronizes(name)) return keep_sync(event, rows);
   LaunchRow row;
   row.correlation = integer(event, Arg::correlation, rows);
   if (row.correlation < 0) return;
@@ -145,7 +183,7 @@ void EventParser::keep_splits(const RawEvent& event, ChunkRows& rows) {
 }
 
 int32_t EventParser::keep_comm_args(const RawEvent& event, ChunkRows& rows) {
-  if ((event.present & mask_of(Arg::collective_name)) == 0) return -1;
+  if ((event.present & (mask_of(Arg::collective_name) | mask_of(Arg::group_name))) == 0) return -1;
   CommArgs args;
   args.collective_name = text(event, Arg::collective_name, rows);
   args.dtype = text(event, Arg::dtype, rows);

@@ -92,13 +92,18 @@ bool tells_thread(std::string_view event, size_t at, ChunkRows& rows) {
   return false;
 }
 
+// Of a phase that is not "X": few of them are looked at.
+[[gnu::noinline]] bool may_have_other_phase(char phase, std::string_view event) {
+  return phase == 'B' || phase == 'E' || (phase == 'i' && event.find(kRecordingEnd) != std::string_view::npos);
+}
+
 }  // namespace
 
 bool passes_sieve(std::string_view event, bool details, ChunkRows& rows) {
   size_t at = 1;
   skip_blanks(event, at);
   if (!take(event, at, "\"ph\": \"") || event[at + 1] != '"' || event[at] == 'M') return true;
-  if (event[at] != 'X') return false;
+  if (event[at] != 'X') return event[at] <= 'i' && event[at] != 'f' && may_have_other_phase(event[at], event);
   at += 2;
   if (!take(event, at, ",")) return true;
   skip_blanks(event, at);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "begin_end.h"
 #include "collectives/kind.h"
 #include "comm_args.h"
 #include "detail_rows.h"
@@ -42,11 +43,20 @@ struct StepRow {
   int64_t thread = 0;
 };
 
-// A host call that waits for the GPU.
-struct SynchronizingRow {
+// A call of the host that returns when what was launched before it has ended: on the device all, of a stream or up to an
+// event some; or the instant at which recording ended.
+struct SyncRow {
   LocalNs start;
   int64_t duration_ns = 0;
+  bool ends_recording = false;
+  bool of_device = true;
   int64_t thread = 0;
+};
+
+// A GPU row whose end was cut at the next start on its stream.
+struct CutRow {
+  LocalNs start;
+  int32_t device = -1, stream = -1;
 };
 
 // An "Optimizer.step#…" range.
@@ -84,13 +94,15 @@ struct FileContent {
   int64_t events = 0;
 
   GpuRows gpu;
+  std::vector<CutRow> cut_rows;
   KernelGrids kernel_grids;
   LaunchRows launches;
   std::vector<CommOpRow> comm_ops;
   std::vector<GpuAnnotationRow> gpu_annotations;  // of collectives: nccl:*
-  std::vector<SynchronizingRow> synchronizing;
   std::vector<StepRow> steps;
+  std::vector<SyncRow> syncs;
   std::vector<OptimizerRow> optimizer_steps;
+  std::vector<PhaseRow> phases;  // until the file is read
   std::vector<ModuleRow> modules;
   std::vector<int64_t> backward_threads;  // ascending, unique: by their name, or by what ran on them
   CommArgsRows comm_args;

@@ -1,11 +1,12 @@
 // Problem: a folder holds what several jobs have left: runs in sub-folders, two engines that write side by side, files
 // of yesterday's larger run that today's did not overwrite. One report on all of them mixes ranks that never met.
 // Idea: files are one job unless something says that they are not, for what one job leaves is manifold: ranks missing,
-// ranks that run different programs, any number of captures. Four things say so:
+// ranks that run different programs, any number of captures. Five things say so:
 //   - worlds of different sizes;
 //   - a rank that has two traces of one time, neither a copy of the other;
 //   - a rank that has two traces of different times, of two runs (is_another_run);
-//   - ranks recorded apart by more than clocks differ, that have no rank, step or capture in common with the others.
+//   - ranks recorded apart by more than clocks differ, that have no rank, step or capture in common with the others;
+//   - names of more engines than the world of one has room for.
 // The second and third say that there are several jobs, and not which files are of which: folders do, else what their
 // names say, else machine, program or time. The division is the first of these that leaves no part with a contradiction
 // and has no more parts than some rank has jobs (a number that differs in every name would always do). Where there is
@@ -30,6 +31,7 @@ namespace {
 
 // Clocks of one job's hosts differ by seconds; ten minutes are another run.
 constexpr int64_t kApart_ns = 600'000'000'000;
+constexpr int64_t kAnotherProgramApart_ns = 60'000'000'000;  // where the programs have little in common
 constexpr int64_t kNoWorld = 0, kNoJobIsLarger = 1'000'000;
 
 using Rows = std::vector<size_t>;
@@ -168,7 +170,27 @@ class JobFinder {
     return most;
   }
 
-  void find_in_world(Rows rows) {
+  void find_in_world(const Rows& rows) {
+    const bool engines = are_of_engines(rows);
+    const auto engine = [&](size_t i) {
+      return engines ? std::to_string(files_[i].evidence.name.coordinates.dp) : std::string();
+    };
+    for (const Rows& part : parts_by(rows, engine)) find_in_engine(part);
+  }
+
+  // Whether the names give more places than the world has: those of several engines.
+  bool are_of_engines(const Rows& rows) const {
+    Coordinates most{0, 0, 0, 0};
+    for (const size_t i : rows) {
+      if (!is_called_an_engines(clues_[i])) return false;
+      const Coordinates& place = files_[i].evidence.name.coordinates;
+      most = {std::max(most.tp, place.tp), 0, std::max(most.dp, place.dp), std::max(most.pp, place.pp)};
+    }
+    const int64_t world = rows.empty() ? kNoWorld : stated_world(rows.front());
+    return world != kNoWorld && (most.tp + int64_t{1}) * (most.pp + 1) * (most.dp + 1) > world;
+  }
+
+  void find_in_engine(Rows rows) {
     ResolvedRanks ranks = ranks_of(rows);
     std::map<int32_t, Rows> of_rank = by_rank(rows, ranks);
     if (leave_out_copies(of_rank, rows)) {
@@ -185,12 +207,14 @@ class JobFinder {
     add_by_time(rows, std::move(ranks));
   }
 
-  // What has least beside the trace, and of these the shortest name, is the original.
+  // What no tool has written; of these what has most of the trace and least beside it, and the shortest name; of a
+  // trace that was unpacked, the packed one.
   bool is_original(size_t a, size_t b) const {
     const auto key = [&](size_t i) {
       const TraceFile& file = files_[i];
       const int64_t calls = std::ssize(file.linked.trace.calls) + file.calls_elsewhere;
-      return std::tuple(-calls, file.events, file.evidence.file.size(), file.evidence.file);
+      return std::tuple(is_called_a_copy(clues_[i]), -calls, file.events, clues_[i].stem.size(),
+                        file.compression.empty(), file.evidence.file.size(), file.evidence.file);
     };
     return key(a) < key(b);
   }
@@ -348,10 +372,23 @@ class JobFinder {
     return cluster;
   }
 
+  // How far apart two runs are that left these: ranks of one job run one program, or are recorded at one time.
+  int64_t gap_between_runs(const Rows& rows) const {
+    Rows by_time = rows;
+    sort_by_time(by_time);
+    std::erase_if(by_time, [&](size_t i) { return !clues_[i].timed(); });
+    for (size_t k = 1; k < by_time.size(); ++k) {
+      const JobClues &before = clues_[by_time[k - 1]], &behind = clues_[by_time[k]];
+      if (behind.evidence().first_event - before.evidence().last_event <= kAnotherProgramApart_ns) continue;
+      if (common_program(before, behind) < kAnotherProgram) return kAnotherProgramApart_ns;
+    }
+    return kApart_ns;
+  }
+
   // Recorded far apart: one job where a rank, the numbers of steps or the captures go on, or clocks of hosts may be
   // that wrong; else two.
   void add_by_time(const Rows& rows, ResolvedRanks ranks) {
-    const std::map<size_t, size_t> cluster = clusters_of(rows, kApart_ns);
+    const std::map<size_t, size_t> cluster = clusters_of(rows, gap_between_runs(rows));
     size_t clusters = 1;
     for (const auto& [row, number] : cluster) clusters = std::max(clusters, number + 1);
     if (clusters == 1) return add_job(rows, std::move(ranks));

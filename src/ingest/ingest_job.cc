@@ -185,7 +185,7 @@ Result<size_t> chosen_job(const std::vector<TraceFile>& files, const IngestOptio
   reported.job.reported = true;
   for (const ingest::JobFiles& other : found.jobs) {
     if (&other == &reported) continue;
-    findings.push_back(ingest::not_reported(reported, other, ingest::left_over(files, reported, other)));
+    findings.push_back(ingest::not_reported(files, reported, other));
   }
   return chosen;
 }

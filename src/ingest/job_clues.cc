@@ -16,7 +16,6 @@ namespace skewscope::ingest {
 namespace {
 
 constexpr size_t kNamesToTell = 4;  // fewer kernels are no program
-constexpr double kAnotherProgram = 0.25;
 
 std::string without_extensions(std::string name) {
   for (const std::string_view suffix : {".gz", ".zst", ".json", ".trace", ".pt"}) {
@@ -26,7 +25,8 @@ std::string without_extensions(std::string name) {
 }
 
 void read_name(const std::string& path, JobClues& clues) {
-  const std::string name = without_extensions(std::filesystem::path(path).filename().string());
+  clues.stem = without_extensions(std::filesystem::path(path).filename().string());
+  const std::string& name = clues.stem;
   for (size_t at = 0; at < name.size();) {
     size_t end = at;
     while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end])) != 0) ++end;
@@ -64,6 +64,13 @@ bool in_capture_folders(const JobClues& a, const JobClues& b) {
 bool another_machine(const JobClues& a, const JobClues& b) {
   return both_differ(a.evidence().host, b.evidence().host) || both_differ(device_of(a), device_of(b)) ||
          both_differ(a.evidence().distributed.backend, b.evidence().distributed.backend);
+}
+
+// One rank has one place in the grid of a job.
+bool at_another_place(const JobClues& a, const JobClues& b) {
+  const Coordinates &x = a.evidence().name.coordinates, &y = b.evidence().name.coordinates;
+  const auto differ = [](int32_t one, int32_t other) { return one >= 0 && other >= 0 && one != other; };
+  return differ(x.tp, y.tp) || differ(x.cp, y.cp) || differ(x.dp, y.dp) || differ(x.pp, y.pp);
 }
 
 // The first row of each name.
@@ -109,6 +116,25 @@ std::map<std::string, const RankRuns*> listed_groups(const JobClues& clues) {
   return groups;
 }
 
+// Every GPU row of a trace, in order: what a tool leaves out of it leaves the others as they are.
+bool is_part_of(const JobClues& part, const JobClues& whole) {
+  if (!is_called_a_copy(part) || part.folder != whole.folder) return false;
+  const LinkedTrace &x = part.file->linked, &y = whole.file->linked;
+  size_t at = 0, found = 0;
+  for (size_t row = 0; row < x.trace.gpu.size(); ++row) {
+    const auto is_it = [&](size_t i) {
+      return y.trace.gpu.start[i] == x.trace.gpu.start[row] &&
+             y.trace.gpu.duration_ns[i] == x.trace.gpu.duration_ns[row] &&
+             y.strings.view(y.trace.gpu.name[i]) == x.strings.view(x.trace.gpu.name[row]);
+    };
+    while (at < y.trace.gpu.size() && y.trace.gpu.start[at] < x.trace.gpu.start[row]) ++at;
+    size_t same = at;
+    while (same < y.trace.gpu.size() && y.trace.gpu.start[same] == x.trace.gpu.start[row] && !is_it(same)) ++same;
+    found += same < y.trace.gpu.size() && is_it(same) ? 1 : 0;
+  }
+  return found > 0 && found == x.trace.gpu.size();
+}
+
 bool share_a_member(const RankRuns& a, const RankRuns& b) {
   const std::vector<int64_t> ranks = a.ranks();
   return std::any_of(ranks.begin(), ranks.end(), [&](int64_t rank) { return b.contains(rank); });
@@ -146,11 +172,21 @@ bool overlap(const JobClues& a, const JobClues& b) {
 }
 
 bool is_copy(const JobClues& a, const JobClues& b) {
-  const FirstRows x = first_rows_of(a), y = first_rows_of(b);
   const RankEvidence &e = a.evidence(), &f = b.evidence();
   const bool same_window = a.timed() && e.first_event == f.first_event && e.last_event == f.last_event;
   // The beginning alone may be that of another run of a simulator.
-  return same_window && a.steps == b.steps && 2 * common_of(x, y) >= std::min(x.size(), y.size());
+  if (!same_window || a.steps != b.steps) return is_part_of(a, b) || is_part_of(b, a);
+  const FirstRows x = first_rows_of(a), y = first_rows_of(b);
+  return 2 * common_of(x, y) >= std::min(x.size(), y.size());
+}
+
+bool is_called_a_copy(const JobClues& clues) {
+  return clues.stem.starts_with("overlaid_critical_path_") || clues.stem.find("_with_counters") != std::string::npos;
+}
+
+bool is_called_an_engines(const JobClues& clues) {
+  static const std::regex kEngine(R"(^dp\d+_pp\d+_tp\d+_.*)");
+  return std::regex_match(clues.stem, kEngine);
 }
 
 bool groups_contradict(const JobClues& a, const JobClues& b) {
@@ -169,6 +205,7 @@ double common_program(const JobClues& a, const JobClues& b) {
 }
 
 bool is_another_run(const JobClues& earlier, const JobClues& later) {
+  if (at_another_place(earlier, later)) return true;
   if (another_machine(earlier, later) || both_differ(earlier.process, later.process)) return true;
   if (both_differ(earlier.file->job_name, later.file->job_name) || groups_contradict(earlier, later)) return true;
   if (!earlier.process.empty() && earlier.process == later.process) return false;

@@ -14,6 +14,7 @@ struct JobClues {
   std::vector<std::string> folder;   // its parts, from the root
   std::string frame;                 // the name of the file, each number as '#', without suffix: "dp#_rank#"
   std::vector<std::string> numbers;  // in the name
+  std::string stem;                  // the name without suffix
   std::string process;               // "host_pid" of the default handler of torch.profiler; "": not told
   std::vector<int64_t> steps;        // sorted
 
@@ -29,8 +30,16 @@ bool is_capture_folder(const std::string& part);
 // Of one rank, and recorded over the same time.
 bool overlap(const JobClues& a, const JobClues& b);
 
-// Of one rank and one time: what another tool has written of a trace that it read, or the trace itself, twice.
+// Of one rank and one time: what another tool has written of a trace that it read, whole or in part, or the trace
+// itself, twice.
 bool is_copy(const JobClues& a, const JobClues& b);
+
+// Called as HTA calls what it writes beside a trace.
+bool is_called_a_copy(const JobClues& clues);
+
+// Called as vLLM calls the trace of one engine of several: "dp1_pp0_tp0_...". Engines have worlds of their own, or one
+// world holds all, then of every dp.
+bool is_called_an_engines(const JobClues& clues);
 
 // Of one rank, `earlier` recorded before `later`: whether something says that they are of two runs, not of two captures
 // of one.
@@ -39,7 +48,9 @@ bool is_another_run(const JobClues& earlier, const JobClues& later);
 // Whether the groups that the two list contradict each other: one name, a common member, not the same members.
 bool groups_contradict(const JobClues& a, const JobClues& b);
 
-// How much of the smaller one's program the two have in common; 1 where one of them is too small to tell.
+// How much of the smaller one's program the two have in common; 1 where one of them is too small to tell. Less than
+// kAnotherProgram is of another run.
+constexpr double kAnotherProgram = 0.25;
 double common_program(const JobClues& a, const JobClues& b);
 
 }  // namespace skewscope::ingest

@@ -12,6 +12,8 @@ class KernelGrids {
  public:
   // A computing kernel.
   void add(const GpuRow& row);
+  // To the time of kernels that were added, of a name, less where `ns` < 0: on the grid that has most of it.
+  void add_time(StringId name, int64_t ns);
   // Those that a trace keeps, by number.
   std::vector<KernelGrid> sums(const StringTable& strings) const;
 

@@ -15,13 +15,17 @@
 #include <tuple>
 #include <utility>
 
+#include "absent_arguments.h"
 #include "call_metadata.h"
 #include "call_modules.h"
 #include "call_phases.h"
+#include "clocks_apart.h"
 #include "describe_rows.h"
 #include "join_launches.h"
+#include "late_ends.h"
 #include "link_details.h"
 #include "repair_gpu_rows.h"
+#include "rows_apart.h"
 #include "skewscope/base/sort_runs.h"
 #include "skewscope/model/keep_steps.h"
 
@@ -39,13 +43,14 @@ std::vector<StepRange> steps_of(const std::vector<StepRow>& rows) {
 // Of the threads that launch: a wait of another thread holds no launch up.
 Column<SynchronizingCall> synchronizing_calls(const FileContent& content) {
   Column<SynchronizingCall> calls;
-  if (content.synchronizing.empty()) return calls;
+  if (content.syncs.empty()) return calls;
   std::vector<int64_t> threads;
   for (const int64_t thread : content.launches.events.thread) {
     if (threads.empty() || threads.back() != thread) add_once(threads, thread);
   }
-  for (const SynchronizingRow& row : content.synchronizing) {
-    if (std::binary_search(threads.begin(), threads.end(), row.thread)) calls.push_back({row.start, row.duration_ns});
+  for (const SyncRow& row : content.syncs) {
+    const bool holds_up = !row.ends_recording && std::binary_search(threads.begin(), threads.end(), row.thread);
+    if (holds_up) calls.push_back({row.start, row.duration_ns});
   }
   std::stable_sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
   return calls;
@@ -110,7 +115,7 @@ class Linker {
     for_each_column(content_.launches.events, [](auto& column) { give_back_spare(column); });
     linked_.trace.gpu = std::move(content_.gpu.events);
     linked_.trace.synchronizing = synchronizing_calls(content_);
-    give_back(content_.synchronizing);
+    give_back(content_.syncs);
     linked_.trace.launches = std::move(content_.launches.events);
     return std::move(linked_);
   }
@@ -485,9 +490,13 @@ GpuVendor vendor_of(const FileContent& content) {
 }  // namespace
 
 LinkedTrace link_calls(FileContent content) {
+  fill_absent_arguments(content);
   tbb::parallel_invoke([&] { repair_gpu_rows(content); }, [&] { sort_launches(content); });
   const GpuVendor vendor = vendor_of(content);
-  const int64_t ambiguous = join_launches(content);
+  int64_t ambiguous = join_launches(content);
+  if (bring_clocks_together(content)) ambiguous = join_launches(content);
+  if (leave_out_rows_apart(content)) ambiguous = join_launches(content);
+  cut_late_ends(content);
   content.gpu.correlation = {};
   content.launches.correlation = {};
   LinkedTrace linked = Linker(content, ambiguous).link();

@@ -25,7 +25,8 @@ struct KnownLayout {
 struct RawEvent {
   EventClass event_class = EventClass::skip;
   bool has_category = false;
-  bool complete = false;     // ph "X"
+  bool complete = false;     // its ph is told, and is one that is read
+  bool is_half = false;      // ph "B" or "E": its end, or its beginning, is another event
   bool kept = false;         // it leaves a row
   bool repeats_arg = false;  // an argument that rows keep stands twice; the later one counts
   std::string_view name, stamp, duration, pid, tid;

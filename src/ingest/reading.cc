@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace skewscope::ingest {
 namespace {
@@ -196,6 +197,7 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
   if (settings_.unpadded_fractions) defects_.add(Defect::unpadded_fractions, -1);
   content_.has_cpu_ops = cpu_rows_ > 0;
   content_.resolution_ns = stamps_.fractions > 0 ? 1 : 1000;
+  if (!content_.phases.empty()) join_begins_and_ends(std::exchange(content_.phases, {}), content_, defects_);
   add_base_time();
   drop_repeated_steps();
   content_.kind = kind_of(cutter);
@@ -229,7 +231,7 @@ int64_t Reading::sum_over_starts(const Work& work) {
   tbb::parallel_invoke([&] { rows = work(content_.gpu.events.start); },
                        [&] { launches = work(content_.launches.events.start); });
   int64_t sum = rows + launches + work(content_.comm_ops) + work(content_.gpu_annotations) + work(content_.steps) +
-                work(content_.synchronizing) + work(content_.optimizer_steps) + work(content_.modules);
+                work(content_.syncs) + work(content_.optimizer_steps) + work(content_.modules);
   if (content_.details) sum += work(content_.details->host.start) + work(content_.details->gpu_annotations);
   return sum;
 }

@@ -1,10 +1,12 @@
 // The problem: a tracer pasted text into JSON strings without escaping it, wrote control bytes or lost a bracket, and
 // simdjson refuses the chunk. The idea: read the event once, knowing at each quote what must follow if it really ends
 // the string: after a key `:`, after a value `}` or `,` and another key, in a list `]` or `,`. Any other quote is text.
-// Right for every event whose texts do not imitate that structure; those that do fail to parse and are dropped. Cost:
-// one pass over the event's bytes.
+// A value that is absent becomes null, a comma behind which nothing follows goes, words without quotes become a text.
+// Right for every event whose texts do not imitate that structure. Of those that do, what stands whole is picked out
+// key by key (salvage_event). Cost: one pass over the event's bytes.
 #include "repair.h"
 
+#include <algorithm>
 #include <array>
 
 #include "json_text.h"
@@ -79,6 +81,71 @@ class EventRepair {
     return text_[at_] == '{' && text_.substr(key).starts_with("\"ph\"");
   }
 
+  char last_written() const {
+    const std::string_view written = clean_.view();
+    const size_t at = written.find_last_not_of(" \t\r\n");
+    return at == std::string_view::npos ? '\0' : written[at];
+  }
+
+  // Before a comma, or a closer: nothing stands where a value belongs.
+  void put_absent_value() {
+    clean_.append("null");
+    result_.values++;
+  }
+
+  void put_comma() {
+    const char last = last_written();
+    if (last == ':' || (!in_object() && (last == ',' || last == '['))) put_absent_value();
+    if (in_object() && (last == ',' || last == '{')) {
+      result_.values++;
+      return;
+    }
+    put(',');
+  }
+
+  void end_members() {
+    const char last = last_written();
+    if (last == ':') put_absent_value();
+    if (last != ',') return;
+    clean_.resize(clean_.view().find_last_of(','));
+    result_.values++;
+  }
+
+  // Where a value belongs, something that is none: up to where another key or the end of the object follows it.
+  bool copy_words() {
+    if (!in_object() || last_written() != ':') return false;
+    size_t end = at_;
+    while (end < text_.size() && !value_ends_at(end)) ++end;
+    if (end == text_.size()) return false;
+    const std::string_view words = text_.substr(at_, end - at_);
+    const size_t size = words.find_last_not_of(" \t\r\n") + 1;
+    const bool plain = std::all_of(words.begin(), words.begin() + static_cast<ptrdiff_t>(size), is_plain);
+    if (plain || words.substr(0, size).find_first_of("\n{") != std::string_view::npos) return false;
+    put('"');
+    for (end = at_ + size; at_ < end;) {
+      const char c = text_[at_];
+      if (c == '"' || c == '\\') put('\\');
+      copy_text(c);
+    }
+    put('"');
+    result_.values++;
+    return true;
+  }
+
+  // Of a word that tracers write without quotes: NaN, -inf, N/A, a number.
+  static bool is_plain(char c) {
+    return is_ascii(c) && !is_control(c) && c != ' ' && c != '"' && c != '\\' && c != ':' && c != '{' && c != '[';
+  }
+
+  bool value_ends_at(size_t at) const {
+    const char c = text_[at];
+    if (c != ',' && c != '}') return false;
+    const size_t next = skip_space(text_, at + 1);
+    const char after = next < text_.size() ? text_[next] : ',';
+    if (c == '}') return after == ',' || after == '}' || after == ']';
+    return after == '}' || (after == '"' && key_at(next));
+  }
+
   void open(char c) {
     if (depth_ == kDeepest) {
       stopped_ = true;
@@ -92,6 +159,7 @@ class EventRepair {
 
   void close(char c) {
     at_++;
+    end_members();
     const char opener = c == '}' ? '{' : '[';
     if (stack_[depth_ - 1] != opener) {
       result_.brackets++;
@@ -107,8 +175,13 @@ class EventRepair {
   }
 
   void copy_outside(char c) {
+    if (c == ',') {
+      at_++;
+      key_next_ = in_object();
+      return put_comma();
+    }
+    if (c != ':' && !is_space(c) && copy_words()) return;
     at_++;
-    if (c == ',') key_next_ = in_object();
     if (c == ':') key_next_ = false;
     if (is_ascii(c) && (!is_control(c) || is_space(c))) return put(c);
     put(' ');
@@ -200,6 +273,7 @@ class EventRepair {
     std::string_view written = clean_.view();
     while (!written.empty() && (is_space(written.back()) || written.back() == ',')) written.remove_suffix(1);
     clean_.resize(written.size());
+    if (last_written() == ':') put_absent_value();
     for (; depth_ > 0; depth_--, result_.brackets++) put(stack_[depth_ - 1] == '{' ? '}' : ']');
   }
 
@@ -212,6 +286,90 @@ class EventRepair {
   size_t at_ = 0;
   bool key_next_ = false;
   bool stopped_ = false;
+};
+
+// Keys with values that stand whole: a number, a word, a text without quotes or backslashes, a flat list.
+class EventSalvage {
+ public:
+  EventSalvage(std::string_view text, TextBuffer& clean) : text_(text), clean_(clean) {}
+
+  bool run() {
+    clean_.clear();
+    clean_.append("{");
+    const size_t args = text_.find("\"args\"");
+    const bool told = copy_members(0, std::min(args, text_.size()), true);
+    if (args != std::string_view::npos) {
+      clean_.append(any_ ? ", \"args\": {" : "\"args\": {");
+      any_ = false;
+      copy_members(args + kArgsKey, text_.size(), false);
+      clean_.append("}");
+    }
+    clean_.append("}");
+    return told;
+  }
+
+ private:
+  static constexpr size_t kArgsKey = 6;
+
+  // False: neither what the event is, nor when.
+  bool copy_members(size_t from, size_t to, bool of_event) {
+    bool has_time = false, has_name = false;
+    for (size_t at = from; (at = text_.find('"', at)) < to;) {
+      const size_t end = text_.find('"', at + 1);
+      if (end >= to) break;
+      const std::string_view key = text_.substr(at + 1, end - at - 1);
+      const size_t colon = skip_space(text_, end + 1);
+      const size_t begin = skip_space(text_, colon + 1);
+      const bool is_key = key.size() < kLongestKey && colon < to && text_[colon] == ':' && is_clean(key);
+      const std::string_view value = is_key && begin < to ? value_at(begin) : std::string_view();
+      if (value.empty()) {
+        at = end;  // which may open the next key
+        continue;
+      }
+      if (any_) clean_.append(", ");
+      any_ = true;
+      clean_.append(text_.substr(at, end + 1 - at));
+      clean_.append(": ");
+      clean_.append(value);
+      has_time |= of_event && key == "ts";
+      has_name |= of_event && key == "name";
+      at = begin + value.size();
+    }
+    return has_time && has_name;
+  }
+
+  static bool is_clean(std::string_view text) {
+    return std::all_of(text.begin(), text.end(),
+                       [](char c) { return is_ascii(c) && !is_control(c) && c != '\\' && c != '"'; });
+  }
+
+  // Empty: none that stands whole.
+  std::string_view value_at(size_t begin) const {
+    const char first = text_[begin];
+    size_t end = begin;
+    if (first == '"' || first == '[') {
+      end = text_.find(first == '"' ? '"' : ']', begin + 1);
+      if (end == std::string_view::npos) return {};
+      ++end;
+    } else {
+      while (end < text_.size() && text_[end] != ',' && text_[end] != '}' && text_[end] != ']' &&
+             !is_space(text_[end])) {
+        ++end;
+      }
+    }
+    const size_t behind = skip_space(text_, end);
+    const bool ends = behind >= text_.size() || text_[behind] == ',' || text_[behind] == '}';
+    const std::string_view value = text_.substr(begin, end - begin);
+    const std::string_view inside = first == '"' ? value.substr(1, value.size() - 2) : value;
+    const bool nested = first == '[' && value.find('[', 1) != std::string_view::npos;
+    return ends && !nested && is_clean(inside) && inside.find_first_of("{}:") == std::string_view::npos
+               ? value
+               : std::string_view();
+  }
+
+  std::string_view text_;
+  TextBuffer& clean_;
+  bool any_ = false;
 };
 
 int hex_digit(char c) {
@@ -249,6 +407,8 @@ void append_utf8(uint32_t point, std::string& text) {
 RepairedEvent repair_event(std::string_view text, size_t begin, size_t limit, bool backslash_ends, TextBuffer& clean) {
   return EventRepair(text.substr(0, limit), backslash_ends, clean).run(begin);
 }
+
+bool salvage_event(std::string_view text, TextBuffer& clean) { return EventSalvage(text, clean).run(); }
 
 void unescape(std::string_view raw, std::string& text, int64_t& bad_escapes) {
   text.clear();

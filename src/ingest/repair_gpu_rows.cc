@@ -16,6 +16,7 @@
 #include <set>
 #include <tuple>
 
+#include "dependent_rows.h"
 #include "skewscope/base/sort_runs.h"
 
 namespace skewscope::ingest {
@@ -156,7 +157,7 @@ int64_t median_duration(const GpuEvents& gpu, const std::vector<size_t>& stream)
   return *middle;
 }
 
-int64_t clip_stream(GpuRows& rows, const std::vector<size_t>& stream, int64_t window_ns) {
+int64_t clip_stream(GpuRows& rows, const std::vector<size_t>& stream, int64_t window_ns, std::vector<CutRow>& cut) {
   GpuEvents& gpu = rows.events;
   int64_t limit = window_ns;
   if (stream.size() >= kRowsForMedian) limit = std::min(limit, kAbsurdFactor * median_duration(gpu, stream));
@@ -172,6 +173,7 @@ int64_t clip_stream(GpuRows& rows, const std::vector<size_t>& stream, int64_t wi
     const bool ends_behind = room_ns + gpu.duration_ns[successor] >= gpu.duration_ns[row];
     if (room_ns <= 0 || room_ns >= gpu.duration_ns[row] / 2 || ends_behind || same_launch) continue;
     gpu.duration_ns[row] = room_ns;
+    cut.push_back({gpu.start[row], gpu.device[row], gpu.stream[row]});
     ++clipped;
   }
   return clipped;
@@ -187,6 +189,20 @@ void sort_rows(FileContent& content) {
   if (content.details) content.details->gpu = gathered(content.details->gpu, order);
 }
 
+void clip_rows(FileContent& content) {
+  const GpuEvents& gpu = content.gpu.events;
+  const int64_t window_ns = std::max<int64_t>(gpu.start.back() - gpu.start.front(), 1);
+  int64_t clipped = 0;
+  for (const std::vector<size_t>& stream : streams_of(gpu)) {
+    clipped += clip_stream(content.gpu, stream, window_ns, content.cut_rows);
+  }
+  report(
+      content, "overlapping-duration", clipped,
+      "GPU rows that run over the next row of their stream and are over 100 times the median; cut at the next start, "
+      "or to what others of their name take");
+  if (clipped > 0) sort_rows(content);
+}
+
 }  // namespace
 
 void repair_gpu_rows(FileContent& content) {
@@ -197,14 +213,8 @@ void repair_gpu_rows(FileContent& content) {
   const bool in_order = survey.sorted && survey.negative == 0;
   if (!in_order) sort_rows(content);
   if (in_order ? survey.equal : survey_of(gpu).equal) drop_repeated(content);
-  if (content.gpu.empty() || !any_covers_successor(gpu)) return;
-  const int64_t window_ns = std::max<int64_t>(gpu.start.back() - gpu.start.front(), 1);
-  int64_t clipped = 0;
-  for (const std::vector<size_t>& stream : streams_of(gpu)) clipped += clip_stream(content.gpu, stream, window_ns);
-  report(
-      content, "overlapping-duration", clipped,
-      "GPU rows that run over the next row of their stream and are over 100 times the median; cut at the next start");
-  if (clipped > 0) sort_rows(content);
+  if (!content.gpu.empty() && any_covers_successor(gpu)) clip_rows(content);
+  if (begin_behind_predecessors(content)) sort_rows(content);
 }
 
 }  // namespace skewscope::ingest

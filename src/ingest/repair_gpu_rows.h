@@ -10,6 +10,7 @@ namespace skewscope::ingest {
 //   time-out-of-range     dropped: starts more than a day away from the median start
 //   repeated-events       dropped: a row before them is alike in every respect
 //   overlapping-duration  cut at the next start on its stream
+//   waiting-kernels       begun where the one before on their stream ends (dependent_rows.h)
 void repair_gpu_rows(FileContent& content);
 
 }  // namespace skewscope::ingest

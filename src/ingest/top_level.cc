@@ -145,8 +145,20 @@ void read_devices(const dom::array& list, std::vector<DeviceProperties>& devices
   }
 }
 
-// One member of the top level. False: its value is no JSON.
-bool read_member(std::string_view key, std::string_view value, bool after_events, FileContent& content, TopLevel& top) {
+// As repair_event() reads it. What it takes is an object: the value is its only member.
+bool parse_repaired(std::string_view value, dom::parser& parser, dom::element& element) {
+  const std::string text = "{\"value\": " + std::string(value) + "}";
+  TextBuffer clean;
+  const RepairedEvent repaired = repair_event(text, 0, text.size(), false, clean);
+  dom::element whole;
+  return repaired.closed && repaired.end == text.size() &&
+         parser.parse(simdjson::padded_string(clean.view())).get(whole) == simdjson::SUCCESS &&
+         whole["value"].get(element) == simdjson::SUCCESS;
+}
+
+// One member of the top level. False: its value is no JSON. `repaired`: it was none.
+bool read_member(std::string_view key, std::string_view value, bool after_events, FileContent& content, TopLevel& top,
+                 bool& repaired) {
   if (key == "baseTimeNanoseconds"sv) {
     top.is_kineto = true;
     constexpr int64_t kMostBase_ns = 3'000'000'000'000'000'000;  // the year 2065
@@ -162,7 +174,10 @@ bool read_member(std::string_view key, std::string_view value, bool after_events
   if (key != "distributedInfo"sv && key != "deviceProperties"sv) return true;
   dom::parser parser;
   dom::element element;
-  if (parser.parse(simdjson::padded_string(value)).get(element)) return false;
+  if (parser.parse(simdjson::padded_string(value)).get(element)) {
+    repaired = parse_repaired(value, parser, element);
+    if (!repaired) return false;
+  }
   dom::object info;
   dom::array list;
   if (key == "deviceProperties"sv) {
@@ -205,9 +220,12 @@ bool read_top_level(std::string_view text, bool after_events, int64_t offset, Fi
     const size_t value_at = skip_space(text, colon + 1);
     const size_t end = behind_value(text, value_at);
     if (end >= text.size()) return false;
-    if (!read_member(key, trimmed(text.substr(value_at, end - value_at)), after_events, content, top)) {
+    bool repaired = false;
+    const std::string_view value = trimmed(text.substr(value_at, end - value_at));
+    if (!read_member(key, value, after_events, content, top, repaired)) {
       defects.add(Defect::damaged_head, offset + static_cast<int64_t>(value_at));
     }
+    if (repaired) defects.add(Defect::absent_value, offset + static_cast<int64_t>(value_at));
     at = end;
   }
 }

@@ -12,6 +12,7 @@ namespace skewscope::report {
 constexpr const char* kInconclusiveClocks = "inconclusive-clocks";
 constexpr const char* kInferredCommunicators = "inferred-communicators";
 constexpr const char* kUnknownWorldSize = "world-size-unknown";  // by ingest
+constexpr const char* kAnotherJob = "another-job";               // by ingest
 constexpr const char* kSeveralGroups = "several-groups";         // by ingest
 
 // The code of the finding about calls that are unmatched for this reason.

@@ -309,6 +309,8 @@ std::vector<std::string> warnings_of(const JobReport& report, const Figures& f) 
   if (const Finding* doubt = find_finding(report.diagnostics, kInconclusiveClocks); doubt != nullptr) {
     out.push_back(doubt->message);
   }
+  const Finding* other = find_finding(report.diagnostics, kAnotherJob);
+  if (other != nullptr && other->severity != Severity::info) out.push_back(other->message);
   if (!job.ranks_missing.empty()) {
     out.push_back(fmt::format("{} of {} ranks have no trace: {}", job.ranks_missing.size(), job.world_size,
                               human_ranks(job.ranks_missing)));
@@ -325,7 +327,7 @@ std::vector<std::string> warnings_of(const JobReport& report, const Figures& f) 
   std::set<std::string> files;
   const Finding* worst = nullptr;
   for (const Finding& finding : report.diagnostics) {
-    if (finding.severity == Severity::info || finding.file.empty()) continue;
+    if (finding.severity == Severity::info || finding.file.empty() || finding.code == kAnotherJob) continue;
     files.insert(finding.file);
     if (worst == nullptr) worst = &finding;
   }

@@ -84,6 +84,13 @@ class ContentBuilder {
     content_.steps.push_back({at_us(start_us), duration_us * 1000, number});
   }
 
+  // cudaDeviceSynchronize.
+  void sync(int64_t start_us, int64_t duration_us) {
+    content_.syncs.push_back({at_us(start_us), duration_us * 1000, false});
+  }
+
+  void recording_ends(int64_t at) { content_.syncs.push_back({at_us(at), 0, true}); }
+
   void distributed(int64_t rank, int64_t world) {
     content_.distributed.present = true;
     content_.distributed.rank = rank;

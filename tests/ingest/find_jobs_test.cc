@@ -97,7 +97,9 @@ TEST_CASE("two engines that write side by side are two jobs, by what their names
   const auto none = sorted.choose();
   REQUIRE_FALSE(none.ok());
   CHECK(none.error().kind == ErrorKind::no_input);
-  CHECK(none.error().message == "2 jobs here (dp0, dp1): choose one with --job NAME");
+  CHECK(none.error().message ==
+        "2 jobs here (dp0, dp1): choose one with --job NAME: skewscope report /t --job dp0; skewscope report /t --job "
+        "dp1");
   CHECK(sorted.choose("dp1").value() == 1);
   CHECK(sorted.choose("dp2").error().kind == ErrorKind::usage);
 }
@@ -113,23 +115,60 @@ TEST_CASE("what a rerun did not overwrite of an earlier, larger run is left over
   CHECK(whole.job.ranks == std::vector<int32_t>{0, 1, 2, 3});
   CHECK(sorted.choose().value() == 1);
   CHECK(sorted.choose(old.job.name).value() == 0);
-  const Finding finding = not_reported(whole, old, left_over(sorted.files, whole, old));
+  const Finding finding = not_reported(sorted.files, whole, old);
   CHECK(finding.severity == Severity::warning);
+  CHECK(finding.message.find("(skewscope report /t --job " + old.job.name + ")") != std::string::npos);
   CHECK(finding.message.find("4-7 of a world of 8, recorded 24 h earlier") != std::string::npos);
 }
 
-TEST_CASE("no run is chosen that is not whole, came first, or lies elsewhere") {
+TEST_CASE("the only whole run is chosen, whenever parts of another that lie beside it were recorded") {
   const auto jobs = [](int64_t ranks, int64_t start_us, const std::string& folder) {
     std::vector<Recorded> traces;
     add(traces, "/t/rank", ".json", 0, ranks, {"", 0, 4, start_us});
     add(traces, folder + "/rank", ".json", 4, 8, {"", 0, 8, kDay_us});
     return sort_out(traces);
   };
-  CHECK(jobs(4, 2 * kDay_us, "/t").choose().ok());
-  for (const Sorted& sorted : {jobs(3, 2 * kDay_us, "/t"), jobs(4, 0, "/t"), jobs(4, 2 * kDay_us, "/t/old")}) {
+  for (const Sorted& sorted : {jobs(4, 2 * kDay_us, "/t"), jobs(4, 0, "/t")}) {
+    REQUIRE(sorted.choose().ok());
+    CHECK(sorted.found.jobs[sorted.choose().value()].job.world_size == 4);
+  }
+  for (const Sorted& sorted : {jobs(3, 2 * kDay_us, "/t"), jobs(4, 2 * kDay_us, "/t/old")}) {
     CHECK(sorted.found.jobs.size() == 2);
     CHECK_FALSE(sorted.choose().ok());
   }
+}
+
+TEST_CASE("a rank of one engine is no job with a rank of another, whether or not either is whole") {
+  const auto name = [](int64_t dp, int64_t rank) {
+    return "/t/dp" + std::to_string(dp) + "_pp0_tp" + std::to_string(rank) + "_rank" + std::to_string(rank) + ".json";
+  };
+  const Sorted mixed = sort_out({{name(0, 0), 0, 2}, {name(1, 1), 1, 2}});
+  CHECK(mixed.names() == Names{"dp0", "dp1"});
+  CHECK_FALSE(mixed.choose().ok());
+  const Sorted one_whole = sort_out({{name(0, 0), 0, 2}, {name(0, 1), 1, 2}, {name(1, 0), 0, 2}});
+  CHECK(one_whole.names() == Names{"dp0", "dp1"});
+  CHECK(one_whole.choose().value() == 0);
+  const Sorted one_world = sort_out({{name(0, 0), 0, 4}, {name(0, 1), 1, 4}, {name(1, 0), 2, 4}, {name(1, 1), 3, 4}});
+  CHECK(one_world.found.jobs.size() == 1);
+}
+
+TEST_CASE("engines that were profiled one after the other are two jobs, too") {
+  std::vector<Recorded> traces;
+  add(traces, "/t/dp0_pp0_tp0_rank", ".json", 0, 1, {"", 0, 1, 0, -1});
+  add(traces, "/t/dp1_pp0_tp0_rank", ".json", 0, 1, {"", 0, 1, 2'000'000, -1});
+  CHECK(sort_out(traces).names() == Names{"dp0", "dp1"});
+}
+
+TEST_CASE("ranks of another program, minutes away, are of another run") {
+  const auto jobs = [](const std::string& program, int64_t later_us) {
+    std::vector<Recorded> traces;
+    add(traces, "/t/rank", ".json", 0, 2, {"", 0, -1, later_us});
+    add(traces, "/t/rank", ".json", 2, 4, {"", 0, -1, 0, 10, "", "", program});
+    return sort_out(traces).found.jobs.size();
+  };
+  CHECK(jobs("other", 3 * kMinute_us) == 2);
+  CHECK(jobs("model", 3 * kMinute_us) == 1);
+  CHECK(jobs("other", kMinute_us / 6) == 1);
 }
 
 TEST_CASE("what a tool has written of a trace is a copy, and the trace is used") {
@@ -143,6 +182,29 @@ TEST_CASE("what a tool has written of a trace is a copy, and the trace is used")
   REQUIRE(sorted.found.copies.size() == 2);
   for (const auto& [copy, original] : sorted.found.copies)
     CHECK(sorted.files[original].evidence.file == "/t/rank0.json");
+}
+
+TEST_CASE("a copy is told by its name where a tool left most of the trace out, and so is one that was unpacked") {
+  std::vector<Recorded> traces;
+  add(traces, "/t/rank", ".json.gz", 0, 2, {"", 0, 2});
+  traces.push_back({"/t/rank1.json", 1, 2});
+  traces.push_back({"/t/rank0_with_counters.json", 0, 2});
+  Sorted sorted = sort_out(traces);
+  REQUIRE(sorted.found.copies.size() == 2);
+  CHECK(sorted.files[sorted.found.jobs.at(0).rows[0]].evidence.file == "/t/rank0.json.gz");
+
+  ContentBuilder critical("/t/overlaid_critical_path_rank0.json");  // one step of three, and of it one kernel
+  critical.distributed(0, 2);
+  critical.kernel("model_softmax", 100, 100, 1);
+  critical.step(11, 100, 100);
+  std::vector<TraceFile> files;
+  files.push_back(link_file(std::move(critical.content())));
+  files.push_back(linked({"/t/rank0.json", 0, 2}));
+  files.push_back(linked({"/t/rank1.json", 1, 2}));
+  judge_files(files);
+  const FoundJobs found = find_jobs(files, RankOverrides::make("", "").value(), false);
+  REQUIRE(found.jobs.size() == 1);
+  CHECK(found.copies == std::vector<std::pair<size_t, size_t>>{{0, 1}});
 }
 
 TEST_CASE("runs that begin with the same step in folders of their own are jobs, captures of one run are not") {

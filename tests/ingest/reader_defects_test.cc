@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "reader_support.h"
 #include "skewscope/ingest.h"
@@ -142,6 +143,90 @@ TEST_CASE("an operator without its closers does not hide the events behind it, t
     "args": {"External id": 1)";
   const FileContent content = read_text(around(unclosed));
   CHECK(names(content) == Names{"first", "last"});
+}
+
+TEST_CASE("an absent value, of any key, costs that value alone") {
+  const std::string whole = R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 20, "ts": 5, "dur": 1, )"
+                            R"("args": {"device": 0, "stream": 20, "correlation": 3, "dtype": "Float", )"
+                            R"("Collective name": "allreduce", "Process Group Description": "d", )"
+                            R"("Process Group Ranks": "[0, 1]", "grid": [1, 2, 3], "Ev Idx": 4}})";
+  const std::map<std::string, std::string> values = {{"pid", "0"},
+                                                     {"tid", "20"},
+                                                     {"dur", "1"},
+                                                     {"device", "0"},
+                                                     {"stream", "20"},
+                                                     {"correlation", "3"},
+                                                     {"dtype", "\"Float\""},
+                                                     {"Process Group Description", "\"d\""},
+                                                     {"Ev Idx", "4"},
+                                                     {"grid", "[1, 2, 3]"},
+                                                     {"Process Group Ranks", "\"[0, 1]\""}};
+  for (const auto& [key, value] : values) {
+    for (const std::string& absent : {std::string(), std::string(" ")}) {
+      INFO(key << " is absent");
+      std::string event = whole;
+      const std::string member = "\"" + key + "\": " + value;
+      REQUIRE(event.find(member) != std::string::npos);
+      event.replace(event.find(member), member.size(), "\"" + key + "\":" + absent);
+      const FileContent content = read_text(around(event));
+      REQUIRE(names(content) == Names{"first", "k", "last"});
+      CHECK(content.gpu[1].start.ns == 5000);
+      CHECK(content.gpu[1].correlation == (key == "correlation" ? -1 : 3));
+      CHECK(content.gpu[1].duration_ns == (key == "dur" ? 0 : 1000));
+      REQUIRE(content.comm_args.size() == 1);
+      CHECK(content.comm_args[0].group_description.known() == (key != "Process Group Description"));
+      CHECK(count_of(content, "absent-value") == 1);
+      CHECK(count_of(content, "dropped-event") == 0);
+    }
+  }
+}
+
+TEST_CASE("an absent value beside the events costs that value alone") {
+  const std::string before = R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 4, "pg_config": )"
+                             R"([{"pg_name": "0", "pg_desc": , "pg_size": 4, "ranks": [0, 1, 2, 3]},]}, )";
+  const FileContent content = read_text(trace_of(kFirst, before));
+  CHECK(content.distributed.rank == 3);
+  REQUIRE(content.distributed.groups.size() == 1);
+  CHECK(content.distributed.groups[0].ranks.size() == 4);
+  CHECK(count_of(content, "absent-value") == 1);
+  CHECK(count_of(content, "damaged-head") == 0);
+}
+
+TEST_CASE("commas behind the last argument, before the first and twice are left out") {
+  for (const std::string more :
+       {R"("correlation": 3,)", R"("correlation": 3, , "Ev Idx": 4)", R"("a": [1, 2,], "correlation": 3)",
+        R"("correlation": 3,, )", R"("correlation": 3, "x": [1, , 2])"}) {
+    INFO(more);
+    const FileContent content = read_text(around(kernel("k", "5", "1", more)));
+    CHECK(names(content) == Names{"first", "k", "last"});
+    CHECK(content.gpu[1].correlation == 3);
+    const bool inside_a_list = more.find('[') != std::string::npos;  // of which nothing is kept: not looked at
+    CHECK((count_of(content, "absent-value") > 0 || inside_a_list));
+  }
+  std::string behind_event = kernel("k", "5", "1");
+  behind_event.insert(behind_event.size() - 1, ",");
+  CHECK(names(read_text(around(behind_event))) == Names{"first", "k", "last"});
+}
+
+TEST_CASE("words without quotes are a text, whatever they hold") {
+  for (const std::string value : {"mesh_dp", "my group", "group \"a\" of 2", "undefined\"", "a: b", "\xc3\xa4 b"}) {
+    INFO(value);
+    const FileContent content = read_text(around(kernel(
+        "k", "5", "1",
+        "\"Collective name\": \"allreduce\", \"Process Group Description\": " + value + ", \"correlation\": 3")));
+    REQUIRE(names(content) == Names{"first", "k", "last"});
+    CHECK(content.gpu[1].correlation == 3);
+    CHECK(content.strings.view(content.comm_args[0].group_description) == value);
+  }
+}
+
+TEST_CASE("of an event that cannot be repaired, what stands whole is read: its time at least") {
+  const std::string broken = R"({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 20, "ts": 5, "dur": 1, )"
+                             R"("args": {"device": 0, "stream" 20 "x": }{, "correlation": 3, "bytes": "})";
+  const FileContent content = read_text(around(broken + "}"));
+  CHECK(names(content) == Names{"first", "k", "last"});
+  CHECK(content.gpu[1].duration_ns == 1000);
+  CHECK(count_of(content, "dropped-event") == 0);
 }
 
 TEST_CASE("a stray closing bracket inside an event is left out") {

@@ -107,6 +107,7 @@ inline std::string as_text(const FileContent& c) {
   for (const StepRow& r : c.steps) {
     out += fmt::format("step {} {} {} {}\n", r.start.ns, r.duration_ns, r.number, r.thread);
   }
+  for (const SyncRow& r : c.syncs) out += fmt::format("sync {} {} {}\n", r.start.ns, r.duration_ns, r.ends_recording);
   for (const OptimizerRow& r : c.optimizer_steps) {
     out += fmt::format("optimizer {} {} {}\n", r.start.ns, r.duration_ns, r.thread);
   }

@@ -147,7 +147,7 @@ TEST_CASE("of two jobs none is reported unasked, and the one that is named is re
   const std::vector<std::string> both = {recorded_set("ddp"), recorded_set("fsdp2")};
   const JobsOutcome unasked = report_on(both);
   REQUIRE_FALSE(unasked.report.ok());
-  CHECK(unasked.report.error().message == "2 jobs here (ddp, fsdp2): choose one with --job NAME");
+  CHECK(unasked.report.error().message.starts_with("2 jobs here (ddp, fsdp2): choose one with --job NAME: skewscope"));
   for (const std::string set : {"ddp", "fsdp2"}) {
     INFO(set);
     const JobsOutcome named = report_on(both, set), alone = report_on({recorded_set(set)});
@@ -209,6 +209,7 @@ TEST_CASE("beside a whole run, files of an earlier and larger one are named and 
                                   [](const Finding& finding) { return finding.code == "another-job"; });
   REQUIRE(named != report.diagnostics.end());
   CHECK(named->message.find("rank 4-7 of a world of 8, recorded 24 h earlier") != std::string::npos);
+  CHECK(terminal_summary(report, "", false).find("--job " + outcome.several.at(0).name) != std::string::npos);
   REQUIRE(outcome.several.size() == 2);
   const JobsOutcome old = report_on({folder.path.string()}, outcome.several[0].name);
   REQUIRE(old.report.ok());
