@@ -18,6 +18,7 @@
 #include <tuple>
 #include <utility>
 
+#include "collectives/kernel_names.h"
 #include "event_fields.h"
 #include "skewscope/base/first_after.h"
 #include "skewscope/base/sort_runs.h"
@@ -67,14 +68,13 @@ void add_elements(int64_t elements, int64_t& sum) {
 
 // PyTorch makes an all-gather of unequal parts of broadcasts, and such a reduce-scatter of reductions: each member
 // records a multiple of its own part, and nobody the whole.
-bool is_of_unequal_parts(CollectiveKind told, std::string_view kernel) {
-  const std::optional<CollectiveKind> made_of = kind_from_kernel(kernel);
+bool is_of_unequal_parts(CollectiveKind told, CollectiveKind made_of) {
   return (told == CollectiveKind::all_gather && made_of == CollectiveKind::broadcast) ||
          (told == CollectiveKind::reduce_scatter && made_of == CollectiveKind::reduce);
 }
 
-bool may_be_batch(CollectiveKind told, std::string_view kernel) {
-  return !is_custom_communication_kernel(kernel) && kind_from_kernel(kernel) == CollectiveKind::unknown &&
+bool may_be_batch(CollectiveKind told, const KernelNature& kernel) {
+  return kernel.communicates && !kernel.custom && kernel.kind == CollectiveKind::unknown &&
          (told == CollectiveKind::coalesced || told == CollectiveKind::send || told == CollectiveKind::recv);
 }
 
@@ -141,7 +141,14 @@ MetadataFinder::MetadataFinder(const CommRecords& records)
     : records_(records),
       content_(records.content_),
       operations_(content_.strings, kind_from_operation_name),
-      annotations_(content_.strings, kind_from_annotation) {}
+      annotations_(content_.strings, kind_from_annotation),
+      natures_(content_.strings.size()) {}
+
+const KernelNature& MetadataFinder::nature_of(StringId kernel) {
+  std::optional<KernelNature>& known = natures_[kernel.index()];
+  if (!known) known = content_.kernels->nature_of(name(kernel));
+  return *known;
+}
 
 const CommOperation& MetadataFinder::operation_of(int32_t args) const {
   return content_.comm_args.operation_of(static_cast<size_t>(args));
@@ -365,9 +372,9 @@ void MetadataFinder::take_sizes(const LaunchRow& launch, CallMetadata& call) {
 
 CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launch) {
   CallMetadata call;
-  const std::string_view kernel = name(row.name);
-  call.custom = is_custom_communication_kernel(kernel);
-  if (call.custom) call.kernel_ranks = ranks_of_kernel(kernel);
+  const KernelNature& kernel = nature_of(row.name);
+  call.custom = kernel.custom;
+  if (call.custom) call.kernel_ranks = ranks_of_kernel(name(row.name));
   const CommOpRow* record = linked_op(Role::record, row, launch);
   take_args(row.args, record, call);
   const bool of_record = record != nullptr && (call.own_args < 0 || call.op_args >= 0);
@@ -388,18 +395,16 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
                          records_.first_launch_.at(over) == launch->start;
     if (batched && may_be_batch(call.kind, kernel)) {
       if (const std::optional<CallMetadata>& batch = batch_of(over)) return *batch;
-    } else if (const auto kind = kind_from_kernel(kernel); batched && !call.custom && kind && !call.args.any()) {
-      if (const std::optional<CallMetadata>& together = coalesced_of(over, *kind)) return *together;
+    } else if (batched && kernel.communicates && !call.custom && !call.args.any()) {
+      if (const std::optional<CallMetadata>& together = coalesced_of(over, kernel.kind)) return *together;
     }
   } else if (const GpuAnnotationRow* range = gpu_range_over(row)) {
     take_range(range->name, call);
   }
-  if (call.kind == CollectiveKind::unknown) {
-    call.kind = kind_from_kernel(kernel).value_or(CollectiveKind::unknown);
-  }
+  if (call.kind == CollectiveKind::unknown) call.kind = kernel.kind;
   if (record != nullptr) take_shape(*record, call);
   if (launch != nullptr) take_sizes(*launch, call);
-  if (is_of_unequal_parts(call.kind, kernel)) call.in_elements = call.out_elements = -1;
+  if (is_of_unequal_parts(call.kind, kernel.kind)) call.in_elements = call.out_elements = -1;
   if (call.custom || (record == nullptr && over < 0)) {
     if (const CommOpRow* op = linked_op(Role::custom, row, launch)) take_shape(*op, call);
   }

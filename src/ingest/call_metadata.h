@@ -97,6 +97,7 @@ class MetadataFinder {
 
   std::string_view name(StringId id) const { return content_.strings.view(id); }
   size_t& near(Role role) { return near_[static_cast<size_t>(role)]; }
+  const KernelNature& nature_of(StringId kernel);
   bool is_useful(int32_t args);
   const CommOperation& operation_of(int32_t args) const;
   int32_t row_of_external_id(int64_t id);
@@ -116,6 +117,7 @@ class MetadataFinder {
   const FileContent& content_;
   NameKinds operations_;   // by what record_param_comms and kernel arguments call an operation
   NameKinds annotations_;  // by names of ranges
+  std::vector<std::optional<KernelNature>> natures_;  // by StringId
   // By row of comm_ops, the range, and what its kernel is: coalesced where its name does not tell.
   std::map<std::pair<int32_t, CollectiveKind>, std::optional<CallMetadata>> batches_;
   // Where the last one was found.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/kind.h"
+#include "collectives/kernel_table.h"
 #include "comm_args.h"
 #include "detail_rows.h"
 #include "gpu_rows.h"
@@ -89,6 +89,7 @@ struct FileContent {
   std::vector<SplitLists> splits;     // by row of comm_args; of those that have any
   std::optional<DetailRows> details;  // where asked for
   StringTable strings;
+  const KernelTable* kernels = &KernelTable::built_in();  // that told what GPU rows do
   Findings findings;
 };
 
