@@ -78,6 +78,7 @@ constexpr std::array kOperationNames = {
     Spelling{"coalesced", CollectiveKind::coalesced},
     Spelling{"nccl:coalesced", CollectiveKind::coalesced},
     Spelling{"batch_isend_irecv", CollectiveKind::coalesced},
+    Spelling{"batch_op_issue", CollectiveKind::coalesced},  // torchcomms
 };
 
 // What the same layers record besides: nothing that runs on a GPU.

@@ -78,6 +78,11 @@ bool may_be_batch(CollectiveKind told, const KernelNature& kernel) {
          (told == CollectiveKind::coalesced || told == CollectiveKind::send || told == CollectiveKind::recv);
 }
 
+CallMetadata in_range(CallMetadata call, int32_t range) {
+  call.range = range;
+  return call;
+}
+
 }  // namespace
 
 NameKinds::Kind NameKinds::of(StringId name) {
@@ -120,7 +125,7 @@ CommRecords::Role CommRecords::role_of(std::string_view name, std::optional<Coll
   if (name == kRecordOp) return Role::record;
   if (annotation) return Role::range;
   if (is_sized_op(name)) return Role::sized;
-  return name.find("::") != std::string_view::npos ? Role::custom : Role::other;
+  return is_collective_range(name) ? Role::other : Role::custom;
 }
 
 void CommRecords::add_launch(const LaunchRow& launch) {
@@ -370,22 +375,48 @@ void MetadataFinder::take_sizes(const LaunchRow& launch, CallMetadata& call) {
   call.in_elements = op.other_elements;
 }
 
+// XCCL closed its record before it launched, until autumn 2026 (torch-xpu-ops): the last one before `range` on its
+// thread, where it is of the same operation and no other range began between the two.
+const CommOpRow* MetadataFinder::record_closed_before(int32_t range) {
+  const auto op_of = [&](int32_t i) -> const CommOpRow& { return content_.comm_ops[static_cast<size_t>(i)]; };
+  const CommOpRow& over = op_of(range);
+  const CommOpRow* record = nullptr;
+  records_.open(Role::record).back_from(over.thread, over.start, near(Role::record), [&](int32_t i) {
+    if (is_useful(op_of(i).args)) record = &op_of(i);
+    return record == nullptr;
+  });
+  if (record == nullptr) return nullptr;
+  bool between = false;
+  records_.open(Role::range).back_from(over.thread, over.start, near(Role::range), [&](int32_t i) {
+    between = i != range && op_of(i).start >= record->start;
+    return i == range;
+  });
+  const NameKinds::Kind kind = operations_.of(operation_of(record->args).collective_name);
+  return !between && kind == annotations_.of(over.name) ? record : nullptr;
+}
+
 CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launch) {
   CallMetadata call;
   const KernelNature& kernel = nature_of(row.name);
   call.custom = kernel.custom;
+  call.waits = kernel.waits;
+  call.only_by_word = kernel.only_by_word;
   if (call.custom) call.kernel_ranks = ranks_of_kernel(name(row.name));
-  const CommOpRow* record = linked_op(Role::record, row, launch);
-  take_args(row.args, record, call);
-  const bool of_record = record != nullptr && (call.own_args < 0 || call.op_args >= 0);
-  if (of_record && launch != nullptr && launched_in(*launch, *record)) {
-    call.record = static_cast<int32_t>(record - content_.comm_ops.data());
-  }
-
   const auto any = [](int32_t) { return true; };
   const int32_t over =
       launch == nullptr ? -1
                         : records_.open(Role::range).innermost(launch->thread, launch->start, near(Role::range), any);
+  call.range = over;
+  const CommOpRow* record = linked_op(Role::record, row, launch);
+  const bool closed = record == nullptr && over >= 0 && row.args < 0;
+  if (closed) record = record_closed_before(over);
+  take_args(row.args, record, call);
+  call.linked = row_of(record);
+  const bool of_record = record != nullptr && (call.own_args < 0 || call.op_args >= 0);
+  if (of_record && launch != nullptr && (closed || launched_in(*launch, *record))) call.record = row_of(record);
+  // oneCCL runs one operation as several kernels.
+  if (call.record < 0 && over >= 0 && name(row.name).starts_with("oneccl")) call.record = over;
+
   if (over >= 0) {
     const CommOpRow& range = content_.comm_ops[static_cast<size_t>(over)];
     take_range(range.name, call);
@@ -394,9 +425,10 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
     const bool batched = call.record < 0 && annotations_.of(range.name) == CollectiveKind::coalesced &&
                          records_.first_launch_.at(over) == launch->start;
     if (batched && may_be_batch(call.kind, kernel)) {
-      if (const std::optional<CallMetadata>& batch = batch_of(over)) return *batch;
+      if (const std::optional<CallMetadata>& batch = batch_of(over)) return in_range(*batch, over);
     } else if (batched && kernel.communicates && !call.custom && !call.args.any()) {
-      if (const std::optional<CallMetadata>& together = coalesced_of(over, kernel.kind)) return *together;
+      if (const std::optional<CallMetadata>& together = coalesced_of(over, kernel.kind))
+        return in_range(*together, over);
     }
   } else if (const GpuAnnotationRow* range = gpu_range_over(row)) {
     take_range(range->name, call);
@@ -406,7 +438,10 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
   if (launch != nullptr) take_sizes(*launch, call);
   if (is_of_unequal_parts(call.kind, kernel.kind)) call.in_elements = call.out_elements = -1;
   if (call.custom || (record == nullptr && over < 0)) {
-    if (const CommOpRow* op = linked_op(Role::custom, row, launch)) take_shape(*op, call);
+    if (const CommOpRow* op = linked_op(Role::custom, row, launch)) {
+      take_shape(*op, call);
+      call.op = row_of(op);
+    }
   }
   return call;
 }

@@ -128,6 +128,7 @@ void ChunkRows::clear() {
   events = 0;
   cpu_rows = 0;
   hip_launches = intel_launches = cuda_launches = false;
+  kernel_launches = 0;
 }
 
 ProcessUse& ChunkRows::process(int64_t pid) { return process_in(processes, pid); }
@@ -208,6 +209,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
     bytes += bytes_of(*content.details);
   }
   content.events += rows.events;
+  content.kernel_launches += rows.kernel_launches;
   content.hip_launches |= rows.hip_launches;
   content.intel_launches |= rows.intel_launches;
   content.cuda_launches |= rows.cuda_launches;

@@ -77,6 +77,7 @@ struct ChunkRows {
   DefectCounts defects;
   int64_t events = 0;
   int64_t cpu_rows = 0;
+  int64_t kernel_launches = 0;
   bool hip_launches = false, intel_launches = false, cuda_launches = false;
 
   void clear();

@@ -71,6 +71,7 @@ struct FileContent {
   bool hip_launches = false;    // launched through HIP
   bool intel_launches = false;  // through Unified Runtime or Level Zero
   bool cuda_launches = false;
+  int64_t kernel_launches = 0;  // calls that launch kernels, whether or not these were recorded
   bool hip_properties = false;  // roctracer_version, hip_* keys
   int64_t resolution_ns = 1;    // 1000: whole microseconds
   int64_t bytes = 0;            // uncompressed
