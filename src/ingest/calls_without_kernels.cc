@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "collectives/backend_prefix.h"
 #include "collectives/kernel_names.h"
@@ -141,6 +142,21 @@ int64_t sum_of(const std::map<CollectiveKind, int64_t>& calls) {
   return sum;
 }
 
+// "NCCL ", as the ranges say; "" where they do not agree.
+std::string backend_of(const FileContent& content) {
+  std::string_view backend;
+  for (const CommOpRow& op : content.comm_ops) {
+    const std::string_view name = content.strings.view(op.name);
+    if (!kind_of_range(name)) continue;
+    const std::string_view own = name.substr(0, backend_prefix(name) - 1);
+    if (!backend.empty() && own != backend) return "";
+    backend = own;
+  }
+  std::string text(backend);
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text.empty() ? text : text + " ";
+}
+
 Finding finding(const FileContent& content, Severity severity, const char* code, int64_t count, std::string message) {
   return {severity, code, content.file, Rank(), -1, count, std::move(message)};
 }
@@ -172,10 +188,11 @@ Findings findings_of(const CallsWithoutKernels& calls, const FileContent& conten
     return out;
   }
   if (content.gpu.empty() && lost > 0) {
-    out.push_back(finding(content, Severity::warning, "no-gpu-activity", lost,
-                          fmt::format("{} calls were made ({}) and no GPU rows recorded: add the activity of the GPU, "
-                                      "ProfilerActivity.CUDA (or XPU), to the profiler",
-                                      lost, listed(calls.lost))));
+    out.push_back(
+        finding(content, Severity::warning, "no-gpu-activity", lost,
+                fmt::format("{} {}calls were made ({}) and no GPU rows recorded: add the activity of the GPU, "
+                            "ProfilerActivity.CUDA (or XPU), to the profiler",
+                            lost, backend_of(content), listed(calls.lost))));
     return out;
   }
   if (!calls.copied.empty()) {

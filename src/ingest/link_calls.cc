@@ -113,11 +113,11 @@ class Linker {
     modules_.emplace(content_);
     served_.resize(content_.comm_ops.size(), false);
     if (!content_.gpu.empty()) add_kernel_calls();
-    add_copied_calls();
+    const bool all_have_kernels = add_copied_calls();
     const auto on_host = std::count_if(content_.comm_ops.begin(), content_.comm_ops.end(),
                                        [&](const CommOpRow& row) { return is_host_call(row); });
-    // Beside kernels they serve the program, not its step: objects that are gathered, a barrier.
-    if (linked_.trace.calls.empty()) {
+    // Beside a backend of the GPU they serve the program, not its step: objects that are gathered, a barrier.
+    if (content_.gpu.empty() || (linked_.trace.calls.empty() && all_have_kernels)) {
       add_host_calls();
     } else {
       host_collectives_ = on_host;
@@ -265,7 +265,8 @@ class Linker {
     }
   }
 
-  void add_copied_calls() {
+  // Whether no other collective of the GPU lacks a kernel.
+  bool add_copied_calls() {
     const CallsWithoutKernels found = calls_without_kernels(content_, served_);
     MetadataFinder finder(*records_);
     for (const CopiedCall& copied : found.copied) {
@@ -288,36 +289,28 @@ class Linker {
     for (const int32_t copy : found.copies)
       content_.gpu.events.work[static_cast<size_t>(copy)] = GpuWork::communication;
     for (Finding& finding : findings_of(found, content_)) add_finding(linked_.findings, std::move(finding));
+    return found.lost.empty();
   }
 
   // Apart from add_calls(), beside which others report.
   void report_calls() {
-    if (host_collectives_ > 0) {
-      add_finding(linked_.findings, {Severity::info, "host-collectives", content_.file, Rank(), -1, host_collectives_,
-                                     "gloo collectives on the CPU beside GPU work; not among the calls"});
-    }
-    if (computing_kernels_ > 0) {
-      add_finding(linked_.findings,
-                  {Severity::info, "computing-by-launch", content_.file, Rank(), -1, computing_kernels_,
-                   "kernels with a collective's word in their name that no operator of communication "
-                   "launched count as computing; --kernels tells of kernels that communicate"});
-    }
-    if (named_calls_ > 0) {
-      add_finding(linked_.findings,
-                  {Severity::info, "named-by-word", content_.file, Rank(), -1, named_calls_,
-                   "kernels count as collectives for a word in their name alone; --kernels tells what "
-                   "they do"});
-    }
-    if (several_groups_ > 0) {
-      add_finding(linked_.findings, {Severity::info, "several-groups", content_.file, Rank(), -1, several_groups_,
-                                     "kernels of batches of sends and receives in several groups; nothing tells who "
-                                     "waited for whom in them"});
-    }
-    if (continued_calls_ > 0) {
-      add_finding(linked_.findings, {Severity::info, "several-kernels", content_.file, Rank(), -1, continued_calls_,
-                                     "kernels that another one of the same operation precedes; counted as one call, "
-                                     "from the first one's start to the last one's end"});
-    }
+    say("host-collectives", host_collectives_, "gloo collectives on the CPU beside GPU work; not among the calls");
+    say("computing-by-launch", computing_kernels_,
+        "kernels with a collective's word in their name that no operator of communication launched count as computing; "
+        "--kernels tells of kernels that communicate");
+    say("named-by-word", named_calls_,
+        "kernels count as collectives for a word in their name alone; --kernels tells what they do");
+    say("several-groups", several_groups_,
+        "kernels of batches of sends and receives in several groups; nothing tells who waited for whom in them");
+    say("several-kernels", continued_calls_,
+        "kernels that another one of the same operation precedes; counted as one call, from the first one's start to "
+        "the "
+        "last one's end");
+  }
+
+  void say(const char* code, int64_t count, const char* message) {
+    if (count == 0) return;
+    add_finding(linked_.findings, {Severity::info, code, content_.file, Rank(), -1, count, message});
   }
 
   bool is_host_call(const CommOpRow& range) const {

@@ -158,26 +158,24 @@ std::string remedy_of_unmatched(const JobReport& report) {
   }
   // No trace names the calls' group: who was held up by whom tells, where no rank is missing.
   const bool cpu = report.job.vendor == "cpu";
-  const char* const naming = names_groups(report)
-                                 ? "These traces name the groups of other calls: what names none here are kernels outside "
-                                   "NCCL, graphs, or launches before recording began; see tables/unmatched.csv."
-                                 : nullptr;
+  const char* const naming =
+      names_groups(report) ? "These traces name the groups of other calls: what names none here are kernels outside "
+                             "NCCL, graphs, or launches before recording began; see tables/unmatched.csv."
+                           : nullptr;
   const auto nameless = std::count_if(report.unmatched.begin(), report.unmatched.end(),
                                       [](const auto& call) { return call.reason == "no_metadata"; });
   if (2 * nameless > std::ssize(report.unmatched)) {
-    return cpu ? "The CPU backend's calls name neither group nor partner; see tables/unmatched.csv."
-           : naming != nullptr
-               ? naming
-               : "Record with PyTorch 2.4 or newer, which names the group and partner of every call.";
+    return cpu                 ? "The CPU backend's calls name neither group nor partner; see tables/unmatched.csv."
+           : naming != nullptr ? naming
+                               : "Record with PyTorch 2.4 or newer, which names the group and partner of every call.";
   }
   if (!report.job.ranks_missing.empty()) return "Give the traces of all ranks: these name no group.";
   if (find_finding(report.diagnostics, kUnknownWorldSize) != nullptr) {
     return fmt::format("If these are the traces of all ranks, say so: --world-size {}.", report.job.world_size);
   }
-  return cpu ? "Record more steps, until they show who waits for whom."
-         : naming != nullptr
-             ? naming
-             : "Record with PyTorch 2.4 or newer, which names the group of every call, or more steps.";
+  return cpu                 ? "Record more steps, until they show who waits for whom."
+         : naming != nullptr ? naming
+                             : "Record with PyTorch 2.4 or newer, which names the group of every call, or more steps.";
 }
 
 // The most frequent obstacle to the split, and its remedy.
@@ -214,13 +212,15 @@ void name_obstacle(const JobReport& report, Verdict& v) {
 
 // Some GPUs of one process, whose collectives need no other trace.
 void name_one_process(const JobReport& report, const Figures& f, Verdict& v) {
-  v.verdict = fmt::format("One process drives its GPUs: {} of their communication time is waiting for one another, {} is "
-                          "transfer.",
-                          percent_of(f.wait_ns, f.call_ns), percent_of(f.transfer_ns, f.call_ns));
+  v.verdict = fmt::format(
+      "One process drives its GPUs: {} of their communication time is waiting for one another, {} is "
+      "transfer.",
+      percent_of(f.wait_ns, f.call_ns), percent_of(f.transfer_ns, f.call_ns));
   v.why = report.losses.empty() ? timeline_words(f) : report.losses.front().why + beside_words(report.losses, 0);
   v.next = report.losses.empty() ? "" : report.losses.front().next + " ";
-  v.next += "skewscope rank tells of each device; one process for each GPU (DistributedDataParallel) has no such wait "
-            "for its host.";
+  v.next +=
+      "skewscope rank tells of each device; one process for each GPU (DistributedDataParallel) has no such wait "
+      "for its host.";
 }
 
 // One rank alone: what its own timeline loses is all that can be told.
