@@ -272,8 +272,8 @@ struct Stage {
 
   // Of a call that no other trace has a part in; nullopt: of another, or who waits for whom is not known.
   std::optional<int64_t> lone_wait_ns(const UnmatchedCall& unmatched, const LastArrivals& arrivals) const {
-    if (lacks_members(unmatched.reason)) return std::nullopt;
     if (unmatched.reason == UnmatchedReason::one_sided) return 0;
+    if (unmatched.reason != UnmatchedReason::own_devices) return std::nullopt;
     const CollectiveCall& call = call_of(unmatched);
     if (dependency_of(call.kind) != Dependency::everyone) return std::nullopt;
     return std::clamp<int64_t>(arrivals.at(call.together) - call.start, 0, call.duration_ns);

@@ -100,6 +100,8 @@ const char* to_string(UnmatchedReason reason) {
       return "group_of_one";
     case UnmatchedReason::one_sided:
       return "one_sided";
+    case UnmatchedReason::copied:
+      return "copied";
     case UnmatchedReason::own_devices:
       return "own_devices";
   }

@@ -48,9 +48,9 @@ std::string_view consequence_of(UnmatchedReason reason) {
     case UnmatchedReason::group_of_one:
       return "their communicator has one member, so nobody can be waited for";
     case UnmatchedReason::one_sided:
-      return "their rows only move bytes, as copies or as kernels that only send: all of it counts as transfer, and "
-             "what "
-             "ranks waited for each other is in no row of theirs";
+      return "their kernels only send, and end whether or not others came: all of it counts as transfer";
+    case UnmatchedReason::copied:
+      return "they ran as copies, which do not show what ranks waited for each other: not told apart";
     case UnmatchedReason::own_devices:
       return "their members are GPUs of one process, so nobody is missing: each waits for the last of these GPUs";
   }

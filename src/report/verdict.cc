@@ -159,8 +159,8 @@ std::string remedy_of_unmatched(const JobReport& report) {
   // No trace names the calls' group: who was held up by whom tells, where no rank is missing.
   const bool cpu = report.job.vendor == "cpu";
   const char* const naming =
-      names_groups(report) ? "These traces name the groups of other calls: what names none here are kernels outside "
-                             "NCCL, graphs, or launches before recording began; see tables/unmatched.csv."
+      names_groups(report) ? "These traces name groups; what names none here are kernels outside NCCL, graphs, or "
+                             "launches before recording began; see tables/unmatched.csv."
                            : nullptr;
   const auto nameless = std::count_if(report.unmatched.begin(), report.unmatched.end(),
                                       [](const auto& call) { return call.reason == "no_metadata"; });
@@ -295,7 +295,11 @@ std::string told_of_ranks(const JobReport& report, std::string_view code) {
 void tell_what_is_missing(const JobReport& report, const Figures& f, Verdict& v) {
   if (const std::string lost = told_of_ranks(report, kGpuRowsLost); !lost.empty()) {
     v.verdict = lost + (f.calls > 0 ? " What others waited is a bound. " : " ") + v.verdict;
-    v.next = "Record once more: the profiler lost the rows of a GPU. " + v.next;
+    if (f.calls > 0) {
+      v.why = fmt::format("Collectives lack this member, so what others waited for it counts as transfer. {}",
+                          timeline_words(f));
+    }
+    v.next = "Record once more: the profiler lost the rows of a GPU.";
   }
   if (const std::string none = told_of_ranks(report, kNoGpuActivity); !none.empty()) {
     v.verdict = none + (f.calls > 0 ? " " + v.verdict : "");

@@ -106,7 +106,7 @@ struct CollectiveCall {
   DType dtype = DType::unknown;
   MetadataSource source = MetadataSource::kernel_name;
   bool custom = false;       // a kernel outside NCCL/RCCL/gloo (custom all-reduce, symmetric memory)
-  bool waits = true;         // false: its rows only move bytes: copies of a copy engine, a kernel that only sends
+  bool waits = true;         // false: its rows do not wait for others: a kernel that only sends; not `custom`: copies
   int64_t in_elements = -1;  // of this rank's buffers; -1: absent
   int64_t out_elements = -1;
   Rank root;              // global rank; broadcast, reduce, gather, scatter; none where not recorded
