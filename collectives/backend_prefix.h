@@ -16,4 +16,9 @@ constexpr size_t backend_prefix(std::string_view name) {
   return 0;
 }
 
+// Whether its collectives run on the host: a range of theirs lasts from the call to its end.
+constexpr bool is_host_backend(std::string_view name) {
+  return name.starts_with("gloo:") || name.starts_with("mpi:") || name.starts_with("ucc:");
+}
+
 }  // namespace skewscope

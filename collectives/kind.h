@@ -1,6 +1,6 @@
-// What a collective is called: one vocabulary for every spelling that tracers, backends and kernels use.
-// Sources of the spellings: PyTorch c10d (ParamCommsUtils, ProcessGroupNCCL/Gloo), NCCL and RCCL kernel names, vLLM,
-// SGLang, TensorRT-LLM, symmetric memory and DeepEP kernels. See collectives/README.md for the table of meanings.
+// What a collective is called: one vocabulary for every spelling that tracers and backends use; kernel_table.h is that
+// of kernels. Sources of the spellings: PyTorch c10d (ParamCommsUtils, ProcessGroupNCCL/Gloo), torchcomms. See
+// collectives/README.md for the table of meanings.
 #pragma once
 
 #include <cstdint>
@@ -39,22 +39,9 @@ std::optional<CollectiveKind> kind_from_operation_name(std::string_view name);
 // From a whole annotation name such as "nccl:all_reduce" or "gloo:broadcast"; nullopt when it is none that we know.
 std::optional<CollectiveKind> kind_from_annotation(std::string_view name);
 
-// From a GPU kernel's name. nullopt: not a communication kernel. `unknown`: communication whose operation the name does
-// not tell (rcclGenericKernel, ncclDevKernel_Generic, SendRecv).
-std::optional<CollectiveKind> kind_from_kernel(std::string_view kernel_name);
-
-// True for kernels whose members are not recorded by NCCL's tracing at all: custom all-reduce, symmetric memory,
-// DeepEP, NVSHMEM. They carry no group metadata.
-bool is_custom_communication_kernel(std::string_view kernel_name);
-
-// How many ranks a custom kernel is made for, where its name says so: the last template argument of vLLM's, SGLang's
-// and aiter's cross_device_reduce_1stage<T, N> and _2stage. -1: it does not.
-int32_t ranks_of_kernel(std::string_view kernel_name);
-
 // What a row of the GPU timeline does. Rows of category gpu_memcpy and gpu_memset are classified by category; kernels
 // by name: AMD runs copies and fills as kernels (MEMORY_COPY_*, __amd_rocclr_copyBuffer*, __amd_rocclr_fillBuffer*).
 enum class GpuWork : uint8_t { compute, communication, memcpy, memset };
-GpuWork work_of_kernel(std::string_view kernel_name);
 const char* to_string(GpuWork work);
 
 // Element types in c10 spelling ("Float", "BFloat16") and C++ spelling ("float", "c10::BFloat16", "long int").

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "collectives/kernel_table.h"
 #include "skewscope/base/exchange.h"
 #include "skewscope/base/result.h"
 #include "skewscope/base/stage_timer.h"
@@ -60,6 +62,7 @@ struct IngestOptions {
   bool one_job = false;  // true: who sent the files said that they are of one job
   // Told the jobs found, where there are several, before one is chosen.
   std::function<void(const std::vector<FoundJob>&)> several_jobs;
+  std::shared_ptr<const KernelTable> kernels;  // --kernels: which kernels communicate; null: the built-in table
   CacheOptions cache;
   int64_t memory_limit_bytes = 0;  // --memory-limit: reduced columns plus chunks in flight; 0: no limit
 };

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <tuple>
 
@@ -255,6 +256,29 @@ struct Stage {
     return job[unmatched.call.trace].calls[static_cast<size_t>(unmatched.call.call)];
   }
 
+  // By CollectiveCall::together: when the last of a process' GPUs came to their collective.
+  using LastArrivals = std::map<int32_t, LocalNs>;
+
+  LastArrivals arrivals_among_devices(const TraceRows& rows) const {
+    LastArrivals last;
+    for (const uint32_t u : rows.unmatched) {
+      const CollectiveCall& call = call_of(table.unmatched[u]);
+      if (call.together < 0) continue;
+      const auto [at, added] = last.emplace(call.together, call.start);
+      if (!added) at->second = std::max(at->second, call.start);
+    }
+    return last;
+  }
+
+  // Of a call that no other trace has a part in; nullopt: of another, or who waits for whom is not known.
+  std::optional<int64_t> lone_wait_ns(const UnmatchedCall& unmatched, const LastArrivals& arrivals) const {
+    if (unmatched.reason == UnmatchedReason::one_sided) return 0;
+    if (unmatched.reason != UnmatchedReason::own_devices) return std::nullopt;
+    const CollectiveCall& call = call_of(unmatched);
+    if (dependency_of(call.kind) != Dependency::everyone) return std::nullopt;
+    return std::clamp<int64_t>(arrivals.at(call.together) - call.start, 0, call.duration_ns);
+  }
+
   // The rows of one trace, which are by time for the most part: each is looked for near the last one of its block.
   template <class Label>
   static void label_each(const std::vector<uint32_t>& rows, const BusyIntervals& busy, const Label& label) {
@@ -277,14 +301,18 @@ struct Stage {
                            spans = on_gpu ? step_spans(job[t]) : host_step_spans(job[t]);
                          });
     const BusyIntervals& busy = *made;
+    const LastArrivals arrivals = arrivals_among_devices(rows);
     label_each(rows.members, busy, [&](uint32_t row, BusyIntervals::InOrder& near) {
       const bool split = d.instances[instance_of_row[row]].reason == SplitReason::split;
       d.members[row] =
           split ? split_parts(table.spans[row], wait_ns[row], near) : unsplit_parts(table.spans[row], near);
     });
     label_each(rows.unmatched, busy, [&](uint32_t row, BusyIntervals::InOrder& near) {
-      const CollectiveCall& call = call_of(table.unmatched[row]);
-      d.unmatched[row] = unsplit_parts({call.start, call.duration_ns}, near);
+      const UnmatchedCall& unmatched = table.unmatched[row];
+      const CollectiveCall& call = call_of(unmatched);
+      const CallSpan span{call.start, call.duration_ns};
+      const std::optional<int64_t> wait = lone_wait_ns(unmatched, arrivals);
+      d.unmatched[row] = wait ? split_parts(span, *wait, near) : unsplit_parts(span, near);
     });
     LocalNs first{INT64_MAX}, last{INT64_MIN};
     const auto add = [&](LocalNs start, const CallParts& parts) {

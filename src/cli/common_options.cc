@@ -67,6 +67,20 @@ void add_memory_limit(CLI::App& command, IngestOptions& ingest) {
       "8G", "Stop rather than hold more, such as 8G");
 }
 
+void add_kernels_option(CLI::App& command, IngestOptions& ingest) {
+  command
+      .add_option_function<std::string>(
+          "--kernels",
+          [&ingest](const std::string& path) {
+            Result<KernelTable> table = KernelTable::load(path);
+            if (!table.ok()) throw CLI::ValidationError("--kernels", table.error().message);
+            ingest.kernels = std::make_shared<const KernelTable>(std::move(table).value());
+            if (!ingest.cache.writer.empty()) ingest.cache.writer += ingest.kernels->mark();
+          },
+          "Say which kernels communicate: JSON as configs/kernels.json")
+      ->type_name("FILE");
+}
+
 void add_input_options(CLI::App& command, InputOptions& options) {
   command.add_option("PATH", options.paths, "Traces: files, directories, or patterns in quotes")
       ->required()
@@ -85,6 +99,7 @@ void add_input_filters(CLI::App& command, IngestOptions& ingest) {
   command.add_option("--rank-regex", ingest.rank_regex, "Rank from the path: expression with a group named rank")
       ->type_name("RE");
   command.add_option("--rank-map", ingest.rank_map, "Rank from a CSV file of path,rank")->type_name("CSV");
+  add_kernels_option(command, ingest);
   add_memory_limit(command, ingest);
 }
 

@@ -1,6 +1,7 @@
 #include "runs.h"
 
 #include <filesystem>
+#include <set>
 
 #include "choice.h"
 #include "skewscope/correlate.h"
@@ -8,10 +9,18 @@
 namespace skewscope::cli {
 namespace {
 
-std::string last_part(const std::string& path) {
-  std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
-  if (!normal.has_filename()) normal = normal.parent_path();
-  return normal.filename().string();
+// Its last `count` parts, fewer where it has no more.
+std::string last_parts(const std::string& path, size_t count) {
+  std::error_code failed;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, failed);
+  std::filesystem::path rest = (failed ? std::filesystem::path(path) : absolute).lexically_normal();
+  if (!rest.has_filename()) rest = rest.parent_path();
+  std::filesystem::path parts;
+  for (; count > 0 && rest.has_filename(); --count) {
+    parts = parts.empty() ? rest.filename() : rest.filename() / parts;
+    rest = rest.parent_path();
+  }
+  return parts.string();
 }
 
 // Calls are not compared, and there may be millions.
@@ -45,9 +54,22 @@ void add_runs_options(CLI::App& command, RunsOptions& options) {
   }
 }
 
+std::vector<std::string> names_of_runs(const std::vector<std::string>& paths) {
+  constexpr size_t kMostParts = 32;
+  std::vector<std::string> names;
+  for (size_t parts = 1; parts <= kMostParts; ++parts) {
+    names.clear();
+    for (const std::string& path : paths) names.push_back(last_parts(path, parts));
+    if (std::set<std::string>(names.begin(), names.end()).size() == names.size()) return names;
+  }
+  for (std::string& name : names) name = name.substr(name.rfind('/') + 1);  // one path given twice
+  return names;
+}
+
 Result<std::vector<NamedReport>> read_runs(const std::vector<std::string>& paths, const RunsOptions& options,
                                            StageTimer& timer) {
   std::vector<NamedReport> runs;
+  const std::vector<std::string> names = names_of_runs(paths);
   for (const std::string& path : paths) {
     if (use_progress(options.common.progress) && !options.common.quiet) {
       fmt::print(stderr, "skewscope: reading {}\n", path);
@@ -59,7 +81,7 @@ Result<std::vector<NamedReport>> read_runs(const std::vector<std::string>& paths
       return Error{ErrorKind::no_input, path + ": " + report.error().message};
     }
     if (!report.ok()) return report.error();
-    runs.push_back({last_part(path), std::move(report).value()});
+    runs.push_back({names[runs.size()], std::move(report).value()});
     drop_calls(runs.back().report);
   }
   return runs;

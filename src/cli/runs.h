@@ -28,7 +28,10 @@ struct RunsOptions {
 // Everything but the runs themselves.
 void add_runs_options(CLI::App& command, RunsOptions& options);
 
-// The reports of `paths`, named after the last part of each; correlated where they are not reports yet.
+// By the last part of each path, or as many as tell them apart: "a/traces", "b/traces".
+std::vector<std::string> names_of_runs(const std::vector<std::string>& paths);
+
+// The reports of `paths`, so named; correlated where they are not reports yet.
 Result<std::vector<NamedReport>> read_runs(const std::vector<std::string>& paths, const RunsOptions& options,
                                            StageTimer& timer);
 

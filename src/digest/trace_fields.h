@@ -77,6 +77,8 @@ void visit_trace(Archive& a, Trace& t, Calls& calls) {
     call.field(&CollectiveCall::dtype, Slope::flat);
     call.field(&CollectiveCall::source, Slope::flat);
     call.field(&CollectiveCall::custom, Slope::flat);
+    call.field(&CollectiveCall::waits, Slope::flat);
+    call.field(&CollectiveCall::together, Slope::rising);
     call.field(&CollectiveCall::in_elements, Slope::flat);
     call.field(&CollectiveCall::out_elements, Slope::flat);
     call.field(&CollectiveCall::peer, Slope::flat);

@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "collectives/kind.h"
+#include "collectives/kernel_table.h"
 #include "embedded.h"
 #include "lower_case.h"
 
@@ -64,7 +64,7 @@ constexpr KernelClass kKernelClasses[] = {
 };
 
 std::string_view class_of_kernel(std::string_view kernel) {
-  if (kind_from_kernel(kernel) || is_custom_communication_kernel(kernel)) return "communication";
+  if (KernelTable::built_in().nature_of(kernel).communicates) return "communication";
   const std::string name = lower_case(bare_name(kernel));
   for (const KernelClass& known : kKernelClasses) {
     if (has(name, known.word)) return known.name;

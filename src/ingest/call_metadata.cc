@@ -18,6 +18,7 @@
 #include <tuple>
 #include <utility>
 
+#include "collectives/kernel_names.h"
 #include "event_fields.h"
 #include "skewscope/base/first_after.h"
 #include "skewscope/base/sort_runs.h"
@@ -67,15 +68,19 @@ void add_elements(int64_t elements, int64_t& sum) {
 
 // PyTorch makes an all-gather of unequal parts of broadcasts, and such a reduce-scatter of reductions: each member
 // records a multiple of its own part, and nobody the whole.
-bool is_of_unequal_parts(CollectiveKind told, std::string_view kernel) {
-  const std::optional<CollectiveKind> made_of = kind_from_kernel(kernel);
+bool is_of_unequal_parts(CollectiveKind told, CollectiveKind made_of) {
   return (told == CollectiveKind::all_gather && made_of == CollectiveKind::broadcast) ||
          (told == CollectiveKind::reduce_scatter && made_of == CollectiveKind::reduce);
 }
 
-bool may_be_batch(CollectiveKind told, std::string_view kernel) {
-  return !is_custom_communication_kernel(kernel) && kind_from_kernel(kernel) == CollectiveKind::unknown &&
+bool may_be_batch(CollectiveKind told, const KernelNature& kernel) {
+  return kernel.communicates && !kernel.custom && kernel.kind == CollectiveKind::unknown &&
          (told == CollectiveKind::coalesced || told == CollectiveKind::send || told == CollectiveKind::recv);
+}
+
+CallMetadata in_range(CallMetadata call, int32_t range) {
+  call.range = range;
+  return call;
 }
 
 }  // namespace
@@ -120,7 +125,7 @@ CommRecords::Role CommRecords::role_of(std::string_view name, std::optional<Coll
   if (name == kRecordOp) return Role::record;
   if (annotation) return Role::range;
   if (is_sized_op(name)) return Role::sized;
-  return name.find("::") != std::string_view::npos ? Role::custom : Role::other;
+  return is_collective_range(name) ? Role::other : Role::custom;
 }
 
 void CommRecords::add_launch(const LaunchRow& launch) {
@@ -141,7 +146,14 @@ MetadataFinder::MetadataFinder(const CommRecords& records)
     : records_(records),
       content_(records.content_),
       operations_(content_.strings, kind_from_operation_name),
-      annotations_(content_.strings, kind_from_annotation) {}
+      annotations_(content_.strings, kind_from_annotation),
+      natures_(content_.strings.size()) {}
+
+const KernelNature& MetadataFinder::nature_of(StringId kernel) {
+  std::optional<KernelNature>& known = natures_[kernel.index()];
+  if (!known) known = content_.kernels->nature_of(name(kernel));
+  return *known;
+}
 
 const CommOperation& MetadataFinder::operation_of(int32_t args) const {
   return content_.comm_args.operation_of(static_cast<size_t>(args));
@@ -363,22 +375,48 @@ void MetadataFinder::take_sizes(const LaunchRow& launch, CallMetadata& call) {
   call.in_elements = op.other_elements;
 }
 
+// XCCL closed its record before it launched, until autumn 2026 (torch-xpu-ops): the last one before `range` on its
+// thread, where it is of the same operation and no other range began between the two.
+const CommOpRow* MetadataFinder::record_closed_before(int32_t range) {
+  const auto op_of = [&](int32_t i) -> const CommOpRow& { return content_.comm_ops[static_cast<size_t>(i)]; };
+  const CommOpRow& over = op_of(range);
+  const CommOpRow* record = nullptr;
+  records_.open(Role::record).back_from(over.thread, over.start, near(Role::record), [&](int32_t i) {
+    if (is_useful(op_of(i).args)) record = &op_of(i);
+    return record == nullptr;
+  });
+  if (record == nullptr) return nullptr;
+  bool between = false;
+  records_.open(Role::range).back_from(over.thread, over.start, near(Role::range), [&](int32_t i) {
+    between = i != range && op_of(i).start >= record->start;
+    return i == range;
+  });
+  const NameKinds::Kind kind = operations_.of(operation_of(record->args).collective_name);
+  return !between && kind == annotations_.of(over.name) ? record : nullptr;
+}
+
 CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launch) {
   CallMetadata call;
-  const std::string_view kernel = name(row.name);
-  call.custom = is_custom_communication_kernel(kernel);
-  if (call.custom) call.kernel_ranks = ranks_of_kernel(kernel);
-  const CommOpRow* record = linked_op(Role::record, row, launch);
-  take_args(row.args, record, call);
-  const bool of_record = record != nullptr && (call.own_args < 0 || call.op_args >= 0);
-  if (of_record && launch != nullptr && launched_in(*launch, *record)) {
-    call.record = static_cast<int32_t>(record - content_.comm_ops.data());
-  }
-
+  const KernelNature& kernel = nature_of(row.name);
+  call.custom = kernel.custom;
+  call.waits = kernel.waits;
+  call.only_by_word = kernel.only_by_word;
+  if (call.custom) call.kernel_ranks = ranks_of_kernel(name(row.name));
   const auto any = [](int32_t) { return true; };
   const int32_t over =
       launch == nullptr ? -1
                         : records_.open(Role::range).innermost(launch->thread, launch->start, near(Role::range), any);
+  call.range = over;
+  const CommOpRow* record = linked_op(Role::record, row, launch);
+  const bool closed = record == nullptr && over >= 0 && row.args < 0;
+  if (closed) record = record_closed_before(over);
+  take_args(row.args, record, call);
+  call.linked = row_of(record);
+  const bool of_record = record != nullptr && (call.own_args < 0 || call.op_args >= 0);
+  if (of_record && launch != nullptr && (closed || launched_in(*launch, *record))) call.record = row_of(record);
+  // oneCCL runs one operation as several kernels.
+  if (call.record < 0 && over >= 0 && name(row.name).starts_with("oneccl")) call.record = over;
+
   if (over >= 0) {
     const CommOpRow& range = content_.comm_ops[static_cast<size_t>(over)];
     take_range(range.name, call);
@@ -387,21 +425,23 @@ CallMetadata MetadataFinder::of_kernel(const GpuRow& row, const LaunchRow* launc
     const bool batched = call.record < 0 && annotations_.of(range.name) == CollectiveKind::coalesced &&
                          records_.first_launch_.at(over) == launch->start;
     if (batched && may_be_batch(call.kind, kernel)) {
-      if (const std::optional<CallMetadata>& batch = batch_of(over)) return *batch;
-    } else if (const auto kind = kind_from_kernel(kernel); batched && !call.custom && kind && !call.args.any()) {
-      if (const std::optional<CallMetadata>& together = coalesced_of(over, *kind)) return *together;
+      if (const std::optional<CallMetadata>& batch = batch_of(over)) return in_range(*batch, over);
+    } else if (batched && kernel.communicates && !call.custom && !call.args.any()) {
+      if (const std::optional<CallMetadata>& together = coalesced_of(over, kernel.kind))
+        return in_range(*together, over);
     }
   } else if (const GpuAnnotationRow* range = gpu_range_over(row)) {
     take_range(range->name, call);
   }
-  if (call.kind == CollectiveKind::unknown) {
-    call.kind = kind_from_kernel(kernel).value_or(CollectiveKind::unknown);
-  }
+  if (call.kind == CollectiveKind::unknown) call.kind = kernel.kind;
   if (record != nullptr) take_shape(*record, call);
   if (launch != nullptr) take_sizes(*launch, call);
-  if (is_of_unequal_parts(call.kind, kernel)) call.in_elements = call.out_elements = -1;
+  if (is_of_unequal_parts(call.kind, kernel.kind)) call.in_elements = call.out_elements = -1;
   if (call.custom || (record == nullptr && over < 0)) {
-    if (const CommOpRow* op = linked_op(Role::custom, row, launch)) take_shape(*op, call);
+    if (const CommOpRow* op = linked_op(Role::custom, row, launch)) {
+      take_shape(*op, call);
+      call.op = row_of(op);
+    }
   }
   return call;
 }

@@ -22,13 +22,17 @@ struct CallMetadata {
   CollectiveKind kind = CollectiveKind::unknown;
   MetadataSource source = MetadataSource::kernel_name;
   bool custom = false;
+  bool waits = true;
+  bool only_by_word = false;            // of a kernel that no table knows: its name alone says that it communicates
   int32_t kernel_ranks = -1;            // of its group, as its kernel's name says
   CommArgs args;                        // the kernel's own fields, then the op's; all absent where neither tells
   int32_t own_args = -1, op_args = -1;  // rows of comm_args that `args` was taken from; -1: not from the kernel, the op
   DType dtype = DType::unknown;
   int64_t in_elements = -1, out_elements = -1;
-  int64_t peer_in_group = -1;   // from "send 0->1"
-  int32_t record = -1;          // row of comm_ops: the record_param_comms in which a kernel was launched
+  int64_t peer_in_group = -1;  // from "send 0->1"
+  int32_t record = -1;         // row of comm_ops: the record_param_comms in which a kernel was launched
+  // Rows of comm_ops: the record it is linked to, the range and the operator in which it was launched.
+  int32_t linked = -1, range = -1, op = -1;
   bool several_groups = false;  // a batch of sends and receives, not all in one group
   // Of a batch with several peers; `call` is open.
   std::vector<BatchMessage> messages;
@@ -89,7 +93,7 @@ class MetadataFinder {
 
   // `launch`: nullptr for an orphan.
   CallMetadata of_kernel(const GpuRow& row, const LaunchRow* launch);
-  // `range`: a row of content.comm_ops whose name is an annotation ("gloo:all_reduce").
+  // `range`: a row of content.comm_ops whose name is an annotation ("gloo:all_reduce"), or an operator.
   CallMetadata of_host_range(const CommOpRow& range);
 
  private:
@@ -97,9 +101,14 @@ class MetadataFinder {
 
   std::string_view name(StringId id) const { return content_.strings.view(id); }
   size_t& near(Role role) { return near_[static_cast<size_t>(role)]; }
+  const KernelNature& nature_of(StringId kernel);
   bool is_useful(int32_t args);
   const CommOperation& operation_of(int32_t args) const;
   int32_t row_of_external_id(int64_t id);
+  int32_t row_of(const CommOpRow* op) const {
+    return op == nullptr ? -1 : static_cast<int32_t>(op - content_.comm_ops.data());
+  }
+  const CommOpRow* record_closed_before(int32_t range);
   const CommOpRow* linked_op(Role role, const GpuRow& row, const LaunchRow* launch);
   const GpuAnnotationRow* gpu_range_over(const GpuRow& row);
   void take_args(int32_t own_row, const CommOpRow* op, CallMetadata& call);
@@ -116,6 +125,7 @@ class MetadataFinder {
   const FileContent& content_;
   NameKinds operations_;   // by what record_param_comms and kernel arguments call an operation
   NameKinds annotations_;  // by names of ranges
+  std::vector<std::optional<KernelNature>> natures_;  // by StringId
   // By row of comm_ops, the range, and what its kernel is: coalesced where its name does not tell.
   std::map<std::pair<int32_t, CollectiveKind>, std::optional<CallMetadata>> batches_;
   // Where the last one was found.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "byte_source.h"
+#include "collectives/kernel_table.h"
 
 namespace skewscope::ingest {
 
@@ -17,6 +18,7 @@ struct ReadSettings {
   bool sieve = true;                     // drop events that leave no row before parsing (event_sieve.h)
   bool details = false;                  // keep what RankDetail is made of (detail_rows.h)
   bool unpadded_fractions = false;       // kineto-format.md section 3: ".5" is 5 ns
+  const KernelTable* kernels = &KernelTable::built_in();
 };
 
 // Text with one byte of room before it and simdjson's padding behind it: wrapped in brackets without a copy. Reused.

@@ -143,6 +143,7 @@ void ChunkRows::clear() {
   events = 0;
   cpu_rows = 0;
   hip_launches = intel_launches = cuda_launches = false;
+  kernel_launches = 0;
 }
 
 ProcessUse& ChunkRows::process(int64_t pid) { return process_in(processes, pid); }
@@ -162,7 +163,7 @@ void add_once(std::vector<int64_t>& numbers, int64_t number) {
 GpuWork KernelWorks::of(StringId name, const StringTable& strings) {
   if (name.index() >= works_.size()) works_.resize(strings.size(), -1);
   int8_t& work = works_[name.index()];
-  if (work < 0) work = static_cast<int8_t>(work_of_kernel(strings.view(name)));
+  if (work < 0) work = static_cast<int8_t>(kernels_.work_of(strings.view(name)));
   return static_cast<GpuWork>(work);
 }
 
@@ -225,6 +226,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
     bytes += bytes_of(*content.details);
   }
   content.events += rows.events;
+  content.kernel_launches += rows.kernel_launches;
   content.hip_launches |= rows.hip_launches;
   content.intel_launches |= rows.intel_launches;
   content.cuda_launches |= rows.cuda_launches;

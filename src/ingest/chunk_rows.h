@@ -79,6 +79,7 @@ struct ChunkRows {
   DefectCounts defects;
   int64_t events = 0;
   int64_t cpu_rows = 0;
+  int64_t kernel_launches = 0;
   bool hip_launches = false, intel_launches = false, cuda_launches = false;
 
   void clear();
@@ -91,9 +92,11 @@ void add_once(std::vector<int64_t>& numbers, int64_t number);
 // What the kernels of a file do: told once per distinct name, not once per kernel.
 class KernelWorks {
  public:
+  explicit KernelWorks(const KernelTable& kernels) : kernels_(kernels) {}
   GpuWork of(StringId name, const StringTable& strings);
 
  private:
+  const KernelTable& kernels_;
   std::vector<int8_t> works_;  // GpuWork by StringId; -1: not asked yet
 };
 

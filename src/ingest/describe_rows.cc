@@ -49,4 +49,15 @@ void describe_rows(LinkedTrace& linked) {
   trace.last_event = window.last;
 }
 
+GpuVendor vendor_of(const FileContent& content) {
+  if (!content.launches.empty()) {
+    if (content.hip_launches) return GpuVendor::amd;
+    if (content.intel_launches) return GpuVendor::intel;
+    return content.cuda_launches ? GpuVendor::nvidia : GpuVendor::other;
+  }
+  const std::string device = content.devices.empty() ? "" : content.devices.front().name;
+  if (content.hip_properties || device.starts_with("AMD")) return GpuVendor::amd;
+  return device.starts_with("Intel") ? GpuVendor::intel : GpuVendor::nvidia;
+}
+
 }  // namespace skewscope::ingest

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "file_content.h"
 #include "skewscope/model/trace_file.h"
 
 namespace skewscope::ingest {
@@ -24,5 +25,8 @@ struct Window {
 
 // Sets the device and the window of a trace by its rows.
 void describe_rows(LinkedTrace& linked);
+
+// By the interface that launched the work, else by the device.
+GpuVendor vendor_of(const FileContent& content);
 
 }  // namespace skewscope::ingest

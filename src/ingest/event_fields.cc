@@ -6,6 +6,7 @@
 
 #include "char_set.h"
 #include "collectives/backend_prefix.h"
+#include "collectives/kernel_names.h"
 #include "number_text.h"
 
 namespace skewscope::ingest {
@@ -247,6 +248,19 @@ bool is_collective_op(std::string_view name) {
          name.starts_with("vllm::all_"sv) || name == "vllm::reduce_scatter"sv;
 }
 
+bool has_operation_word(std::string_view name) {
+  if (name.starts_with("aten"sv)) return false;
+  // All such words have "ll" or "sc" in them, and few other names do.
+  const auto may_be = [&](size_t at) {
+    const auto pair = [&](char a, char b) { return (name[at] | 0x20) == a && (name[at + 1] | 0x20) == b; };
+    return pair('l', 'l') || pair('s', 'c');
+  };
+  for (size_t at = 0; at + 1 < name.size(); ++at) {
+    if (may_be(at)) return kind_by_word(name).has_value();
+  }
+  return false;
+}
+
 bool is_sized_op(std::string_view name) {
   return name == "c10d::_reduce_scatter_base_"sv || name == "c10d::_allgather_base_"sv;
 }
@@ -283,7 +297,7 @@ bool wants_name(EventClass event_class, std::string_view name) {
     case EventClass::user_annotation:
       return is_kept_op(name) || !module_of_range(event_class, name).empty();
     case EventClass::cpu_op:
-      return is_kept_op(name);
+      return is_kept_op(name) || has_operation_word(name);
     case EventClass::gpu_annotation:
       return is_collective_range(name);
     case EventClass::launch:

@@ -87,6 +87,8 @@ ArgMask wanted_args(EventClass event_class, bool details);
 bool is_collective_range(std::string_view name);
 // CPU ops that tell about a collective besides record_param_comms: those of custom kernels.
 bool is_collective_op(std::string_view name);
+// Other operators whose name holds a collective's word: "trtllm::allreduce", "mylib::fused_all_gather_matmul".
+bool has_operation_word(std::string_view name);
 // c10d's operators whose first two operands, what comes out and what goes in, tell how many ranks there are.
 bool is_sized_op(std::string_view name);
 // Runtime calls that wait until the device has done all that was launched before them.

@@ -144,6 +144,7 @@ void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
   rows.hip_launches |= name.starts_with("hip"sv);
   rows.intel_launches |= name.starts_with("ur"sv) || name.starts_with("ze"sv);
   rows.cuda_launches |= name.starts_with("cu"sv);
+  rows.kernel_launches += name.find("Launch") != std::string_view::npos;
   rows.process(process_of(event)).launches++;
   rows.launches.push_back(row);
 }
@@ -151,7 +152,8 @@ void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
 void EventParser::keep_comm_op(const RawEvent& event, ChunkRows& rows) {
   const std::string_view name = bare(event.name);
   const bool sized = is_sized_op(name);
-  if (!sized && !is_collective_op(name) && !is_collective_range(name)) return keep_module(event, rows);
+  const bool worded = event.event_class == EventClass::cpu_op && has_operation_word(name);
+  if (!sized && !worded && !is_collective_op(name) && !is_collective_range(name)) return keep_module(event, rows);
   if (sized && (event.present & mask_of(Arg::input_dims)) == 0) return;
   CommOpRow row;
   if (!read_times(event, rows, row.start, row.duration_ns)) return;

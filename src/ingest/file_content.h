@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "begin_end.h"
-#include "collectives/kind.h"
+#include "collectives/kernel_table.h"
 #include "comm_args.h"
 #include "detail_rows.h"
 #include "gpu_rows.h"
@@ -88,6 +88,7 @@ struct FileContent {
   bool hip_launches = false;    // launched through HIP
   bool intel_launches = false;  // through Unified Runtime or Level Zero
   bool cuda_launches = false;
+  int64_t kernel_launches = 0;  // calls that launch kernels, whether or not these were recorded
   bool hip_properties = false;  // roctracer_version, hip_* keys
   int64_t resolution_ns = 1;    // 1000: whole microseconds
   int64_t bytes = 0;            // uncompressed
@@ -109,6 +110,7 @@ struct FileContent {
   std::vector<SplitLists> splits;     // by row of comm_args; of those that have any
   std::optional<DetailRows> details;  // where asked for
   StringTable strings;
+  const KernelTable* kernels = &KernelTable::built_in();  // that told what GPU rows do
   Findings findings;
 };
 

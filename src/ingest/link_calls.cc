@@ -1,5 +1,5 @@
 // The story of one file: put GPU times right, join launches by correlation, find the step of each launch, and make one
-// CollectiveCall of each communication kernel (or gloo range, where there is no GPU).
+// CollectiveCall of each communication kernel, and of what ran without one: copies, ranges of gloo and MPI.
 #include "link_calls.h"
 
 #include <fmt/format.h>
@@ -19,15 +19,21 @@
 #include "call_metadata.h"
 #include "call_modules.h"
 #include "call_phases.h"
+#include "calls_without_kernels.h"
 #include "clocks_apart.h"
+#include "collectives/backend_prefix.h"
 #include "describe_rows.h"
+#include "group_mentions.h"
+#include "join_by_order.h"
 #include "join_launches.h"
 #include "late_ends.h"
 #include "link_details.h"
+#include "own_devices.h"
 #include "repair_gpu_rows.h"
 #include "rows_apart.h"
 #include "skewscope/base/sort_runs.h"
 #include "skewscope/model/keep_steps.h"
+#include "sort_calls.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -127,12 +133,19 @@ class Linker {
     records_.emplace(content_);
     phases_.emplace(content_, linked_.trace.steps);
     modules_.emplace(content_);
-    if (content_.gpu.empty()) {
+    served_.resize(content_.comm_ops.size(), false);
+    if (!content_.gpu.empty()) add_kernel_calls();
+    const bool all_have_kernels = add_copied_calls();
+    const auto on_host = std::count_if(content_.comm_ops.begin(), content_.comm_ops.end(),
+                                       [&](const CommOpRow& row) { return is_host_call(row); });
+    // Beside a backend of the GPU they serve the program, not its step: objects that are gathered, a barrier.
+    if (content_.gpu.empty() || (linked_.trace.calls.empty() && all_have_kernels)) {
       add_host_calls();
     } else {
-      add_kernel_calls();
+      host_collectives_ = on_host;
     }
-    sort_calls();
+    join_own_devices(content_.gpu.events, linked_);
+    sort_calls(linked_);
   }
 
   // Launches that some GPU row refers to, by start. Mostly those are all, and ids go up as time goes by.
@@ -227,6 +240,8 @@ class Linker {
     };
     const auto add = [&](const Block& block) {
       for (const auto& [call, told] : block.calls) {
+        if (only_computes(call, told)) continue;
+        serve(told);
         several_groups_ += told.several_groups ? 1 : 0;
         if (!continues_call(call, told)) add_call(call, told, thread_of(call));
       }
@@ -235,31 +250,94 @@ class Linker {
                            tbb::make_filter<void, Block>(tbb::filter_mode::serial_in_order, cut) &
                                tbb::make_filter<Block, Block>(tbb::filter_mode::parallel, find) &
                                tbb::make_filter<Block, void>(tbb::filter_mode::serial_in_order, add));
-    host_collectives_ = std::count_if(content_.comm_ops.begin(), content_.comm_ops.end(),
-                                      [&](const CommOpRow& row) { return is_host_call(row); });
+  }
+
+  // A kernel of a collective's word that no table knows, launched outside of communication: its row computes.
+  bool only_computes(const CollectiveCall& call, const CallMetadata& told) {
+    if (!told.only_by_word || told.linked >= 0 || told.range >= 0 || told.op >= 0 || told.own_args >= 0) return false;
+    const auto row = static_cast<size_t>(call.gpu_row);
+    if (!call.launched || !content_.has_cpu_ops || launches_several(content_.gpu.events.launch[row])) {
+      ++named_calls_;
+      return false;
+    }
+    content_.gpu.events.work[row] = GpuWork::compute;
+    ++computing_kernels_;
+    return true;
+  }
+
+  // A graph: its launch tells nothing of what its kernels do.
+  bool launches_several(int32_t launch) {
+    if (launches_several_.empty()) {
+      launches_several_.resize(content_.launches.size(), false);
+      std::vector<bool> seen(content_.launches.size(), false);
+      for (const int32_t known : content_.gpu.events.launch) {
+        if (known < 0) continue;
+        const auto place = static_cast<size_t>(known);
+        if (seen[place]) launches_several_[place] = true;
+        seen[place] = true;
+      }
+    }
+    return launches_several_[static_cast<size_t>(launch)];
+  }
+
+  void serve(const CallMetadata& told) {
+    if (told.kind == CollectiveKind::barrier && told.custom) return;  // around the copies of symmetric memory
+    for (const int32_t op : {told.linked, told.record, told.range, told.op}) {
+      if (op >= 0) served_[static_cast<size_t>(op)] = true;
+    }
+  }
+
+  // Whether no other collective of the GPU lacks a kernel.
+  bool add_copied_calls() {
+    const CallsWithoutKernels found = calls_without_kernels(content_, served_);
+    MetadataFinder finder(*records_);
+    for (const CopiedCall& copied : found.copied) {
+      const auto row = static_cast<size_t>(copied.first_row);
+      const LaunchRow launch = content_.launches[static_cast<size_t>(content_.gpu.events.launch[row])];
+      CollectiveCall call;
+      call.start = copied.start;
+      call.duration_ns = copied.end - copied.start;
+      call.gpu_row = copied.first_row;
+      call.stream = content_.gpu.events.stream[row];
+      call.step = step_at(launch.start);
+      call.launched = true;
+      call.launch_start = launch.start;
+      call.launch_duration_ns = std::max<int64_t>(launch.duration_ns, 0);
+      CallMetadata told = finder.of_host_range(content_.comm_ops[static_cast<size_t>(copied.op)]);
+      told.waits = false;
+      call.phase = phases_->of(call, launch.thread);
+      add_call(call, told, launch.thread);
+    }
+    for (const int32_t copy : found.copies)
+      content_.gpu.events.work[static_cast<size_t>(copy)] = GpuWork::communication;
+    for (Finding& finding : findings_of(found, content_)) add_finding(linked_.findings, std::move(finding));
+    return found.lost.empty();
   }
 
   // Apart from add_calls(), beside which others report.
   void report_calls() {
-    if (host_collectives_ > 0) {
-      add_finding(linked_.findings, {Severity::info, "host-collectives", content_.file, Rank(), -1, host_collectives_,
-                                     "gloo collectives on the CPU beside GPU work; not among the calls"});
-    }
-    if (several_groups_ > 0) {
-      add_finding(linked_.findings, {Severity::info, "several-groups", content_.file, Rank(), -1, several_groups_,
-                                     "kernels of batches of sends and receives in several groups; nothing tells who "
-                                     "waited for whom in them"});
-    }
-    if (continued_calls_ > 0) {
-      add_finding(linked_.findings, {Severity::info, "several-kernels", content_.file, Rank(), -1, continued_calls_,
-                                     "kernels that another one of the same operation precedes; counted as one call, "
-                                     "from the first one's start to the last one's end"});
-    }
+    say("host-collectives", host_collectives_, "gloo collectives on the CPU beside GPU work; not among the calls");
+    say("computing-by-launch", computing_kernels_,
+        "kernels with a collective's word in their name that no operator of communication launched count as computing; "
+        "--kernels tells of kernels that communicate");
+    say("named-by-word", named_calls_,
+        "kernels count as collectives for a word in their name alone; --kernels tells what they do");
+    say("several-groups", several_groups_,
+        "kernels of batches of sends and receives in several groups; nothing tells who waited for whom in them");
+    say("several-kernels", continued_calls_,
+        "kernels that another one of the same operation precedes; counted as one call, from the first one's start to "
+        "the "
+        "last one's end");
+  }
+
+  void say(const char* code, int64_t count, const char* message) {
+    if (count == 0) return;
+    add_finding(linked_.findings, {Severity::info, code, content_.file, Rank(), -1, count, message});
   }
 
   bool is_host_call(const CommOpRow& range) const {
     const std::string_view name = content_.strings.view(range.name);
-    return name.starts_with("gloo:") && kind_from_annotation(name);
+    return is_host_backend(name) && kind_from_annotation(name);
   }
 
   std::optional<LaunchRow> launch_of(const CommKernel& kernel) const {
@@ -313,7 +391,7 @@ class Linker {
     return true;
   }
 
-  // Without GPU rows, the ranges of a CPU backend are the collectives.
+  // The ranges of backends that run on the host.
   void add_host_calls() {
     MetadataFinder finder(*records_);
     for (const CommOpRow& range : content_.comm_ops) {
@@ -338,13 +416,14 @@ class Linker {
     call.dtype = metadata.dtype;
     call.source = metadata.source;
     call.custom = metadata.custom;
+    call.waits = metadata.waits;
     call.in_elements = metadata.in_elements;
     call.out_elements = metadata.out_elements;
     call.seq = metadata.args.seq;
     call.comms_id = metadata.args.comms_id;
     OpenCall open;
-    open.group = mention_of(metadata.args);
-    if (open.group < 0 && metadata.kernel_ranks > 0) open.group = only_group_of(metadata.kernel_ranks);
+    open.group = mentions_.row_of(metadata.args);
+    if (open.group < 0 && metadata.kernel_ranks > 0) open.group = mentions_.only_group_of(metadata.kernel_ranks);
     switch (call.kind) {
       case CollectiveKind::broadcast:
       case CollectiveKind::reduce:
@@ -381,77 +460,6 @@ class Linker {
     }
   }
 
-  // Row of linked_.groups; -1 where the arguments name no group: neither a name nor members.
-  int32_t mention_of(const CommOperation& args) {
-    const std::string_view ranks = content_.strings.view(args.group_ranks);
-    const bool listed = ranks.find_first_of("0123456789") != std::string_view::npos;
-    if (!args.any() || (!args.group_name.known() && !listed)) return -1;
-    const auto key =
-        std::make_tuple(args.group_name, args.group_size, args.group_ranks, args.rank_start, args.rank_stride);
-    const auto [entry, added] = mentions_.emplace(key, static_cast<int32_t>(linked_.groups.size()));
-    if (added) {
-      linked_.groups.push_back({std::string(content_.strings.view(args.group_name)),
-                                std::string(content_.strings.view(args.group_description)), args.group_size,
-                                std::string(ranks), args.rank_start, args.rank_stride});
-    }
-    return entry->second;
-  }
-
-  // Row of linked_.groups: the rank's only group of so many, by what the file says of its process groups; -1: none, or
-  // several with other members. Groups of the same members (NCCL's and gloo's, the default group) are as one.
-  int32_t only_group_of(int32_t ranks) {
-    const auto [entry, added] = groups_by_size_.emplace(ranks, -1);
-    if (!added) return entry->second;
-    const ProcessGroup* only = nullptr;
-    for (const ProcessGroup& group : content_.distributed.groups) {
-      if (group.size != ranks && std::cmp_not_equal(group.ranks.size(), ranks)) continue;
-      const bool same = only != nullptr && group.ranks == only->ranks && group.ranks_text == only->ranks_text;
-      if (only != nullptr && !same) return -1;
-      if (only == nullptr) only = &group;
-    }
-    if (only == nullptr) return -1;
-    const std::string listed =
-        only->ranks.empty() ? only->ranks_text : fmt::format("[{}]", fmt::join(only->ranks.ranks(), ", "));
-    entry->second = static_cast<int32_t>(linked_.groups.size());
-    linked_.groups.push_back({only->name, only->description, ranks, listed, -1, -1});
-    return entry->second;
-  }
-
-  void sort_calls() {
-    Column<CollectiveCall>& calls = linked_.trace.calls;
-    std::vector<int32_t> order(calls.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto key = [&](int32_t row) {
-      const CollectiveCall& call = calls[static_cast<size_t>(row)];
-      return std::make_tuple(call.start, call.end(), call.stream);
-    };
-    sort_runs(order, [&](int32_t a, int32_t b) { return key(a) < key(b); });
-    if (std::is_sorted(order.begin(), order.end())) return;  // as GPU rows are, mostly
-    calls = gathered(calls, order);
-    linked_.open_calls = gathered(linked_.open_calls, order);
-    if (linked_.detail) {
-      for_each_column(linked_.detail->calls, [&](auto& column) { column = gathered(column, order); });
-    }
-    std::vector<int32_t> place(order.size());
-    for (size_t i = 0; i < order.size(); ++i) place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
-    const std::vector<int32_t> by_call = follow_calls(place, linked_.trace.messages);
-    linked_.open_peers = gathered(linked_.open_peers, by_call);
-    follow_calls(place, linked_.trace.splits);
-  }
-
-  // Puts rows of calls in the new order and returns where each was; `place`: of the calls, by their former numbers.
-  template <class Row>
-  static std::vector<int32_t> follow_calls(const std::vector<int32_t>& place, Column<Row>& rows) {
-    for (Row& row : rows) row.call = place[static_cast<size_t>(row.call)];
-    std::vector<int32_t> by_call(rows.size());
-    std::iota(by_call.begin(), by_call.end(), 0);
-    std::stable_sort(by_call.begin(), by_call.end(), [&](int32_t a, int32_t b) {
-      return rows[static_cast<size_t>(a)].call < rows[static_cast<size_t>(b)].call;
-    });
-    rows = gathered(rows, by_call);
-    return by_call;
-  }
-
   void add_host_window() {
     Window window;
     const LaunchEvents& launches = content_.launches.events;
@@ -466,26 +474,16 @@ class Linker {
   std::optional<CallPhases> phases_;
   std::optional<CallModules> modules_;
   bool launches_are_used_ = true;
-  std::vector<int32_t> used_launches_;      // rows of launches, where not all are used
-  std::vector<int32_t> launches_by_start_;  // places among those used, where they have to be sorted
-  std::map<std::tuple<StringId, int64_t, StringId, int64_t, int64_t>, int32_t> mentions_;
-  std::map<int32_t, int32_t> groups_by_size_;                                       // rows of linked_.groups; -1: none
-  std::vector<int32_t> first_call_of_record_;                                       // by row of comm_ops; -1: none yet
+  std::vector<int32_t> used_launches_;         // rows of launches, where not all are used
+  std::vector<int32_t> launches_by_start_;     // places among those used, where they have to be sorted
+  std::vector<int32_t> first_call_of_record_;  // by row of comm_ops; -1: none yet
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> other_calls_of_record_;  // by record, device, stream
-  int64_t host_collectives_ = 0, continued_calls_ = 0, several_groups_ = 0;
+  int64_t host_collectives_ = 0, continued_calls_ = 0, several_groups_ = 0, named_calls_ = 0, computing_kernels_ = 0;
+  std::vector<bool> served_;            // by row of comm_ops: a communication kernel was launched in it
+  std::vector<bool> launches_several_;  // by row of launches; empty until it is asked
   LinkedTrace linked_;
+  GroupMentions mentions_{content_, linked_.groups};
 };
-
-GpuVendor vendor_of(const FileContent& content) {
-  if (!content.launches.empty()) {
-    if (content.hip_launches) return GpuVendor::amd;
-    if (content.intel_launches) return GpuVendor::intel;
-    return content.cuda_launches ? GpuVendor::nvidia : GpuVendor::other;
-  }
-  const std::string device = content.devices.empty() ? "" : content.devices.front().name;
-  if (content.hip_properties || device.starts_with("AMD")) return GpuVendor::amd;
-  return device.starts_with("Intel") ? GpuVendor::intel : GpuVendor::nvidia;
-}
 
 }  // namespace
 
@@ -496,10 +494,16 @@ LinkedTrace link_calls(FileContent content) {
   int64_t ambiguous = join_launches(content);
   if (bring_clocks_together(content)) ambiguous = join_launches(content);
   if (leave_out_rows_apart(content)) ambiguous = join_launches(content);
+  const int64_t ordered = join_by_order(content);
   cut_late_ends(content);
   content.gpu.correlation = {};
   content.launches.correlation = {};
   LinkedTrace linked = Linker(content, ambiguous).link();
+  if (ordered > 0) {
+    add_finding(linked.findings, {Severity::info, "joined-by-order", content.file, Rank(), -1, ordered,
+                                  "kernels of collectives that carry no correlation; the k-th is taken for that of the "
+                                  "k-th launch"});
+  }
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;
   linked.trace.vendor = vendor;

@@ -209,7 +209,9 @@ Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& 
   return file;
 }
 
-TraceReaders readers_for(const IngestOptions& options) { return TraceReaders(options.visit != nullptr); }
+TraceReaders readers_for(const IngestOptions& options) {
+  return TraceReaders(options.visit != nullptr, options.kernels ? *options.kernels : KernelTable::built_in());
+}
 
 Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
   MemoryBudget budget(options.memory_limit_bytes);

@@ -108,8 +108,9 @@ void set_other_format(const OtherFormat& format, FileContent& content) {
 }
 
 Reading::Reading(const std::string& file, MemoryBudget& budget, const ReadSettings& settings)
-    : budget_(budget), settings_(settings), parser_(settings) {
+    : budget_(budget), settings_(settings), works_(*settings.kernels), parser_(settings) {
   content_.file = file;
+  content_.kernels = settings.kernels;
   if (settings.details) content_.details.emplace();
 }
 

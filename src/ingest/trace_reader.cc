@@ -28,9 +28,10 @@ void name_other_format(FileContent& content) {
 
 }  // namespace
 
-TraceReaders::TraceReaders(bool details) {
+TraceReaders::TraceReaders(bool details, const KernelTable& kernels) {
   ReadSettings settings;
   settings.details = details;
+  settings.kernels = &kernels;
   readers_.push_back(std::make_unique<KinetoReader>(settings));
 }
 

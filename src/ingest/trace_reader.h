@@ -24,8 +24,8 @@ class TraceReader {
 // All formats. One for the files of a job: readers use again what they made for the file before.
 class TraceReaders {
  public:
-  // `details`: with FileContent::details.
-  explicit TraceReaders(bool details = false);
+  // `details`: with FileContent::details. `kernels` must live on.
+  explicit TraceReaders(bool details = false, const KernelTable& kernels = KernelTable::built_in());
   // Opens the file, picks the reader, reads. A file that cannot be opened is `not_a_trace` with a finding.
   Result<FileContent> read(const std::string& file, MemoryBudget& budget) const;
 

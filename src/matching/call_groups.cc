@@ -82,6 +82,8 @@ struct Sorter {
     const CollectiveCall& call = trace.calls[static_cast<size_t>(row)];
     const auto refuse = [&](UnmatchedReason reason) { unmatched.push_back({{t, row}, reason, StringId()}); };
     const bool told = call.kind != CollectiveKind::unknown && !is_point_to_point(call.kind);
+    if (!call.waits) return refuse(call.custom ? UnmatchedReason::one_sided : UnmatchedReason::copied);
+    if (call.together >= 0) return refuse(UnmatchedReason::own_devices);
     GroupKey key;
     key.session = trace.session;
     key.communicator = call.communicator;

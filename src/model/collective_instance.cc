@@ -98,6 +98,12 @@ const char* to_string(UnmatchedReason reason) {
       return "chained";
     case UnmatchedReason::group_of_one:
       return "group_of_one";
+    case UnmatchedReason::one_sided:
+      return "one_sided";
+    case UnmatchedReason::copied:
+      return "copied";
+    case UnmatchedReason::own_devices:
+      return "own_devices";
   }
   return "alone";
 }

@@ -184,7 +184,9 @@ void set_components(JobReport& report) {
 JobReport::Matching matching_of(const Rooms& rooms) {
   JobReport::Matching m;
   m.matched = static_cast<int64_t>(rooms.instances.members.size());
-  m.unmatched = static_cast<int64_t>(rooms.instances.unmatched.size());
+  const std::vector<UnmatchedCall>& unmatched = rooms.instances.unmatched;
+  m.unmatched = std::count_if(unmatched.begin(), unmatched.end(),
+                              [](const UnmatchedCall& call) { return lacks_members(call.reason); });
   m.calls = m.matched + m.unmatched;
   std::map<MatchMethod, int64_t> methods;
   for (const CollectiveInstance& instance : rooms.instances.instances) {
@@ -198,8 +200,10 @@ JobReport::Matching matching_of(const Rooms& rooms) {
     most = std::max(most, count);
   }
   std::map<UnmatchedReason, int64_t> reasons;
-  for (const UnmatchedCall& call : rooms.instances.unmatched) reasons[call.reason]++;
-  for (const auto& [reason, calls] : reasons) m.unmatched_by_reason.push_back({to_string(reason), calls});
+  for (const UnmatchedCall& call : unmatched) reasons[call.reason] += lacks_members(call.reason) ? 1 : 0;
+  for (const auto& [reason, calls] : reasons) {
+    if (calls > 0) m.unmatched_by_reason.push_back({to_string(reason), calls});
+  }
   return m;
 }
 

@@ -57,6 +57,7 @@ void add_unmatched_rows(const Rooms& rooms, JobReport& report) {
   const auto names = std::make_shared<StringTable>();
   report.unmatched.reserve(rooms.instances.unmatched.size());
   for (const UnmatchedCall& unmatched : rooms.instances.unmatched) {
+    if (!lacks_members(unmatched.reason)) continue;
     const std::string_view kernel = names->view(names->intern(rooms.job.strings.view(unmatched.kernel)));
     const RankTrace& trace = rooms.job[unmatched.call.trace];
     const CollectiveCall& call = trace.calls[static_cast<size_t>(unmatched.call.call)];

@@ -47,6 +47,12 @@ std::string_view consequence_of(UnmatchedReason reason) {
       return "messages join them to several calls of one rank; their waiting and transfer are not told apart";
     case UnmatchedReason::group_of_one:
       return "their communicator has one member, so nobody can be waited for";
+    case UnmatchedReason::one_sided:
+      return "their kernels only send, and end whether or not others came: all of it counts as transfer";
+    case UnmatchedReason::copied:
+      return "they ran as copies, which do not show what ranks waited for each other: not told apart";
+    case UnmatchedReason::own_devices:
+      return "their members are GPUs of one process, so nobody is missing: each waits for the last of these GPUs";
   }
   return "";
 }
@@ -73,11 +79,14 @@ void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
   }
   for (const auto& [reason, count] : counts) {
     const bool many = static_cast<double>(count) >= kIgnoredShare * static_cast<double>(report.matching.calls);
-    const bool expected = reason == UnmatchedReason::group_of_one || !many;
-    out.push_back(finding(
-        expected ? Severity::info : Severity::warning, unmatched_code(to_string(reason)), count,
-        fmt::format("{} of {} calls are in no instance: {}{}", count, report.matching.calls, consequence_of(reason),
-                    reason == UnmatchedReason::ambiguous && unnamed > 0 ? unnamed_words(rooms, unnamed) : "")));
+    const bool expected = reason == UnmatchedReason::group_of_one || !lacks_members(reason) || !many;
+    out.push_back(
+        finding(expected ? Severity::info : Severity::warning, unmatched_code(to_string(reason)), count,
+                fmt::format("{} {}: {}{}", count,
+                            lacks_members(reason) ? fmt::format("of {} calls are in no instance", report.matching.calls)
+                                                  : "calls have no members in other traces",
+                            consequence_of(reason),
+                            reason == UnmatchedReason::ambiguous && unnamed > 0 ? unnamed_words(rooms, unnamed) : "")));
   }
 }
 

@@ -14,6 +14,11 @@ constexpr const char* kInferredCommunicators = "inferred-communicators";
 constexpr const char* kUnknownWorldSize = "world-size-unknown";  // by ingest
 constexpr const char* kAnotherJob = "another-job";               // by ingest
 constexpr const char* kSeveralGroups = "several-groups";         // by ingest
+// Also by ingest, of one rank each: what was launched or called, and is in no row of its GPU.
+constexpr const char* kGpuRowsLost = "gpu-rows-lost";
+constexpr const char* kNoGpuActivity = "no-gpu-activity";
+constexpr const char* kCopiedCollectives = "copied-collectives";
+constexpr const char* kCallsWithoutKernel = "calls-without-kernel";
 
 // The code of the finding about calls that are unmatched for this reason.
 std::string unmatched_code(std::string_view reason);

@@ -127,6 +127,12 @@ void name_losses(const JobReport& report, const Figures& f, Verdict& v) {
   v.next = losses[lead].next + (lead == 0 ? "" : " Then: " + losses.front().next);
 }
 
+// Whether the traces name groups, as all of PyTorch 2.4 and newer do.
+bool names_groups(const JobReport& report) {
+  return std::any_of(report.communicators.begin(), report.communicators.end(),
+                     [](const auto& group) { return !group.desc.empty(); });
+}
+
 // What would let most of the unmatched calls be matched.
 std::string remedy_of_unmatched(const JobReport& report) {
   const auto unnamed = std::count_if(report.unmatched.begin(), report.unmatched.end(),
@@ -152,18 +158,24 @@ std::string remedy_of_unmatched(const JobReport& report) {
   }
   // No trace names the calls' group: who was held up by whom tells, where no rank is missing.
   const bool cpu = report.job.vendor == "cpu";
+  const char* const naming =
+      names_groups(report) ? "These traces name groups; what names none here are kernels outside NCCL, graphs, or "
+                             "launches before recording began; see tables/unmatched.csv."
+                           : nullptr;
   const auto nameless = std::count_if(report.unmatched.begin(), report.unmatched.end(),
                                       [](const auto& call) { return call.reason == "no_metadata"; });
   if (2 * nameless > std::ssize(report.unmatched)) {
-    return cpu ? "The CPU backend's calls name neither group nor partner; see tables/unmatched.csv."
-               : "Record with PyTorch 2.4 or newer, which names the group and partner of every call.";
+    return cpu                 ? "The CPU backend's calls name neither group nor partner; see tables/unmatched.csv."
+           : naming != nullptr ? naming
+                               : "Record with PyTorch 2.4 or newer, which names the group and partner of every call.";
   }
   if (!report.job.ranks_missing.empty()) return "Give the traces of all ranks: these name no group.";
   if (find_finding(report.diagnostics, kUnknownWorldSize) != nullptr) {
     return fmt::format("If these are the traces of all ranks, say so: --world-size {}.", report.job.world_size);
   }
-  return cpu ? "Record more steps, until they show who waits for whom."
-             : "Record with PyTorch 2.4 or newer, which names the group of every call, or more steps.";
+  return cpu                 ? "Record more steps, until they show who waits for whom."
+         : naming != nullptr ? naming
+                             : "Record with PyTorch 2.4 or newer, which names the group of every call, or more steps.";
 }
 
 // The most frequent obstacle to the split, and its remedy.
@@ -198,8 +210,24 @@ void name_obstacle(const JobReport& report, Verdict& v) {
   }
 }
 
+// Some GPUs of one process, whose collectives need no other trace.
+void name_one_process(const JobReport& report, const Figures& f, Verdict& v) {
+  v.verdict = fmt::format(
+      "One process drives its GPUs: {} of their communication time is waiting for one another, {} is "
+      "transfer.",
+      percent_of(f.wait_ns, f.call_ns), percent_of(f.transfer_ns, f.call_ns));
+  v.why = report.losses.empty() ? timeline_words(f) : report.losses.front().why + beside_words(report.losses, 0);
+  v.next = report.losses.empty() ? "" : report.losses.front().next + " ";
+  v.next +=
+      "skewscope rank tells of each device; one process for each GPU (DistributedDataParallel) has no such wait "
+      "for its host.";
+}
+
 // One rank alone: what its own timeline loses is all that can be told.
 void name_one_rank(const JobReport& report, const Figures& f, Verdict& v) {
+  if (find_finding(report.diagnostics, unmatched_code("own_devices")) != nullptr) {
+    return name_one_process(report, f, v);
+  }
   const bool others = report.job.world_size > 1;
   v.verdict = others ? fmt::format("Only rank {} of {} is here: how long it waited for the others is not known.",
                                    report.ranks.front().rank, report.job.world_size)
@@ -244,15 +272,67 @@ void tell_split(const JobReport& report, const Figures& f, Verdict& v) {
 
 }  // namespace
 
+namespace {
+
+// What a finding says of ranks, up to its colon: "Rank 2: 24 kernels were launched and none was recorded." "": nothing.
+std::string told_of_ranks(const JobReport& report, std::string_view code) {
+  std::vector<int32_t> ranks;
+  std::string_view first;
+  for (const Finding& f : report.diagnostics) {
+    if (f.code != code || f.severity == Severity::info) continue;
+    if (first.empty()) first = f.message;
+    if (f.rank.known()) ranks.push_back(f.rank.value);
+  }
+  if (first.empty()) return "";
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  const bool all = ranks.empty() || ranks.size() == report.ranks.size();
+  const std::string who = all && report.ranks.size() > 1 ? "Each rank" : "Rank " + human_ranks(ranks);
+  return fmt::format("{}: {}.", who, first.substr(0, first.find(':')));
+}
+
+// What of the job is in no row: said before what the rows say.
+void tell_what_is_missing(const JobReport& report, const Figures& f, Verdict& v) {
+  if (const std::string lost = told_of_ranks(report, kGpuRowsLost); !lost.empty()) {
+    v.verdict = lost + (f.calls > 0 ? " What others waited is a bound. " : " ") + v.verdict;
+    if (f.calls > 0) {
+      v.why = fmt::format("Collectives lack this member, so what others waited for it counts as transfer. {}",
+                          timeline_words(f));
+    }
+    v.next = "Record once more: the profiler lost the rows of a GPU.";
+  }
+  if (const std::string none = told_of_ranks(report, kNoGpuActivity); !none.empty()) {
+    v.verdict = none + (f.calls > 0 ? " " + v.verdict : "");
+    v.next = "Add ProfilerActivity.CUDA (of Intel GPUs XPU) to the profiler's activities." +
+             (f.calls > 0 ? " " + v.next : "");
+  }
+  for (const char* code : {kCallsWithoutKernel, kCopiedCollectives}) {
+    if (const std::string told = told_of_ranks(report, code); !told.empty()) v.why = told + " " + v.why;
+  }
+}
+
+// Of ranks that are compared.
+Verdict verdict_of_rows(const JobReport& report, const Figures& figures);
+
+}  // namespace
+
 const char* to_string(Severeness severeness) {
   constexpr const char* kWords[] = {"small", "noticeable", "high", "critical"};
   return kWords[static_cast<size_t>(severeness)];
 }
 
 Verdict verdict_of(const JobReport& report, const Figures& figures) {
+  Verdict v = verdict_of_rows(report, figures);
+  tell_what_is_missing(report, figures, v);
+  return v;
+}
+
+namespace {
+
+Verdict verdict_of_rows(const JobReport& report, const Figures& figures) {
   if (const JobReport::Island* lead = leading_island(report); lead != nullptr) {
     const JobReport own = report_of(report, *lead);
-    Verdict v = verdict_of(own, figures_of(own));
+    Verdict v = verdict_of_rows(own, figures_of(own));
     v.verdict = fmt::format("{}. Ranks {}: {}", component_words(report), human_ranks(lead->ranks), v.verdict);
     return v;
   }
@@ -261,7 +341,8 @@ Verdict verdict_of(const JobReport& report, const Figures& figures) {
   if (figures.calls == 0) {
     v.verdict = "No collectives were recorded: only each rank's own timeline can be told.";
     v.why = timeline_words(figures) + (report.losses.empty() ? "" : " " + report.losses.front().why);
-    v.next = figures.total_ns == 0 ? "Record GPU activities, or gloo ranges on a CPU-only job."
+    v.next = figures.total_ns == 0 ? "No call of a collective is in these traces either: check that the recorded steps "
+                                     "communicate, and record GPU activities where there are GPUs."
                                    : "Check that the recorded steps communicate.";
   } else if (report.ranks.size() == 1) {
     name_one_rank(report, figures, v);
@@ -273,5 +354,7 @@ Verdict verdict_of(const JobReport& report, const Figures& figures) {
   }
   return v;
 }
+
+}  // namespace
 
 }  // namespace skewscope::report

@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "collectives/kernel_names.h"
 #include "launching.h"
 #include "same_arguments.h"
 #include "shares.h"
@@ -26,7 +27,7 @@ struct KernelKey {
 bool is_kernel(const OperatorView& view, size_t gpu_row) {
   const GpuWork work = view.gpu().work[gpu_row];
   const bool moves = work == GpuWork::memcpy || work == GpuWork::memset;
-  return !moves || work_of_kernel(view.gpu_name(gpu_row)) == work;
+  return !moves || moving_kernel(view.gpu_name(gpu_row)) == work;
 }
 
 void describe(const OperatorView& view, const KernelKey& key, KernelRow& row) {

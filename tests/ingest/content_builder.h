@@ -50,7 +50,7 @@ class ContentBuilder {
     row.name = text(name);
     row.device = 0;
     row.stream = stream;
-    row.work = work_of_kernel(name);
+    row.work = KernelTable::built_in().work_of(name);
     return kernels_.emplace_back(row);
   }
 

@@ -463,7 +463,7 @@ TEST_CASE("without GPU rows every gloo range is a call, with the record around i
   CHECK(calls[2].step == -1);
 }
 
-TEST_CASE("gloo ranges beside GPU rows are not calls, but counted") {
+TEST_CASE("gloo ranges beside NCCL are not calls, but counted") {
   ContentBuilder b;
   b.op("gloo:barrier", 100, 50);
   b.op("gloo:all_reduce", 200, 50);
@@ -472,9 +472,11 @@ TEST_CASE("gloo ranges beside GPU rows are not calls, but counted") {
   b.kernel("a", 10, 1, 7);
   const LinkedTrace linked = link(std::move(b));
   CHECK(linked.trace.calls.empty());
-  REQUIRE(linked.findings.size() == 1);
-  CHECK(linked.findings[0].code == "host-collectives");
-  CHECK(linked.findings[0].count == 2);
+  REQUIRE(linked.findings.size() == 2);
+  CHECK(linked.findings[0].code == "calls-without-kernel");
+  CHECK(linked.findings[0].count == 1);
+  CHECK(linked.findings[1].code == "host-collectives");
+  CHECK(linked.findings[1].count == 2);
 }
 
 TEST_CASE("a trace without any row links to an empty one") {

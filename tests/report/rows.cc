@@ -262,6 +262,8 @@ TEST_CASE("calls whose group no trace names are said to be so, with what would t
   JobReport r = built.report();
   REQUIRE(finding_of(r, "unmatched-ambiguous") != nullptr);
   CHECK(finding_of(r, "unmatched-ambiguous")->message.find("of 5 no trace names the group") != std::string::npos);
+  CHECK(terminal_summary(r, "", false).find("These traces name groups") != std::string::npos);
+  r.communicators.clear();
   CHECK(terminal_summary(r, "", false).find("Record with PyTorch 2.4 or newer") != std::string::npos);
   r.job.vendor = "cpu";
   CHECK(terminal_summary(r, "", false).find("Record more steps") != std::string::npos);

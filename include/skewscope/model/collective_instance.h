@@ -73,8 +73,13 @@ enum class UnmatchedReason : uint8_t {
   mismatch,      // equal Seq or Comms Id, but operation, type or size differ
   chained,       // messages join it to several calls of one rank, or to others without end
   group_of_one,  // a communicator of size 1: listed, never analysed
+  one_sided,     // its kernel only sends and waits for nobody: all transfer
+  copied,        // it ran as copies, which do not show what it waited
+  own_devices,   // among the GPUs of one process: its members are calls of the same trace
 };
 const char* to_string(UnmatchedReason reason);
+// Whether the call lacks members: not where others have no part in it.
+constexpr bool lacks_members(UnmatchedReason reason) { return reason < UnmatchedReason::one_sided; }
 
 struct UnmatchedCall {
   CallRef call;

@@ -113,6 +113,7 @@ struct CollectiveCall {
   DType dtype = DType::unknown;
   MetadataSource source = MetadataSource::kernel_name;
   bool custom = false;       // a kernel outside NCCL/RCCL/gloo (custom all-reduce, symmetric memory)
+  bool waits = true;         // false: its rows do not wait for others: a kernel that only sends; not `custom`: copies
   int64_t in_elements = -1;  // of this rank's buffers; -1: absent
   int64_t out_elements = -1;
   Rank root;              // global rank; broadcast, reduce, gather, scatter; none where not recorded
@@ -124,6 +125,7 @@ struct CollectiveCall {
   int64_t launch_duration_ns = 0;
   bool launched = false;
   CallPhase phase = CallPhase::unknown;
+  int32_t together = -1;  // number of a collective among GPUs of this process alone; -1: of none
   int32_t module =
       -1;  // of the model, whose call it is: row of LinkedTrace::modules, of JobTrace::modules; -1: unknown
 

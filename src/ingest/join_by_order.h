@@ -1,0 +1,11 @@
+// Kernels of collectives whose correlation is none (ROCm 6.1 gave all RCCL kernels 0), joined to their launches.
+#pragma once
+
+#include "file_content.h"
+
+namespace skewscope::ingest {
+
+// After join_launches(). Returns how many kernels were joined.
+int64_t join_by_order(FileContent& content);
+
+}  // namespace skewscope::ingest
