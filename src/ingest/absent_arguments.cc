@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "collectives/kind.h"
+#include "collectives/kernel_table.h"
 #include "defects.h"
 
 namespace skewscope::ingest {
@@ -30,7 +30,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTypesInN
 
 // PyTorch's words.
 std::string_view operation_of_kernel(std::string_view kernel) {
-  switch (kind_from_kernel(kernel).value_or(CollectiveKind::unknown)) {
+  switch (KernelTable::built_in().nature_of(kernel).kind) {
     case CollectiveKind::all_reduce:
       return "allreduce"sv;
     case CollectiveKind::all_gather:

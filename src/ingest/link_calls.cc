@@ -34,6 +34,7 @@
 #include "skewscope/base/sort_runs.h"
 #include "skewscope/model/keep_steps.h"
 #include "sort_calls.h"
+#include "synchronizing_calls.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -44,22 +45,6 @@ std::vector<StepRange> steps_of(const std::vector<StepRow>& rows) {
   std::stable_sort(steps.begin(), steps.end(),
                    [](const StepRange& a, const StepRange& b) { return a.start < b.start; });
   return steps;
-}
-
-// Of the threads that launch: a wait of another thread holds no launch up.
-Column<SynchronizingCall> synchronizing_calls(const FileContent& content) {
-  Column<SynchronizingCall> calls;
-  if (content.syncs.empty()) return calls;
-  std::vector<int64_t> threads;
-  for (const int64_t thread : content.launches.events.thread) {
-    if (threads.empty() || threads.back() != thread) add_once(threads, thread);
-  }
-  for (const SyncRow& row : content.syncs) {
-    const bool holds_up = !row.ends_recording && std::binary_search(threads.begin(), threads.end(), row.thread);
-    if (holds_up) calls.push_back({row.start, row.duration_ns});
-  }
-  std::stable_sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
-  return calls;
 }
 
 // By correlation and start.
