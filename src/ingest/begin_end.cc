@@ -15,6 +15,8 @@
 namespace skewscope::ingest {
 namespace {
 
+constexpr ptrdiff_t kDeepestOpen = 1024;  // events within each other; what lies deeper was never ended
+
 int64_t& duration_in(FileContent& content, RowList list, size_t row) {
   switch (list) {
     case RowList::launches:
@@ -97,10 +99,11 @@ void join_begins_and_ends(std::vector<PhaseRow> phases, FileContent& content, De
       open.push_back(&phase);
       continue;
     }
-    const auto begin = std::find_if(open.rbegin(), open.rend(), [&](const PhaseRow* row) {
+    const auto deepest = open.rbegin() + std::min<ptrdiff_t>(std::ssize(open), kDeepestOpen);
+    const auto begin = std::find_if(open.rbegin(), deepest, [&](const PhaseRow* row) {
       return !phase.name.known() || !row->name.known() || row->name == phase.name;
     });
-    if (begin == open.rend()) {
+    if (begin == deepest) {
       ++single;
       continue;
     }

@@ -18,6 +18,8 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
+#include <vector>
 
 #include "clocks_apart.h"
 
@@ -28,6 +30,7 @@ constexpr int64_t kLate_ns = 100'000'000;                  // behind what bounds
 constexpr int64_t kLateUnbounded_ns = 1'000'000'000;       // where only the end of recording does, or habits
 constexpr int64_t kUnusual = 10, kUnusualUnbounded = 100;  // times what others of the name take
 constexpr size_t kOthersToTell = 3;
+constexpr int64_t kMostAsked = 1000;   // rows of which is asked what they freed: each looks at all
 constexpr int64_t kReady_ns = 20'000;  // a kernel that was launched so long ago waits for something
 
 int64_t median_of(std::vector<int64_t> numbers) {
@@ -95,15 +98,18 @@ class LateEnds {
     for (const CommOpRow& op : content_.comm_ops) see(op.start);
   }
 
-  // What the others of its name take; none: too few to tell.
-  std::optional<int64_t> usual_ns(size_t row) const {
+  // What rows of its name take; none: too few others to tell.
+  std::optional<int64_t> usual_ns(size_t row) {
     const GpuEvents& gpu = content_.gpu.events;
-    std::vector<int64_t> others;
-    for (size_t i = 0; i < gpu.size(); ++i) {
-      if (i != row && gpu.name[i] == gpu.name[row]) others.push_back(gpu.duration_ns[i]);
+    if (usual_.empty()) {
+      std::unordered_map<size_t, std::vector<int64_t>> durations;
+      for (size_t i = 0; i < gpu.size(); ++i) durations[gpu.name[i].index()].push_back(gpu.duration_ns[i]);
+      for (auto& [name, of_name] : durations) {
+        usual_.emplace(name, of_name.size() > kOthersToTell ? median_of(std::move(of_name)) : -1);
+      }
     }
-    if (others.size() < kOthersToTell) return std::nullopt;
-    return median_of(std::move(others));
+    const int64_t usual = usual_.at(gpu.name[row].index());
+    return usual < 0 ? std::nullopt : std::optional(usual);
   }
 
   // When the host had waited for it, or recording had ended; none: neither is known.
@@ -122,7 +128,7 @@ class LateEnds {
   }
 
   // None: as told.
-  std::optional<LocalNs> true_end_of(size_t row) const {
+  std::optional<LocalNs> true_end_of(size_t row) {
     const GpuEvents& gpu = content_.gpu.events;
     const LocalNs start = gpu.start[row], end = start + gpu.duration_ns[row];
     const std::optional<LocalNs> bound = bound_of(row);
@@ -144,10 +150,10 @@ class LateEnds {
   }
 
   // Start of the first kernel that began as this row must have ended; none: several things may have freed it.
-  std::optional<LocalNs> freed_kernel_after(size_t row) const {
+  std::optional<LocalNs> freed_kernel_after(size_t row) {
     const GpuEvents& gpu = content_.gpu.events;
     const Column<LocalNs>& launched = content_.launches.events.start;
-    if (gpu.launch[row] < 0) return std::nullopt;
+    if (gpu.launch[row] < 0 || ++asked_ > kMostAsked) return std::nullopt;
     const LocalNs own_launch = launched[static_cast<size_t>(gpu.launch[row])];
     LocalNs ended{INT64_MIN};  // any other row of the device, so far
     for (size_t i = 0; i < gpu.size(); ++i) {
@@ -257,6 +263,8 @@ class LateEnds {
   FileContent& content_;
   std::vector<SyncRow> syncs_;  // by start
   std::optional<LocalNs> recording_end_;
+  std::unordered_map<size_t, int64_t> usual_;  // by name; -1: too few
+  int64_t asked_ = 0;
   LocalNs latest_{INT64_MIN};  // that anything began, or that the host had waited for
 };
 

@@ -4,6 +4,7 @@
 
 #include "content_builder.h"
 #include "src/ingest/link_calls.h"
+#include "tests/cpu_time.h"
 
 using namespace skewscope;          // NOLINT
 using namespace skewscope::ingest;  // NOLINT
@@ -215,4 +216,18 @@ TEST_CASE("a single kernel of another clock moves nothing") {
   CHECK(counted(linked, "gpu-clock-apart") == 0);
   CHECK(counted(linked, "time-out-of-range") == 1);
   CHECK(window_us(linked) == kWindow_us);
+}
+
+TEST_CASE("a hundred thousand rows that all end late are looked at in seconds") {
+  ContentBuilder b;
+  constexpr int64_t kRows = 100'000;
+  for (int64_t i = 0; i < kRows; ++i) {
+    b.launch(i, i);
+    b.kernel(i % 2 == 0 ? "gemm" : kLongAllReduce, i + 10, 20 * kSecond_us, i, static_cast<int32_t>(i));
+  }
+  b.sync(kRows + 20, 10);
+  const double begin = test::cpu_seconds();
+  const LinkedTrace linked = link_calls(std::move(b.content()));
+  CHECK(test::cpu_seconds() - begin < 6);
+  CHECK(linked.trace.gpu.size() == kRows);
 }
