@@ -74,8 +74,8 @@ TEST_CASE("runs that cannot be compared are refused with the exit code of the re
 TEST_CASE("runs in folders of one name are named by what tells them apart") {
   make_runs();
   for (const char* run : {"a/traces", "b/traces"}) fs::create_directories(place() / run);
-  fs::copy(place() / "four", place() / "a/traces", fs::copy_options::overwrite_existing);
-  fs::copy(place() / "slow", place() / "b/traces", fs::copy_options::overwrite_existing);
+  fs::copy(place() / "four", place() / "a/traces", fs::copy_options::recursive);
+  fs::copy(place() / "slow", place() / "b/traces", fs::copy_options::recursive);
   const Outcome r = place().run("compare a/traces b/traces --json");
   INFO(r.err);
   REQUIRE(r.code == 0);
