@@ -111,6 +111,22 @@ struct Search {
     return rows;
   }
 
+  // Ranges in which only kernels were launched that count as computing.
+  void find_unknown(CallsWithoutKernels& calls) const {
+    const GpuEvents& gpu = content.gpu.events;
+    std::vector<bool> told(kinds.size(), false);
+    for (const CopiedCall& call : calls.copied) told[static_cast<size_t>(call.op)] = true;
+    size_t near = 0;
+    for (size_t row = 0; row < gpu.size(); ++row) {
+      if (gpu.work[row] != GpuWork::compute || gpu.launch[row] < 0) continue;
+      const int32_t op = over(static_cast<size_t>(gpu.launch[row]), near);
+      if (op < 0 || told[static_cast<size_t>(op)] || !kind_of_range(name_of(op))) continue;
+      told[static_cast<size_t>(op)] = true;
+      if (calls.unknown.empty()) calls.unknown_kernel = gpu.name[row];
+      ++calls.unknown[*kinds[static_cast<size_t>(op)]];
+    }
+  }
+
   // A range at the very end has launched nothing yet where recording stopped; none is behind the last that did.
   std::map<CollectiveKind, int64_t> lost() const {
     std::map<CollectiveKind, int64_t> lost;
@@ -171,6 +187,7 @@ CallsWithoutKernels calls_without_kernels(const FileContent& content, const std:
   if (!content.gpu.empty()) {
     search.see_launches();
     calls.copied = search.copied(calls.copies);
+    search.find_unknown(calls);
   }
   if (!holds_batches(content)) calls.lost = search.lost();
   return calls;
@@ -207,6 +224,13 @@ Findings findings_of(const CallsWithoutKernels& calls, const FileContent& conten
                           fmt::format("{} ran as copies, without a kernel: their copying ({}) is communication, their "
                                       "waiting is not in the trace",
                                       listed(kinds), human_duration(copying_ns))));
+  }
+  if (const int64_t unknown = sum_of(calls.unknown); unknown > 0) {
+    out.push_back(
+        finding(content, Severity::warning, "unknown-kernels", unknown,
+                fmt::format("{} ran as kernels that are not known to communicate: they count as computing, the "
+                            "first is {}; --kernels says what they do",
+                            listed(calls.unknown), content.strings.view(calls.unknown_kernel))));
   }
   if (lost > 0) {
     const auto served = static_cast<double>(content.gpu.comm_kernels.size());

@@ -18,9 +18,11 @@ struct CopiedCall {
 };
 
 struct CallsWithoutKernels {
-  std::vector<CopiedCall> copied;          // by row of comm_ops
-  std::vector<int32_t> copies;             // their GPU rows
-  std::map<CollectiveKind, int64_t> lost;  // whose time is in no row
+  std::vector<CopiedCall> copied;             // by row of comm_ops
+  std::vector<int32_t> copies;                // their GPU rows
+  std::map<CollectiveKind, int64_t> unknown;  // that ran as kernels which are not known to communicate
+  StringId unknown_kernel;                    // the first of these
+  std::map<CollectiveKind, int64_t> lost;     // whose time is in no row
 };
 
 // `served`: by row of comm_ops, whether a communication kernel was launched in it.

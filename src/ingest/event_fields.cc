@@ -249,7 +249,8 @@ bool is_collective_op(std::string_view name) {
 }
 
 bool has_operation_word(std::string_view name) {
-  if (name.starts_with("aten"sv)) return false;
+  // c10d's are told by their records.
+  if (name.starts_with("aten"sv) || name.starts_with("c10d::"sv)) return false;
   // All such words have "ll" or "sc" in them, and few other names do.
   const auto may_be = [&](size_t at) {
     const auto pair = [&](char a, char b) { return (name[at] | 0x20) == a && (name[at + 1] | 0x20) == b; };

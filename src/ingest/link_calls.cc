@@ -129,7 +129,7 @@ class Linker {
     } else {
       host_collectives_ = on_host;
     }
-    join_own_devices(content_.gpu.events, linked_);
+    own_calls_ = join_own_devices(content_.gpu.events, linked_);
     sort_calls(linked_);
   }
 
@@ -307,6 +307,8 @@ class Linker {
         "--kernels tells of kernels that communicate");
     say("named-by-word", named_calls_,
         "kernels count as collectives for a word in their name alone; --kernels tells what they do");
+    say("own-devices", own_calls_,
+        "calls are collectives among the GPUs of this process: each waits for the last of these, no rank is missing");
     say("several-groups", several_groups_,
         "kernels of batches of sends and receives in several groups; nothing tells who waited for whom in them");
     say("several-kernels", continued_calls_,
@@ -463,7 +465,8 @@ class Linker {
   std::vector<int32_t> launches_by_start_;     // places among those used, where they have to be sorted
   std::vector<int32_t> first_call_of_record_;  // by row of comm_ops; -1: none yet
   std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> other_calls_of_record_;  // by record, device, stream
-  int64_t host_collectives_ = 0, continued_calls_ = 0, several_groups_ = 0, named_calls_ = 0, computing_kernels_ = 0;
+  int64_t host_collectives_ = 0, continued_calls_ = 0, several_groups_ = 0, named_calls_ = 0, computing_kernels_ = 0,
+          own_calls_ = 0;
   std::vector<bool> served_;            // by row of comm_ops: a communication kernel was launched in it
   std::vector<bool> launches_several_;  // by row of launches; empty until it is asked
   LinkedTrace linked_;

@@ -20,7 +20,7 @@ bool overlap(const CallsOfDevices& devices, size_t k) {
 
 }  // namespace
 
-void join_own_devices(const GpuEvents& gpu, LinkedTrace& linked) {
+int64_t join_own_devices(const GpuEvents& gpu, LinkedTrace& linked) {
   RankTrace& trace = linked.trace;
   std::map<CollectiveKind, CallsOfDevices> kinds;
   for (size_t i = 0; i < trace.calls.size(); ++i) {
@@ -29,6 +29,7 @@ void join_own_devices(const GpuEvents& gpu, LinkedTrace& linked) {
     kinds[call.kind][gpu.device[static_cast<size_t>(call.gpu_row)]].push_back(&call);
   }
   int32_t next = 0;
+  int64_t joined = 0;
   for (auto& [kind, devices] : kinds) {
     const size_t count = devices.begin()->second.size();
     const bool even =
@@ -37,9 +38,11 @@ void join_own_devices(const GpuEvents& gpu, LinkedTrace& linked) {
     for (size_t k = 0; k < count; ++k) {
       if (!overlap(devices, k)) continue;
       for (auto& [device, calls] : devices) calls[k]->together = next;
+      joined += std::ssize(devices);
       ++next;
     }
   }
+  return joined;
 }
 
 }  // namespace skewscope::ingest

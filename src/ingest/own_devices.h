@@ -7,6 +7,7 @@ namespace skewscope::ingest {
 
 // Numbers the collectives that the GPUs of this process ran together: CollectiveCall::together. Of calls without a
 // group the k-th of each GPU, where all GPUs ran equally many of the kind and each of these overlaps the others.
-void join_own_devices(const GpuEvents& gpu, LinkedTrace& linked);
+// How many calls that are.
+int64_t join_own_devices(const GpuEvents& gpu, LinkedTrace& linked);
 
 }  // namespace skewscope::ingest

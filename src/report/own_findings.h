@@ -19,6 +19,7 @@ constexpr const char* kGpuRowsLost = "gpu-rows-lost";
 constexpr const char* kNoGpuActivity = "no-gpu-activity";
 constexpr const char* kCopiedCollectives = "copied-collectives";
 constexpr const char* kCallsWithoutKernel = "calls-without-kernel";
+constexpr const char* kUnknownKernels = "unknown-kernels";
 
 // The code of the finding about calls that are unmatched for this reason.
 std::string unmatched_code(std::string_view reason);

@@ -306,7 +306,7 @@ void tell_what_is_missing(const JobReport& report, const Figures& f, Verdict& v)
     v.next = "Add ProfilerActivity.CUDA (of Intel GPUs XPU) to the profiler's activities." +
              (f.calls > 0 ? " " + v.next : "");
   }
-  for (const char* code : {kCallsWithoutKernel, kCopiedCollectives}) {
+  for (const char* code : {kCallsWithoutKernel, kUnknownKernels, kCopiedCollectives}) {
     if (const std::string told = told_of_ranks(report, code); !told.empty()) v.why = told + " " + v.why;
   }
 }

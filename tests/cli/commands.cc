@@ -417,3 +417,19 @@ TEST_CASE("digest and report refuse a merged trace for the same reason, with the
   CHECK(digest.code == 3);
   CHECK(says(digest.err, reason));
 }
+
+TEST_CASE(
+    "a table of kernels is taken by --kernels and by the file of --config, and one without sense is a usage error") {
+  std::ofstream(place() / "none.json") << R"({"kernels": [{"functions": ["nccl*"], "kind": "none"}]})";
+  std::ofstream(place() / "kernels.toml") << "kernels = \"none.json\"\n";
+  std::ofstream(place() / "odd.json") << R"({"kernels": [{"functions": ["nccl*"], "kind": "sum"}]})";
+  for (const char* told : {"--kernels none.json", "--config kernels.toml"}) {
+    const auto json = nlohmann::json::parse(place().run(std::string("report traces --json ") + told).out);
+    CHECK(json["matching"]["calls"] == 0);
+  }
+  CHECK(nlohmann::json::parse(place().run("report traces --json").out)["matching"]["calls"] > 0);
+  const Outcome r = place().run("report traces --kernels odd.json");
+  CHECK(r.code == 2);
+  CHECK(says(r.err, "odd.json: entry 1 has no"));
+  CHECK(place().run("report traces --kernels nowhere.json").code == 2);
+}

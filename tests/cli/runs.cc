@@ -70,3 +70,17 @@ TEST_CASE("runs that cannot be compared are refused with the exit code of the re
   CHECK(place().run("scale four eight -o four").code == 5);
   CHECK(place().run("report four --json -q --fail-on 'ranks[*].compute_ns>0'").code == 1);
 }
+
+TEST_CASE("runs in folders of one name are named by what tells them apart") {
+  make_runs();
+  for (const char* run : {"a/traces", "b/traces"}) fs::create_directories(place() / run);
+  fs::copy(place() / "four", place() / "a/traces", fs::copy_options::recursive);
+  fs::copy(place() / "slow", place() / "b/traces", fs::copy_options::recursive);
+  const Outcome r = place().run("compare a/traces b/traces --json");
+  INFO(r.err);
+  REQUIRE(r.code == 0);
+  CHECK(says(r.out, "\"name\": \"a/traces\""));
+  CHECK(says(r.out, "\"name\": \"b/traces\""));
+  const auto scaled = nlohmann::json::parse(place().run("scale a/traces/ eight --json").out);
+  CHECK(scaled["runs"][0]["name"] == "traces");
+}

@@ -122,6 +122,19 @@ TEST_CASE("calls without any GPU row ask for the GPU's activity; launches withou
   CHECK(finding_of(lost, "no-gpu-activity") == nullptr);
 }
 
+TEST_CASE("a collective that ran as a kernel of an unknown name is said to be so, with the name") {
+  HostSide b;
+  b.call("allreduce", 0, 4096);
+  b.launch(5, 1);
+  b.kernel("new_library_ring_kernel<float>", 20, 50, 1);
+  const LinkedTrace linked = b.linked();
+  CHECK(linked.trace.calls.empty());
+  const Finding* finding = finding_of(linked, "unknown-kernels");
+  REQUIRE(finding != nullptr);
+  CHECK(finding->count == 1);
+  CHECK(finding->message.find("the first is new_library_ring_kernel<float>") != std::string::npos);
+}
+
 TEST_CASE("what was launched and is in no row is no lost collective: a window ends, a graph is captured") {
   HostSide b;
   b.call("allreduce", 0, 4096);

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "../real_trace_folder.h"
@@ -268,7 +269,17 @@ TEST_CASE("a job simulated as digests gives the report of the same job simulated
     for (size_t at; (at = of_traces.find("/traces/job/")) != std::string::npos;) {
       of_traces.replace(at, 12, "/digests/job/");
     }
-    CHECK(of_digests == of_traces);
+    if (lost < 1) {
+      CHECK(of_digests == of_traces);
+      continue;
+    }
+    // That a rank launched kernels and recorded none is in its trace alone.
+    auto trace_report = nlohmann::json::parse(of_traces), digest_report = nlohmann::json::parse(of_digests);
+    for (const char* told : {"diagnostics", "verdict"}) {
+      trace_report.erase(told);
+      digest_report.erase(told);
+    }
+    CHECK(digest_report == trace_report);
   }
 }
 

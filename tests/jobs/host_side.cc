@@ -1,6 +1,6 @@
 // Jobs whose collectives the host tells of, and the GPU's rows tell less or nothing: small ones written by hand, so
-// that each time is known. Four ranks, eight steps of uneven length, one all-reduce in each; rank 2 computes 1000 us longer: the others
-// wait so long, and the transfer takes 500 us.
+// that each time is known. Four ranks, eight steps of uneven length, one all-reduce in each; rank 2 computes 1000 us
+// longer: the others wait so long, and the transfer takes 500 us.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -254,7 +254,8 @@ TEST_CASE("a rank whose GPU rows were lost is named first, and what others waite
   const JobReport report = job.report();
   const std::string text = summary_of(report);
   INFO(text);
-  CHECK(states(text, "Verdict  Rank 2: 16 kernels were launched and none was recorded. What others waited is a bound."));
+  CHECK(
+      states(text, "Verdict  Rank 2: 16 kernels were launched and none was recorded. What others waited is a bound."));
   CHECK(states(text, "Next     Record once more"));
   CHECK(report.matching.incomplete_instances == kHostSteps);
   REQUIRE(job.problems().size() == 1);
