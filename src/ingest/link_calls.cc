@@ -47,22 +47,6 @@ std::vector<StepRange> steps_of(const std::vector<StepRow>& rows) {
   return steps;
 }
 
-// By correlation and start.
-void sort_launches(FileContent& content) {
-  LaunchRows& rows = content.launches;
-  const auto before = [&](int32_t a, int32_t b) {
-    const auto i = static_cast<size_t>(a), j = static_cast<size_t>(b);
-    const int64_t first = rows.correlation[i], second = rows.correlation[j];
-    return first == second ? rows.events.start[i] < rows.events.start[j] : first < second;
-  };
-  std::vector<int32_t> order(rows.size());
-  std::iota(order.begin(), order.end(), 0);
-  if (std::is_sorted(order.begin(), order.end(), before)) return;
-  sort_runs(order, before);
-  rearrange(order, rows);
-  if (content.details) content.details->launches = gathered(content.details->launches, order);
-}
-
 // The memory, too.
 template <class Row>
 void give_back(std::vector<Row>& rows) {
