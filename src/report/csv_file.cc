@@ -31,12 +31,12 @@ struct CsvCell {
   void operator()(bool value) const { line += value ? "true" : "false"; }
   // A trace's own text: a spreadsheet must not take it for a formula, nor a terminal obey it.
   void operator()(std::string_view recorded) const {
-    if (!recorded.empty() && begins_formula(recorded.front())) line += '\'';
-    if (std::all_of(recorded.begin(), recorded.end(), is_plain)) {
+    const bool formula = !recorded.empty() && begins_formula(recorded.front());
+    if (!formula && std::all_of(recorded.begin(), recorded.end(), is_plain)) {
       line += recorded;
       return;
     }
-    const std::string text = printable(recorded);
+    const std::string text = (formula ? "'" : "") + printable(recorded);
     if (std::none_of(text.begin(), text.end(), needs_quotes)) {
       line += text;
       return;

@@ -3,6 +3,7 @@
 // files.
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -195,6 +196,10 @@ class CsvRows {
       } else {
         fields.back() += c;
       }
+    }
+    for (std::string& field : fields) {  // as csv_file.cc writes what a spreadsheet would take for a formula
+      const bool kept_from_formula = field.size() > 1 && field[0] == '\'' && std::strchr("=+-@", field[1]) != nullptr;
+      if (kept_from_formula) field.erase(0, 1);
     }
     return fields;
   }

@@ -60,12 +60,17 @@ ErrorKind kind_of(const Result<Done>& result) {
 
 }  // namespace
 
-TEST_CASE("a CSV field is quoted when it holds a comma, a quote or a line break") {
+TEST_CASE("a CSV field is quoted when it holds a comma or a quote, is no formula, and holds nothing that a terminal obeys") {
   using Text = std::string;
   CHECK(field(Text("plain text")) == "plain text");
   CHECK(field(Text("a,b")) == "\"a,b\"");
   CHECK(field(Text("say \"hi\"")) == "\"say \"\"hi\"\"\"");
-  CHECK(field(Text("two\nlines")) == "\"two\nlines\"");
+  CHECK(field(Text("two\nlines")) == "two?lines");
+  CHECK(field(Text("\x1b[2J\x07")) == "?[2J?");
+  CHECK(field(Text("=cmd|' /C calc'!A0")) == "'=cmd|' /C calc'!A0");
+  CHECK(field(Text("@SUM(A1),\"b\"")) == "\"'@SUM(A1),\"\"b\"\"\"");
+  CHECK(field(Text("-1+2")) == "'-1+2");
+  CHECK(field(int64_t{-1}) == "-1");
   CHECK(field(int64_t{-9'000'000'000}) == "-9000000000");
   CHECK(field(0.1) == "0.1");
   CHECK(field(true) == "true");

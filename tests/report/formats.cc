@@ -46,6 +46,7 @@ TEST_CASE("a spreadsheet holds the rows of the CSV files, as another reader sees
         }
       }
       while (!line.empty() && line.back() == ',') line.pop_back();
+      if (const size_t at = line.find("'="); at != std::string::npos) line.erase(at, 1);  // a sheet's text is none
       CHECK(cells == line);
     }
   }

@@ -183,7 +183,7 @@ TEST_CASE("a report directory read back says the same of what runs are compared 
   built.decomposition.trace_steps = {{0, TraceIndex(0), {1, 2, 3, 4, 5, 6}, 7, LocalNs{1'000'500}, 20, 3},
                                      {0, TraceIndex(1), {7, 8, 9, 10, 11, 12}, 7, LocalNs{1'000'500}, 20, 3}};
   JobReport report = built.report();
-  report.rank_statistics = {{"kernels", "a \"b\",\nc", "total_ns", 2, 5, 9, 7.5, 0, 1, {}}};
+  report.rank_statistics = {{"kernels", "=a \"b\",\nc", "total_ns", 2, 5, 9, 7.5, 0, 1, {}}};
   REQUIRE(write_report(report, kStamp, {scratch / "out", false, {}}).ok());
   REQUIRE(is_report_directory(scratch / "out"));
   const auto loaded = load_report(scratch / "out");
@@ -212,7 +212,7 @@ TEST_CASE("a report directory read back says the same of what runs are compared 
   CHECK(back.collective_steps[0].calls == 2);
   CHECK(back.collective_steps[0].wait_ns == 3000);
   REQUIRE(back.rank_statistics.size() == 1);
-  CHECK(back.rank_statistics[0].key == "a \"b\",\nc");
+  CHECK(back.rank_statistics[0].key == "=a \"b\",?c");
   CHECK(back.rank_statistics[0].median == 7.5);
 }
 
