@@ -185,8 +185,8 @@ std::optional<CollectiveKind> kind_from_annotation(std::string_view name) {
 }
 
 const char* to_string(GpuWork work) {
-  constexpr const char* kWords[] = {"compute", "communication", "memcpy", "memset"};
-  return kWords[static_cast<size_t>(work)];
+  constexpr const char* kWorks[] = {"compute", "communication", "memcpy", "memset"};
+  return kWorks[static_cast<size_t>(work)];
 }
 
 const char* to_string(DType type) {

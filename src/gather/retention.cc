@@ -5,7 +5,7 @@
 namespace skewscope::gather {
 namespace {
 
-constexpr size_t kMostAtOnce = 64;  // of a sweep: what is wrong with one is seen before the next
+constexpr size_t kMostDeletedAtOnce = 64;  // of a sweep: what is wrong with one is seen before the next
 
 Time last_change(const JobState& job) { return std::max({job.created, job.last_byte, job.last_arrival, job.ended_at}); }
 
@@ -39,7 +39,7 @@ std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const
                    [](const JobState* a, const JobState* b) { return last_change(*a) < last_change(*b); });
   std::vector<std::string> doomed;
   for (const JobState* job : over) {
-    if (doomed.size() == kMostAtOnce) break;
+    if (doomed.size() == kMostDeletedAtOnce) break;
     const bool old = aging.now_for(last_change(*job)) - last_change(*job) > kept_for(*job, retention);
     const bool too_much = retention.total_bytes > 0 && bytes > retention.total_bytes && job->bytes > 0;
     if (!old && !too_much) continue;

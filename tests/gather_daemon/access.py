@@ -278,9 +278,8 @@ class Tls(unittest.TestCase):
         self.assertEqual(daemon.ask("GET", "/v1/jobs", token="x").status, 401)  # the certificate carries, the token allows
         with tempfile.TemporaryDirectory() as others:
             self_made_ca(others)
-            context = trusting(self.folder)
-            context.load_cert_chain(others + "/node.pem", others + "/node.key")
-            daemon.context = context
+            daemon.context = trusting(self.folder)
+            daemon.context.load_cert_chain(others + "/node.pem", others + "/node.key")
             with self.assertRaises((ssl.SSLError, ConnectionError, OSError)):
                 daemon.ask("GET", "/v1/jobs")
 
@@ -389,8 +388,7 @@ class Registry(unittest.TestCase):
                 self.assertEqual(registry("http://localhost/v1/jobs"), "403")
                 for job in ("mine", "theirs", "none"):
                     self.assertEqual(daemon.ask("POST", "/v1/tokens", body=f'{{"job": "{job}"}}').status, 401)
-                admin = minted(KEYS, "*", "--scopes", "admin")
-                given = daemon.ask("POST", "/v1/tokens", body='{"job": "mine", "life_s": 60}', token=admin)
+                given = daemon.ask("POST", "/v1/tokens", body='{"job": "mine", "life_s": 60}', token=minted(KEYS, "*", "--scopes", "admin"))
                 self.assertEqual(given.status, 201)
                 token = given.json()["token"]
                 self.assertEqual(daemon.put(b"x", "mine", 0, token).status, 201)
