@@ -60,7 +60,7 @@ ErrorKind kind_of(const Result<Done>& result) {
 
 }  // namespace
 
-TEST_CASE("a CSV field is quoted when it holds a comma or a quote, is no formula, and holds nothing that a terminal obeys") {
+TEST_CASE("a CSV field with a comma or a quote is quoted, none is a formula, and none holds what a terminal obeys") {
   using Text = std::string;
   CHECK(field(Text("plain text")) == "plain text");
   CHECK(field(Text("a,b")) == "\"a,b\"");
