@@ -43,8 +43,8 @@ struct StepRow {
   int64_t thread = 0;
 };
 
-// A call of the host that returns when what was launched before it has ended: on the device all, of a stream or up to an
-// event some; or the instant at which recording ended.
+// A call of the host that returns when what was launched before it has ended: on the device all, of a stream or up to
+// an event some; or the instant at which recording ended.
 struct SyncRow {
   LocalNs start;
   int64_t duration_ns = 0;
