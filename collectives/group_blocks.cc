@@ -161,7 +161,7 @@ struct Ratio {
   double lower(double factor) const { return boost::math::cdf(chance(), value * factor); }
 
  private:
-  // Where a series does not converge, its best guess does.
+  // A series that does not converge gives its best guess.
   using Policy =
       boost::math::policies::policy<boost::math::policies::evaluation_error<boost::math::policies::ignore_error>,
                                     boost::math::policies::overflow_error<boost::math::policies::ignore_error>>;

@@ -33,8 +33,8 @@ std::vector<std::string> mangled_path(std::string_view name) {
   return path;
 }
 
-// Of a name as compilers and demanglers write it out: up to its parameters, without template arguments and without what
-// is returned.
+// The parts of a name as compilers and demanglers write it out: up to its parameters, without template arguments and
+// without the type that is returned.
 std::vector<std::string> written_path(std::string_view name) {
   std::vector<std::string> path(1);
   size_t depth = 0;

@@ -20,9 +20,9 @@ std::string folded_name(std::string_view name);
 // The collective whose word stands in a name, however it is written: "allreduce", "reduce_scatter", "AllToAll".
 std::optional<CollectiveKind> kind_by_word(std::string_view name);
 
-// Of a kernel of a library that launches one for each collective: NCCL, RCCL, MTIA's and Habana's HCCL, Ascend's HCCL,
-// oneCCL, Moore Threads' MCCL, Cambricon's CNCL, RCCL's MSCCL. nullopt: of none. `unknown`: its name does not tell the
-// operation (rcclGenericKernel, ncclDevKernel_Generic, SendRecv).
+// What a kernel does that belongs to a library that launches one for each collective: NCCL, RCCL, MTIA's and Habana's
+// HCCL, Ascend's HCCL, oneCCL, Moore Threads' MCCL, Cambricon's CNCL, RCCL's MSCCL. nullopt: of none. `unknown`: its
+// name does not tell the operation (rcclGenericKernel, ncclDevKernel_Generic, SendRecv).
 std::optional<CollectiveKind> kind_of_library_kernel(const std::vector<std::string>& path);
 
 // Kernels by name that copy or fill, as AMD and MTIA write them; nullopt: another.

@@ -11,6 +11,8 @@ namespace {
 // A pause stands out when it is this long, and this many times the usual one.
 constexpr int64_t kLongPauseNs = 100'000;
 constexpr int64_t kLongPauses = 10;
+// Launches of other threads while one waits.
+constexpr int64_t kMostBesideWait = 1000;
 
 int64_t long_pause_of(const std::vector<LaunchedRow>& rows) {
   std::vector<int64_t> pauses;
@@ -32,12 +34,15 @@ class EndedRows {
     sort_runs(by_end_, [](const LaunchedRow& a, const LaunchedRow& b) { return a.end_ns < b.end_ns; });
   }
 
-  // Of the rows launched before `from_ns` the one that ended last between `from_ns` and `until_ns`; null: none did.
+  // Of the rows launched before `from_ns` the one that ended last between `from_ns` and `until_ns`; null: none did, or
+  // more were launched meanwhile than other threads launch beside a wait.
   const LaunchedRow* last_between(int64_t from_ns, int64_t until_ns) const {
     const auto after = std::partition_point(by_end_.begin(), by_end_.end(),
                                             [&](const LaunchedRow& row) { return row.end_ns <= until_ns; });
+    int64_t looked_at = 0;
     for (auto at = after; at != by_end_.begin() && std::prev(at)->end_ns > from_ns; --at) {
       if (std::prev(at)->launch_ns < from_ns) return &*std::prev(at);
+      if (++looked_at == kMostBesideWait) break;
     }
     return nullptr;
   }

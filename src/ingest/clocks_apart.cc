@@ -6,6 +6,7 @@
 // that ranks compare of each other; steps, launches and idle time are right to within the least latency of a launch.
 // Cost: a look at some rows; one pass more where the clocks are apart.
 #include "clocks_apart.h"
+#include "median.h"
 
 #include <fmt/format.h>
 
@@ -33,12 +34,6 @@ std::vector<int64_t> some_delays(const FileContent& content) {
     i += stride - 1;
   }
   return delays;
-}
-
-int64_t middle_of(std::vector<int64_t> numbers) {
-  const auto middle = numbers.begin() + static_cast<ptrdiff_t>(numbers.size() / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  return *middle;
 }
 
 // What has to be added to the stamps of the GPU, at least, and at most.
@@ -90,7 +85,7 @@ std::string long_time_words(int64_t ns) {
 bool bring_clocks_together(FileContent& content) {
   const std::vector<int64_t> delays = some_delays(content);
   if (delays.empty() || !std::any_of(delays.begin(), delays.end(), is_apart)) return false;
-  const int64_t usual_ns = middle_of(delays);
+  const int64_t usual_ns = median_of(delays);
   if (!is_apart(usual_ns)) return false;
   const Bounds bounds = bounds_of(content, usual_ns);
   if (!bounds.least_ns) return false;

@@ -201,6 +201,11 @@ std::string_view without_interface(std::string_view name) {
   return {};
 }
 
+// `name`: without_interface().
+bool waits_for_whole_device(std::string_view name) {
+  return name.starts_with("DeviceSynchronize"sv) || name.starts_with("CtxSynchronize"sv);
+}
+
 bool has_word(std::string_view name, std::string_view word) {
   const auto same = [](char a, char b) { return (a | 0x20) == b; };
   return std::search(name.begin(), name.end(), word.begin(), word.end(), same) != name.end();
@@ -266,10 +271,7 @@ bool is_sized_op(std::string_view name) {
   return name == "c10d::_reduce_scatter_base_"sv || name == "c10d::_allgather_base_"sv;
 }
 
-bool waits_for_device(std::string_view name) {
-  name = without_interface(name);
-  return name.starts_with("DeviceSynchronize"sv) || name.starts_with("CtxSynchronize"sv);
-}
+bool waits_for_device(std::string_view name) { return waits_for_whole_device(without_interface(name)); }
 
 bool never_launches(std::string_view name) {
   name = without_interface(name);
@@ -286,11 +288,8 @@ bool synchronizes(std::string_view name) {
   name = without_interface(name);
   static constexpr CharSet kFirst("DSEC");
   if (name.empty() || !kFirst.holds(name.front())) return false;
-  for (const std::string_view prefix :
-       {"DeviceSynchronize"sv, "StreamSynchronize"sv, "EventSynchronize"sv, "CtxSynchronize"sv}) {
-    if (name.starts_with(prefix)) return true;
-  }
-  return false;
+  return waits_for_whole_device(name) || name.starts_with("StreamSynchronize"sv) ||
+         name.starts_with("EventSynchronize"sv);
 }
 
 bool wants_name(EventClass event_class, std::string_view name) {

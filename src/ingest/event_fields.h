@@ -95,10 +95,9 @@ bool is_sized_op(std::string_view name);
 bool waits_for_device(std::string_view name);
 // The instant at which recording ended, as Kineto calls it.
 constexpr std::string_view kRecordingEnd = "Record Window End";
-// Runtime calls that never put work on the GPU (cudaEventQuery, hipStreamIsCapturing, ...), nor wait for all of it:
-// half of all runtime rows.
+// Runtime calls that never put work on the GPU (cudaEventQuery, hipStreamIsCapturing, ...): half of all runtime rows.
 bool never_launches(std::string_view name);
-// Runtime calls that wait for the GPU. By how the name begins, as never_launches().
+// Runtime calls that wait for the device, for a stream or for an event. By how the name begins, as never_launches().
 bool synchronizes(std::string_view name);
 // Whether an event of this class and name leaves a row, details aside. `name` without its quotes.
 bool wants_name(EventClass event_class, std::string_view name);

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "clocks_apart.h"
+#include "median.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -32,12 +33,6 @@ constexpr int64_t kUnusual = 10, kUnusualUnbounded = 100;  // times what others 
 constexpr size_t kOthersToTell = 3;
 constexpr int64_t kMostAsked = 1000;   // rows of which is asked what they freed: each looks at all
 constexpr int64_t kReady_ns = 20'000;  // a kernel that was launched so long ago waits for something
-
-int64_t median_of(std::vector<int64_t> numbers) {
-  const auto middle = numbers.begin() + static_cast<ptrdiff_t>(numbers.size() / 2);
-  std::nth_element(numbers.begin(), middle, numbers.end());
-  return *middle;
-}
 
 class LateEnds {
  public:

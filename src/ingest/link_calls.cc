@@ -296,9 +296,8 @@ class Linker {
     say("several-groups", several_groups_,
         "kernels of batches of sends and receives in several groups; nothing tells who waited for whom in them");
     say("several-kernels", continued_calls_,
-        "kernels that another one of the same operation precedes; counted as one call, from the first one's start to "
-        "the "
-        "last one's end");
+        "kernels that another one of the same operation precedes; counted as one call, from the first one's start "
+        "to the last one's end");
   }
 
   void say(const char* code, int64_t count, const char* message) {

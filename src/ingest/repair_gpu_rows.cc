@@ -17,6 +17,7 @@
 #include <tuple>
 
 #include "dependent_rows.h"
+#include "median.h"
 #include "skewscope/base/sort_runs.h"
 
 namespace skewscope::ingest {
@@ -105,16 +106,13 @@ void drop_repeated(FileContent& content) {
 
 void drop_far_rows(FileContent& content, const Survey& survey) {
   if (content.gpu.empty() || survey.last - survey.first <= kDay_ns) return;
-  Column<LocalNs> starts = content.gpu.events.start;
-  const auto middle = starts.begin() + static_cast<ptrdiff_t>(starts.size() / 2);
-  std::nth_element(starts.begin(), middle, starts.end());
-  const LocalNs median = *middle;
+  const LocalNs median = median_of(content.gpu.events.start);
   std::vector<int32_t> kept;
   for (size_t i = 0; i < content.gpu.size(); ++i) {
     const LocalNs start = content.gpu.events.start[i];
     if (start >= median - kDay_ns && start <= median + kDay_ns) kept.push_back(static_cast<int32_t>(i));
   }
-  report(content, "time-out-of-range", std::ssize(starts) - std::ssize(kept),
+  report(content, "time-out-of-range", static_cast<int64_t>(content.gpu.size()) - std::ssize(kept),
          "GPU rows more than a day away from all others; dropped");
   keep(kept, content);
 }
@@ -152,9 +150,7 @@ std::vector<std::vector<size_t>> streams_of(const GpuEvents& gpu) {
 int64_t median_duration(const GpuEvents& gpu, const std::vector<size_t>& stream) {
   std::vector<int64_t> durations;
   for (const size_t row : stream) durations.push_back(gpu.duration_ns[row]);
-  const auto middle = durations.begin() + static_cast<ptrdiff_t>(durations.size() / 2);
-  std::nth_element(durations.begin(), middle, durations.end());
-  return *middle;
+  return median_of(std::move(durations));
 }
 
 int64_t clip_stream(GpuRows& rows, const std::vector<size_t>& stream, int64_t window_ns, std::vector<CutRow>& cut) {
