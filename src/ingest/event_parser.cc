@@ -113,9 +113,9 @@ bool EventParser::parse_and_learn(TextBuffer& chunk, size_t begin, size_t end, C
   const int64_t events = rows.events;
   if (!parse_events(chunk, begin, end, rows)) return false;
   const bool one = rows.events == events + 1;
-  const bool complete = !event_.is_half && !is_told_by_phase(event_.event_class);
-  if (one && complete && event_.kept && !event_.repeats_arg)
+  if (one && event_.kept && !event_.is_half && !event_.repeats_arg) {
     layouts_.learn(chunk.view().substr(begin, end - begin), event_);
+  }
   return true;
 }
 

@@ -28,15 +28,4 @@ bool LaidOutEvents::find_layout() {
   return true;
 }
 
-bool LaidOutEvents::next() {
-  if (following_ == kNowhere) return false;
-  begin_ = following_;
-  following_ = kNowhere;
-  const size_t close = ends_.next();
-  if (close == EventEnds::kNone) return false;
-  end_ = close + 1;
-  following_ = close + ends_.to_opening();
-  return true;
-}
-
 }  // namespace skewscope::ingest

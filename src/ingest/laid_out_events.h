@@ -22,7 +22,16 @@ class LaidOutEvents {
 
   bool laid_out() const { return laid_out_; }
   // Moves to the next event. False: it is not followed by another one, or the layout ends here.
-  bool next();
+  bool next() {
+    if (following_ == std::string_view::npos) return false;
+    begin_ = following_;
+    following_ = std::string_view::npos;
+    const size_t close = ends_.next();
+    if (close == EventEnds::kNone) return false;
+    end_ = close + 1;
+    following_ = close + ends_.to_opening();
+    return true;
+  }
   // Opening brace of the event, behind its closing brace, and opening brace of the one that follows it.
   size_t begin() const { return begin_; }
   size_t end() const { return end_; }
