@@ -22,9 +22,10 @@
 namespace skewscope {
 namespace {
 
-RankFigures detailed_figures(const LinkedTrace& linked) {
+RankFigures detailed_figures(const LinkedTrace& linked, const IngestOptions& ingest) {
   RankFigures figures = figures_of(tabulate_trace(linked.trace, linked.strings, &*linked.detail));
   OperatorOptions wanted;
+  wanted.communicating = ingest.kernels.get();
   wanted.kernels = wanted.collectives = wanted.work = wanted.annotations = wanted.compiled = false;
   for (RankFigure& figure : figures_of(tabulate_operators(linked.trace, *linked.detail, linked.strings, wanted))) {
     figures.push_back(std::move(figure));
@@ -167,7 +168,7 @@ Result<JobReport> correlate_files(const std::vector<std::string>& files, const C
     };
     ingest.visit = [&](const TraceFile& file) {
       if (!file.linked.detail) return;
-      RankFigures figures = detailed_figures(file.linked);
+      RankFigures figures = detailed_figures(file.linked, ingest);
       const std::scoped_lock lock(figures_lock);
       figures_by_file[file.path] = std::move(figures);
     };

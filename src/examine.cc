@@ -52,6 +52,7 @@ void tabulate(const LinkedTrace& linked, const ExamineOptions& options, RankRepo
   report.tables = tabulate_trace(linked.trace, linked.strings, &*linked.detail);
   OperatorOptions wanted;
   wanted.device = efficiency::find_device(options.devices, linked.trace.device_name);
+  wanted.communicating = options.ingest.kernels.get();
   report.operators = tabulate_operators(linked.trace, *linked.detail, linked.strings, wanted);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/kernel_table.h"
 #include "skewscope/efficiency/roofline.h"
 #include "skewscope/model/operator_tables.h"
 #include "skewscope/model/rank_figures.h"
@@ -48,6 +49,7 @@ struct OperatorOptions {
   // before "other".
   bool linked_only = false;
   const efficiency::Device* device = nullptr;  // whose peaks bound the work; null: not known
+  const KernelTable* communicating = nullptr;  // kernels, by name; null: the built-in table
 };
 
 // `strings`: of all texts of the trace and its detail, which belong together (model/rank_detail.h).

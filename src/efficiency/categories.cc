@@ -4,7 +4,6 @@
 #include <string>
 #include <unordered_map>
 
-#include "collectives/kernel_table.h"
 #include "embedded.h"
 #include "lower_case.h"
 
@@ -63,8 +62,8 @@ constexpr KernelClass kKernelClasses[] = {
     {"memcpy", "copy"},
 };
 
-std::string_view class_of_kernel(std::string_view kernel) {
-  if (KernelTable::built_in().nature_of(kernel).communicates) return "communication";
+std::string_view class_of_kernel(std::string_view kernel, const KernelTable& kernels) {
+  if (kernels.nature_of(kernel).communicates) return "communication";
   const std::string name = lower_case(bare_name(kernel));
   for (const KernelClass& known : kKernelClasses) {
     if (has(name, known.word)) return known.name;
@@ -85,9 +84,9 @@ std::string_view tracelens_category(std::string_view operator_name, std::string_
   return "other";
 }
 
-std::string_view category(std::string_view operator_name, std::string_view first_kernel) {
+std::string_view category(std::string_view operator_name, std::string_view first_kernel, const KernelTable& kernels) {
   const std::string_view known = tracelens_category(operator_name, first_kernel);
-  return known == "other" ? class_of_kernel(first_kernel) : known;
+  return known == "other" ? class_of_kernel(first_kernel, kernels) : known;
 }
 
 }  // namespace skewscope::efficiency

@@ -29,8 +29,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kTypesInN
                                                                                          {"_i8"sv, "Char"sv}}};
 
 // PyTorch's words.
-std::string_view operation_of_kernel(std::string_view kernel) {
-  switch (KernelTable::built_in().nature_of(kernel).kind) {
+std::string_view operation_of_kernel(std::string_view kernel, const KernelTable& kernels) {
+  switch (kernels.nature_of(kernel).kind) {
     case CollectiveKind::all_reduce:
       return "allreduce"sv;
     case CollectiveKind::all_gather:
@@ -82,7 +82,7 @@ class AbsentArguments {
   void fill_one(StringId kernel_name, CommArgs& args) {
     const std::string kernel(text(kernel_name));
     if (!args.collective_name.known()) {
-      if (const std::string_view operation = operation_of_kernel(kernel); !operation.empty()) {
+      if (const std::string_view operation = operation_of_kernel(kernel, *content_.kernels); !operation.empty()) {
         args.collective_name = content_.strings.intern(operation);
       }
     }

@@ -14,8 +14,9 @@ OperatorView::OperatorView(const RankTrace& of_trace, const RankDetail& of_detai
 }
 
 std::string_view OperatorView::category(std::string_view launcher_name, std::string_view first_kernel) const {
+  const KernelTable& kernels = options.communicating != nullptr ? *options.communicating : KernelTable::built_in();
   return options.linked_only ? efficiency::tracelens_category(launcher_name, first_kernel)
-                             : efficiency::category(launcher_name, first_kernel);
+                             : efficiency::category(launcher_name, first_kernel, kernels);
 }
 
 ArgumentsText OperatorView::arguments(int32_t host_row) const {

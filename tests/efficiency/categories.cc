@@ -75,6 +75,16 @@ TEST_CASE("template arguments and parameters of a kernel do not tell its class")
   CHECK(category("x", "void pool<reduce>::run(copy*)") == "other");
 }
 
+TEST_CASE("a user's table says of a category, too, which kernels communicate") {
+  const auto own = KernelTable::parse(R"({"kernels": [
+      {"functions": ["reduce_my_gradients*"], "kind": "none"}, {"functions": ["push_*"], "kind": "all_gather"}]})",
+                                      "ours.json");
+  REQUIRE(own.ok());
+  CHECK(category("my::op", "void push_tokens<8>(x)") == "other");
+  CHECK(category("my::op", "void push_tokens<8>(x)", own.value()) == "communication");
+  CHECK(category("my::op", "void reduce_my_gradients(x)", own.value()) == "reduce");
+}
+
 TEST_CASE("communication is neither a reduction nor a gather") {
   CHECK(category("symm_mem::multimem_all_reduce_",
                  "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>") == "communication");

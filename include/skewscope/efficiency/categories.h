@@ -7,6 +7,8 @@
 
 #include <string_view>
 
+#include "collectives/kernel_table.h"
+
 namespace skewscope::efficiency {
 
 // "GEMM", "CONV_fwd", "SDPA_bwd", "elementwise", …, "other". first_kernel: "" where nothing was launched. A registry
@@ -16,6 +18,7 @@ std::string_view tracelens_category(std::string_view operator_name, std::string_
 
 // The same, and instead of "other" a class by the kernel's name where it tells one: "attention", "softmax", "GEMM",
 // "reduce", "copy", "index", "elementwise", "communication".
-std::string_view category(std::string_view operator_name, std::string_view first_kernel);
+std::string_view category(std::string_view operator_name, std::string_view first_kernel,
+                          const KernelTable& kernels = KernelTable::built_in());
 
 }  // namespace skewscope::efficiency
