@@ -5,7 +5,8 @@
 // these are long, is no time.
 // Why right: a pause, however long, has launches with their rows on both sides; a kernel that was launched before
 // recording began runs next to the first ones of the trace. A row that is as far away as the trace is short tells
-// nothing that its loss could hide, and it is counted.
+// nothing that its loss could hide, and it is counted. A first row that starts before its own launch is no time, however
+// near it lies: as long as few rows are so, for a clock that is off by as much moves them all.
 // Cost: a look at the gaps between rows; only where one is a quarter of a second, or a host row lies outside the GPU's
 // rows by as much, more: linear in the rows but for those outside.
 #include "rows_apart.h"
@@ -20,6 +21,7 @@ namespace skewscope::ingest {
 namespace {
 
 constexpr int64_t kGap_ns = 250'000'000;  // between clusters
+constexpr int64_t kBeforeLaunch_ns = 10'000'000;  // more than clocks of a host and its GPU differ
 constexpr size_t kRowsOfNone = 2;         // and the hundredth part of all: what a broken clock may have stamped
 constexpr size_t kShareOfNone = 100;
 
@@ -41,20 +43,42 @@ class ApartRows {
   explicit ApartRows(FileContent& content) : content_(content) {}
 
   bool leave_out() {
-    if (!may_be_apart()) return false;
+    const bool were_early = drop_early_rows();
+    if (!may_be_apart()) return were_early;
     find_clusters();
-    if (clusters_.size() < 2) return false;
+    if (clusters_.size() < 2) return were_early;
     count_rows();
     judge();
-    if (std::none_of(clusters_.begin(), clusters_.end(), [](const Cluster& c) { return c.is_apart; })) return false;
+    if (std::none_of(clusters_.begin(), clusters_.end(), [](const Cluster& c) { return c.is_apart; })) {
+      return were_early;
+    }
     drop_launches();
-    drop_gpu_rows();
+    drop_gpu_rows([&](size_t row) { return is_apart(content_.gpu.events.start[row]); });
     drop_steps();
     drop_host_calls();
     return true;
   }
 
  private:
+  // Those that start before all others, and before their launch.
+  bool drop_early_rows() {
+    const GpuEvents& gpu = content_.gpu.events;
+    const auto is_early = [&](size_t row) {
+      if (gpu.launch[row] < 0) return false;
+      return content_.launches.events.start[static_cast<size_t>(gpu.launch[row])] - gpu.start[row] > kBeforeLaunch_ns;
+    };
+    const size_t most = std::min(few_of(gpu.size()), (gpu.size() + 1) / 2 - 1);
+    size_t early = 0;
+    while (early < gpu.size() && early <= most && is_early(early)) ++early;
+    if (early == 0 || early > most) return false;
+    first_real_ = gpu.start[early];
+    drop_gpu_rows([&](size_t row) { return row < early; });
+    return true;
+  }
+
+  // So many rows a broken clock may have stamped.
+  static size_t few_of(size_t rows) { return std::max(kRowsOfNone, rows / kShareOfNone); }
+
   bool may_be_apart() {
     const GpuEvents& gpu = content_.gpu.events;
     for (size_t i = 1; i < gpu.size(); ++i) {
@@ -140,7 +164,7 @@ class ApartRows {
   void judge() {
     size_t all = 0;
     for (const Cluster& cluster : clusters_) all += cluster.rows();
-    const size_t few = std::max(kRowsOfNone, all / kShareOfNone);
+    const size_t few = few_of(all);
     const auto largest = std::max_element(clusters_.begin(), clusters_.end(), [](const Cluster& a, const Cluster& b) {
       return std::pair(a.pairs, a.rows()) < std::pair(b.pairs, b.rows());
     });
@@ -175,12 +199,13 @@ class ApartRows {
                              what, count, away_words(first), (first.ns - content_.base_time_ns) / 1000, consequence)});
   }
 
-  void drop_gpu_rows() {
+  template <class IsDropped>
+  void drop_gpu_rows(IsDropped is_dropped) {
     std::vector<int32_t> kept;
     LocalNs first{INT64_MAX};
     const GpuEvents& gpu = content_.gpu.events;
     for (size_t i = 0; i < gpu.size(); ++i) {
-      if (!is_apart(gpu.start[i])) {
+      if (!is_dropped(i)) {
         kept.push_back(static_cast<int32_t>(i));
       } else {
         first = std::min(first, gpu.start[i]);

@@ -209,6 +209,28 @@ TEST_CASE("GPU rows whose clock counts from boot are moved to their launches: st
   }
 }
 
+TEST_CASE("a kernel that starts before its launch, and before all others, is left out however near it lies") {
+  for (const int64_t early_us : {60'000, 200'000}) {
+    INFO(early_us);
+    ContentBuilder b = steady_steps();
+    Column<LocalNs>& starts = b.content().gpu.events.start;
+    starts[12] = starts[12] + -1000 * early_us;  // the fifth step's GEMM
+    const LinkedTrace linked = link_calls(std::move(b.content()));
+    CHECK(window_us(linked) == kWindow_us);
+    CHECK(linked.trace.gpu.size() == 3 * kSteadySteps - 1);
+    CHECK(counted(linked, "time-out-of-range") == 1);
+    CHECK(linked.trace.calls.size() == kSteadySteps);
+  }
+}
+
+TEST_CASE("where all kernels start before their launches the clock is off, and none is left out") {
+  ContentBuilder b = steady_steps();
+  for (LocalNs& start : b.content().gpu.events.start) start = start + -20'000'000;
+  const LinkedTrace linked = link_calls(std::move(b.content()));
+  CHECK(linked.trace.gpu.size() == 3 * kSteadySteps);
+  CHECK(counted(linked, "time-out-of-range") == 0);
+}
+
 TEST_CASE("a single kernel of another clock moves nothing") {
   ContentBuilder b = steady_steps();
   b.content().gpu.events.start[0] = at_us(-1'700'000'000 * kSecond_us);
