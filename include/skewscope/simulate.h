@@ -94,6 +94,7 @@ struct SimulateOptions {
   std::vector<LateWindow> late_windows;
   double lost_kernels = 0;             // share of GPU rows missing from the traces, at random
   std::vector<int32_t> missing_ranks;  // no file written
+  bool sync_events = false;            // write "Stream Wait Event" rows; nvidia
   int32_t cpu_rows_per_kernel = 4;     // filler: cpu_op rows per kernel, for realistic file sizes
   int32_t python_rows_per_kernel = 0;  // filler: python_function rows
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "skewscope/base/sort_runs.h"
+#include "stream_order.h"
 
 namespace skewscope::blame {
 namespace {
@@ -26,7 +27,7 @@ struct TimedRow {
 class ExposedRows {
  public:
   ExposedRows(const RankTrace& trace, int64_t latency_ns, LocalNs begin)
-      : gpu_(trace.gpu), launches_(trace.launches), latency_ns_(latency_ns), begin_(begin) {}
+      : gpu_(trace.gpu), launches_(trace.launches), order_(trace), latency_ns_(latency_ns), begin_(begin) {}
 
   ExposedTime split() {
     for (size_t i = 0; i < gpu_.size(); ++i) {
@@ -116,14 +117,30 @@ class ExposedRows {
     }
   }
 
-  // The call that ended last, behind `floor` and no later than `waiting` began; null: none did. Asked from the last to
-  // the first.
+  // The call that ended last, behind `floor` and no later than `waiting` began, but for those that it is known not to
+  // wait for; null: none did. Asked from the last to the first.
   const TimedRow* last_ended(int64_t floor, const TimedRow& waiting) {
-    while (!by_end_.empty() && by_end_.back().end_ns > waiting.start_ns) by_end_.pop_back();
+    const auto ended_meanwhile = [&](const TimedRow& call) { return call.end_ns > floor; };
+    while (!by_end_.empty() && (by_end_.back().end_ns > waiting.start_ns ||
+                                (ended_meanwhile(by_end_.back()) && tie(by_end_.back(), waiting) == Tie::none))) {
+      by_end_.pop_back();
+    }
     return by_end_.empty() || by_end_.back().end_ns <= floor ? nullptr : &by_end_.back();
   }
 
-  static bool joins(const TimedRow& call, const TimedRow& waiting) {
+  using Tie = StreamOrder::Tie;
+
+  // By streams and their waits; open where these do not tell, and where only the host can have waited.
+  Tie tie(const TimedRow& call, const TimedRow& waiting) {
+    const int32_t launch = gpu_.launch[static_cast<size_t>(waiting.gpu_row)];
+    const int32_t earlier = gpu_.launch[static_cast<size_t>(call.gpu_row)];
+    if (!order_.recorded() || launch < 0 || earlier < 0 || launch == earlier) return Tie::open;
+    if (waiting.launch_ns >= call.end_ns) return Tie::open;
+    return order_.tie(waiting.stream, waiting.launch_ns, call.stream, call.launch_ns);
+  }
+
+  bool joins(const TimedRow& call, const TimedRow& waiting) {
+    if (tie(call, waiting) == Tie::waits) return true;
     return call.stream == waiting.stream || waiting.start_ns - call.end_ns <= kEventDelay_ns;
   }
 
@@ -161,6 +178,7 @@ class ExposedRows {
 
   const GpuEvents& gpu_;
   const LaunchEvents& launches_;
+  StreamOrder order_;
   int64_t latency_ns_;
   LocalNs begin_;
   int64_t long_pause_ns_ = -1;    // -1: not needed yet

@@ -7,16 +7,18 @@
 // was launched before that call ended and began behind it: on the same stream, or as soon as an event takes. What the
 // call itself waited for is told the same way, back to where the GPU went idle. Where the row was launched only after
 // the call had ended, the host may have waited for the call: it did where it paused until all that it had launched was
-// done (host_line.h) and launched soon after. What began before the first row that was launched in the recording had
-// been launched before. So every nanosecond of exposed communication is one of these:
+// done (host_line.h) and launched soon after.
+// Where the trace tells which streams wait for which (stream_order.h), a row waits for what it is tied to, however long
+// behind it it begins, and what ended meanwhile without such a tie is passed over. What began before the first row that
+// was launched in the recording had been launched before. So every nanosecond of exposed communication is one of these:
 //   blocking    a call runs that the next row, or the host that launches it, waited for
 //   coincided   the next row had not been launched, and its host did not wait for a call; or it began while the calls
-//               still ran; or the GPU was copying
-//   unknown     the launch of the next row is lost; it began long after the call that ended last; its host
-//               paused, and nobody can tell for what; no row follows
+//               still ran; or the GPU was copying; or the streams' waits say that the row does not wait for the call
+//   unknown     the launch of the next row is lost; it began long after the call that ended last, and no waits tell;
+//               its host paused, and nobody can tell for what; no row follows
 // Why right: a call of blocking time is one without which the row would have begun by that time earlier, if launches
-// came as they did. Only order and time are read, which every trace has; waits on streams and events seldom are there.
-// Cost: one pass over the rows.
+// came as they did. Order and time are read, which every trace has; waits on streams only where the tracer was asked
+// for them. Cost: one pass over the rows.
 #pragma once
 
 #include <span>

@@ -180,6 +180,7 @@ void add_form(CLI::App& command, SimulateOptions& options) {
                           {{"none", ""}, {"gzip", "gzip"}, {"zstd", "zstd"}}, "Of the traces");
   command.add_flag("--digests", options.digests, "Write digests in place of traces: large jobs in seconds");
   command.add_option("--seed", options.seed, "Equal seeds and options give equal bytes")->capture_default_str();
+  command.add_flag("--sync-events", options.sync_events, "Write which stream waits for which event; nvidia");
   command.add_option("--cpu-rows", options.cpu_rows_per_kernel, "Filler: cpu_op rows per kernel")
       ->capture_default_str();
   command.add_option("--python-rows", options.python_rows_per_kernel, "Filler: python_function rows per kernel")

@@ -32,6 +32,7 @@ std::string wrong_times(const LinkedTrace& linked) {
   for (const SynchronizingCall& call : trace.synchronizing) {
     fine = fine && sane(call.start) && call.duration_ns >= 0 && sane(call.duration_ns);
   }
+  for (const StreamWait& wait : trace.stream_waits) fine = fine && sane(wait.start) && sane(wait.recorded);
   for (const CollectiveCall& call : trace.calls) {
     fine = fine && sane(call.start) && sane(call.duration_ns) && sane(call.launch_start) &&
            call.launch_duration_ns >= 0 && sane(call.launch_duration_ns);

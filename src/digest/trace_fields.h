@@ -63,6 +63,12 @@ void visit_trace(Archive& a, Trace& t, Calls& calls) {
     call.field(&SynchronizingCall::start, Slope::rising);
     call.field(&SynchronizingCall::duration_ns, Slope::flat);
   });
+  a.rows(t.stream_waits, [](auto& wait) {
+    wait.field(&StreamWait::start, Slope::rising);
+    wait.field(&StreamWait::stream, Slope::flat);
+    wait.field(&StreamWait::source, Slope::flat);
+    wait.field(&StreamWait::recorded, Slope::rising);
+  });
   a.list(t.steps, [&](auto& step) {
     a.value(step.number);
     a.value(step.start);

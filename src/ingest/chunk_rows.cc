@@ -128,6 +128,7 @@ void ChunkRows::clear() {
   gpu_annotations.clear();
   steps.clear();
   syncs.clear();
+  stream_waits.clear();
   phases.clear();
   optimizer_steps.clear();
   modules.clear();
@@ -213,6 +214,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
   content.launches.append(rows.launches);
   content.steps.insert(content.steps.end(), rows.steps.begin(), rows.steps.end());
   content.syncs.insert(content.syncs.end(), rows.syncs.begin(), rows.syncs.end());
+  content.stream_waits.insert(content.stream_waits.end(), rows.stream_waits.begin(), rows.stream_waits.end());
   content.optimizer_steps.insert(content.optimizer_steps.end(), rows.optimizer_steps.begin(),
                                  rows.optimizer_steps.end());
   for (ModuleRow row : rows.modules) {
@@ -230,11 +232,11 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
   content.hip_launches |= rows.hip_launches;
   content.intel_launches |= rows.intel_launches;
   content.cuda_launches |= rows.cuda_launches;
-  bytes += static_cast<int64_t>(rows.comm_ops.size() * sizeof(CommOpRow) +
-                                rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
-                                rows.steps.size() * sizeof(StepRow) + rows.syncs.size() * sizeof(SyncRow) +
-                                rows.optimizer_steps.size() * sizeof(OptimizerRow) +
-                                rows.modules.size() * sizeof(ModuleRow) + rows.splits.size() * sizeof(SplitLists));
+  bytes += static_cast<int64_t>(
+      rows.comm_ops.size() * sizeof(CommOpRow) + rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
+      rows.steps.size() * sizeof(StepRow) + rows.syncs.size() * sizeof(SyncRow) +
+      rows.optimizer_steps.size() * sizeof(OptimizerRow) + rows.stream_waits.size() * sizeof(StreamWaitRow) +
+      rows.modules.size() * sizeof(ModuleRow) + rows.splits.size() * sizeof(SplitLists));
   return bytes + bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
 }
 

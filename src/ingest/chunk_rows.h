@@ -65,6 +65,7 @@ struct ChunkRows {
   std::vector<GpuAnnotationRow> gpu_annotations;
   std::vector<StepRow> steps;
   std::vector<SyncRow> syncs;
+  std::vector<StreamWaitRow> stream_waits;
   std::vector<OptimizerRow> optimizer_steps;
   std::vector<PhaseRow> phases;
   std::vector<ModuleRow> modules;

@@ -20,17 +20,29 @@ size_t resume_after(std::string_view text, size_t at) {
 }
 
 struct Mark {
-  size_t gpu, launches, comm_ops, gpu_annotations, steps, syncs, phases, optimizer_steps, modules, comm_args, splits;
+  size_t gpu, launches, comm_ops, gpu_annotations, steps, syncs, stream_waits, phases, optimizer_steps, modules,
+      comm_args, splits;
   DetailRows::Mark details;
   int64_t events;
   DefectCounts defects;
 };
 
 Mark mark(const ChunkRows& rows) {
-  return {rows.gpu.size(),     rows.launches.size(),  rows.comm_ops.size(), rows.gpu_annotations.size(),
-          rows.steps.size(),   rows.syncs.size(),     rows.phases.size(),   rows.optimizer_steps.size(),
-          rows.modules.size(), rows.comm_args.size(), rows.splits.size(),   rows.details.mark(),
-          rows.events,         rows.defects};
+  return {rows.gpu.size(),
+          rows.launches.size(),
+          rows.comm_ops.size(),
+          rows.gpu_annotations.size(),
+          rows.steps.size(),
+          rows.syncs.size(),
+          rows.stream_waits.size(),
+          rows.phases.size(),
+          rows.optimizer_steps.size(),
+          rows.modules.size(),
+          rows.comm_args.size(),
+          rows.splits.size(),
+          rows.details.mark(),
+          rows.events,
+          rows.defects};
 }
 
 void roll_back(ChunkRows& rows, const Mark& to) {
@@ -40,6 +52,7 @@ void roll_back(ChunkRows& rows, const Mark& to) {
   rows.gpu_annotations.resize(to.gpu_annotations);
   rows.steps.resize(to.steps);
   rows.syncs.resize(to.syncs);
+  rows.stream_waits.resize(to.stream_waits);
   rows.phases.resize(to.phases);
   rows.optimizer_steps.resize(to.optimizer_steps);
   rows.modules.resize(to.modules);

@@ -91,6 +91,7 @@ int64_t bytes_of(const RankTrace& trace) {
   for_each_column(trace.gpu, add);
   for_each_column(trace.launches, add);
   add(trace.synchronizing);
+  add(trace.stream_waits);
   add(trace.steps);
   add(trace.calls);
   add(trace.messages);

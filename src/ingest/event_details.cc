@@ -64,6 +64,7 @@ void EventParser::keep_with_details(const RawEvent& event, ChunkRows& rows) {
     case EventClass::kernel:
     case EventClass::gpu_memcpy:
     case EventClass::gpu_memset:
+    case EventClass::stream_wait:
     case EventClass::skip:
       return;  // keep_gpu_row() kept the details
     case EventClass::gpu_annotation:

@@ -42,6 +42,7 @@ constexpr std::array kCategories = {
     CategoryName{"privateuse1_driver", EventClass::launch},
     CategoryName{"glow_runtime", EventClass::launch},
     CategoryName{"hip_runtime", EventClass::launch},
+    CategoryName{"cuda_sync", EventClass::stream_wait},
     CategoryName{"python_function", EventClass::python_function},
     CategoryName{"overhead", EventClass::overhead},
 };
@@ -87,6 +88,8 @@ constexpr std::array kArgNames = {
     ArgName{"In split size\"", Arg::in_split},
     ArgName{"Out split size\"", Arg::out_split},
     ArgName{"grid\"", Arg::grid},
+    ArgName{"wait_on_stream\"", Arg::wait_on_stream},
+    ArgName{"wait_on_cuda_event_record_corr_id\"", Arg::recorded_by},
     ArgName{"block\"", Arg::block},
     ArgName{"registers per thread\"", Arg::registers},
     ArgName{"shared memory\"", Arg::shared_memory},
@@ -121,9 +124,10 @@ constexpr ArgMask kLinkArgs = mask_of(Arg::correlation) | mask_of(Arg::external_
 constexpr ArgMask kPlaceArgs = mask_of(Arg::device) | mask_of(Arg::stream);
 constexpr ArgMask kShapeArgs = mask_of(Arg::input_dims) | mask_of(Arg::input_type);
 constexpr ArgMask kAllArgs = mask_of(Arg::input_strides) - 1;  // details aside
+constexpr ArgMask kWaitArgs = mask_of(Arg::wait_on_stream) | mask_of(Arg::recorded_by);
 constexpr ArgMask kSizeArgs = mask_of(Arg::grid) | mask_of(Arg::block);
 constexpr ArgMask kCommArgs =
-    kAllArgs & ~(kLinkArgs | kPlaceArgs | kShapeArgs | mask_of(Arg::grid) | mask_of(Arg::label));
+    kAllArgs & ~(kLinkArgs | kPlaceArgs | kShapeArgs | kWaitArgs | mask_of(Arg::grid) | mask_of(Arg::label));
 
 constexpr ArgMask kOccupancyArgs = mask_of(Arg::registers) | mask_of(Arg::shared_memory) | mask_of(Arg::blocks_per_sm) |
                                    mask_of(Arg::warps_per_sm) | mask_of(Arg::occupancy);
@@ -160,6 +164,8 @@ ArgMask row_args(EventClass event_class) {
       return kLinkArgs | kPlaceArgs;
     case EventClass::launch:
       return kLinkArgs;
+    case EventClass::stream_wait:
+      return kWaitArgs | mask_of(Arg::stream) | mask_of(Arg::correlation);
     case EventClass::cpu_op:
     case EventClass::user_annotation:
       return mask_of(Arg::external_id) | kCommArgs | kShapeArgs;
@@ -302,6 +308,8 @@ bool wants_name(EventClass event_class, std::string_view name) {
       return is_collective_range(name);
     case EventClass::launch:
       return !never_launches(name) || synchronizes(name);
+    case EventClass::stream_wait:
+      return name.starts_with("Stream Wait Event"sv);
     case EventClass::process_label:
       return name.starts_with("process_"sv) || name.starts_with("thread_name"sv);
     case EventClass::python_function:

@@ -14,6 +14,7 @@ enum class EventClass : uint8_t {
   gpu_memcpy,
   gpu_memset,
   launch,
+  stream_wait,  // of one stream for an event of another
   cpu_op,
   user_annotation,
   gpu_annotation,
@@ -54,6 +55,8 @@ enum class Arg : uint8_t {
   in_split,
   out_split,
   grid,
+  wait_on_stream,
+  recorded_by,  // correlation of the call that recorded the event
   // Of details only.
   input_strides,
   input_values,

@@ -384,6 +384,8 @@ void EventParser::keep_row(const RawEvent& event, ChunkRows& rows) {
       return keep_gpu_row(event, rows);
     case EventClass::launch:
       return keep_launch(event, rows);
+    case EventClass::stream_wait:
+      return keep_stream_wait(event, rows);
     case EventClass::cpu_op:
     case EventClass::user_annotation:
       return keep_host_op(event, rows);

@@ -13,6 +13,11 @@ using namespace std::string_view_literals;
 // No machine has more devices; what claims so counts as the last or the first.
 int16_t small_number(int64_t number) { return static_cast<int16_t>(std::clamp<int64_t>(number, INT16_MIN, INT16_MAX)); }
 
+// -1: none; builds of 2023 write it without its sign.
+int32_t stream_number(int64_t number) {
+  return number < 0 || number >= UINT32_MAX ? -1 : static_cast<int32_t>(std::min<int64_t>(number, INT32_MAX));
+}
+
 uint16_t grid_of(const RawEvent& event) {
   if ((event.present & mask_of(Arg::grid)) == 0) return 0;
   const std::string_view grid = event.args[static_cast<size_t>(Arg::grid)];
@@ -131,6 +136,17 @@ void EventParser::keep_sync(const RawEvent& event, ChunkRows& rows) {
   row.of_device = row.ends_recording || waits_for_device(bare(event.name));
   row.thread = thread_of(event);
   rows.syncs.push_back(row);
+}
+
+void EventParser::keep_stream_wait(const RawEvent& event, ChunkRows& rows) {
+  StreamWaitRow row;
+  int64_t on_the_host_ns = 0;
+  if (!read_times(event, rows, row.start, on_the_host_ns)) return;
+  row.correlation = integer(event, Arg::correlation, rows);
+  row.stream = stream_number(integer(event, Arg::stream, rows));
+  row.source = stream_number(integer(event, Arg::wait_on_stream, rows));
+  row.recorded_by = integer(event, Arg::recorded_by, rows);
+  rows.stream_waits.push_back(row);
 }
 
 void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {

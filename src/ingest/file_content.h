@@ -53,6 +53,15 @@ struct SyncRow {
   int64_t thread = 0;
 };
 
+// "Stream Wait Event": what is launched to a stream from then on waits for an event of another one.
+struct StreamWaitRow {
+  LocalNs start;  // of the host's call
+  int64_t correlation = -1;
+  int32_t stream = -1;
+  int32_t source = -1;       // the stream on which the event was recorded; -1: not told
+  int64_t recorded_by = -1;  // the correlation of the call that recorded it; -1: not told
+};
+
 // A GPU row whose end was cut at the next start on its stream.
 struct CutRow {
   LocalNs start;
@@ -102,6 +111,7 @@ struct FileContent {
   std::vector<GpuAnnotationRow> gpu_annotations;  // of collectives: nccl:*
   std::vector<StepRow> steps;
   std::vector<SyncRow> syncs;
+  std::vector<StreamWaitRow> stream_waits;
   std::vector<OptimizerRow> optimizer_steps;
   std::vector<PhaseRow> phases;  // until the file is read
   std::vector<ModuleRow> modules;

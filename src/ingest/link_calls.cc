@@ -34,6 +34,7 @@
 #include "skewscope/base/sort_runs.h"
 #include "skewscope/model/keep_steps.h"
 #include "sort_calls.h"
+#include "stream_waits.h"
 #include "synchronizing_calls.h"
 
 namespace skewscope::ingest {
@@ -467,6 +468,7 @@ LinkedTrace link_calls(FileContent content) {
   if (leave_out_rows_apart(content)) ambiguous = join_launches(content);
   const int64_t ordered = join_by_order(content);
   cut_late_ends(content);
+  Column<StreamWait> waits = stream_waits(content);
   content.gpu.correlation = {};
   content.launches.correlation = {};
   LinkedTrace linked = Linker(content, ambiguous).link();
@@ -475,6 +477,7 @@ LinkedTrace link_calls(FileContent content) {
                                   "kernels of collectives that carry no correlation; the k-th is taken for that of the "
                                   "k-th launch"});
   }
+  linked.trace.stream_waits = std::move(waits);
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;
   linked.trace.vendor = vendor;

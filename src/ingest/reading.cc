@@ -232,7 +232,8 @@ int64_t Reading::sum_over_starts(const Work& work) {
   tbb::parallel_invoke([&] { rows = work(content_.gpu.events.start); },
                        [&] { launches = work(content_.launches.events.start); });
   int64_t sum = rows + launches + work(content_.comm_ops) + work(content_.gpu_annotations) + work(content_.steps) +
-                work(content_.syncs) + work(content_.optimizer_steps) + work(content_.modules);
+                work(content_.syncs) + work(content_.stream_waits) + work(content_.optimizer_steps) +
+                work(content_.modules);
   if (content_.details) sum += work(content_.details->host.start) + work(content_.details->gpu_annotations);
   return sum;
 }

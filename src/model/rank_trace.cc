@@ -75,6 +75,15 @@ std::string check_synchronizing(const RankTrace& trace) {
   return "";
 }
 
+std::string check_stream_waits(const RankTrace& trace) {
+  for (size_t i = 0; i < trace.stream_waits.size(); ++i) {
+    const StreamWait& wait = trace.stream_waits[i];
+    if (wait.recorded > wait.start) return at_row("wait for an event that is recorded later", i);
+    if (i > 0 && trace.stream_waits[i - 1].start > wait.start) return at_row("waits on streams not sorted by start", i);
+  }
+  return "";
+}
+
 std::string check_messages(const RankTrace& trace) {
   for (size_t i = 0; i < trace.messages.size(); ++i) {
     const BatchMessage& message = trace.messages[i];
@@ -103,6 +112,7 @@ template <class Visit>
 void for_each_launch_column(RankTrace& trace, const Visit& visit) {
   for_each_column(trace.launches, visit);
   visit(trace.synchronizing);
+  visit(trace.stream_waits);
   visit(trace.gpu.device);
   visit(trace.gpu.stream);
   visit(trace.gpu.launch);
@@ -229,6 +239,7 @@ std::string check_invariants(const RankTrace& trace) {
   if (std::string broken = check_gpu(trace.gpu, trace.launches.size()); !broken.empty()) return broken;
   if (std::string broken = check_launches(trace); !broken.empty()) return broken;
   if (std::string broken = check_synchronizing(trace); !broken.empty()) return broken;
+  if (std::string broken = check_stream_waits(trace); !broken.empty()) return broken;
   for (size_t i = 1; i < trace.steps.size(); ++i) {
     if (trace.steps[i - 1].start > trace.steps[i].start) return at_row("steps not sorted by start", i);
   }

@@ -147,6 +147,20 @@ void RankWriter::copy_row(const Op& op, const OpTimes& times, int64_t correlatio
   close_event(text_);
 }
 
+// As Kineto writes it where it knows the event's record: behind the launch of the operation that is waited for.
+void RankWriter::stream_wait_row(const Program& program, const RankStep& timeline, size_t row) {
+  const auto needed = static_cast<size_t>(program.ops[row].wait_for);
+  const int64_t correlation = next_correlation_++, stream = stream_number(job_, layout_, program.ops[row].stream);
+  const int64_t at = local(stream_wait_at(timeline.ops[row]));
+  open_event(text_, layout_.stamps, "cuda_sync", "Stream Wait Event", {layout_.device, stream}, at, at + 1000);
+  print(text_,
+        R"("cuda_sync_kind": "Stream Wait Event", "wait_on_stream": {}, "wait_on_cuda_event_record_corr_id": {}, )"
+        R"("wait_on_cuda_event_id": {}, "stream": {}, "correlation": {}, "device": {}, "context": 1)",
+        stream_number(job_, layout_, program.ops[needed].stream), launched_as_[needed] + 1, needed, stream, correlation,
+        layout_.device);
+  close_event(text_);
+}
+
 void RankWriter::sync_row(const RankStep& timeline, int64_t correlation) {
   const bool amd = job_.options.vendor == TraceVendor::amd;
   const int64_t at = local(timeline.sync_begin);

@@ -60,6 +60,12 @@ struct Program {
   std::vector<Op> ops;
   int32_t p2p_calls = 0;
 };
+// Whether the traces have a row for what operation `row` waits for on another stream.
+inline bool writes_stream_wait(const SimulateOptions& options, const Program& program, size_t row) {
+  const int32_t needed = program.ops[row].wait_for;
+  return options.sync_events && options.vendor == TraceVendor::nvidia && needed >= 0 &&
+         program.ops[static_cast<size_t>(needed)].stream != program.ops[row].stream;
+}
 
 // Positions in their group of who sends and who receives a message of the step.
 struct MessageEnds {

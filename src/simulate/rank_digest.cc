@@ -164,6 +164,11 @@ bool RankDigest::write_step(int32_t step, const RankStep& timeline) {
     ++(lost ? lost_rows_ : gpu_rows_);
     if (!lost) add_operation(step, program.ops[row], facts_[row], timeline.ops[row]);
     add_host_rows(program.ops[row], timeline.ops[row], lost);
+    if (writes_stream_wait(job_.options, program, row)) {
+      const auto needed = static_cast<size_t>(program.ops[row].wait_for);
+      file_.linked.trace.stream_waits.push_back({local(stream_wait_at(timeline.ops[row])), facts_[row].stream,
+                                                 facts_[needed].stream, local(timeline.ops[needed].launch)});
+    }
   }
   const LocalNs waits = local(timeline.sync_begin);
   file_.linked.trace.synchronizing.push_back({waits, std::max<int64_t>(0, local(timeline.end) - kSyncTailNs - waits)});

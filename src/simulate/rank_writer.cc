@@ -53,8 +53,12 @@ bool RankWriter::write_step(int32_t step, const RankStep& timeline) {
     if (!flush_if_full()) return false;
   }
   wait_row(timeline);
+  launched_as_.clear();
   for (size_t row = 0; row < program.ops.size(); ++row) {
+    if (writes_stream_wait(job_.options, program, row)) stream_wait_row(program, timeline, row);
     const int64_t correlation = next_correlation_++;
+    launched_as_.push_back(correlation);
+    if (job_.options.sync_events) ++next_correlation_;  // of the event that is recorded behind it
     Link link = links[row];
     if (job_.options.style == TraceStyle::era_a) link.external_id = correlation;
     launch_row(program.ops[row], timeline.ops[row], calls_[row], correlation, link);

@@ -46,6 +46,7 @@ class RankWriter : public RankOutput {
   void kernel_row(int32_t step, const Op& op, const OpTimes& times, const CommunicationText& call, int64_t correlation,
                   const Link& link);
   void copy_row(const Op& op, const OpTimes& times, int64_t correlation, const Link& link);
+  void stream_wait_row(const Program& program, const RankStep& timeline, size_t row);
   void sync_row(const RankStep& timeline, int64_t correlation);
   void gloo_rows(int32_t step, const RankStep& timeline);
   void print_seq(int32_t step, const Op& op, const CommunicationText& call);
@@ -59,6 +60,7 @@ class RankWriter : public RankOutput {
   std::string file_name_;
   TraceSink sink_;
   std::vector<CommunicationText> calls_;  // by operation; empty for others
+  std::vector<int64_t> launched_as_;      // correlation by operation, of the step
   Text text_;
   bool begun_ = false;
   int64_t first_ns_ = 0, last_ns_ = 0;

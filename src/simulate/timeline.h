@@ -20,6 +20,9 @@ inline int64_t nested(int64_t outer, int64_t inner, int32_t k, int32_t n) {
   return outer + (inner - outer) * k / (n + 1);
 }
 
+// When the host makes the stream of an operation wait for an event.
+inline int64_t stream_wait_at(const OpTimes& times) { return nested(times.begin, times.launch, 3, 3); }
+
 constexpr int64_t kSyncTailNs = 50'000;
 
 struct RankStep {

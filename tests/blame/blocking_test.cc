@@ -29,6 +29,12 @@ class OneGpu {
     return *this;
   }
 
+  // From `at` on what is launched to `stream` waits for what was launched to `source` by `recorded`. -1: not told.
+  OneGpu& wait(double at, int32_t stream, int32_t source, double recorded) {
+    waits_.push_back({LocalNs{ns(at)}, stream, source, LocalNs{ns(recorded)}});
+    return *this;
+  }
+
   // The first kernel's launch is not recorded.
   OneGpu& without_first() {
     rows_.front().launched = kNotRecorded;
@@ -60,6 +66,7 @@ class OneGpu {
       call.launched = launch != launches.end();
       if (call.launched) call.launch_start = LocalNs{static_cast<int64_t>(row.launched * 1000)};
     }
+    trace.stream_waits = waits_;
     builder.done();
     ClockModel clocks;
     clocks.clocks.resize(1);
@@ -68,12 +75,15 @@ class OneGpu {
   }
 
  private:
+  static int64_t ns(double us) { return static_cast<int64_t>(us * 1000); }
+
   struct Row {
     GpuWork work;
     int32_t stream;
     double start, end, launched;
   };
   std::vector<Row> rows_;
+  Column<StreamWait> waits_;
 };
 
 ExposedSplit us(int64_t blocking, int64_t coincided, int64_t unknown) {
@@ -174,4 +184,50 @@ TEST_CASE("a step is inconclusive where error bars and calls that are not split 
   CHECK(blocked_by({10, 40, 40, 0}) == BlockedBy::inconclusive);
   // All that waited is within the bar, and little is left open: no more than 15 of 90 wait.
   CHECK(blocked_by({5, 85, 0, 10}) == BlockedBy::transfer);
+}
+
+namespace {
+
+// Its streams have run before, so that their waits are recorded.
+OneGpu of_known_streams() { return OneGpu().call(1, 2, -20).call(3, 4, -19, 21).kernel(5, 6, -18); }
+
+}  // namespace
+
+TEST_CASE(
+    "where waits on streams are recorded, a kernel waited for what its stream waits for, however long behind it") {
+  const auto gpu = [] { return of_known_streams().call(40, 150, -6).kernel(250, 300, -3); };
+  CHECK(gpu().exposed() == us(0, 0, 50));
+  CHECK(gpu().wait(-4, 7, 20, -6).exposed() == us(50, 0, 0));
+}
+
+TEST_CASE("a call that no wait ties to the kernel behind it coincides, though the kernel begins as it ends") {
+  const auto gpu = [] { return of_known_streams().call(40, 150, -6).kernel(152, 200, -3); };
+  CHECK(gpu().exposed() == us(50, 0, 0));
+  CHECK(gpu().wait(-4, 21, 20, -6).exposed() == us(0, 50, 0));
+  // For an event that was recorded before the call was launched.
+  CHECK(gpu().wait(-4, 7, 20, -7).exposed() == us(0, 50, 0));
+  // Behind the kernel's launch.
+  CHECK(gpu().wait(-2, 7, 20, -6).exposed() == us(0, 50, 0));
+}
+
+TEST_CASE("of two calls the kernel waits for the one that it is tied to, though the other ended later") {
+  const auto gpu = [] { return of_known_streams().call(40, 150, -8).call(60, 170, -7, 21).kernel(172, 200, -3); };
+  CHECK(gpu().exposed() == us(70, 0, 0));
+  CHECK(gpu().wait(-4, 7, 20, -7).exposed() == us(50, 20, 0));
+}
+
+TEST_CASE("a kernel waits for a call by way of a stream that waits for it") {
+  const auto gpu = [] {
+    return of_known_streams().call(40, 150, -9).add(GpuWork::compute, 8, 7, 8, -20).kernel(152, 200, -3);
+  };
+  CHECK(gpu().wait(-8, 8, 20, -9).wait(-4, 7, 8, -8).exposed() == us(50, 0, 0));
+  // For an event that was recorded there before it waited.
+  CHECK(gpu().wait(-8, 8, 20, -9).wait(-4, 7, 8, -9).exposed() == us(0, 50, 0));
+}
+
+TEST_CASE("a wait for an event that is not told, or of a stream that ran nothing, leaves it to order and time") {
+  const auto gpu = [] { return of_known_streams().call(40, 150, -6).kernel(152, 200, -3); };
+  CHECK(gpu().wait(-4, 7, -1, -4).exposed() == us(50, 0, 0));
+  CHECK(gpu().wait(-4, 7, 99, -6).exposed() == us(50, 0, 0));
+  CHECK(of_known_streams().call(40, 150, -6).kernel(250, 300, -3).wait(-4, 7, -1, -4).exposed() == us(0, 0, 50));
 }

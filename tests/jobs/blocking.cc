@@ -113,6 +113,24 @@ TEST_CASE("blocking time is what a rank is through earlier where calls take no t
   }
 }
 
+TEST_CASE("with the waits on streams recorded, all exposed time is told apart, and as the job run again tells it") {
+  for (const KnownJob& known : kKnownJobs) {
+    SimulateOptions job = options_of_known(known);
+    job.sync_events = true;
+    job.slow_hosts = {{5, 300}};
+    const auto [report, truth] = simulated_blocking(job);
+    check_window(report);
+    for (size_t r = 0; r < truth.size(); ++r) {
+      const JobReport::RankRow& rank = report.ranks[r];
+      const double little = 0.001 * static_cast<double>(rank.exposed_communication_ns);
+      CAPTURE(known.name, r, rank.exposed_communication_ns);
+      CHECK(static_cast<double>(rank.blocking_communication_ns) ==
+            Approx(static_cast<double>(truth[r])).epsilon(0.01).margin(little));
+      CHECK(static_cast<double>(rank.unknown_communication_ns) <= little);
+    }
+  }
+}
+
 TEST_CASE("where hosts are as slow as GPUs, the replay knows what launches hold up once calls do not any more") {
   SimulateOptions job = options_of_known(kKnownJobs[2]);
   job.launch_factor = 12;

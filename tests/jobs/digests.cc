@@ -254,6 +254,7 @@ TEST_CASE("a job simulated as digests gives the report of the same job simulated
     o.steps = 5;
     o.layers = 4;
     o.clock_offset_ms = 5;
+    o.sync_events = lost > 0;
     o.slow_ranks = {{5, 1.3}};
     o.late_windows = {{3, 1}};
     o.lost_kernels = lost;

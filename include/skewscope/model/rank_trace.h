@@ -89,6 +89,14 @@ struct SynchronizingCall {
   int64_t duration_ns = 0;
 };
 
+// From then on what is launched to `stream` waits for what had been launched to `source`.
+struct StreamWait {
+  LocalNs start;  // of the host's call
+  int32_t stream = -1;
+  int32_t source = -1;  // -1: any stream
+  LocalNs recorded;     // the last launch or wait ahead of the event's record; `start` where it is not known
+};
+
 // Which record told what a collective call is.
 enum class MetadataSource : uint8_t {
   kernel_args,         // arguments on the kernel itself
@@ -174,6 +182,7 @@ struct RankTrace {
   GpuEvents gpu;
   LaunchEvents launches;
   Column<SynchronizingCall> synchronizing;  // of threads that launch; sorted by start
+  Column<StreamWait> stream_waits;          // sorted by start; none: the trace does not tell them
   std::vector<StepRange> steps;             // sorted by start
   Column<CollectiveCall> calls;             // sorted by (start, end, stream)
   Column<BatchMessage> messages;            // sorted by call; in a job by (call, peer, sends), each once
