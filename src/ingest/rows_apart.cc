@@ -5,10 +5,10 @@
 // these are long, is no time.
 // Why right: a pause, however long, has launches with their rows on both sides; a kernel that was launched before
 // recording began runs next to the first ones of the trace. A row that is as far away as the trace is short tells
-// nothing that its loss could hide, and it is counted. A first row that starts before its own launch is no time, however
-// near it lies: as long as few rows are so, for a clock that is off by as much moves them all.
-// Cost: a look at the gaps between rows; only where one is a quarter of a second, or a host row lies outside the GPU's
-// rows by as much, more: linear in the rows but for those outside.
+// nothing that its loss could hide, and it is counted. A first row that starts before its own launch is no time,
+// however near it lies: as long as few rows are so, for a clock that is off by as much moves them all. Cost: a look at
+// the gaps between rows; only where one is a quarter of a second, or a host row lies outside the GPU's rows by as much,
+// more: linear in the rows but for those outside.
 #include "rows_apart.h"
 
 #include <fmt/format.h>
@@ -20,9 +20,9 @@
 namespace skewscope::ingest {
 namespace {
 
-constexpr int64_t kGap_ns = 250'000'000;  // between clusters
+constexpr int64_t kGap_ns = 250'000'000;          // between clusters
 constexpr int64_t kBeforeLaunch_ns = 10'000'000;  // more than clocks of a host and its GPU differ
-constexpr size_t kRowsOfNone = 2;         // and the hundredth part of all: what a broken clock may have stamped
+constexpr size_t kRowsOfNone = 2;                 // and the hundredth part of all: what a broken clock may have stamped
 constexpr size_t kShareOfNone = 100;
 
 struct Cluster {
