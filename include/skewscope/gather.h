@@ -18,6 +18,7 @@ struct GatherLimits {
   uint64_t largest_file = 16ull << 30;
   uint64_t largest_job = 4ull << 40;
   uint64_t largest_user = 8ull << 40;
+  uint64_t largest_report = 4ull << 30;  // of one; what is there counts as bytes of its job and of the job's owner
   int files_per_job = 1 << 20;           // complete ones and open uploads: each has a row and some memory
   uint64_t reserved_disk = 10ull << 30;  // kept free; never more than 5 % of the file system
   uint64_t soft_memory = 3ull << 30;     // of the daemon, in use; from there on no new body is taken
@@ -78,6 +79,7 @@ struct ReportTask {
   int threads = 0;
   uint64_t memory = 0;  // bytes it may use; more ends it
   int world_size = 0;   // ranks that the job has at least; 0: not known
+  uint64_t room = 0;    // bytes that its output may have; more ends it
 };
 using MakeReport = std::function<int(const ReportTask&)>;
 

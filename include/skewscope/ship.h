@@ -71,4 +71,8 @@ struct Shipped {
 // made).
 Result<Shipped> ship_traces(const ShipOptions& options, const std::function<bool()>& stop);
 
+// Has the gatherer make the newest report of `job` again; only where it is and how it is spoken to count of the rest.
+// Errors: usage; no_input: it refused, or there was no answer.
+Result<Done> ask_for_report(const ShipOptions& options);
+
 }  // namespace skewscope

@@ -35,12 +35,13 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   ~Connection() override { guests_.leave(this); }
 
   void start() {
-    guests_.enter(shared_from_this());
+    if (!guests_.enter(shared_from_this(), wire_->peer())) return wire_->close();
     const auto& limits = service_.limits();
     known_by_ = Clock::now() + limits.before_authentication;
     end_after(std::min(limits.handshake, limits.before_authentication));
     wire_->handshake([self = shared_from_this()](bool done) {
       if (!done) return self->wire_->close();
+      self->guests_.greeted(self.get());
       self->await_request();
     });
   }

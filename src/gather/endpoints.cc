@@ -264,7 +264,8 @@ Response Endpoints::page_of(const Call& call) const {
   if (call.request.endpoint == Endpoint::page_job) {
     const auto job = store_.job(call.request.job);
     if (!job) return page_not_found();
-    return job_page(*job, job->report == ReportState::failed ? last_lines_of_log(store_, job->name) : "");
+    const bool says_something = job->report == ReportState::failed || job->report_exit_code == kReportInPart;
+    return job_page(*job, says_something ? last_lines_of_log(store_, job->name) : "");
   }
   const auto jobs = visible_jobs(store_, call, "", kJobsOnPage, "");
   return jobs_page(jobs, jobs.size() == kJobsOnPage);

@@ -71,6 +71,7 @@ struct ReportRow {
   uint64_t arrivals = 0;  // of the job when it was begun
   Time started{}, ended{};
   int exit_code = 0;
+  uint64_t bytes = 0;  // on the disk, of one that can be read
 };
 
 inline bool is_open(const UploadRow& row) {
@@ -139,6 +140,7 @@ class Manifest {
   ManifestStatus settle(bool make);
   ManifestStatus check();
   int execute(const std::string& sql);
+  bool has_table(const std::string& name);
   sqlite3_stmt* prepared(const char* sql);
   template <class... Values>
   void run(const char* sql, const Values&... values);

@@ -173,7 +173,8 @@ void Metrics::report_begins(Time last_arrival) {
 
 void Metrics::report_ended(int exit_code, double seconds) {
   state_->report_seconds.Observe(seconds);
-  state_->reports.Add({{"result", exit_code == 0 || exit_code == 1 ? "made" : "failed"}}).Increment();
+  state_->reports.Add({{"result", exit_code == 0 || exit_code == 1 || exit_code == kReportInPart ? "made" : "failed"}})
+      .Increment();
 }
 
 std::string Metrics::text(const StoreFigures& store, const Lobby::Figures& lobby, const ProcessFigures& process) const {

@@ -66,6 +66,12 @@ std::string report_link(const JobState& job) {
   return is_its_own ? link : fmt::format("{} ({})", state, link);
 }
 
+std::string why_failed(int exit_code) {
+  if (exit_code == kReportTooLarge) return "It was larger than it may be.";
+  if (exit_code < 0) return "There was no process for it.";
+  return fmt::format("skewscope report ended with code {}", exit_code);
+}
+
 // "0-3, 7"
 std::string ranges(const std::vector<int>& ranks) {
   std::string text;
@@ -146,14 +152,13 @@ Response job_page(const JobState& job, const std::string& report_log) {
   row("Open uploads", std::to_string(job.open_uploads));
   row("Last byte", time_text(job.last_byte));
   row("Report", report_link(job));
+  for (const std::string& note : report_notes(job)) row("Note", escaped(note));
   if (job.report == ReportState::failed) {
-    row("Why it failed", job.report_exit_code < 0
-                             ? "There was no process for it."
-                             : fmt::format("skewscope report ended with code {}", job.report_exit_code));
-    if (!report_log.empty()) {
-      row("What it said last", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">All of it</a>",
-                                           escaped(report_log), escaped(job.name)));
-    }
+    row("Why it failed", why_failed(job.report_exit_code));
+  }
+  if (!report_log.empty()) {
+    row("What it said last", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">All of it</a>",
+                                         escaped(report_log), escaped(job.name)));
   }
   body += "</dl>";
   return page(200, document("skewscope: " + job.name, body, true), policy("'none'"));

@@ -53,6 +53,7 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("largest-file", limits.largest_file, When::now);
   visit("largest-job", limits.largest_job, When::now);
   visit("largest-user", limits.largest_user, When::now);
+  visit("largest-report", limits.largest_report, When::now);
   visit("files-per-job", limits.files_per_job, When::now);
   visit("reserved-disk", limits.reserved_disk, When::now);
   visit("soft-disk", limits.soft_disk, When::now);

@@ -218,9 +218,13 @@ class Scheduler : public ReportScheduler {
     store_.begin_report(job, [this, job](const Outcome<Store::ReportFolders>& begun) {
       if (begun.refusal != Refusal::none || stopping()) return put_off(job);
       const GatherOptions at_present = options();
-      const ReportTask task{
-          begun.value.traces,       begun.value.output,    job, threads_for_reports(at_present.report_processes),
-          at_present.report_memory, begun.value.world_size};
+      const ReportTask task{begun.value.traces,
+                            begun.value.output,
+                            job,
+                            threads_for_reports(at_present.report_processes),
+                            at_present.report_memory,
+                            begun.value.world_size,
+                            begun.value.room};
       make(job, begun.value.generation, task, true);
     });
   }

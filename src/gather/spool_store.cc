@@ -25,6 +25,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
     charged_of_user_[row.uid] += row.size;
     job.highest_rank = std::max(job.highest_rank, row.rank);
     job.row.last_byte = std::max(job.row.last_byte, row.committed_at);
+    ++job.generations[row.capture][row.generation];
     job.files[row.capture].emplace(row.rank, row);
     ++figures_.files;
   }
@@ -47,7 +48,11 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
     if (row.stage == UploadStage::complete) job.remembered[{metadata.capture, metadata.rank}] = row.id;
     uploads_.emplace(row.id, upload);
   }
-  for (ReportRow& row : recovered.reports) jobs_[row.job].reports.emplace(row.generation, row);
+  for (ReportRow& row : recovered.reports) {
+    Job& job = jobs_[row.job];
+    charge_reports_held(job, static_cast<int64_t>(row.bytes));
+    job.reports.emplace(row.generation, row);
+  }
   for (auto& [name, job] : jobs_) {
     charge_quarantine(name, job);
     count_tries(job);

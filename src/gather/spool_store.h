@@ -52,11 +52,15 @@ struct Job {
   bool stands = false;                          // its row is in the manifest
   std::map<int, std::map<int, FileRow>> files;  // capture -> rank
   std::map<int, ReportRow> reports;
-  int failed_tries = 0;  // in a row, of the newest report's arrivals, for want of something; see most_tries
-  bool partial = false;  // when the running report began
-  std::map<int, int> open_of_capture;                     // open uploads, where there are any
-  uint64_t bytes = 0;                                     // of complete files
-  uint64_t charged = 0;                                   // and of open uploads, and of what is in quarantine
+  int failed_tries = 0;       // in a row, of the newest report's arrivals, for want of something; see most_tries
+  bool partial = false;       // when the running report began
+  uint64_t report_bytes = 0;  // of those that are there
+  uint64_t room = 0;          // of the running report
+  bool room_is_of_disk = false, waits_for_disk = false;
+  std::map<int, std::map<int, int>> generations;  // capture -> generation -> files
+  std::map<int, int> open_of_capture;             // open uploads, where there are any
+  uint64_t bytes = 0;                             // of complete files
+  uint64_t charged = 0;                           // and of open uploads, of reports, and of what is in quarantine
   std::map<std::pair<int, int>, std::string> remembered;  // capture, rank -> id of the upload that completed last
   int open_uploads = 0;
   int bodies = 0;   // uploads that have a writer
@@ -179,6 +183,7 @@ class SpoolStore : public Store {
   static int expected_of(const Job& job, const JobRow& row);
   static int captures_of(const Job& job, const JobRow& row);
   static bool expects_other_files(const Job& job, const JobRow& row);
+  static bool is_mixed(const Job& job);
   Refusal charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted);
   const FileRow* file_held(const std::string& job, int capture, int rank) const;
   JobRow job_row(const std::string& job) const;
@@ -192,7 +197,12 @@ class SpoolStore : public Store {
   Refusal move_to_trash(const std::string& path, const std::string& to, std::set<std::string>& folders);
   Refusal to_trash(const std::string& path, std::set<std::string>& folders);
   void post_report(const std::string& job, const ReportRow& row, bool swap, const Reply<JobState>& done);
-  Refusal flush_report(const std::string& folder, int depth);
+  Refusal flush_report(const std::string& folder, int depth, uint64_t& bytes);
+  // What a report may take of the disk (report_room.cc).
+  Refusal take_room_held(Job& job);
+  void give_room_back_held(Job& job);
+  void charge_reports_held(Job& job, int64_t bytes);
+  Refusal discard_unfinished(const std::string& job, int generation, std::set<std::string>& folders);
   void discard_reports(const std::string& job);
   static void count_tries(Job& job);
   static bool is_to_be_tried_again(const Job& job);
@@ -253,6 +263,7 @@ class SpoolStore : public Store {
   std::function<void(const std::string&)> hook_;
   StoreFigures figures_;
   DiskSpace space_;
+  uint64_t rooms_ = 0;    // of the reports that run, in bytes
   uint64_t writers_ = 0;  // numbers given
   Aging aging_;           // with mutex_
   Time last_backup_{}, last_look_at_quarantine_{};
