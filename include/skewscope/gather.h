@@ -58,6 +58,8 @@ struct GatherOptions {
   std::string server_name;  // what Host must say besides the listening address; "": src/gather/host.h
   bool insecure_local = false;
   std::string certificate, private_key;  // PEM files: TLS when given
+  std::string tls_min = "1.3";           // or 1.2
+  std::chrono::seconds hsts{0};          // what browsers are told of this host, with TLS; 0: nothing
   std::string client_ca;                 // PEM file: client certificates are asked for and must be signed by it
   std::string token_key_file;            // 0600; current key in the first line, the one before it in the second
   bool munge = false;                    // POST /v1/tokens takes MUNGE credentials

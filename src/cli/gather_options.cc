@@ -53,8 +53,20 @@ void add_access(CLI::App& command, GatherOptions& options) {
   };
   file("--token-key-file", options.token_key_file,
        "Keys that sign job tokens: 64 hexadecimal digits a line, the first signs, two count; mode 0600");
-  file("--certificate", options.certificate, "Certificate chain, PEM: HTTPS in place of HTTP");
+  file("--certificate", options.certificate,
+       "Certificate chain, PEM: HTTPS in place of HTTP, with TLS 1.3 alone unless --tls-min");
   file("--private-key", options.private_key, "Its private key, PEM");
+  command.add_option("--tls-min", options.tls_min, with_default("Oldest TLS that is spoken", options.tls_min))
+      ->check(CLI::IsMember({"1.2", "1.3"}).description(""))
+      ->type_name("1.2|1.3")
+      ->group("Access");
+  command
+      .add_option_function<int64_t>(
+          "--hsts", [&options](const int64_t& seconds) { options.hsts = std::chrono::seconds(seconds); },
+          "Tell browsers to use HTTPS alone with this host, on all its ports, for so long; 0: do not [0]")
+      ->check(CLI::Range(int64_t{0}, kLongestSetting_s).description(""))
+      ->type_name("SECONDS")
+      ->group("Access");
   file("--client-ca", options.client_ca,
        "Nodes may show a certificate signed by this one, PEM; none of another counts");
   command

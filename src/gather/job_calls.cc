@@ -179,6 +179,11 @@ const FileRow* SpoolStore::file_held(const std::string& job, int capture, int ra
   return file == files->second.end() ? nullptr : &file->second;
 }
 
+// Where nobody told the owner, each job is its own.
+std::string SpoolStore::owner_of(const std::string& job, uint32_t uid) {
+  return uid == 0 ? job : "uid " + std::to_string(uid);
+}
+
 // Brings what an upload is charged with from `charged` to `wanted` bytes.
 Refusal SpoolStore::charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted) {
   uint64_t& of_job = jobs_.at(job).charged;
@@ -186,6 +191,9 @@ Refusal SpoolStore::charge_held(const std::string& job, uint32_t uid, uint64_t& 
   const GatherLimits most = limits();
   const bool over = of_job - charged + wanted > most.largest_job || of_user - charged + wanted > most.largest_user;
   if (wanted > charged && over) return Refusal::quota;
+  uint64_t& open = open_of_owner_[owner_of(job, uid)];
+  open = open - charged + wanted;
+  if (open == 0) open_of_owner_.erase(owner_of(job, uid));
   of_job = of_job - charged + wanted;
   of_user = of_user - charged + wanted;
   charged = wanted;

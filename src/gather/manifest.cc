@@ -34,7 +34,8 @@ constexpr const char* kLaterTables =
     "CREATE TABLE IF NOT EXISTS removed_job (name TEXT PRIMARY KEY, next_epoch INTEGER NOT NULL, "
     "removed_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS report_size (job TEXT NOT NULL, generation INTEGER NOT NULL, bytes INTEGER NOT NULL, "
-    "PRIMARY KEY (job, generation)) STRICT, WITHOUT ROWID;";
+    "PRIMARY KEY (job, generation)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS upload_said (id TEXT PRIMARY KEY, metadata TEXT NOT NULL) STRICT, WITHOUT ROWID;";
 
 // SQLite takes a quota that is used up for a broken disk; what the kernel said is still there when it returns.
 int full_if_over_quota(int code) { return code == SQLITE_IOERR_WRITE && errno == EDQUOT ? SQLITE_FULL : code; }

@@ -112,6 +112,8 @@ class Manifest {
   // No job that is made from now on begins with a smaller one: of a manifest that was restored, whose last removals
   // nobody knows.
   void put_least_epoch(uint32_t epoch, Time at);
+  // Of what nobody needs any more: epochs that no token can be older than, and old rows of the audit.
+  void forget_old(Time at);
   void audit(Time at, const std::string& who, const std::string& what);
 
   // What stands in them is checked for sense: rows that make none are passed over and counted.

@@ -114,8 +114,9 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-Response jobs_page(const std::vector<JobState>& jobs, bool more) {
+Response jobs_page(const std::vector<JobState>& jobs, bool more, bool signed_in) {
   std::string body = "<h1>Jobs</h1>\n";
+  if (signed_in) body += "<form method=\"post\" action=\"/logout\"><button>Sign out</button></form>\n";
   if (jobs.empty()) body += "<p>No job has sent anything yet.</p>";
   if (!jobs.empty()) {
     body +=
@@ -131,7 +132,9 @@ Response jobs_page(const std::vector<JobState>& jobs, bool more) {
     body += "</tbody></table></div>";
   }
   if (more) body += "<p>There are more jobs than these; <code>GET /v1/jobs</code> lists all.</p>";
-  return page(200, document("skewscope: jobs", body, true), policy("'none'"));
+  const std::string title = "skewscope: jobs";
+  if (signed_in) return page(200, document(title, body, true), policy("'self'"), "same-origin");
+  return page(200, document(title, body, true), policy("'none'"));
 }
 
 Response job_page(const JobState& job, const std::string& report_log) {
@@ -171,7 +174,7 @@ Response login_page(bool refused) {
       "<form method=\"post\" action=\"/login\"><p><label>Token with the scope <code>read</code><br>"
       "<input type=\"password\" name=\"token\" autocomplete=\"off\" required></label></p>"
       "<p><button>Sign in</button></p></form>";
-  return page(refused ? 401 : 200, document("skewscope: sign in", body, false), policy("'self'"));
+  return page(refused ? 401 : 200, document("skewscope: sign in", body, false), policy("'self'"), "same-origin");
 }
 
 Response page_not_found() {

@@ -33,6 +33,8 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("server-name", o.server_name, When::now);
   visit("certificate", o.certificate, When::now);
   visit("private-key", o.private_key, When::now);
+  visit("tls-min", o.tls_min, When::now);
+  visit("hsts", o.hsts.count(), When::now);
   visit("client-ca", o.client_ca, When::now);
   visit("token-key-file", o.token_key_file, When::now);
   visit("munge", o.munge, When::now);

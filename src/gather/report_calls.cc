@@ -32,7 +32,12 @@ bool is_readable(ReportState state) { return state == ReportState::complete || s
 }  // namespace
 
 void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done) {
-  const Refusal refusal = closed();
+  Refusal refusal = closed();
+  if (refusal == Refusal::none) {
+    const std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(name);
+    refusal = found == jobs_.end() ? Refusal::unknown : take_room_held(found->second);
+  }
   if (refusal != Refusal::none) return answer<ReportFolders>(std::move(done), {refusal, {}});
   const Time at = now();
   const auto row = std::make_shared<ReportRow>();
@@ -46,8 +51,6 @@ void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done
       if (found == jobs_.end() || found->second.row.deleting) return Refusal::unknown;
       const JobState state = state_held(found->second);
       if (state.report == ReportState::running) return Refusal::too_many;
-      const Refusal room = take_room_held(found->second);
-      if (room != Refusal::none) return room;
       const auto& reports = found->second.reports;
       *row = {name, reports.empty() ? 1 : reports.rbegin()->first + 1, ReportState::running, state.arrivals, at, {}, 0};
       *folders_of = {row->generation,
@@ -70,7 +73,7 @@ void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done
     if (why != Refusal::none) {
       const std::lock_guard lock(mutex_);
       const auto job = jobs_.find(name);
-      if (job != jobs_.end() && folders_of->room > 0) give_room_back_held(job->second);
+      if (job != jobs_.end()) give_room_back_held(job->second);
     }
     if (why != Refusal::none) return done({why, {}});
     {

@@ -18,6 +18,7 @@ uint64_t left_of(uint64_t most, uint64_t used) { return most - std::min(most, us
 }  // namespace
 
 Refusal SpoolStore::take_room_held(Job& job) {
+  if (job.room > 0) return Refusal::too_many;
   const GatherLimits most = limits();
   const uint64_t below_mark = static_cast<uint64_t>(static_cast<double>(space_.total) * std::min(most.hard_disk, 1.0));
   const uint64_t used = space_.total - space_.available;

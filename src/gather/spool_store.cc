@@ -39,6 +39,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
       upload->charged = row.asked.length.value_or(row.durable);
       job.charged += upload->charged;
       charged_of_user_[row.asked.uid] += upload->charged;
+      if (upload->charged > 0) open_of_owner_[owner_of(row.asked.metadata.job, row.asked.uid)] += upload->charged;
       ++job.open_uploads;
       ++figures_.open_uploads;
       ++job.open_of_capture[row.asked.metadata.capture];

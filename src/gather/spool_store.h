@@ -130,7 +130,7 @@ class SpoolStore : public Store {
   Refusal usable(const UploadPointer& upload) const;
   Refusal still_wanted(const Upload& upload) const;
   bool is_known(const UploadMetadata& metadata) const;
-  Refusal room_for(const UploadRow& row, bool of_new_job);
+  Refusal room_for(const UploadRow& row, bool of_new_job, uint64_t charged);
   void begin_part(const UploadPointer& upload, bool of_new_job, const Reply<UploadState>& done);
   void end_writer(const UploadPointer& upload, const Then& then);
   Refusal begin_writer(const UploadPointer& upload, const Asked& asked);
@@ -184,6 +184,8 @@ class SpoolStore : public Store {
   static int captures_of(const Job& job, const JobRow& row);
   static bool expects_other_files(const Job& job, const JobRow& row);
   static bool is_mixed(const Job& job);
+  static std::string owner_of(const std::string& job, uint32_t uid);
+  bool has_its_share_held(const UploadRow& row, uint64_t charged) const;
   Refusal charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted);
   const FileRow* file_held(const std::string& job, int capture, int rank) const;
   JobRow job_row(const std::string& job) const;
@@ -259,7 +261,8 @@ class SpoolStore : public Store {
   std::map<std::string, Job> jobs_;
   std::unordered_map<std::string, UploadPointer> uploads_;
   std::unordered_map<uint32_t, uint64_t> charged_of_user_;
-  std::map<std::string, uint32_t> next_epochs_;  // of names whose job was deleted; "": of every name
+  std::unordered_map<std::string, uint64_t> open_of_owner_;  // charged for open uploads: disk that is reserved
+  std::map<std::string, uint32_t> next_epochs_;              // of names whose job was deleted; "": of every name
   std::function<void(const std::string&)> hook_;
   StoreFigures figures_;
   DiskSpace space_;

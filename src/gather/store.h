@@ -53,6 +53,7 @@ using Reply = std::function<void(Outcome<T>)>;
 struct NewUpload {
   UploadMetadata metadata;
   std::optional<uint64_t> length;  // absent: told later (tus creation-defer-length)
+  std::string said;                // the metadata as its sender wrote it; "": as encode() does
   uint32_t uid = 0;                // whose token it was
   std::string client;              // address, for the record
   bool one_request = false;        // nobody can go on with it: nothing of it is recorded before it is a file
@@ -61,6 +62,7 @@ struct NewUpload {
 struct UploadState {
   std::string id;  // 32 hexadecimal digits
   UploadMetadata metadata;
+  std::string said;  // as it was given
   std::optional<uint64_t> length;
   uint64_t offset = 0;  // durable: these bytes need never be sent again
   bool complete = false;
