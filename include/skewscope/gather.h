@@ -65,7 +65,7 @@ struct GatherOptions {
   bool munge = false;                    // POST /v1/tokens takes MUNGE credentials
   std::string registry_socket;           // Unix socket on which the head node's prolog registers jobs; "": none
   std::string registry_user;  // who, by name, is let in there besides root and the daemon's own user; "": nobody
-  int report_processes = 1;
+  int report_processes = 2;   // one owner has all but one of them
   std::chrono::seconds report_time{30 * 60};
   uint64_t report_memory = 8ull << 30;
   GatherLimits limits;

@@ -88,7 +88,8 @@ void add_access(CLI::App& command, GatherOptions& options) {
 }
 
 void add_reports(CLI::App& command, GatherOptions& options) {
-  add_count(command, "--report-processes", options.report_processes, "Reports made at a time");
+  add_count(command, "--report-processes", options.report_processes,
+            "Reports made at a time; of several, one is kept for other owners");
   add_seconds(command, "--report-time", options.report_time, "Longest time a report may take");
   add_bytes(command, "--report-memory", options.report_memory, "Memory a report may take", "8G");
   GatherDeadlines& deadlines = options.deadlines;

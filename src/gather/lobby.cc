@@ -132,7 +132,10 @@ std::list<Lobby::Entry>::iterator Lobby::who_goes(const std::string& newcomer) {
   if (first == last || all.addresses == 1) return unknown_.begin();
   const auto silent = std::find_if(first, last, [&](const Entry& e) { return e.address == address && !e.greeted; });
   const auto goes = silent == last ? first : silent;
-  return has_most && !has_had_time(*goes) ? last : goes;
+  if (!has_most || has_had_time(*goes)) return goes;
+  const auto silent_for_long =
+      std::find_if(unknown_.begin(), last, [&](const Entry& e) { return !e.greeted && has_had_time(e); });
+  return silent_for_long;  // the last: there is none
 }
 
 bool Lobby::crowded() const {

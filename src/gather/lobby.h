@@ -53,8 +53,8 @@ class Lobby {
   void end_turn();
 
   // The guest has not said who it is. When too many have not, one is ended: of the address that has most of them, so
-  // that silent connections of a few addresses are in nobody else's way. False: it is this one, its address has had its
-  // share and none of them is old.
+  // that silent connections of a few addresses are in nobody else's way; or one that has been silent for long. False:
+  // it is this one, its address has had its share and nobody has been silent for long.
   bool enter(const std::shared_ptr<Guest>& guest, const std::string& address);
   void greeted(const Guest* guest);  // its handshake is done
   void authenticated(const Guest* guest);

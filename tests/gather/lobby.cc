@@ -152,6 +152,20 @@ TEST_CASE("one more stranger of the address that has most of them is refused unt
   CHECK(ended(std::chrono::milliseconds(1)));
 }
 
+TEST_CASE("who has been silent for long goes before one more stranger of the address that has most of them") {
+  Lobby lobby(limits_of(100, 3), std::chrono::milliseconds(20));
+  const auto silent = std::make_shared<Visitor>(), first = std::make_shared<Visitor>(),
+             second = std::make_shared<Visitor>(), more = std::make_shared<Visitor>();
+  lobby.enter(silent, "10.0.0.2");
+  std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  lobby.enter(first, "10.0.0.1");
+  lobby.enter(second, "10.0.0.1");
+  CHECK(lobby.enter(more, "10.0.0.1"));
+  CHECK(silent->ended);
+  CHECK_FALSE(first->ended);
+  CHECK_FALSE(second->ended);
+}
+
 TEST_CASE("a cluster behind one address waits its turn and is not refused") {
   Lobby lobby(limits_of(100, 2), std::chrono::milliseconds(50));
   const auto first = std::make_shared<Visitor>(), second = std::make_shared<Visitor>();
