@@ -18,6 +18,7 @@ struct GatherLimits {
   uint64_t largest_file = 16ull << 30;
   uint64_t largest_job = 4ull << 40;
   uint64_t largest_user = 8ull << 40;
+  uint64_t largest_report = 4ull << 30;  // of one; what is there counts as bytes of its job and of the job's owner
   int files_per_job = 1 << 20;           // complete ones and open uploads: each has a row and some memory
   uint64_t reserved_disk = 10ull << 30;  // kept free; never more than 5 % of the file system
   uint64_t soft_memory = 3ull << 30;     // of the daemon, in use; from there on no new body is taken
@@ -57,12 +58,14 @@ struct GatherOptions {
   std::string server_name;  // what Host must say besides the listening address; "": src/gather/host.h
   bool insecure_local = false;
   std::string certificate, private_key;  // PEM files: TLS when given
+  std::string tls_min = "1.3";           // or 1.2
+  std::chrono::seconds hsts{0};          // what browsers are told of this host, with TLS; 0: nothing
   std::string client_ca;                 // PEM file: client certificates are asked for and must be signed by it
   std::string token_key_file;            // 0600; current key in the first line, the one before it in the second
   bool munge = false;                    // POST /v1/tokens takes MUNGE credentials
   std::string registry_socket;           // Unix socket on which the head node's prolog registers jobs; "": none
   std::string registry_user;  // who, by name, is let in there besides root and the daemon's own user; "": nobody
-  int report_processes = 1;
+  int report_processes = 2;   // one owner has all but one of them
   std::chrono::seconds report_time{30 * 60};
   uint64_t report_memory = 8ull << 30;
   GatherLimits limits;
@@ -78,6 +81,7 @@ struct ReportTask {
   int threads = 0;
   uint64_t memory = 0;  // bytes it may use; more ends it
   int world_size = 0;   // ranks that the job has at least; 0: not known
+  uint64_t room = 0;    // bytes that its output may have; more ends it
 };
 using MakeReport = std::function<int(const ReportTask&)>;
 

@@ -14,6 +14,11 @@
 
 namespace skewscope {
 
+struct ShipProgress {
+  uint64_t accepted = 0, known = 0;  // files
+  uint64_t sent = 0;                 // bytes that have gone out
+};
+
 struct ShipOptions {
   std::vector<std::string> paths;  // directories to watch, or files
   std::string url;                 // http(s)://HOST:PORT of the gatherer
@@ -55,6 +60,7 @@ struct ShipOptions {
   bool compress = true;                       // plain .json goes as gzip
   // A line of what goes on, one at a time, from any thread; may be empty.
   std::function<void(Severity, const std::string&)> say;
+  std::function<void(const ShipProgress&)> progress;  // once a second, from the calling thread; may be empty
 };
 
 struct Shipped {
@@ -70,5 +76,9 @@ struct Shipped {
 // calling thread stays at it. Errors: usage, no_input (a path that is not there), output (state_directory cannot be
 // made).
 Result<Shipped> ship_traces(const ShipOptions& options, const std::function<bool()>& stop);
+
+// Has the gatherer make the newest report of `job` again; only where it is and how it is spoken to count of the rest.
+// Errors: usage; no_input: it refused, or there was no answer.
+Result<Done> ask_for_report(const ShipOptions& options);
 
 }  // namespace skewscope

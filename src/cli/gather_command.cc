@@ -7,12 +7,16 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "flat_config.h"
 #include "gather_options.h"
 #include "report_command.h"
 #include "skewscope/base/exchange.h"
+#include "skewscope/base/printable.h"
 #include "thread_limit.h"
 
 namespace skewscope::cli {
@@ -39,6 +43,25 @@ void keep_standard_descriptors() {
 // The files are named by the ranks that their senders told.
 constexpr const char* kRankOfFile = "/r(?<rank>[0-9]+)\\.[^/]*$";
 
+// What the report says of files that it leaves out or takes in part, a line each for its log; how many. These findings
+// are what a job's owner has to know before the report is believed: others stand in it and change no rank's figures.
+int64_t tell_of_files(const std::string& report) {
+  std::ifstream in(report + "/diagnostics.json");
+  const nlohmann::json document = nlohmann::json::parse(in, nullptr, false);
+  int64_t told = 0;
+  if (!document.is_object()) return told;
+  for (const nlohmann::json& finding : document.value("diagnostics", nlohmann::json::array())) {
+    const auto text = [&](const char* key) {
+      return finding.contains(key) && finding[key].is_string() ? finding[key].get<std::string>() : std::string();
+    };
+    if (text("severity") == "info" || text("file").empty()) continue;
+    const std::string file = std::filesystem::path(text("file")).filename().string();
+    fmt::print(stderr, "{}\n", printable(fmt::format("{}: {}", file, text("message"))));
+    ++told;
+  }
+  return told;
+}
+
 int make_report(const ReportTask& task) {
   ReportOptions options;
   options.common.quiet = true;
@@ -52,7 +75,8 @@ int make_report(const ReportTask& task) {
   Alone alone;
   std::string command = fmt::format("skewscope report {} -o {}", task.traces, task.output);
   if (task.world_size > 0) command += fmt::format(" --world-size {}", options.input.ingest.world_size);
-  return run_report(options, command, "", alone);
+  const ExitCode code = run_report(options, command, "", alone);
+  return code == kDone && tell_of_files(task.output) > 0 ? kInPart : code;
 }
 
 // The options as the command line and the file of --config say at present.

@@ -53,8 +53,20 @@ void add_access(CLI::App& command, GatherOptions& options) {
   };
   file("--token-key-file", options.token_key_file,
        "Keys that sign job tokens: 64 hexadecimal digits a line, the first signs, two count; mode 0600");
-  file("--certificate", options.certificate, "Certificate chain, PEM: HTTPS in place of HTTP");
+  file("--certificate", options.certificate,
+       "Certificate chain, PEM: HTTPS in place of HTTP, with TLS 1.3 alone unless --tls-min");
   file("--private-key", options.private_key, "Its private key, PEM");
+  command.add_option("--tls-min", options.tls_min, with_default("Oldest TLS that is spoken", options.tls_min))
+      ->check(CLI::IsMember({"1.2", "1.3"}).description(""))
+      ->type_name("1.2|1.3")
+      ->group("Access");
+  command
+      .add_option_function<int64_t>(
+          "--hsts", [&options](const int64_t& seconds) { options.hsts = std::chrono::seconds(seconds); },
+          "Tell browsers to use HTTPS alone with this host, on all its ports, for so long; 0: do not [0]")
+      ->check(CLI::Range(int64_t{0}, kLongestSetting_s).description(""))
+      ->type_name("SECONDS")
+      ->group("Access");
   file("--client-ca", options.client_ca,
        "Nodes may show a certificate signed by this one, PEM; none of another counts");
   command
@@ -76,7 +88,8 @@ void add_access(CLI::App& command, GatherOptions& options) {
 }
 
 void add_reports(CLI::App& command, GatherOptions& options) {
-  add_count(command, "--report-processes", options.report_processes, "Reports made at a time");
+  add_count(command, "--report-processes", options.report_processes,
+            "Reports made at a time; of several, one is kept for other owners");
   add_seconds(command, "--report-time", options.report_time, "Longest time a report may take");
   add_bytes(command, "--report-memory", options.report_memory, "Memory a report may take", "8G");
   GatherDeadlines& deadlines = options.deadlines;
@@ -100,6 +113,8 @@ void add_limits(CLI::App& command, GatherLimits& limits) {
   add_bytes(command, "--largest-file", limits.largest_file, "Largest file", "16G");
   add_bytes(command, "--largest-job", limits.largest_job, "Most bytes of a job", "4T");
   add_bytes(command, "--largest-user", limits.largest_user, "Most bytes of one user's jobs", "8T");
+  add_bytes(command, "--largest-report", limits.largest_report,
+            "Largest report; what is there counts as bytes of its job and user", "4G");
   add_count(command, "--files-per-job", limits.files_per_job, "Most files of a job, of all captures");
   add_bytes(command, "--reserved-disk", limits.reserved_disk, "Kept free, at most 5 % of the file system", "10G");
   add_share(command, "--soft-disk", limits.soft_disk, "Share in use from which no new job is taken", "0.85");

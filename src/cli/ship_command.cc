@@ -53,8 +53,8 @@ std::string job_of_slurm() {
   return value("SLURM_CLUSTER_NAME", "cluster") + "-" + id + "." + value("SLURM_RESTART_COUNT", "0");
 }
 
-void add_what(CLI::App& command, ShipOptions& ship) {
-  command.add_option("PATH", ship.paths, "Folders to watch, or files")->required()->type_name("");
+void add_what(CLI::App& command, ShipOptions& ship, bool& report_again) {
+  command.add_option("PATH", ship.paths, "Folders to watch, or files")->type_name("");
   command.add_option("--to", ship.url, "The gatherer, as http(s)://HOST:PORT")->required()->type_name("URL");
   ship.job = job_of_slurm();
   command.add_option("--job", ship.job, "The job's name; default within a job of Slurm: CLUSTER-ID.RESTARTS")
@@ -73,6 +73,8 @@ void add_what(CLI::App& command, ShipOptions& ship) {
   command.add_flag("--verify", ship.verify,
                    "Ask the gatherer again for what was sent before: it may have lost it, or deleted the job");
   command.add_flag("--dry-run", ship.dry_run, "Say what would be sent; asks nobody, changes nothing");
+  command.add_flag("--report-again", report_again,
+                   "Without PATH: have the gatherer make the job's report again, one that failed, too");
   command.add_flag("--delete-source", ship.delete_source, "Remove a trace once the gatherer holds all of it");
 }
 
@@ -145,10 +147,24 @@ std::string json_of(const Shipped& shipped, const ShipOptions& ship) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+// One line that is written over.
+void show_progress(const ShipProgress& at) {
+  fmt::print(stderr, "\rskewscope: {} of {} files accepted, {} sent ", at.accepted, at.known,
+             human_bytes(static_cast<int64_t>(at.sent)));
+}
+
+ExitCode have_report_made(const ShipCommandOptions& options) {
+  if (!options.ship.paths.empty()) return fail({ErrorKind::usage, "--report-again sends nothing: give no PATH"});
+  const auto asked = ask_for_report(options.ship);
+  if (!asked.ok()) return fail(asked.error());
+  const std::string text = fmt::format("{} makes the report of {} again\n", options.ship.url, options.ship.job);
+  return options.common.quiet || print(text) ? kDone : fail({ErrorKind::output, "cannot write to standard output"});
+}
+
 }  // namespace
 
 void add_ship_options(CLI::App& command, ShipCommandOptions& options) {
-  add_what(command, options.ship);
+  add_what(command, options.ship, options.report_again);
   add_how(command, options);
   command.add_flag("--json", options.json, "JSON in place of the text");
   add_common_options(command, options.common);
@@ -170,8 +186,12 @@ ExitCode run_ship(ShipCommandOptions options) {
                                                 : spdlog::level::err,
                 "{}", line);
   };
+  if (options.report_again) return have_report_made(options);
+  const bool tells_progress = use_progress(options.common.progress) && !options.common.quiet;
+  if (tells_progress) ship.progress = show_progress;
   // A signal ends the program at once (interruption.h): the state directory tells the next run where to go on.
   const auto shipped = ship_traces(ship, [] { return false; });
+  if (tells_progress) fmt::print(stderr, "\n");
   if (!shipped.ok()) return fail(shipped.error());
   const std::string text = options.json ? json_of(shipped.value(), ship) : text_of(shipped.value(), ship);
   const bool shown = (options.common.quiet && !options.json) || print(text);

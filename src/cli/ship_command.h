@@ -12,6 +12,7 @@ struct ShipCommandOptions {
   int64_t give_up_s = 0;  // 0: not given
   bool no_compress = false;
   bool json = false;
+  bool report_again = false;  // nothing is sent
   CommonOptions common;
 };
 

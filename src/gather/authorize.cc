@@ -14,6 +14,7 @@ Need need_of(Endpoint endpoint) {
   switch (endpoint) {
     case Endpoint::upload_options:
     case Endpoint::login:
+    case Endpoint::logout:
     case Endpoint::metrics:
     case Endpoint::healthy:
     case Endpoint::ready:
@@ -148,6 +149,10 @@ std::optional<TokenPayload> login_payload(const TokenPayload& token, std::chrono
 std::string login_cookie(std::string_view token) {
   return std::string(kLoginCookie) + std::string(token) + "; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=" +
          std::to_string(std::chrono::seconds(kLoginLife).count());
+}
+
+std::string end_of_login_cookie() {
+  return std::string(kLoginCookie) + "; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=0";
 }
 
 std::string_view token_of_cookie(std::string_view cookies) {

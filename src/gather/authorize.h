@@ -6,7 +6,7 @@
 //
 // | endpoint                                        | needs                                       |
 // |-------------------------------------------------|---------------------------------------------|
-// | OPTIONS, login; the admin listener              | nothing                                     |
+// | OPTIONS, login, logout; the admin listener      | nothing                                     |
 // | tokens                                          | MUNGE of the job's owner; until the job's   |
 // |                                                 | end, MUNGE of root and the certificate of   |
 // |                                                 | one of its nodes; scope admin               |
@@ -81,6 +81,7 @@ bool may_read(const std::string& job, const JobFacts& known, const Caller& calle
 // got with. nullopt: that token may not read.
 std::optional<TokenPayload> login_payload(const TokenPayload& token, std::chrono::sys_seconds now);
 std::string login_cookie(std::string_view token);  // the value of Set-Cookie
+std::string end_of_login_cookie();                 // the same, of a browser that signs out
 // The token in the value of Cookie; "" without one or with several.
 std::string_view token_of_cookie(std::string_view cookies);
 

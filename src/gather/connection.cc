@@ -35,12 +35,13 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   ~Connection() override { guests_.leave(this); }
 
   void start() {
-    guests_.enter(shared_from_this());
+    if (!guests_.enter(shared_from_this(), wire_->peer())) return wire_->close();
     const auto& limits = service_.limits();
     known_by_ = Clock::now() + limits.before_authentication;
     end_after(std::min(limits.handshake, limits.before_authentication));
     wire_->handshake([self = shared_from_this()](bool done) {
       if (!done) return self->wire_->close();
+      self->guests_.greeted(self.get());
       self->await_request();
     });
   }
@@ -88,6 +89,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
 
   void await_request() {
     call_.reset();
+    skipped_ = false;
     if (ending_) return say_goodbye();
     const auto& limits = service_.limits();
     if (!known_) {
@@ -102,12 +104,18 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   }
 
   void look_for_head() {
+    // An empty line before the request: some clients end a body with one (RFC 9112, 2.2). One alone.
+    if (!skipped_ && inbox_.starts_with("\r\n")) {
+      inbox_.erase(0, 2);
+      skipped_ = true;
+    }
     const size_t end = end_of_head(inbox_);
     if (end != std::string::npos && end <= kLongestHead) return take_head(end);
     if (inbox_.size() >= kLongestHead) return refuse({431, "head too large", {}});
     wire_->read(arrivals_.data(), arrivals_.size(), [self = shared_from_this()](size_t bytes) {
       if (bytes == 0) return self->wire_->close();
-      if (self->inbox_.empty() && self->known_) self->end_after(self->service_.limits().before_authentication);
+      if (self->inbox_.empty() && self->known_ && !self->skipped_)
+        self->end_after(self->service_.limits().before_authentication);
       self->inbox_.append(self->arrivals_.data(), bytes);
       self->look_for_head();
     });
@@ -467,6 +475,7 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
   int served_ = 0;
   bool known_ = false;  // has shown a credential that counts, or needs none
   bool ending_ = false, keep_ = false;
+  bool skipped_ = false;        // an empty line before this request
   bool asks_for_head_ = false;  // the answer has no body, whatever it says
   std::string request_id_, outbox_;
   std::shared_ptr<Call> call_;        // being answered

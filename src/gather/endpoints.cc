@@ -1,5 +1,6 @@
 #include "endpoints.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,6 +30,8 @@ bool is_page(const Request& request) {
   return request.endpoint == Endpoint::page_jobs || request.endpoint == Endpoint::page_job ||
          (request.endpoint == Endpoint::report && request.suffix == ".html");
 }
+
+bool is_form(Endpoint endpoint) { return endpoint == Endpoint::login || endpoint == Endpoint::logout; }
 
 Response see_other(const std::string& where) {
   Response response;
@@ -173,7 +176,10 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   const bool ours = is_admin(request.endpoint) ? is_our_admin_host(request.host, held->options)
                                                : is_our_host(request.host, held->options);
   if (!ours) return problem(421, "this is another server");
-  if (held->options.insecure_local && !is_our_page(request.origin, request.host)) {
+  // Of what a page of elsewhere may ask for: nothing where nobody is asked who they are, and no login, which would make
+  // the browser another's.
+  const bool guarded = held->options.insecure_local || is_form(request.endpoint);
+  if (guarded && !is_our_page(request.origin, request.host)) {
     return problem(403, "asked for by a page of another server");
   }
   Caller caller = caller_of(call);
@@ -186,10 +192,30 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
     metrics_.authentication_failed(request.authorization_scheme.empty() ? "none" : "token");
     // A browser whose cookie has expired is shown where to get another.
     if (request.authorization_scheme.empty() && is_page(request)) return see_other("/login");
-    return unauthorized();
+    return unauthorized(why_unauthenticated(request, caller, facts));
   }
   if (decision == Decision::forbidden) return problem(403, "the token has not the scope for this");
   return is_page(request) ? page_not_found() : problem(404, "no such job, upload or file");
+}
+
+// Whoever holds a token that was once good may know what has become of it.
+std::string Endpoints::why_unauthenticated(const Request& request, const Caller& caller,
+                                           const std::optional<JobFacts>& facts) const {
+  const auto held = settings();
+  const bool ours = held->keys && request.authorization_scheme == "bearer" &&
+                    held->keys->verify(request.bearer, std::chrono::sys_seconds::min());
+  if (caller.failed && ours) return "the token has expired";
+  if (!caller.token || !facts) return "a valid credential is needed";
+  return fmt::format("the token is of epoch {}, and its job takes none before {}: it was revoked, or the job deleted",
+                     caller.token->epoch, facts->epoch);
+}
+
+// Which browsers then believe of this host, whatever the port.
+Response Endpoints::to_browser(Response response) const {
+  const auto held = settings();
+  const auto time = held->options.hsts;
+  if (time.count() == 0 || held->options.certificate.empty()) return response;
+  return response.field("Strict-Transport-Security", fmt::format("max-age={}", time.count()));
 }
 
 bool Endpoints::revoked(const Call& call) const {
@@ -241,9 +267,11 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
       return next(token(call));
     case Endpoint::login:
       return next(login(call));
+    case Endpoint::logout:
+      return next(to_browser(see_other("/login").field("Set-Cookie", end_of_login_cookie())));
     case Endpoint::page_jobs:
     case Endpoint::page_job:
-      return next(page_of(*call));
+      return next(to_browser(page_of(*call)));
     case Endpoint::metrics:
     case Endpoint::healthy:
     case Endpoint::ready:
@@ -264,10 +292,11 @@ Response Endpoints::page_of(const Call& call) const {
   if (call.request.endpoint == Endpoint::page_job) {
     const auto job = store_.job(call.request.job);
     if (!job) return page_not_found();
-    return job_page(*job, job->report == ReportState::failed ? last_lines_of_log(store_, job->name) : "");
+    const bool says_something = job->report == ReportState::failed || job->report_exit_code == kReportInPart;
+    return job_page(*job, says_something ? last_lines_of_log(store_, job->name) : "");
   }
   const auto jobs = visible_jobs(store_, call, "", kJobsOnPage, "");
-  return jobs_page(jobs, jobs.size() == kJobsOnPage);
+  return jobs_page(jobs, jobs.size() == kJobsOnPage, call.caller.cookie.has_value());
 }
 
 Response Endpoints::admin(const Call& call) const {
@@ -296,7 +325,7 @@ ProcessFigures Endpoints::process_figures() const {
 
 // A token is base64url and dots: in a form it stands as it is. The cookie is another token, which can only read.
 Next Endpoints::login(const CallPointer& call) {
-  if (call->request.method != Method::post) return login_page(false);
+  if (call->request.method != Method::post) return to_browser(login_page(false));
   return TakeDocument{[this, call](const std::string& body, const Respond& respond) {
     constexpr std::string_view kField = "token=";
     std::string_view token = body;
@@ -309,7 +338,7 @@ Next Endpoints::login(const CallPointer& call) {
       metrics_.authentication_failed("login");
       return respond(login_page(true));
     }
-    respond(see_other("/").field("Set-Cookie", login_cookie(held->keys->mint(*payload))));
+    respond(to_browser(see_other("/").field("Set-Cookie", login_cookie(held->keys->mint(*payload)))));
   }};
 }
 

@@ -47,6 +47,9 @@ class Endpoints : public Service {
   Caller caller_of(const Call& call) const;
   std::optional<UploadMetadata> upload_of(const Request& request) const;
   std::string job_of(const Request& request, const Caller& caller) const;
+  std::string why_unauthenticated(const Request& request, const Caller& caller,
+                                  const std::optional<JobFacts>& facts) const;
+  Response to_browser(Response response) const;
   bool proves_something(const Call& call, const Caller& caller) const;
   Response file_of(const Call& call);
   Response page_of(const Call& call) const;

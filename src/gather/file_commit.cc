@@ -211,6 +211,11 @@ void SpoolStore::enter_file(const Arrival& arrival) {
   } else {
     ++figures_.files;
   }
+  auto& generations = job.generations[row.capture];
+  if (arrival.replaced && --generations[arrival.replaced->generation] == 0) {
+    generations.erase(arrival.replaced->generation);
+  }
+  ++generations[row.generation];
   job.files[row.capture][row.rank] = row;
   job.highest_rank = std::max(job.highest_rank, row.rank);
   ++job.row.arrivals;

@@ -166,16 +166,38 @@ bool is_upload(Endpoint endpoint) {
   return endpoint == Endpoint::upload_head || endpoint == Endpoint::upload_patch || endpoint == Endpoint::upload_delete;
 }
 
+bool is_tus(Endpoint endpoint) { return is_upload(endpoint) || endpoint == Endpoint::upload_create; }
+
+// "http://host:port/path", as it is sent to proxies and must be taken by servers (RFC 9112, 3.2.2): its authority
+// counts in place of Host. Gives the path, or what is wrong.
+std::variant<std::string_view, Refused> path_of(Request& request, std::string_view target) {
+  const size_t scheme = same_ignoring_case(target.substr(0, 7), "http://")    ? 7
+                        : same_ignoring_case(target.substr(0, 8), "https://") ? 8
+                                                                              : 0;
+  if (scheme == 0) return target;
+  target.remove_prefix(scheme);
+  const size_t end = std::min(target.find_first_of("/?"), target.size());
+  if (!is_host(target.substr(0, end))) return Refused{400, "the target's authority is no name or address", {}};
+  request.host = target.substr(0, end);
+  target.remove_prefix(end);
+  if (target.empty()) return std::string_view("/");
+  if (target.front() == '?') return Refused{400, "the target is no path", {}};
+  return target;
+}
+
 // X-HTTP-Method-Override makes a POST a PATCH or a DELETE, on uploads alone.
 std::variant<Body, Refused> take_target(Request& request, const RawHead& head, const Seen& seen, Listener listener) {
   const std::optional<Method> method = method_of(head.method);
   if (!method) return Refused{501, "this method is not known", {}};
-  if (!seen[kMethodOverride]) return route(request, *method, head.target, listener);
+  const std::variant<std::string_view, Refused> path = path_of(request, head.target);
+  if (const auto* refused = std::get_if<Refused>(&path)) return *refused;
+  const std::string_view target = std::get<std::string_view>(path);
+  if (!seen[kMethodOverride]) return route(request, *method, target, listener);
   const std::optional<Method> other = method_of(*seen[kMethodOverride]);
   if (method != Method::post || (other != Method::patch && other != Method::delete_)) {
     return Refused{400, "X-HTTP-Method-Override is for PATCH and DELETE by POST", {}};
   }
-  std::variant<Body, Refused> out = route(request, *other, head.target, listener);
+  std::variant<Body, Refused> out = route(request, *other, target, listener);
   if (std::holds_alternative<Body>(out) && !is_upload(request.endpoint)) {
     return Refused{400, "X-HTTP-Method-Override is for uploads", {}};
   }
@@ -212,7 +234,7 @@ void take_texts(Request& request, const Seen& seen) {
 }
 
 std::optional<Refused> refuse_tus(const Request& request, const Seen& seen) {
-  if (!is_upload(request.endpoint) && request.endpoint != Endpoint::upload_create) return std::nullopt;
+  if (!is_tus(request.endpoint)) return std::nullopt;
   if (request.tus_resumable != kTusVersion) {
     return Refused{412, "Tus-Resumable is not 1.0.0", {{"Tus-Version", std::string(kTusVersion)}}};
   }
@@ -309,9 +331,11 @@ std::variant<Request, Refused> admit(const RawHead& head, Listener listener) {
   if (const Refused* refused = std::get_if<Refused>(&body)) return *refused;
   take_texts(request, seen);
   if (std::optional<Refused> refused = take_authorization(request, seen)) return *refused;
-  if (std::optional<Refused> refused = refuse_tus(request, seen)) return *refused;
-  if (std::optional<Refused> refused = refuse_body(request, std::get<Body>(body), seen)) return *refused;
-  return request;
+  std::optional<Refused> refused = refuse_tus(request, seen);
+  if (!refused) refused = refuse_body(request, std::get<Body>(body), seen);
+  if (!refused) return request;
+  if (is_tus(request.endpoint)) refused->fields.emplace_back("Tus-Resumable", std::string(kTusVersion));
+  return *std::move(refused);
 }
 
 }  // namespace skewscope::gather

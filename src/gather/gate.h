@@ -33,6 +33,7 @@ enum class Endpoint {
   rank_get,        // GET     /v1/jobs/{job}/ranks/{rank}
   report,          // GET     /v1/jobs/{job}/report[.json|.html]   /v1/jobs/{job}/report/{gen}[.json|.html]
   login,           // GET, POST /login
+  logout,          // POST    /logout
   page_jobs,       // GET     /
   page_job,        // GET     /jobs/{job}
   metrics,

@@ -98,6 +98,12 @@ bool SpoolStore::expects_other_files(const Job& job, const JobRow& row) {
   return job.row.arrivals > 0 && whole(row) != whole(job.row);
 }
 
+// A capture of which some files took the place of others, and some have not.
+bool SpoolStore::is_mixed(const Job& job) {
+  return std::any_of(job.generations.begin(), job.generations.end(),
+                     [](const auto& capture) { return capture.second.size() > 1; });
+}
+
 JobState SpoolStore::state_held(const Job& job) const {
   JobState out = brief_state_held(job);
   tell_missing(job, out);
@@ -117,8 +123,11 @@ JobState SpoolStore::brief_state_held(const Job& job) const {
   out.ended = job.row.ended;
   out.bytes = job.bytes;
   out.open_uploads = job.open_uploads;
+  out.report_bytes = job.report_bytes;
+  out.mixed = is_mixed(job);
+  out.report_waits_for_disk = job.waits_for_disk;
   tell_reports(job, is_to_be_tried_again(job), out);
-  if (out.report == ReportState::complete && !is_whole(out)) out.report = ReportState::partial;
+  if (out.report == ReportState::complete && (!is_whole(out) || out.mixed)) out.report = ReportState::partial;
   out.created = job.row.created;
   out.last_byte = job.bodies > 0 ? std::max(job.row.last_byte, now()) : job.row.last_byte;
   out.ended_at = job.row.ended_at;
@@ -170,6 +179,11 @@ const FileRow* SpoolStore::file_held(const std::string& job, int capture, int ra
   return file == files->second.end() ? nullptr : &file->second;
 }
 
+// Where nobody told the owner, each job is its own.
+std::string SpoolStore::owner_of(const std::string& job, uint32_t uid) {
+  return uid == 0 ? job : "uid " + std::to_string(uid);
+}
+
 // Brings what an upload is charged with from `charged` to `wanted` bytes.
 Refusal SpoolStore::charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted) {
   uint64_t& of_job = jobs_.at(job).charged;
@@ -177,6 +191,9 @@ Refusal SpoolStore::charge_held(const std::string& job, uint32_t uid, uint64_t& 
   const GatherLimits most = limits();
   const bool over = of_job - charged + wanted > most.largest_job || of_user - charged + wanted > most.largest_user;
   if (wanted > charged && over) return Refusal::quota;
+  uint64_t& open = open_of_owner_[owner_of(job, uid)];
+  open = open - charged + wanted;
+  if (open == 0) open_of_owner_.erase(owner_of(job, uid));
   of_job = of_job - charged + wanted;
   of_user = of_user - charged + wanted;
   charged = wanted;
@@ -284,7 +301,10 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
       Job& job = job_held(name, row->owner_uid, made);
       if (made) job.row.created = at;
       job.stands = true;
+      const uint32_t owner = job.row.owner_uid;
       change(job.row);
+      charged_of_user_[owner] -= job.report_bytes;
+      charged_of_user_[job.row.owner_uid] += job.report_bytes;
       if (*other_files) ++job.row.arrivals;
       state = state_held(job);
     }
@@ -410,6 +430,8 @@ void SpoolStore::trash_job(const std::string& name, const std::string& who, cons
         figures_.files -= files.size();
         for (const auto& [rank, file] : files) charged_of_user_[file.uid] -= file.size;
       }
+      charged_of_user_[job->second.row.owner_uid] -= job->second.report_bytes;
+      rooms_ -= job->second.room;
       next_epochs_[name] = job->second.row.epoch + 1;
       jobs_.erase(job);
     }

@@ -33,6 +33,9 @@ json as_json(const JobState& job) {
           {"ended", job.ended},
           {"conflict", job.conflict},
           {"report_state", name_of(job.report)},
+          {"report_notes", report_notes(job)},
+          {"report_bytes", job.report_bytes},
+          {"owner_uid", job.owner_uid},
           {"generation", job.report_generation},
           {"epoch", job.epoch},
           {"report_exit_code", job.report_exit_code}};
@@ -97,6 +100,24 @@ const char* name_of(ReportState state) {
       return "failed";
   }
   return "none";
+}
+
+std::vector<std::string> report_notes(const JobState& job) {
+  std::vector<std::string> notes;
+  const bool newest_is_told = job.arrivals <= job.reported_arrivals;
+  if (job.report_waits_for_disk) notes.push_back("A report waits until the disk has room for it.");
+  if (job.mixed && newest_is_told) {
+    notes.push_back("Some ranks were sent again and others were not: the report is of two runs.");
+  } else if (job.mixed) {
+    notes.push_back("Some ranks were sent again and others not yet: the next report waits for these, or its deadline.");
+  }
+  if (job.report == ReportState::failed && job.report_exit_code == kReportTooLarge) {
+    notes.push_back("The report would have been larger than it may be: see --largest-report and the job's quota.");
+  }
+  if (job.report != ReportState::failed && job.report_exit_code == kReportInPart) {
+    notes.push_back("The report leaves files out, or parts of them: its log says which and why.");
+  }
+  return notes;
 }
 
 const char* state_of(const JobState& job) {

@@ -14,6 +14,9 @@ const char* state_of(const JobState& job);
 
 // job, state, arrived, expected, missing_ranks, missing ([{capture, ranks}, ...]), captures, bytes, open_uploads,
 // ended, conflict, report_state, generation (of the newest report that can be read; 0: none), report_exit_code, epoch.
+// What there is to say of a job's report beside its state, a sentence each.
+std::vector<std::string> report_notes(const JobState& job);
+
 std::string job_json(const JobState& job);
 // {"jobs": [...], "next": name to go on after, absent at the end}
 std::string job_list_json(const std::vector<JobState>& jobs, const std::string& next);

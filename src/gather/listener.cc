@@ -349,7 +349,8 @@ Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files) {
   try {
     auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
     SSL_CTX* tls = context->native_handle();
-    SSL_CTX_set_min_proto_version(tls, TLS1_3_VERSION);
+    SSL_CTX_set_min_proto_version(tls, files.tls_1_2 ? TLS1_2_VERSION : TLS1_3_VERSION);
+    SSL_CTX_set_cipher_list(tls, "ECDHE+AESGCM:ECDHE+CHACHA20");  // of TLS 1.2
     SSL_CTX_set_options(tls, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_num_tickets(tls, 0);
     SSL_CTX_set_session_cache_mode(tls, SSL_SESS_CACHE_OFF);

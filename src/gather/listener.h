@@ -13,11 +13,12 @@
 
 namespace skewscope::gather {
 
-// A TLS 1.3 context as the options want it; opaque here.
+// A TLS context as the options want it; opaque here.
 struct TlsContext;
 struct TlsFiles {
   std::string certificate, private_key,
-      client_ca;  // PEM; client_ca "": none is asked for, else one that is shown must be its
+      client_ca;         // PEM; client_ca "": none is asked for, else one that is shown must be its
+  bool tls_1_2 = false;  // is spoken, too, with forward secrecy and authenticated ciphers alone
 };
 // Of a PEM file; nullopt: none can be read from it.
 std::optional<std::chrono::sys_seconds> end_of_certificate(const std::string& file);

@@ -102,7 +102,40 @@ bool Lobby::may_accept() const {
   const std::lock_guard lock(mutex_);
   if (slots_.connections() >= limits_.connections) return false;
   if (std::ssize(unknown_) < limits_.unauthenticated_connections) return true;
-  return std::chrono::steady_clock::now() - unknown_.front().since > to_speak_;
+  const Crowd all = crowd();
+  return (all.addresses > 1 && all.most > 1) || has_had_time(unknown_.front());
+}
+
+bool Lobby::has_had_time(const Entry& entry) const {
+  return std::chrono::steady_clock::now() - entry.since > to_speak_;
+}
+
+Lobby::Crowd Lobby::crowd() const {
+  Crowd out;
+  for (const Entry& entry : unknown_) {
+    const int count = ++out.by_address[entry.address];
+    if (count <= out.most) continue;
+    out.most = count;
+    out.address_of_most = entry.address;
+  }
+  out.addresses = out.by_address.size();
+  return out;
+}
+
+// The newcomer is the last of unknown_. Who has not even begun to speak goes first.
+std::list<Lobby::Entry>::iterator Lobby::who_goes(const std::string& newcomer) {
+  const Crowd all = crowd();
+  const bool has_most = all.by_address.at(newcomer) == all.most;
+  const std::string_view address = has_most ? newcomer : all.address_of_most;
+  const auto last = std::prev(unknown_.end());
+  const auto first = std::find_if(unknown_.begin(), last, [&](const Entry& e) { return e.address == address; });
+  if (first == last || all.addresses == 1) return unknown_.begin();
+  const auto silent = std::find_if(first, last, [&](const Entry& e) { return e.address == address && !e.greeted; });
+  const auto goes = silent == last ? first : silent;
+  if (!has_most || has_had_time(*goes)) return goes;
+  const auto silent_for_long =
+      std::find_if(unknown_.begin(), last, [&](const Entry& e) { return !e.greeted && has_had_time(e); });
+  return silent_for_long;  // the last: there is none
 }
 
 bool Lobby::crowded() const {
@@ -110,17 +143,24 @@ bool Lobby::crowded() const {
   return slots_.connections() * 5 > limits_.connections * 4;
 }
 
-void Lobby::enter(const std::shared_ptr<Guest>& guest) {
-  std::shared_ptr<Guest> first;
+bool Lobby::enter(const std::shared_ptr<Guest>& guest, const std::string& address) {
+  std::shared_ptr<Guest> gone;
   {
     const std::lock_guard lock(mutex_);
-    unknown_.push_back({guest.get(), guest, std::chrono::steady_clock::now()});
-    if (std::ssize(unknown_) > limits_.unauthenticated_connections) {
-      first = unknown_.front().guest.lock();
-      unknown_.pop_front();
-    }
+    unknown_.push_back({guest.get(), guest, std::chrono::steady_clock::now(), address});
+    if (std::ssize(unknown_) <= limits_.unauthenticated_connections) return true;
+    const auto goes = who_goes(address);
+    gone = goes->guest.lock();
+    unknown_.erase(goes);
   }
-  if (first) first->end();
+  if (gone == guest) return false;
+  if (gone) gone->end();
+  return true;
+}
+
+void Lobby::greeted(const Guest* guest) {
+  const std::lock_guard lock(mutex_);
+  for (Entry& entry : unknown_) entry.greeted = entry.greeted || entry.key == guest;
 }
 
 void Lobby::authenticated(const Guest* guest) {

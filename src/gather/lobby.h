@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "limits.h"
 
@@ -40,7 +42,8 @@ class Lobby {
   void body(const std::string& job, std::function<void(Slot)> then);
   void end_waits(Moment now);
   Slot download(const std::string& job);  // of a file that goes out
-  // No while all seats are taken, and while too many strangers came just now: they may be about to say who they are.
+  // No while all seats are taken, and while too many strangers came just now, each from an address of its own or all
+  // from one: they may be about to say who they are.
   bool may_accept() const;
   bool crowded() const;  // above 80 % of the seats: idle connections have to go sooner
 
@@ -49,8 +52,11 @@ class Lobby {
   void take_turn(const std::string& job, uint64_t bytes, std::function<void()> start);
   void end_turn();
 
-  // The guest has not said who it is. When too many have not, the one that came first is ended.
-  void enter(const std::shared_ptr<Guest>& guest);
+  // The guest has not said who it is. When too many have not, one is ended: of the address that has most of them, so
+  // that silent connections of a few addresses are in nobody else's way; or one that has been silent for long. False:
+  // it is this one, its address has had its share and nobody has been silent for long.
+  bool enter(const std::shared_ptr<Guest>& guest, const std::string& address);
+  void greeted(const Guest* guest);  // its handshake is done
   void authenticated(const Guest* guest);
   void leave(const Guest* guest);
   void end_idle();
@@ -65,12 +71,24 @@ class Lobby {
     const Guest* key;
     std::weak_ptr<Guest> guest;
     Moment since;
+    std::string address;
+    bool greeted = false;
+  };
+  // Of those who have not said who they are.
+  struct Crowd {
+    size_t addresses = 0;
+    int most = 0;
+    std::string_view address_of_most;
+    std::unordered_map<std::string_view, int> by_address;
   };
   struct Wait {
     std::string job;
     Moment until;
     std::function<void(Slot)> then;
   };
+  Crowd crowd() const;
+  std::list<Entry>::iterator who_goes(const std::string& newcomer);
+  bool has_had_time(const Entry& entry) const;
   std::list<Entry> copy_of_guests() const;
   Slot slot_of(const std::string& job);  // acquired before
   void give_back(const std::string& job);

@@ -30,9 +30,12 @@ CREATE TABLE report (job TEXT NOT NULL REFERENCES job(name), generation INTEGER 
 CREATE TABLE audit (at INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL) STRICT;
 )";
 // Came after the first spools of this format: made where it is missing, and an older program passes it over.
-constexpr const char* kRemovedJobs =
+constexpr const char* kLaterTables =
     "CREATE TABLE IF NOT EXISTS removed_job (name TEXT PRIMARY KEY, next_epoch INTEGER NOT NULL, "
-    "removed_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
+    "removed_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS report_size (job TEXT NOT NULL, generation INTEGER NOT NULL, bytes INTEGER NOT NULL, "
+    "PRIMARY KEY (job, generation)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS upload_said (id TEXT PRIMARY KEY, metadata TEXT NOT NULL) STRICT, WITHOUT ROWID;";
 
 // SQLite takes a quota that is used up for a broken disk; what the kernel said is still there when it returns.
 int full_if_over_quota(int code) { return code == SQLITE_IOERR_WRITE && errno == EDQUOT ? SQLITE_FULL : code; }
@@ -83,10 +86,10 @@ ManifestStatus Manifest::settle(bool make) {
   if (code != SQLITE_OK) return status_of(code);
   if (!empty) {
     const ManifestStatus sound = check();
-    return sound == ManifestStatus::fine && make ? status_of(execute(kRemovedJobs)) : sound;
+    return sound == ManifestStatus::fine && make ? status_of(execute(kLaterTables)) : sound;
   }
   return status_of(execute(fmt::format("BEGIN; PRAGMA application_id={}; PRAGMA user_version={}; {} {} COMMIT",
-                                       kManifestApplication, kManifestFormat, kTables, kRemovedJobs)));
+                                       kManifestApplication, kManifestFormat, kTables, kLaterTables)));
 }
 
 // quick_check does not see rows that are out of order: what is then removed by its key is another row.

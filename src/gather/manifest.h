@@ -71,6 +71,7 @@ struct ReportRow {
   uint64_t arrivals = 0;  // of the job when it was begun
   Time started{}, ended{};
   int exit_code = 0;
+  uint64_t bytes = 0;  // on the disk, of one that can be read
 };
 
 inline bool is_open(const UploadRow& row) {
@@ -111,6 +112,8 @@ class Manifest {
   // No job that is made from now on begins with a smaller one: of a manifest that was restored, whose last removals
   // nobody knows.
   void put_least_epoch(uint32_t epoch, Time at);
+  // Of what nobody needs any more: epochs that no token can be older than, and old rows of the audit.
+  void forget_old(Time at);
   void audit(Time at, const std::string& who, const std::string& what);
 
   // What stands in them is checked for sense: rows that make none are passed over and counted.
@@ -139,6 +142,7 @@ class Manifest {
   ManifestStatus settle(bool make);
   ManifestStatus check();
   int execute(const std::string& sql);
+  bool has_table(const std::string& name);
   sqlite3_stmt* prepared(const char* sql);
   template <class... Values>
   void run(const char* sql, const Values&... values);

@@ -114,7 +114,8 @@ bool header_forbids_writing(FileSystem& files) {
 
 Manifest::Opened open_manifest(FileSystem& files, const RecoveryOptions& options, bool make) {
   if (header_forbids_writing(files)) return {ManifestStatus::damaged, "its header forbids writing", nullptr};
-  return Manifest::open(options.spool + "/" + kManifestName, options.database_vfs, make);
+  const std::string& folder = options.manifest_folder.empty() ? options.spool : options.manifest_folder;
+  return Manifest::open(folder + "/" + kManifestName, options.database_vfs, make);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace skewscope::gather {
 namespace {
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMostAudited = 1'000'000;
 constexpr int64_t kMostUid = std::numeric_limits<uint32_t>::max();
 
 std::string joined(const std::vector<std::string>& lines) {
@@ -106,7 +107,17 @@ FileRow file_row(Cells& cells) {
   return row;
 }
 
-std::string first_text(Cells& cells) { return cells.text(); }
+std::pair<std::string, std::string> said_row(Cells& cells) {
+  std::string id = cells.text();
+  cells.require(is_upload_id(id));
+  return {std::move(id), cells.text()};
+}
+
+std::pair<std::pair<std::string, int>, uint64_t> report_size_row(Cells& cells) {
+  std::string name = job_name(cells);
+  const int generation = cells.number<int>(1, 1 << 30);
+  return {{std::move(name), generation}, cells.number<uint64_t>(0, kMost)};
+}
 
 std::pair<std::string, uint32_t> removed_row(Cells& cells) {
   std::string name = cells.text();
@@ -179,6 +190,7 @@ void Manifest::put(const UploadRow& row) {
       metadata.capture, metadata.rank, metadata.filename, metadata.sha256, metadata.world_size, metadata.replace,
       row.asked.length, row.asked.uid, row.asked.client, row.stage, row.durable, row.segment_start, row.segment,
       row.digest, row.created, row.progress);
+  if (!row.asked.said.empty()) run("INSERT OR REPLACE INTO upload_said VALUES (?,?)", row.id, row.asked.said);
 }
 
 void Manifest::put(const FileRow& row) {
@@ -190,9 +202,13 @@ void Manifest::put(const FileRow& row) {
 void Manifest::put(const ReportRow& row) {
   run("INSERT OR REPLACE INTO report VALUES (?,?,?,?,?,?,?)", row.job, row.generation, row.state, row.arrivals,
       row.started, row.ended, row.exit_code);
+  run("INSERT OR REPLACE INTO report_size VALUES (?,?,?)", row.job, row.generation, row.bytes);
 }
 
-void Manifest::remove_upload(const std::string& id) { run("DELETE FROM upload WHERE id = ?", id); }
+void Manifest::remove_upload(const std::string& id) {
+  run("DELETE FROM upload WHERE id = ?", id);
+  run("DELETE FROM upload_said WHERE id = ?", id);
+}
 
 void Manifest::remove_file(const std::string& job, int capture, int rank) {
   run("DELETE FROM file WHERE job = ? AND capture = ? AND rank = ?", job, capture, rank);
@@ -200,15 +216,17 @@ void Manifest::remove_file(const std::string& job, int capture, int rank) {
 
 void Manifest::remove_report(const std::string& job, int generation) {
   run("DELETE FROM report WHERE job = ? AND generation = ?", job, generation);
+  run("DELETE FROM report_size WHERE job = ? AND generation = ?", job, generation);
 }
 
 void Manifest::remove_job(const std::string& job, Time at) {
-  run("DELETE FROM removed_job WHERE removed_at < ?", at - kLongestTokenLife);
   run("INSERT OR REPLACE INTO removed_job SELECT name, min(epoch + 1, 4294967295), ?2 FROM job WHERE name = ?1", job,
       at);
+  run("DELETE FROM upload_said WHERE id IN (SELECT id FROM upload WHERE job = ?)", job);
   run("DELETE FROM upload WHERE job = ?", job);
   run("DELETE FROM file WHERE job = ?", job);
   run("DELETE FROM report WHERE job = ?", job);
+  run("DELETE FROM report_size WHERE job = ?", job);
   run("DELETE FROM job WHERE name = ?", job);
 }
 
@@ -216,23 +234,59 @@ void Manifest::put_least_epoch(uint32_t epoch, Time at) {
   run("INSERT OR REPLACE INTO removed_job VALUES ('', ?, ?)", int64_t{epoch}, at);
 }
 
+void Manifest::forget_old(Time at) {
+  run("DELETE FROM removed_job WHERE removed_at < ?", at - kLongestTokenLife);
+  run("DELETE FROM audit WHERE at < ?", at - kLongestTokenLife);
+  run("DELETE FROM audit WHERE rowid <= (SELECT max(rowid) FROM audit) - ?", kMostAudited);
+}
+
 void Manifest::audit(Time at, const std::string& who, const std::string& what) {
   run("INSERT INTO audit VALUES (?,?,?)", at, who, what);
 }
 
+// A spool that is only looked at may have been made before there was such a table.
+bool Manifest::has_table(const std::string& name) {
+  sqlite3_stmt* statement = prepared("SELECT count(*) FROM sqlite_schema WHERE name = ?");
+  if (statement == nullptr) return false;
+  bind(statement, 1, name);
+  const bool there = sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int64(statement, 0) > 0;
+  sqlite3_reset(statement);
+  return there;
+}
+
 std::map<std::string, uint32_t> Manifest::next_epochs() {
-  // A spool that is only looked at may have been made before there was this table.
-  if (read("SELECT name FROM sqlite_schema WHERE name = 'removed_job'", first_text).empty()) return {};
+  if (!has_table("removed_job")) return {};
   std::map<std::string, uint32_t> out;
   for (auto& row : read("SELECT name, next_epoch FROM removed_job", removed_row)) out.insert(std::move(row));
   return out;
 }
 
 std::vector<JobRow> Manifest::jobs() { return read("SELECT * FROM job ORDER BY name", job_row); }
-std::vector<UploadRow> Manifest::uploads() { return read("SELECT * FROM upload ORDER BY id", upload_row); }
+std::vector<UploadRow> Manifest::uploads() {
+  std::vector<UploadRow> rows = read("SELECT * FROM upload ORDER BY id", upload_row);
+  if (!has_table("upload_said")) return rows;
+  std::map<std::string, std::string> said;
+  for (auto& row : read("SELECT * FROM upload_said", said_row)) said.insert(std::move(row));
+  for (UploadRow& row : rows) {
+    const auto found = said.find(row.id);
+    if (found != said.end()) row.asked.said = found->second;
+  }
+  return rows;
+}
+
 std::vector<FileRow> Manifest::files() {
   return read("SELECT * FROM file ORDER BY job, capture, rank, generation", file_row);
 }
-std::vector<ReportRow> Manifest::reports() { return read("SELECT * FROM report ORDER BY job, generation", report_row); }
+std::vector<ReportRow> Manifest::reports() {
+  std::vector<ReportRow> rows = read("SELECT * FROM report ORDER BY job, generation", report_row);
+  if (!has_table("report_size")) return rows;
+  std::map<std::pair<std::string, int>, uint64_t> sizes;
+  for (auto& row : read("SELECT * FROM report_size", report_size_row)) sizes.insert(std::move(row));
+  for (ReportRow& row : rows) {
+    const auto size = sizes.find({row.job, row.generation});
+    if (size != sizes.end()) row.bytes = size->second;
+  }
+  return rows;
+}
 
 }  // namespace skewscope::gather

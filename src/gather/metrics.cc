@@ -173,7 +173,8 @@ void Metrics::report_begins(Time last_arrival) {
 
 void Metrics::report_ended(int exit_code, double seconds) {
   state_->report_seconds.Observe(seconds);
-  state_->reports.Add({{"result", exit_code == 0 || exit_code == 1 ? "made" : "failed"}}).Increment();
+  state_->reports.Add({{"result", exit_code == 0 || exit_code == 1 || exit_code == kReportInPart ? "made" : "failed"}})
+      .Increment();
 }
 
 std::string Metrics::text(const StoreFigures& store, const Lobby::Figures& lobby, const ProcessFigures& process) const {
@@ -193,8 +194,8 @@ const char* name_of(Endpoint endpoint) {
   constexpr const char* kNames[] = {"upload_options", "tokens",       "job_put",       "job_list",   "job_get",
                                     "job_delete",     "job_end",      "report_again",  "job_revoke", "upload_create",
                                     "upload_head",    "upload_patch", "upload_delete", "rank_put",   "rank_get",
-                                    "report",         "login",        "page_jobs",     "page_job",   "metrics",
-                                    "healthy",        "ready"};
+                                    "report",         "login",        "logout",        "page_jobs",  "page_job",
+                                    "metrics",        "healthy",      "ready"};
   static_assert(std::size(kNames) == static_cast<size_t>(Endpoint::ready) + 1);
   return kNames[static_cast<size_t>(endpoint)];
 }

@@ -27,17 +27,17 @@ std::string policy_of_report(std::string_view beginning) {
   return policy + "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox allow-scripts";
 }
 
-void add_page_fields(Response& response, const std::string& policy) {
+void add_page_fields(Response& response, const std::string& policy, const char* referrer) {
   response.field("Content-Type", "text/html; charset=utf-8")
       .field("Content-Security-Policy", policy)
-      .field("Referrer-Policy", "no-referrer")
+      .field("Referrer-Policy", referrer)
       .field("Cross-Origin-Resource-Policy", "same-origin");
 }
 
-Response page(int status, std::string html, const std::string& policy) {
+Response page(int status, std::string html, const std::string& policy, const char* referrer) {
   Response response;
   response.status = status;
-  add_page_fields(response, policy);
+  add_page_fields(response, policy, referrer);
   response.body = std::move(html);
   return response;
 }

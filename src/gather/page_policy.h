@@ -13,7 +13,8 @@ namespace skewscope::gather {
 std::string policy_of_report(std::string_view beginning_of_page);
 
 // `policy`: the Content-Security-Policy.
-Response page(int status, std::string html, const std::string& policy);
-void add_page_fields(Response& response, const std::string& policy);
+Response page(int status, std::string html, const std::string& policy, const char* referrer = "no-referrer");
+// `referrer`: a page with a form needs "same-origin": with none at all browsers do not say whose form it was.
+void add_page_fields(Response& response, const std::string& policy, const char* referrer = "no-referrer");
 
 }  // namespace skewscope::gather

@@ -66,6 +66,12 @@ std::string report_link(const JobState& job) {
   return is_its_own ? link : fmt::format("{} ({})", state, link);
 }
 
+std::string why_failed(int exit_code) {
+  if (exit_code == kReportTooLarge) return "It was larger than it may be.";
+  if (exit_code < 0) return "There was no process for it.";
+  return fmt::format("skewscope report ended with code {}", exit_code);
+}
+
 // "0-3, 7"
 std::string ranges(const std::vector<int>& ranks) {
   std::string text;
@@ -108,8 +114,9 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-Response jobs_page(const std::vector<JobState>& jobs, bool more) {
+Response jobs_page(const std::vector<JobState>& jobs, bool more, bool signed_in) {
   std::string body = "<h1>Jobs</h1>\n";
+  if (signed_in) body += "<form method=\"post\" action=\"/logout\"><button>Sign out</button></form>\n";
   if (jobs.empty()) body += "<p>No job has sent anything yet.</p>";
   if (!jobs.empty()) {
     body +=
@@ -125,7 +132,9 @@ Response jobs_page(const std::vector<JobState>& jobs, bool more) {
     body += "</tbody></table></div>";
   }
   if (more) body += "<p>There are more jobs than these; <code>GET /v1/jobs</code> lists all.</p>";
-  return page(200, document("skewscope: jobs", body, true), policy("'none'"));
+  const std::string title = "skewscope: jobs";
+  if (signed_in) return page(200, document(title, body, true), policy("'self'"), "same-origin");
+  return page(200, document(title, body, true), policy("'none'"));
 }
 
 Response job_page(const JobState& job, const std::string& report_log) {
@@ -146,14 +155,13 @@ Response job_page(const JobState& job, const std::string& report_log) {
   row("Open uploads", std::to_string(job.open_uploads));
   row("Last byte", time_text(job.last_byte));
   row("Report", report_link(job));
+  for (const std::string& note : report_notes(job)) row("Note", escaped(note));
   if (job.report == ReportState::failed) {
-    row("Why it failed", job.report_exit_code < 0
-                             ? "There was no process for it."
-                             : fmt::format("skewscope report ended with code {}", job.report_exit_code));
-    if (!report_log.empty()) {
-      row("What it said last", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">All of it</a>",
-                                           escaped(report_log), escaped(job.name)));
-    }
+    row("Why it failed", why_failed(job.report_exit_code));
+  }
+  if (!report_log.empty()) {
+    row("What it said last", fmt::format("<pre>{}</pre><a href=\"/v1/jobs/{}/report.log\">All of it</a>",
+                                         escaped(report_log), escaped(job.name)));
   }
   body += "</dl>";
   return page(200, document("skewscope: " + job.name, body, true), policy("'none'"));
@@ -166,7 +174,7 @@ Response login_page(bool refused) {
       "<form method=\"post\" action=\"/login\"><p><label>Token with the scope <code>read</code><br>"
       "<input type=\"password\" name=\"token\" autocomplete=\"off\" required></label></p>"
       "<p><button>Sign in</button></p></form>";
-  return page(refused ? 401 : 200, document("skewscope: sign in", body, false), policy("'self'"));
+  return page(refused ? 401 : 200, document("skewscope: sign in", body, false), policy("'self'"), "same-origin");
 }
 
 Response page_not_found() {

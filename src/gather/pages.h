@@ -12,7 +12,7 @@ namespace skewscope::gather {
 
 std::string escaped(std::string_view text);  // for HTML text and quoted attributes
 
-Response jobs_page(const std::vector<JobState>& jobs, bool more);
+Response jobs_page(const std::vector<JobState>& jobs, bool more, bool signed_in);
 // `report_log`: the last lines of it, where the newest report has failed.
 Response job_page(const JobState& job, const std::string& report_log);
 Response login_page(bool refused);

@@ -113,7 +113,10 @@ void SpoolStore::delete_from_quarantine(std::vector<SetAside> doomed) {
     for (const SetAside& file : *moved) {
       ++figures_.quarantine_deleted;
       const auto job = jobs_.find(file.folder);
-      if (job != jobs_.end()) job->second.charged -= std::min(file.bytes, job->second.charged - job->second.bytes);
+      if (job != jobs_.end()) {
+        Job& of = job->second;
+        of.charged -= std::min(file.bytes, of.charged - of.bytes - of.report_bytes);
+      }
     }
   };
   post(std::move(change));

@@ -31,8 +31,9 @@ struct Recovered {
 struct RecoveryOptions {
   std::string spool;
   const char* database_vfs = nullptr;
-  bool repair = true;   // false: only looks
-  bool verify = false;  // reads every file and compares its digest
+  std::string manifest_folder;  // where the manifest lies; "": in the spool
+  bool repair = true;           // false: only looks
+  bool verify = false;          // reads every file and compares its digest
   Time now{};
 };
 

@@ -33,6 +33,8 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("server-name", o.server_name, When::now);
   visit("certificate", o.certificate, When::now);
   visit("private-key", o.private_key, When::now);
+  visit("tls-min", o.tls_min, When::now);
+  visit("hsts", o.hsts.count(), When::now);
   visit("client-ca", o.client_ca, When::now);
   visit("token-key-file", o.token_key_file, When::now);
   visit("munge", o.munge, When::now);
@@ -53,6 +55,7 @@ void for_each_option(const GatherOptions& o, const Visit& visit) {
   visit("largest-file", limits.largest_file, When::now);
   visit("largest-job", limits.largest_job, When::now);
   visit("largest-user", limits.largest_user, When::now);
+  visit("largest-report", limits.largest_report, When::now);
   visit("files-per-job", limits.files_per_job, When::now);
   visit("reserved-disk", limits.reserved_disk, When::now);
   visit("soft-disk", limits.soft_disk, When::now);

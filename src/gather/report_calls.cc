@@ -32,7 +32,12 @@ bool is_readable(ReportState state) { return state == ReportState::complete || s
 }  // namespace
 
 void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done) {
-  const Refusal refusal = closed();
+  Refusal refusal = closed();
+  if (refusal == Refusal::none) {
+    const std::lock_guard lock(mutex_);
+    const auto found = jobs_.find(name);
+    refusal = found == jobs_.end() ? Refusal::unknown : take_room_held(found->second);
+  }
   if (refusal != Refusal::none) return answer<ReportFolders>(std::move(done), {refusal, {}});
   const Time at = now();
   const auto row = std::make_shared<ReportRow>();
@@ -52,8 +57,9 @@ void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done
                      options_.spool + "/" + ranks_folder(name),
                      options_.spool + "/" + report_folder(name, row->generation),
                      state.expected,
-                     !is_whole(state),
-                     state.missing_ranks};
+                     !is_whole(state) || state.mixed,
+                     state.missing_ranks,
+                     found->second.room};
     }
     int error = 0;
     for (const std::string& folder : {job_folder(name), ranks_folder(name), reports_folder(name)}) {
@@ -64,6 +70,11 @@ void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done
   };
   change.rows = [row](Manifest& manifest) { manifest.put(*row); };
   change.done = [this, name, row, folders_of, done](Refusal why) {
+    if (why != Refusal::none) {
+      const std::lock_guard lock(mutex_);
+      const auto job = jobs_.find(name);
+      if (job != jobs_.end()) give_room_back_held(job->second);
+    }
     if (why != Refusal::none) return done({why, {}});
     {
       const std::lock_guard lock(mutex_);
@@ -82,40 +93,48 @@ void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done
 void SpoolStore::end_report(const std::string& name, int generation, int exit_code, Reply<JobState> done) {
   Refusal refusal = failed_ ? Refusal::unavailable : Refusal::none;
   ReportRow row;
+  uint64_t room = 0;
   if (refusal == Refusal::none) {
     const std::lock_guard lock(mutex_);
     const auto job = jobs_.find(name);
     const bool there = job != jobs_.end() && !job->second.row.deleting && job->second.reports.count(generation) > 0;
     if (there) row = job->second.reports.at(generation);
     if (!there || row.state != ReportState::running) refusal = Refusal::unknown;
-    if (there) row.state = job->second.partial ? ReportState::partial : ReportState::complete;
+    const bool in_part = exit_code == kReportInPart || (there && job->second.partial);
+    if (there) row.state = in_part ? ReportState::partial : ReportState::complete;
+    if (there && exit_code == kReportTooLarge && job->second.room_is_of_disk) exit_code = kReportCannotWrite;
+    if (there) room = job->second.room;
+    if (there) give_room_back_held(job->second);
   }
   if (refusal != Refusal::none) return answer<JobState>(std::move(done), {refusal, {}});
   row.exit_code = exit_code;
   row.ended = now();
-  on_file_thread(name, [this, name, row, done = std::move(done)]() mutable {
+  on_file_thread(name, [this, name, row, room, done = std::move(done)]() mutable {
     const std::string folder = report_folder(name, row.generation);
     PathInfo marker;
-    const bool told_so = row.exit_code == 0 || row.exit_code == 1 || row.exit_code == 4;
+    const bool told_so = row.exit_code == 0 || row.exit_code == 1 || row.exit_code == kReportInPart;
     const int error = told_so ? files_.info(folder + "/COMPLETE", marker) : ENOENT;
     Refusal flushed = error == ENOENT ? Refusal::none : refusal_of(error, "cannot look at the report " + folder);
-    if (error == 0) flushed = flush_report(folder, 0);
+    if (error == 0) flushed = flush_report(folder, 0, row.bytes);
     if (flushed == Refusal::unavailable && failed_) return done({flushed, {}});
-    const bool whole = error == 0 && flushed == Refusal::none;
-    if (!whole) row.state = ReportState::failed;
+    const bool fits = room == 0 || row.bytes <= room;
+    const bool whole = error == 0 && flushed == Refusal::none && fits;
+    if (!fits) row.exit_code = kReportTooLarge;
+    if (!whole) row.state = ReportState::failed, row.bytes = 0;
     if (flushed == Refusal::no_space) row.exit_code = kReportCannotWrite;
     post_report(name, row, whole, done);
   });
 }
 
-Refusal SpoolStore::flush_report(const std::string& folder, int depth) {
+// `bytes`: grows by what it holds.
+Refusal SpoolStore::flush_report(const std::string& folder, int depth, uint64_t& bytes) {
   std::vector<FolderEntry> entries;
   int error = files_.list(folder, entries);
   for (const FolderEntry& entry : entries) {
     if (error != 0) break;
     const std::string path = folder + "/" + entry.name;
     if (entry.folder && depth < kDeepestReport) {
-      const Refusal refusal = flush_report(path, depth + 1);
+      const Refusal refusal = flush_report(path, depth + 1, bytes);
       if (refusal != Refusal::none) return refusal;
     } else if (!entry.folder) {
       int file = -1;
@@ -125,6 +144,9 @@ Refusal SpoolStore::flush_report(const std::string& folder, int depth) {
         continue;
       }
       if (error == 0) error = files_.sync_data(file);
+      uint64_t size = 0;
+      if (error == 0) error = files_.size(file, size);
+      bytes += size;
       if (file >= 0) files_.close(file);
       Pulse::beat_here();
     }
@@ -142,7 +164,7 @@ void SpoolStore::post_report(const std::string& name, const ReportRow& row, bool
       const auto job = jobs_.find(name);
       if (job == jobs_.end() || job->second.row.deleting) return Refusal::unknown;
     }
-    if (!swap) return to_trash(report_folder(name, row.generation), folders);
+    if (!swap) return discard_unfinished(name, row.generation, folders);
     const std::string folder = reports_folder(name), swapped = folder + "/current.tmp";
     files_.remove(swapped);
     int error = files_.make_link(report_name(row.generation), swapped);
@@ -159,6 +181,7 @@ void SpoolStore::post_report(const std::string& name, const ReportRow& row, bool
       const bool there = job != jobs_.end() && job->second.reports.count(row.generation) > 0;
       if (there) job->second.reports[row.generation] = row;
       if (there) ++job->second.failed_tries;
+      if (there && refusal == Refusal::none) charge_reports_held(job->second, static_cast<int64_t>(row.bytes));
       // The row still says that it runs: a restart makes it again.
       if (there && refusal != Refusal::none) job->second.reports[row.generation].state = ReportState::failed;
       if (there) state = state_held(job->second);
@@ -220,7 +243,12 @@ void SpoolStore::discard_reports(const std::string& name) {
     const std::lock_guard lock(mutex_);
     const auto job = jobs_.find(name);
     if (refusal != Refusal::none || job == jobs_.end()) return;
-    for (const int generation : old) job->second.reports.erase(generation);
+    for (const int generation : old) {
+      const auto report = job->second.reports.find(generation);
+      if (report == job->second.reports.end()) continue;
+      charge_reports_held(job->second, -static_cast<int64_t>(report->second.bytes));
+      job->second.reports.erase(report);
+    }
   };
   post(std::move(change));
 }

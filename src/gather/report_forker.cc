@@ -1,7 +1,9 @@
 // Threads and fork do not mix, and a daemon's memory holds keys: so a small process is forked while the daemon still
 // has one thread and no secret, and forks each report from itself. The daemon and the forker speak JSON over a socket
-// pair that keeps message boundaries: {id, traces, output, job, threads, memory, world_size} one way, {id, exit_code}
-// the other. The forker ends, and ends its reports, when the daemon's end of the socket closes.
+// pair that keeps message boundaries: {id, traces, output, job, threads, memory, world_size, room} one way, {id,
+// exit_code} the other. The forker ends reports that take too long or too much of the disk: no file of one may grow
+// beyond its room, and all of them together are looked at some times a second. It ends, and ends its reports, when the
+// daemon's end of the socket closes.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,6 +22,8 @@
 #include <mutex>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
 #include <thread>
 
 #include "reports.h"
@@ -33,6 +37,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kLargestMessage = 64 << 10;
 constexpr int kTooLong = 124, kInternal = 70;
+constexpr int kLookEvery_ms = 100;
 
 bool send_json(int socket, const Json& message) {
   const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -58,8 +63,31 @@ Json receive_json(int socket) {
 struct Running {
   int id = 0;
   Clock::time_point deadline;
-  bool too_long = false;
+  std::string output;
+  uint64_t room = 0;
+  std::optional<int> ended_as;  // by the forker, and why
 };
+
+// Of a report that is being made, under whatever name.
+uint64_t bytes_of(const std::string& output) {
+  namespace fs = std::filesystem;
+  const std::string name = fs::path(output).filename().string();
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator place(fs::path(output).parent_path(), error), end; place != end && !error;
+       place.increment(error)) {
+    const std::string entry = place->path().filename().string();
+    if (entry != name && !entry.starts_with(name + ".partial")) continue;
+    std::error_code gone;
+    for (fs::recursive_directory_iterator file(place->path(), gone), last; file != last && !gone;
+         file.increment(gone)) {
+      std::error_code ignored;
+      const uint64_t size = file->is_regular_file(ignored) ? file->file_size(ignored) : 0;
+      if (!ignored) bytes += size;
+    }
+  }
+  return bytes;
+}
 
 // The report's own process, from here to its end.
 [[noreturn]] void make_one(const ReportTask& task, const MakeReport& make_report, uint64_t cpu_seconds) {
@@ -72,7 +100,7 @@ struct Running {
   if (log >= 0) dup2(log, STDOUT_FILENO), dup2(log, STDERR_FILENO);
   close_range(3, ~0u, 0);
   const std::string writable = std::filesystem::path(task.output).parent_path().string();
-  const auto missing = enter_sandbox({task.traces, writable, task.memory, cpu_seconds});
+  const auto missing = enter_sandbox({task.traces, writable, task.memory, cpu_seconds, task.room});
   int code = kInternal;
   if (!missing.ok()) {
     std::fprintf(stderr, "%s\n", missing.error().message.c_str());
@@ -104,13 +132,13 @@ class ForkerProcess {
     bool open = ended >= 0;
     while (open) {
       pollfd both[2] = {{socket_, POLLIN, 0}, {ended, POLLIN, 0}};
-      poll(both, 2, running_.empty() ? -1 : 1000);
+      poll(both, 2, running_.empty() ? -1 : kLookEvery_ms);
       if (both[0].revents != 0) open = take_task();
       if (both[1].revents != 0) {
         signalfd_siginfo ignored;
         while (read(ended, &ignored, sizeof ignored) > 0) continue;
       }
-      end_overdue();
+      end_what_is_over();
       reap();
     }
     for (const auto& [pid, one] : running_) kill(-pid, SIGKILL);
@@ -121,23 +149,30 @@ class ForkerProcess {
   bool take_task() {
     const Json message = receive_json(socket_);
     if (!message.is_object()) return false;
-    const ReportTask task{message["traces"],  message["output"], message["job"],
-                          message["threads"], message["memory"], message["world_size"]};
+    const ReportTask task{message["traces"], message["output"],     message["job"], message["threads"],
+                          message["memory"], message["world_size"], message["room"]};
     const pid_t pid = fork();
     if (pid == 0) make_one(task, make_report_, static_cast<uint64_t>(limit_.count()) * 64);
     const int id = message["id"];
     if (pid < 0) return send_json(socket_, {{"id", id}, {"exit_code", kCannotFork}});
     setpgid(pid, pid);
-    running_[pid] = {id, Clock::now() + limit_, false};
+    running_[pid] = {id, Clock::now() + limit_, task.output, task.room, {}};
     return true;
   }
 
-  void end_overdue() {
+  void end_what_is_over() {
     for (auto& [pid, one] : running_) {
-      if (Clock::now() < one.deadline) continue;
-      one.too_long = true;
-      kill(-pid, SIGKILL);
+      if (one.ended_as) continue;
+      if (Clock::now() >= one.deadline) one.ended_as = kTooLong;
+      if (one.room > 0 && bytes_of(one.output) > one.room) one.ended_as = kReportTooLarge;
+      if (one.ended_as) kill(-pid, SIGKILL);
     }
+  }
+
+  static int code_of(const Running& one, int status) {
+    if (one.ended_as) return *one.ended_as;
+    if (WIFEXITED(status)) return WEXITSTATUS(status);
+    return WTERMSIG(status) == SIGXFSZ ? kReportTooLarge : 128 + WTERMSIG(status);
   }
 
   void reap() {
@@ -145,8 +180,7 @@ class ForkerProcess {
     for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
       const auto found = running_.find(pid);
       if (found == running_.end()) continue;
-      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      send_json(socket_, {{"id", found->second.id}, {"exit_code", found->second.too_long ? kTooLong : code}});
+      send_json(socket_, {{"id", found->second.id}, {"exit_code", code_of(found->second, status)}});
       running_.erase(found);
     }
   }
@@ -188,7 +222,8 @@ class Forker : public ReportForker {
                           {"job", task.job},
                           {"threads", task.threads},
                           {"memory", task.memory},
-                          {"world_size", task.world_size}};
+                          {"world_size", task.world_size},
+                          {"room", task.room}};
     if (!send_json(socket_, message) || gone_) tell(id, kForkerGone);
   }
 

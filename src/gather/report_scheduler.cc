@@ -1,6 +1,7 @@
 // One thread holds, for every job whose state has changed, when its next report is due (report_due), and starts what is
 // due while fewer than `report_processes` run: of the owner whose last one began longest ago, and of his the one that
-// is due longest. A change of a job wakes it, so that a complete job's report starts at once. A report that crashed or
+// is due longest. One owner never has all processes, where there are several: others' reports do not wait for the end
+// of his. A change of a job wakes it, so that a complete job's report starts at once. A report that crashed or
 // wanted more memory is made once more with half the threads; after that it has failed until another rank arrives, or
 // is due again after a pause (JobState::failed_at). Once a minute the same thread asks what retention lets go.
 #include <algorithm>
@@ -136,11 +137,14 @@ class Scheduler : public ReportScheduler {
   }
 
   std::chrono::milliseconds until_next_held() const {
+    const auto at = system_clock::now();
     Time next = sweep_;
-    for (const auto& [job, due] : due_) next = std::min(next, due);
-    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - system_clock::now());
+    for (const auto& [job, due] : due_) {
+      // What is due and has not begun waits for the end of a report, which wakes.
+      if (running_ == 0 || due > at) next = std::min(next, due);
+    }
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(next - at);
     const std::chrono::milliseconds most = std::chrono::seconds(5);
-    // The end of a report wakes: until then nothing that is due can start.
     return running_ >= options_.report_processes ? most : std::clamp(wait, std::chrono::milliseconds(10), most);
   }
 
@@ -181,11 +185,19 @@ class Scheduler : public ReportScheduler {
     return out;
   }
 
-  bool take_a_process() {
+  bool take_a_process(const Ready& one) {
     const std::lock_guard lock(mutex_);
     const bool free = running_ < options_.report_processes;
     running_ += free ? 1 : 0;
+    if (free) owners_[one.job] = one.owner;
     return free;
+  }
+
+  bool may_have_another(const std::string& owner) {
+    const std::lock_guard lock(mutex_);
+    const auto his =
+        std::count_if(owners_.begin(), owners_.end(), [&](const auto& run) { return run.second == owner; });
+    return his < std::max(1, options_.report_processes - 1);
   }
 
   bool has_a_process() {
@@ -196,11 +208,12 @@ class Scheduler : public ReportScheduler {
   void start_what_is_due(const GatherDeadlines& deadlines) {
     while (has_a_process()) {
       const std::set<Ready> waiting = ready(deadlines);
-      if (waiting.empty() || !take_a_process()) return;
-      const Ready& first = *waiting.begin();
-      turns_[first.owner] = ++last_turn_;
-      due_.erase(first.job);
-      start(first.job);
+      const auto first = std::find_if(waiting.begin(), waiting.end(),
+                                      [this](const Ready& one) { return may_have_another(one.owner); });
+      if (first == waiting.end() || !take_a_process(*first)) return;
+      turns_[first->owner] = ++last_turn_;
+      due_.erase(first->job);
+      start(first->job);
     }
     forget_old_turns();
   }
@@ -218,9 +231,13 @@ class Scheduler : public ReportScheduler {
     store_.begin_report(job, [this, job](const Outcome<Store::ReportFolders>& begun) {
       if (begun.refusal != Refusal::none || stopping()) return put_off(job);
       const GatherOptions at_present = options();
-      const ReportTask task{
-          begun.value.traces,       begun.value.output,    job, threads_for_reports(at_present.report_processes),
-          at_present.report_memory, begun.value.world_size};
+      const ReportTask task{begun.value.traces,
+                            begun.value.output,
+                            job,
+                            threads_for_reports(at_present.report_processes),
+                            at_present.report_memory,
+                            begun.value.world_size,
+                            begun.value.room};
       make(job, begun.value.generation, task, true);
     });
   }
@@ -261,6 +278,7 @@ class Scheduler : public ReportScheduler {
     {
       const std::lock_guard lock(mutex_);
       --running_;
+      owners_.erase(job);
       starting_.erase(job);
       changed_.insert(job);
       wake_.notify_all();  // inside the lock: the destructor may be what waits for it
@@ -302,7 +320,8 @@ class Scheduler : public ReportScheduler {
   bool ends_ = false;
   int running_ = 0;
   std::set<std::string> changed_, starting_;
-  std::map<std::string, Time> put_off_;  // until when, of jobs whose report could not begin
+  std::map<std::string, std::string> owners_;  // by job, of the reports that run
+  std::map<std::string, Time> put_off_;        // until when, of jobs whose report could not begin
   std::thread thread_;
 };
 

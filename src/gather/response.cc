@@ -43,6 +43,8 @@ const char* phrase(int status) {
       return "Precondition Failed";
     case 413:
       return "Content Too Large";
+    case 414:
+      return "URI Too Long";
     case 415:
       return "Unsupported Media Type";
     case 416:
@@ -107,7 +109,7 @@ Response problem(int status, const char* reason) {
   return response;
 }
 
-Response unauthorized() { return problem(401, "a valid credential is needed").field("WWW-Authenticate", "Bearer"); }
+Response unauthorized(const std::string& why) { return problem(401, why.c_str()).field("WWW-Authenticate", "Bearer"); }
 
 std::string head_of(const Response& response, const std::string& request_id, bool keep_alive) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\nX-Request-Id: {}\r\n", response.status,

@@ -37,7 +37,8 @@ struct Response {
 // An RFC 9457 problem document; `reason` is ours, never the client's text. 429 and 503 carry a Retry-After of
 // 1 to 30 s, by chance, so that those who were refused together do not come back together.
 Response problem(int status, const char* reason);
-Response unauthorized();  // the same for every credential that does not count
+Response unauthorized(
+    const std::string& why = "a valid credential is needed");  // the same for every credential that does not count
 
 // The head as it goes over the wire.
 std::string head_of(const Response& response, const std::string& request_id, bool keep_alive);

@@ -32,7 +32,7 @@ std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const
   std::vector<const JobState*> over;
   uint64_t bytes = 0;
   for (const JobState& job : jobs) {
-    bytes += job.bytes;
+    bytes += job.bytes + job.report_bytes;
     if (is_over(job)) over.push_back(&job);
   }
   std::stable_sort(over.begin(), over.end(),
@@ -41,10 +41,11 @@ std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const
   for (const JobState* job : over) {
     if (doomed.size() == kMostDeletedAtOnce) break;
     const bool old = aging.now_for(last_change(*job)) - last_change(*job) > kept_for(*job, retention);
-    const bool too_much = retention.total_bytes > 0 && bytes > retention.total_bytes && job->bytes > 0;
+    const bool too_much =
+        retention.total_bytes > 0 && bytes > retention.total_bytes && job->bytes + job->report_bytes > 0;
     if (!old && !too_much) continue;
     doomed.push_back(job->name);
-    bytes -= job->bytes;
+    bytes -= job->bytes + job->report_bytes;
   }
   return doomed;
 }

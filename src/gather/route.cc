@@ -42,19 +42,21 @@ constexpr std::array kMain = {
     Pattern{Endpoint::report, Method::get, "/v1/jobs/{job}/report/{generation}"},
     Pattern{Endpoint::login, Method::get, "/login"},
     Pattern{Endpoint::login, Method::post, "/login", Body::form},
+    Pattern{Endpoint::logout, Method::post, "/logout", Body::form},
     Pattern{Endpoint::page_jobs, Method::get, "/"},
     Pattern{Endpoint::page_job, Method::get, "/jobs/{job}"},
 };
 constexpr std::array kAdminPatterns = {
-    Pattern{Endpoint::metrics, Method::get, "/metrics"},   Pattern{Endpoint::metrics, Method::head, "/metrics"},
-    Pattern{Endpoint::healthy, Method::get, "/-/healthy"}, Pattern{Endpoint::healthy, Method::head, "/-/healthy"},
-    Pattern{Endpoint::ready, Method::get, "/-/ready"},     Pattern{Endpoint::ready, Method::head, "/-/ready"},
+    Pattern{Endpoint::metrics, Method::get, "/metrics"},
+    Pattern{Endpoint::healthy, Method::get, "/-/healthy"},
+    Pattern{Endpoint::ready, Method::get, "/-/ready"},
 };
 
+// As Allow lists it: where there is a GET, there is a HEAD.
 const char* name_of(Method method) {
   switch (method) {
     case Method::get:
-      return "GET";
+      return "GET, HEAD";
     case Method::head:
       return "HEAD";
     case Method::put:
@@ -215,7 +217,8 @@ std::variant<Body, Refused> route_among(const std::array<Pattern, n>& patterns, 
   std::string allowed;
   for (const Pattern& pattern : patterns) {
     if (!fits(pattern.path, path)) continue;
-    if (pattern.method != request.method) {
+    const bool asks_for_head = request.method == Method::head && pattern.method == Method::get;
+    if (pattern.method != request.method && !asks_for_head) {
       allowed += (allowed.empty() ? "" : ", ") + std::string(name_of(pattern.method));
       continue;
     }

@@ -20,8 +20,8 @@
 namespace skewscope::gather {
 namespace {
 
-constexpr uint64_t kLargestOutput = 64ull << 30;
-constexpr uint64_t kMostDescriptors = 4096;  // a report holds many traces open at once
+constexpr uint64_t kLargestOutput = 64ull << 30;  // of a file, where nothing smaller was said
+constexpr uint64_t kMostDescriptors = 4096;       // a report holds many traces open at once
 
 Error cannot(const std::string& what) {
   return {ErrorKind::internal, "the sandbox cannot " + what + ": " + std::generic_category().message(errno)};
@@ -36,7 +36,8 @@ bool limit_resources(const Sandbox& sandbox) {
   setpriority(PRIO_PROCESS, 0, 10);  // a wish, not a bound
   return (sandbox.memory == 0 || limit(RLIMIT_AS, sandbox.memory)) &&
          (sandbox.cpu_seconds == 0 || limit(RLIMIT_CPU, sandbox.cpu_seconds)) && limit(RLIMIT_CORE, 0) &&
-         limit(RLIMIT_FSIZE, kLargestOutput) && limit(RLIMIT_NOFILE, kMostDescriptors);
+         limit(RLIMIT_FSIZE, sandbox.room == 0 ? kLargestOutput : sandbox.room) &&
+         limit(RLIMIT_NOFILE, kMostDescriptors);
 }
 
 constexpr uint64_t kReadAccess = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;

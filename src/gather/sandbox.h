@@ -12,6 +12,7 @@ struct Sandbox {
   std::string readable, writable;  // folders, with all below them
   uint64_t memory = 0;             // bytes of address space
   uint64_t cpu_seconds = 0;
+  uint64_t room = 0;  // largest file in bytes; 0: a bound against accidents alone
 };
 
 // Binds this process and its children for good: limits of memory, processor time, file size and descriptors; no new

@@ -25,6 +25,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
     charged_of_user_[row.uid] += row.size;
     job.highest_rank = std::max(job.highest_rank, row.rank);
     job.row.last_byte = std::max(job.row.last_byte, row.committed_at);
+    ++job.generations[row.capture][row.generation];
     job.files[row.capture].emplace(row.rank, row);
     ++figures_.files;
   }
@@ -38,6 +39,7 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
       upload->charged = row.asked.length.value_or(row.durable);
       job.charged += upload->charged;
       charged_of_user_[row.asked.uid] += upload->charged;
+      if (upload->charged > 0) open_of_owner_[owner_of(row.asked.metadata.job, row.asked.uid)] += upload->charged;
       ++job.open_uploads;
       ++figures_.open_uploads;
       ++job.open_of_capture[row.asked.metadata.capture];
@@ -47,7 +49,11 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
     if (row.stage == UploadStage::complete) job.remembered[{metadata.capture, metadata.rank}] = row.id;
     uploads_.emplace(row.id, upload);
   }
-  for (ReportRow& row : recovered.reports) jobs_[row.job].reports.emplace(row.generation, row);
+  for (ReportRow& row : recovered.reports) {
+    Job& job = jobs_[row.job];
+    charge_reports_held(job, static_cast<int64_t>(row.bytes));
+    job.reports.emplace(row.generation, row);
+  }
   for (auto& [name, job] : jobs_) {
     charge_quarantine(name, job);
     count_tries(job);

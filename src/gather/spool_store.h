@@ -52,11 +52,15 @@ struct Job {
   bool stands = false;                          // its row is in the manifest
   std::map<int, std::map<int, FileRow>> files;  // capture -> rank
   std::map<int, ReportRow> reports;
-  int failed_tries = 0;  // in a row, of the newest report's arrivals, for want of something; see most_tries
-  bool partial = false;  // when the running report began
-  std::map<int, int> open_of_capture;                     // open uploads, where there are any
-  uint64_t bytes = 0;                                     // of complete files
-  uint64_t charged = 0;                                   // and of open uploads, and of what is in quarantine
+  int failed_tries = 0;       // in a row, of the newest report's arrivals, for want of something; see most_tries
+  bool partial = false;       // when the running report began
+  uint64_t report_bytes = 0;  // of those that are there
+  uint64_t room = 0;          // of the running report
+  bool room_is_of_disk = false, waits_for_disk = false;
+  std::map<int, std::map<int, int>> generations;  // capture -> generation -> files
+  std::map<int, int> open_of_capture;             // open uploads, where there are any
+  uint64_t bytes = 0;                             // of complete files
+  uint64_t charged = 0;                           // and of open uploads, of reports, and of what is in quarantine
   std::map<std::pair<int, int>, std::string> remembered;  // capture, rank -> id of the upload that completed last
   int open_uploads = 0;
   int bodies = 0;   // uploads that have a writer
@@ -126,7 +130,7 @@ class SpoolStore : public Store {
   Refusal usable(const UploadPointer& upload) const;
   Refusal still_wanted(const Upload& upload) const;
   bool is_known(const UploadMetadata& metadata) const;
-  Refusal room_for(const UploadRow& row, bool of_new_job);
+  Refusal room_for(const UploadRow& row, bool of_new_job, uint64_t charged);
   void begin_part(const UploadPointer& upload, bool of_new_job, const Reply<UploadState>& done);
   void end_writer(const UploadPointer& upload, const Then& then);
   Refusal begin_writer(const UploadPointer& upload, const Asked& asked);
@@ -179,6 +183,9 @@ class SpoolStore : public Store {
   static int expected_of(const Job& job, const JobRow& row);
   static int captures_of(const Job& job, const JobRow& row);
   static bool expects_other_files(const Job& job, const JobRow& row);
+  static bool is_mixed(const Job& job);
+  static std::string owner_of(const std::string& job, uint32_t uid);
+  bool has_its_share_held(const UploadRow& row, uint64_t charged) const;
   Refusal charge_held(const std::string& job, uint32_t uid, uint64_t& charged, uint64_t wanted);
   const FileRow* file_held(const std::string& job, int capture, int rank) const;
   JobRow job_row(const std::string& job) const;
@@ -192,7 +199,12 @@ class SpoolStore : public Store {
   Refusal move_to_trash(const std::string& path, const std::string& to, std::set<std::string>& folders);
   Refusal to_trash(const std::string& path, std::set<std::string>& folders);
   void post_report(const std::string& job, const ReportRow& row, bool swap, const Reply<JobState>& done);
-  Refusal flush_report(const std::string& folder, int depth);
+  Refusal flush_report(const std::string& folder, int depth, uint64_t& bytes);
+  // What a report may take of the disk (report_room.cc).
+  Refusal take_room_held(Job& job);
+  void give_room_back_held(Job& job);
+  void charge_reports_held(Job& job, int64_t bytes);
+  Refusal discard_unfinished(const std::string& job, int generation, std::set<std::string>& folders);
   void discard_reports(const std::string& job);
   static void count_tries(Job& job);
   static bool is_to_be_tried_again(const Job& job);
@@ -249,10 +261,12 @@ class SpoolStore : public Store {
   std::map<std::string, Job> jobs_;
   std::unordered_map<std::string, UploadPointer> uploads_;
   std::unordered_map<uint32_t, uint64_t> charged_of_user_;
-  std::map<std::string, uint32_t> next_epochs_;  // of names whose job was deleted; "": of every name
+  std::unordered_map<std::string, uint64_t> open_of_owner_;  // charged for open uploads: disk that is reserved
+  std::map<std::string, uint32_t> next_epochs_;              // of names whose job was deleted; "": of every name
   std::function<void(const std::string&)> hook_;
   StoreFigures figures_;
   DiskSpace space_;
+  uint64_t rooms_ = 0;    // of the reports that run, in bytes
   uint64_t writers_ = 0;  // numbers given
   Aging aging_;           // with mutex_
   Time last_backup_{}, last_look_at_quarantine_{};

@@ -80,7 +80,7 @@ Result<std::shared_ptr<const Settings>> settings_of(const GatherOptions& options
 
 Result<std::shared_ptr<TlsContext>> tls_of(const GatherOptions& options) {
   if (options.certificate.empty()) return std::shared_ptr<TlsContext>();
-  return load_tls({options.certificate, options.private_key, options.client_ca});
+  return load_tls({options.certificate, options.private_key, options.client_ca, options.tls_min == "1.2"});
 }
 
 }  // namespace skewscope::gather

@@ -53,6 +53,7 @@ using Reply = std::function<void(Outcome<T>)>;
 struct NewUpload {
   UploadMetadata metadata;
   std::optional<uint64_t> length;  // absent: told later (tus creation-defer-length)
+  std::string said;                // the metadata as its sender wrote it; "": as encode() does
   uint32_t uid = 0;                // whose token it was
   std::string client;              // address, for the record
   bool one_request = false;        // nobody can go on with it: nothing of it is recorded before it is a file
@@ -61,6 +62,7 @@ struct NewUpload {
 struct UploadState {
   std::string id;  // 32 hexadecimal digits
   UploadMetadata metadata;
+  std::string said;  // as it was given
   std::optional<uint64_t> length;
   uint64_t offset = 0;  // durable: these bytes need never be sent again
   bool complete = false;
@@ -98,7 +100,10 @@ struct JobSettings {
 enum class ReportState { none, waiting, running, complete, partial, failed };
 
 // How a report ends that could not be made, beside its own exit codes; of those, the ones for want of disk and memory.
-inline constexpr int kForkerGone = -1, kCannotFork = -2, kReportCannotWrite = 5, kReportOutOfMemory = 6;
+inline constexpr int kForkerGone = -1, kCannotFork = -2, kReportTooLarge = -3, kReportCannotWrite = 5,
+                     kReportOutOfMemory = 6;
+// Of one that was made, and leaves out what is damaged or cannot be joined with the rest: it counts as partial.
+inline constexpr int kReportInPart = 4;
 
 struct MissingRanks {
   int capture = 0;
@@ -108,13 +113,18 @@ struct MissingRanks {
 struct JobState {
   std::string name;
   uint32_t owner_uid = 0;
-  uint32_t epoch = 0;     // tokens of an older one are revoked
-  int expected = 0;       // ranks per capture; 0: not known
-  bool conflict = false;  // sources disagree about the world size; `expected` is the largest
-  int64_t arrived = 0;    // files of the newest generation of each (capture, rank)
-  int captures = 1;       // told, or begun: with a file or an open upload
-  bool ended = false;     // no more captures come
-  uint64_t bytes = 0;     // of complete files
+  uint32_t epoch = 0;         // tokens of an older one are revoked
+  int expected = 0;           // ranks per capture; 0: not known
+  bool conflict = false;      // sources disagree about the world size; `expected` is the largest
+  int64_t arrived = 0;        // files of the newest generation of each (capture, rank)
+  int captures = 1;           // told, or begun: with a file or an open upload
+  bool ended = false;         // no more captures come
+  uint64_t bytes = 0;         // of complete files
+  uint64_t report_bytes = 0;  // of reports
+  // Some ranks of a capture were replaced and others were not: as long as a second run comes in, and after it where it
+  // has less ranks than the first.
+  bool mixed = false;
+  bool report_waits_for_disk = false;
   int open_uploads = 0;
   std::vector<int> missing_ranks;     // in any capture that has begun; at most 1000
   std::vector<MissingRanks> missing;  // the same by capture: of the first 32 that lack any, at most 1000 in all
@@ -213,16 +223,17 @@ class Store {
   virtual std::vector<JobState> jobs(const std::string& after, size_t limit) const = 0;  // by name, in brief
   virtual Outcome<StoredFile> read(const std::string& job, int capture, int rank) const = 0;
 
-  // Reports. begin_report gives the folders of a new generation (too_many: one is running); its `output` does not
-  // exist. end_report makes it current when the exit code is 0, 1 or 4 and it holds COMPLETE; else it is failed, and
-  // the one before it stays. What failed for want of a process, of disk or of memory is to be tried again some times,
-  // and once after a start. The two newest that can be read are kept.
+  // Reports. begin_report gives the folders of a new generation (too_many: one is running; no_space: it would leave
+  // too little of the disk); its `output` does not exist. end_report makes it current when the exit code is 0, 1 or 4
+  // and it holds COMPLETE; else it is failed, and the one before it stays. What failed for want of a process, of disk
+  // or of memory is to be tried again some times, and once after a start. The two newest that can be read are kept.
   struct ReportFolders {
     int generation = 0;
     std::string traces, output;
     int world_size = 0;    // 0: not known
     bool partial = false;  // some of the ranks are missing in some capture, or nobody has told how many there are
     std::vector<int> missing_ranks;
+    uint64_t room = 0;  // bytes that the report may have
   };
   virtual void begin_report(const std::string& job, Reply<ReportFolders> done) = 0;
   virtual void end_report(const std::string& job, int generation, int exit_code, Reply<JobState> done) = 0;

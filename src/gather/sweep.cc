@@ -222,7 +222,14 @@ void SpoolStore::back_up() {
   if (recent || !has_ballast()) return;
   last_backup_ = at;
   Change change;
+  change.rows = [at](Manifest& manifest) { manifest.forget_old(at); };
   change.after = [this, at](Manifest& manifest) {
+    // Every deletion that memory knows of stands in the manifest by now.
+    auto epochs = manifest.next_epochs();
+    if (manifest.status() == ManifestStatus::fine) {
+      const std::lock_guard lock(mutex_);
+      next_epochs_ = std::move(epochs);
+    }
     const std::string made = backup_path(at) + ".tmp";
     files_.remove(made);
     int file = -1;

@@ -86,6 +86,7 @@ UploadState SpoolStore::state_of(const Upload& upload) const {
   UploadState out;
   out.id = row.id;
   out.metadata = row.asked.metadata;
+  out.said = row.asked.said;
   out.length = row.asked.length;
   out.complete = row.stage == UploadStage::complete;
   out.offset = row.durable;
@@ -191,21 +192,33 @@ Refusal SpoolStore::enter_held(const UploadPointer& upload, bool& of_new_job) {
   return Refusal::none;
 }
 
-Refusal SpoolStore::room_for(const UploadRow& row, bool of_new_job) {
+// Lengths that are told reserve disk, whether their bytes come or not: all open uploads of an owner together may have
+// half of what is free below the soft mark. The first may have all of it: it is the owner's only one.
+bool SpoolStore::has_its_share_held(const UploadRow& row, uint64_t charged) const {
+  const auto open = open_of_owner_.find(owner_of(row.asked.metadata.job, row.asked.uid));
+  const uint64_t all = open == open_of_owner_.end() ? 0 : open->second;
+  if (all <= charged || space_.total == 0) return true;
+  const double mark = static_cast<double>(space_.total) * std::min(limits().soft_disk, 1.0);
+  const double used = static_cast<double>(space_.total - space_.available);
+  return static_cast<double>(all + charged) <= mark - used;
+}
+
+Refusal SpoolStore::room_for(const UploadRow& row, bool of_new_job, uint64_t charged) {
   look_at_disk();
   if (!has_ballast()) return Refusal::no_space;
   const std::lock_guard lock(mutex_);
   const double share = share_in_use(space_);
   const GatherLimits most = limits();
   const bool full = share >= most.hard_disk || (of_new_job && share >= most.soft_disk) ||
-                    space_.available < row.asked.length.value_or(0) + reserved_bytes(space_);
+                    space_.available < row.asked.length.value_or(0) + reserved_bytes(space_) ||
+                    !has_its_share_held(row, charged);
   return full ? Refusal::no_space : Refusal::none;
 }
 
 void SpoolStore::begin_part(const UploadPointer& upload, bool of_new_job, const Reply<UploadState>& done) {
   const bool open = upload->row.stage == UploadStage::open;
   Refusal refusal = failed_ ? Refusal::unavailable : Refusal::none;
-  if (open && refusal == Refusal::none) refusal = room_for(upload->row, of_new_job);
+  if (open && refusal == Refusal::none) refusal = room_for(upload->row, of_new_job, upload->charged);
   if (open && refusal == Refusal::none) {
     refusal = refusal_of(upload->part.create(upload->row.asked.length.value_or(0)), "cannot make an upload's file");
     if (!upload->row.asked.one_request && !is_empty(upload->row)) upload->part.close();

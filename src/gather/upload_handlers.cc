@@ -129,7 +129,8 @@ void create_upload(const Rooms& rooms, const CallPointer& call, const Continue& 
   const bool has_body = request.content_length.value_or(0) > 0;
   const Checksum checksum = checksum_of(request);
   if (checksum.problem != nullptr) return next(tus_problem(400, checksum.problem));
-  NewUpload upload{parsed.metadata, {}, uid_of(call->caller), call->peer};
+  NewUpload upload{parsed.metadata, {}, request.upload_metadata, uid_of(call->caller), call->peer};
+  if (upload.said == encode(upload.metadata)) upload.said.clear();
   if (const auto digest = promised(request)) {
     if (upload.metadata.sha256 && *upload.metadata.sha256 != *digest) return next(tus_problem(400, "two digests"));
     upload.metadata.sha256 = digest;
@@ -162,7 +163,7 @@ void head_upload(const Rooms& rooms, const CallPointer& call, const Continue& ne
     } else {
       response.field("Upload-Defer-Length", "1");
     }
-    response.field("Upload-Metadata", encode(upload.metadata));
+    response.field("Upload-Metadata", upload.said.empty() ? encode(upload.metadata) : upload.said);
     next(tell(response, upload));
   });
 }

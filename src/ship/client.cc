@@ -246,6 +246,17 @@ Reply Client::create(uint64_t length, const UploadMetadata& metadata) {
   return perform(*connection_);
 }
 
+Reply Client::report_again(const std::string& job) {
+  Reply failure;
+  if (!prepare(*connection_, "/v1/jobs/" + job + "/report", failure)) return failure;
+  connection_->add("Content-Type:");
+  connection_->set(CURLOPT_POST, 1L);
+  connection_->set(CURLOPT_POSTFIELDS, "");
+  connection_->set(CURLOPT_POSTFIELDSIZE, 0L);
+  connection_->set(CURLOPT_TIMEOUT, static_cast<long>(options_.silence.count()));
+  return perform(*connection_);
+}
+
 Reply Client::head(const std::string& upload) {
   Reply failure;
   if (!prepare(*connection_, upload, failure)) return failure;

@@ -47,6 +47,7 @@ class Client {
   bool encrypted() const { return options_.base.starts_with("https:"); }
   Reply create(uint64_t length, const UploadMetadata& metadata);
   Reply head(const std::string& upload);
+  Reply report_again(const std::string& job);
   // `piece` of size 0: asks only for completion. `whole`: of the payload; sent where the piece is its last.
   Reply patch(const std::string& upload, const Payload& payload, const Piece& piece);
 

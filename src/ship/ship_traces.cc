@@ -41,7 +41,7 @@ using namespace ship;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kTick{50};
+constexpr milliseconds kTick{50}, kTell{1000};
 constexpr milliseconds kLook{500};          // between looks at files that were not finished
 constexpr std::chrono::seconds kPause{10};  // before another try of what could not be read
 constexpr std::chrono::hours kSweep{1};
@@ -132,6 +132,7 @@ class Agent {
         look_at_watched();
         next_look = now + kLook;
       }
+      tell_progress(now);
       if (options_.once && scanned && all_decided()) return remove_renamed();
       if (now >= next_sweep) {
         ledger_.sweep(std::time(nullptr));
@@ -139,6 +140,13 @@ class Agent {
       }
       happened = watcher_.wait(kTick) || happened;
     }
+  }
+
+  void tell_progress(Clock::time_point now) {
+    if (!options_.progress || now < next_progress_) return;
+    next_progress_ = now + kTell;
+    const std::lock_guard lock(mutex_);
+    options_.progress({shipped_.files + shipped_.before, seen_.size(), pace_.booked()});
   }
 
   void look_around() {
@@ -426,7 +434,7 @@ class Agent {
   std::function<bool()> stop_;
   Watcher watcher_;
   std::atomic<bool> stopping_{false};
-  Clock::time_point next_scan_allowed_{};
+  Clock::time_point next_scan_allowed_{}, next_progress_{};
   uint64_t scan_ = 0;
   std::mutex say_mutex_, mutex_;  // mutex_: all below
   std::condition_variable wake_;

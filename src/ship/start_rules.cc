@@ -58,26 +58,30 @@ Result<Done> check_certificate(const ShipOptions& options) {
 
 }  // namespace
 
-Result<Done> check_options(const ShipOptions& options) {
-  if (options.paths.empty()) return misuse("no path to send from");
+Result<Done> check_target(const ShipOptions& options) {
   if (!is_name(options.job)) {
     return misuse(
         fmt::format("'{}' is no name of a job: letters, digits, '.', '_', '-', at most {}", options.job, kLongestName));
   }
+  if (options.silence.count() < 1) return misuse("--timeout is at least 1");
+  if (!options.pin.empty() && !is_pin(options.pin)) {
+    return misuse("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");
+  }
+  if (!options.pin.empty() && options.url.starts_with("http://")) return misuse("--pin needs https");
+  return check_certificate(options);
+}
+
+Result<Done> check_options(const ShipOptions& options) {
+  if (options.paths.empty()) return misuse("no path to send from");
+  if (auto fine = check_target(options); !fine.ok()) return fine.error();
   if (options.world_size && (*options.world_size < 1 || *options.world_size > kMostRanks)) {
     return misuse(fmt::format("--world-size {} is none", *options.world_size));
   }
   if (options.capture < 0 || options.capture > kMostCaptures) return misuse("--capture is 0 to 9999");
   if (options.uploads < 1 || options.uploads > 16) return misuse("--uploads is 1 to 16");
   if (options.piece_bytes == 0) return misuse("--piece is at least 1");
-  if (options.silence.count() < 1) return misuse("--timeout is at least 1");
   if (options.cpu_percent < 0) return misuse("--cpu is a share of a processor in percent");
-  if (!options.pin.empty() && !is_pin(options.pin)) {
-    return misuse("--pin is sha256// and the base64 of a public key's SHA-256, as curl's --pinnedpubkey has it");
-  }
-  if (!options.pin.empty() && options.url.starts_with("http://")) return misuse("--pin needs https");
   if (auto fine = check_sources(options); !fine.ok()) return fine.error();
-  if (auto fine = check_certificate(options); !fine.ok()) return fine.error();
   if (auto fine = check_rank_regex(options.rank_regex); !fine.ok()) return fine.error();
   if (options.digest && options.delete_source)
     return misuse("--delete-source would lose traces of which --digest sends less");

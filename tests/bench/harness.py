@@ -97,4 +97,4 @@ def machine_text(where):
 
 
 SECTIONS = ("speed", "memory", "growth", "digests", "machines", "instructions", "stages", "clocks", "figures", "gatherer", "registry",
-            "agent")
+            "soak", "agent")

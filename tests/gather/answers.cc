@@ -70,7 +70,7 @@ TEST_CASE("text from outside is no markup on a page") {
   JobState hostile = job_of("<script>alert(1)</script>");
   hostile.report = ReportState::failed;
   CHECK(job_page(hostile, "<script>alert(2)</script>").body.find("<script") == std::string::npos);
-  CHECK(jobs_page({hostile}, false).body.find("<script") == std::string::npos);
+  CHECK(jobs_page({hostile}, false, true).body.find("<script") == std::string::npos);
 }
 
 TEST_CASE("a job's page names its missing ranks and links the report once there is one") {

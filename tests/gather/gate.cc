@@ -124,10 +124,34 @@ TEST_CASE("a wrong method is told which ones there are") {
 TEST_CASE("another version of tus is told which one there is; OPTIONS asks without one") {
   const Refused answer = refused({upload_line("HEAD"), "Tus-Resumable: 0.2.2"});
   CHECK(answer.status == 412);
-  REQUIRE(answer.fields.size() == 1);
+  REQUIRE(answer.fields.size() == 2);
   CHECK(answer.fields[0].first == std::string("Tus-Version"));
   CHECK(answer.fields[0].second == "1.0.0");
+  CHECK(answer.fields[1].first == std::string("Tus-Resumable"));
   CHECK(admitted({"OPTIONS /v1/uploads HTTP/1.1"}).endpoint == Endpoint::upload_options);
+}
+
+TEST_CASE("a refusal of what tus asks for says which tus speaks") {
+  const Refused answer = refused({upload_line("PATCH"), "Tus-Resumable: 1.0.0", "Content-Length: 1"});
+  CHECK(answer.status == 400);
+  REQUIRE(answer.fields.size() == 1);
+  CHECK(answer.fields[0].first == std::string("Tus-Resumable"));
+  CHECK(refused({"GET /v1/jobs HTTP/1.1", "Content-Length: 1"}).fields.empty());
+}
+
+TEST_CASE("where there is a GET there is a HEAD") {
+  CHECK(admitted({"HEAD /v1/jobs/j/ranks/7 HTTP/1.1"}).endpoint == Endpoint::rank_get);
+  CHECK(admitted({"HEAD / HTTP/1.1"}).endpoint == Endpoint::page_jobs);
+  const Refused answer = refused({"PATCH /v1/jobs/j HTTP/1.1", "Content-Length: 0"});
+  REQUIRE(answer.fields.size() == 1);
+  CHECK(answer.fields[0].second == "PUT, GET, HEAD, DELETE");
+}
+
+TEST_CASE("a target in the form that proxies get is taken, and its authority counts as Host") {
+  const Request request = admitted({"GET http://other.example:80/v1/jobs?state=ended HTTP/1.1"});
+  CHECK(request.endpoint == Endpoint::job_list);
+  CHECK(request.host == "other.example:80");
+  CHECK(admitted({"GET HTTPS://head.example HTTP/1.1"}).endpoint == Endpoint::page_jobs);
 }
 
 TEST_CASE("the admin listener knows three addresses, the main one none of them") {

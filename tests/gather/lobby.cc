@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "spool.h"
+
 namespace skewscope::gather {
 namespace {
 
@@ -79,12 +81,12 @@ TEST_CASE("the stranger who came first goes when there are too many, and no gues
   Lobby lobby(limits_of(10, 2));
   const auto known = std::make_shared<Visitor>(), first = std::make_shared<Visitor>(),
              second = std::make_shared<Visitor>(), third = std::make_shared<Visitor>();
-  lobby.enter(known);
+  lobby.enter(known, "10.0.0.1");
   lobby.authenticated(known.get());
-  lobby.enter(first);
-  lobby.enter(second);
+  lobby.enter(first, "10.0.0.1");
+  lobby.enter(second, "10.0.0.1");
   CHECK_FALSE(first->ended);
-  lobby.enter(third);
+  lobby.enter(third, "10.0.0.1");
   CHECK(first->ended);
   CHECK_FALSE(known->ended);
   CHECK_FALSE(second->ended);
@@ -94,8 +96,8 @@ TEST_CASE("the stranger who came first goes when there are too many, and no gues
 TEST_CASE("a burst of strangers is given time to say who they are before the next one is let in") {
   Lobby lobby(limits_of(10, 2));
   const auto first = std::make_shared<Visitor>(), second = std::make_shared<Visitor>();
-  lobby.enter(first);
-  lobby.enter(second);
+  lobby.enter(first, "10.0.0.1");
+  lobby.enter(second, "10.0.0.1");
   CHECK_FALSE(lobby.may_accept());
   lobby.authenticated(first.get());
   CHECK(lobby.may_accept());
@@ -105,13 +107,73 @@ TEST_CASE("where strangers get no time to speak the next one comes in and the fi
   Lobby lobby(limits_of(10, 2), std::chrono::milliseconds(0));
   const auto first = std::make_shared<Visitor>(), second = std::make_shared<Visitor>(),
              third = std::make_shared<Visitor>();
-  lobby.enter(first);
-  lobby.enter(second);
+  lobby.enter(first, "10.0.0.1");
+  lobby.enter(second, "10.0.0.1");
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   CHECK(lobby.may_accept());
-  lobby.enter(third);
+  lobby.enter(third, "10.0.0.1");
   CHECK(first->ended);
   CHECK_FALSE(second->ended);
+}
+
+TEST_CASE("strangers of few addresses make room for one of another address at once, the silent ones first") {
+  Lobby lobby(limits_of(100, 4));
+  std::vector<std::shared_ptr<Visitor>> crowd;
+  for (int i = 0; i < 4; ++i) {
+    crowd.push_back(std::make_shared<Visitor>());
+    lobby.enter(crowd.back(), i < 3 ? "10.0.0.1" : "10.0.0.2");
+  }
+  lobby.greeted(crowd[0].get());
+  CHECK(lobby.may_accept());
+  const auto other = std::make_shared<Visitor>();
+  CHECK(lobby.enter(other, "10.0.0.3"));
+  CHECK_FALSE(crowd[0]->ended);
+  CHECK(crowd[1]->ended);
+  CHECK_FALSE(crowd[3]->ended);
+  CHECK_FALSE(other->ended);
+}
+
+TEST_CASE("one more stranger of the address that has most of them is refused until its oldest has had its time") {
+  const auto ended = [](std::chrono::milliseconds to_speak) {
+    Lobby lobby(limits_of(100, 3), to_speak);
+    const auto first = std::make_shared<Visitor>(), second = std::make_shared<Visitor>(),
+               other = std::make_shared<Visitor>(), more = std::make_shared<Visitor>();
+    lobby.enter(first, "10.0.0.1");
+    lobby.enter(second, "10.0.0.1");
+    lobby.enter(other, "10.0.0.2");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const bool in = lobby.enter(more, "10.0.0.1");
+    CHECK_FALSE(other->ended);
+    CHECK_FALSE(second->ended);
+    CHECK(in == first->ended);
+    return first->ended;
+  };
+  CHECK_FALSE(ended(std::chrono::seconds(1)));
+  CHECK(ended(std::chrono::milliseconds(1)));
+}
+
+TEST_CASE("who has been silent for long goes before one more stranger of the address that has most of them") {
+  Lobby lobby(limits_of(100, 3), std::chrono::milliseconds(20));
+  const auto silent = std::make_shared<Visitor>(), first = std::make_shared<Visitor>(),
+             second = std::make_shared<Visitor>(), more = std::make_shared<Visitor>();
+  lobby.enter(silent, "10.0.0.2");
+  std::this_thread::sleep_for(std::chrono::milliseconds(25));
+  lobby.enter(first, "10.0.0.1");
+  lobby.enter(second, "10.0.0.1");
+  CHECK(lobby.enter(more, "10.0.0.1"));
+  CHECK(silent->ended);
+  CHECK_FALSE(first->ended);
+  CHECK_FALSE(second->ended);
+}
+
+TEST_CASE("a cluster behind one address waits its turn and is not refused") {
+  Lobby lobby(limits_of(100, 2), std::chrono::milliseconds(50));
+  const auto first = std::make_shared<Visitor>(), second = std::make_shared<Visitor>();
+  lobby.enter(first, "10.0.0.1");
+  lobby.enter(second, "10.0.0.1");
+  CHECK_FALSE(lobby.may_accept());
+  CHECK(test::eventually([&] { return lobby.may_accept(); }));
+  CHECK(lobby.enter(std::make_shared<Visitor>(), "10.0.0.1"));
 }
 
 TEST_CASE("a job with one piece to write does not wait behind all pieces of a job with many") {

@@ -81,6 +81,18 @@ TEST_CASE("a report that is to be tried again waits for as long as arrivals must
   CHECK(report_due(job, kDeadlines) == second_at(1910));
 }
 
+TEST_CASE("while some ranks of a second run are there and others not, a report waits for the deadline") {
+  JobState job = job_of(8, 8);
+  job.reported_arrivals = 7;
+  job.reported_at = second_at(1005);
+  job.mixed = true;
+  CHECK(report_due(job, kDeadlines) == second_at(1910));
+  job.ended = true;
+  CHECK(report_due(job, kDeadlines) == second_at(1120));
+  job.mixed = false;
+  CHECK(report_due(job, kDeadlines) == second_at(1035));
+}
+
 TEST_CASE("several captures are complete together") {
   JobState job = job_of(8, 8);
   job.captures = 2;

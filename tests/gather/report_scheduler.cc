@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <mutex>
 
 #include "spool.h"
@@ -89,6 +90,60 @@ TEST_CASE("a report is tried again until a process can be forked for it, ten tim
     CHECK(made.report == ReportState::failed);
     CHECK(made.runs == 10);
   }
+}
+
+// Whose reports do not end until the test says so.
+class WaitingForker : public ReportForker {
+ public:
+  void run(const ReportTask& task, std::function<void(int)> done) override {
+    const std::lock_guard lock(mutex_);
+    running_[task.job] = std::move(done);
+  }
+  void stop() override {
+    while (!jobs().empty()) end(jobs().front());
+  }
+  bool alive() const override { return true; }
+  void end(const std::string& job) {
+    std::function<void(int)> done;
+    {
+      const std::lock_guard lock(mutex_);
+      done = std::move(running_.at(job));
+      running_.erase(job);
+    }
+    done(70);
+  }
+  std::vector<std::string> jobs() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> out;
+    for (const auto& [job, done] : running_) out.push_back(job);
+    return out;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::function<void(int)>> running_;
+};
+
+TEST_CASE("the reports of one owner never take all processes, where there are several") {
+  Spool spool("one_kept");
+  spool.clock = time(nullptr) - 3600;
+  JobSettings settings;
+  settings.world_size = 1;
+  const auto send = [&](const std::string& job, uint32_t uid) {
+    settings.sender_uid = uid;
+    spool.ask().put_job(job, settings);
+    spool.ask().put(upload_of(job, 0, kTrace.size()), kTrace);
+  };
+  for (const char* job : {"large1", "large2", "large3"}) send(job, 1000);
+  WaitingForker forker;
+  const auto scheduler = ReportScheduler::start(*spool.store, forker, {});
+  CHECK(test::eventually([&] { return forker.jobs() == std::vector<std::string>{"large1"}; }));
+  usleep(100'000);
+  CHECK(forker.jobs() == std::vector<std::string>{"large1"});
+  send("other", 2000);
+  CHECK(test::eventually([&] { return forker.jobs() == std::vector<std::string>{"large1", "other"}; }));
+  forker.end("large1");
+  CHECK(test::eventually([&] { return forker.jobs() == std::vector<std::string>{"large2", "other"}; }));
 }
 
 TEST_CASE("owners take turns, and of an owner's jobs the one comes first whose report is due longest") {
