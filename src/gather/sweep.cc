@@ -222,7 +222,7 @@ void SpoolStore::back_up() {
   if (recent || !has_ballast()) return;
   last_backup_ = at;
   Change change;
-  change.rows = [at](Manifest& manifest) { manifest.forget_old(at); };
+  if (aging().may_delete()) change.rows = [at](Manifest& manifest) { manifest.forget_old(at); };
   change.after = [this, at](Manifest& manifest) {
     // Every deletion that memory knows of stands in the manifest by now.
     auto epochs = manifest.next_epochs();

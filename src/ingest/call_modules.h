@@ -21,8 +21,15 @@ class CallModules {
 
  private:
   const FileContent& content_;
+  // The start of the forward operator of the backward operator in which this thread launched then; null: it launched
+  // in none, or nothing ties it to one.
+  const PassFlowRow* forward_of(int64_t thread, LocalNs launch);
+
   RangeIndex<ModuleRow> ranges_;
-  size_t near_ = 0;
+  RangeIndex<BackwardRow> backward_;
+  std::vector<PassFlowRow> forward_ends_;   // of arrows, by id
+  std::vector<PassFlowRow> backward_ends_;  // by thread and start
+  size_t near_ = 0, near_forward_ = 0, near_backward_ = 0;
   std::unordered_map<int64_t, int32_t> row_of_name_;  // by id
 };
 

@@ -132,6 +132,10 @@ void ChunkRows::clear() {
   phases.clear();
   optimizer_steps.clear();
   modules.clear();
+  backward_ops.clear();
+  pass_flows.clear();
+  pass_texts.clear();
+  backward_place = {};
   comm_args.clear();
   splits.clear();
   processes.clear();
@@ -221,6 +225,8 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
     row.name = mapped(ids, row.name);
     content.modules.push_back(row);
   }
+  content.backward_ops.insert(content.backward_ops.end(), rows.backward_ops.begin(), rows.backward_ops.end());
+  content.pass_flows.insert(content.pass_flows.end(), rows.pass_flows.begin(), rows.pass_flows.end());
   for (const int64_t thread : rows.backward_threads) add_once(content.backward_threads, thread);
   if (content.details) {
     bytes -= bytes_of(*content.details);
@@ -236,7 +242,10 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
       rows.comm_ops.size() * sizeof(CommOpRow) + rows.gpu_annotations.size() * sizeof(GpuAnnotationRow) +
       rows.steps.size() * sizeof(StepRow) + rows.syncs.size() * sizeof(SyncRow) +
       rows.optimizer_steps.size() * sizeof(OptimizerRow) + rows.stream_waits.size() * sizeof(StreamWaitRow) +
-      rows.modules.size() * sizeof(ModuleRow) + rows.splits.size() * sizeof(SplitLists));
+      rows.modules.size() * sizeof(ModuleRow) + rows.backward_ops.size() * sizeof(BackwardRow) +
+      rows.pass_flows.size() * sizeof(PassFlowRow) + rows.pass_texts.size() * sizeof(PassText) +
+      rows.splits.size() * sizeof(SplitLists));
+  if (!rows.pass_texts.empty()) content.pass_texts.push_back(std::exchange(rows.pass_texts, {}));
   return bytes + bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
 }
 

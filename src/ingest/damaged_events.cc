@@ -21,7 +21,7 @@ size_t resume_after(std::string_view text, size_t at) {
 
 struct Mark {
   size_t gpu, launches, comm_ops, gpu_annotations, steps, syncs, stream_waits, phases, optimizer_steps, modules,
-      comm_args, splits;
+      backward_ops, pass_flows, comm_args, splits;
   DetailRows::Mark details;
   int64_t events;
   DefectCounts defects;
@@ -38,6 +38,8 @@ Mark mark(const ChunkRows& rows) {
           rows.phases.size(),
           rows.optimizer_steps.size(),
           rows.modules.size(),
+          rows.backward_ops.size(),
+          rows.pass_flows.size(),
           rows.comm_args.size(),
           rows.splits.size(),
           rows.details.mark(),
@@ -56,6 +58,8 @@ void roll_back(ChunkRows& rows, const Mark& to) {
   rows.phases.resize(to.phases);
   rows.optimizer_steps.resize(to.optimizer_steps);
   rows.modules.resize(to.modules);
+  rows.backward_ops.resize(to.backward_ops);
+  rows.pass_flows.resize(to.pass_flows);
   rows.comm_args.resize(to.comm_args);
   rows.splits.resize(to.splits);
   rows.details.roll_back(to.details);

@@ -65,6 +65,7 @@ void EventParser::keep_with_details(const RawEvent& event, ChunkRows& rows) {
     case EventClass::gpu_memcpy:
     case EventClass::gpu_memset:
     case EventClass::stream_wait:
+    case EventClass::pass_flow:
     case EventClass::skip:
       return;  // keep_gpu_row() kept the details
     case EventClass::gpu_annotation:

@@ -44,6 +44,7 @@ constexpr std::array kCategories = {
     CategoryName{"hip_runtime", EventClass::launch},
     CategoryName{"cuda_sync", EventClass::stream_wait},
     CategoryName{"python_function", EventClass::python_function},
+    CategoryName{"fwdbwd", EventClass::pass_flow},
     CategoryName{"overhead", EventClass::overhead},
 };
 
@@ -175,6 +176,7 @@ ArgMask row_args(EventClass event_class) {
     case EventClass::python_function:
     case EventClass::overhead:
     case EventClass::instant:
+    case EventClass::pass_flow:
     case EventClass::end:
       return 0;
     case EventClass::skip:

@@ -22,6 +22,7 @@ enum class EventClass : uint8_t {
   python_function,  // but for modules, rows of details only (ReadSettings::details)
   overhead,         // rows of details only
   instant,          // ph "i": the end of recording
+  pass_flow,        // ph "s", "f": from an operator of the forward pass to its backward one
   end,              // ph "E": of the event that began last on its thread
 };
 

@@ -28,6 +28,8 @@ constexpr bool is_told_by_phase(EventClass event_class) {
 // What events are of which the phase is not "X". False: nothing that is read.
 bool read_phase(std::string_view phase, RawEvent& event) {
   event.is_half = phase == "B"sv || phase == "E"sv;
+  event.flow = phase == "s"sv || phase == "f"sv ? phase.front() : char{};
+  if (event.flow != 0) return !event.has_category || event.event_class == EventClass::pass_flow;
   if (phase == "B"sv) return true;
   if (phase == "E"sv) {
     event.event_class = EventClass::end;
@@ -113,7 +115,7 @@ bool EventParser::parse_and_learn(TextBuffer& chunk, size_t begin, size_t end, C
   const int64_t events = rows.events;
   if (!parse_events(chunk, begin, end, rows)) return false;
   const bool one = rows.events == events + 1;
-  if (one && event_.kept && !event_.is_half && !event_.repeats_arg) {
+  if (one && event_.kept && !event_.is_half && event_.flow == 0 && !event_.repeats_arg) {
     layouts_.learn(chunk.view().substr(begin, end - begin), event_);
   }
   return true;
@@ -161,8 +163,9 @@ bool EventParser::parse_array(char* text, size_t size, ChunkRows& rows, size_t& 
 EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent& event, ChunkRows& rows) {
   event.event_class = EventClass::skip;
   event.has_category = event.complete = event.is_half = event.kept = event.repeats_arg = false;
+  event.flow = 0;
   event.layout = nullptr;
-  event.name = event.stamp = event.duration = event.pid = event.tid = {};
+  event.name = event.stamp = event.duration = event.pid = event.tid = event.id = {};
   event.present = 0;
   bool name_wanted = false;
   for (auto result : object) {
@@ -198,6 +201,7 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
           event.event_class = class_of_category(bare(value.raw_json_token()));
           if (!details_ && is_detail(event.event_class)) event.event_class = EventClass::skip;
           if (event.event_class == EventClass::skip && event.complete && !event.is_half) return Outcome::skipped;
+          if (event.flow != 0 && event.event_class != EventClass::pass_flow) return Outcome::skipped;
           event.has_category = said_what = true;
         }
         break;
@@ -213,6 +217,9 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
         } else if (is_key(key, "tid\"")) {
           event.tid = value.raw_json_token();
         }
+        break;
+      case 'i':
+        if (is_key(key, "id\"")) event.id = value.raw_json_token();
         break;
       case 'd':
         if (is_key(key, "dur\"")) event.duration = value.raw_json_token();
@@ -355,7 +362,7 @@ bool EventParser::read_times(const RawEvent& event, StampForms& stamps, DefectCo
   duration_ns = 0;
   if (event.duration.empty() || !read(event.duration, duration_ns)) {
     const bool absent = event.duration.empty() || is_null(event.duration);
-    const bool has_none = event.is_half || is_told_by_phase(event.event_class);
+    const bool has_none = event.is_half || event.flow != 0 || is_told_by_phase(event.event_class);
     if (!absent) defects.add(Defect::bare_nan, place_of(event.duration));
     if (absent && !has_none) defects.add(Defect::no_duration, place_of(event.stamp));
   }
@@ -393,6 +400,8 @@ void EventParser::keep_row(const RawEvent& event, ChunkRows& rows) {
       return keep_module(event, rows);
     case EventClass::gpu_annotation:
       return keep_gpu_annotation(event, rows.gpu_annotations, rows);
+    case EventClass::pass_flow:
+      return keep_pass_flow(event, rows);
     case EventClass::process_label:
       return keep_label(event, rows);
     case EventClass::instant:

@@ -58,6 +58,8 @@ class EventParser {
   void keep_sync(const RawEvent& event, ChunkRows& rows);
   void keep_row(const RawEvent& event, ChunkRows& rows);
   void keep_gpu_row(const RawEvent& event, ChunkRows& rows);
+  void keep_backward_op(const RawEvent& event, ChunkRows& rows);
+  void keep_pass_flow(const RawEvent& event, ChunkRows& rows);
   void keep_stream_wait(const RawEvent& event, ChunkRows& rows);
   void keep_launch(const RawEvent& event, ChunkRows& rows);
   void keep_host_op(const RawEvent& event, ChunkRows& rows);

@@ -28,7 +28,7 @@ uint16_t grid_of(const RawEvent& event) {
 
 void EventParser::keep_host_op(const RawEvent& event, ChunkRows& rows) {
   const std::string_view name = bare(event.name);
-  if (is_backward_op(name)) return add_once(rows.backward_threads, thread_of(event));
+  if (is_backward_op(name)) return keep_backward_op(event, rows);
   if (is_optimizer_step(name)) {
     OptimizerRow row;
     row.thread = thread_of(event);
@@ -40,6 +40,26 @@ void EventParser::keep_host_op(const RawEvent& event, ChunkRows& rows) {
   if (row.number < 0) return keep_comm_op(event, rows);
   row.thread = thread_of(event);
   if (read_times(event, rows, row.start, row.duration_ns)) rows.steps.push_back(row);
+}
+
+// Their stamps, most of which the sieve reads, do not tell how stamps are written.
+void EventParser::keep_backward_op(const RawEvent& event, ChunkRows& rows) {
+  BackwardRow row;
+  StampForms not_told;
+  row.thread = thread_of(event);
+  add_once(rows.backward_threads, row.thread);
+  if (read_times(event, not_told, rows.defects, row.start, row.duration_ns)) rows.backward_ops.push_back(row);
+}
+
+void EventParser::keep_pass_flow(const RawEvent& event, ChunkRows& rows) {
+  PassFlowRow row;
+  StampForms not_told;
+  int64_t none = 0;
+  const bool tells = event.flow != 0 && read_integer(event.id, row.id);
+  if (!tells || !read_times(event, not_told, rows.defects, row.start, none)) return;
+  row.thread = thread_of(event);
+  row.backward = event.flow == 'f';
+  rows.pass_flows.push_back(row);
 }
 
 void EventParser::keep_module(const RawEvent& event, ChunkRows& rows) {

@@ -64,25 +64,45 @@ EventClass take_class(std::string_view event, size_t& at) {
 
 constexpr size_t kFarthestThread = 64;  // behind a name
 
-// Of an operator of the backward pass, from within its name on: notes the thread, where it stands as tracers write it.
-bool tells_thread(std::string_view event, size_t at, ChunkRows& rows) {
+// Notes the thread of an operator of the backward pass, from behind its name on, where it stands as tracers write it.
+bool tells_thread(std::string_view text, ChunkRows& rows) {
   constexpr std::string_view kKey = "\"tid\": ";
-  if (up_to_quote(event, at).empty()) return false;
-  const size_t key = event.substr(0, at + kFarthestThread).find(kKey, at);
+  const size_t key = text.substr(0, kFarthestThread).find(kKey);
   if (key == std::string_view::npos) return false;
   const size_t begin = key + kKey.size();
   size_t end = begin;
-  while (end < event.size() && event[end] >= '0' && event[end] <= '9') ++end;
-  if (end == begin || end - begin > kMostDigits || (event[end] != ',' && event[end] != '\n')) return false;
-  add_once(rows.backward_threads, static_cast<int64_t>(value_of_digits(event.substr(begin, end - begin))));
+  while (end < text.size() && is_digit(text[end])) ++end;
+  if (end == begin || end - begin > kMostDigits || (text[end] != ',' && text[end] != '\n')) return false;
+  add_once(rows.backward_threads, static_cast<int64_t>(value_of_digits(text.substr(begin, end - begin))));
+  rows.backward_place = text.substr(0, end + 1);
   return true;
+}
+
+// Of an operator of the backward pass, from within its name on: notes its thread, mostly that of the one before, and
+// keeps when it ran.
+[[gnu::noinline]] bool tells_backward_op(std::string_view event, size_t at, ChunkRows& rows) {
+  if (up_to_quote(event, at).empty()) return false;
+  const std::string_view text = event.substr(at);
+  const bool same = !rows.backward_place.empty() && text.starts_with(rows.backward_place);
+  return (same || tells_thread(text, rows)) && keep_pass_text(text, rows.pass_texts);
+}
+
+// How Kineto ends an arrow behind its name: `, "bp": "e"` in one of phase "f", then a new line, two blanks, the brace.
+constexpr size_t kBehindName = 4, kBehindNameOfEnd = kBehindName + 11;
+
+// Whether the parser has to look at it. Keeps what ties the passes.
+[[gnu::noinline]] bool passes_other_arrow(std::string_view event, char phase, ChunkRows& rows) {
+  constexpr std::string_view kName = "\"fwdbwd\"";
+  const size_t behind = phase == 's' ? kBehindName : kBehindNameOfEnd;
+  const bool usual = event.substr(0, event.size() - behind).ends_with(kName);
+  return usual ? !keep_pass_text(event, rows.pass_texts) : event.find(kName) != event.npos;
 }
 
 // From within its name on: three quarters of a trace. Nearly all ops are "aten::", which nobody asks for.
 [[gnu::always_inline]] inline bool passes_cpu_op(std::string_view event, size_t at, ChunkRows& rows) {
   if (take(event, at, "aten")) {
   } else if (event[at + 1] == 'u' && take(event, at, "autograd::engine::evaluate_function")) {
-    if (!tells_thread(event, at, rows)) return true;
+    if (!tells_backward_op(event, at, rows)) return true;
   } else {
     const std::string_view name = up_to_quote(event, at);
     if (name.empty() || wants_name(EventClass::cpu_op, name)) return true;
@@ -91,9 +111,18 @@ bool tells_thread(std::string_view event, size_t at, ChunkRows& rows) {
   return false;
 }
 
-// Of a phase that is not "X": few of them are looked at.
-[[gnu::noinline]] bool may_have_other_phase(char phase, std::string_view event) {
-  return phase == 'B' || phase == 'E' || (phase == 'i' && event.find(kRecordingEnd) != std::string_view::npos);
+// Of a phase that is not "X", nor an arrow's.
+[[gnu::noinline]] bool passes_rare_phase(std::string_view event, char phase) {
+  return phase == 'M' || phase == 'B' || phase == 'E' || (phase == 'i' && event.find(kRecordingEnd) != event.npos);
+}
+
+// Of a phase that is not "X": mostly an arrow from a launch to a kernel ("ac2g"). Without a frame of its own on the way
+// there.
+[[gnu::noinline]] bool passes_other_phase(std::string_view event, char phase, ChunkRows& rows) {
+  if (phase != 's' && phase != 'f') return passes_rare_phase(event, phase);
+  const size_t behind = phase == 's' ? kBehindName : kBehindNameOfEnd;
+  if (event.size() >= PassText::kBytes && event[event.size() - behind - 2] == 'g') return false;
+  return passes_other_arrow(event, phase, rows);
 }
 
 }  // namespace
@@ -101,8 +130,8 @@ bool tells_thread(std::string_view event, size_t at, ChunkRows& rows) {
 bool passes_sieve(std::string_view event, bool details, ChunkRows& rows) {
   size_t at = 1;
   skip_blanks(event, at);
-  if (!take(event, at, "\"ph\": \"") || event[at + 1] != '"' || event[at] == 'M') return true;
-  if (event[at] != 'X') return event[at] <= 'i' && event[at] != 'f' && may_have_other_phase(event[at], event);
+  if (!take(event, at, "\"ph\": \"") || event[at + 1] != '"') return true;
+  if (event[at] != 'X') return passes_other_phase(event, event[at], rows);
   at += 2;
   if (!take(event, at, ",")) return true;
   skip_blanks(event, at);

@@ -13,6 +13,7 @@
 #include "detail_rows.h"
 #include "gpu_rows.h"
 #include "kernel_grids.h"
+#include "pass_texts.h"
 #include "skewscope/base/finding.h"
 #include "skewscope/base/string_table.h"
 #include "skewscope/base/time.h"
@@ -84,6 +85,22 @@ struct ModuleRow {
 };
 inline int64_t track_of(const ModuleRow& row) { return row.thread; }
 
+// An operator of the backward pass, with all that runs in it.
+struct BackwardRow {
+  LocalNs start;
+  int64_t duration_ns = 0;
+  int64_t thread = 0;
+};
+inline int64_t track_of(const BackwardRow& row) { return row.thread; }
+
+// One end of the arrow from an operator of the forward pass to that of the backward pass: where it starts.
+struct PassFlowRow {
+  LocalNs start;
+  int64_t thread = 0;
+  int64_t id = -1;  // of the arrow
+  bool backward = false;
+};
+
 struct FileContent {
   std::string file;
   std::string compression;  // "", "gzip", "zstd"
@@ -115,7 +132,10 @@ struct FileContent {
   std::vector<OptimizerRow> optimizer_steps;
   std::vector<PhaseRow> phases;  // until the file is read
   std::vector<ModuleRow> modules;
-  std::vector<int64_t> backward_threads;  // ascending, unique: by their name, or by what ran on them
+  std::vector<BackwardRow> backward_ops;          // where a module is named
+  std::vector<PassFlowRow> pass_flows;            // where a module is named
+  std::vector<std::vector<PassText>> pass_texts;  // by chunk, until the file is read
+  std::vector<int64_t> backward_threads;          // ascending, unique: by their name, or by what ran on them
   CommArgsRows comm_args;
   std::vector<SplitLists> splits;     // by row of comm_args; of those that have any
   std::optional<DetailRows> details;  // where asked for

@@ -82,6 +82,8 @@ class Linker {
     phases_.reset();
     modules_.reset();
     give_back(content_.modules);
+    give_back(content_.backward_ops);
+    give_back(content_.pass_flows);
     content_.comm_args = {};
     give_back(content_.splits);
     give_back(content_.comm_ops);

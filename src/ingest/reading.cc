@@ -199,6 +199,7 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
   content_.has_cpu_ops = cpu_rows_ > 0;
   content_.resolution_ns = stamps_.fractions > 0 ? 1 : 1000;
   if (!content_.phases.empty()) join_begins_and_ends(std::exchange(content_.phases, {}), content_, defects_);
+  read_pass_texts(content_, settings_.unpadded_fractions);
   add_base_time();
   drop_repeated_steps();
   content_.kind = kind_of(cutter);
@@ -233,7 +234,7 @@ int64_t Reading::sum_over_starts(const Work& work) {
                        [&] { launches = work(content_.launches.events.start); });
   int64_t sum = rows + launches + work(content_.comm_ops) + work(content_.gpu_annotations) + work(content_.steps) +
                 work(content_.syncs) + work(content_.stream_waits) + work(content_.optimizer_steps) +
-                work(content_.modules);
+                work(content_.modules) + work(content_.backward_ops) + work(content_.pass_flows);
   if (content_.details) sum += work(content_.details->host.start) + work(content_.details->gpu_annotations);
   return sum;
 }

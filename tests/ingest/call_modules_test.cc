@@ -23,6 +23,18 @@ struct TracedModules {
     return *this;
   }
 
+  // An operator of the backward pass.
+  TracedModules& backward(int64_t start_us, int64_t duration_us) {
+    b.content().backward_ops.push_back({at_us(start_us), duration_us * 1000, kBackward});
+    return *this;
+  }
+  // An arrow between operators that start then.
+  TracedModules& arrow(int64_t id, int64_t forward_us, int64_t backward_us) {
+    b.content().pass_flows.push_back({at_us(forward_us), kForward, id, false});
+    b.content().pass_flows.push_back({at_us(backward_us), kBackward, id, true});
+    return *this;
+  }
+
   // Of what the collective is; "" where nothing names it.
   std::string of(int64_t launch_us, int64_t thread = kForward) {
     b.kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", launch_us + 20, 5, 1);
@@ -51,6 +63,85 @@ TEST_CASE("a call is of the innermost module around its launch, on the thread th
   CHECK(launched(120, kBackward).empty());
   CHECK(launched(400, kForward).empty());
   CHECK(TracedModules().of(100).empty());
+}
+
+TEST_CASE("what a backward operator launches is of the module in which its forward operator ran") {
+  // Linear_1 and Linear_2 of a block; backward in turn; between 360 and 400 a gradient is accumulated.
+  const auto launched = [](int64_t at_us, int64_t thread = kBackward) {
+    TracedModules traced;
+    traced.range("Block_0", 100, 100).range("Linear_1", 110, 20).range("Linear_2", 140, 20).range("Embedding_0", 20, 9);
+    traced.backward(300, 20).arrow(5, 145, 303).backward(330, 20).arrow(6, 115, 333).backward(360, 40);
+    traced.backward(410, 20).arrow(7, 170, 412).backward(440, 20).arrow(8, 250, 442);
+    return traced.of(at_us, thread);
+  };
+  CHECK(launched(310) == "Linear_2");
+  CHECK(launched(301) == "Linear_2");
+  CHECK(launched(340) == "Linear_1");
+  CHECK(launched(380).empty());
+  CHECK(launched(420) == "Block_0");
+  CHECK(launched(450).empty());  // whose forward operator ran outside of all modules
+  CHECK(launched(325).empty());
+  CHECK(launched(310, kForward).empty());
+}
+
+TEST_CASE("an operator within a backward operator keeps its arrow to itself, and a range of FSDP comes before arrows") {
+  TracedModules outer, inner, sharded;
+  for (TracedModules* traced : {&outer, &inner, &sharded}) {
+    traced->range("Linear_1", 110, 20).backward(300, 100).backward(320, 20).arrow(5, 115, 325);
+  }
+  CHECK(inner.of(330, kBackward) == "Linear_1");
+  CHECK(outer.of(390, kBackward).empty());
+  CHECK(sharded.range("layers.7", 326, 10, kBackward).of(330, kBackward) == "layers.7");
+}
+
+TEST_CASE("operators of the backward pass and arrows are read from the text where it names a module") {
+  const auto events = [](const std::string& module) {
+    return R"json(
+  {
+    "ph": "X", "cat": "python_function", "name": ")json" +
+           module + R"json(", "pid": 900, "tid": 11,
+    "ts": 1000000000005.000, "dur": 3.000,
+    "args": {
+      "Python id": 3, "Python parent id": 1, "Python module id": 0, "Ev Idx": 3
+    }
+  },
+  {
+    "ph": "X", "cat": "cpu_op", "name": "autograd::engine::evaluate_function: AddmmBackward0", "pid": 900, "tid": 961,
+    "ts": 1000000000040.250, "dur": 17.500,
+    "args": {
+      "External id": 513, "Record function id": 0, "Sequence number": 129, "Fwd thread id": 1, "Ev Idx": 0
+    }
+  },
+  {
+    "ph": "f", "id": 7, "pid": 900, "tid": 961, "ts": 1000000000041.125,
+    "cat": "fwdbwd", "name": "fwdbwd", "bp": "e"
+  },
+  {
+    "ph": "s", "id": 7, "pid": 900, "tid": 11, "ts": 1000000000006.000,
+    "cat": "fwdbwd", "name": "fwdbwd"
+  },
+  {
+    "ph": "s", "id": 8, "pid": 900, "tid": 11, "ts": 1000000000007.000,
+    "cat": "ac2g", "name": "ac2g"
+  }
+)json";
+  };
+  const FileContent content = read_text(trace_of(events("nn.Module: Linear_0")));
+  REQUIRE(content.backward_ops.size() == 1);
+  CHECK(content.backward_ops[0].start.ns == 1'000'000'000'040'250);
+  CHECK(content.backward_ops[0].duration_ns == 17'500);
+  CHECK(content.backward_ops[0].thread == 961);
+  REQUIRE(content.pass_flows.size() == 2);
+  CHECK(content.pass_flows[0].id == 7);
+  CHECK(content.pass_flows[0].start.ns == 1'000'000'000'006'000);
+  CHECK(content.pass_flows[0].thread == 11);
+  CHECK_FALSE(content.pass_flows[0].backward);
+  CHECK(content.pass_flows[1].thread == 961);
+  CHECK(content.pass_flows[1].backward);
+  const FileContent unnamed = read_text(trace_of(events("forward")));
+  CHECK(unnamed.backward_ops.empty());
+  CHECK(unnamed.pass_flows.empty());
+  CHECK(unnamed.backward_threads == std::vector<int64_t>{961});
 }
 
 TEST_CASE("ranges of modules, of FSDP and those that a program puts around a layer name a module; others do not") {

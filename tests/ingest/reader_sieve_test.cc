@@ -42,19 +42,29 @@ std::string label(const std::string& name) {
       name);
 }
 
-std::string flow(int64_t stamp) {
+std::string flow(int64_t stamp, const std::string& category = "ac2g", const std::string& end = "") {
   return fmt::format(
-      "  {{\n    \"ph\": \"s\", \"id\": 1, \"pid\": 5, \"tid\": 6, \"ts\": {},\n"
-      "    \"cat\": \"ac2g\", \"name\": \"ac2g\"\n  }}",
-      stamp);
+      "  {{\n    \"ph\": \"{0}\", \"id\": 1, \"pid\": 500, \"tid\": 6, \"ts\": {1}.000,\n"
+      "    \"cat\": \"{2}\", \"name\": \"{2}\"{3}\n  }}",
+      end.empty() ? 's' : 'f', stamp, category, end);
 }
 
 std::string events_of(unsigned seed, int count) {
   std::mt19937 random(seed);
   const auto pick = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
-  const std::string names[] = {"aten::mm",        "cudaEventQuery",     "cudaLaunchKernel",   "nccl:all_reduce",
-                               "ProfilerStep#3",  "record_param_comms", "say \\\"x\\\" {",    "torch/nn.py(3): f",
-                               "ncclDevKernel_X", "back\\\\",           "process_group }, {", ""};
+  const std::string names[] = {"aten::mm",
+                               "cudaEventQuery",
+                               "cudaLaunchKernel",
+                               "nccl:all_reduce",
+                               "ProfilerStep#3",
+                               "record_param_comms",
+                               "say \\\"x\\\" {",
+                               "torch/nn.py(3): f",
+                               "ncclDevKernel_X",
+                               "back\\\\",
+                               "process_group }, {",
+                               "",
+                               "autograd::engine::evaluate_function: MulBackward0"};
   const std::string categories[] = {"kernel",          "cuda_runtime",    "cpu_op",     "cpu_op",
                                     "user_annotation", "python_function", "gpu_memcpy", "overhead"};
   std::string text;
@@ -63,10 +73,11 @@ std::string events_of(unsigned seed, int count) {
     const unsigned kind = pick(10);
     const std::string args =
         fmt::format("\"correlation\": {0}, \"External id\": {0},\n      \"l\": [{{\"ph\": 1}}]", pick(9));
-    text += kind == 0   ? label("rank 3")
-            : kind == 1 ? flow(1000 + i)
+    text += kind == 0 ? label("rank 3")
+            : kind == 1
+                ? flow(1'000'000'000'000 + i, pick(2) == 0 ? "fwdbwd" : "ac2g", pick(2) == 0 ? ", \"bp\": \"e\"" : "")
             : kind == 2 ? kernel(names[pick(12)], std::to_string(1000 + i), "2")
-                        : written(categories[pick(8)], names[pick(12)], 1000 + i, args);
+                        : written(categories[pick(8)], names[pick(13)], 1'000'000'000 + i, args);
   }
   return text;
 }
@@ -94,6 +105,11 @@ TEST_CASE("kernels and labels pass the sieve; ops, python functions and flows do
   CHECK_FALSE(passes(written("cpu_op", "aten::mm", 1, "\"a\": 1")));
   CHECK_FALSE(passes(written("python_function", "f", 2, "")));
   CHECK_FALSE(passes(flow(4)));
+  CHECK_FALSE(passes(flow(4, "ac2g", ", \"bp\": \"e\"")));
+  CHECK(rows.pass_texts.empty());
+  CHECK_FALSE(passes(flow(4'000'000'000'000, "fwdbwd")));
+  CHECK_FALSE(passes(flow(5'000'000'000'000, "fwdbwd", ", \"bp\": \"e\"")));
+  CHECK(rows.pass_texts.size() == 2);
   CHECK(rows.cpu_rows == 1);
 }
 

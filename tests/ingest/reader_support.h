@@ -111,6 +111,12 @@ inline std::string as_text(const FileContent& c) {
   for (const OptimizerRow& r : c.optimizer_steps) {
     out += fmt::format("optimizer {} {} {}\n", r.start.ns, r.duration_ns, r.thread);
   }
+  for (const BackwardRow& r : c.backward_ops) {
+    out += fmt::format("backward {} {} {}\n", r.start.ns, r.duration_ns, r.thread);
+  }
+  for (const PassFlowRow& r : c.pass_flows) {
+    out += fmt::format("flow {} {} {} {}\n", r.start.ns, r.thread, r.id, r.backward);
+  }
   for (const int64_t thread : c.backward_threads) out += fmt::format("backward {}\n", thread);
   for (const SplitLists& l : c.splits) out += fmt::format("splits {} {} {}\n", l.args, text(l.in), text(l.out));
   for (size_t i = 0; i < c.comm_args.size(); ++i) {

@@ -3,12 +3,15 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "collectives/kernel_table.h"
 #include "job_truth.h"
+#include "skewscope/correlate.h"
 #include "tests/temporary_folder.h"
 
 using namespace skewscope;
@@ -139,4 +142,28 @@ TEST_CASE("recorded: FSDP's ranges name the unit of each call, and what of it is
 TEST_CASE("recorded: buckets of DistributedDataParallel hold gradients of several modules, and are of none") {
   CHECK(recorded_sums("stacks").empty());
   CHECK(recorded_sums("ddp").empty());
+}
+
+TEST_CASE(
+    "recorded: what the backward pass launched is of the module of its forward operator, as numbered in the JSON") {
+  // The recording has no collective there: its matrix products are taken for some.
+  const auto table =
+      KernelTable::parse(R"({"kernels": [{"functions": ["sm80_xmma_gemm*"], "kind": "all_gather"}]})", "own");
+  CorrelateOptions options;
+  options.ingest.kernels = std::make_shared<const KernelTable>(table.value());
+  StageTimer timer;
+  const auto report = correlate({std::string(SKEWSCOPE_SOURCE_DIR) + "/tests/data/real/stacks"}, options, timer);
+  REQUIRE(report.ok());
+  const ModuleSums found = sums_of(report.value());
+  const std::map<std::string, ModuleSum> counted = {{"Linear_0", {8, 65'537, 0}}, {"Linear_1", {12, 83'073, 0}},
+                                                    {"Linear_2", {8, 61'185, 0}}, {"Linear_3", {12, 84'544, 0}},
+                                                    {"Linear_4", {8, 62'048, 0}}, {"Linear_5", {12, 72'388, 0}},
+                                                    {"Linear_6", {8, 60'225, 0}}, {"Linear_7", {12, 61'057, 0}}};
+  for (const auto& [module, sum] : counted) {
+    CAPTURE(module);
+    CHECK(found.at({"all_gather", module}).calls == sum.calls);
+    CHECK(std::llabs(found.at({"all_gather", module}).time_ns - sum.time_ns) <= sum.calls);
+  }
+  CHECK(found.count({"all_gather", ""}) == 0);
+  CHECK(found.at({"all_reduce", ""}).calls == 16);  // buckets
 }

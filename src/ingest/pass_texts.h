@@ -1,0 +1,36 @@
+// Operators of the backward pass, and the arrows that lead to them, as text.
+//
+// Problem: they name the module of what the backward pass launches (call_modules.cc), and most traces have no modules;
+// to parse them costs some hundredths of all reading. Idea: the sieve keeps the bytes in which their numbers stand,
+// and these are read once the whole file is, where it names a module.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace skewscope::ingest {
+
+struct FileContent;
+
+// Of an operator from behind its name on, of an arrow from its brace on.
+struct PassText {
+  static constexpr size_t kBytes = 104;
+  explicit PassText(const char* from) { std::memcpy(text.data(), from, kBytes); }
+
+  std::array<char, kBytes> text;
+};
+
+// False: too short; nothing was kept.
+inline bool keep_pass_text(std::string_view text, std::vector<PassText>& texts) {
+  if (text.size() < PassText::kBytes) return false;
+  texts.emplace_back(text.data());
+  return true;
+}
+
+// Reads them into backward_ops and pass_flows, and puts these in an order that is the same whoever read them. Without
+// modules all are given back. `unpadded`: as read_microseconds().
+void read_pass_texts(FileContent& content, bool unpadded);
+
+}  // namespace skewscope::ingest
