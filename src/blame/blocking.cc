@@ -102,12 +102,13 @@ class ExposedRows {
   // From what `waiting` waited for back to where the GPU went idle.
   void explain(TimedRow waiting) {
     int64_t floor = worked_until_;
-    while (const TimedRow* call = last_ended(floor, waiting)) {
+    for (Ended ended = last_ended(floor, waiting); ended.call != nullptr; ended = last_ended(floor, waiting)) {
+      const TimedRow* call = ended.call;
       const bool behind = waiting.launch_known && waiting.launch_ns >= call->end_ns;
       const std::optional<int64_t> paused = behind ? host_paused_from(*call, waiting) : std::nullopt;
       if (behind && !paused) return;
       floor = std::max(floor, behind ? *paused : waiting.arrival_ns);
-      const bool waited = behind ? host_returned_soon(*call, waiting, *paused) : joins(*call, waiting);
+      const bool waited = behind ? host_returned_soon(*call, waiting, *paused) : joins(ended, waiting);
       if (!waiting.launch_known || !waited) {
         found_.sums.unknown_ns += communicating_ns(floor, call->end_ns);
         return;
@@ -117,18 +118,24 @@ class ExposedRows {
     }
   }
 
-  // The call that ended last, behind `floor` and no later than `waiting` began, but for those that it is known not to
-  // wait for; null: none did. Asked from the last to the first.
-  const TimedRow* last_ended(int64_t floor, const TimedRow& waiting) {
-    const auto ended_meanwhile = [&](const TimedRow& call) { return call.end_ns > floor; };
-    while (!by_end_.empty() && (by_end_.back().end_ns > waiting.start_ns ||
-                                (ended_meanwhile(by_end_.back()) && tie(by_end_.back(), waiting) == Tie::none))) {
-      by_end_.pop_back();
-    }
-    return by_end_.empty() || by_end_.back().end_ns <= floor ? nullptr : &by_end_.back();
-  }
-
   using Tie = StreamOrder::Tie;
+
+  struct Ended {
+    const TimedRow* call = nullptr;  // null: none did
+    Tie tie = Tie::open;             // of the row that began behind it
+  };
+
+  // The call that ended last, behind `floor` and no later than `waiting` began, but for those that `waiting` is known
+  // not to wait for. Asked from the last to the first.
+  Ended last_ended(int64_t floor, const TimedRow& waiting) {
+    for (; !by_end_.empty() && by_end_.back().end_ns > floor; by_end_.pop_back()) {
+      const TimedRow& call = by_end_.back();
+      if (call.end_ns > waiting.start_ns) continue;
+      const Tie known = tie(call, waiting);
+      if (known != Tie::none) return {&call, known};
+    }
+    return {};
+  }
 
   // By streams and their waits; open where these do not tell, and where only the host can have waited.
   Tie tie(const TimedRow& call, const TimedRow& waiting) {
@@ -139,9 +146,9 @@ class ExposedRows {
     return order_.tie(waiting.stream, waiting.launch_ns, call.stream, call.launch_ns);
   }
 
-  bool joins(const TimedRow& call, const TimedRow& waiting) {
-    if (tie(call, waiting) == Tie::waits) return true;
-    return call.stream == waiting.stream || waiting.start_ns - call.end_ns <= kEventDelay_ns;
+  static bool joins(const Ended& ended, const TimedRow& waiting) {
+    const TimedRow& call = *ended.call;
+    return ended.tie == Tie::waits || call.stream == waiting.stream || waiting.start_ns - call.end_ns <= kEventDelay_ns;
   }
 
   // Since when the host launched nothing until all was done, the call last, and then launched `waiting`. None: it did

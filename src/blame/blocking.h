@@ -8,9 +8,10 @@
 // call itself waited for is told the same way, back to where the GPU went idle. Where the row was launched only after
 // the call had ended, the host may have waited for the call: it did where it paused until all that it had launched was
 // done (host_line.h) and launched soon after.
-// Where the trace tells which streams wait for which (stream_order.h), a row waits for what it is tied to, however long
-// behind it it begins, and what ended meanwhile without such a tie is passed over. What began before the first row that
-// was launched in the recording had been launched before. So every nanosecond of exposed communication is one of these:
+// A row waits for what the waits of its stream tie it to, where the trace tells these (stream_order.h): however long
+// behind that it begins. A call that ended meanwhile without such a tie is passed over. What began before the first row
+// that was launched in the recording had been launched before. So every nanosecond of exposed communication is one of
+// these:
 //   blocking    a call runs that the next row, or the host that launches it, waited for
 //   coincided   the next row had not been launched, and its host did not wait for a call; or it began while the calls
 //               still ran; or the GPU was copying; or the streams' waits say that the row does not wait for the call

@@ -5,7 +5,8 @@
 namespace skewscope::blame {
 namespace {
 
-constexpr int64_t kMostStreamWaits = 4096;
+constexpr int64_t kMostStreamWaits = 1024;  // that one question looks at
+constexpr size_t kMostStreams = 32;         // that they lead to
 
 }  // namespace
 
@@ -32,7 +33,7 @@ StreamOrder::Tie StreamOrder::tie(int32_t stream, int64_t launch_ns, int32_t oth
                                [](const StreamWait& known, int64_t ns) { return known.start.ns < ns; });
   for (int64_t looked_at = 0; wait != waits_.begin() && std::prev(wait)->start.ns > earlier_ns; ++looked_at) {
     --wait;
-    if (looked_at == kMostStreamWaits) return Tie::open;
+    if (looked_at == kMostStreamWaits || reached_.size() > kMostStreams) return Tie::open;
     if (reached(wait->stream) < wait->start.ns || wait->recorded.ns < earlier_ns) continue;
     if (wait->source == other) return Tie::waits;
     open |= wait->source < 0 || reach(wait->source, wait->recorded.ns, earlier_ns);

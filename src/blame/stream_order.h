@@ -1,4 +1,4 @@
-// Which rows of a GPU wait for which others, where the trace tells the waits on streams.
+// Streams that wait for other streams, where the trace tells: by them, which rows of a GPU wait for which others.
 //
 // Problem: streams run beside each other, and order and time alone do not tell whether a kernel that begins behind a
 // call waited for it. Idea: what is launched to a stream waits for all that was launched to it before, and from a
@@ -8,7 +8,8 @@
 // It stays open where the rows do not tell: a wait whose event is not known (CUDA 12.9 and later, until Kineto asks for
 // their records) may be for anything; tracers leave waits out on streams that ran nothing, older ones until they did.
 // Streams that wait for the default stream by themselves are not thought of: PyTorch and NCCL make none.
-// Cost: the waits between two launches, at most kMostStreamWaits.
+// Cost: of one question, the waits between two launches, at most 1,024, times the streams that they lead to, at
+// most 32.
 #pragma once
 
 #include <cstdint>
