@@ -122,22 +122,9 @@ void ChunkStrings::clear() {
 }
 
 void ChunkRows::clear() {
-  gpu.clear();
-  launches.clear();
-  comm_ops.clear();
-  gpu_annotations.clear();
-  steps.clear();
-  syncs.clear();
-  stream_waits.clear();
-  phases.clear();
-  optimizer_steps.clear();
-  modules.clear();
-  backward_ops.clear();
-  pass_flows.clear();
+  std::apply([](auto&... lists) { (lists.clear(), ...); }, row_lists(*this));
   pass_texts.clear();
   backward_place = {};
-  comm_args.clear();
-  splits.clear();
   processes.clear();
   labelled_ranks.clear();
   backward_threads.clear();
@@ -243,9 +230,8 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
       rows.steps.size() * sizeof(StepRow) + rows.syncs.size() * sizeof(SyncRow) +
       rows.optimizer_steps.size() * sizeof(OptimizerRow) + rows.stream_waits.size() * sizeof(StreamWaitRow) +
       rows.modules.size() * sizeof(ModuleRow) + rows.backward_ops.size() * sizeof(BackwardRow) +
-      rows.pass_flows.size() * sizeof(PassFlowRow) + rows.pass_texts.size() * sizeof(PassText) +
-      rows.splits.size() * sizeof(SplitLists));
-  if (!rows.pass_texts.empty()) content.pass_texts.push_back(std::exchange(rows.pass_texts, {}));
+      rows.pass_flows.size() * sizeof(PassFlowRow) + rows.splits.size() * sizeof(SplitLists));
+  bytes += append_pass_texts(std::exchange(rows.pass_texts, {}), content);
   return bytes + bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
 }
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "defects.h"
@@ -90,6 +91,14 @@ struct ChunkRows {
   void clear();
   ProcessUse& process(int64_t pid);
 };
+
+// The lists to which one event may add rows.
+template <class Rows>
+auto row_lists(Rows& rows) {
+  return std::tie(rows.gpu, rows.launches, rows.comm_ops, rows.gpu_annotations, rows.steps, rows.syncs,
+                  rows.stream_waits, rows.optimizer_steps, rows.phases, rows.modules, rows.backward_ops,
+                  rows.pass_flows, rows.comm_args, rows.splits);
+}
 
 void add_processes(const std::vector<ProcessUse>& more, std::vector<ProcessUse>& processes);
 // To ascending numbers, where it is not among them.

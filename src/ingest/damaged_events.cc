@@ -1,6 +1,9 @@
 // The slow path of EventParser: text that simdjson refused is read event by event. Each is repaired and parsed alone,
 // so that one defect costs at most one event; after text that is no event, reading goes on where the next one begins.
 #include <algorithm>
+#include <array>
+#include <tuple>
+#include <utility>
 
 #include "event_parser.h"
 #include "json_text.h"
@@ -19,49 +22,22 @@ size_t resume_after(std::string_view text, size_t at) {
   return text.size();
 }
 
+// Up to where rows are of the events before.
 struct Mark {
-  size_t gpu, launches, comm_ops, gpu_annotations, steps, syncs, stream_waits, phases, optimizer_steps, modules,
-      backward_ops, pass_flows, comm_args, splits;
+  std::array<size_t, std::tuple_size_v<decltype(row_lists(std::declval<ChunkRows&>()))>> sizes;  // of row_lists()
   DetailRows::Mark details;
   int64_t events;
   DefectCounts defects;
 };
 
 Mark mark(const ChunkRows& rows) {
-  return {rows.gpu.size(),
-          rows.launches.size(),
-          rows.comm_ops.size(),
-          rows.gpu_annotations.size(),
-          rows.steps.size(),
-          rows.syncs.size(),
-          rows.stream_waits.size(),
-          rows.phases.size(),
-          rows.optimizer_steps.size(),
-          rows.modules.size(),
-          rows.backward_ops.size(),
-          rows.pass_flows.size(),
-          rows.comm_args.size(),
-          rows.splits.size(),
-          rows.details.mark(),
-          rows.events,
-          rows.defects};
+  const auto sizes = std::apply([](const auto&... lists) { return std::array{lists.size()...}; }, row_lists(rows));
+  return {sizes, rows.details.mark(), rows.events, rows.defects};
 }
 
 void roll_back(ChunkRows& rows, const Mark& to) {
-  rows.gpu.resize(to.gpu);
-  rows.launches.resize(to.launches);
-  rows.comm_ops.resize(to.comm_ops);
-  rows.gpu_annotations.resize(to.gpu_annotations);
-  rows.steps.resize(to.steps);
-  rows.syncs.resize(to.syncs);
-  rows.stream_waits.resize(to.stream_waits);
-  rows.phases.resize(to.phases);
-  rows.optimizer_steps.resize(to.optimizer_steps);
-  rows.modules.resize(to.modules);
-  rows.backward_ops.resize(to.backward_ops);
-  rows.pass_flows.resize(to.pass_flows);
-  rows.comm_args.resize(to.comm_args);
-  rows.splits.resize(to.splits);
+  const size_t* size = to.sizes.data();
+  std::apply([&](auto&... lists) { (lists.resize(*size++), ...); }, row_lists(rows));
   rows.details.roll_back(to.details);
   rows.events = to.events;
   rows.defects = to.defects;

@@ -40,6 +40,7 @@ bool EventLayouts::read(std::string_view event, RawEvent& raw) {
   raw.event_class = layout.event_class;
   raw.kept = true;
   raw.is_half = false;
+  raw.flow = 0;
   raw.layout = &layout.known;
   for (size_t i = 0; i < kFields.size(); ++i) raw.*kFields[i] = text_of(layout.fields[i]);
   raw.present = layout.present;

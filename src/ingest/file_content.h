@@ -132,10 +132,10 @@ struct FileContent {
   std::vector<OptimizerRow> optimizer_steps;
   std::vector<PhaseRow> phases;  // until the file is read
   std::vector<ModuleRow> modules;
-  std::vector<BackwardRow> backward_ops;          // where a module is named
-  std::vector<PassFlowRow> pass_flows;            // where a module is named
-  std::vector<std::vector<PassText>> pass_texts;  // by chunk, until the file is read
-  std::vector<int64_t> backward_threads;          // ascending, unique: by their name, or by what ran on them
+  std::vector<BackwardRow> backward_ops;  // where a module is named
+  std::vector<PassFlowRow> pass_flows;    // where a module is named
+  PassTexts pass_texts;                   // until the file is read
+  std::vector<int64_t> backward_threads;  // ascending, unique: by their name, or by what ran on them
   CommArgsRows comm_args;
   std::vector<SplitLists> splits;     // by row of comm_args; of those that have any
   std::optional<DetailRows> details;  // where asked for

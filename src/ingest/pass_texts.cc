@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "file_content.h"
 #include "number_text.h"
@@ -35,14 +36,31 @@ void read_pass_text(const PassText& kept, bool unpadded, FileContent& content) {
   }
 }
 
+constexpr size_t kMostWithoutModule = (16 << 20) / sizeof(PassText);
+
 }  // namespace
 
+int64_t append_pass_texts(std::vector<PassText> texts, FileContent& content) {
+  PassTexts& kept = content.pass_texts;
+  if (texts.empty() || kept.given_up) return 0;
+  const auto bytes_of = [](size_t count) { return static_cast<int64_t>(count * sizeof(PassText)); };
+  if (content.modules.empty() && kept.count + texts.size() > kMostWithoutModule) {
+    const int64_t freed = bytes_of(kept.count);
+    kept = {{}, 0, true};
+    return -freed;
+  }
+  kept.count += texts.size();
+  const int64_t grown = bytes_of(texts.size());
+  kept.chunks.push_back(std::move(texts));
+  return grown;
+}
+
 void read_pass_texts(FileContent& content, bool unpadded) {
-  if (content.modules.empty()) {
+  if (content.modules.empty() || content.pass_texts.given_up) {
     content.backward_ops.clear();
     content.pass_flows.clear();
   } else {
-    for (const std::vector<PassText>& chunk : content.pass_texts) {
+    for (const std::vector<PassText>& chunk : content.pass_texts.chunks) {
       for (const PassText& kept : chunk) read_pass_text(kept, unpadded, content);
     }
     std::sort(content.backward_ops.begin(), content.backward_ops.end(), [](const BackwardRow& a, const BackwardRow& b) {

@@ -2,10 +2,12 @@
 //
 // Problem: they name the module of what the backward pass launches (call_modules.cc), and most traces have no modules;
 // to parse them costs some hundredths of all reading. Idea: the sieve keeps the bytes in which their numbers stand,
-// and these are read once the whole file is, where it names a module.
+// and these are read once the whole file is, where it names a module. A file of which the first 16 MB of such text
+// stand before any module names none: its texts are given back.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -29,8 +31,17 @@ inline bool keep_pass_text(std::string_view text, std::vector<PassText>& texts) 
   return true;
 }
 
+struct PassTexts {
+  std::vector<std::vector<PassText>> chunks;
+  size_t count = 0;
+  bool given_up = false;
+};
+
+// Returns the bytes by which those of `content` grew. Its modules are those of the chunk, too.
+int64_t append_pass_texts(std::vector<PassText> texts, FileContent& content);
+
 // Reads them into backward_ops and pass_flows, and puts these in an order that is the same whoever read them. Without
-// modules all are given back. `unpadded`: as read_microseconds().
+// modules, and where they were given up, all are given back. `unpadded`: as read_microseconds().
 void read_pass_texts(FileContent& content, bool unpadded);
 
 }  // namespace skewscope::ingest

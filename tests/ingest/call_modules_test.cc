@@ -6,6 +6,7 @@
 #include "reader_support.h"
 #include "src/ingest/event_fields.h"
 #include "src/ingest/link_calls.h"
+#include "src/ingest/pass_texts.h"
 
 using namespace skewscope;          // NOLINT
 using namespace skewscope::ingest;  // NOLINT
@@ -208,4 +209,21 @@ TEST_CASE("the 1,024th module of a trace and all behind it are others") {
   CHECK(names.back() == kOtherModules);
   CHECK(module_row("Linear_7", names) == 7);
   CHECK(names[static_cast<size_t>(module_row("Linear_5000", names))] == kOtherModules);
+}
+
+TEST_CASE("texts of the backward pass are given back where 16 MB of them stand before any module") {
+  const std::string text(PassText::kBytes, ' ');
+  const auto texts_of = [&](size_t megabytes) {
+    return std::vector<PassText>((megabytes << 20) / sizeof(PassText), PassText(text.data()));
+  };
+  FileContent content;
+  CHECK(append_pass_texts(texts_of(10), content) > 9 << 20);
+  CHECK(append_pass_texts(texts_of(10), content) < -(9 << 20));
+  CHECK(append_pass_texts(texts_of(1), content) == 0);
+  CHECK(content.pass_texts.chunks.empty());
+
+  FileContent with_modules;
+  with_modules.modules.push_back({});
+  for (int i = 0; i < 3; ++i) CHECK(append_pass_texts(texts_of(10), with_modules) > 9 << 20);
+  CHECK(with_modules.pass_texts.chunks.size() == 3);
 }
