@@ -6,9 +6,9 @@
 // Why right: a pause, however long, has launches with their rows on both sides; a kernel that was launched before
 // recording began runs next to the first ones of the trace. A row that is as far away as the trace is short tells
 // nothing that its loss could hide, and it is counted. A first row that starts before its own launch is no time,
-// however near it lies: as long as few rows are so, for a clock that is off by as much moves them all. Cost: a look at
-// the gaps between rows; only where one is a quarter of a second, or a host row lies outside the GPU's rows by as much,
-// more: linear in the rows but for those outside.
+// however near it lies: as long as few rows are so, for a clock that is off by as much moves them all.
+// Cost: a look at the gaps between rows; only where one is a quarter of a second, or a host row lies outside the GPU's
+// rows by as much, more: linear in the rows but for those outside.
 #include "rows_apart.h"
 
 #include <fmt/format.h>
@@ -53,14 +53,15 @@ class ApartRows {
       return were_early;
     }
     drop_launches();
-    drop_gpu_rows([&](size_t row) { return is_apart(content_.gpu.events.start[row]); });
+    drop_gpu_rows([&](size_t row) { return is_apart(content_.gpu.events.start[row]); },
+                  "GPU rows were stamped far from all others");
     drop_steps();
     drop_host_calls();
     return true;
   }
 
  private:
-  // Those that start before all others, and before their launch.
+  // GPU rows are dropped that start before all others, and before their own launch.
   bool drop_early_rows() {
     const GpuEvents& gpu = content_.gpu.events;
     const auto is_early = [&](size_t row) {
@@ -72,7 +73,8 @@ class ApartRows {
     while (early < gpu.size() && early <= most && is_early(early)) ++early;
     if (early == 0 || early > most) return false;
     first_real_ = gpu.start[early];
-    drop_gpu_rows([&](size_t row) { return row < early; });
+    drop_gpu_rows([&](size_t row) { return row < early; },
+                  "GPU rows were stamped before their own launch and before all others");
     return true;
   }
 
@@ -195,12 +197,12 @@ class ApartRows {
     if (count == 0) return;
     add_finding(content_.findings,
                 {Severity::warning, code, content_.file, Rank(), -1, count,
-                 fmt::format("{} stamped far from all others: {}, the first {} them, at {} us of the file's stamps; {}",
-                             what, count, away_words(first), (first.ns - content_.base_time_ns) / 1000, consequence)});
+                 fmt::format("{}: {}, the first {} them, at {} us of the file's stamps; {}", what, count,
+                             away_words(first), (first.ns - content_.base_time_ns) / 1000, consequence)});
   }
 
   template <class IsDropped>
-  void drop_gpu_rows(IsDropped is_dropped) {
+  void drop_gpu_rows(IsDropped is_dropped, const char* what) {
     std::vector<int32_t> kept;
     LocalNs first{INT64_MAX};
     const GpuEvents& gpu = content_.gpu.events;
@@ -213,7 +215,7 @@ class ApartRows {
       }
     }
     if (kept.size() == gpu.size()) return;
-    report("time-out-of-range", std::ssize(gpu.start) - std::ssize(kept), first, "GPU rows were", "they were left out");
+    report("time-out-of-range", std::ssize(gpu.start) - std::ssize(kept), first, what, "they were left out");
     keep(kept, content_.gpu);
     if (content_.details) content_.details->gpu = gathered(content_.details->gpu, kept);
   }
@@ -230,7 +232,8 @@ class ApartRows {
       }
     }
     if (kept.size() == launches.size()) return;
-    report("launch-out-of-range", std::ssize(launches.events.start) - std::ssize(kept), first, "calls of the host were",
+    report("launch-out-of-range", std::ssize(launches.events.start) - std::ssize(kept), first,
+           "calls of the host were stamped far from all others",
            "what they launched counts without step or CPU partner");
     LaunchRows left;
     std::vector<LaunchRow> rows;
@@ -246,8 +249,8 @@ class ApartRows {
       if (is_apart(step.start)) first = std::min(first, step.start);
       return is_apart(step.start);
     });
-    report("step-out-of-range", static_cast<int64_t>(dropped), first, "ProfilerStep ranges were",
-           "they are no steps of this report");
+    report("step-out-of-range", static_cast<int64_t>(dropped), first,
+           "ProfilerStep ranges were stamped far from all others", "they are no steps of this report");
   }
 
   // Without GPU rows the ranges of collectives are the calls; beside them they only tell what a kernel is.
@@ -258,8 +261,8 @@ class ApartRows {
       if (is_apart(op.start)) first = std::min(first, op.start);
       return is_apart(op.start);
     });
-    report("call-out-of-range", static_cast<int64_t>(dropped), first, "collectives of the host were",
-           "they were left out");
+    report("call-out-of-range", static_cast<int64_t>(dropped), first,
+           "collectives of the host were stamped far from all others", "they were left out");
   }
 
   FileContent& content_;

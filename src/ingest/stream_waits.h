@@ -1,12 +1,13 @@
-// Which streams of the GPU wait for which others, where the trace tells.
+// Waits of the GPU's streams for one another, where the trace tells them.
 #pragma once
 
 #include "file_content.h"
 
 namespace skewscope::ingest {
 
-// By start. Ids of calls go up as a process makes them: what was launched, and which stream
-// was made to wait, before an event was recorded has the smaller ones. `content`: launches by correlation.
+// The waits of the file, by start. When an event was recorded is told by the ids of calls, which go up as a process
+// makes them: what it launched before, and what it made wait, has smaller ids than the record. `content`: launches by
+// correlation.
 Column<StreamWait> stream_waits(const FileContent& content);
 
 }  // namespace skewscope::ingest

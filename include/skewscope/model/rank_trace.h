@@ -89,7 +89,7 @@ struct SynchronizingCall {
   int64_t duration_ns = 0;
 };
 
-// From then on what is launched to `stream` waits for what had been launched to `source`.
+// The host made a stream wait: what is launched to `stream` from then on waits for what had been launched to `source`.
 struct StreamWait {
   LocalNs start;  // of the host's call
   int32_t stream = -1;
