@@ -234,15 +234,10 @@ EventParser::Outcome EventParser::read_event(ondemand::object&& object, RawEvent
     if (!name_wanted) name_wanted = is_wanted(event);
     if (!name_wanted && event.complete && !event.is_half) break;
   }
-  if (event.is_half) {
-    rows.cpu_rows += event.event_class == EventClass::cpu_op;
-    event.kept = name_wanted;
-    return Outcome::kept;
-  }
-  if (!event.has_category || !event.complete) return Outcome::skipped;
+  if (!event.is_half && (!event.has_category || !event.complete)) return Outcome::skipped;
   rows.cpu_rows += event.event_class == EventClass::cpu_op;
   event.kept = name_wanted;
-  return name_wanted ? Outcome::kept : Outcome::skipped;
+  return name_wanted || event.is_half ? Outcome::kept : Outcome::skipped;
 }
 
 bool EventParser::is_wanted(const RawEvent& event) const {
