@@ -62,10 +62,9 @@ std::array<Spans, 5> spans_of(const RankTrace& trace, const std::vector<CallSpli
   }
   for (size_t c = 0; c < trace.calls.size(); ++c) {
     const CollectiveCall& call = trace.calls[c];
-    const int64_t launched_ns = call.launched ? call.launch_start.ns + call.launch_duration_ns : INT64_MIN;
     const int64_t middle = call.start.ns + splits[c].wait_ns;
-    under(Label::waiting).add(call.start.ns, middle, launched_ns);
-    under(splits[c].rest).add(middle, call.end().ns, launched_ns);
+    under(Label::waiting).add(call.start.ns, middle, launched_ns(call));
+    under(splits[c].rest).add(middle, call.end().ns, launched_ns(call));
   }
   return spans;
 }

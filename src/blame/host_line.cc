@@ -64,6 +64,7 @@ HostWait wait_in(const SynchronizingCall& call, const EndedRows& rows, const Hos
 
 // In the call that launched `row` itself.
 HostWait wait_within(const LaunchedRow& row, const HostEnds& ends, int64_t long_pause_ns) {
+  if (row.on_host) return {row.launch_ns, row.returned_ns, INT64_MIN, -1};
   if (row.work == GpuWork::memcpy && row.end_ns <= row.returned_ns) return {row.launch_ns, row.end_ns, row.end_ns, -1};
   if (row.returned_ns - row.launch_ns < long_pause_ns || ends.line_ns < row.returned_ns) return {};
   return {row.launch_ns, row.returned_ns, row.returned_ns, -1};
@@ -107,18 +108,26 @@ bool has_synchronizing(const std::vector<LaunchedRow>& rows, const Column<Synchr
   });
 }
 
+// Whether `call` begins behind all that was launched before it: it waited for that.
+bool begins_behind(const LaunchedRow& call, const HostEnds& ends) {
+  return call.on_host && ends.all_ns > INT64_MIN && ends.all_ns <= call.launch_ns;
+}
+
 Column<HostWait> synchronizing_waits(const std::vector<LaunchedRow>& rows, const Column<SynchronizingCall>& calls,
                                      WaitList waits, const HostEnds& before) {
   const int64_t long_pause_ns = long_pause_of(rows);
   const EndedRows ended(rows);
   HostEnds ends = before;
   size_t next = 0;
+  int64_t returned_ns = rows.front().launch_ns;  // the launch before
   for (const LaunchedRow& row : rows) {
     for (; next < calls.size() && calls[next].start.ns < row.launch_ns; ++next) {
       waits.add(wait_in(calls[next], ended, ends, before));
     }
+    if (begins_behind(row, ends)) waits.add({returned_ns, ends.all_ns, ends.line_ns, -1});
     ends.add(row.end_ns, row.work);
     waits.add(wait_within(row, ends, long_pause_ns));
+    returned_ns = row.returned_ns;
   }
   return waits.take();
 }
@@ -128,10 +137,22 @@ Column<HostWait> waits_in_pauses(const std::vector<LaunchedRow>& rows, WaitList 
   HostEnds ends = before;
   for (size_t i = 0; i + 1 < rows.size(); ++i) {
     ends.add(rows[i].end_ns, rows[i].work);
+    if (rows[i].on_host) waits.add(wait_within(rows[i], ends, long_pause_ns));
     if (rows[i + 1].launch_ns == rows[i].launch_ns) continue;
-    waits.add(wait_behind(rows[i], ends, rows[i + 1].launch_ns, long_pause_ns));
+    if (begins_behind(rows[i + 1], ends)) {
+      waits.add({rows[i].returned_ns, ends.all_ns, ends.line_ns, -1});
+    } else if (!rows[i].on_host) {
+      waits.add(wait_behind(rows[i], ends, rows[i + 1].launch_ns, long_pause_ns));
+    }
   }
   return waits.take();
+}
+
+// Of a call of the host, during which the host launches, another thread waits for the end.
+void return_from_overlapped_calls(std::vector<LaunchedRow>& rows) {
+  for (size_t i = 0; i + 1 < rows.size(); ++i) {
+    if (rows[i].on_host && rows[i + 1].launch_ns < rows[i].end_ns) rows[i].returned_ns = rows[i].launch_ns;
+  }
 }
 
 }  // namespace
@@ -147,8 +168,18 @@ std::vector<LaunchedRow> launched_rows(const RankTrace& trace) {
     rows.push_back(
         {launch_ns, launch_ns + trace.launches.duration_ns[launch], gpu.start[i].ns + gpu.duration_ns[i], gpu.work[i]});
   }
+  for (const int32_t c : calls_beside_gpu(trace)) {
+    const CollectiveCall& call = trace.calls[static_cast<size_t>(c)];
+    rows.push_back({call.start.ns, call.end().ns, call.end().ns, GpuWork::communication, true});
+  }
   sort_runs(rows, [](const LaunchedRow& a, const LaunchedRow& b) { return a.launch_ns < b.launch_ns; });
+  return_from_overlapped_calls(rows);
   return rows;
+}
+
+int64_t launched_ns(const CollectiveCall& call) {
+  if (call.gpu_row < 0) return call.start.ns;
+  return call.launched ? call.launch_start.ns + call.launch_duration_ns : INT64_MIN;
 }
 
 int64_t long_pause_among(std::vector<int64_t> pauses_ns) {

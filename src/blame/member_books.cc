@@ -118,7 +118,7 @@ void add_delay(const RankTrace& trace, const std::vector<CallSplit>& splits, con
     add(splits[before].rest, end - at);
     at = std::max(at, end);
   }
-  const int64_t launched = call.launched ? call.launch_start.ns + call.launch_duration_ns : INT64_MIN;
+  const int64_t launched = launched_ns(call);
   const int64_t host_until = launched >= call.start.ns - kLaunchDelay_ns ? call.start.ns : launched;
   if (launched > at) {
     add(Label::host, host_until - at);

@@ -15,6 +15,7 @@ namespace skewscope::blame {
 namespace {
 
 constexpr int32_t kLastLaunched = 16;
+constexpr int64_t kWakeUp_ns = 100'000;  // what a thread takes at most to go on behind the GPU
 
 struct Interval {
   int64_t begin, end;
@@ -91,14 +92,15 @@ class LineBuilder {
     return {ns, std::max<int64_t>(0, common(local.ns + local.delay_ns) - ns)};
   }
 
-  // When each call was launched; one whose launch the trace lacks: with the call in front of it on its stream.
+  // When each call was launched; one whose launch the trace lacks: with the call in front of it on its stream. A call of
+  // the host needs no launch.
   std::vector<LocalNs> launches() const {
     std::vector<LocalNs> launched;
     std::map<int32_t, LocalNs> last_on_stream;
     for (const CollectiveCall& call : trace_.calls) {
       const auto before = last_on_stream.find(call.stream);
       const LocalNs guess = before == last_on_stream.end() ? call.start : std::min(before->second, call.start);
-      launched.push_back(call.launched ? call.launch_start : guess);
+      launched.push_back(call.launched ? call.launch_start : beside_gpu(call) ? call.start : guess);
       last_on_stream[call.stream] = launched.back();
     }
     return launched;
@@ -146,9 +148,14 @@ class LineBuilder {
     sort_forks();
   }
 
-  // `ready`: when line and stream allow the call to start.
+  // It ran on the host of a trace that has GPU rows.
+  bool beside_gpu(const CollectiveCall& call) const { return !line_.blind && call.gpu_row < 0; }
+
+  // `ready`: when line and stream allow the call to start. A call of the host that begins soon after waited for that;
+  // of one that begins later the host came late.
   void set_launch(const CollectiveCall& call, int64_t ready, Fork& fork) const {
     Launch launch = call.launched ? launch_at(call.launch_start.ns, call.start.ns, latency_ns_) : Launch();
+    if (beside_gpu(call) && call.start.ns - ready > kWakeUp_ns) launch = {call.start.ns, 0};
     if (launch.known() && launch.ns + launch.delay_ns >= ready) {
       launch.delay_ns = call.start.ns - launch.ns;
     } else {

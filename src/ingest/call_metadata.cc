@@ -461,4 +461,21 @@ CallMetadata MetadataFinder::of_host_range(const CommOpRow& range) {
   return call;
 }
 
+CallMetadata MetadataFinder::of_host_call(const HostCall& own) {
+  const CommOpRow& range = content_.comm_ops[static_cast<size_t>(own.range)];
+  const CallMetadata beside = of_host_range(range);
+  if (own.record < 0 || beside.op_args >= 0) return beside;
+  CallMetadata call;
+  take_args(-1, &content_.comm_ops[static_cast<size_t>(own.record)], call);
+  if (!own.own) {
+    const CommOperation operation = call.args;
+    call.args = CommArgs{operation, -1, -1, -1, 0};
+    call.args.rank = call.args.peer = -1;
+    call.in_elements = call.out_elements = -1;
+  }
+  take_range(range.name, call);
+  take_shape(range, call);
+  return call;
+}
+
 }  // namespace skewscope::ingest

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "file_content.h"
+#include "host_calls.h"
 #include "range_index.h"
 #include "skewscope/model/rank_trace.h"
 
@@ -95,6 +96,7 @@ class MetadataFinder {
   CallMetadata of_kernel(const GpuRow& row, const LaunchRow* launch);
   // `range`: a row of content.comm_ops whose name is an annotation ("gloo:all_reduce"), or an operator.
   CallMetadata of_host_range(const CommOpRow& range);
+  CallMetadata of_host_call(const HostCall& own);
 
  private:
   using Role = CommRecords::Role;

@@ -21,9 +21,9 @@
 #include "call_phases.h"
 #include "calls_without_kernels.h"
 #include "clocks_apart.h"
-#include "collectives/backend_prefix.h"
 #include "describe_rows.h"
 #include "group_mentions.h"
+#include "host_calls.h"
 #include "join_by_order.h"
 #include "join_launches.h"
 #include "late_ends.h"
@@ -108,13 +108,12 @@ class Linker {
     served_.resize(content_.comm_ops.size(), false);
     if (!content_.gpu.empty()) add_kernel_calls();
     const bool all_have_kernels = add_copied_calls();
-    const auto on_host = std::count_if(content_.comm_ops.begin(), content_.comm_ops.end(),
-                                       [&](const CommOpRow& row) { return is_host_call(row); });
+    const std::vector<HostCall> on_host = host_calls(content_);
     // Beside a backend of the GPU they serve the program, not its step: objects that are gathered, a barrier.
     if (content_.gpu.empty() || (linked_.trace.calls.empty() && all_have_kernels)) {
-      add_host_calls();
+      add_host_calls(on_host);
     } else {
-      host_collectives_ = on_host;
+      host_collectives_ = static_cast<int64_t>(on_host.size());
     }
     own_calls_ = join_own_devices(content_.gpu.events, linked_);
     sort_calls(linked_);
@@ -308,11 +307,6 @@ class Linker {
     add_finding(linked_.findings, {Severity::info, code, content_.file, Rank(), -1, count, message});
   }
 
-  bool is_host_call(const CommOpRow& range) const {
-    const std::string_view name = content_.strings.view(range.name);
-    return is_host_backend(name) && kind_from_annotation(name);
-  }
-
   std::optional<LaunchRow> launch_of(const CommKernel& kernel) const {
     const int32_t launch = content_.gpu.events.launch[static_cast<size_t>(kernel.row)];
     return launch < 0 ? std::nullopt : std::optional(content_.launches[static_cast<size_t>(launch)]);
@@ -364,16 +358,15 @@ class Linker {
     return true;
   }
 
-  // The ranges of backends that run on the host.
-  void add_host_calls() {
+  void add_host_calls(const std::vector<HostCall>& on_host) {
     MetadataFinder finder(*records_);
-    for (const CommOpRow& range : content_.comm_ops) {
-      if (!is_host_call(range)) continue;
+    for (const HostCall& own : on_host) {
+      const CommOpRow& range = content_.comm_ops[static_cast<size_t>(own.range)];
       CollectiveCall call;
       call.start = call.launch_start = range.start;
       call.duration_ns = std::max<int64_t>(range.duration_ns, 0);
       call.step = step_at(range.start);
-      add_call(call, finder.of_host_range(range), range.thread);
+      add_call(call, finder.of_host_call(own), range.thread);
     }
   }
 

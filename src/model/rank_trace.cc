@@ -196,6 +196,15 @@ const char* to_string(CallPhase phase) {
   return kNames[static_cast<size_t>(phase)];
 }
 
+std::vector<int32_t> calls_beside_gpu(const RankTrace& trace) {
+  std::vector<int32_t> calls;
+  if (trace.gpu.size() == 0) return calls;
+  for (size_t c = 0; c < trace.calls.size(); ++c) {
+    if (trace.calls[c].gpu_row < 0) calls.push_back(static_cast<int32_t>(c));
+  }
+  return calls;
+}
+
 std::span<const BatchMessage> messages_of(const RankTrace& trace, int32_t call) {
   const auto [begin, end] = std::equal_range(
       trace.messages.begin(), trace.messages.end(), BatchMessage{call, false, Rank(), DType::unknown, -1},

@@ -9,8 +9,8 @@
 // one was launched before recording began, since streams keep their order; it is no step, and ends as one does. Of any
 // other the record of the launch was lost: it cuts nothing, and is part of what it ran in. So every nanosecond from the
 // first row to the last end is in exactly one step or in the rest, and it is the same nanosecond that is labelled by
-// what ran in it. Cost: one pass over the rows, times the streams where launches are lacking; neighbours are mostly
-// launched in the same step.
+// what ran in it. A collective that ran on the host beside GPU rows is of the step in which it began. Cost: one pass
+// over the rows, times the streams where launches are lacking; neighbours are mostly launched in the same step.
 #include "skewscope/model/step_spans.h"
 
 #include <algorithm>
@@ -21,11 +21,11 @@ namespace {
 
 // What was launched in one range of the host, or between two.
 struct Launched {
-  int64_t rows = 0;
+  int64_t rows = 0;  // of the GPU
   LocalNs first{INT64_MAX}, last{INT64_MIN};
 
+  bool nothing() const { return first > last; }
   void add(LocalNs start, LocalNs end) {
-    ++rows;
     first = std::min(first, start);
     last = std::max(last, end);
   }
@@ -74,7 +74,9 @@ class LaunchedBefore {
 
   void add(size_t row) {
     Stream& stream = stream_of(row);
-    if (!stream.told) stream.rows.add(gpu_.start[row], gpu_.start[row] + gpu_.duration_ns[row]);
+    if (stream.told) return;
+    stream.rows.add(gpu_.start[row], gpu_.start[row] + gpu_.duration_ns[row]);
+    ++stream.rows.rows;
   }
   void has_launch(size_t row) { stream_of(row).told = true; }
   // Of streams on which no row has a launch, nothing is known.
@@ -105,7 +107,7 @@ class LaunchedBefore {
   size_t last_ = 0;  // looked up
 };
 
-std::vector<Launched> launched_in(const RankTrace& trace) {
+std::vector<Launched> launched_in(const RankTrace& trace, const std::vector<int32_t>& host_calls) {
   std::vector<Launched> launched(2 * trace.steps.size() + 1);
   Slots slots(trace.steps);
   const GpuEvents& gpu = trace.gpu;
@@ -118,7 +120,13 @@ std::vector<Launched> launched_in(const RankTrace& trace) {
     }
     if (!all_have_launches) before.has_launch(i);
     const LocalNs at = trace.launches.start[static_cast<size_t>(gpu.launch[i])];
-    launched[slots.of(at)].add(gpu.start[i], gpu.start[i] + gpu.duration_ns[i]);
+    Launched& slot = launched[slots.of(at)];
+    slot.add(gpu.start[i], gpu.start[i] + gpu.duration_ns[i]);
+    ++slot.rows;
+  }
+  for (const int32_t c : host_calls) {
+    const CollectiveCall& call = trace.calls[static_cast<size_t>(c)];
+    launched[slots.of(call.start)].add(call.start, call.end());
   }
   before.add_to(launched[0]);
   return launched;
@@ -168,7 +176,7 @@ class Cutter {
   Cutter(LocalNs begin, LocalNs end) : at_(begin), end_(end) {}
 
   void add_step(const StepRange& range, const Launched& launched) {
-    if (launched.rows == 0) return;
+    if (launched.nothing()) return;
     const bool follows = any_step_ && range.number == last_number_ + 1;
     if (!follows) rest_until(launched.first, 0);
     StepSpan span;
@@ -182,7 +190,7 @@ class Cutter {
   }
 
   void add_rest(const Launched& launched) {
-    if (launched.rows > 0) rest_until(launched.last, launched.rows);
+    if (!launched.nothing()) rest_until(launched.last, launched.rows);
   }
 
   // Empty without a step.
@@ -234,11 +242,17 @@ const char* to_string(StepPlace place) {
 std::vector<StepSpan> step_spans(const RankTrace& trace) {
   const GpuEvents& gpu = trace.gpu;
   if (trace.steps.empty() || gpu.size() == 0) return {};
-  std::vector<Launched> launched = launched_in(trace);
+  const std::vector<int32_t> host_calls = calls_beside_gpu(trace);
+  std::vector<Launched> launched = launched_in(trace, host_calls);
   join_ranges(trace.steps, launched);
-  LocalNs end{INT64_MIN};
+  LocalNs begin = gpu.start[0], end{INT64_MIN};
   for (size_t i = 0; i < gpu.size(); ++i) end = std::max(end, gpu.start[i] + gpu.duration_ns[i]);
-  Cutter cutter(gpu.start[0], end);
+  for (const int32_t c : host_calls) {
+    const CollectiveCall& call = trace.calls[static_cast<size_t>(c)];
+    begin = std::min(begin, call.start);
+    end = std::max(end, call.end());
+  }
+  Cutter cutter(begin, end);
   cutter.add_rest(launched[0]);
   for (size_t i = 0; i < trace.steps.size(); ++i) {
     cutter.add_step(trace.steps[i], launched[2 * i + 1]);

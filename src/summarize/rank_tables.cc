@@ -57,18 +57,25 @@ std::vector<std::vector<int32_t>> rows_by_step(const RankTrace& trace) {
 
 namespace {
 
-// Visits spans that lie end to end, each with the rows that run in it.
+// Visits spans that lie end to end, each with the rows and the host's calls that run in it.
 template <class Visit>
-void for_each_span(const GpuEvents& gpu, const std::vector<StepSpan>& spans, const Visit& visit) {
-  Rows running;
-  size_t next = 0;
+void for_each_span(const RankTrace& trace, const std::vector<StepSpan>& spans, const Visit& visit) {
+  const GpuEvents& gpu = trace.gpu;
+  const std::vector<int32_t> host_calls = calls_beside_gpu(trace);
+  const auto call = [&](int32_t c) -> const CollectiveCall& { return trace.calls[static_cast<size_t>(c)]; };
+  Rows running, calls;
+  size_t next = 0, next_call = 0;
   for (const StepSpan& span : spans) {
     for (; next < gpu.size() && gpu.start[next] < span.end; ++next) running.push_back(static_cast<int32_t>(next));
-    visit(span, running);
+    for (; next_call < host_calls.size() && call(host_calls[next_call]).start < span.end; ++next_call) {
+      calls.push_back(host_calls[next_call]);
+    }
+    visit(span, running, calls);
     std::erase_if(running, [&](int32_t row) {
       const auto i = static_cast<size_t>(row);
       return gpu.start[i] + gpu.duration_ns[i] <= span.end;
     });
+    std::erase_if(calls, [&](int32_t c) { return call(c).end() <= span.end; });
   }
 }
 
@@ -88,9 +95,9 @@ void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
     return;
   }
   const std::vector<StepSpan> spans = step_spans(trace);
-  for_each_span(trace.gpu, spans, [&](const StepSpan& span, const Rows& running) {
+  for_each_span(trace, spans, [&](const StepSpan& span, const Rows& running, const Rows& host_calls) {
     timeline.push_back(row_of(span));
-    timeline.back().timeline = timeline_between(trace, running, span.begin, span.end);
+    timeline.back().timeline = timeline_between(trace, running, host_calls, span.begin, span.end);
   });
   std::set<int64_t> launched;
   for (const StepSpan& span : spans) launched.insert(span.number);
@@ -99,9 +106,9 @@ void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline) {
   }
 }
 
-std::vector<WorkTogether> work_together(const GpuEvents& gpu) {
+std::vector<WorkTogether> work_together(const RankTrace& trace) {
   std::vector<WorkTogether> together;
-  const TimeBySet time = time_by_set(gpu);
+  const TimeBySet time = time_by_set(trace);
   for (size_t set = 1; set < time.ns.size(); ++set) {
     const auto has = [set](GpuWork work) { return (set & set_of(work)) != 0; };
     if (time.ns[set] == 0) continue;

@@ -14,7 +14,7 @@ void add_devices(const RankTrace& trace, std::vector<TimelineRow>& timeline);
 void add_steps(const RankTrace& trace, std::vector<TimelineRow>& timeline);
 // GPU rows launched inside each step, ascending; row = row of trace.steps.
 std::vector<std::vector<int32_t>> rows_by_step(const RankTrace& trace);
-std::vector<WorkTogether> work_together(const GpuEvents& gpu);
+std::vector<WorkTogether> work_together(const RankTrace& trace);
 LaunchTotals launch_totals(const RankTrace& trace);
 std::vector<KernelTotals> kernel_totals(const GpuEvents& gpu, const StringTable& strings);
 

@@ -30,7 +30,7 @@ RankTables tabulate_trace(const RankTrace& trace, const StringTable& strings, co
   tables.timeline = {whole};
   summarize::add_devices(trace, tables.timeline);
   summarize::add_steps(trace, tables.timeline);
-  tables.together = summarize::work_together(trace.gpu);
+  tables.together = summarize::work_together(trace);
   summarize::add_streams(trace, tables);
   tables.launch_bound = summarize::launch_bound(trace);
   tables.launches = summarize::launch_totals(trace);

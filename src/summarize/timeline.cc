@@ -1,6 +1,7 @@
 // The single-GPU timeline by one sweep over starts and ends of the rows: at each instant the set of kinds of work that
 // run is known, and the time goes to that set. Every figure is a sum over sets. Exact in nanoseconds, no event dropped.
-// Cost: O(n log k) and memory for k rows that run at once; rows are sorted by start.
+// A collective that ran on the host is a row of communication that is its own launch: while it runs the GPU waits for
+// it, and is not idle. Cost: O(n log k) and memory for k rows that run at once; rows are sorted by start.
 #include "timeline.h"
 
 #include <tbb/parallel_invoke.h>
@@ -18,6 +19,8 @@ struct Edge {
   GpuWork work;
 };
 
+constexpr int64_t kNotLaunched = INT64_MIN;  // the trace lacks the launch
+
 // Which rows: the k-th of `size()` is row [k].
 struct AllRows {
   size_t rows;
@@ -30,14 +33,72 @@ struct SomeRows {
   size_t operator[](size_t k) const { return static_cast<size_t>(rows[k]); }
 };
 
+// What the sweep walks: by start.
+template <class Which>
+class GpuRows {
+ public:
+  GpuRows(const RankTrace& trace, const Which& which) : trace_(trace), which_(which) {}
+
+  size_t size() const { return which_.size(); }
+  int64_t start(size_t k) const { return trace_.gpu.start[which_[k]].ns; }
+  int64_t end(size_t k) const { return start(k) + trace_.gpu.duration_ns[which_[k]]; }
+  GpuWork work(size_t k) const { return trace_.gpu.work[which_[k]]; }
+  int64_t launched(size_t k) const {
+    const int32_t launch = trace_.gpu.launch[which_[k]];
+    return launch < 0 ? kNotLaunched : trace_.launches.start[static_cast<size_t>(launch)].ns;
+  }
+
+ private:
+  const RankTrace& trace_;
+  Which which_;
+};
+
+// The same with collectives of the host among them.
+class RowsAndHostCalls {
+ public:
+  template <class Which>
+  RowsAndHostCalls(const RankTrace& trace, const GpuRows<Which>& gpu, const std::vector<int32_t>& calls) {
+    size_t row = 0;
+    for (const int32_t c : calls) {
+      const CollectiveCall& call = trace.calls[static_cast<size_t>(c)];
+      for (; row < gpu.size() && gpu.start(row) <= call.start.ns; ++row) add_row(gpu, row);
+      rows_.push_back({call.start.ns, call.end().ns, call.start.ns, GpuWork::communication});
+    }
+    for (; row < gpu.size(); ++row) add_row(gpu, row);
+  }
+
+  size_t size() const { return rows_.size(); }
+  int64_t start(size_t k) const { return rows_[k].start; }
+  int64_t end(size_t k) const { return rows_[k].end; }
+  GpuWork work(size_t k) const { return rows_[k].work; }
+  int64_t launched(size_t k) const { return rows_[k].launched; }
+
+ private:
+  struct Row {
+    int64_t start, end, launched;
+    GpuWork work;
+  };
+
+  template <class Which>
+  void add_row(const GpuRows<Which>& gpu, size_t k) {
+    rows_.push_back({gpu.start(k), gpu.end(k), gpu.launched(k), gpu.work(k)});
+  }
+
+  std::vector<Row> rows_;
+};
+
 // What of the rows counts: what lies in it.
 struct StepWindow {
   int64_t begin = INT64_MIN, end = INT64_MAX;
 
   bool bounded() const { return begin != INT64_MIN; }
-  int64_t start_of(const GpuEvents& gpu, size_t row) const { return std::max(gpu.start[row].ns, begin); }
-  int64_t end_of(const GpuEvents& gpu, size_t row) const {
-    return std::min(gpu.start[row].ns + gpu.duration_ns[row], end);
+  template <class Rows>
+  int64_t start_of(const Rows& rows, size_t k) const {
+    return std::max(rows.start(k), begin);
+  }
+  template <class Rows>
+  int64_t end_of(const Rows& rows, size_t k) const {
+    return std::min(rows.end(k), end);
   }
 };
 
@@ -60,28 +121,27 @@ struct Sweep {
 };
 
 template <class Rows>
-TimeBySet sweep(const GpuEvents& gpu, const Rows& rows, const StepWindow& window = {}) {
+TimeBySet sweep(const Rows& rows, const StepWindow& window = {}) {
   TimeBySet time;
   if (rows.size() == 0) return time;
-  Sweep passing{time, window.bounded() ? window.begin : gpu.start[rows[0]].ns};
+  Sweep passing{time, window.bounded() ? window.begin : rows.start(0)};
   const auto later = [](const Edge& a, const Edge& b) { return a.ns > b.ns; };
   std::priority_queue<Edge, std::vector<Edge>, decltype(later)> ends(later);  // of the rows that run
   const auto pass_ends_until = [&](int64_t ns) {
     for (; !ends.empty() && ends.top().ns <= ns; ends.pop()) passing.pass(ends.top(), -1);
   };
   for (size_t k = 0; k < rows.size(); ++k) {
-    const size_t i = rows[k];
-    const int64_t start = window.start_of(gpu, i);
-    const int64_t end = window.end_of(gpu, i);
+    const int64_t start = window.start_of(rows, k);
+    const int64_t end = window.end_of(rows, k);
     if (end <= start) continue;
     pass_ends_until(start);
-    passing.pass({start, gpu.work[i]}, 1);
+    passing.pass({start, rows.work(k)}, 1);
     // Mostly a row has ended when the next one starts.
-    const bool alone = ends.empty() && k + 1 < rows.size() && end <= window.start_of(gpu, rows[k + 1]);
+    const bool alone = ends.empty() && k + 1 < rows.size() && end <= window.start_of(rows, k + 1);
     if (alone) {
-      passing.pass({end, gpu.work[i]}, -1);
+      passing.pass({end, rows.work(k)}, -1);
     } else {
-      ends.push({end, gpu.work[i]});
+      ends.push({end, rows.work(k)});
     }
   }
   pass_ends_until(INT64_MAX);
@@ -105,10 +165,8 @@ struct RowByRow {
 };
 
 // Who let the device stand still before this row; what is left has another cause.
-void charge_gap(const RankTrace& trace, size_t row, int64_t busy_until, RowByRow& found) {
-  const int64_t gap_ns = trace.gpu.start[row].ns - busy_until;
-  const int32_t launch = trace.gpu.launch[row];
-  if (launch >= 0 && trace.launches.start[static_cast<size_t>(launch)].ns > busy_until) {
+void charge_gap(int64_t gap_ns, int64_t launched, int64_t busy_until, RowByRow& found) {
+  if (launched > busy_until) {
     found.host_wait_ns += gap_ns;
   } else if (gap_ns < kKernelWaitNs) {
     found.kernel_wait_ns += gap_ns;
@@ -117,27 +175,25 @@ void charge_gap(const RankTrace& trace, size_t row, int64_t busy_until, RowByRow
 
 // There is at least one row.
 template <class Rows>
-RowByRow pass_over(const RankTrace& trace, const Rows& rows, const StepWindow& window) {
-  const GpuEvents& gpu = trace.gpu;
+RowByRow pass_over(const Rows& rows, const StepWindow& window) {
   RowByRow found;
-  int64_t busy_until = window.bounded() ? window.begin : gpu.start[rows[0]].ns;
+  int64_t busy_until = window.bounded() ? window.begin : rows.start(0);
   for (size_t k = 0; k < rows.size(); ++k) {
-    const size_t i = rows[k];
-    found.last = std::max(found.last, window.end_of(gpu, i));
-    if (gpu.duration_ns[i] > 0) {
-      if (gpu.start[i].ns > busy_until) charge_gap(trace, i, busy_until, found);
+    const int64_t start = rows.start(k), launched = rows.launched(k);
+    found.last = std::max(found.last, window.end_of(rows, k));
+    if (rows.end(k) > start) {
+      if (start > busy_until) charge_gap(start - busy_until, launched, busy_until, found);
       busy_until = found.last;
     }
-    if (gpu.launch[i] >= 0) continue;
-    if (gpu.start[i].ns >= window.begin) ++found.orphan_rows;
-    found.orphan_ns += std::max<int64_t>(0, window.end_of(gpu, i) - window.start_of(gpu, i));
+    if (launched != kNotLaunched) continue;
+    if (start >= window.begin) ++found.orphan_rows;
+    found.orphan_ns += std::max<int64_t>(0, window.end_of(rows, k) - window.start_of(rows, k));
   }
   return found;
 }
 
 template <class Rows>
-RankSummary summary_of(const RankTrace& trace, const Rows& rows, const StepWindow& window = {}) {
-  const GpuEvents& gpu = trace.gpu;
+RankSummary summary_over(const Rows& rows, const StepWindow& window) {
   constexpr size_t kCompute = set_of(GpuWork::compute) | set_of(GpuWork::memset);
   constexpr size_t kCommunication = set_of(GpuWork::communication), kCopy = set_of(GpuWork::memcpy);
   RankSummary s;
@@ -145,12 +201,12 @@ RankSummary summary_of(const RankTrace& trace, const Rows& rows, const StepWindo
   if (rows.size() == 0) return s;
   RowByRow found;
   TimeBySet time;
-  tbb::parallel_invoke([&] { found = pass_over(trace, rows, window); }, [&] { time = sweep(gpu, rows, window); });
+  tbb::parallel_invoke([&] { found = pass_over(rows, window); }, [&] { time = sweep(rows, window); });
   s.idle_host_wait_ns = found.host_wait_ns;
   s.idle_kernel_wait_ns = found.kernel_wait_ns;
   s.orphan_rows = found.orphan_rows;
   s.orphan_ns = found.orphan_ns;
-  if (!window.bounded()) s.total_ns = found.last - gpu.start[rows[0]].ns;
+  if (!window.bounded()) s.total_ns = found.last - rows.start(0);
   s.compute_ns = time_with(time, kCompute);
   s.communication_ns = time_with(time, kCommunication);
   s.memcpy_ns = time_with(time, kCopy);
@@ -162,18 +218,33 @@ RankSummary summary_of(const RankTrace& trace, const Rows& rows, const StepWindo
   return s;
 }
 
-}  // namespace
-
-TimeBySet time_by_set(const GpuEvents& gpu) { return sweep(gpu, AllRows{gpu.size()}); }
-
-RankSummary timeline_of(const RankTrace& trace) { return summary_of(trace, AllRows{trace.gpu.size()}); }
-
-RankSummary timeline_of(const RankTrace& trace, const std::vector<int32_t>& rows) {
-  return summary_of(trace, SomeRows{rows});
+template <class Which>
+RankSummary summary_of(const RankTrace& trace, const Which& which, const std::vector<int32_t>& host_calls,
+                       const StepWindow& window = {}) {
+  const GpuRows<Which> rows(trace, which);
+  return host_calls.empty() ? summary_over(rows, window)
+                            : summary_over(RowsAndHostCalls(trace, rows, host_calls), window);
 }
 
-RankSummary timeline_between(const RankTrace& trace, const std::vector<int32_t>& rows, LocalNs begin, LocalNs end) {
-  return summary_of(trace, SomeRows{rows}, StepWindow{begin.ns, end.ns});
+}  // namespace
+
+TimeBySet time_by_set(const RankTrace& trace) {
+  const GpuRows<AllRows> rows(trace, {trace.gpu.size()});
+  const std::vector<int32_t> host_calls = calls_beside_gpu(trace);
+  return host_calls.empty() ? sweep(rows) : sweep(RowsAndHostCalls(trace, rows, host_calls));
+}
+
+RankSummary timeline_of(const RankTrace& trace) {
+  return summary_of(trace, AllRows{trace.gpu.size()}, calls_beside_gpu(trace));
+}
+
+RankSummary timeline_of(const RankTrace& trace, const std::vector<int32_t>& rows) {
+  return summary_of(trace, SomeRows{rows}, {});
+}
+
+RankSummary timeline_between(const RankTrace& trace, const std::vector<int32_t>& rows,
+                             const std::vector<int32_t>& host_calls, LocalNs begin, LocalNs end) {
+  return summary_of(trace, SomeRows{rows}, host_calls, StepWindow{begin.ns, end.ns});
 }
 
 }  // namespace skewscope::summarize

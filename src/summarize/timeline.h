@@ -19,12 +19,14 @@ struct TimeBySet {
   int64_t micro_idle_ns = 0;                      // of the idle time, in gaps shorter than kMicroIdleNs
 };
 
-// All rows, from the first start to the last end.
-TimeBySet time_by_set(const GpuEvents& gpu);
+// All rows and the host's calls beside them, from the first start to the last end.
+TimeBySet time_by_set(const RankTrace& trace);
 RankSummary timeline_of(const RankTrace& trace);
-// `rows`: ascending, hence sorted by start.
+// `rows`: ascending, hence sorted by start. Of a device: which of several a call of the host is for nobody knows.
 RankSummary timeline_of(const RankTrace& trace, const std::vector<int32_t>& rows);
-// What runs from `begin` to `end`, of `rows`: ascending; what they run outside does not count.
-RankSummary timeline_between(const RankTrace& trace, const std::vector<int32_t>& rows, LocalNs begin, LocalNs end);
+// What runs from `begin` to `end`, of `rows` and of the calls `host_calls`: ascending; what they run outside does not
+// count.
+RankSummary timeline_between(const RankTrace& trace, const std::vector<int32_t>& rows,
+                             const std::vector<int32_t>& host_calls, LocalNs begin, LocalNs end);
 
 }  // namespace skewscope::summarize

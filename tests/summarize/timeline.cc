@@ -65,3 +65,20 @@ TEST_CASE("idle time is told by what ended each gap: a late launch, a slow start
   CHECK(s.idle_kernel_wait_ns == 30'000);
   CHECK(check_invariants(s).empty());
 }
+
+TEST_CASE("a collective that ran on the host beside GPU rows is communication, the GPU waits for it") {
+  JobBuilder b(1);
+  const CommunicatorId group = b.communicator("0", {0});
+  b.gpu_row(0, GpuWork::compute, 0, 100);
+  b.call(0, group, 104, 150).gpu_row = -1;
+  b.gpu_row(0, GpuWork::compute, 150, 200);
+  b.call(0, group, 190, 230).gpu_row = -1;  // beside the kernel at first, and the last that ran
+  const RankSummary s = summarize_trace(b.job.traces[0]);
+  CHECK(s.total_ns == 230'000);
+  CHECK(s.compute_ns == 150'000);
+  CHECK(s.communication_ns == 86'000);
+  CHECK(s.exposed_communication_ns == 76'000);
+  CHECK(s.idle_ns == 4'000);
+  CHECK(s.idle_host_wait_ns == 4'000);
+  CHECK(check_invariants(s).empty());
+}

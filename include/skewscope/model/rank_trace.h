@@ -190,6 +190,9 @@ struct RankTrace {
   std::vector<KernelGrid> grids;            // sorted by (kernel, grid)
 };
 
+// Calls that ran on the host while the trace has GPU rows, by start: of gloo, MPI, UCC between GPUs. The GPU waits for
+// them as for a kernel that communicates. None where the trace has no GPU rows: there the host is all there is.
+std::vector<int32_t> calls_beside_gpu(const RankTrace& trace);
 // The messages of call number `call`.
 std::span<const BatchMessage> messages_of(const RankTrace& trace, int32_t call);
 // The parts of call number `call`; none where it tells of none: all are equal, or it is no all-to-all.
