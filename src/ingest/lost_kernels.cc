@@ -6,7 +6,7 @@
 // Why right: a stream runs its kernels in the order of their launches, so one that ran behind the end of recording is
 // followed by no row; and what is launched early is not through later than all others. Kernels without a correlation
 // may be those of any launch, and count against the loss. Of 132 real traces none has a launch without its row.
-// Cost: linear, and O(log ranges) per lost kernel.
+// Cost: linear in launches and rows; O(log streams) per row and O(log ranges) per lost kernel where any has no row.
 #include "lost_kernels.h"
 
 #include <fmt/format.h>
@@ -80,17 +80,12 @@ struct LostKernels {
 };
 
 // Of calls with one correlation, which run within each other, one launches.
-LostKernels lost_in(const FileContent& content) {
+LostKernels without_rows(const FileContent& content) {
   const LaunchRows& launches = content.launches;
   std::vector<bool> used(launches.size(), false);
-  int64_t without_correlation = 0;
-  for (size_t i = 0; i < content.gpu.size(); ++i) {
-    const int32_t launch = content.gpu.events.launch[i];
+  for (const int32_t launch : content.gpu.events.launch) {
     if (launch >= 0) used[static_cast<size_t>(launch)] = true;
-    without_correlation += launch < 0 && content.gpu.correlation[i] <= 0;
   }
-  const LocalNs before = through_before(content);
-  const std::vector<std::pair<LocalNs, LocalNs>> captures = captures_of(content);
   LostKernels lost;
   for (size_t begin = 0, end = 0; begin < launches.size(); begin = end) {
     bool has_row = false, kernel = false;
@@ -98,21 +93,35 @@ LostKernels lost_in(const FileContent& content) {
       has_row = has_row || used[end];
       kernel = kernel || launches.role[end] == LaunchRole::kernel;
     }
-    lost.launched += kernel;
-    const LocalNs at = launches.events.start[begin];
-    const bool captured = std::any_of(captures.begin(), captures.end(),
-                                      [&](const auto& capture) { return capture.first <= at && at <= capture.second; });
-    if (kernel && !has_row && !captured && at < before) lost.launches.push_back(begin);
+    lost.launched += kernel ? 1 : 0;
+    if (kernel && !has_row) lost.launches.push_back(begin);
   }
-  if (std::ssize(lost.launches) <= without_correlation) lost.launches.clear();
   return lost;
+}
+
+// Without launches whose kernels ran behind the end of recording, never, or are among rows without a correlation.
+void leave_explained(const FileContent& content, std::vector<size_t>& launches) {
+  const LocalNs before = through_before(content);
+  const std::vector<std::pair<LocalNs, LocalNs>> captures = captures_of(content);
+  std::erase_if(launches, [&](size_t i) {
+    const LocalNs at = content.launches.events.start[i];
+    return at >= before || std::any_of(captures.begin(), captures.end(), [&](const auto& capture) {
+             return capture.first <= at && at <= capture.second;
+           });
+  });
+  size_t without_correlation = 0;
+  for (size_t i = 0; i < content.gpu.size(); ++i) {
+    without_correlation += content.gpu.events.launch[i] < 0 && content.gpu.correlation[i] <= 0 ? 1 : 0;
+  }
+  launches.resize(launches.size() - std::min(launches.size(), without_correlation));
 }
 
 }  // namespace
 
 void report_lost_kernels(FileContent& content) {
   if (content.gpu.empty() || content.kernel_launches == 0) return;
-  const LostKernels lost = lost_in(content);
+  LostKernels lost = without_rows(content);
+  if (!lost.launches.empty()) leave_explained(content, lost.launches);
   const int64_t count = std::ssize(lost.launches);
   if (count == 0) return;
   const RangeIndex<CommOpRow> ranges = collective_ranges(content);
