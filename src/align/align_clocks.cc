@@ -16,6 +16,7 @@
 #include "model_choice.h"
 #include "node_prior.h"
 #include "one_host.h"
+#include "open_ends.h"
 #include "simulated_errors.h"
 #include "skewscope/align.h"
 #include "skewscope/model/clock_components.h"
@@ -235,6 +236,14 @@ struct Aligner {
     }
   }
 
+  // What lacks its ends may still be on the clock that the others keep as recorded.
+  void take_open_ends(const InstanceTable& instances) {
+    for (const align::RecordedClock& clock : align::recorded_clocks(job, instances, model)) {
+      model.clocks[clock.trace].component = clock.component;
+      model.clocks[clock.trace].uncertainty_ns = clock.bar_ns;
+    }
+  }
+
   // The job's first event on the common clock is the reference: the same maps, written around it.
   void set_reference() {
     int64_t first = INT64_MAX;
@@ -267,7 +276,10 @@ ClockModel align_clocks(const JobTrace& job, const InstanceTable& instances, Ali
     aligner.take_as_recorded(mode);
   } else {
     for (const Beacons& beacons : components) fits.push_back(aligner.align(beacons));
-    if (mode == AlignMode::automatic) aligner.take_hosts(instances);
+    if (mode == AlignMode::automatic) {
+      aligner.take_hosts(instances);
+      aligner.take_open_ends(instances);
+    }
   }
   model.end_spread_after_ns = end_spread_ns(components, fits);
   std::sort(model.ties.begin(), model.ties.end());

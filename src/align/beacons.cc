@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 
+#include "collectives/open_end.h"
 #include "collectives/synchronization.h"
 #include "message_ties.h"
 #include "skewscope/base/disjoint_sets.h"
@@ -21,10 +22,22 @@ double spread_of(const InstanceTable& table, const CollectiveInstance& i) {
   int64_t shortest = INT64_MAX, longest = 0;
   for (uint32_t k = 0; k < i.member_count; ++k) {
     const int64_t duration = table.spans[i.first_member + k].duration_ns;
+    if (lacks_end(duration)) continue;
     shortest = std::min(shortest, duration);
     longest = std::max(longest, duration);
   }
   return static_cast<double>(longest - shortest);
+}
+
+// The first member whose end was recorded; none where fewer than two were: they tie nothing.
+std::optional<uint32_t> first_tied(const InstanceTable& table, const CollectiveInstance& i) {
+  std::optional<uint32_t> first;
+  for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
+    if (lacks_end(table.spans[row].duration_ns)) continue;
+    if (first) return first;
+    first = row;
+  }
+  return std::nullopt;
 }
 
 struct Candidate {
@@ -71,8 +84,12 @@ struct Collector {
 
   void add(const GroupKey& key, size_t id, int64_t bias_ns) {
     const CollectiveInstance& i = table.instances[id];
+    const std::optional<uint32_t> first = first_tied(table, i);
+    if (!first) return;
     groups[key].push_back({id, spread_of(table, i), bias_ns, std::llabs(bias_ns)});
-    for (uint32_t k = 0; k < i.member_count; ++k) join(i.first_member, i.first_member + k);
+    for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
+      if (!lacks_end(table.spans[row].duration_ns)) join(*first, row);
+    }
   }
 
   void add(const TiedPair& pair) {
@@ -154,6 +171,7 @@ struct Filler {
     const CollectiveInstance& instance = from.table.instances[row.instance];
     for (uint32_t k = 0; k < instance.member_count; ++k) {
       const CallSpan& span = from.table.spans[instance.first_member + k];
+      if (lacks_end(span.duration_ns)) continue;
       const bool receives = instance.kind == CollectiveKind::send && static_cast<int32_t>(k) != instance.special;
       add_observation(instance.first_member + k, span.start.ns, span.end().ns - (receives ? row.bias_ns : 0));
     }
@@ -228,7 +246,7 @@ std::vector<Beacons> collect_beacons(const JobTrace& job, const InstanceTable& t
   std::map<size_t, std::map<GroupKey, std::vector<Candidate>>> by_root;
   for (auto& [key, rows] : collector.groups) {
     for (const Candidate& row : rows) {
-      const uint32_t member = row.tie ? row.tie->to : table.instances[row.instance].first_member;
+      const uint32_t member = row.tie ? row.tie->to : first_tied(table, table.instances[row.instance]).value();
       const size_t any = table.members[member].trace.index();
       by_root[collector.sets.root(any)][key].push_back(row);
     }

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "collectives/open_end.h"
 #include "skewscope/base/disjoint_sets.h"
 
 namespace skewscope::align {
@@ -44,10 +45,11 @@ class MessageSorter {
       const CollectiveInstance& i = table_.instances[id];
       if (i.kind == CollectiveKind::send && i.member_count == 2 && i.special >= 0) {
         const auto from = i.first_member + static_cast<uint32_t>(i.special), to = 2 * i.first_member + 1 - from;
-        add(id, from, to, true);
+        if (!lacks_end(table_.spans[to].duration_ns)) add(id, from, to, true);
       } else if (i.kind == CollectiveKind::coalesced) {
         for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
           const auto links = links_of(table_, row);
+          if (lacks_end(table_.spans[row].duration_ns)) continue;
           for (const BatchLink& link : links) {
             if (link.receives) add(id, link.partner, row, links.size() == 1).batches = true;
           }

@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "collectives/open_end.h"
+
 namespace skewscope::align {
 namespace {
 
@@ -29,6 +31,7 @@ std::map<LinkKey, Directions> transfers(const JobTrace& job, const InstanceTable
     if (i.kind != CollectiveKind::send || i.member_count != 2) continue;
     const CallRef &a = table.members[i.first_member], &b = table.members[i.first_member + 1];
     const CallSpan &x = table.spans[i.first_member], &y = table.spans[i.first_member + 1];
+    if (lacks_end(x.duration_ns) || lacks_end(y.duration_ns)) continue;
     const Rank low = job[a.trace].rank, high = job[b.trace].rank;  // members are sorted by trace
     Directions& link = links[{i.session, i.communicator, low, high}];
     const bool up = i.special == 0;

@@ -18,6 +18,7 @@
 #include "all_to_all.h"
 #include "busy_intervals.h"
 #include "class_totals.h"
+#include "collectives/open_end.h"
 #include "skewscope/attribute.h"
 #include "split_call.h"
 #include "step_parts.h"
@@ -103,8 +104,14 @@ struct Stage {
     return false;
   }
 
+  // Whether the end of a member's call was not recorded: its own wait is not known, and the sum of all is a bound.
+  bool any_open_end(const CollectiveInstance& i) const {
+    const auto first = table.spans.begin() + i.first_member;
+    return std::any_of(first, first + i.member_count, [](const CallSpan& call) { return lacks_end(call.duration_ns); });
+  }
+
   SplitNote note_of(const CollectiveInstance& i, const InstanceTiming& timing, const InstanceSplit& parts) const {
-    if (!i.complete) return SplitNote::incomplete;
+    if (!i.complete || any_open_end(i)) return SplitNote::incomplete;
     if (extrapolated(i)) return SplitNote::extrapolated;
     const int64_t longest = *std::max_element(parts.wait_ns.begin(), parts.wait_ns.end());
     return timing.wait_bar_ns > longest / 2 ? SplitNote::inconclusive : SplitNote::none;
@@ -116,14 +123,17 @@ struct Stage {
     for (const Arrival& a : arrivals) {
       first_start = std::min(first_start, a.start_ns);
       last_start = std::max(last_start, a.start_ns);
+      if (lacks_end(a.duration_ns)) continue;
       first_end = std::min(first_end, a.end_ns());
       last_end = std::max(last_end, a.end_ns());
       timing.shortest_ns = std::min(timing.shortest_ns, a.duration_ns);
     }
     timing.last_arrival = JobNs{last_start};
     timing.start_skew_ns = last_start - first_start;
-    timing.end_skew_ns = last_end - first_end;
-    timing.transfer_ns = std::max<int64_t>(0, first_end - last_start);
+    const bool any_end = last_end >= first_end;
+    if (!any_end) timing.shortest_ns = 0;
+    timing.end_skew_ns = any_end ? last_end - first_end : 0;
+    timing.transfer_ns = any_end ? std::max<int64_t>(0, first_end - last_start) : 0;
   }
 
   // Start and end each by the clock at that time: of a call of 20 s, a drift of 20 ppm takes 400 us.
@@ -154,9 +164,10 @@ struct Stage {
   int64_t shortest_transfer_ns(const CollectiveInstance& i, const InstanceSplit& parts) const {
     int64_t shortest = INT64_MAX;
     for (uint32_t k = 0; k < i.member_count; ++k) {
-      shortest = std::min(shortest, table.spans[i.first_member + k].duration_ns - parts.wait_ns[k]);
+      const int64_t duration_ns = table.spans[i.first_member + k].duration_ns;
+      if (!lacks_end(duration_ns)) shortest = std::min(shortest, duration_ns - parts.wait_ns[k]);
     }
-    return shortest;
+    return shortest < INT64_MAX ? shortest : 0;
   }
 
   // Of messages: who waits for whom.
@@ -205,7 +216,8 @@ struct Stage {
     InstanceTiming& timing = d.instances[id];
     const std::vector<Arrival> arrivals = arrivals_of(i);
     measure(arrivals, timing);
-    const WaitBar bar = attribute::wait_bar(clocks, i, member_bar_ns(i));
+    WaitBar bar = attribute::wait_bar(clocks, i, member_bar_ns(i));
+    if (any_open_end(i)) bar.durations_ns = -1;
     const std::optional<InstanceSplit> parts = decide(i, bar, arrivals, timing);
     if (!parts) return;
     std::copy(parts->wait_ns.begin(), parts->wait_ns.end(), wait_ns.begin() + i.first_member);

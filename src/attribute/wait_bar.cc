@@ -6,6 +6,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "collectives/open_end.h"
 #include "collectives/synchronization.h"
 
 namespace skewscope::attribute {
@@ -49,14 +50,15 @@ bool breaks_causality(const WaitBar& bar, const std::vector<Arrival>& arrivals) 
   int64_t last_start = INT64_MIN, first_end = INT64_MAX;
   for (const Arrival& a : arrivals) {
     last_start = std::max(last_start, a.start_ns);
-    first_end = std::min(first_end, a.end_ns());
+    if (!lacks_end(a.duration_ns)) first_end = std::min(first_end, a.end_ns());
   }
-  return last_start - first_end > slack_ns(bar);
+  return first_end < INT64_MAX && last_start - first_end > slack_ns(bar);
 }
 
 bool breaks_causality(const WaitBar& bar, const std::vector<Arrival>& arrivals, const std::vector<Awaited>& awaited) {
   return std::any_of(awaited.begin(), awaited.end(), [&](const Awaited& a) {
-    return arrivals[a.partner].start_ns - arrivals[a.waiter].end_ns() > slack_ns(bar);
+    const Arrival& waiter = arrivals[a.waiter];
+    return !lacks_end(waiter.duration_ns) && arrivals[a.partner].start_ns - waiter.end_ns() > slack_ns(bar);
   });
 }
 

@@ -18,6 +18,7 @@ void visit_evidence(Archive& a, Evidence& e) {
   a.value(e.file);
   a.value(e.folder);
   a.value(e.host);
+  a.value(e.process_id);
   a.value(e.gpus);
   a.value(e.distributed.present);
   a.value(e.distributed.after_events);

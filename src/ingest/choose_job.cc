@@ -1,6 +1,7 @@
 // Problem: several jobs lie in one folder, and a report is of one. Idea: the user says which. One case says it itself:
 // a single run is whole, and in its own folders lie parts of others: what an earlier run left that a rerun did not
-// overwrite, or an engine of which a rank is missing. Whoever means those says so; they are named, and how to see them.
+// overwrite, or an engine of which a rank is missing. So does another: one script ran again and again into one folder,
+// and its newest whole run is meant. Whoever means the others says so; they are named, and how to see them.
 #include "choose_job.h"
 
 #include <algorithm>
@@ -55,6 +56,17 @@ bool is_beside(const std::vector<TraceFile>& files, const JobFiles& whole, const
                                              [&](size_t i) { return folders.count(files[i].evidence.folder) > 0; });
 }
 
+// Whole, as the other is, and left by the same script before it: same folders, names but for numbers, world, and apart
+// in time. Engines, one after the other, are no reruns.
+bool is_rerun_of(const std::vector<TraceFile>& files, const JobFiles& later, const JobFiles& earlier) {
+  const FoundJob &a = earlier.job, &b = later.job;
+  if (!is_whole(a) || !is_whole(b) || a.world_size != b.world_size) return false;
+  if (a.start_ns == 0 || a.start_ns + a.duration_ns > b.start_ns) return false;
+  const auto of_engine = [&](size_t i) { return is_called_an_engines(clues_of(files[i])); };
+  return std::none_of(later.rows.begin(), later.rows.end(), of_engine) &&
+         places_of(files, later) == places_of(files, earlier);
+}
+
 // What is called by this name in a shell.
 std::string quoted(const std::string& word) {
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
@@ -98,7 +110,7 @@ Result<size_t> choose_job(const std::vector<TraceFile>& files, const std::vector
   }
   for (size_t k = 0; k < jobs.size(); ++k) {
     const bool alone_counts = std::all_of(jobs.begin(), jobs.end(), [&](const JobFiles& other) {
-      return &other == &jobs[k] || is_beside(files, jobs[k], other);
+      return &other == &jobs[k] || is_beside(files, jobs[k], other) || is_rerun_of(files, jobs[k], other);
     });
     if (alone_counts && is_whole(jobs[k].job)) return k;
   }
@@ -125,7 +137,7 @@ Finding not_reported(const std::vector<TraceFile>& files, const JobFiles& report
   }
   const bool is_left_over = left_over(files, reported, other);
   if (is_left_over) message += "; this run, of " + std::to_string(own.world_size) + ", has overwritten the rest";
-  const bool unasked = is_whole(own) && is_beside(files, reported, other);
+  const bool unasked = is_whole(own) && (is_beside(files, reported, other) || is_rerun_of(files, reported, other));
   return {unasked ? Severity::warning : Severity::info, "another-job", job.first_file, Rank(), -1, job.files, message};
 }
 

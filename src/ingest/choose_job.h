@@ -9,8 +9,9 @@
 
 namespace skewscope::ingest {
 
-// The job called `name` where it is given and there are several; else the only one, else the only whole one where all
-// others lie in its folders. Errors: no_input where nothing says which, usage where none has the name.
+// The job called `name` where it is given and there are several; else the only one, else the newest whole one where all
+// others lie in its folders and are not whole or earlier runs of the same script. Errors: no_input where nothing says
+// which, usage where none has the name.
 Result<size_t> choose_job(const std::vector<TraceFile>& files, const std::vector<JobFiles>& jobs,
                           const std::string& name);
 

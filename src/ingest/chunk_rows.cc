@@ -144,6 +144,7 @@ void add_processes(const std::vector<ProcessUse>& more, std::vector<ProcessUse>&
   for (const ProcessUse& use : more) {
     ProcessUse& known = process_in(processes, use.pid);
     known.launches += use.launches;
+    known.collectives += use.collectives;
   }
 }
 

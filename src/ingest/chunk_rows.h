@@ -47,10 +47,10 @@ class ChunkStrings {
   std::deque<std::string> copies_;
 };
 
-// One process that launched GPU work.
+// One process that launched GPU work or made collective calls.
 struct ProcessUse {
   int64_t pid = 0;
-  int64_t launches = 0;
+  int64_t launches = 0, collectives = 0;
 };
 
 struct StampForms {

@@ -24,6 +24,15 @@ uint16_t grid_of(const RawEvent& event) {
   return grid_number(event.layout == nullptr ? trimmed(grid) : grid);
 }
 
+// A graph is launched, too, and a function of the host.
+LaunchRole role_of(std::string_view name) {
+  const auto has = [&](std::string_view word) { return name.find(word) != std::string_view::npos; };
+  if (has("Launch"sv) && has("Kernel"sv)) return LaunchRole::kernel;
+  if (!has("Capture"sv)) return LaunchRole::other;
+  if (has("BeginCapture"sv)) return LaunchRole::begins_capture;
+  return has("EndCapture"sv) ? LaunchRole::ends_capture : LaunchRole::other;
+}
+
 }  // namespace
 
 void EventParser::keep_host_op(const RawEvent& event, ChunkRows& rows) {
@@ -181,6 +190,7 @@ void EventParser::keep_launch(const RawEvent& event, ChunkRows& rows) {
   rows.intel_launches |= name.starts_with("ur"sv) || name.starts_with("ze"sv);
   rows.cuda_launches |= name.starts_with("cu"sv);
   rows.kernel_launches += name.find("Launch") != std::string_view::npos;
+  row.role = role_of(name);
   rows.process(process_of(event)).launches++;
   rows.launches.push_back(row);
 }
@@ -207,6 +217,7 @@ void EventParser::keep_comm_op(const RawEvent& event, ChunkRows& rows) {
     const std::string_view type = row.input_elements >= 0 ? type_of_operand(types, operand) : first_type(types);
     if (!type.empty()) row.input_type = intern_arg(type, Arg::input_type, event, rows);
   }
+  rows.process(process_of(event)).collectives++;
   rows.comm_ops.push_back(row);
 }
 

@@ -8,9 +8,9 @@
 //   - ranks recorded apart by more than clocks differ, that have no rank, step or capture in common with the others;
 //   - names of more engines than the world of one has room for.
 // The second and third say that there are several jobs, and not which files are of which: folders do, else what their
-// names say, else machine, program or time. The division is the first of these that leaves no part with a contradiction
-// and has no more parts than some rank has jobs (a number that differs in every name would always do). Where there is
-// none, the files stay one job, and what is too much of a rank is left out.
+// names say, else machine, program, time, or the order of each rank's traces. The division is the first that leaves no
+// part with a contradiction and has no more parts than some rank has jobs (a number that differs in every name would
+// always do). Where there is none, the files stay one job, and what is too much of a rank is left out.
 // Why right: jobs that ran one after the other or side by side had the same ranks, so every one of them has a trace of
 // some rank beside another's; only what nobody overwrote has not, and that is told by world or time.
 // Cost: O(n log n) for one job; as often again as there are kinds of division, for several.
@@ -29,9 +29,11 @@
 namespace skewscope::ingest {
 namespace {
 
-// Clocks of one job's hosts differ by seconds; ten minutes are another run.
-constexpr int64_t kApart_ns = 600'000'000'000;
-constexpr int64_t kAnotherProgramApart_ns = 60'000'000'000;  // where the programs have little in common
+// Clocks of one job's hosts differ by seconds; five minutes, which Kerberos takes for no clock's error, are another
+// run.
+constexpr int64_t kApart_ns = 300'000'000'000;
+// Where the programs have little in common, or one clock stamped the same steps.
+constexpr int64_t kSurelyApart_ns = 60'000'000'000;
 constexpr int64_t kNoWorld = 0, kNoJobIsLarger = 1'000'000;
 
 using Rows = std::vector<size_t>;
@@ -271,11 +273,31 @@ class JobFinder {
       Parts parts = parts_by(rows, key);
       if (parts.size() == needed && free_of_contradictions(parts)) return parts;
     }
+    Parts several;
     for (const int64_t gap_ns : {kApart_ns, int64_t{0}}) {
       Parts parts = runs_of(rows, gap_ns, of_rank);
-      if (parts.size() >= needed && free_of_contradictions(parts)) return parts;
+      if (parts.size() < needed || !free_of_contradictions(parts)) continue;
+      if (parts.size() == needed) return parts;
+      if (several.empty()) several = std::move(parts);
     }
-    return {};
+    Parts in_order = runs_in_order(rows, needed, of_rank);
+    return in_order.empty() ? std::move(several) : std::move(in_order);
+  }
+
+  // Where clocks of hosts are wrong: the k-th run of each rank, if each has all of them. Else empty.
+  Parts runs_in_order(const Rows& rows, size_t needed, const std::map<int32_t, Rows>& of_rank) const {
+    Parts parts(needed);
+    size_t placed = 0;
+    for (const auto& [rank, captures] : of_rank) {
+      size_t run = 0;
+      for (size_t k = 0; k < captures.size() && run < needed; ++k, ++placed) {
+        if (k > 0 && are_two_jobs(captures[k - 1], captures[k])) ++run;
+        if (run < needed) parts[run].push_back(captures[k]);
+      }
+      if (run + 1 != needed) return {};
+    }
+    for (Rows& part : parts) std::sort(part.begin(), part.end());
+    return placed == rows.size() ? parts : Parts();
   }
 
   // What was recorded together is one capture; it goes on from the first run that has a rank of it and that fits.
@@ -379,8 +401,10 @@ class JobFinder {
     std::erase_if(by_time, [&](size_t i) { return !clues_[i].timed(); });
     for (size_t k = 1; k < by_time.size(); ++k) {
       const JobClues &before = clues_[by_time[k - 1]], &behind = clues_[by_time[k]];
-      if (behind.evidence().first_event - before.evidence().last_event <= kAnotherProgramApart_ns) continue;
-      if (common_program(before, behind) < kAnotherProgram) return kAnotherProgramApart_ns;
+      if (behind.evidence().first_event - before.evidence().last_event <= kSurelyApart_ns) continue;
+      if (common_program(before, behind) < kAnotherProgram || share_steps_of_one_clock(before, behind)) {
+        return kSurelyApart_ns;
+      }
     }
     return kApart_ns;
   }

@@ -127,13 +127,14 @@ void GpuRows::append(const std::vector<GpuRow>& rows) {
 
 LaunchRow LaunchRows::operator[](size_t row) const {
   return {events.start[row], events.duration_ns[row], row < correlation.size() ? correlation[row] : -1,
-          events.thread[row]};
+          events.thread[row], row < role.size() ? role[row] : LaunchRole::other};
 }
 
 void LaunchRows::append(const std::vector<LaunchRow>& rows) {
   append_column(rows, events.start, [](const LaunchRow& row) { return row.start; });
   append_column(rows, events.duration_ns, [](const LaunchRow& row) { return row.duration_ns; });
   append_column(rows, events.thread, [](const LaunchRow& row) { return row.thread; });
+  append_column(rows, role, [](const LaunchRow& row) { return row.role; });
   for (const LaunchRow& row : rows) correlation.push_back(row.correlation);
 }
 

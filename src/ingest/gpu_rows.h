@@ -33,11 +33,15 @@ struct GpuRow {
 };
 static_assert(sizeof(GpuRow) == 56);
 
+// What a call of the runtime is beside a call with a correlation.
+enum class LaunchRole : uint8_t { other, kernel, begins_capture, ends_capture };  // captures of graphs
+
 struct LaunchRow {
   LocalNs start;
   int64_t duration_ns = 0;
   int64_t correlation = -1;
   int64_t thread = 0;
+  LaunchRole role = LaunchRole::other;
 };
 
 // What is asked of communication kernels only.
@@ -66,6 +70,7 @@ struct GpuRows {
 struct LaunchRows {
   LaunchEvents events;
   NearNumbers correlation;
+  Column<LaunchRole> role;  // until kernels that were lost are counted
 
   size_t size() const { return events.size(); }
   bool empty() const { return size() == 0; }
@@ -91,6 +96,7 @@ requires std::same_as<std::remove_const_t<Rows>, LaunchRows>
 void for_each_column(Rows& launches, const Visit& visit) {
   for_each_column(launches.events, visit);
   launches.correlation.visit_column(visit);
+  visit(launches.role);
 }
 
 int64_t bytes_of(const GpuRows& gpu);

@@ -66,6 +66,12 @@ bool another_machine(const JobClues& a, const JobClues& b) {
          both_differ(a.evidence().distributed.backend, b.evidence().distributed.backend);
 }
 
+// By its number, or its name in that of the file.
+bool another_process(const JobClues& a, const JobClues& b) {
+  const int64_t x = a.evidence().process_id, y = b.evidence().process_id;
+  return both_differ(a.process, b.process) || (x >= 0 && y >= 0 && x != y);
+}
+
 // One rank has one place in the grid of a job.
 bool at_another_place(const JobClues& a, const JobClues& b) {
   const Coordinates &x = a.evidence().name.coordinates, &y = b.evidence().name.coordinates;
@@ -198,6 +204,12 @@ bool groups_contradict(const JobClues& a, const JobClues& b) {
   });
 }
 
+bool share_steps_of_one_clock(const JobClues& a, const JobClues& b) {
+  if (a.evidence().host.empty() || a.evidence().host != b.evidence().host) return false;
+  return std::any_of(a.steps.begin(), a.steps.end(),
+                     [&](int64_t step) { return std::binary_search(b.steps.begin(), b.steps.end(), step); });
+}
+
 double common_program(const JobClues& a, const JobClues& b) {
   const std::set<std::string_view> x = program_of(a), y = program_of(b);
   const size_t smaller = std::min(x.size(), y.size());
@@ -206,7 +218,7 @@ double common_program(const JobClues& a, const JobClues& b) {
 
 bool is_another_run(const JobClues& earlier, const JobClues& later) {
   if (at_another_place(earlier, later)) return true;
-  if (another_machine(earlier, later) || both_differ(earlier.process, later.process)) return true;
+  if (another_machine(earlier, later) || another_process(earlier, later)) return true;
   if (both_differ(earlier.file->job_name, later.file->job_name) || groups_contradict(earlier, later)) return true;
   if (!earlier.process.empty() && earlier.process == later.process) return false;
   const FileNameFacts &a = earlier.evidence().name, &b = later.evidence().name;

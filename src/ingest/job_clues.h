@@ -48,6 +48,9 @@ bool is_another_run(const JobClues& earlier, const JobClues& later);
 // Whether the groups that the two list contradict each other: one name, a common member, not the same members.
 bool groups_contradict(const JobClues& a, const JobClues& b);
 
+// Whether one host's clock stamped the same steps of both.
+bool share_steps_of_one_clock(const JobClues& a, const JobClues& b);
+
 // How much of the smaller one's program the two have in common; 1 where one of them is too small to tell. Less than
 // kAnotherProgram is of another run.
 constexpr double kAnotherProgram = 0.25;

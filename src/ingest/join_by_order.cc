@@ -11,7 +11,6 @@
 
 #include "collectives/backend_prefix.h"
 #include "event_fields.h"
-#include "range_index.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -31,13 +30,7 @@ std::vector<int32_t> lost_kernels(const FileContent& content) {
 
 // Rows of launches within collectives that no GPU row refers to, by start.
 std::vector<int32_t> free_launches(const FileContent& content) {
-  std::vector<int32_t> collectives;
-  for (size_t i = 0; i < content.comm_ops.size(); ++i) {
-    const std::string_view name = content.strings.view(content.comm_ops[i].name);
-    const bool on_gpu = is_collective_range(name) && !is_host_backend(name);
-    if (on_gpu || name == "record_param_comms") collectives.push_back(static_cast<int32_t>(i));
-  }
-  const RangeIndex<CommOpRow> index(content.comm_ops, std::move(collectives));
+  const RangeIndex<CommOpRow> index = collective_ranges(content);
   const LaunchEvents& launches = content.launches.events;
   std::vector<bool> used(launches.size(), false);
   for (const int32_t launch : content.gpu.events.launch) {
@@ -56,6 +49,16 @@ std::vector<int32_t> free_launches(const FileContent& content) {
 }
 
 }  // namespace
+
+RangeIndex<CommOpRow> collective_ranges(const FileContent& content) {
+  std::vector<int32_t> collectives;
+  for (size_t i = 0; i < content.comm_ops.size(); ++i) {
+    const std::string_view name = content.strings.view(content.comm_ops[i].name);
+    const bool on_gpu = is_collective_range(name) && !is_host_backend(name);
+    if (on_gpu || name == "record_param_comms") collectives.push_back(static_cast<int32_t>(i));
+  }
+  return RangeIndex<CommOpRow>(content.comm_ops, std::move(collectives));
+}
 
 int64_t join_by_order(FileContent& content) {
   const std::vector<int32_t> kernels = lost_kernels(content);

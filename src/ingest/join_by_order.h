@@ -2,8 +2,12 @@
 #pragma once
 
 #include "file_content.h"
+#include "range_index.h"
 
 namespace skewscope::ingest {
+
+// Ranges and records of collectives on the GPU: what is launched in one is the collective's.
+RangeIndex<CommOpRow> collective_ranges(const FileContent& content);
 
 // After join_launches(). Returns how many kernels were joined.
 int64_t join_by_order(FileContent& content);

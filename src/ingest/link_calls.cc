@@ -28,6 +28,7 @@
 #include "join_launches.h"
 #include "late_ends.h"
 #include "link_details.h"
+#include "lost_kernels.h"
 #include "own_devices.h"
 #include "repair_gpu_rows.h"
 #include "rows_apart.h"
@@ -460,17 +461,19 @@ LinkedTrace link_calls(FileContent content) {
   const GpuVendor vendor = vendor_of(content);
   int64_t ambiguous = join_launches(content);
   if (bring_clocks_together(content)) ambiguous = join_launches(content);
-  if (leave_out_rows_apart(content)) ambiguous = join_launches(content);
+  const bool left_out = leave_out_rows_apart(content);
+  if (left_out) ambiguous = join_launches(content);
   const int64_t ordered = join_by_order(content);
+  if (!left_out) report_lost_kernels(content);
   cut_late_ends(content);
   Column<StreamWait> waits = stream_waits(content);
   content.gpu.correlation = {};
   content.launches.correlation = {};
+  content.launches.role = {};
   LinkedTrace linked = Linker(content, ambiguous).link();
   if (ordered > 0) {
     add_finding(linked.findings, {Severity::info, "joined-by-order", content.file, Rank(), -1, ordered,
-                                  "kernels of collectives that carry no correlation; the k-th is taken for that of the "
-                                  "k-th launch"});
+                                  "kernels of collectives that carry no correlation; the k-th is the k-th launch's"});
   }
   linked.trace.stream_waits = std::move(waits);
   linked.trace.file = content.file;

@@ -396,6 +396,7 @@ RankEvidence evidence_of(const FileContent& content) {
   RankEvidence evidence;
   evidence.file = content.file;
   evidence.host = content.host_name;
+  evidence.process_id = content.process_id;
   evidence.gpus = static_cast<int32_t>(content.devices.size());
   evidence.distributed = content.distributed;
   for (const ProcessGroup& group : content.distributed.groups) {

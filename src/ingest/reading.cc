@@ -203,6 +203,7 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
   add_base_time();
   drop_repeated_steps();
   content_.kind = kind_of(cutter);
+  content_.process_id = main_process();
   const bool known_to_be_empty = content_.kind == ContentKind::empty && source.end() != SourceEnd::unreadable;
   if (known_to_be_empty) defects_.add(Defect::empty_file, -1);
   content_.findings = defects_.to_findings(content_.file);
@@ -253,6 +254,15 @@ bool Reading::several_ranks() const {
   for (const ProcessUse& process : processes_)
     launching += process.launches * 100 >= std::max<int64_t>(launches_seen_, 1);
   return launching > 1 || labelled_ranks_.size() > 1 || top_.several_jobs;
+}
+
+// The one that launched most; where none did, the one that made most collective calls.
+int64_t Reading::main_process() const {
+  const auto most =
+      std::max_element(processes_.begin(), processes_.end(), [](const ProcessUse& a, const ProcessUse& b) {
+        return std::tie(a.launches, a.collectives) < std::tie(b.launches, b.collectives);
+      });
+  return most == processes_.end() ? -1 : most->pid;
 }
 
 ContentKind Reading::kind_of(const ChunkCutter& cutter) const {

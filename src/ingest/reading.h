@@ -61,6 +61,7 @@ class Reading {
   void drop_repeated_steps();
   ContentKind kind_of(const ChunkCutter& cutter) const;
   bool several_ranks() const;
+  int64_t main_process() const;
 
   FileContent content_;
   MemoryBudget& budget_;

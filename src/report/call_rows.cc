@@ -2,6 +2,8 @@
 
 #include <tbb/parallel_for.h>
 
+#include "collectives/open_end.h"
+
 namespace skewscope::report {
 namespace {
 
@@ -29,15 +31,16 @@ JobReport::CallRow call_row(const InstanceView& view, size_t member, int32_t id)
   row.rank = view.trace(member).rank.value;
   row.start_ns = since_start(view.rooms.clocks, view.ref(member).trace, call.start);
   row.end_ns = row.start_ns + call.duration_ns;  // the parts sum to the duration as recorded
-  if (view.split()) {
+  const bool open = lacks_end(call.duration_ns);
+  if (view.split() && !open) {
     row.wait_ns = parts.wait_ns;
     row.transfer_ns = parts.transfer_ns;
   }
   row.exposed_ns = parts.exposed_ns();
   row.complete = instance.complete;
-  row.note = note_of(view);
-  row.wait_bar_ns = view.split() ? view.timing.wait_bar_ns : -1;
-  row.basis = view.split() ? to_string(view.timing.basis) : "";
+  row.note = open ? "end not recorded" : note_of(view);
+  row.wait_bar_ns = view.split() && !open ? view.timing.wait_bar_ns : -1;
+  row.basis = view.split() && !open ? to_string(view.timing.basis) : "";
   row.step = call.step;
   return row;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "all_to_all_rows.h"
+#include "collectives/open_end.h"
 #include "efficiency.h"
 #include "islands.h"
 #include "skewscope/base/human_units.h"
@@ -188,6 +189,27 @@ void add_inferred(const Rooms& rooms, Findings& out) {
                                     calls, groups.size())));
 }
 
+// Calls that began and of which no end was recorded.
+void add_open_ends(const Rooms& rooms, Findings& out) {
+  std::map<int32_t, int64_t> calls;  // by rank
+  for (size_t row = 0; row < rooms.instances.members.size(); ++row) {
+    if (!lacks_end(rooms.instances.spans[row].duration_ns)) continue;
+    ++calls[rooms.job[rooms.instances.members[row].trace].rank.value];
+  }
+  if (calls.empty()) return;
+  int64_t sum = 0;
+  std::vector<int32_t> ranks;
+  for (const auto& [rank, count] : calls) {
+    sum += count;
+    ranks.push_back(rank);
+  }
+  out.push_back(finding(Severity::warning, kOpenEnds, sum,
+                        fmt::format("{} collective calls of ranks {} have no recorded end: their own wait and transfer "
+                                    "are not determined, those of others are told by when they began; sums are lower "
+                                    "bounds",
+                                    sum, human_ranks(ranks))));
+}
+
 void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
   int64_t unaligned = 0, semantics = 0, causality = 0, extrapolated = 0, ties = 0;
   for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
@@ -276,6 +298,7 @@ Findings own_findings(const Rooms& rooms, const JobReport& report) {
   add_components(report, out);
   add_windows(report, out);
   add_instances(rooms, report, out);
+  add_open_ends(rooms, out);
   add_clock_doubt(rooms, report, out);
   add_inferred(rooms, out);
   add_unmatched(rooms, report, out);

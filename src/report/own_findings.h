@@ -14,11 +14,13 @@ constexpr const char* kInferredCommunicators = "inferred-communicators";
 constexpr const char* kUnknownWorldSize = "world-size-unknown";  // by ingest
 constexpr const char* kAnotherJob = "another-job";               // by ingest
 constexpr const char* kSeveralGroups = "several-groups";         // by ingest
+constexpr const char* kOpenEnds = "open-ends";
 // Also by ingest, of one rank each: what was launched or called, and is in no row of its GPU.
 constexpr const char* kGpuRowsLost = "gpu-rows-lost";
 constexpr const char* kNoGpuActivity = "no-gpu-activity";
 constexpr const char* kCopiedCollectives = "copied-collectives";
 constexpr const char* kCallsWithoutKernel = "calls-without-kernel";
+constexpr const char* kKernelsLost = "kernels-lost";
 constexpr const char* kUnknownKernels = "unknown-kernels";
 
 // The code of the finding about calls that are unmatched for this reason.

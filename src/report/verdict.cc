@@ -239,6 +239,14 @@ void name_one_rank(const JobReport& report, const Figures& f, Verdict& v) {
              : "Give the traces of other ranks, if the job has any; skewscope rank tells of each device of this one.";
 }
 
+// Copies, and kernels that only send: no call of theirs could be matched or split, and none failed to be.
+void name_rows_that_wait_for_nobody(const JobReport& report, const Figures& f, Verdict& v) {
+  v.verdict = "All communication ran as copies or kernels that only send: how long ranks waited is in no row.";
+  v.why = report.losses.empty() ? timeline_words(f) : report.losses.front().why + beside_words(report.losses, 0);
+  v.next = report.losses.empty() ? "" : report.losses.front().next + " ";
+  v.next += "To see waits, record once with collectives that run as kernels (of NCCL, without its zero-CTA policy).";
+}
+
 // What can be won, and how much that is.
 std::string severity_words(const JobReport& report, Severeness severeness) {
   if (report.losses.empty()) return ": small.";
@@ -248,7 +256,7 @@ std::string severity_words(const JobReport& report, Severeness severeness) {
 }
 
 void tell_split(const JobReport& report, const Figures& f, Verdict& v) {
-  const bool bound = report.matching.incomplete_instances > 0;
+  const bool bound = report.matching.incomplete_instances > 0 || find_finding(report.diagnostics, kOpenEnds) != nullptr;
   const double unknown = share(f.unattributed_ns, f.call_ns).value_or(0);
   // What is not told apart may be transfer as well.
   const char* transfer = !bound ? "{} is transfer" : unknown > 0 ? "{} counts as transfer" : "at most {} is transfer";
@@ -306,7 +314,10 @@ void tell_what_is_missing(const JobReport& report, const Figures& f, Verdict& v)
     v.next = "Add ProfilerActivity.CUDA (of Intel GPUs XPU) to the profiler's activities." +
              (f.calls > 0 ? " " + v.next : "");
   }
-  for (const char* code : {kCallsWithoutKernel, kUnknownKernels, kCopiedCollectives}) {
+  if (!told_of_ranks(report, kKernelsLost).empty()) {
+    v.next = "Record once more, fewer steps or activities at once: the profiler lost kernels. " + v.next;
+  }
+  for (const char* code : {kCallsWithoutKernel, kUnknownKernels, kCopiedCollectives, kKernelsLost}) {
     if (const std::string told = told_of_ranks(report, code); !told.empty()) v.why = told + " " + v.why;
   }
 }
@@ -348,6 +359,8 @@ Verdict verdict_of_rows(const JobReport& report, const Figures& figures) {
     name_one_rank(report, figures, v);
   } else if (figures.any_split()) {
     tell_split(report, figures, v);
+  } else if (report.matching.calls == 0) {
+    name_rows_that_wait_for_nobody(report, figures, v);
   } else {
     v.verdict = "Waiting and transfer could not be told apart.";
     name_obstacle(report, v);

@@ -23,12 +23,14 @@ struct Recorded {
   int64_t first_step = 10;  // of three; -1: none recorded
   std::string host = "", device = "", program = "model";
   int64_t duration_us = 300;
+  int64_t process = -1;
 };
 
 TraceFile linked(const Recorded& trace) {
   ContentBuilder b(trace.file);
   if (trace.world >= 0) b.distributed(trace.rank, trace.world);
   b.content().host_name = trace.host;
+  b.content().process_id = trace.process;
   for (const char* kernel : {"_gemm", "_norm", "_softmax", "_loss", "_optimizer"}) {
     for (int64_t i = 0; i < 3; ++i)
       b.kernel(trace.program + kernel, trace.start_us + 100 * i, trace.duration_us / 3, i);
@@ -240,6 +242,68 @@ TEST_CASE("the process in the default name tells runs from captures") {
   CHECK(jobs(4000, 5000) == 2);
 }
 
+TEST_CASE("one script, run twice into one folder, is two runs; of these the newest whole one is meant") {
+  const auto runs = [](int64_t later_us, int64_t second_process, int64_t second_ranks) {
+    std::vector<Recorded> traces;
+    Recorded like{"", 0, 4, 0};
+    like.process = 4000;
+    add(traces, "/t/1752000000_rank", ".json", 0, 4, like);
+    like.start_us = later_us;
+    like.process = second_process;
+    add(traces, "/t/1752000999_rank", ".json", 0, second_ranks, like);
+    return sort_out(traces);
+  };
+  for (const int64_t later_us : {5 * kMinute_us, 10 * kMinute_us, 60 * kMinute_us, kDay_us}) {
+    INFO(later_us);
+    const Sorted both = runs(later_us, 5000, 4);
+    REQUIRE(both.found.jobs.size() == 2);
+    REQUIRE(both.choose().ok());
+    CHECK(both.choose().value() == 1);
+    CHECK(both.choose(both.names()[0]).value() == 0);
+    const Finding finding = not_reported(both.files, both.found.jobs[1], both.found.jobs[0]);
+    CHECK(finding.severity == Severity::warning);
+    CHECK(finding.message.find("skewscope report /t --job " + both.names()[0]) != std::string::npos);
+    const Sorted second_cut = runs(later_us, 5000, 3);  // it lacks a rank: the whole one is meant
+    REQUIRE(second_cut.found.jobs.size() == 2);
+    CHECK(second_cut.choose().value() == 0);
+  }
+  CHECK(runs(60 * kMinute_us, 4000, 4).found.jobs.size() == 1);  // captures of one process
+  CHECK(runs(60 * kMinute_us, -1, 4).found.jobs.size() == 1);
+}
+
+TEST_CASE("of reruns none is meant unasked where their names, folders or worlds differ") {
+  const auto choice = [](const std::string& second, int64_t world) {
+    std::vector<Recorded> traces;
+    Recorded like{"", 0, 4, 0};
+    like.process = 4000;
+    add(traces, "/t/base_rank", ".json", 0, 4, like);
+    like = {"", 0, world, 60 * kMinute_us};
+    like.process = 5000;
+    add(traces, second, ".json", 0, world, like);
+    const Sorted sorted = sort_out(traces);
+    CHECK(sorted.found.jobs.size() == 2);
+    return sorted.choose().ok();
+  };
+  CHECK_FALSE(choice("/t/slow_rank", 4));
+  CHECK_FALSE(choice("/t/slow/base_rank", 4));
+  CHECK_FALSE(choice("/t/base_rank0", 2));
+}
+
+TEST_CASE("two runs on hosts whose clocks differ by hours are two runs, the k-th trace of each rank") {
+  std::vector<Recorded> traces;
+  for (const int64_t run : {0, 1}) {
+    for (const int64_t node : {0, 1}) {
+      Recorded like{"", 0, 4, 60 * kMinute_us * run + 180 * kMinute_us * node, 10, node == 0 ? "a" : "b"};
+      like.process = 4000 + 1000 * run;
+      add(traces, "/t/rank", ".17520000" + std::to_string(1000 + 2 * run + node) + ".json", 2 * node, 2 * node + 2,
+          like);
+    }
+  }
+  const Sorted sorted = sort_out(traces);
+  REQUIRE(sorted.found.jobs.size() == 2);
+  for (const JobFiles& job : sorted.found.jobs) CHECK(job.job.ranks == std::vector<int32_t>{0, 1, 2, 3});
+}
+
 TEST_CASE("machines, programs and worlds tell runs of one rank apart") {
   const auto jobs = [](const Recorded& second) {
     std::vector<Recorded> traces;
@@ -308,6 +372,24 @@ TEST_CASE("ranks recorded a day apart are two runs, unless steps go on or their 
   CHECK(jobs("a", "a", 10) == 2);
   CHECK(jobs("a", "b", 10) == 1);
   CHECK(jobs("", "", 20) == 1);
+}
+
+TEST_CASE("ranks that one clock stamped a minute apart in the same steps share no call: each set lacks the other") {
+  const auto sort = [](const std::string& host, const std::string& other_host, int64_t later_us, int64_t step) {
+    std::vector<Recorded> traces;
+    add(traces, "/t/rank", ".json", 0, 2, {"", 0, 4, 0, 10, host});
+    add(traces, "/t/rank", ".json", 2, 4, {"", 0, 4, later_us, step, other_host});
+    return sort_out(traces);
+  };
+  const Sorted mixed = sort("a", "a", 2 * kMinute_us, 10);
+  REQUIRE(mixed.found.jobs.size() == 2);
+  CHECK(mixed.found.jobs[0].job.ranks == std::vector<int32_t>{0, 1});
+  CHECK_FALSE(mixed.choose().ok());
+  CHECK(sort("", "", 9 * kMinute_us, 10).found.jobs.size() == 2);  // hosts not told
+  CHECK(sort("", "", 2 * kMinute_us, 10).found.jobs.size() == 1);
+  CHECK(sort("a", "a", 2 * kMinute_us, 20).found.jobs.size() == 1);  // it goes on
+  CHECK(sort("a", "a", kMinute_us / 2, 10).found.jobs.size() == 1);
+  CHECK(sort("a", "b", 180 * kMinute_us, 10).found.jobs.size() == 1);
 }
 
 TEST_CASE("who gives each file a rank says that they are one job") {

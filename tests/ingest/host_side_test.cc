@@ -298,3 +298,17 @@ TEST_CASE("calls that launch kernels are counted, whether or not the kernels wer
   events.resize(events.size() - 2);
   CHECK(read_text(trace_of(events)).kernel_launches == 3);
 }
+
+TEST_CASE("a trace is of the process that launched most, else of the one that made most collective calls") {
+  const auto event = [](const std::string& category, const std::string& name, int pid) {
+    return "{\"ph\": \"X\", \"cat\": \"" + category + "\", \"name\": \"" + name +
+           "\", \"pid\": " + std::to_string(pid) +
+           ", \"tid\": 1, \"ts\": 10.000, \"dur\": 5.000, \"args\": {\"correlation\": 5}}";
+  };
+  const std::string launch = event("cuda_runtime", "cudaLaunchKernel", 4711);
+  const std::string call = event("user_annotation", "gloo:all_reduce", 4712);
+  const std::string other = event("user_annotation", "ProfilerStep#3", 4713);
+  CHECK(read_text(trace_of(call + ",\n" + launch + ",\n" + other)).process_id == 4711);
+  CHECK(read_text(trace_of(other + ",\n" + call)).process_id == 4712);
+  CHECK(read_text(trace_of(other)).process_id == -1);
+}

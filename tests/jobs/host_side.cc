@@ -23,6 +23,7 @@ namespace {
 constexpr int kHostRanks = 4, kHostSteps = 8, kLateRank = 2;
 constexpr int64_t kStep_us = 5000, kCompute_us = 2000, kLater_us = 1000, kMove_us = 500;
 constexpr int64_t kNsPerUs = 1000;
+constexpr int64_t kAbsent_us = -1;  // a duration that was not written
 
 // Uneven, so that the k-th call of one rank fits only the k-th of the others.
 int64_t begin_of(int step) { return step * kStep_us + 137 * step * step; }
@@ -45,10 +46,11 @@ struct StepTimes {
 using Writer = std::function<std::vector<Event>(const StepTimes&)>;
 
 std::string event_text(const Event& e) {
-  return fmt::format(R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {}.000, "dur": {}.000, )"
+  const std::string duration = e.duration_us == kAbsent_us ? "" : fmt::format(R"("dur": {}.000, )", e.duration_us);
+  return fmt::format(R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {}.000, {})"
                      R"("args": {{{}}}}})",
-                     e.category, e.name, e.thread < 100 ? 0 : 4000, e.thread, 1'750'000'000'000'000 + e.at_us,
-                     e.duration_us, e.args);
+                     e.category, e.name, e.thread < 100 ? 0 : 4000, e.thread, 1'750'000'000'000'000 + e.at_us, duration,
+                     e.args);
 }
 
 Event step_range(const StepTimes& t) {
@@ -307,6 +309,107 @@ TEST_CASE("a rank whose GPU rows were lost is named first, and what others waite
   CHECK(report.matching.incomplete_instances == kHostSteps);
   REQUIRE(job.problems().size() == 1);
   CHECK(states(job.problems()[0], "16 kernels were launched and none was recorded"));
+}
+
+TEST_CASE("a rank whose NCCL kernels or half of all kernels were lost says so, and nothing is said of the others") {
+  for (const bool half : {false, true}) {
+    const int loser = half ? 1 : 3;
+    const HostJob job("nccl", [&](const StepTimes& t) {
+      std::vector<Event> events = {step_range(t),     launch(t, 10, t.id(1)),
+                                   record(t, 20, 20), range(t, 22, 15, "nccl:all_reduce"),
+                                   gemm(t),           launch(t, 25, t.id(2))};
+      if (t.rank == loser && half && t.step % 2 == 0) events.erase(events.begin() + 4);
+      if (t.rank == loser && (!half || t.step % 2 == 0)) return events;
+      events.push_back(
+          gpu_row("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", t.arrives_us, t.leaves_us, 20, t.id(2)));
+      return events;
+    });
+    const std::vector<std::string> problems = job.problems();
+    REQUIRE(problems.size() == 1);
+    const std::string told = half ? "8 of 16 kernels were launched and are in no row, 4 of them by collectives"
+                                  : "8 of 16 kernels were launched and are in no row, 8 of them by collectives";
+    CHECK(states(problems[0], told));
+    const std::string text = summary_of(job.report());
+    INFO(text);
+    CHECK(states(text, fmt::format("Rank {}: {}.", loser, told)));
+    CHECK(states(text, "Next     Record once more"));
+  }
+}
+
+TEST_CASE("where every collective ran as copies, nothing is said to be unmatched, and what was lost is told") {
+  const HostJob job("nccl", [](const StepTimes& t) {
+    return std::vector<Event>{
+        step_range(t),
+        launch(t, 10, t.id(1)),
+        gemm(t),
+        record(t, 20, 20, "_allgather_base"),
+        range(t, 22, 15, "nccl:_all_gather_base"),
+        launch(t, 25, t.id(2), "cudaMemcpyBatchAsync"),
+        gpu_row("gpu_memcpy", "Memcpy PtoP (Device -> Device)", t.arrives_us, t.leaves_us, 22, t.id(2))};
+  });
+  const JobReport report = job.report();
+  CHECK(report.matching.calls == 0);
+  const std::string text = summary_of(report);
+  INFO(text);
+  CHECK_FALSE(states(text, "could not be matched"));
+  CHECK(states(text, "Verdict  All communication ran as copies or kernels that only send"));
+  CHECK(states(text, "Why      Each rank: 8 all_gather ran as copies, without a kernel."));
+}
+
+TEST_CASE("calls without an end tell when they began: the waits of others are exact, their own are not determined") {
+  for (const int lost_steps : {3, kHostSteps}) {
+    INFO(lost_steps << " steps");
+    const HostJob job("nccl", [&](const StepTimes& t) {
+      Event call =
+          gpu_row("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", t.arrives_us, t.leaves_us, 20, t.id(2));
+      if (t.step < lost_steps && (t.rank == 0 || t.rank == kLateRank)) call.duration_us = kAbsent_us;
+      return std::vector<Event>{step_range(t),
+                                launch(t, 10, t.id(1)),
+                                gemm(t),
+                                record(t, 20, 20),
+                                range(t, 22, 15, "nccl:all_reduce"),
+                                launch(t, 25, t.id(2)),
+                                call};
+    });
+    const JobReport report = job.report();
+    const int whole = kHostSteps - lost_steps;
+    for (const JobReport::RankRow& row : report.ranks) {
+      INFO("rank " << row.rank);
+      const bool damaged = row.rank == 0 || row.rank == kLateRank;
+      const int told = damaged ? whole : kHostSteps;
+      CHECK(row.wait_ns == (row.rank == kLateRank ? 0 : told * kLater_us * kNsPerUs));
+      CHECK(row.transfer_ns == told * kMove_us * kNsPerUs);
+    }
+    for (const JobReport::CallRow& call : report.calls) {
+      const bool open = call.end_ns == call.start_ns;
+      CHECK(open == (call.note == "end not recorded"));
+      CHECK((call.wait_ns < 0) == open);
+    }
+    const std::string text = summary_of(report);
+    INFO(text);
+    CHECK(states(text, "Verdict  At least"));
+    CHECK(states(text, "Rank 2 is the cause: 100 % of the wait began with it"));
+  }
+}
+
+TEST_CASE("calls without an end are not compared where their clock as recorded is another") {
+  for (const int64_t apart_us : {-40'000, 40'000}) {
+    const HostJob job("nccl", [&](const StepTimes& t) {
+      Event call =
+          gpu_row("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", t.arrives_us, t.leaves_us, 20, t.id(2));
+      if (t.rank == kLateRank) call.duration_us = kAbsent_us;
+      std::vector<Event> events = {step_range(t),
+                                   launch(t, 10, t.id(1)),
+                                   gemm(t),
+                                   record(t, 20, 20),
+                                   range(t, 22, 15, "nccl:all_reduce"),
+                                   launch(t, 25, t.id(2)),
+                                   call};
+      for (Event& event : events) event.at_us += t.rank == kLateRank ? apart_us : 0;
+      return events;
+    });
+    for (const JobReport::RankRow& row : job.report().ranks) CHECK(row.wait_ns == 0);
+  }
 }
 
 TEST_CASE("a user's kernel with a collective's word computes, and a user's table may say otherwise") {

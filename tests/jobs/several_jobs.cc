@@ -58,6 +58,7 @@ nlohmann::json figures_of(const JobReport& report) {
 struct HandMade {
   int64_t rank = 0, world = 4, start_s = 1'750'000'000;
   double compute_us = 1000, longest_us = 1000;
+  int64_t process = 4000;  // of rank 0
 };
 
 constexpr double kTransfer_us = 500;
@@ -69,8 +70,8 @@ std::string text_of(const HandMade& trace, const std::string& more = "") {
                        const std::string& args) {
     events += fmt::format(
         R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": {}, "tid": {}, "ts": {:.3f}, "dur": {:.3f}, "args": {{{}}}}},)",
-        category, name, thread < 100 ? 0 : 4000 + trace.rank, thread, static_cast<double>(trace.start_s) * 1e6 + at_us,
-        duration_us, args);
+        category, name, thread < 100 ? 0 : trace.process + trace.rank, thread,
+        static_cast<double>(trace.start_s) * 1e6 + at_us, duration_us, args);
     events += "\n";
   };
   std::string members;
@@ -247,4 +248,43 @@ TEST_CASE("captures of one job in folders of their own are one job of several se
   CHECK(outcome.report.value().job.sessions == 3);
   CHECK(outcome.report.value().jobs_found.size() == 1);
   CHECK(wait_of(outcome.report.value()) == 3 * kSteps * 3 * 1'000'000);
+}
+
+TEST_CASE("of one script that ran twice into one folder the newest run is reported, and the other named") {
+  for (const int64_t later_s : {600, 3600, 86'400}) {
+    INFO(later_s);
+    const test::Folder folder("rerun");
+    write_job(folder.path, "1750000000_rank", 0, 4, {}, 1000);
+    HandMade second;
+    second.start_s += later_s;
+    second.process = 9000;
+    write_job(folder.path, fmt::format("{}_rank", second.start_s), 0, 4, second, 300);
+    const JobsOutcome outcome = report_on({folder.path.string()});
+    REQUIRE(outcome.report.ok());
+    const JobReport& report = outcome.report.value();
+    CHECK(report.job.sessions == 1);
+    CHECK(wait_of(report) == kSteps * 3 * 300'000);
+    REQUIRE(outcome.several.size() == 2);
+    CHECK(terminal_summary(report, "", false).find("--job " + outcome.several[0].name) != std::string::npos);
+    const JobsOutcome first = report_on({folder.path.string()}, outcome.several[0].name);
+    REQUIRE(first.report.ok());
+    CHECK(wait_of(first.report.value()) == kSteps * 3 * 1'000'000);
+  }
+}
+
+TEST_CASE("ranks of two runs that share no call are two sets, and no verdict is on both") {
+  const test::Folder folder("mixed_runs");
+  write_job(folder.path, "rank", 0, 2, {}, 1000);
+  HandMade second;
+  second.start_s += 600;
+  second.process = 9000;
+  write_job(folder.path, "rank", 2, 4, second, 1000);
+  const JobsOutcome outcome = report_on({folder.path.string()});
+  CHECK_FALSE(outcome.report.ok());
+  REQUIRE(outcome.several.size() == 2);
+  CHECK(outcome.several[0].ranks == std::vector<int32_t>{0, 1});
+  CHECK(outcome.several[1].ranks == std::vector<int32_t>{2, 3});
+  const JobsOutcome first = report_on({folder.path.string()}, outcome.several[0].name);
+  REQUIRE(first.report.ok());
+  CHECK(first.report.value().job.ranks_missing == std::vector<int32_t>{2, 3});
 }

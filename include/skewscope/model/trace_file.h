@@ -67,6 +67,7 @@ struct RankEvidence {
   std::string folder;  // absolute path of the folder it lay in
   FileNameFacts name;
   std::string host;
+  int64_t process_id = -1;      // on its host; -1: not told
   int32_t gpus = 0;             // deviceProperties
   DistributedInfo distributed;  // its groups are kept: communicators come of them
   int64_t symmetric_rank = -1;  // "Rank" of symmetric collectives on default_pg; -1: none, or not all the same
