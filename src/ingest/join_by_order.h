@@ -5,7 +5,8 @@
 
 namespace skewscope::ingest {
 
-// After join_launches(). Returns how many kernels were joined.
-int64_t join_by_order(FileContent& content);
+// After join_launches(). Says how many were joined (joined-by-order) and of how many nothing tells the launch
+// (order-unknown).
+void join_by_order(FileContent& content);
 
 }  // namespace skewscope::ingest

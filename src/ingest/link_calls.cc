@@ -24,6 +24,7 @@
 #include "collectives/backend_prefix.h"
 #include "describe_rows.h"
 #include "group_mentions.h"
+#include "join_by_neighbours.h"
 #include "join_by_order.h"
 #include "join_launches.h"
 #include "late_ends.h"
@@ -468,17 +469,14 @@ LinkedTrace link_calls(FileContent content) {
   int64_t ambiguous = join_launches(content);
   if (bring_clocks_together(content)) ambiguous = join_launches(content);
   if (leave_out_rows_apart(content)) ambiguous = join_launches(content);
-  const int64_t ordered = join_by_order(content);
+  join_by_neighbours(content);
+  join_by_order(content);
+  join_by_neighbours(content);  // of launches that were not taken
   cut_late_ends(content);
   Column<StreamWait> waits = stream_waits(content);
   content.gpu.correlation = {};
   content.launches.correlation = {};
   LinkedTrace linked = Linker(content, ambiguous).link();
-  if (ordered > 0) {
-    add_finding(linked.findings, {Severity::info, "joined-by-order", content.file, Rank(), -1, ordered,
-                                  "kernels of collectives that carry no correlation; the k-th is taken for that of the "
-                                  "k-th launch"});
-  }
   linked.trace.stream_waits = std::move(waits);
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;
