@@ -6,7 +6,8 @@
 // kernels or launches that are left over, and by a kernel that was launched before another one and yet begins later
 // although its own stream was idle. That is none: a collective waits for what was launched before it, so what was
 // launched earlier is ready no later. The way with the fewest contradictions is taken where all others have clearly
-// more; streams on which several ways agree are joined, the others stay open.
+// more; streams on which several ways agree are joined, the others stay open, and so does one that lacks kernels while
+// others went on.
 // Where numbers differ, kernels at the head were launched before recording began, and launches at the tail ran after it
 // ended. Where launches name no groups, the order over all streams holds as long as no kernel of one stream begins
 // while another one runs: none was overtaken. Cost: each set of groups on each stream is laid once; ways are cut off
@@ -71,7 +72,7 @@ class StreamFinder {
       if (take_ways(found)) return found;
     }
     const bool in_order = !any_may_be_overtaken() && lay_all(found);
-    if (!in_order) found.is_open.assign(kernels_.size(), true);
+    found.is_open.assign(kernels_.size(), !in_order);
     return found;
   }
 
@@ -178,6 +179,19 @@ class StreamFinder {
     return contradictions + late;
   }
 
+  // Whether launches of this stream have no kernel although a later one of another stream has: any may have lost it.
+  bool lacks_kernels(size_t stream, const Lay& lay) {
+    const size_t joined = streams_[stream].size() - lay.heads;
+    if (joined >= lay.launches.size()) return false;
+    const int32_t first_without = lay.launches[joined];
+    for (size_t s = 0; s < streams_.size(); ++s) {
+      const Lay& other = laid(s, ways_[0].on_stream[s]);
+      const size_t others = streams_[s].size() - other.heads;
+      if (s != stream && others > 0 && other.launches[others - 1] > first_without) return true;
+    }
+    return false;
+  }
+
   // False: no way is better than the others on any stream.
   bool take_ways(KernelLaunches& found) {
     if (ways_.empty() || ways_.size() >= kMostWays || 2 * fewest_ > std::ssize(kernels_)) return false;
@@ -185,9 +199,10 @@ class StreamFinder {
     bool any = false;
     for (size_t s = 0; s < streams_.size(); ++s) {
       const GroupSet set = ways_[0].on_stream[s];
-      const bool agreed =
-          std::all_of(ways_.begin(), ways_.end(), [&](const Way& way) { return way.on_stream[s] == set; });
       const Lay& lay = laid(s, set);
+      const bool agreed = !lacks_kernels(s, lay) && std::all_of(ways_.begin(), ways_.end(), [&](const Way& way) {
+        return way.on_stream[s] == set;
+      });
       for (size_t k = 0; k < streams_[s].size(); ++k) {
         const auto row = static_cast<size_t>(streams_[s][k]);
         if (agreed && k >= lay.heads) found.launch[row] = lay.launches[k - lay.heads];
