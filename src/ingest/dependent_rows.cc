@@ -17,6 +17,7 @@
 #include <array>
 #include <map>
 #include <unordered_map>
+#include <vector>
 
 namespace skewscope::ingest {
 namespace {
@@ -57,44 +58,82 @@ class StreamEnds {
   std::unordered_map<int64_t, StreamEnd> more_;
 };
 
+class Predecessors {
+ public:
+  explicit Predecessors(FileContent& content)
+      : content_(content),
+        gpu_(content.gpu.events),
+        rounding_ns_(content.resolution_ns > 1 ? content.resolution_ns : 0) {}
+
+  // Of rows that begin together the longest comes first; on a stream that still runs it is the last to work.
+  void look() {
+    std::vector<size_t> together;
+    for (size_t i = 0; i < gpu_.size(); ++i) {
+      const bool goes_on = i + 1 < gpu_.size() && gpu_.start[i + 1] == gpu_.start[i];
+      const bool waits = (goes_on || !together.empty()) && is_kernel(gpu_.work[i]) && is_busy(i);
+      waits ? together.push_back(i) : look_at(i);
+      if (goes_on) continue;
+      for (auto row = together.rbegin(); row != together.rend(); ++row) look_at(*row);
+      together.clear();
+    }
+  }
+
+  bool say() const {
+    if (resident_ == 0) return false;
+    for (const auto& [name, ns] : waited_) content_.kernel_grids.add_time(name, -ns);
+    add_finding(
+        content_.findings,
+        {Severity::info, "waiting-kernels", content_.file, Rank(), -1, resident_,
+         fmt::format("{} of {} GPU rows are kernels that were resident while the one before them on their stream "
+                     "still ran (dependent launches, graphs); {} of them waited, and count from where that one ends",
+                     resident_, gpu_.size(), waiting_)});
+    return waiting_ > 0;
+  }
+
+ private:
+  // One stream has many rows in turn.
+  StreamEnd& end_on_stream(size_t row) {
+    const bool known = last_ != nullptr && last_->stream == gpu_.stream[row] && last_->device == gpu_.device[row];
+    if (!known) last_ = &ends_.of(gpu_.device[row], gpu_.stream[row]);
+    return *last_;
+  }
+  bool is_busy(size_t row) { return end_on_stream(row).end.ns > gpu_.start[row].ns + rounding_ns_; }
+
+  void look_at(size_t row) {
+    if (!is_kernel(gpu_.work[row])) return;
+    StreamEnd& before = end_on_stream(row);
+    const LocalNs free = before.end, end = gpu_.start[row] + gpu_.duration_ns[row];
+    if (free.ns > gpu_.start[row].ns + rounding_ns_ && end > free) {
+      const int64_t wait_ns = free - gpu_.start[row];
+      const bool both_compute = gpu_.work[row] == GpuWork::compute && before.work == GpuWork::compute;
+      ++resident_;
+      if (!both_compute || wait_ns > kPrologue_ns) {
+        if (gpu_.work[row] == GpuWork::compute) waited_[gpu_.name[row]] += wait_ns;
+        gpu_.start[row] = free;
+        gpu_.duration_ns[row] -= wait_ns;
+        ++waiting_;
+      }
+    }
+    if (end < free) return;
+    before.end = end;
+    before.work = gpu_.work[row];
+  }
+
+  FileContent& content_;
+  GpuEvents& gpu_;
+  const int64_t rounding_ns_;
+  StreamEnds ends_;
+  StreamEnd* last_ = nullptr;
+  std::map<StringId, int64_t> waited_;
+  int64_t resident_ = 0, waiting_ = 0;
+};
+
 }  // namespace
 
 bool begin_behind_predecessors(FileContent& content) {
-  GpuEvents& gpu = content.gpu.events;
-  const int64_t rounding_ns = content.resolution_ns > 1 ? content.resolution_ns : 0;
-  StreamEnds ends;
-  StreamEnd* last = nullptr;  // one stream has many rows in turn
-  std::map<StringId, int64_t> waited;
-  int64_t resident = 0, waiting = 0;
-  for (size_t i = 0; i < gpu.size(); ++i) {
-    if (!is_kernel(gpu.work[i])) continue;
-    const bool known = last != nullptr && last->stream == gpu.stream[i] && last->device == gpu.device[i];
-    if (!known) last = &ends.of(gpu.device[i], gpu.stream[i]);
-    const LocalNs free = last->end, end = gpu.start[i] + gpu.duration_ns[i];
-    if (free.ns > gpu.start[i].ns + rounding_ns && end > free) {
-      const int64_t wait_ns = free - gpu.start[i];
-      const bool both_compute = gpu.work[i] == GpuWork::compute && last->work == GpuWork::compute;
-      ++resident;
-      if (!both_compute || wait_ns > kPrologue_ns) {
-        if (gpu.work[i] == GpuWork::compute) waited[gpu.name[i]] += wait_ns;
-        gpu.start[i] = free;
-        gpu.duration_ns[i] -= wait_ns;
-        ++waiting;
-      }
-    }
-    if (end < free) continue;
-    last->end = end;
-    last->work = gpu.work[i];
-  }
-  if (resident == 0) return false;
-  for (const auto& [name, ns] : waited) content.kernel_grids.add_time(name, -ns);
-  add_finding(
-      content.findings,
-      {Severity::info, "waiting-kernels", content.file, Rank(), -1, resident,
-       fmt::format("{} of {} GPU rows are kernels that were resident while the one before them on their stream "
-                   "still ran (dependent launches, graphs); {} of them waited, and count from where that one ends",
-                   resident, gpu.size(), waiting)});
-  return waiting > 0;
+  Predecessors predecessors(content);
+  predecessors.look();
+  return predecessors.say();
 }
 
 }  // namespace skewscope::ingest

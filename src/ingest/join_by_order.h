@@ -9,7 +9,8 @@ namespace skewscope::ingest {
 // Ranges and records of collectives on the GPU: what is launched in one is the collective's.
 RangeIndex<CommOpRow> collective_ranges(const FileContent& content);
 
-// After join_launches(). Returns how many kernels were joined.
-int64_t join_by_order(FileContent& content);
+// After join_launches(). Says how many were joined (joined-by-order) and of how many nothing tells the launch
+// (order-unknown).
+void join_by_order(FileContent& content);
 
 }  // namespace skewscope::ingest

@@ -24,6 +24,7 @@
 #include "describe_rows.h"
 #include "group_mentions.h"
 #include "host_calls.h"
+#include "join_by_neighbours.h"
 #include "join_by_order.h"
 #include "join_launches.h"
 #include "late_ends.h"
@@ -463,7 +464,9 @@ LinkedTrace link_calls(FileContent content) {
   if (bring_clocks_together(content)) ambiguous = join_launches(content);
   const bool left_out = leave_out_rows_apart(content);
   if (left_out) ambiguous = join_launches(content);
-  const int64_t ordered = join_by_order(content);
+  join_by_neighbours(content);
+  join_by_order(content);
+  join_by_neighbours(content);  // of launches that were not taken
   if (!left_out) report_lost_kernels(content);
   cut_late_ends(content);
   Column<StreamWait> waits = stream_waits(content);
@@ -471,10 +474,6 @@ LinkedTrace link_calls(FileContent content) {
   content.launches.correlation = {};
   content.launches.role = {};
   LinkedTrace linked = Linker(content, ambiguous).link();
-  if (ordered > 0) {
-    add_finding(linked.findings, {Severity::info, "joined-by-order", content.file, Rank(), -1, ordered,
-                                  "kernels of collectives that carry no correlation; the k-th is the k-th launch's"});
-  }
   linked.trace.stream_waits = std::move(waits);
   linked.trace.file = content.file;
   linked.trace.host = content.host_name;

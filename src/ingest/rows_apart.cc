@@ -5,8 +5,8 @@
 // these are long, is no time.
 // Why right: a pause, however long, has launches with their rows on both sides; a kernel that was launched before
 // recording began runs next to the first ones of the trace. A row that is as far away as the trace is short tells
-// nothing that its loss could hide, and it is counted. A first row that starts before its own launch is no time,
-// however near it lies: as long as few rows are so, for a clock that is off by as much moves them all.
+// nothing that its loss could hide, and it is counted. What contradicts the order of things is left out however near it
+// lies (out_of_turn.h).
 // Cost: a look at the gaps between rows; only where one is a quarter of a second, or a host row lies outside the GPU's
 // rows by as much, more: linear in the rows but for those outside.
 #include "rows_apart.h"
@@ -14,16 +14,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "clocks_apart.h"
+#include "out_of_turn.h"
 
 namespace skewscope::ingest {
 namespace {
 
-constexpr int64_t kGap_ns = 250'000'000;          // between clusters
-constexpr int64_t kBeforeLaunch_ns = 10'000'000;  // more than clocks of a host and its GPU differ
-constexpr size_t kRowsOfNone = 2;                 // and the hundredth part of all: what a broken clock may have stamped
-constexpr size_t kShareOfNone = 100;
+constexpr int64_t kGap_ns = 250'000'000;  // between clusters
 
 struct Cluster {
   LocalNs first, last;
@@ -43,43 +43,58 @@ class ApartRows {
   explicit ApartRows(FileContent& content) : content_(content) {}
 
   bool leave_out() {
-    const bool were_early = drop_early_rows();
-    if (!may_be_apart()) return were_early;
+    const bool any_out_of_turn = drop_out_of_turn();
+    if (!may_be_apart()) return any_out_of_turn;
     find_clusters();
-    if (clusters_.size() < 2) return were_early;
+    if (clusters_.size() < 2) return any_out_of_turn;
     count_rows();
     judge();
     if (std::none_of(clusters_.begin(), clusters_.end(), [](const Cluster& c) { return c.is_apart; })) {
-      return were_early;
+      return any_out_of_turn;
     }
-    drop_launches();
-    drop_gpu_rows([&](size_t row) { return is_apart(content_.gpu.events.start[row]); },
-                  "GPU rows were stamped far from all others");
-    drop_steps();
+    const auto away = [&](size_t, LocalNs start) { return away_words(start) + " them"; };
+    const Column<LocalNs>&launched = content_.launches.events.start, &began = content_.gpu.events.start;
+    drop_launches([&](size_t row) { return is_apart(launched[row]); },
+                  "calls of the host were stamped far from all others", away);
+    drop_gpu_rows([&](size_t row) { return is_apart(began[row]); }, "GPU rows were stamped far from all others", away);
+    drop_steps([&](size_t row) { return is_apart(content_.steps[row].start); },
+               "ProfilerStep ranges were stamped far from all others", away);
     drop_host_calls();
     return true;
   }
 
  private:
-  // GPU rows are dropped that start before all others, and before their own launch.
-  bool drop_early_rows() {
-    const GpuEvents& gpu = content_.gpu.events;
-    const auto is_early = [&](size_t row) {
-      if (gpu.launch[row] < 0) return false;
-      return content_.launches.events.start[static_cast<size_t>(gpu.launch[row])] - gpu.start[row] > kBeforeLaunch_ns;
+  bool drop_out_of_turn() {
+    const auto drop = [](const std::vector<OutOfTurn>& rows, const auto& drop_rows) {
+      const auto at = [&](size_t row) {
+        return std::partition_point(rows.begin(), rows.end(),
+                                    [&](const OutOfTurn& r) { return r.row < static_cast<int32_t>(row); });
+      };
+      const auto is_dropped = [&](size_t row) {
+        const auto found = at(row);
+        return found != rows.end() && found->row == static_cast<int32_t>(row);
+      };
+      const auto away = [&](size_t row, LocalNs) {
+        const int64_t late_ns = at(row)->late_ns;
+        return late_ns < 0 ? long_time_words(-late_ns) + " early" : long_time_words(late_ns) + " late";
+      };
+      if (!rows.empty()) drop_rows(is_dropped, away);
+      return !rows.empty();
     };
-    const size_t most = std::min(few_of(gpu.size()), (gpu.size() + 1) / 2 - 1);
-    size_t early = 0;
-    while (early < gpu.size() && early <= most && is_early(early)) ++early;
-    if (early == 0 || early > most) return false;
-    first_real_ = gpu.start[early];
-    drop_gpu_rows([&](size_t row) { return row < early; },
-                  "GPU rows were stamped before their own launch and before all others");
-    return true;
+    const bool launches = drop(launches_out_of_turn(content_), [&](const auto& is_dropped, const auto& away) {
+      drop_launches(is_dropped, "calls of the host were stamped out of the order in which they were made", away);
+    });
+    const bool rows = drop(gpu_rows_out_of_turn(content_), [&](const auto& is_dropped, const auto& away) {
+      drop_gpu_rows(is_dropped,
+                    "GPU rows were stamped before their own launch, behind rows launched after them, or behind calls "
+                    "that had waited for them",
+                    away);
+    });
+    drop(steps_out_of_turn(content_), [&](const auto& is_dropped, const auto& away) {
+      drop_steps(is_dropped, "ProfilerStep ranges were stamped where nothing was launched, and not where it was", away);
+    });
+    return launches || rows;
   }
-
-  // So many rows a broken clock may have stamped.
-  static size_t few_of(size_t rows) { return std::max(kRowsOfNone, rows / kShareOfNone); }
 
   bool may_be_apart() {
     const GpuEvents& gpu = content_.gpu.events;
@@ -98,10 +113,12 @@ class ApartRows {
   // Spans of the GPU rows first, then what lies outside of them.
   void find_clusters() {
     std::vector<Cluster> spans;
+    const LocalNs latest = latest_start();  // an end behind all that began says nothing
     const GpuEvents& gpu = content_.gpu.events;
     for (size_t i = 0; i < gpu.size(); ++i) {
       if (spans.empty() || gpu.start[i] - spans.back().last > kGap_ns) spans.push_back({gpu.start[i], gpu.start[i]});
-      spans.back().last = std::max(spans.back().last, gpu.start[i]);
+      const LocalNs end = gpu.start[i] + gpu.duration_ns[i];
+      spans.back().last = std::max(spans.back().last, end <= latest ? end : gpu.start[i]);
     }
     const std::vector<Cluster> of_gpu = spans;
     const auto add = [&](LocalNs first, LocalNs last) {
@@ -112,9 +129,7 @@ class ApartRows {
     };
     const LaunchEvents& launches = content_.launches.events;
     for (const LocalNs start : launches.start) add(start, start);
-    const LocalNs latest = latest_start();
     const auto add_range = [&](const auto& row) {
-      // An end behind all that began says nothing.
       add(row.start, end_of_row(row) <= latest ? end_of_row(row) : row.start);
     };
     for (const StepRow& step : content_.steps) add_range(step);
@@ -166,7 +181,7 @@ class ApartRows {
   void judge() {
     size_t all = 0;
     for (const Cluster& cluster : clusters_) all += cluster.rows();
-    const size_t few = few_of(all);
+    const size_t few = few_rows_of(all);
     const auto largest = std::max_element(clusters_.begin(), clusters_.end(), [](const Cluster& a, const Cluster& b) {
       return std::pair(a.pairs, a.rows()) < std::pair(b.pairs, b.rows());
     });
@@ -193,76 +208,98 @@ class ApartRows {
                                : long_time_words(start - last_real_) + " behind";
   }
 
-  void report(const char* code, int64_t count, LocalNs first, const char* what, const char* consequence) {
-    if (count == 0) return;
-    add_finding(content_.findings,
-                {Severity::warning, code, content_.file, Rank(), -1, count,
-                 fmt::format("{}: {}, the first {} them, at {} us of the file's stamps; {}", what, count,
-                             away_words(first), (first.ns - content_.base_time_ns) / 1000, consequence)});
+  void report(const char* code, int64_t count, LocalNs first, const char* what, const std::string& away,
+              const char* consequence) {
+    add_finding(content_.findings, {Severity::warning, code, content_.file, Rank(), -1, count,
+                                    fmt::format("{}: {}, the first {}, at {} us of the file's stamps; {}", what, count,
+                                                away, (first.ns - content_.base_time_ns) / 1000, consequence)});
   }
 
-  template <class IsDropped>
-  void drop_gpu_rows(IsDropped is_dropped, const char* what) {
+  // Rows that are kept, and which of the others is the first by time; -1: none.
+  struct Split {
     std::vector<int32_t> kept;
-    LocalNs first{INT64_MAX};
-    const GpuEvents& gpu = content_.gpu.events;
-    for (size_t i = 0; i < gpu.size(); ++i) {
+    int64_t dropped = 0;
+    int32_t first = -1;
+  };
+
+  template <class IsDropped, class StartOf>
+  static Split split(size_t rows, IsDropped is_dropped, StartOf start_of) {
+    Split split;
+    for (size_t i = 0; i < rows; ++i) {
       if (!is_dropped(i)) {
-        kept.push_back(static_cast<int32_t>(i));
-      } else {
-        first = std::min(first, gpu.start[i]);
-        if (gpu.work[i] == GpuWork::compute) content_.kernel_grids.add_time(gpu.name[i], -gpu.duration_ns[i]);
+        split.kept.push_back(static_cast<int32_t>(i));
+        continue;
+      }
+      ++split.dropped;
+      if (split.first < 0 || start_of(i) < start_of(static_cast<size_t>(split.first))) {
+        split.first = static_cast<int32_t>(i);
       }
     }
-    if (kept.size() == gpu.size()) return;
-    report("time-out-of-range", std::ssize(gpu.start) - std::ssize(kept), first, what, "they were left out");
-    keep(kept, content_.gpu);
-    if (content_.details) content_.details->gpu = gathered(content_.details->gpu, kept);
+    return split;
   }
 
-  void drop_launches() {
-    std::vector<int32_t> kept;
-    LocalNs first{INT64_MAX};
+  // `away(row, start)`: how far a row lies from where it belongs.
+  template <class IsDropped, class Away>
+  void drop_gpu_rows(IsDropped is_dropped, const char* what, Away away) {
+    const GpuEvents& gpu = content_.gpu.events;
+    const Split rows = split(gpu.size(), is_dropped, [&](size_t row) { return gpu.start[row]; });
+    if (rows.dropped == 0) return;
+    for (size_t i = 0; i < gpu.size(); ++i) {
+      if (gpu.work[i] != GpuWork::compute || !is_dropped(i)) continue;
+      content_.kernel_grids.add_time(gpu.name[i], -gpu.duration_ns[i]);
+    }
+    const auto first = static_cast<size_t>(rows.first);
+    report("time-out-of-range", rows.dropped, gpu.start[first], what, away(first, gpu.start[first]),
+           "they were left out");
+    Column<int32_t> launches = gathered(gpu.launch, rows.kept);
+    keep(rows.kept, content_.gpu);
+    content_.gpu.events.launch = std::move(launches);
+    if (content_.details) content_.details->gpu = gathered(content_.details->gpu, rows.kept);
+  }
+
+  template <class IsDropped, class Away>
+  void drop_launches(IsDropped is_dropped, const char* what, Away away) {
     LaunchRows& launches = content_.launches;
-    for (size_t i = 0; i < launches.size(); ++i) {
-      if (is_apart(launches.events.start[i])) {
-        first = std::min(first, launches.events.start[i]);
-      } else {
-        kept.push_back(static_cast<int32_t>(i));
-      }
-    }
-    if (kept.size() == launches.size()) return;
-    report("launch-out-of-range", std::ssize(launches.events.start) - std::ssize(kept), first,
-           "calls of the host were stamped far from all others",
+    const Split rows = split(launches.size(), is_dropped, [&](size_t row) { return launches.events.start[row]; });
+    if (rows.dropped == 0) return;
+    const auto first = static_cast<size_t>(rows.first);
+    const LocalNs start = launches.events.start[first];
+    report("launch-out-of-range", rows.dropped, start, what, away(first, start),
            "what they launched counts without step or CPU partner");
-    LaunchRows left;
-    std::vector<LaunchRow> rows;
-    for (const int32_t row : kept) rows.push_back(launches[static_cast<size_t>(row)]);
-    left.append(rows);
-    launches = std::move(left);
-    if (content_.details) content_.details->launches = gathered(content_.details->launches, kept);
+    std::vector<int32_t> place(launches.size(), -1);
+    std::vector<LaunchRow> left;
+    for (const int32_t row : rows.kept) {
+      place[static_cast<size_t>(row)] = static_cast<int32_t>(left.size());
+      left.push_back(launches[static_cast<size_t>(row)]);
+    }
+    for (int32_t& launch : content_.gpu.events.launch) launch = launch < 0 ? -1 : place[static_cast<size_t>(launch)];
+    launches = LaunchRows();
+    launches.append(left);
+    if (content_.details) content_.details->launches = gathered(content_.details->launches, rows.kept);
   }
 
-  void drop_steps() {
-    LocalNs first{INT64_MAX};
-    const auto dropped = std::erase_if(content_.steps, [&](const StepRow& step) {
-      if (is_apart(step.start)) first = std::min(first, step.start);
-      return is_apart(step.start);
-    });
-    report("step-out-of-range", static_cast<int64_t>(dropped), first,
-           "ProfilerStep ranges were stamped far from all others", "they are no steps of this report");
+  template <class IsDropped, class Away>
+  void drop_steps(IsDropped is_dropped, const char* what, Away away) {
+    std::vector<StepRow>& steps = content_.steps;
+    const Split rows = split(steps.size(), is_dropped, [&](size_t row) { return steps[row].start; });
+    if (rows.dropped == 0) return;
+    const auto first = static_cast<size_t>(rows.first);
+    report("step-out-of-range", rows.dropped, steps[first].start, what, away(first, steps[first].start),
+           "they are no steps of this report");
+    steps = gathered(steps, rows.kept);
   }
 
   // Without GPU rows the ranges of collectives are the calls; beside them they only tell what a kernel is.
   void drop_host_calls() {
     if (!content_.gpu.empty()) return;
-    LocalNs first{INT64_MAX};
-    const auto dropped = std::erase_if(content_.comm_ops, [&](const CommOpRow& op) {
-      if (is_apart(op.start)) first = std::min(first, op.start);
-      return is_apart(op.start);
-    });
-    report("call-out-of-range", static_cast<int64_t>(dropped), first,
-           "collectives of the host were stamped far from all others", "they were left out");
+    std::vector<CommOpRow>& ops = content_.comm_ops;
+    const Split rows = split(
+        ops.size(), [&](size_t row) { return is_apart(ops[row].start); }, [&](size_t row) { return ops[row].start; });
+    if (rows.dropped == 0) return;
+    const LocalNs first = ops[static_cast<size_t>(rows.first)].start;
+    report("call-out-of-range", rows.dropped, first, "collectives of the host were stamped far from all others",
+           away_words(first) + " them", "they were left out");
+    ops = gathered(ops, rows.kept);
   }
 
   FileContent& content_;

@@ -56,6 +56,22 @@ TEST_CASE("kernels of one graph, and a chain of three, wait alike") {
   CHECK(waiting_kernels(b.content()) == 2);
 }
 
+TEST_CASE("of a chain of four only one works at a time, also where three became resident at one stamp") {
+  for (const int64_t apart_us : {2, 0}) {
+    INFO(apart_us);
+    ContentBuilder b;
+    b.kernel("a", 0, 100, 5);
+    b.kernel("b", 10, 110, 5);
+    b.kernel("c", 10 + apart_us, 140 - apart_us, 5);
+    b.kernel("d", 10 + 2 * apart_us, 170 - 2 * apart_us, 5);
+    b.kernel("e", 200, 50, 6);  // two branches of a graph begin together on an idle stream
+    b.kernel("f", 200, 30, 6);
+    repair_gpu_rows(b.content());
+    CHECK(spans_of(b.content()) == std::vector<Span>{{0, 100}, {100, 20}, {120, 30}, {150, 30}, {200, 50}, {200, 30}});
+    CHECK(waiting_kernels(b.content()) == 3);
+  }
+}
+
 TEST_CASE("of two computing kernels that overlap by a prologue both keep their rows, and are counted") {
   ContentBuilder b;
   b.kernel("a", 0, 100, 1);

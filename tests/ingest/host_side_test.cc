@@ -22,6 +22,10 @@ struct HostSide : ContentBuilder {
         add(args(operation, "BFloat16", elements, elements, "0", size == 4 ? "[0, 1, 2, 3]" : "[0]", size));
     op(backend + ":" + operation, start_us + 1, 18);
   }
+  void group_call(const std::string& operation, int64_t start_us, int64_t elements, const std::string& group) {
+    op("record_param_comms", start_us, 18).args =
+        add(args(operation, "BFloat16", elements, elements, group, group == "a" ? "[0, 1]" : "[0, 2]", 2));
+  }
   GpuRow& copy(int64_t start_us, int64_t duration_us, int64_t correlation) {
     GpuRow& row = kernel("Memcpy PtoP (Device -> Device)", start_us, duration_us, correlation, 22);
     row.work = GpuWork::memcpy;
@@ -195,6 +199,90 @@ TEST_CASE("of more kernels than launches the first were launched before recordin
   late.call("allreduce", 0, 100);
   late.launch(5, 11);
   CHECK(count_in(late.linked(), "joined-by-order") == 0);
+}
+
+TEST_CASE("where a group's kernels are overtaken, each is of its group's launch, on the stream of the group") {
+  // Launched: a, then b, in each step. In every other one a stands behind the long a of the step before, and b does
+  // not.
+  HostSide b;
+  for (int64_t k = 0; k < 6; ++k) {
+    const int64_t at = 1000 * k;
+    b.group_call("allreduce", at, 100 + k, "a");
+    b.launch(at + 5, 10 * k + 1);
+    b.group_call("allgather", at + 30, 200 + k, "b");
+    b.launch(at + 35, 10 * k + 2);
+    b.kernel(kGeneric, at + (k % 2 == 0 ? 100 : 405), k % 2 == 0 ? 1300 : 300, 0, 20);
+    b.kernel(kGeneric, at + 200, 50, 0, 21);
+  }
+  const LinkedTrace linked = b.linked();
+  REQUIRE(linked.trace.calls.size() == 12);
+  int64_t gathers = 0;
+  for (const CollectiveCall& call : linked.trace.calls) {
+    CHECK(call.kind == (call.stream == 20 ? CollectiveKind::all_reduce : CollectiveKind::all_gather));
+    if (call.stream == 21) CHECK(call.in_elements == 200 + gathers++);
+  }
+  CHECK(count_in(linked, "joined-by-order") == 12);
+  CHECK(count_in(linked, "order-unknown") == 0);
+}
+
+TEST_CASE("kernels of groups whose orders tell nothing are left without a launch, and counted") {
+  HostSide b;
+  for (int64_t k = 0; k < 6; ++k) {
+    const int64_t at = 1000 * k;
+    b.group_call("allreduce", at, 100, "a");
+    b.launch(at + 5, 10 * k + 1);
+    b.group_call("allgather", at + 30, 200, "b");
+    b.launch(at + 35, 10 * k + 2);
+    b.kernel(kGeneric, at + 400, 300, 0, 20);  // begin together
+    b.kernel(kGeneric, at + 400, 300, 0, 21);
+  }
+  const LinkedTrace linked = b.linked();
+  CHECK(linked.trace.calls.size() == 12);
+  for (const CollectiveCall& call : linked.trace.calls) CHECK_FALSE(call.launched);
+  CHECK(count_in(linked, "joined-by-order") == 0);
+  CHECK(count_in(linked, "order-unknown") == 12);
+}
+
+TEST_CASE("of several streams without a group's name the order over all holds while none is overtaken") {
+  for (const bool beside : {false, true}) {
+    INFO(beside);
+    HostSide b;
+    for (int64_t k = 0; k < 4; ++k) {
+      const int64_t at = 1000 * k;
+      b.op("nccl:all_reduce", at, 20);
+      b.launch(at + 5, 10 * k + 1);
+      b.kernel(kGeneric, at + 400, beside ? 1200 : 300, 0, static_cast<int32_t>(20 + k % 2));
+    }
+    const LinkedTrace linked = b.linked();
+    CHECK(count_in(linked, "joined-by-order") == (beside ? 0 : 4));
+    CHECK(count_in(linked, "order-unknown") == (beside ? 4 : 0));
+  }
+}
+
+TEST_CASE("kernels launched before recording began are told from the others on each stream of a group") {
+  HostSide b;
+  for (int64_t k = -1; k < 4; ++k) {  // step -1 was launched before
+    const int64_t at = 1000 * k;
+    if (k >= 0) {
+      for (const int64_t more : {0, 20}) {
+        b.group_call("allreduce", at + more, 100, "a");
+        b.launch(at + more + 5, 10 * k + 1 + more / 20);
+      }
+      b.group_call("allgather", at + 40, 200 + k, "b");
+      b.launch(at + 45, 10 * k + 3);
+    }
+    b.kernel(kGeneric, at + 1400, 300, 0, 20);
+    b.kernel(kGeneric, at + 1410, 500, 0, 21);
+    b.kernel(kGeneric, at + 1705, 200, 0, 20);
+  }
+  const LinkedTrace linked = b.linked();
+  CHECK(count_in(linked, "joined-by-order") == 12);
+  int64_t gathers = 0;
+  for (const CollectiveCall& call : linked.trace.calls) {
+    if (call.start < at_us(1000)) CHECK_FALSE(call.launched);
+    if (call.launched && call.stream == 21) CHECK(call.in_elements == 200 + gathers++);
+  }
+  CHECK(gathers == 4);
 }
 
 TEST_CASE("a record that closed before its launch tells of it, and two kernels of oneCCL are one call") {

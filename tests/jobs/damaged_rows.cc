@@ -166,6 +166,54 @@ TEST_CASE("GPU clocks that count from boot are told, and steps and waits are tho
   CHECK(times_found(report, "gpu-clock-apart") == 2 * 3 * kWholeSteps);
 }
 
+TEST_CASE("a GPU clock that is off by seconds, of one rank or of all, is told, and every figure is that of the job") {
+  for (const double apart_us : {-2e6, 2e6, 1e8, 7e8}) {
+    for (const bool all_ranks : {false, true}) {
+      INFO(apart_us << all_ranks);
+      const auto move = [&](WrittenRank& rows) {
+        for (WrittenRow& row : rows) row.at_us += row.category == "kernel" ? apart_us : 0;
+      };
+      const JobReport report = report_of_damaged(move, row_text, all_ranks);
+      check_as_placed(report, 30'000);  // where a launch and its kernel meet, nothing says
+      CHECK(times_found(report, "gpu-clock-apart") == (all_ranks ? 2 : 1) * 3 * kWholeSteps);
+    }
+  }
+}
+
+TEST_CASE("a kernel or a step that lies 200 ms from where it was does not make the job longer") {
+  for (const std::string name : {"gemm", "adam", "ProfilerStep"}) {
+    for (const double away_us : {-200'000.0, 200'000.0}) {
+      INFO(name << away_us);
+      const JobReport report = report_of_damaged([&](WrittenRank& rows) { last_of(rows, name).at_us += away_us; });
+      CHECK(report.job.window_ns == (5000 * kWholeSteps - 10) * 1000);
+      CHECK(times_found(report, name == "ProfilerStep" ? "step-out-of-range" : "time-out-of-range") == 1);
+      CHECK(report.ranks[0].wait_ns == kWholeSteps * 1'000'000);
+    }
+  }
+}
+
+TEST_CASE("kernels whose correlation is absent stay in their steps, and every figure is that of the job") {
+  const JobReport whole = report_of_damaged([](WrittenRank&) {});
+  for (const int every : {3, 4, 5}) {  // the optimizer's kernels; others, of both streams
+    INFO(every);
+    int rows = 0;
+    const JobReport report = report_of_damaged([](WrittenRank&) {},
+                                               [&](const WrittenRow& row) {
+                                                 std::string text = row_text(row);
+                                                 if (row.category != "kernel" || ++rows % every != 0) return text;
+                                                 const size_t value = text.find("\"correlation\": ") + 15;
+                                                 return text.erase(value, text.find('}', value) - value);
+                                               });
+    check_as_placed(report);
+    REQUIRE(report.steps.size() == whole.steps.size());
+    for (size_t i = 0; i < whole.steps.size(); ++i) {
+      CHECK(report.steps[i].duration_ns == whole.steps[i].duration_ns);
+      CHECK(report.steps[i].gpu_rows == whole.steps[i].gpu_rows);
+    }
+    CHECK(times_found(report, "orphan-kernels") == 0);
+  }
+}
+
 TEST_CASE("events that begin and end in two give the figures of complete ones") {
   check_as_placed(report_of_damaged([](WrittenRank&) {}, pair_text));
 }

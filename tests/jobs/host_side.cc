@@ -232,6 +232,57 @@ TEST_CASE("kernels that carry no correlation are split by their records, as the 
   CHECK(report.collectives[0].bytes == 4 * 4096);
 }
 
+TEST_CASE("kernels of two groups that overtake each other are split alike with correlations and without") {
+  // Ranks {0, 1} and {2, 3} reduce twice, {0, 2} and {1, 3} once, on a stream of its own: it is launched last and
+  // begins beside the first.
+  const auto write = [](const StepTimes& t, bool correlated) {
+    const auto grouped = [&](int64_t after_us, const std::string& name, int other) {
+      Event call = record(t, after_us, 18);
+      const size_t size = call.args.find("\"Group size\"");
+      call.args = call.args.substr(0, size) +
+                  fmt::format(R"("Group size": 2, "dtype": "Float", "Process Group Name": "{}", )"
+                              R"("Process Group Description": "{}", "Process Group Ranks": "[{}, {}]")",
+                              name, name, std::min(t.rank, other), std::max(t.rank, other));
+      return call;
+    };
+    const auto reduces = [&](int64_t from_us, int64_t to_us, int64_t stream, int64_t id) {
+      return gpu_row("kernel", "ncclDevKernel_Generic(ncclDevComm*, channelMasks, ncclWork*)", from_us, to_us, stream,
+                     correlated ? id : 0);
+    };
+    const int pair = t.rank ^ 1, across = t.rank ^ 2;
+    const auto left_us = [&](int other) {
+      const bool late = t.rank == kLateRank || other == kLateRank;
+      return t.begin_us + 60 + kCompute_us + (late ? kLater_us : 0) + kMove_us;
+    };
+    const int64_t first_us = left_us(pair);
+    return std::vector<Event>{step_range(t),
+                              launch(t, 10, t.id(1), "hipLaunchKernel"),
+                              gemm(t),
+                              grouped(20, "tp", pair),
+                              launch(t, 25, t.id(2), "hipExtLaunchKernel"),
+                              reduces(t.arrives_us, first_us, 20, t.id(2)),
+                              grouped(40, "tp", pair),
+                              launch(t, 45, t.id(3), "hipExtLaunchKernel"),
+                              reduces(first_us + 5, first_us + 5 + kMove_us, 20, t.id(3)),
+                              grouped(60, "dp", across),
+                              launch(t, 65, t.id(4), "hipExtLaunchKernel"),
+                              reduces(t.arrives_us, left_us(across), 21, t.id(4))};
+  };
+  for (const bool correlated : {true, false}) {
+    INFO(correlated);
+    const HostJob job("nccl", [&](const StepTimes& t) { return write(t, correlated); });
+    const JobReport report = job.report();
+    REQUIRE(report.ranks.size() == kHostRanks);
+    for (const JobReport::RankRow& row : report.ranks) {
+      INFO("rank " << row.rank);
+      CHECK(row.wait_ns == (row.rank == 0 || row.rank == 3 ? kHostSteps * kLater_us * kNsPerUs : 0));
+      CHECK(row.transfer_ns == 3 * kHostSteps * kMove_us * kNsPerUs);
+    }
+    CHECK(report.matching.unmatched == 0);
+    CHECK(report.matching.incomplete_instances == 0);
+  }
+}
+
 TEST_CASE("oneCCL's two kernels behind a closed record are one call of the record's group and size") {
   const HostJob job("xccl", [](const StepTimes& t) {
     return std::vector<Event>{
