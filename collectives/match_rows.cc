@@ -13,6 +13,7 @@
 
 #include "collectives/causal_shift.h"
 #include "collectives/match_order.h"
+#include "collectives/open_end.h"
 
 namespace skewscope {
 
@@ -318,15 +319,17 @@ void add_by_order(const std::vector<MemberCalls>& members, const Cluster& told, 
 
 bool meet(const std::vector<Placed>& row) {
   int64_t shortest = INT64_MAX;
-  for (const Placed& p : row) shortest = std::min(shortest, p.end_ns - p.start_ns);
-  return overlap(row, -shortest / 2);
+  for (const Placed& p : row) {
+    if (!lacks_end(p.end_ns - p.start_ns)) shortest = std::min(shortest, p.end_ns - p.start_ns);
+  }
+  return overlap(row, shortest < INT64_MAX ? -shortest / 2 : 0);
 }
 
 bool overlap(const std::vector<Placed>& row, int64_t slack_ns) {
   int64_t last_start = INT64_MIN, first_end = INT64_MAX;
   for (const Placed& p : row) {
     last_start = std::max(last_start, p.start_ns);
-    first_end = std::min(first_end, p.end_ns);
+    if (!lacks_end(p.end_ns - p.start_ns)) first_end = std::min(first_end, p.end_ns);
   }
   return first_end >= last_start - slack_ns;
 }

@@ -11,7 +11,7 @@ using namespace skewscope::ingest;  // NOLINT
 
 namespace {
 
-constexpr const char* kAllReduce = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)";
+constexpr const char* kLostAllReduce = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)";
 
 // Ten steps of 1 ms: a GEMM on stream 7 that is launched at once, and an all-reduce on stream 20 that is launched 50 us
 // later; each ends 200 us behind its launch. Recording ends with the last step.
@@ -28,7 +28,7 @@ struct TenSteps : ContentBuilder {
       if (!among(lost_gemms, k)) kernel("gemm", at_us + 20, 180, 2 * k + 1, 7);
       op("nccl:all_reduce", at_us + 45, 20);
       kernel_launch(at_us + 50, 2 * k + 2);
-      if (!among(lost_calls, k)) kernel(kAllReduce, at_us + 100, 150, 2 * k + 2, 20);
+      if (!among(lost_calls, k)) kernel(kLostAllReduce, at_us + 100, 150, 2 * k + 2, 20);
     }
   }
   LaunchRow& kernel_launch(int64_t start_us, int64_t correlation) {
