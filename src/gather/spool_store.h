@@ -217,6 +217,7 @@ class SpoolStore : public Store {
   std::chrono::seconds running() const;
   Aging aging_held() const;
   void look_at_clocks();
+  void keep_clocks();
   void changed(const std::string& job);
   void count(uint64_t StoreFigures::*figure);
   void on_file_thread(const std::string& id, std::function<void()> task);
@@ -269,6 +270,7 @@ class SpoolStore : public Store {
   uint64_t rooms_ = 0;    // of the reports that run, in bytes
   uint64_t writers_ = 0;  // numbers given
   Aging aging_;           // with mutex_
+  std::optional<std::chrono::seconds> clocks_kept_;  // running() when they last were, by this process
   Time last_backup_{}, last_look_at_quarantine_{};
   Pulse sweeping_;
 
