@@ -96,7 +96,8 @@ void SpoolStore::charge_quarantine(const std::string& name, Job& job) {
   if (files_.list(quarantine_folder(name), entries) != 0) return;
   for (const FolderEntry& entry : entries) {
     PathInfo info;
-    if (files_.info(quarantine_folder(name) + "/" + entry.name, info) == 0) job.charged += info.size;
+    const bool there = files_.info(quarantine_folder(name) + "/" + entry.name, info) == 0;
+    if (there) charge_aside_held(job, static_cast<int64_t>(info.size));
   }
 }
 
@@ -193,7 +194,7 @@ StoreFigures SpoolStore::figures() const {
   out.disk_free_bytes = space_.available;
   out.disk_size_bytes = space_.total;
   out.all_jobs = jobs_.size();
-  out.jobs = count_jobs_held();
+  out.jobs = job_counts_held();
   return out;
 }
 

@@ -23,8 +23,7 @@ void SpoolStore::sweep() {
     lock.unlock();
     const Pulse::Work work(sweeping_);
     if (!failed_ && !draining_) {
-      look_at_clocks();
-      forget_the_future();
+      if (look_at_clocks()) forget_the_future();
       sweep_uploads();
       sweep_quarantine();
       look_at_disk();
@@ -36,7 +35,8 @@ void SpoolStore::sweep() {
   }
 }
 
-void SpoolStore::look_at_clocks() {
+// Has the wall clock gone back, however little? Once a minute it may have, between two looks.
+bool SpoolStore::look_at_clocks() {
   const Time wall = now();
   const std::chrono::seconds ran = running();
   bool jumped = false;
@@ -44,7 +44,10 @@ void SpoolStore::look_at_clocks() {
     const std::lock_guard lock(mutex_);
     jumped = aging_.look(wall, ran);
   }
-  if (jumped || !clocks_kept_ || ran - *clocks_kept_ >= kClocksKeptEvery) keep_clocks();
+  const bool back = wall < std::exchange(last_wall_, wall);
+  const bool keep = jumped || !clocks_kept_ || ran - *clocks_kept_ >= kClocksKeptEvery;
+  if (keep) keep_clocks();
+  return back || keep;
 }
 
 // A start takes them up where they stand: between two times nothing is deleted that would not be by the first.
