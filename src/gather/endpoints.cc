@@ -72,6 +72,15 @@ int64_t open_descriptors() {
   return error ? 0 : std::distance(begin(all), end(all)) - 1;  // less the one that looks
 }
 
+// "": everybody, where nobody is asked who they are, and the head node itself.
+std::string asker_of(const Call& call) {
+  if (call.request.endpoint == Endpoint::metrics) return "metrics";
+  if (call.registry || call.caller.insecure_local) return "";
+  const auto& shown = call.caller.token ? call.caller.token : call.caller.cookie;
+  if (!shown) return "";
+  return shown->uid == 0 ? shown->job : "uid " + std::to_string(shown->uid);
+}
+
 bool brings_a_file(Endpoint endpoint) { return endpoint == Endpoint::upload_create || endpoint == Endpoint::rank_put; }
 
 // Why an answer is a refusal, where its request was understood.
@@ -252,9 +261,9 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
     case Endpoint::job_put:
       return put_job(rooms, call, next);
     case Endpoint::job_list:
-      return next(list_jobs(store_, *call));
+      return next(in_turn(call, [this, call] { return list_jobs(store_, *call); }));
     case Endpoint::job_get:
-      return next(get_job(store_, *call));
+      return next(in_turn(call, [this, call] { return get_job(store_, *call); }));
     case Endpoint::job_end:
       return end_job(rooms, call, next);
     case Endpoint::report_again:
@@ -271,12 +280,27 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
       return next(to_browser(see_other("/login").field("Set-Cookie", end_of_login_cookie())));
     case Endpoint::page_jobs:
     case Endpoint::page_job:
-      return next(to_browser(page_of(*call)));
+      return next(in_turn(call, [this, call] { return to_browser(page_of(*call)); }));
     case Endpoint::metrics:
+      return next(in_turn(call, [this, call] { return admin(*call); }));
     case Endpoint::healthy:
     case Endpoint::ready:
       return next(admin(*call));
   }
+}
+
+// Whoever asks for lists, states and pages in a loop takes from nobody else what reports and uploads need.
+Next Endpoints::in_turn(const CallPointer& call, std::function<Response()> answer) {
+  const std::string asker = asker_of(*call);
+  if (asker.empty()) return answer();
+  std::optional<std::chrono::milliseconds> wait;
+  {
+    const std::lock_guard lock(mutex_);
+    wait = pace_.wait(asker, std::chrono::steady_clock::now());
+  }
+  if (!wait) return problem(429, "too many lists, states or pages");
+  if (*wait == std::chrono::milliseconds(0)) return answer();
+  return AnswerLater{*wait, [this, call, answer = std::move(answer)] { return revoked(*call) ? unauthorized() : answer(); }};
 }
 
 Response Endpoints::file_of(const Call& call) {

@@ -52,6 +52,7 @@ class Endpoints : public Service {
   Response to_browser(Response response) const;
   bool proves_something(const Call& call, const Caller& caller) const;
   Response file_of(const Call& call);
+  Next in_turn(const CallPointer& call, std::function<Response()> answer);
   Response page_of(const Call& call) const;
   Response admin(const Call& call) const;
   ProcessFigures process_figures() const;
@@ -64,8 +65,9 @@ class Endpoints : public Service {
   FileThreads readers_;
   Metrics metrics_;
   TokenDesk desk_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // of the next two
   std::shared_ptr<const Settings> settings_;
+  AnswerPace pace_;
   std::atomic<uint64_t> memory_{0};
   std::atomic<bool> draining_{false}, short_of_memory_{false};
 };

@@ -196,7 +196,7 @@ void SpoolStore::complete_upload(const Arrival& arrival) {
   upload.row.digest = arrival.row.digest;
 }
 
-// What was replaced stays charged to the job: it lies in quarantine until the job goes.
+// What was replaced stays charged to the job and its owner: it lies in quarantine.
 void SpoolStore::enter_file(const Arrival& arrival) {
   const std::lock_guard lock(mutex_);
   const FileRow& row = arrival.row;
@@ -206,7 +206,9 @@ void SpoolStore::enter_file(const Arrival& arrival) {
   charged_of_user_[row.uid] += row.size;
   if (arrival.replaced) {
     job.bytes -= arrival.replaced->size;
+    job.charged -= arrival.replaced->size;
     charged_of_user_[arrival.replaced->uid] -= arrival.replaced->size;
+    charge_aside_held(job, static_cast<int64_t>(arrival.replaced->size));
     ++figures_.quarantined;
   } else {
     ++figures_.files;

@@ -189,7 +189,8 @@ Refusal SpoolStore::charge_held(const std::string& job, uint32_t uid, uint64_t& 
   uint64_t& of_job = jobs_.at(job).charged;
   uint64_t& of_user = charged_of_user_[uid];
   const GatherLimits most = limits();
-  const bool over = of_job - charged + wanted > most.largest_job || of_user - charged + wanted > most.largest_user;
+  const uint64_t of_owner = uid == 0 ? of_job : of_user;
+  const bool over = of_job - charged + wanted > most.largest_job || of_owner - charged + wanted > most.largest_user;
   if (wanted > charged && over) return Refusal::quota;
   uint64_t& open = open_of_owner_[owner_of(job, uid)];
   open = open - charged + wanted;
@@ -239,6 +240,17 @@ JobCounts SpoolStore::count_jobs_held() const {
     out.files_arrived += arrived;
   }
   return out;
+}
+
+// Counted anew where that takes less than a twentieth of the time since it was last done, however often it is asked.
+const JobCounts& SpoolStore::job_counts_held() const {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  if (begin - jobs_counted_at_ < 20 * counting_took_) return job_counts_;
+  job_counts_ = count_jobs_held();
+  jobs_counted_at_ = Clock::now();
+  counting_took_ = jobs_counted_at_ - begin;
+  return job_counts_;
 }
 
 Outcome<StoredFile> SpoolStore::read(const std::string& job, int capture, int rank) const {
@@ -303,8 +315,8 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
       job.stands = true;
       const uint32_t owner = job.row.owner_uid;
       change(job.row);
-      charged_of_user_[owner] -= job.report_bytes;
-      charged_of_user_[job.row.owner_uid] += job.report_bytes;
+      charged_of_user_[owner] -= job.report_bytes + job.aside_bytes;
+      charged_of_user_[job.row.owner_uid] += job.report_bytes + job.aside_bytes;
       if (*other_files) ++job.row.arrivals;
       state = state_held(job);
     }
@@ -430,7 +442,7 @@ void SpoolStore::trash_job(const std::string& name, const std::string& who, cons
         figures_.files -= files.size();
         for (const auto& [rank, file] : files) charged_of_user_[file.uid] -= file.size;
       }
-      charged_of_user_[job->second.row.owner_uid] -= job->second.report_bytes;
+      charged_of_user_[job->second.row.owner_uid] -= job->second.report_bytes + job->second.aside_bytes;
       rooms_ -= job->second.room;
       next_epochs_[name] = job->second.row.epoch + 1;
       jobs_.erase(job);

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <list>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -36,6 +37,19 @@ class FailureThrottle {
 
   std::list<Entry> recent_;  // newest first
   std::unordered_map<std::string, std::list<Entry>::iterator> entries_;
+};
+
+// Answers that anybody may ask for again and again, who asks for little: so many at once, then so many a second, each
+// asker for himself. Who asks for more waits, and is refused where that would be longer than kLongestWait.
+class AnswerPace {
+ public:
+  static constexpr int kAtOnce = 256, kPerSecond = 50;
+  static constexpr std::chrono::seconds kLongestWait{10};
+  std::optional<std::chrono::milliseconds> wait(const std::string& asker, Moment now);
+  size_t askers() const { return paid_until_.size(); }
+
+ private:
+  std::unordered_map<std::string, Moment> paid_until_;  // by the answers so far, at that pace
 };
 
 // Is a body arriving fast enough: at least `least_rate` over the last 30 s (since its start, while it is younger),

@@ -35,7 +35,10 @@ constexpr const char* kLaterTables =
     "removed_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS report_size (job TEXT NOT NULL, generation INTEGER NOT NULL, bytes INTEGER NOT NULL, "
     "PRIMARY KEY (job, generation)) STRICT, WITHOUT ROWID;"
-    "CREATE TABLE IF NOT EXISTS upload_said (id TEXT PRIMARY KEY, metadata TEXT NOT NULL) STRICT, WITHOUT ROWID;";
+    "CREATE TABLE IF NOT EXISTS upload_said (id TEXT PRIMARY KEY, metadata TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS clocks (boot TEXT NOT NULL, wall INTEGER NOT NULL, running INTEGER NOT NULL, "
+    "held INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE IF NOT EXISTS clock_jump (at INTEGER NOT NULL, length INTEGER NOT NULL) STRICT;";
 
 // SQLite takes a quota that is used up for a broken disk; what the kernel said is still there when it returns.
 int full_if_over_quota(int code) { return code == SQLITE_IOERR_WRITE && errno == EDQUOT ? SQLITE_FULL : code; }

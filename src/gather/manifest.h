@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "skewscope/protocol/digest.h"
+#include "aging.h"
 #include "store.h"
 
 namespace skewscope::gather {
@@ -115,6 +116,7 @@ class Manifest {
   // Of what nobody needs any more: epochs that no token can be older than, and old rows of the audit.
   void forget_old(Time at);
   void audit(Time at, const std::string& who, const std::string& what);
+  void put(const Aging::Seen& seen);
 
   // What stands in them is checked for sense: rows that make none are passed over and counted.
   std::vector<JobRow> jobs();
@@ -123,6 +125,7 @@ class Manifest {
   std::vector<UploadRow> uploads();
   std::vector<FileRow> files();
   std::vector<ReportRow> reports();
+  std::optional<Aging::Seen> seen();
   uint64_t senseless_rows() const { return senseless_; }
   ManifestStatus status() const;  // of what was read
   std::string why() const;        // of the last failure

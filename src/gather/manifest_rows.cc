@@ -125,6 +125,21 @@ std::pair<std::string, uint32_t> removed_row(Cells& cells) {
   return {std::move(name), cells.number<uint32_t>(1, kMostUid)};
 }
 
+Aging::Seen seen_row(Cells& cells) {
+  constexpr int64_t kLongestHold = 3600;
+  Aging::Seen seen;
+  seen.boot = cells.text();
+  seen.wall = Time(std::chrono::seconds(cells.number<int64_t>(0, kMost)));
+  seen.running = std::chrono::seconds(cells.number<int64_t>(0, kMost));
+  seen.held = std::chrono::seconds(cells.number<int64_t>(0, kLongestHold));
+  return seen;
+}
+
+Aging::Jump jump_row(Cells& cells) {
+  const auto at = std::chrono::seconds(cells.number<int64_t>(0, kMost));
+  return {Time(at), std::chrono::seconds(cells.number<int64_t>(1, kMost))};
+}
+
 ReportRow report_row(Cells& cells) {
   ReportRow row;
   row.job = job_name(cells);
@@ -242,6 +257,21 @@ void Manifest::forget_old(Time at) {
 
 void Manifest::audit(Time at, const std::string& who, const std::string& what) {
   run("INSERT INTO audit VALUES (?,?,?)", at, who, what);
+}
+
+void Manifest::put(const Aging::Seen& seen) {
+  run("DELETE FROM clocks");
+  run("DELETE FROM clock_jump");
+  run("INSERT INTO clocks VALUES (?,?,?,?)", seen.boot, seen.wall, seen.running, seen.held);
+  for (const Aging::Jump& jump : seen.jumps) run("INSERT INTO clock_jump VALUES (?,?)", jump.at, jump.length);
+}
+
+std::optional<Aging::Seen> Manifest::seen() {
+  if (!has_table("clocks") || !has_table("clock_jump")) return std::nullopt;
+  std::vector<Aging::Seen> rows = read("SELECT * FROM clocks", seen_row);
+  if (rows.empty()) return std::nullopt;
+  rows.back().jumps = read("SELECT * FROM clock_jump ORDER BY rowid", jump_row);
+  return rows.back();
 }
 
 // A spool that is only looked at may have been made before there was such a table.

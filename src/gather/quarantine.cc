@@ -1,5 +1,5 @@
 // What was set aside (damaged, replaced and stray files) is kept for whoever looks into it, within bounds of age and
-// bytes: the oldest goes first, of the job that has most there.
+// bytes: the oldest goes first, of the owner who has most there. It is charged to its job and to the job's owner.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -30,33 +30,34 @@ void SpoolStore::sweep_quarantine() {
   last_look_at_quarantine_ = at;
   std::vector<SetAside> kept = list_quarantine(), doomed;
   std::sort(kept.begin(), kept.end(), [](const SetAside& a, const SetAside& b) { return a.since < b.since; });
-  std::map<std::string, std::deque<SetAside>> by_job;  // the oldest first
+  std::map<std::string, std::deque<SetAside>> by_owner;  // the oldest first
   std::map<std::string, uint64_t> bytes_of;
   uint64_t bytes = 0;
   for (const SetAside& file : kept) {
-    by_job[file.folder].push_back(file);
-    bytes_of[file.folder] += file.bytes;
+    const std::string owner = owner_of_aside(file.folder);
+    by_owner[owner].push_back(file);
+    bytes_of[owner] += file.bytes;
     bytes += file.bytes;
   }
   const GatherRetention bounds = retention();
-  const auto drop_oldest_of = [&](const std::string& job) {
-    std::deque<SetAside>& files = by_job[job];
+  const auto drop_oldest_of = [&](const std::string& owner) {
+    std::deque<SetAside>& files = by_owner[owner];
     bytes -= files.front().bytes;
-    bytes_of[job] -= files.front().bytes;
+    bytes_of[owner] -= files.front().bytes;
     doomed.push_back(files.front());
     files.pop_front();
   };
-  for (auto& [job, files] : by_job) {
+  for (auto& [owner, files] : by_owner) {
     while (!files.empty() && ages.now_for(files.front().since) - files.front().since > bounds.quarantine_age &&
            doomed.size() < kMostAtOnce) {
-      drop_oldest_of(job);
+      drop_oldest_of(owner);
     }
   }
-  // Above the bound, the job that has most there makes room: nobody's files go because of another's.
+  // Above the bound, the owner who has most there makes room: nobody's files go because of another's.
   while (bounds.quarantine_bytes > 0 && bytes > bounds.quarantine_bytes && doomed.size() < kMostAtOnce) {
     const auto most = std::max_element(bytes_of.begin(), bytes_of.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (by_job[most->first].empty()) break;
+    if (by_owner[most->first].empty()) break;
     drop_oldest_of(most->first);
   }
   if (doomed.size() == kMostAtOnce) last_look_at_quarantine_ = {};
@@ -66,6 +67,20 @@ void SpoolStore::sweep_quarantine() {
     figures_.quarantine_bytes = bytes;
   }
   if (!doomed.empty()) delete_from_quarantine(std::move(doomed));
+}
+
+// Of what is no job's, the folder is its own.
+std::string SpoolStore::owner_of_aside(const std::string& folder) const {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(folder);
+  return job == jobs_.end() ? folder : owner_of(folder, job->second.row.owner_uid);
+}
+
+void SpoolStore::charge_aside_held(Job& job, int64_t bytes) {
+  const auto change = static_cast<uint64_t>(bytes);  // modulo 2^64
+  job.aside_bytes += change;
+  job.charged += change;
+  charged_of_user_[job.row.owner_uid] += change;
 }
 
 std::vector<SpoolStore::SetAside> SpoolStore::list_quarantine() {
@@ -113,10 +128,8 @@ void SpoolStore::delete_from_quarantine(std::vector<SetAside> doomed) {
     for (const SetAside& file : *moved) {
       ++figures_.quarantine_deleted;
       const auto job = jobs_.find(file.folder);
-      if (job != jobs_.end()) {
-        Job& of = job->second;
-        of.charged -= std::min(file.bytes, of.charged - of.bytes - of.report_bytes);
-      }
+      if (job == jobs_.end()) continue;
+      charge_aside_held(job->second, -static_cast<int64_t>(std::min(file.bytes, job->second.aside_bytes)));
     }
   };
   post(std::move(change));

@@ -91,6 +91,9 @@ bool Recovery::read_all() {
     least = std::max(least + 1, epoch_of_now());
     change([epoch = least, now = options_.now](Manifest& to) { to.put_least_epoch(epoch, now); });
   }
+  const uint64_t senseless = manifest.senseless_rows();
+  out_.seen = manifest.seen();
+  out_.doubts_clocks = restored_ || manifest.senseless_rows() > senseless;
   if (manifest.senseless_rows() > 0) {
     problem(fmt::format("{} rows of the manifest make no sense and are passed over", manifest.senseless_rows()));
   }

@@ -22,6 +22,8 @@ struct Recovered {
   std::vector<UploadRow> uploads;
   std::vector<FileRow> files;
   std::vector<ReportRow> reports;
+  std::optional<Aging::Seen> seen;  // of the clocks, by the process before
+  bool doubts_clocks = false;       // what that said may be lost
   uint64_t lost_files = 0, quarantined = 0;
   // One sentence each. `to_do`: what any end leaves to the next start, by design; `problems`: what should not be.
   std::vector<std::string> problems, to_do;

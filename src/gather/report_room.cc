@@ -27,7 +27,8 @@ Refusal SpoolStore::take_room_held(Job& job) {
   job.waits_for_disk = of_disk == 0;
   if (job.waits_for_disk) return Refusal::no_space;
   const auto user = charged_of_user_.find(job.row.owner_uid);
-  const uint64_t of_user = user == charged_of_user_.end() ? 0 : user->second;
+  const bool told = job.row.owner_uid != 0 && user != charged_of_user_.end();
+  const uint64_t of_user = told ? user->second : job.charged;
   const uint64_t of_owner = std::min(left_of(most.largest_job, job.charged), left_of(most.largest_user, of_user));
   const uint64_t allowed = std::min(most.largest_report, std::max(of_owner, kUsualReport));
   job.room_is_of_disk = of_disk < allowed;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <deque>
+#include <map>
 
 #include "reports.h"
 
@@ -18,6 +20,14 @@ std::chrono::seconds kept_for(const JobState& job, const GatherRetention& retent
   return job.ended ? std::min<std::chrono::seconds>(asked, kLateAgents) : std::max(asked, retention.age);
 }
 
+uint64_t size_of(const JobState& job) { return job.bytes + job.report_bytes; }
+
+// Of one owner; those whose owner nobody told are one.
+struct Share {
+  uint64_t bytes = 0;
+  std::deque<const JobState*> over;  // what may go, the oldest first
+};
+
 }  // namespace
 
 bool is_over(const JobState& job) {
@@ -30,22 +40,34 @@ std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const
                                         const Aging& aging) {
   if (!aging.may_delete()) return {};
   std::vector<const JobState*> over;
+  std::map<uint32_t, Share> owners;
   uint64_t bytes = 0;
   for (const JobState& job : jobs) {
-    bytes += job.bytes + job.report_bytes;
+    bytes += size_of(job);
+    owners[job.owner_uid].bytes += size_of(job);
     if (is_over(job)) over.push_back(&job);
   }
   std::stable_sort(over.begin(), over.end(),
                    [](const JobState* a, const JobState* b) { return last_change(*a) < last_change(*b); });
   std::vector<std::string> doomed;
+  const auto doom = [&](const JobState& job) {
+    doomed.push_back(job.name);
+    bytes -= size_of(job);
+    owners[job.owner_uid].bytes -= size_of(job);
+  };
   for (const JobState* job : over) {
-    if (doomed.size() == kMostDeletedAtOnce) break;
     const bool old = aging.now_for(last_change(*job)) - last_change(*job) > kept_for(*job, retention);
-    const bool too_much =
-        retention.total_bytes > 0 && bytes > retention.total_bytes && job->bytes + job->report_bytes > 0;
-    if (!old && !too_much) continue;
-    doomed.push_back(job->name);
-    bytes -= job->bytes + job->report_bytes;
+    if (old && doomed.size() < kMostDeletedAtOnce) doom(*job);
+    if (!old && size_of(*job) > 0) owners[job->owner_uid].over.push_back(job);
+  }
+  // Above the total, the owner who has most makes room: nobody's jobs go because of what another sends.
+  while (retention.total_bytes > 0 && bytes > retention.total_bytes && doomed.size() < kMostDeletedAtOnce) {
+    const auto most = std::max_element(owners.begin(), owners.end(), [](const auto& a, const auto& b) {
+      return std::pair(!a.second.over.empty(), a.second.bytes) < std::pair(!b.second.over.empty(), b.second.bytes);
+    });
+    if (most == owners.end() || most->second.over.empty()) break;
+    doom(*most->second.over.front());
+    most->second.over.pop_front();
   }
   return doomed;
 }

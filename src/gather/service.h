@@ -39,7 +39,12 @@ struct TakeFile {
   std::function<Response(const Outcome<UploadState>&)> answer;  // to what the writer says
   std::function<void()> broken_off;                             // when the body did not come whole; may be empty
 };
-using Next = std::variant<Response, TakeDocument, TakeFile>;
+// The answer is made after this time: its asker has had his share of answers for now.
+struct AnswerLater {
+  std::chrono::milliseconds wait{};
+  std::function<Response()> answer;
+};
+using Next = std::variant<Response, TakeDocument, TakeFile, AnswerLater>;
 
 struct Served {
   Endpoint endpoint = Endpoint::page_jobs;

@@ -2,14 +2,25 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 
 #include "spool_paths.h"
 
 namespace skewscope::gather {
+namespace {
+
+std::string boot_of_kernel() {
+  std::string name;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
+  return name;
+}
+
+}  // namespace
 
 SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, FileSystem& files, Recovered recovered)
     : options_(std::move(options)), owned_files_(std::move(owned)), files_(files), link_(std::make_shared<Link>()) {
   link_->store = this;
+  if (options_.boot.empty()) options_.boot = boot_of_kernel();
   figures_.recovery_seconds = recovered.seconds;
   figures_.lost_files = recovered.lost_files;
   figures_.quarantined = recovered.quarantined;
@@ -61,7 +72,9 @@ SpoolStore::SpoolStore(StoreOptions options, std::unique_ptr<FileSystem> owned, 
   look_at_disk();
   refill_ballast();
   last_backup_ = time_of_newest_backup(files_);
-  aging_.begin(now(), running(), last_backup_);
+  recovered.seen ? aging_.go_on(*recovered.seen, options_.boot, now(), running())
+                 : aging_.begin(now(), running(), last_backup_);
+  if (recovered.doubts_clocks) aging_.hold();
   CommitThread::Hooks hooks;
   hooks.failed = [this](const std::string& why) { fail(why); };
   hooks.stopped = [this] { return failed_.load(); };
@@ -83,7 +96,8 @@ void SpoolStore::charge_quarantine(const std::string& name, Job& job) {
   if (files_.list(quarantine_folder(name), entries) != 0) return;
   for (const FolderEntry& entry : entries) {
     PathInfo info;
-    if (files_.info(quarantine_folder(name) + "/" + entry.name, info) == 0) job.charged += info.size;
+    const bool there = files_.info(quarantine_folder(name) + "/" + entry.name, info) == 0;
+    if (there) charge_aside_held(job, static_cast<int64_t>(info.size));
   }
 }
 
@@ -180,7 +194,7 @@ StoreFigures SpoolStore::figures() const {
   out.disk_free_bytes = space_.available;
   out.disk_size_bytes = space_.total;
   out.all_jobs = jobs_.size();
-  out.jobs = count_jobs_held();
+  out.jobs = job_counts_held();
   return out;
 }
 

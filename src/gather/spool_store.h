@@ -56,6 +56,7 @@ struct Job {
   bool partial = false;       // when the running report began
   uint64_t report_bytes = 0;  // of those that are there
   uint64_t room = 0;          // of the running report
+  uint64_t aside_bytes = 0;   // in quarantine
   bool room_is_of_disk = false, waits_for_disk = false;
   std::map<int, std::map<int, int>> generations;  // capture -> generation -> files
   std::map<int, int> open_of_capture;             // open uploads, where there are any
@@ -179,6 +180,7 @@ class SpoolStore : public Store {
   JobState state_held(const Job& job) const;
   JobState brief_state_held(const Job& job) const;
   JobCounts count_jobs_held() const;
+  const JobCounts& job_counts_held() const;
   const Job* standing_held(const std::string& job) const;
   static int expected_of(const Job& job, const JobRow& row);
   static int captures_of(const Job& job, const JobRow& row);
@@ -216,7 +218,8 @@ class SpoolStore : public Store {
   Time now() const;
   std::chrono::seconds running() const;
   Aging aging_held() const;
-  void look_at_clocks();
+  bool look_at_clocks();
+  void keep_clocks();
   void changed(const std::string& job);
   void count(uint64_t StoreFigures::*figure);
   void on_file_thread(const std::string& id, std::function<void()> task);
@@ -229,6 +232,8 @@ class SpoolStore : public Store {
   void sweep();
   void forget_the_future();
   void charge_quarantine(const std::string& name, Job& job);
+  void charge_aside_held(Job& job, int64_t bytes);
+  std::string owner_of_aside(const std::string& folder) const;
   void look_at_disk();
   void refill_ballast();
   bool has_ballast();
@@ -269,7 +274,11 @@ class SpoolStore : public Store {
   uint64_t rooms_ = 0;    // of the reports that run, in bytes
   uint64_t writers_ = 0;  // numbers given
   Aging aging_;           // with mutex_
-  Time last_backup_{}, last_look_at_quarantine_{};
+  mutable JobCounts job_counts_;  // as counted then; with mutex_
+  mutable std::chrono::steady_clock::time_point jobs_counted_at_{};
+  mutable std::chrono::steady_clock::duration counting_took_{};
+  std::optional<std::chrono::seconds> clocks_kept_;  // running() when they last were, by this process
+  Time last_backup_{}, last_look_at_quarantine_{}, last_wall_{};
   Pulse sweeping_;
 
   std::set<std::string> folders_made_;  // of the commit thread

@@ -177,6 +177,7 @@ struct StoreOptions {
   const char* database_vfs = nullptr;             // SQLite VFS by name; null: the default
   std::function<Time()> now;                      // null: the system's clock
   std::function<std::chrono::seconds()> running;  // null: CLOCK_BOOTTIME; with `now` given: that never jumps
+  std::string boot;                               // from which that counts; "": the kernel's name of it
   // fsync or the database failed: stop serving, exit non-zero. Called once, on a thread of the store, which must not be
   // closed from within.
   std::function<void(const std::string& why)> failed;

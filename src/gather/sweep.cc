@@ -11,6 +11,7 @@ namespace {
 constexpr auto kSweepEvery = std::chrono::milliseconds(250);
 constexpr int kTrashPerSweep = 256;
 constexpr uint64_t kBallast = 16 << 20;
+constexpr auto kClocksKeptEvery = std::chrono::seconds(60);
 constexpr auto kBackupEvery = std::chrono::hours(24);
 constexpr size_t kBackupsKept = 3;
 
@@ -22,8 +23,7 @@ void SpoolStore::sweep() {
     lock.unlock();
     const Pulse::Work work(sweeping_);
     if (!failed_ && !draining_) {
-      look_at_clocks();
-      forget_the_future();
+      if (look_at_clocks()) forget_the_future();
       sweep_uploads();
       sweep_quarantine();
       look_at_disk();
@@ -35,11 +35,32 @@ void SpoolStore::sweep() {
   }
 }
 
-void SpoolStore::look_at_clocks() {
+// Has the wall clock gone back, however little? Once a minute it may have, between two looks.
+bool SpoolStore::look_at_clocks() {
   const Time wall = now();
   const std::chrono::seconds ran = running();
-  const std::lock_guard lock(mutex_);
-  aging_.look(wall, ran);
+  bool jumped = false;
+  {
+    const std::lock_guard lock(mutex_);
+    jumped = aging_.look(wall, ran);
+  }
+  const bool back = wall < std::exchange(last_wall_, wall);
+  const bool keep = jumped || !clocks_kept_ || ran - *clocks_kept_ >= kClocksKeptEvery;
+  if (keep) keep_clocks();
+  return back || keep;
+}
+
+// A start takes them up where they stand: between two times nothing is deleted that would not be by the first.
+void SpoolStore::keep_clocks() {
+  if (!has_ballast()) return;
+  clocks_kept_ = running();
+  Change change;
+  change.rows = [this](Manifest& manifest) {
+    const std::lock_guard lock(mutex_);
+    manifest.put(aging_.seen(options_.boot));
+  };
+  change.done = [](Refusal) {};
+  post(std::move(change));
 }
 
 // A moment that lies ahead is one at which the clock was wrong: were it believed now that the clock is right, whatever
@@ -222,8 +243,10 @@ void SpoolStore::back_up() {
   if (recent || !has_ballast()) return;
   last_backup_ = at;
   Change change;
-  if (aging().may_delete()) change.rows = [at](Manifest& manifest) { manifest.forget_old(at); };
-  change.after = [this, at](Manifest& manifest) {
+  const Aging ages = aging();
+  const Time least = ages.now_for(Time());  // less all jumps
+  if (ages.may_delete()) change.rows = [least](Manifest& manifest) { manifest.forget_old(least); };
+  change.after = [this, at, deletes = ages.may_delete()](Manifest& manifest) {
     // Every deletion that memory knows of stands in the manifest by now.
     auto epochs = manifest.next_epochs();
     if (manifest.status() == ManifestStatus::fine) {
@@ -241,7 +264,7 @@ void SpoolStore::back_up() {
     size_t kept = 0;
     for (const std::string& copy : backups(files_)) {
       const bool ahead = copy > backup_path(at);  // older than its name says
-      if (ahead || ++kept > kBackupsKept) files_.remove(copy);
+      if (deletes && (ahead || ++kept > kBackupsKept)) files_.remove(copy);
     }
   };
   change.done = [](Refusal) {};

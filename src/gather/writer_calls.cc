@@ -192,12 +192,12 @@ void SpoolStore::quarantine_upload(const UploadPointer& upload, const char* why,
   change.done = [this, upload, then](Refusal refusal) {
     if (refusal == Refusal::none) {
       count(&StoreFigures::quarantined);
-      const uint64_t bytes = upload->row.asked.length.value_or(0);
+      const uint64_t bytes = upload->row.asked.length.value_or(upload->row.durable);
       forget_upload(upload);
       {
         const std::lock_guard lock(mutex_);
         const auto job = jobs_.find(upload->row.asked.metadata.job);
-        if (job != jobs_.end()) job->second.charged += bytes;
+        if (job != jobs_.end()) charge_aside_held(job->second, static_cast<int64_t>(bytes));
       }
       changed(upload->row.asked.metadata.job);
     }

@@ -97,6 +97,32 @@ TEST_CASE("a body that comes fast enough is still too slow once it has taken too
   CHECK(floor.too_slow(at(61)));
 }
 
+TEST_CASE("whoever asks for answers in a loop gets fifty a second after a burst, and nobody else waits") {
+  AnswerPace pace;
+  const Moment begin{};
+  for (int i = 0; i < 256; ++i) CHECK(pace.wait("loop", begin) == milliseconds(0));
+  CHECK(pace.wait("loop", begin) == milliseconds(20));
+  CHECK(pace.wait("loop", begin) == milliseconds(40));
+  CHECK(pace.wait("other", begin) == milliseconds(0));
+  CHECK(pace.wait("loop", begin + milliseconds(60)) == milliseconds(0));
+  CHECK(pace.wait("loop", begin + seconds(60)) == milliseconds(0));  // what was paid for is forgotten
+}
+
+TEST_CASE("who would wait longer than ten seconds for an answer is refused, and is not charged for it") {
+  AnswerPace pace;
+  const Moment begin{};
+  for (int i = 0; i < 256 + 500; ++i) REQUIRE(pace.wait("loop", begin));
+  CHECK_FALSE(pace.wait("loop", begin));
+  CHECK(pace.wait("loop", begin + milliseconds(20)) == seconds(10));
+}
+
+TEST_CASE("of very many who ask for answers those who may have all at once are forgotten") {
+  AnswerPace pace;
+  const Moment begin{};
+  for (int i = 0; i < 20'000; ++i) pace.wait(std::to_string(i), begin + seconds(i));
+  CHECK(pace.askers() <= 10'001);
+}
+
 TEST_CASE("connections are bounded in all and per address") {
   Slots slots(limits_of(3, 2, 0, 0));
   CHECK(slots.acquire_connection("a"));

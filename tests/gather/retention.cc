@@ -44,6 +44,19 @@ TEST_CASE("above the total, the oldest finished jobs go until the rest fits") {
   CHECK(jobs_to_delete(jobs, {hours(24 * 30), 50}, steady()) == std::vector<std::string>{"b", "c"});
 }
 
+TEST_CASE("above the total, the owner who has most makes room, and nobody else's jobs go") {
+  std::vector<JobState> jobs = {finished("hers", 20, 40), finished("his1", 1, 50), finished("his2", 2, 50)};
+  jobs[0].owner_uid = 1;
+  jobs[1].owner_uid = jobs[2].owner_uid = 2;
+  CHECK(jobs_to_delete(jobs, {hours(24 * 30), 100}, steady()) == std::vector<std::string>{"his2"});
+  // Hers, which is older, goes last.
+  CHECK(jobs_to_delete(jobs, {hours(24 * 30), 45}, steady()) == std::vector<std::string>{"his2", "his1"});
+  CHECK(jobs_to_delete(jobs, {hours(24 * 30), 39}, steady()) == std::vector<std::string>{"his2", "his1", "hers"});
+  // What is not over cannot go.
+  jobs[1].open_uploads = jobs[2].open_uploads = 1;
+  CHECK(jobs_to_delete(jobs, {hours(24 * 30), 100}, steady()) == std::vector<std::string>{"hers"});
+}
+
 JobState registered(const std::string& name, int days_ago) {
   JobState job;
   job.name = name;
