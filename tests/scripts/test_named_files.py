@@ -17,7 +17,7 @@ OUTSIDE = {"c10/core/ScalarType.h", "torch/_dynamo/utils.py", "torch/utils/check
            "linux/posix_acl_xattr.h"}
 
 # A path or name with the suffix of a source or a document: "src/report/losses.cc", "KINETO.md", "page/README.md".
-FILE = re.compile(r"(?<![\w./*<{$~-])((?:[\w.-]+/)*[\w-]+\.(?:md|h|cc|py|js|mjs|sql|cmake))(?![\w/*<{-]|\.\w)")
+FILE = re.compile(r"(?<![\w./*<>{}$~-])((?:[\w.-]+/)*[\w-]+\.(?:md|h|cc|py|js|mjs|sql|cmake))(?![\w/*<{-]|\.\w)")
 # "KINETO.md, section 3", "sections 4 to 6", "sections 7 and 8"; perhaps with the name in quotes.
 SECTION = re.compile(r"([\w./-]+\.md)\)?`?,? sections? (\d+)(?: (?:to|and) (\d+))?")
 # In READMEs: a path below a folder at the top, whose suffix may be left out, `collectives/matcher`.
