@@ -23,6 +23,7 @@ SECTION = re.compile(r"([\w./-]+\.md)\)?`?,? sections? (\d+)(?: (?:to|and) (\d+)
 # In READMEs: a path below a folder at the top, whose suffix may be left out, `collectives/matcher`.
 QUOTED = re.compile(r"`([^`\s]+)`")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+FILE_TABLE = re.compile(r"^\| file \|.*\n(?:\|.*\n)+", re.MULTILINE)
 PYTHON_TEXT = re.compile(r'"""(.*?)"""', re.DOTALL)
 
 
@@ -132,6 +133,18 @@ def unlisted_sources(root):
     return errors
 
 
+def listed_in_vain(root):
+    """Names in the first column of a README's table of files that no file of the tree has."""
+    stems = {file.stem for file in files_of(Path(root))}
+    errors = []
+    for readme in sorted((Path(root) / "src").rglob("README.md")):
+        for table in FILE_TABLE.findall(readme.read_text()):
+            names = [name for row in table.splitlines()[2:] for name in re.findall(r"`([\w*]+)`", row.split("|")[1])]
+            errors += [f"{readme.relative_to(root)}: lists {name}, which is not in the tree" for name in names
+                       if not any(fnmatch.fnmatch(stem, name) for stem in stems)]
+    return errors
+
+
 def errors_of(check, files):
     """What a check says of a tree of {path: text}."""
     with tempfile.TemporaryDirectory() as root:
@@ -205,8 +218,14 @@ class UnlistedSources(unittest.TestCase):
     def test_a_folder_without_a_readme_is_caught(self):
         self.assertEqual(errors_of(unlisted_sources, {"src/align/fit.cc": ""}), ["src/align: has no README.md"])
 
+    def test_a_name_in_a_table_of_files_that_no_file_has_is_caught(self):
+        table = "| file | says |\n|---|---|\n| `fit`, `gone` | `a_field` of it |\n"
+        errors = errors_of(listed_in_vain, {"src/align/README.md": table, "src/align/fit.cc": ""})
+        self.assertEqual(errors, ["src/align/README.md: lists gone, which is not in the tree"])
+
     def test_each_source_stands_in_the_readme_of_its_folder(self):
         self.assertEqual(unlisted_sources(ROOT), [])
+        self.assertEqual(listed_in_vain(ROOT), [])
 
 
 if __name__ == "__main__":
