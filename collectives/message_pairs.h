@@ -10,7 +10,7 @@
 // Why right: believed is a pair only that is more likely than all alignments without it by a factor of some hundreds.
 // Messages that no time tells apart are refused.
 // Cost: O(n m) per step of n sends and m receives; longer steps than kMostCells are left to order.
-// Source: how senders are buffered and receivers wait: reference/kineto-format, and recorded pipelines
+// Source: how senders are buffered and receivers wait: src/align/METHOD.md, section 2, and recorded pipelines
 // (tests/data/real).
 #pragma once
 

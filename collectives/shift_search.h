@@ -11,7 +11,7 @@
 // do (a perfectly periodic job), two windows tie and the search refuses.
 // Cost: O(v log v) for v votes, about 40,000 per pair of members at most (more where one signature comes more than
 // 600 times); the join is O(n log n).
-// Source: interval fingerprints of the project's clock design; compare offset voting in Duda 1987's message clouds.
+// Source: fingerprints of intervals between ends; compare offset voting in Duda 1987's message clouds.
 #pragma once
 
 #include <cstdint>

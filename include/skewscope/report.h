@@ -83,7 +83,7 @@ Result<Done> check_output(const WriteOptions& options);
 // Where write_report of this process works until the report is whole; whoever interrupts it removes this.
 std::string partial_directory(const std::string& directory);
 
-// Writes the report directory of contract.md: into a temporary sibling first, COMPLETE last, then renamed. Errors:
+// Writes the report directory (README.md): into a temporary sibling first, COMPLETE last, then renamed. Errors:
 // output, when the directory exists without `force` or cannot be written; nothing half-written stays behind.
 Result<Done> write_report(const JobReport& report, const ReportStamp& stamp, const WriteOptions& options);
 

@@ -3,7 +3,7 @@
 //   skew:        half the shift of ends between balanced and unbalanced rows: latency waves behind a late member
 //   model:       what a freedom that was not applied (identity, offset) would have changed
 //   resolution:  a step of the time stamps: half of it at either side of a difference
-// Source: the project's clock design, section 4d; the loop closure of Huygens (Geng et al. 2018) enters as the excess
+// Source: METHOD.md, section 5; the loop closure of Huygens (Geng et al. 2018) enters as the excess
 // of the members' mean residuals over simulated ones.
 #pragma once
 

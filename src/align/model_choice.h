@@ -11,7 +11,7 @@
 // get worse under the chosen model does not tie clocks: it is dropped and the choice made again (on a production job
 // one biased reduce-scatter made the all-gathers' ends three times worse). Where nothing can be held out: an offset
 // when the recorded stamps contradict causality, else identity. Cost: eight fits on at most 64 rows per group, which
-// processes share among them. Source: the project's clock design, section 4b.
+// processes share among them. Source: METHOD.md, section 4.
 #pragma once
 
 #include "joint_fit.h"

@@ -1,6 +1,6 @@
 // Wait, transfer and blame of one instance.
 //
-// Definitions (contract.md): for a collective that needs every member before any can finish,
+// Definitions (DEFINITIONS.md, section 3): for a collective that needs every member before any can finish,
 //   last_arrival = max start;  wait_r = clip(last_arrival - start_r, 0, duration_r);  transfer_r = duration_r - wait_r.
 // For one-to-all, all-to-one and point-to-point calls the arrival waited for is that of collectives/synchronization.h.
 // Of messages each member waits for the last of its partners that it has to wait for.

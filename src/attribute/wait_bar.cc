@@ -12,7 +12,7 @@
 namespace skewscope::attribute {
 namespace {
 
-constexpr int64_t kMuchSmaller = 2;  // the contract defines waits by clocks: durations must be twice as good
+constexpr int64_t kMuchSmaller = 2;  // waits are defined by clocks: durations must be twice as good
 
 // The tie of the instance's class; null: none. Those of batches are of two ranks each.
 const TieBar* tie_of(const ClockModel& clocks, const CollectiveInstance& i) {

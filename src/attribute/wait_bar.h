@@ -4,9 +4,9 @@
 // clock model states per communicator. Without: wait_r = duration_r - shortest duration. For a complete N-to-N instance
 //   first end - last arrival <= shortest duration <= the last one's end - last arrival,
 // for every duration is (end - last arrival) + (last arrival - start); so the shortest is the transfer time up to the
-// scatter of the ends, with any clocks. Clocks decide, as the contract defines waits, unless durations are twice as
+// scatter of the ends, with any clocks. Clocks decide, as DEFINITIONS.md defines waits, unless durations are twice as
 // good; both are kept, and each checks the other: transfer times that differ by more than three deviations are a
-// contradiction. Source: the project's clock design, 4c.
+// contradiction. Source: src/align/METHOD.md, section 6.
 #pragma once
 
 #include <cstdint>

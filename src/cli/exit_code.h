@@ -1,4 +1,4 @@
-// Exit codes of contract.md.
+// The program's exit codes; what each means: include/skewscope/DEFINITIONS.md, section 9.
 #pragma once
 
 #include "skewscope/base/result.h"

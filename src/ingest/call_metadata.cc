@@ -5,7 +5,7 @@
 // when all are recorded, in a range of its own (PyTorch's endCoalescing): its records are those since the last batch
 // within which no kernel was launched. With one peer they are one operation; with several, a message for each peer and
 // direction. Collectives of one kind that a coalescing manager launches as one are one operation, too. Sources:
-// kineto-format.md, sections 5 to 7; PyTorch ParamCommsUtils, issue #194693; libkineto output_json.cpp.
+// KINETO.md, sections 4 to 6; PyTorch ParamCommsUtils, issue #194693; libkineto output_json.cpp.
 // Cost: O(log ranges) per call.
 #include "call_metadata.h"
 

@@ -1,5 +1,5 @@
-// What a collective call is: operation, type, sizes, group, from the best record that tells (kineto-format.md, section
-// 6): arguments of the kernel -> record_param_comms -> nccl:* range over the launch -> its GPU copy -> kernel name. Of
+// What a collective call is: operation, type, sizes, group, from the best record that tells (KINETO.md, section
+// 5): arguments of the kernel -> record_param_comms -> nccl:* range over the launch -> its GPU copy -> kernel name. Of
 // a batch of sends and receives (batch_isend_irecv), and of collectives that are launched as one (a coalescing
 // manager): their records, in front of the launch.
 #pragma once

@@ -17,7 +17,7 @@ struct ReadSettings {
   size_t chunks_in_flight = 0;           // 0: two per thread
   bool sieve = true;                     // drop events that leave no row before parsing (event_sieve.h)
   bool details = false;                  // keep what RankDetail is made of (detail_rows.h)
-  bool unpadded_fractions = false;       // kineto-format.md section 3: ".5" is 5 ns
+  bool unpadded_fractions = false;       // KINETO.md, section 2: ".5" is 5 ns
   const KernelTable* kernels = &KernelTable::built_in();
 };
 

@@ -11,7 +11,7 @@
 
 namespace skewscope::ingest {
 
-// An operation in a group; as Kineto writes it (reference: ParamCommsUtils). -1 / none where absent.
+// An operation in a group; as Kineto writes it (PyTorch's ParamCommsUtils). -1 / none where absent.
 struct CommOperation {
   StringId collective_name;  // "Collective name"
   StringId dtype;

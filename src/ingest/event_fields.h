@@ -1,5 +1,5 @@
-// The vocabulary of Kineto events: categories, keys of arguments, names that matter. Reference: kineto-format.md,
-// sections 4 to 7.
+// The vocabulary of Kineto events: categories, keys of arguments, names that matter. Reference: KINETO.md,
+// sections 3 to 6.
 #pragma once
 
 #include <array>

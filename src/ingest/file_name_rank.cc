@@ -1,4 +1,4 @@
-// Problem: two dozen writers, each with a name pattern of its own (kineto-format.md, section 12), some with the global
+// Problem: two dozen writers, each with a name pattern of its own (KINETO.md, section 9), some with the global
 // rank, some with a local rank that looks just like it.
 // Idea: most global patterns are one pattern, the word "rank" and a number; writers that say it otherwise get a row in
 // a table. A name that gives two different numbers gives none.

@@ -1,4 +1,4 @@
-// Members of process groups, from what traces say of them (kineto-format.md, section 8), and the job's communicators.
+// Members of process groups, from what traces say of them (KINETO.md, section 7), and the job's communicators.
 #pragma once
 
 #include <string>

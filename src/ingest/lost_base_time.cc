@@ -1,6 +1,6 @@
 // Problem: from PyTorch 2.4 until early 2025 "baseTimeNanoseconds" stood behind the events, so a file that was cut has
 // stamps of 1970, and its rank seems to lie half a century before the others: a window of 475,000 hours. Idea: the base
-// is the time of day floored to a multiple of 7,889,238 s (kineto-format.md, section 3), so a rank of the same job
+// is the time of day floored to a multiple of 7,889,238 s (KINETO.md, section 2), so a rank of the same job
 // tells it. Right where all others agree; a job on both sides of such a multiple is left alone. A trace that counts
 // from the start of its machine would be moved, too, and is no worse off: it is said.
 #include "lost_base_time.h"

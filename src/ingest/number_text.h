@@ -1,5 +1,5 @@
 // Numbers as text: Kineto's decimals to integers from the digits, never through a double (an epoch-microsecond double
-// steps by 250 ns). Reference: kineto-format.md, section 3.
+// steps by 250 ns). Reference: KINETO.md, section 2.
 #pragma once
 
 #include <bit>

@@ -5,7 +5,7 @@
 // Why right: a set too small repeats numbers or falls short of the world; one with a dependent dimension leaves holes.
 // Launchers that number otherwise are refuted by content: a rank known by a better source, or a group of the process
 // that lacks the rank; then no file's coordinates are believed, nor where two readings fit and differ.
-// Cost: 15 readings, each linear in files times the members of their groups. Source: kineto-format.md, section 12.
+// Cost: 15 readings, each linear in files times the members of their groups. Source: KINETO.md, section 8.
 #include "rank_coordinates.h"
 
 #include <algorithm>

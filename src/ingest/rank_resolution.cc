@@ -4,7 +4,7 @@
 // differs. A source is only as good as the set of files: where it gives two overlapping captures one number, and a
 // later source tells all its files apart, the later one counts; claims of on-demand traces then count in no case;
 // parallel coordinates count when they fit the world size (rank_coordinates.h); local ranks count when they are unique,
-// or hosts tell the nodes apart. Source: kineto-format.md, sections 8 and 12.
+// or hosts tell the nodes apart. Source: KINETO.md, sections 7 and 8.
 #include "rank_resolution.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which rank of the job a file is, and how large the world is: the first source of kineto-format.md section 12 that
+// Which rank of the job a file is, and how large the world is: the first source of KINETO.md, section 8, that
 // answers, recorded per file; sources that disagree are findings.
 #pragma once
 

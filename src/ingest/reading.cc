@@ -11,7 +11,7 @@ namespace skewscope::ingest {
 namespace {
 
 constexpr size_t kLargestTail = 8 << 20;
-// Kineto-format.md section 3: below this many fractions their form proves nothing.
+// KINETO.md, section 2: below this many fractions their form proves nothing.
 constexpr int64_t kEnoughFractions = 1000;
 
 LocalNs& start_of(LocalNs& start) { return start; }

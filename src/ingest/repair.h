@@ -1,4 +1,4 @@
-// Makes valid JSON of the event texts that tracers break. Reference: kineto-format.md, section 13.
+// Makes valid JSON of the event texts that tracers break. Reference: KINETO.md, section 10.
 #pragma once
 
 #include <cstdint>

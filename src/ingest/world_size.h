@@ -15,7 +15,7 @@ struct WorldSize {
 };
 
 // distributedInfo, else the size of default_pg, else the larger of the largest group (a lower bound) and "-of-<W>" in
-// file names (kineto-format.md, section 8). The most frequent answer of the source counts, the larger one on a tie.
+// file names (KINETO.md, section 8). The most frequent answer of the source counts, the larger one on a tie.
 // Files that disagree with it are findings, and so are answers too large to be believed.
 WorldSize world_size_of(const std::vector<RankEvidence>& evidence, Findings& findings);
 

@@ -1,4 +1,4 @@
-// report.json field by field, in the order of contract.md. "Not determined" is null. Bytes that are not UTF-8 in names
+// report.json field by field, in the order of its schema. "Not determined" is null. Bytes that are not UTF-8 in names
 // from traces become U+FFFD. Doubles print with the fewest digits that read back as the same number.
 #include "json_text.h"
 

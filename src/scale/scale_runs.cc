@@ -17,7 +17,7 @@ namespace {
 
 using namespace scale;
 
-// TALP's bound (peers.md section 8): a series is strong when the job's work grows less than 0.75 times as much as its
+// TALP's bound (DLB, "POP metrics"): a series is strong when the job's work grows less than 0.75 times as much as its
 // resources.
 constexpr double kStrongBelow = 0.75;
 

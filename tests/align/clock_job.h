@@ -1,6 +1,6 @@
 // A training job in memory, with what really happened: ranks in nodes, a tensor-parallel group per node and a
-// data-parallel group per local index, calls stamped by imperfect clocks. The physics of the project's clock design
-// (clocks.md, 5.1), written from its text; it shares no code with what it judges.
+// data-parallel group per local index, calls stamped by imperfect clocks. src/align/METHOD.md, section 9, describes it;
+// it shares no code with what it judges.
 //
 // Each step: `layers` times computation and a TP all-reduce, then `dp_calls` times computation and a DP all-reduce.
 // A call starts when its rank gets there; all members end at the last arrival + transfer + position bias + exponential
@@ -38,7 +38,7 @@ struct ClockJobOptions {
   bool hosts = true;                                // traces name their host
 };
 
-// The scenarios of the clock design, by name: base, wave, holes, mismatched, one step, one clock, bent 5, bent 30,
+// The scenarios by name: base, wave, holes, mismatched, one step, one clock, bent 5, bent 30,
 // long, no straggler. Tests and benchmark run the same ones.
 struct ClockScenario {
   const char* name;

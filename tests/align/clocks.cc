@@ -92,7 +92,7 @@ TEST_CASE("offsets of 50 ms and drifts of 20 ppm between nodes are found to micr
   const ClockModel model = align_clocks(job, instances, AlignMode::automatic);
   REQUIRE(model.clocks[5].method == ClockMethod::line);
   REQUIRE(worst_error_us(g, model, 900'000) < 5);
-  // The contract's sign: t = c - offset; rank 4's clock reads 100 ms more than rank 0's.
+  // The sign of DEFINITIONS.md: t = c - offset; rank 4's clock reads 100 ms more than rank 0's.
   REQUIRE(std::fabs(static_cast<double>(model.clocks[4].offset_ns) - 100e6) < 20'000);
   REQUIRE(model.clocks[4].drift_ppb == Approx(-40'000).margin(1000));
 }

@@ -187,7 +187,7 @@ TEST_CASE("a kind of groups whose ends mislead does not tie clocks") {
   }
 }
 
-TEST_CASE("a bend is followed on the clock itself, and the line stays the contract's") {
+TEST_CASE("a bend is followed on the clock itself, and the line stays the one that reports define") {
   const ClockJob truth = make_clock_job(clock_scenario("bent 30"));
   const ClockModel clocks = align_clocks(truth.job, truth.instances, AlignMode::automatic);
   for (size_t t = 0; t < clocks.clocks.size(); ++t) {

@@ -1,4 +1,4 @@
-// One sentence per defect of kineto-format.md, section 13: what is kept, what is counted, and where.
+// One sentence per defect of src/ingest/KINETO.md, section 10: what is kept, what is counted, and where.
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Row counts and first GPU start of real traces, made by an independent program (reference: per-rank summaries,
-// section 10).
+// Row counts and first GPU start of real traces, made by an independent program.
 #include <catch2/catch.hpp>
 
 #include "reader_support.h"

@@ -81,7 +81,7 @@ TEST_CASE("a CSV field is UTF-8 whatever the trace holds") {
   CHECK(field(std::string("a\xFF\xC3\xBC")) == "a\xEF\xBF\xBD\xC3\xBC");
 }
 
-TEST_CASE("collective_ranks.csv has the contract's columns, one row per instance and rank") {
+TEST_CASE("collective_ranks.csv has the columns that scripts rely on, one row per instance and rank") {
   const ScratchDirectory scratch;
   REQUIRE(write_report(small_job().report(), kStamp, {scratch / "out", false, {}}).ok());
   const std::string csv = read_file(scratch / "out/tables/collective_ranks.csv");

@@ -37,7 +37,7 @@ struct HandBuilt {
 HandBuilt job_of(int32_t ranks);
 
 // One all_reduce of float32: starts[r] since the window's start (-1: the rank's call is missing), all end at `end`.
-// wait, transfer and blame as contract.md defines them, all blame on the last. Returns the instance's row.
+// wait, transfer and blame as DEFINITIONS.md defines them, all blame on the last. Returns the instance's row.
 size_t add_all_reduce(HandBuilt& built, const std::vector<int64_t>& starts, int64_t end, int64_t bytes,
                       int64_t step = -1);
 

@@ -92,7 +92,7 @@ TEST_CASE("the schema refuses a report that lacks a field or has one too many") 
   CHECK(schema_violation("report", fraction.dump()) != "");
 }
 
-TEST_CASE("report.json keeps the order of the contract and says null where nothing is known") {
+TEST_CASE("report.json keeps the order of its schema and says null where nothing is known") {
   const auto json = nlohmann::ordered_json::parse(to_json(full_job().report(), kStamp));
   std::vector<std::string> names;
   for (const auto& item : json.items()) names.push_back(item.key());

@@ -418,14 +418,13 @@ TEST_CASE("each file of HTA's, and each key of it, is compared or has a reason w
       {"include_last_profiler_step", "which of the two files of a trace it is"},
       {"profiler_steps", "what --steps asks for in the other tests"},
       {"device_type", "a vendor's name; ingest's tests hold it"},
-      {"events", "rows that HTA keeps in its own table; ingest's tests hold the reference's numbers of rows"},
-      {"kernel_breakdown_default", "max, min and mean are the sum there: not to be reproduced (reference, section 9)"},
-      {"stragglers", "HTA's own ranking of ranks, of which the reference defines none"},
+      {"events", "rows that HTA keeps in its own table; ingest's tests hold numbers of rows"},
+      {"kernel_breakdown_default", "max, min and mean are the sum there: not to be reproduced"},
+      {"stragglers", "HTA's own ranking of ranks, for which nothing else has numbers"},
       {"critical_path_step0", "hta_critical_path.cc compares it"},
   };
   const std::map<std::string, std::string> traces_left_out = {
-      {"triton_example",
-       "a cpu_op with a stream counts as GPU work there: not to be reproduced (reference, section 9)"},
+      {"triton_example", "a cpu_op with a stream counts as GPU work there: not to be reproduced"},
   };
   std::set<std::string> compared;
   const auto add = [&](const auto& cases) {

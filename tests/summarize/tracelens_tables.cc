@@ -47,9 +47,9 @@ void compare_all(const std::string& name, const std::string& file, int64_t unlin
 using Exceptions = std::vector<Exception>;
 
 const char* const kNoModel = "TraceLens has no model of it";
-const char* const kReduced = "TraceLens takes every reduction to give one element (reference, section 8)";
+const char* const kReduced = "TraceLens takes every reduction to give one element";
 const char* const kInvented = "TraceLens counts rows that it made up after the last event";
-const char* const kNoSize = "bool has no size in TraceLens (reference, section 8)";
+const char* const kNoSize = "bool has no size in TraceLens";
 
 using Texts = std::vector<std::string>;
 

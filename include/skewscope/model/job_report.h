@@ -1,4 +1,4 @@
-// Room: what is said about a job: the shape of report.json (contract.md, schema skewscope.report/1) as plain data.
+// Room: what is said about a job: the shape of report.json (configs/report.schema.json) as plain data.
 #pragma once
 
 #include <cstdint>
@@ -326,7 +326,7 @@ struct JobReport {
     std::vector<Stage> by_stage;
   } pipeline;
 
-  // POP and TALP efficiencies (peers.md section 8), 0..1; -1 = not determined.
+  // POP and TALP efficiencies (src/report/efficiency.cc), 0..1; -1 = not determined.
   struct Efficiency {
     double parallel = -1, load_balance = -1, communication = -1, serialization = -1, transfer = -1,
            gpu_communication = -1, orchestration = -1;

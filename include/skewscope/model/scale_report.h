@@ -1,4 +1,4 @@
-// Room: one job at several sizes: the shape of scale.json (contract.md, schema skewscope.scale/1) as plain data.
+// Room: one job at several sizes: the shape of scale.json (configs/scale.schema.json) as plain data.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ScaleReport {
   bool scaling_given = false;  // by the user; else detected
   std::string evidence;        // what it was detected from
 
-  // Efficiencies as peers.md section 8; -1: not determined.
+  // Efficiencies as in DEFINITIONS.md, section 7; -1: not determined.
   struct Run {
     std::string name;
     int32_t world_size = 0;
