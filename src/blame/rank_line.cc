@@ -92,8 +92,8 @@ class LineBuilder {
     return {ns, std::max<int64_t>(0, common(local.ns + local.delay_ns) - ns)};
   }
 
-  // When each call was launched; one whose launch the trace lacks: with the call in front of it on its stream. A call of
-  // the host needs no launch.
+  // When each call was launched; one whose launch the trace lacks: with the call in front of it on its stream. A call
+  // of the host needs no launch.
   std::vector<LocalNs> launches() const {
     std::vector<LocalNs> launched;
     std::map<int32_t, LocalNs> last_on_stream;

@@ -83,9 +83,8 @@ class HostCallFinder {
       const CommOperation& o = operation_of(row);
       return std::make_tuple(o.group_name, o.group_ranks, o.group_size, o.dtype);
     };
-    return !records.empty() && std::all_of(records.begin(), records.end(), [&](int32_t row) {
-      return group_of(row) == group_of(records.front());
-    });
+    return !records.empty() && std::all_of(records.begin(), records.end(),
+                                           [&](int32_t row) { return group_of(row) == group_of(records.front()); });
   }
 
   const FileContent& content_;
