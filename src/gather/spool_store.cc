@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 
+#include "skewscope/base/file_text.h"
 #include "spool_paths.h"
 
 namespace skewscope::gather {
 namespace {
 
-std::string boot_of_kernel() {
-  std::string name;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
-  return name;
-}
+std::string boot_of_kernel() { return file_text("/proc/sys/kernel/random/boot_id").value_or(""); }
 
 }  // namespace
 
