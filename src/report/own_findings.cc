@@ -192,9 +192,9 @@ void add_inferred(const Rooms& rooms, Findings& out) {
 // Calls that began and of which no end was recorded.
 void add_open_ends(const Rooms& rooms, Findings& out) {
   std::map<int32_t, int64_t> calls;  // by rank
-  for (size_t row = 0; row < rooms.instances.members.size(); ++row) {
-    if (!lacks_end(rooms.instances.spans[row].duration_ns)) continue;
-    ++calls[rooms.job[rooms.instances.members[row].trace].rank.value];
+  for (const CallRef& member : rooms.instances.members) {
+    const RankTrace& trace = rooms.job[member.trace];
+    if (lacks_end(trace.calls[static_cast<size_t>(member.call)].duration_ns)) ++calls[trace.rank.value];
   }
   if (calls.empty()) return;
   int64_t sum = 0;
