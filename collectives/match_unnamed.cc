@@ -7,6 +7,7 @@
 #include "collectives/calls_in_order.h"
 #include "collectives/group_evidence.h"
 #include "collectives/inferred_groups.h"
+#include "collectives/open_end.h"
 
 namespace skewscope {
 namespace {
@@ -60,9 +61,7 @@ void match_in_step_order(const std::vector<MemberCalls>& members, Timed& timed) 
   for (const int32_t m : open) timed.cluster[static_cast<size_t>(m)] = 0;
 }
 
-}  // namespace
-
-void match_unnamed(const std::vector<MemberCalls>& members, Membership membership, const MemberHints& hints,
+void match_by_ends(const std::vector<MemberCalls>& members, Membership membership, const MemberHints& hints,
                    Timed& timed) {
   if (members_with_calls(members).size() < 2) {
     for (const int32_t m : members_with_calls(members)) timed.cluster[static_cast<size_t>(m)] = 0;
@@ -85,6 +84,58 @@ void match_unnamed(const std::vector<MemberCalls>& members, Membership membershi
     std::fill(timed.reason[static_cast<size_t>(m)].begin(), timed.reason[static_cast<size_t>(m)].end(),
               Refusal::ambiguous);
   }
+}
+
+// The calls of members whose end was recorded, and which of a member's calls each is.
+struct EndedCalls {
+  std::vector<MemberCalls> members;
+  std::vector<std::vector<int32_t>> call;
+
+  explicit EndedCalls(const std::vector<MemberCalls>& all) : members(all.size()), call(all.size()) {
+    for (size_t m = 0; m < all.size(); ++m) {
+      for (size_t k = 0; k < all[m].size(); ++k) {
+        if (lacks_end(all[m][k].end_ns - all[m][k].start_ns)) continue;
+        members[m].push_back(all[m][k]);
+        call[m].push_back(static_cast<int32_t>(k));
+      }
+    }
+  }
+};
+
+}  // namespace
+
+// An end that was not recorded speaks for no group and against none: its call is in no row. Without any end of a member
+// nothing tells its group.
+void match_unnamed(const std::vector<MemberCalls>& members, Membership membership, const MemberHints& hints,
+                   Timed& timed) {
+  const auto open = [](const MatchCall& call) { return lacks_end(call.end_ns - call.start_ns); };
+  const bool all_ended = std::none_of(members.begin(), members.end(), [&](const MemberCalls& calls) {
+    return std::any_of(calls.begin(), calls.end(), open);
+  });
+  const EndedCalls ended(all_ended ? std::vector<MemberCalls>() : members);
+  if (all_ended || members_with_calls(ended.members).size() < members_with_calls(members).size()) {
+    return match_by_ends(members, membership, hints, timed);
+  }
+  Timed found = timed;
+  for (size_t m = 0; m < members.size(); ++m) {
+    found.reason[m].resize(ended.members[m].size());
+    for (size_t k = 0; k < ended.call[m].size(); ++k) {
+      found.reason[m][k] = timed.reason[m][static_cast<size_t>(ended.call[m][k])];
+    }
+  }
+  match_by_ends(ended.members, membership, hints, found);
+  for (std::vector<Placed>& row : found.rows.rows) {
+    for (Placed& part : row) {
+      part.call = ended.call[static_cast<size_t>(part.member)][static_cast<size_t>(part.call)];
+    }
+  }
+  for (size_t m = 0; m < members.size(); ++m) {
+    for (size_t k = 0; k < ended.call[m].size(); ++k) {
+      timed.reason[m][static_cast<size_t>(ended.call[m][k])] = found.reason[m][k];
+    }
+  }
+  found.reason = std::move(timed.reason);
+  timed = std::move(found);
 }
 
 }  // namespace skewscope

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "clocks_apart.h"
+#include "collectives/backend_prefix.h"
 #include "median.h"
 
 namespace skewscope::ingest {
@@ -236,23 +237,37 @@ class LateEnds {
     }
     report("step-end-out-of-range", cut, furthest_ns,
            "ProfilerStep ranges end behind the next one, or all else that was recorded");
-    if (!recording_end_) return;
-    cut = furthest_ns = 0;
-    for (CommOpRow& op : content_.comm_ops) {
-      const int64_t late_ns = op.start + op.duration_ns - *recording_end_;
-      if (late_ns <= kLate_ns || op.start > *recording_end_) continue;
-      op.duration_ns = *recording_end_ - op.start;
-      furthest_ns = std::max(furthest_ns, late_ns);
-      ++cut;
-    }
-    report("call-end-out-of-range", cut, furthest_ns, "ranges of collectives on the host end behind recording");
+    cut_calls(end);
   }
 
-  void report(const char* code, int64_t count, int64_t furthest_ns, const char* what) {
+  // Ranges of collectives end with recording, or, where its end is not told, with the last step. Where one of a backend
+  // of the host ends behind that, its end is not known: others may have kept it waiting.
+  void cut_calls(LocalNs end) {
+    LocalNs latest = recording_end_.value_or(end);
+    if (!recording_end_) {
+      if (content_.steps.empty()) return;
+      for (const StepRow& step : content_.steps) latest = std::max(latest, step.start + step.duration_ns);
+    }
+    int64_t cut = 0, open = 0, furthest_ns = 0, furthest_open_ns = 0;
+    for (CommOpRow& op : content_.comm_ops) {
+      const int64_t late_ns = op.start + op.duration_ns - latest;
+      if (late_ns <= (recording_end_ ? kLate_ns : kLateUnbounded_ns) || op.start > latest) continue;
+      const bool on_host = is_host_backend(content_.strings.view(op.name));
+      op.duration_ns = on_host ? 0 : latest - op.start;
+      int64_t& furthest = on_host ? furthest_open_ns : furthest_ns;
+      furthest = std::max(furthest, late_ns);
+      ++(on_host ? open : cut);
+    }
+    report("call-end-out-of-range", cut, furthest_ns, "ranges of collectives on the host end behind recording");
+    report("call-end-not-known", open, furthest_open_ns,
+           "collectives on the host end behind recording or the last step", "their ends are not known");
+  }
+
+  void report(const char* code, int64_t count, int64_t furthest_ns, const char* what, const char* done = "cut there") {
     if (count == 0) return;
     add_finding(content_.findings,
                 {Severity::warning, code, content_.file, Rank(), -1, count,
-                 fmt::format("{}: {}, by up to {}; cut there", what, count, long_time_words(furthest_ns))});
+                 fmt::format("{}: {}, by up to {}; {}", what, count, long_time_words(furthest_ns), done)});
   }
 
   FileContent& content_;

@@ -20,6 +20,20 @@ Writer gloo_between_gpus(int64_t pause_of_late_rank_us) {
   };
 }
 
+// Of rank 1's `damaged`-th call the end is `late_us` later; kAbsent_us: it was not recorded.
+Writer mpi_with_damage(int damaged, int64_t late_us) {
+  return [=](const StepTimes& t) {
+    const bool hit = t.rank == 1 && t.step == damaged;
+    const int64_t lasts_us = t.leaves_us - t.arrives_us;
+    return std::vector<Event>{step_range(t),
+                              {"user_annotation", "mpi:all_reduce", t.arrives_us,
+                               !hit                    ? lasts_us
+                               : late_us == kAbsent_us ? kAbsent_us
+                                                       : lasts_us + late_us,
+                               4000, ""}};
+  };
+}
+
 }  // namespace
 
 TEST_CASE("ranges of MPI and UCC on CPUs, and of gloo beside GPUs, are split as all collectives are") {
@@ -74,4 +88,21 @@ TEST_CASE("behind gloo's collectives a rank whose host pauses before it launches
   CHECK(report.stragglers[0].cause == "host");
   const double saved_ns = static_cast<double>(report.stragglers[0].saved_ns);
   CHECK(saved_ns == Approx(kHostSteps * kLater_us * kNsPerUs).epsilon(0.05));
+}
+
+TEST_CASE("of an MPI call whose end is seconds late, or was not recorded, the others lose nothing") {
+  for (const int damaged : {3, kHostSteps - 1}) {
+    for (const int64_t late_us : {kAbsent_us, int64_t{4'800'000}}) {
+      CAPTURE(damaged, late_us);
+      const JobReport report = HostJob("mpi", mpi_with_damage(damaged, late_us)).report();
+      REQUIRE(report.ranks.size() == kHostRanks);
+      for (const JobReport::RankRow& row : report.ranks) {
+        INFO("rank " << row.rank);
+        const int calls = row.rank == 1 ? kHostSteps - 1 : kHostSteps;
+        CHECK(row.wait_ns == (row.rank == kLateRank ? 0 : calls * kLater_us * kNsPerUs));
+      }
+      CHECK(report.matching.matched == kHostRanks * kHostSteps - 1);
+      CHECK(report.matching.unmatched == 1);
+    }
+  }
 }
