@@ -122,6 +122,7 @@ class LineBuilder {
               [&](int32_t a, int32_t b) { return launch[static_cast<size_t>(a)] < launch[static_cast<size_t>(b)]; });
     std::map<int32_t, int32_t> last_on_stream;
     size_t next = 0;
+    int64_t host_calls_until = INT64_MIN;
     PastEnds past;  // of the rows launched so far that had ended when some call began
     std::priority_queue<int64_t, std::vector<int64_t>, std::greater<>> running;  // ends of those that had not
     for (const int32_t c : order) {
@@ -142,7 +143,8 @@ class LineBuilder {
       fork.before = waited_for(call, fork.at.ns, last_on_stream);
       const int64_t ready = fork.before < 0 ? fork.at.ns : std::max(fork.at.ns, end_of(fork.before));
       last_on_stream[call.stream] = static_cast<int32_t>(line_.forks.size());
-      set_launch(call, ready, fork);
+      set_launch(call, ready, !running.empty() || host_calls_until > call.start.ns, fork);
+      if (beside_gpu(call)) host_calls_until = std::max(host_calls_until, call.end().ns);
       line_.forks.push_back(fork);
     }
     sort_forks();
@@ -151,11 +153,12 @@ class LineBuilder {
   // It ran on the host of a trace that has GPU rows.
   bool beside_gpu(const CollectiveCall& call) const { return !line_.blind && call.gpu_row < 0; }
 
-  // `ready`: when line and stream allow the call to start. A call of the host that begins soon after waited for that;
-  // of one that begins later the host came late.
-  void set_launch(const CollectiveCall& call, int64_t ready, Fork& fork) const {
+  // `ready`: when line and stream allow the call to start. Where something else runs on, a call of the host that begins
+  // soon after waited for the line alone: the host launches ahead, and another thread makes the call.
+  void set_launch(const CollectiveCall& call, int64_t ready, bool runs_on, Fork& fork) const {
     Launch launch = call.launched ? launch_at(call.launch_start.ns, call.start.ns, latency_ns_) : Launch();
-    if (beside_gpu(call) && call.start.ns - ready > kWakeUp_ns) launch = {call.start.ns, 0};
+    const bool ahead = runs_on && call.start.ns - ready <= kWakeUp_ns;
+    if (beside_gpu(call) && !ahead) launch = {call.start.ns, 0};
     if (launch.known() && launch.ns + launch.delay_ns >= ready) {
       launch.delay_ns = call.start.ns - launch.ns;
     } else {

@@ -9,18 +9,15 @@
 // Cost: linear in launches and rows; O(log streams) per row and O(log ranges) per lost kernel where any has no row.
 #include "lost_kernels.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <utility>
 
 #include "join_by_order.h"
+#include "skewscope/model/lost_kernels.h"
 
 namespace skewscope::ingest {
 namespace {
-
-constexpr double kManyLost = 0.05;  // of the kernels launched, or of the collectives among them
 
 int64_t end_of_recording(const FileContent& content) {
   int64_t end_ns = INT64_MIN;
@@ -74,19 +71,19 @@ std::vector<std::pair<LocalNs, LocalNs>> captures_of(const FileContent& content)
   return captures;
 }
 
-struct LostKernels {
+struct LostLaunches {
   std::vector<size_t> launches;  // rows
   int64_t launched = 0;          // kernels, lost or not
 };
 
 // Of calls with one correlation, which run within each other, one launches.
-LostKernels without_rows(const FileContent& content) {
+LostLaunches without_rows(const FileContent& content) {
   const LaunchRows& launches = content.launches;
   std::vector<bool> used(launches.size(), false);
   for (const int32_t launch : content.gpu.events.launch) {
     if (launch >= 0) used[static_cast<size_t>(launch)] = true;
   }
-  LostKernels lost;
+  LostLaunches lost;
   for (size_t begin = 0, end = 0; begin < launches.size(); begin = end) {
     bool has_row = false, kernel = false;
     for (end = begin; end < launches.size() && launches.correlation[end] == launches.correlation[begin]; ++end) {
@@ -120,7 +117,7 @@ void leave_explained(const FileContent& content, std::vector<size_t>& launches) 
 
 void report_lost_kernels(FileContent& content) {
   if (content.gpu.empty() || content.kernel_launches == 0) return;
-  LostKernels lost = without_rows(content);
+  LostLaunches lost = without_rows(content);
   if (!lost.launches.empty()) leave_explained(content, lost.launches);
   const int64_t count = std::ssize(lost.launches);
   if (count == 0) return;
@@ -131,16 +128,8 @@ void report_lost_kernels(FileContent& content) {
   for (const size_t i : lost.launches) {
     collectives += ranges.innermost(launches.thread[i], launches.start[i], near, [](int32_t) { return true; }) >= 0;
   }
-  const auto all = static_cast<double>(lost.launched);
-  const auto recorded = static_cast<double>(content.gpu.comm_kernels.size());
-  const bool many = static_cast<double>(count) > kManyLost * all ||
-                    static_cast<double>(collectives) > kManyLost * (recorded + static_cast<double>(collectives));
-  const std::string of_them = collectives > 0 ? fmt::format(", {} of them by collectives", collectives) : "";
-  add_finding(content.findings,
-              {many ? Severity::warning : Severity::info, "kernels-lost", content.file, Rank(), -1, count,
-               fmt::format("{} of {} kernels were launched and are in no row{}: the profiler lost them, so this rank "
-                           "seems to compute and communicate less, and waits for it are lower bounds",
-                           count, lost.launched, of_them)});
+  const LostKernels kernels{lost.launched, count, std::ssize(content.gpu.comm_kernels), collectives};
+  add_finding(content.findings, finding_of(kernels, content.file));
 }
 
 }  // namespace skewscope::ingest

@@ -9,6 +9,7 @@
 
 #include "kernel_look.h"
 #include "skewscope/digest.h"
+#include "skewscope/model/lost_kernels.h"
 #include "trace_sink.h"
 
 namespace skewscope::simulate {
@@ -163,6 +164,7 @@ bool RankDigest::write_step(int32_t step, const RankStep& timeline) {
     const bool lost = job_.kernel_lost(step, rank_, static_cast<int32_t>(row));
     ++(lost ? lost_rows_ : gpu_rows_);
     if (!lost) add_operation(step, program.ops[row], facts_[row], timeline.ops[row]);
+    count_kernel(program.ops[row], timeline.ops[row], lost);
     add_host_rows(program.ops[row], timeline.ops[row], lost);
     if (writes_stream_wait(job_.options, program, row)) {
       const auto needed = static_cast<size_t>(program.ops[row].wait_for);
@@ -263,8 +265,44 @@ void RankDigest::count_grid(const OpFacts& facts, int64_t duration_ns) {
   sum.ns += duration_ns;
 }
 
+void RankDigest::count_kernel(const Op& op, const OpTimes& times, bool lost) {
+  const bool collective = op.what == OpClass::communication;
+  if (!collective && op.what != OpClass::kernel) return;
+  ++kernels_;
+  if (lost) lost_kernels_.push_back({local(times.launch), collective});
+}
+
+// As a reader finds it: a launch without a row is a loss where its kernel was through before recording ended, as one
+// launched later shows on every stream, or the time that any kernel took at most.
+void RankDigest::report_lost() {
+  const RankTrace& trace = file_.linked.trace;
+  const GpuEvents& gpu = trace.gpu;
+  std::map<int32_t, LocalNs> last_launch;  // by stream
+  LocalNs end = trace.steps.empty() ? LocalNs{INT64_MIN} : trace.steps.back().start + trace.steps.back().duration_ns;
+  int64_t longest_ns = 0;
+  for (size_t i = 0; i < gpu.size(); ++i) {
+    const LocalNs launch = trace.launches.start[static_cast<size_t>(gpu.launch[i])];
+    LocalNs& last = last_launch.try_emplace(gpu.stream[i], launch).first->second;
+    last = std::max(last, launch);
+    end = std::max(end, gpu.start[i] + gpu.duration_ns[i]);
+    longest_ns = std::max(longest_ns, gpu.start[i] + gpu.duration_ns[i] - launch);
+  }
+  if (last_launch.empty()) return;
+  LocalNs followed{INT64_MAX};
+  for (const auto& [stream, last] : last_launch) followed = std::min(followed, last);
+  const LocalNs before = std::max(followed, end - longest_ns);
+  LostKernels kernels{kernels_, 0, static_cast<int64_t>(trace.calls.size()), 0};
+  for (const LostLaunch& lost : lost_kernels_) {
+    if (lost.at >= before) continue;
+    ++kernels.lost;
+    kernels.collectives_lost += lost.by_collective ? 1 : 0;
+  }
+  if (kernels.lost > 0) add_finding(file_.linked.findings, finding_of(kernels, file_.linked.trace.file));
+}
+
 bool RankDigest::finish() {
   sort_rows();
+  report_lost();
   std::vector<KernelGrid> grids;
   for (const auto& [number, sum] : grids_) grids.push_back(sum);
   file_.linked.trace.grids = longest_grids(std::move(grids));

@@ -26,6 +26,11 @@ class RankDigest : public RankOutput {
   int64_t lost_rows() const override { return lost_rows_; }
 
  private:
+  struct LostLaunch {
+    LocalNs at;
+    bool by_collective;
+  };
+
   // What an operation is in every step.
   struct OpFacts {
     StringId name;
@@ -48,6 +53,8 @@ class RankDigest : public RankOutput {
   void add_splits(const Op& op);
   void add_call(int32_t step, const Op& op, const OpFacts& facts, CollectiveCall call);
   void count_grid(const OpFacts& facts, int64_t duration_ns);
+  void count_kernel(const Op& op, const OpTimes& times, bool lost);
+  void report_lost();
   void sort_rows();
   void sort_calls(const std::vector<int32_t>& new_row);
 
@@ -62,6 +69,8 @@ class RankDigest : public RankOutput {
   LocalNs backward_end_;        // of the step that is being written
   bool has_host_rows_ = false;
   int64_t gpu_rows_ = 0, lost_rows_ = 0;
+  int64_t kernels_ = 0;  // launched
+  std::vector<LostLaunch> lost_kernels_;
 };
 
 }  // namespace skewscope::simulate

@@ -19,8 +19,6 @@ struct Edge {
   GpuWork work;
 };
 
-constexpr int64_t kNotLaunched = INT64_MIN;  // the trace lacks the launch
-
 // Which rows: the k-th of `size()` is row [k].
 struct AllRows {
   size_t rows;
@@ -43,9 +41,9 @@ class GpuRows {
   int64_t start(size_t k) const { return trace_.gpu.start[which_[k]].ns; }
   int64_t end(size_t k) const { return start(k) + trace_.gpu.duration_ns[which_[k]]; }
   GpuWork work(size_t k) const { return trace_.gpu.work[which_[k]]; }
-  int64_t launched(size_t k) const {
-    const int32_t launch = trace_.gpu.launch[which_[k]];
-    return launch < 0 ? kNotLaunched : trace_.launches.start[static_cast<size_t>(launch)].ns;
+  bool has_launch(size_t k) const { return trace_.gpu.launch[which_[k]] >= 0; }
+  int64_t launched(size_t k) const {  // INT64_MIN: the trace lacks the launch
+    return has_launch(k) ? trace_.launches.start[static_cast<size_t>(trace_.gpu.launch[which_[k]])].ns : INT64_MIN;
   }
 
  private:
@@ -62,7 +60,7 @@ class RowsAndHostCalls {
     for (const int32_t c : calls) {
       const CollectiveCall& call = trace.calls[static_cast<size_t>(c)];
       for (; row < gpu.size() && gpu.start(row) <= call.start.ns; ++row) add_row(gpu, row);
-      rows_.push_back({call.start.ns, call.end().ns, call.start.ns, GpuWork::communication});
+      rows_.push_back({call.start.ns, call.end().ns, call.start.ns, true, GpuWork::communication});
     }
     for (; row < gpu.size(); ++row) add_row(gpu, row);
   }
@@ -71,17 +69,19 @@ class RowsAndHostCalls {
   int64_t start(size_t k) const { return rows_[k].start; }
   int64_t end(size_t k) const { return rows_[k].end; }
   GpuWork work(size_t k) const { return rows_[k].work; }
+  bool has_launch(size_t k) const { return rows_[k].has_launch; }
   int64_t launched(size_t k) const { return rows_[k].launched; }
 
  private:
   struct Row {
     int64_t start, end, launched;
+    bool has_launch;
     GpuWork work;
   };
 
   template <class Which>
   void add_row(const GpuRows<Which>& gpu, size_t k) {
-    rows_.push_back({gpu.start(k), gpu.end(k), gpu.launched(k), gpu.work(k)});
+    rows_.push_back({gpu.start(k), gpu.end(k), gpu.launched(k), gpu.has_launch(k), gpu.work(k)});
   }
 
   std::vector<Row> rows_;
@@ -179,13 +179,13 @@ RowByRow pass_over(const Rows& rows, const StepWindow& window) {
   RowByRow found;
   int64_t busy_until = window.bounded() ? window.begin : rows.start(0);
   for (size_t k = 0; k < rows.size(); ++k) {
-    const int64_t start = rows.start(k), launched = rows.launched(k);
+    const int64_t start = rows.start(k);
     found.last = std::max(found.last, window.end_of(rows, k));
     if (rows.end(k) > start) {
-      if (start > busy_until) charge_gap(start - busy_until, launched, busy_until, found);
+      if (start > busy_until) charge_gap(start - busy_until, rows.launched(k), busy_until, found);
       busy_until = found.last;
     }
-    if (launched != kNotLaunched) continue;
+    if (rows.has_launch(k)) continue;
     if (start >= window.begin) ++found.orphan_rows;
     found.orphan_ns += std::max<int64_t>(0, window.end_of(rows, k) - window.start_of(rows, k));
   }
