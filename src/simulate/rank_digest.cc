@@ -297,7 +297,7 @@ void RankDigest::report_lost() {
     ++kernels.lost;
     kernels.collectives_lost += lost.by_collective ? 1 : 0;
   }
-  if (kernels.lost > 0) add_finding(file_.linked.findings, finding_of(kernels, file_.linked.trace.file));
+  if (kernels.lost > 0) add_finding(file_.linked.findings, finding_of(kernels, file_.evidence.file));
 }
 
 bool RankDigest::finish() {
