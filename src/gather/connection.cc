@@ -191,9 +191,8 @@ class Connection : public Guest, public std::enable_shared_from_this<Connection>
     wire_->stop_timer();
     if (auto* response = std::get_if<Response>(&next)) return send(std::move(*response));
     if (auto* later = std::get_if<AnswerLater>(&next)) {
-      return wire_->set_timer(later->wait, [self = shared_from_this(), later = std::move(*later)] {
-        self->send(later.answer());
-      });
+      return wire_->set_timer(later->wait,
+                              [self = shared_from_this(), later = std::move(*later)] { self->send(later.answer()); });
     }
     if (auto* document = std::get_if<TakeDocument>(&next)) {
       return ask_for_body([self = shared_from_this(), document = std::move(*document)] {

@@ -300,7 +300,8 @@ Next Endpoints::in_turn(const CallPointer& call, std::function<Response()> answe
   }
   if (!wait) return problem(429, "too many lists, states or pages");
   if (*wait == std::chrono::milliseconds(0)) return answer();
-  return AnswerLater{*wait, [this, call, answer = std::move(answer)] { return revoked(*call) ? unauthorized() : answer(); }};
+  return AnswerLater{*wait,
+                     [this, call, answer = std::move(answer)] { return revoked(*call) ? unauthorized() : answer(); }};
 }
 
 Response Endpoints::file_of(const Call& call) {

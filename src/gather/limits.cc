@@ -66,7 +66,8 @@ void FailureThrottle::failed(const std::string& address, Moment now) {
 std::optional<std::chrono::milliseconds> AnswerPace::wait(const std::string& asker, Moment now) {
   constexpr size_t kMostAskers = 10'000;
   constexpr Moment::duration kEach = std::chrono::duration_cast<Moment::duration>(seconds(1)) / kPerSecond;
-  if (paid_until_.size() > kMostAskers) std::erase_if(paid_until_, [now](const auto& one) { return one.second <= now; });
+  if (paid_until_.size() > kMostAskers)
+    std::erase_if(paid_until_, [now](const auto& one) { return one.second <= now; });
   Moment& paid_until = paid_until_[asker];
   const Moment next = std::max(paid_until, now) + kEach;
   const auto wait = std::max(next - now - kAtOnce * kEach, Moment::duration(0));

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "skewscope/protocol/digest.h"
 #include "aging.h"
+#include "skewscope/protocol/digest.h"
 #include "store.h"
 
 namespace skewscope::gather {

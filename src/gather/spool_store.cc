@@ -1,18 +1,23 @@
 #include "spool_store.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 
+#include "skewscope/base/file_text.h"
 #include "spool_paths.h"
 
 namespace skewscope::gather {
 namespace {
 
 std::string boot_of_kernel() {
-  std::string name;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), name);
-  return name;
+  char name[36];
+  const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const ssize_t got = file < 0 ? 0 : read(file, name, sizeof name);
+  if (file >= 0) close(file);
+  return {name, static_cast<size_t>(std::max<ssize_t>(got, 0))};
 }
 
 }  // namespace

@@ -271,9 +271,9 @@ class SpoolStore : public Store {
   std::function<void(const std::string&)> hook_;
   StoreFigures figures_;
   DiskSpace space_;
-  uint64_t rooms_ = 0;    // of the reports that run, in bytes
-  uint64_t writers_ = 0;  // numbers given
-  Aging aging_;           // with mutex_
+  uint64_t rooms_ = 0;            // of the reports that run, in bytes
+  uint64_t writers_ = 0;          // numbers given
+  Aging aging_;                   // with mutex_
   mutable JobCounts job_counts_;  // as counted then; with mutex_
   mutable std::chrono::steady_clock::time_point jobs_counted_at_{};
   mutable std::chrono::steady_clock::duration counting_took_{};

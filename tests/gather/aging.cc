@@ -1,6 +1,6 @@
 // The time that the daemon has seen pass, across starts of the daemon and of the machine.
-#include <catch2/catch.hpp>
 #include <sqlite3.h>
+#include <catch2/catch.hpp>
 
 #include "spool.h"
 #include "src/gather/reports.h"
