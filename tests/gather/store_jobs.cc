@@ -8,8 +8,8 @@
 #include "model.h"
 #include "skewscope/gather.h"
 #include "spool.h"
-#include "src/gather/tokens.h"
 #include "src/gather/reports.h"
+#include "src/gather/tokens.h"
 
 namespace skewscope::gather {
 namespace {
