@@ -41,9 +41,9 @@ struct GatherLimits {
 
 struct GatherRetention {
   std::chrono::seconds age{30 * 24 * 3600};             // of finished jobs
-  uint64_t total_bytes = 0;                             // 0: no bound; else oldest finished jobs go first
+  uint64_t total_bytes = 0;                             // 0: no bound; else the oldest finished ones of who has most
   std::chrono::seconds quarantine_age{30 * 24 * 3600};  // of what was set aside
-  uint64_t quarantine_bytes = 100ull << 30;             // of all of it; 0: no bound; else the oldest goes first
+  uint64_t quarantine_bytes = 100ull << 30;             // of all of it; 0: no bound; else the oldest of who has most
   std::chrono::seconds trash_age{24 * 3600};            // deleted jobs can be restored for so long
 };
 

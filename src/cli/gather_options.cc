@@ -100,11 +100,11 @@ void add_reports(CLI::App& command, GatherOptions& options) {
   add_seconds(command, "--retention", options.retention.age,
               "A job whose every file was reported on, or that has none, is deleted so long after its last change");
   add_bytes(command, "--retention-size", options.retention.total_bytes,
-            "Of these, the oldest with files are deleted sooner while all jobs are larger; 0: never", "0");
+            "While all jobs are larger, the owner with most of them loses his oldest of these sooner; 0: never", "0");
   add_seconds(command, "--quarantine-age", options.retention.quarantine_age,
               "Damaged, replaced and stray files, which are set aside, are deleted after so long");
   add_bytes(command, "--quarantine-size", options.retention.quarantine_bytes,
-            "While all are larger, the job with most of them loses its oldest; 0: never", "100G");
+            "While all are larger, the owner with most of them loses his oldest; 0: never", "100G");
   add_seconds(command, "--trash-retention", options.retention.trash_age,
               "A deleted job can be put back by --restore for so long, while the disk has room");
 }

@@ -244,11 +244,10 @@ JobCounts SpoolStore::count_jobs_held() const {
 
 // Counted anew where that takes less than a twentieth of the time since it was last done, however often it is asked.
 const JobCounts& SpoolStore::job_counts_held() const {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin = Clock::now();
+  const auto begin = std::chrono::steady_clock::now();
   if (begin - jobs_counted_at_ < 20 * counting_took_) return job_counts_;
   job_counts_ = count_jobs_held();
-  jobs_counted_at_ = Clock::now();
+  jobs_counted_at_ = std::chrono::steady_clock::now();
   counting_took_ = jobs_counted_at_ - begin;
   return job_counts_;
 }

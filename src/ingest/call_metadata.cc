@@ -463,9 +463,9 @@ CallMetadata MetadataFinder::of_host_range(const CommOpRow& range) {
 
 CallMetadata MetadataFinder::of_host_call(const HostCall& own) {
   const CommOpRow& range = content_.comm_ops[static_cast<size_t>(own.range)];
-  const CallMetadata beside = of_host_range(range);
-  if (own.record < 0 || beside.op_args >= 0) return beside;
-  CallMetadata call;
+  CallMetadata call = of_host_range(range);
+  if (own.record < 0 || call.op_args >= 0) return call;
+  call = CallMetadata();
   take_args(-1, &content_.comm_ops[static_cast<size_t>(own.record)], call);
   if (!own.own) {
     const CommOperation operation = call.args;

@@ -9,6 +9,7 @@
 #include "skewscope/gather.h"
 #include "spool.h"
 #include "src/gather/reports.h"
+#include "src/gather/tokens.h"
 
 namespace skewscope::gather {
 namespace {
@@ -296,6 +297,18 @@ TEST_CASE("a job begins behind the epochs of those of its name that were deleted
   CHECK(spool.store->epoch_of("train") == 3);
   CHECK(spool.store->epoch_of("other") == 0);
   CHECK(spool.ask().raise_epoch("other").refusal == Refusal::unknown);
+}
+
+TEST_CASE("the epoch of a deleted job is forgotten once no token can be as old") {
+  Spool spool("epoch_forgotten");
+  spool.ask().put("train", 0, kTrace);
+  spool.ask().delete_job("train");
+  CHECK(spool.store->epoch_of("train") == 1);
+  spool.clock += std::chrono::seconds(kLongestTokenLife).count() - 24 * 3600;
+  usleep(600'000);  // the day's copy of the manifest
+  CHECK(spool.store->epoch_of("train") == 1);
+  spool.clock += 3 * 24 * 3600;
+  CHECK(test::eventually([&] { return spool.store->epoch_of("train") == 0; }));
 }
 
 TEST_CASE("a deletion that a crash cut short leaves the job's epoch behind") {

@@ -68,6 +68,19 @@ class Handler(unittest.TestCase):
     def test_a_job_name_cannot_leave_its_folder(self):
         self.assertEqual(self.written({}, job="../../etc/pass wd"), ["etc-pass-wd/etc-pass-wd_rank0-of-1_step12.pt.trace.json.gz"])
 
+    def test_the_jobs_folder_is_its_users_alone_and_a_link_or_anothers_folder_is_not_taken(self):
+        made, link = self.folder / "made", self.folder / "link"
+        torch_handler.make_own_folder(made)
+        self.assertEqual(made.stat().st_mode & 0o777, 0o700)
+        torch_handler.make_own_folder(made)  # it is there, and ours
+        link.symlink_to(made)
+        with self.assertRaises(PermissionError):
+            torch_handler.make_own_folder(link)
+        if os.geteuid() == 0:
+            os.chown(made, 65534, -1)
+            with self.assertRaises(PermissionError):
+                torch_handler.make_own_folder(made)
+
     def test_only_the_ranks_asked_for_write(self):
         self.assertEqual(self.written({"RANK": "3", "WORLD_SIZE": "8"}, ranks=range(0, 8, 2)), [])
 
