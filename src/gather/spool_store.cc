@@ -1,8 +1,5 @@
 #include "spool_store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -12,13 +9,8 @@
 namespace skewscope::gather {
 namespace {
 
-std::string boot_of_kernel() {
-  char name[36];
-  const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  const ssize_t got = file < 0 ? 0 : read(file, name, sizeof name);
-  if (file >= 0) close(file);
-  return {name, static_cast<size_t>(std::max<ssize_t>(got, 0))};
-}
+// "" where /proc does not tell.
+std::string boot_of_kernel() { return file_text("/proc/sys/kernel/random/boot_id").value_or(""); }
 
 }  // namespace
 
