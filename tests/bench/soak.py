@@ -21,9 +21,10 @@ from harness import SKEWSCOPE, TOP, WORK, build, keep, say, table
 
 sys.path.insert(0, str(TOP / "tests" / "gather_daemon"))
 import daemon as gatherer  # noqa: E402
-from soak_ways import Hostile, WAYS  # noqa: E402
+from soak_ways import Hostile, UID, WAYS  # noqa: E402
 
 USERS, RANKS, PAUSE_S, MOST_CHANGE = 7, 4, (8, 16), 1 / 3
+REGISTERED = 50_000  # jobs that the cluster had before: its prolog's work, not the hostile user's
 FORTY_DAYS_S, LIFE_S = 40 * 24 * 3600, 100 * 24 * 3600
 PLACE = WORK / "soak"
 CLOCK = """#define _GNU_SOURCE
@@ -151,6 +152,8 @@ def main(options):
     head, over = Head(), threading.Event()
     subprocess.run([SKEWSCOPE, "simulate", "-q", "-o", PLACE / "sim", "--nodes", "2", "--gpus", "2", "--tp", "2", "--steps", "3"], check=True)
     traces = [next((PLACE / "sim").glob(f"rank{rank}_*")).read_bytes() for rank in range(RANKS)]
+    for number in range(REGISTERED):
+        head.register(f"cluster-{number}.0", UID)
     honest = [Honest(head, number, traces, over) for number in range(USERS)]
     hostile = Hostile(head, PLACE, honest)
     for user in honest:

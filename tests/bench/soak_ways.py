@@ -65,9 +65,7 @@ def show_a_nodes_certificate(it):
 
 
 def list_jobs(it):
-    """H5: eight loops of lists, scrapes and pages beside 50,000 registered jobs."""
-    for number in range(50_000):
-        it.register(f"cluster-{number}.0", UID)
+    """H5: eight loops of lists, scrapes and pages, by the owner of all jobs that the cluster had before."""
     def loop(_):
         while True:
             it.daemon.ask("GET", "/v1/jobs", token=it.token("hostile-list"))
@@ -164,7 +162,6 @@ class It:
     def __init__(self, head, place, bomb_, victims, harm):
         self.head, self.place, self.bomb, self.victims, self.harm = head, place, bomb_, victims, harm
         self.daemon, self.tokens = head.daemon, {}
-        self.register = head.register
 
     def token(self, job):
         if job not in self.tokens:
