@@ -18,6 +18,7 @@ constexpr size_t kBackupsKept = 3;
 }  // namespace
 
 void SpoolStore::sweep() {
+  if (!failed_ && look_at_clocks()) forget_the_future();  // kept before anything is asked, not beside it
   std::unique_lock lock(mutex_);
   while (!sweep_wanted_.wait_for(lock, kSweepEvery, [&] { return closing_; })) {
     lock.unlock();
