@@ -236,7 +236,7 @@ struct Aligner {
     }
   }
 
-  // What lacks its ends may still be on the clock that the others keep as recorded.
+  // A trace whose calls lack their ends may still be on the clock that the others keep as recorded.
   void take_open_ends(const InstanceTable& instances) {
     for (const align::RecordedClock& clock : align::recorded_clocks(job, instances, model)) {
       model.clocks[clock.trace].component = clock.component;

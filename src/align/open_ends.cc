@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kOneClock_ns = 10'000;  // what nearly all traces of one host keep to each other
 
-// What an untied trace has in common with a component whose clocks are as recorded.
+// The calls that an untied trace shares with a component whose clocks are as recorded.
 struct Shared {
   int32_t component = -1;
   int64_t bar_ns = kOneClock_ns;

@@ -21,7 +21,7 @@ struct RecordedClock {
   int64_t bar_ns = 0;      // half width of a 95 % interval
 };
 
-// Of the traces that are in no component yet; by trace.
+// The clocks of traces that are in no component yet; by trace.
 std::vector<RecordedClock> recorded_clocks(const JobTrace& job, const InstanceTable& table, const ClockModel& model);
 
 }  // namespace skewscope::align

@@ -148,7 +148,7 @@ Column<HostWait> waits_in_pauses(const std::vector<LaunchedRow>& rows, WaitList 
   return waits.take();
 }
 
-// Of a call of the host, during which the host launches, another thread waits for the end.
+// Another thread waits for the end of a call of the host during which the host launches.
 void return_from_overlapped_calls(std::vector<LaunchedRow>& rows) {
   for (size_t i = 0; i + 1 < rows.size(); ++i) {
     if (rows[i].on_host && rows[i + 1].launch_ns < rows[i].end_ns) rows[i].returned_ns = rows[i].launch_ns;

@@ -67,7 +67,7 @@ Aging::Time Aging::now_for(Time changed) const {
   return now;
 }
 
-// Of very many the oldest become one: what lies between them counts as before both.
+// The two oldest of very many become one: what lies between them counts as before both.
 void Aging::add(const Jump& jump) {
   jumps_.push_back(jump);
   if (jumps_.size() <= kMostJumps) return;

@@ -23,7 +23,7 @@ class Aging {
     Time at{};  // what changed until then was before it
     Duration length{};
   };
-  // What one process leaves to the next.
+  // The state that one process leaves to the next.
   struct Seen {
     std::string boot;  // the kernel's name of the machine's start from which `running` counts
     Time wall{};

@@ -13,7 +13,7 @@ struct HostCall {
   bool own = false;     // the record is the call's own; else only its group and its type are
 };
 
-// In the order of the file.
+// All of a file, in its order.
 std::vector<HostCall> host_calls(const FileContent& content);
 
 }  // namespace skewscope::ingest

@@ -34,6 +34,15 @@ Writer mpi_with_damage(int damaged, int64_t late_us) {
   };
 }
 
+// Its peers' pace saves what it is late.
+void check_late_rank(const JobReport& report, const std::string& cause) {
+  REQUIRE_FALSE(report.stragglers.empty());
+  CHECK(report.stragglers[0].rank == kLateRank);
+  CHECK(report.stragglers[0].cause == cause);
+  const double saved_ns = static_cast<double>(report.stragglers[0].saved_ns);
+  CHECK(saved_ns == Approx(kHostSteps * kLater_us * kNsPerUs).epsilon(0.05));
+}
+
 }  // namespace
 
 TEST_CASE("ranges of MPI and UCC on CPUs, and of gloo beside GPUs, are split as all collectives are") {
@@ -73,21 +82,13 @@ TEST_CASE("between GPUs that gloo serves, GPUs wait and are not idle, and each n
 TEST_CASE(
     "behind gloo's collectives a rank whose kernels are slower is the cause, and its peers' pace saves their time") {
   const JobReport report = HostJob("gloo", gloo_between_gpus(0)).report();
-  REQUIRE_FALSE(report.stragglers.empty());
-  CHECK(report.stragglers[0].rank == kLateRank);
-  CHECK(report.stragglers[0].cause == "slower_kernels");
-  const double saved_ns = static_cast<double>(report.stragglers[0].saved_ns);
-  CHECK(saved_ns == Approx(kHostSteps * kLater_us * kNsPerUs).epsilon(0.05));
+  check_late_rank(report, "slower_kernels");
 }
 
 TEST_CASE("behind gloo's collectives a rank whose host pauses before it launches is the cause, and so is its host") {
   const JobReport report = HostJob("gloo", gloo_between_gpus(kLater_us)).report();
   check_usual_waits(report);
-  REQUIRE_FALSE(report.stragglers.empty());
-  CHECK(report.stragglers[0].rank == kLateRank);
-  CHECK(report.stragglers[0].cause == "host");
-  const double saved_ns = static_cast<double>(report.stragglers[0].saved_ns);
-  CHECK(saved_ns == Approx(kHostSteps * kLater_us * kNsPerUs).epsilon(0.05));
+  check_late_rank(report, "host");
 }
 
 TEST_CASE("of an MPI call whose end is seconds late, or was not recorded, the others lose nothing") {

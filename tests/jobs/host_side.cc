@@ -197,20 +197,28 @@ TEST_CASE("where every collective ran as copies, nothing is said to be unmatched
   CHECK(states(text, "Why      Each rank: 8 all_gather ran as copies, without a kernel."));
 }
 
+namespace {
+
+// The rows of a step; where the end of its all-reduce `was_recorded`, with it.
+std::vector<Event> step_whose_call_ends(const StepTimes& t, bool was_recorded) {
+  Event call = gpu_row("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", t.arrives_us, t.leaves_us, 20, t.id(2));
+  if (!was_recorded) call.duration_us = kAbsent_us;
+  return {step_range(t),
+          launch(t, 10, t.id(1)),
+          gemm(t),
+          record(t, 20, 20),
+          range(t, 22, 15, "nccl:all_reduce"),
+          launch(t, 25, t.id(2)),
+          call};
+}
+
+}  // namespace
+
 TEST_CASE("calls without an end tell when they began: the waits of others are exact, their own are not determined") {
   for (const int lost_steps : {3, kHostSteps}) {
     INFO(lost_steps << " steps");
     const HostJob job("nccl", [&](const StepTimes& t) {
-      Event call =
-          gpu_row("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", t.arrives_us, t.leaves_us, 20, t.id(2));
-      if (t.step < lost_steps && (t.rank == 0 || t.rank == kLateRank)) call.duration_us = kAbsent_us;
-      return std::vector<Event>{step_range(t),
-                                launch(t, 10, t.id(1)),
-                                gemm(t),
-                                record(t, 20, 20),
-                                range(t, 22, 15, "nccl:all_reduce"),
-                                launch(t, 25, t.id(2)),
-                                call};
+      return step_whose_call_ends(t, t.step >= lost_steps || (t.rank != 0 && t.rank != kLateRank));
     });
     const JobReport report = job.report();
     const int whole = kHostSteps - lost_steps;
@@ -238,16 +246,7 @@ TEST_CASE("calls without an end tell when they began: the waits of others are ex
 TEST_CASE("calls without an end are not compared where their clock as recorded is another") {
   for (const int64_t apart_us : {-40'000, 40'000}) {
     const HostJob job("nccl", [&](const StepTimes& t) {
-      Event call =
-          gpu_row("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", t.arrives_us, t.leaves_us, 20, t.id(2));
-      if (t.rank == kLateRank) call.duration_us = kAbsent_us;
-      std::vector<Event> events = {step_range(t),
-                                   launch(t, 10, t.id(1)),
-                                   gemm(t),
-                                   record(t, 20, 20),
-                                   range(t, 22, 15, "nccl:all_reduce"),
-                                   launch(t, 25, t.id(2)),
-                                   call};
+      std::vector<Event> events = step_whose_call_ends(t, t.rank != kLateRank);
       for (Event& event : events) event.at_us += t.rank == kLateRank ? apart_us : 0;
       return events;
     });
