@@ -38,6 +38,13 @@ MAY_INCLUDE = {
                     "scale", "report", "simulate", "merge", "protocol", "gather", "ship"},
 }
 
+# Rooms inside a layer -> rooms of that layer that each may include besides itself. What stands in the layer's own folder
+# may include all its rooms; a room that lists the layer itself stands above that folder, which then may not include it.
+INNER = {
+    "distribute/alone": set(),
+    "distribute/mpi": set(),
+}
+
 # Header prefix -> layers that may include it. Public headers include none of these.
 WITH_TASKS = {"collectives", "digest", "ingest", "matching", "align", "select", "attribute", "blame", "summarize", "report",
               "simulate", "correlate"}
@@ -93,6 +100,23 @@ def layer_of(path):
     return ("tests/" + parts[1] if len(parts) > 2 else "tests/"), False
 
 
+def inner_of(path):
+    """The room inside its layer that a source stands in, as in INNER; the layer where it stands in none."""
+    parts = path.parts[1:-1] if path.parts[0] == "src" else path.parts[:-1]
+    return "/".join(parts[:2]) or layer_of(path)[0]
+
+
+def inner_error(path, target):
+    """Why a file of a layer may not include a private header of the same layer, or None."""
+    room, target_room = inner_of(path), inner_of(target)
+    layer = layer_of(path)[0]
+    if room == target_room:
+        return None
+    if room == layer:
+        return f"{layer} may not include {target_room} ({target})" if layer in INNER.get(target_room, set()) else None
+    return None if target_room in INNER.get(room, set()) else f"{room} may not include {target_room} ({target})"
+
+
 def resolve(root, path, name):
     """The project file that an include names, or None."""
     for base in (path.parent, Path("include"), Path(".")):
@@ -113,7 +137,7 @@ def project_include_error(path, target):
     if is_public and not target_is_public:
         return f"a public header includes {target}, which is private"
     if target_layer == layer:
-        return None
+        return None if path.parts[0] == "include" or target.parts[0] == "include" else inner_error(path, target)
     if target_layer not in MAY_INCLUDE.get(layer, set()):
         return f"{layer} may not include {target_layer} ({target})"
     return None if target_is_public else f"{target} is private to {target_layer}"
@@ -176,6 +200,8 @@ def check(root):
                 layer = layer_of(path)[0]
                 if not layer.startswith("tests/") and layer not in MAY_INCLUDE:
                     errors.append(f"{path}:1: layer {layer} is not in the table of scripts/check_layers.py")
+                elif path.parts[0] in ("src", "collectives") and inner_of(path) not in {layer} | set(INNER):
+                    errors.append(f"{path}:1: room {inner_of(path)} is not in the table of scripts/check_layers.py")
     return errors
 
 

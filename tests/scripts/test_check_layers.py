@@ -3,6 +3,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import check_layers  # noqa: E402
@@ -16,6 +17,11 @@ def errors_of(files):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
         return check_layers.check(root)
+
+
+def rooms(table):
+    """check_layers with these rooms inside layers."""
+    return mock.patch.dict(check_layers.INNER, table, clear=True)
 
 
 PUBLIC = {
@@ -94,6 +100,26 @@ class CheckLayers(unittest.TestCase):
 
     def test_a_stage_that_is_not_in_the_table_is_caught(self):
         self.assert_caught({"src/guess/guess.cc": ""}, "src/guess/guess.cc:1", "layer guess is not in the table")
+
+    def test_a_room_inside_a_layer_includes_what_its_row_allows_and_the_layer_includes_its_rooms(self):
+        files = {"src/ingest/text/cutter.h": "", "src/ingest/rows/row.h": "",
+                 "src/ingest/story.cc": '#include "src/ingest/rows/row.h"\n#include "src/ingest/text/cutter.h"\n',
+                 "src/ingest/rows/row.cc": '#include "row.h"\n#include "src/ingest/text/cutter.h"\n'}
+        with rooms({"ingest/text": set(), "ingest/rows": {"ingest/text"}}):
+            self.assert_clean(files)
+            self.assert_caught(files | {"src/ingest/text/up.cc": '#include "src/ingest/rows/row.h"\n'},
+                               "src/ingest/text/up.cc:1", "ingest/text may not include ingest/rows")
+            self.assert_caught(files | {"src/ingest/story.h": "", "src/ingest/text/up.cc": '#include "src/ingest/story.h"\n'},
+                               "src/ingest/text/up.cc:1", "ingest/text may not include ingest (")
+            self.assert_caught(files | {"src/ingest/attic/box.cc": ""},
+                               "src/ingest/attic/box.cc:1", "room ingest/attic is not in the table")
+
+    def test_a_layer_may_not_include_a_room_that_stands_above_it(self):
+        files = {"collectives/matcher/matcher.h": '#include "collectives/kind.h"\n'}
+        with rooms({"collectives/matcher": {"collectives"}}):
+            self.assert_clean(files)
+            self.assert_caught(files | {"collectives/rules.cc": '#include "matcher/matcher.h"\n'},
+                               "collectives/rules.cc:1", "collectives may not include collectives/matcher")
 
     def test_a_drawer_is_caught(self):
         self.assert_caught({"src/report/helpers/x.txt": ""}, "src/report/helpers:1", "named for what it holds")
