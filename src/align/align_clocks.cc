@@ -120,7 +120,7 @@ struct Aligner {
       const double off = std::max(feasible.low_ns[t], -feasible.high_ns[t]);
       outside += off > 1.5 * static_cast<double>(std::max<int64_t>(clock.uncertainty_ns, 0)) + 1'000 ? 1 : 0;
     }
-    const auto tell = [&](Severity severity, const char* code, size_t count, const std::string& message) {
+    const auto tell = [&](Severity severity, FindingCode code, size_t count, const std::string& message) {
       if (count == 0) return;
       Finding finding;
       finding.severity = severity;

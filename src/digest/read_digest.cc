@@ -27,6 +27,13 @@ class Reader {
     text = plan().substr(at_, size);
     at_ += size;
   }
+  void value(FindingCode& code) {
+    std::string text;
+    value(text);
+    const std::optional<FindingCode> known = FindingCode::from_text(text);
+    if (!known) return fail();
+    code = *known;
+  }
   template <class T>
   void value(T& number) {
     const uint64_t n = varint();

@@ -20,6 +20,7 @@ class Writer {
     varint(text.size());
     plan() += text;
   }
+  void value(FindingCode code) { value(std::string(code.text())); }
   template <class T>
   void value(const T& number) {
     const auto n = static_cast<int64_t>(to_number(number));

@@ -127,7 +127,7 @@ class AbsentArguments {
 
 void fill_absent_arguments(FileContent& content) {
   const bool any = std::any_of(content.findings.begin(), content.findings.end(),
-                               [](const Finding& finding) { return finding.code == to_string(Defect::absent_value); });
+                               [](const Finding& finding) { return finding.code == code_of(Defect::absent_value); });
   if (any) AbsentArguments(content).fill();
 }
 

@@ -173,7 +173,7 @@ std::string backend_of(const FileContent& content) {
   return text.empty() ? text : text + " ";
 }
 
-Finding finding(const FileContent& content, Severity severity, const char* code, int64_t count, std::string message) {
+Finding finding(const FileContent& content, Severity severity, FindingCode code, int64_t count, std::string message) {
   return {severity, code, content.file, Rank(), -1, count, std::move(message)};
 }
 

@@ -4,7 +4,7 @@ namespace skewscope::ingest {
 namespace {
 
 struct Words {
-  const char* code;
+  FindingCode code;
   Severity severity;
   const char* message;
 };
@@ -55,7 +55,7 @@ const Words& words(Defect defect) { return kWords[static_cast<size_t>(defect)]; 
 
 }  // namespace
 
-const char* to_string(Defect defect) { return words(defect).code; }
+FindingCode code_of(Defect defect) { return words(defect).code; }
 
 void DefectCounts::add(const DefectCounts& other) {
   for (size_t i = 0; i < kDefectCount; i++) {

@@ -42,8 +42,7 @@ enum class Defect : uint8_t {
 
 constexpr size_t kDefectCount = static_cast<size_t>(Defect::count_);
 
-// Kebab-case code of the finding, e.g. "truncated-file".
-const char* to_string(Defect defect);
+FindingCode code_of(Defect defect);
 
 class DefectCounts {
  public:

@@ -263,7 +263,7 @@ class LateEnds {
            "collectives on the host end behind recording or the last step", "their ends are not known");
   }
 
-  void report(const char* code, int64_t count, int64_t furthest_ns, const char* what, const char* done = "cut there") {
+  void report(FindingCode code, int64_t count, int64_t furthest_ns, const char* what, const char* done = "cut there") {
     if (count == 0) return;
     add_finding(content_.findings,
                 {Severity::warning, code, content_.file, Rank(), -1, count,

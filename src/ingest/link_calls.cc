@@ -304,7 +304,7 @@ class Linker {
         "to the last one's end");
   }
 
-  void say(const char* code, int64_t count, const char* message) {
+  void say(FindingCode code, int64_t count, const char* message) {
     if (count == 0) return;
     add_finding(linked_.findings, {Severity::info, code, content_.file, Rank(), -1, count, message});
   }

@@ -151,7 +151,7 @@ Result<TraceFile> parse_file(const std::string& path, const TraceReaders& reader
 }
 
 struct Reason {
-  const char* code;
+  FindingCode code;
   const char* format;
   const char* message;
 };
@@ -173,7 +173,7 @@ Reason reason_of(ContentKind kind) {
     case ContentKind::rank_trace:
       break;
   }
-  return {"", "kineto json", ""};
+  return {{}, "kineto json", ""};
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ constexpr int64_t kAbsurdFactor = 100;
 constexpr int64_t kNeverAbsurd_ns = 1'000'000;  // stamps of whole microseconds overlap by rounding
 constexpr size_t kRowsForMedian = 8;            // fewer rows on a stream have no meaningful median
 
-void report(FileContent& content, const char* code, int64_t count, const char* message) {
+void report(FileContent& content, FindingCode code, int64_t count, const char* message) {
   if (count == 0) return;
   add_finding(content.findings, {Severity::warning, code, content.file, Rank(), -1, count, message});
 }

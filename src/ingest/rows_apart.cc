@@ -208,7 +208,7 @@ class ApartRows {
                                : long_time_words(start - last_real_) + " behind";
   }
 
-  void report(const char* code, int64_t count, LocalNs first, const char* what, const std::string& away,
+  void report(FindingCode code, int64_t count, LocalNs first, const char* what, const std::string& away,
               const char* consequence) {
     add_finding(content_.findings, {Severity::warning, code, content_.file, Rank(), -1, count,
                                     fmt::format("{}: {}, the first {}, at {} us of the file's stamps; {}", what, count,

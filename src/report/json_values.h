@@ -20,7 +20,7 @@ inline Json time_or_null(double ns) { return ns < 0 ? Json() : Json(std::llround
 
 inline Json finding_json(const Finding& f) {
   return {{"severity", to_string(f.severity)},
-          {"code", f.code},
+          {"code", f.code.text()},
           {"rank", rank_or_null(f.rank)},
           {"file", text_or_null(f.file)},
           {"message", f.message}};

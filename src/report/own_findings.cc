@@ -21,10 +21,10 @@ namespace {
 constexpr double kIgnoredShare = 0.05;  // below this share of the calls, unmatched ones are only mentioned
 constexpr double kSmallBar = 0.05;      // below this share of a call, the clocks' error bar moves its split little
 
-Finding finding(Severity severity, std::string code, int64_t count, std::string message) {
+Finding finding(Severity severity, FindingCode code, int64_t count, std::string message) {
   Finding f;
   f.severity = severity;
-  f.code = std::move(code);
+  f.code = code;
   f.count = count;
   f.message = std::move(message);
   return f;
@@ -272,14 +272,13 @@ void add_slow_groups(const JobReport& report, Findings& out) {
 
 }  // namespace
 
-std::string unmatched_code(std::string_view reason) {
+FindingCode unmatched_code(std::string_view reason) {
   std::string code = fmt::format("unmatched-{}", reason);
-  std::replace_if(
-      code.begin(), code.end(), [](char c) { return c == '_' || c == ' '; }, '-');
-  return code;
+  std::replace(code.begin(), code.end(), '_', '-');
+  return FindingCode::from_text(code).value_or(FindingCode());
 }
 
-const Finding* find_finding(const Findings& findings, std::string_view code) {
+const Finding* find_finding(const Findings& findings, FindingCode code) {
   const auto found = std::find_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.code == code; });
   return found == findings.end() ? nullptr : &*found;
 }

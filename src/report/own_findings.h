@@ -9,25 +9,25 @@
 namespace skewscope::report {
 
 // Codes that the summary asks for.
-constexpr const char* kInconclusiveClocks = "inconclusive-clocks";
-constexpr const char* kInferredCommunicators = "inferred-communicators";
-constexpr const char* kUnknownWorldSize = "world-size-unknown";  // by ingest
-constexpr const char* kAnotherJob = "another-job";               // by ingest
-constexpr const char* kSeveralGroups = "several-groups";         // by ingest
-constexpr const char* kOpenEnds = "open-ends";
+constexpr FindingCode kInconclusiveClocks = "inconclusive-clocks";
+constexpr FindingCode kInferredCommunicators = "inferred-communicators";
+constexpr FindingCode kUnknownWorldSize = "world-size-unknown";  // by ingest
+constexpr FindingCode kAnotherJob = "another-job";               // by ingest
+constexpr FindingCode kSeveralGroups = "several-groups";         // by ingest
+constexpr FindingCode kOpenEnds = "open-ends";
 // Also by ingest, of one rank each: what was launched or called, and is in no row of its GPU.
-constexpr const char* kGpuRowsLost = "gpu-rows-lost";
-constexpr const char* kNoGpuActivity = "no-gpu-activity";
-constexpr const char* kCopiedCollectives = "copied-collectives";
-constexpr const char* kCallsWithoutKernel = "calls-without-kernel";
-constexpr const char* kKernelsLost = "kernels-lost";
-constexpr const char* kUnknownKernels = "unknown-kernels";
+constexpr FindingCode kGpuRowsLost = "gpu-rows-lost";
+constexpr FindingCode kNoGpuActivity = "no-gpu-activity";
+constexpr FindingCode kCopiedCollectives = "copied-collectives";
+constexpr FindingCode kCallsWithoutKernel = "calls-without-kernel";
+constexpr FindingCode kKernelsLost = "kernels-lost";
+constexpr FindingCode kUnknownKernels = "unknown-kernels";
 
 // The code of the finding about calls that are unmatched for this reason.
-std::string unmatched_code(std::string_view reason);
+FindingCode unmatched_code(std::string_view reason);
 
 // The first with this code; nullptr where there is none.
-const Finding* find_finding(const Findings& findings, std::string_view code);
+const Finding* find_finding(const Findings& findings, FindingCode code);
 
 // Clocks that nobody compared: how many components there are, of the session that has most.
 size_t most_components(const JobReport& report);

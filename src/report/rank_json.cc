@@ -51,7 +51,7 @@ std::string rank_json(const RankReport& report, const std::string& tool_version)
   Json findings = Json::array();
   for (const Finding& f : report.findings) {
     findings.push_back(
-        {{"severity", to_string(f.severity)}, {"code", f.code}, {"message", f.message}, {"count", f.count}});
+        {{"severity", to_string(f.severity)}, {"code", f.code.text()}, {"message", f.message}, {"count", f.count}});
   }
   json["diagnostics"] = std::move(findings);
   return report::text_of(json);

@@ -149,7 +149,9 @@ void read(const Json& json, JobReport::Efficiency& e) {
 void read(const Json& json, Finding& f) {
   const std::string severity = json.at("severity");
   f.severity = severity == "error" ? Severity::error : severity == "info" ? Severity::info : Severity::warning;
-  get(json, "code", f.code);
+  std::string code;
+  get(json, "code", code);
+  f.code = FindingCode::from_text(code).value_or(FindingCode());
   get(json, "message", f.message);
 }
 

@@ -98,7 +98,7 @@ void add_chain(const JobReport& report, const std::vector<TimedInstance>& instan
 
 // Which instances a diagnostic counts, and by what one of them shows it most.
 struct Sign {
-  const char* code;
+  FindingCode code;
   bool (*counts)(const Call&);
   int64_t (*size)(Calls);
 };
@@ -131,7 +131,7 @@ void add_sign(const Finding& finding, const std::vector<Calls>& instances, std::
     if (!sign->counts(calls.front())) continue;
     if (most == nullptr || sign->size(calls) > sign->size(*most)) most = &calls;
   }
-  if (most != nullptr) found.push_back(around(finding.code, finding.message, *most));
+  if (most != nullptr) found.push_back(around(std::string(finding.code.text()), finding.message, *most));
 }
 
 void add_unmatched(const Finding& finding, const JobReport& report, std::vector<TimedFinding>& found) {
@@ -141,7 +141,7 @@ void add_unmatched(const Finding& finding, const JobReport& report, std::vector<
     if (longest == nullptr || row.duration_ns > longest->duration_ns) longest = &row;
   }
   if (longest == nullptr) return;
-  found.push_back({finding.code,
+  found.push_back({std::string(finding.code.text()),
                    finding.message,
                    longest->start_ns,
                    longest->start_ns + longest->duration_ns,

@@ -283,7 +283,7 @@ void tell_split(const JobReport& report, const Figures& f, Verdict& v) {
 namespace {
 
 // What a finding says of ranks, up to its colon: "Rank 2: 24 kernels were launched and none was recorded." "": nothing.
-std::string told_of_ranks(const JobReport& report, std::string_view code) {
+std::string told_of_ranks(const JobReport& report, FindingCode code) {
   std::vector<int32_t> ranks;
   std::string_view first;
   for (const Finding& f : report.diagnostics) {
@@ -317,7 +317,7 @@ void tell_what_is_missing(const JobReport& report, const Figures& f, Verdict& v)
   if (!told_of_ranks(report, kKernelsLost).empty()) {
     v.next = "Record once more, fewer steps or activities at once: the profiler lost kernels. " + v.next;
   }
-  for (const char* code : {kCallsWithoutKernel, kUnknownKernels, kCopiedCollectives, kKernelsLost}) {
+  for (const FindingCode code : {kCallsWithoutKernel, kUnknownKernels, kCopiedCollectives, kKernelsLost}) {
     if (const std::string told = told_of_ranks(report, code); !told.empty()) v.why = told + " " + v.why;
   }
 }

@@ -66,7 +66,7 @@ std::string most_words(const std::map<std::string, double>& operations) {
   return fmt::format("{:.0f} % {}", 100 * most->second, most->first);
 }
 
-Finding doubt(Severity severity, const char* code, std::string message) {
+Finding doubt(Severity severity, FindingCode code, std::string message) {
   Finding finding;
   finding.severity = severity;
   finding.code = code;

@@ -244,7 +244,7 @@ CompareReport::Run run_side(const NamedReport& named) {
 }
 
 void find_doubts(const NamedReport& named, const CompareReport::Run& run, CompareReport& out) {
-  const auto doubt = [&](const char* code, const char* message) {
+  const auto doubt = [&](FindingCode code, const char* message) {
     Finding finding;
     finding.code = code;
     finding.message = named.name + ": " + message;

@@ -10,7 +10,7 @@
 namespace skewscope::scale {
 namespace {
 
-Finding component_doubt(const char* code, std::string message) {
+Finding component_doubt(FindingCode code, std::string message) {
   Finding finding;
   finding.severity = Severity::warning;
   finding.code = code;

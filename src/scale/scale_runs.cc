@@ -69,7 +69,7 @@ void relate_to_smallest(ScaleReport& report) {
 }
 
 void find_doubts(ScaleReport& report) {
-  const auto doubt = [&](const char* code, std::string message) {
+  const auto doubt = [&](FindingCode code, std::string message) {
     Finding finding;
     finding.severity = Severity::warning;
     finding.code = code;

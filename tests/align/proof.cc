@@ -19,7 +19,7 @@ using namespace skewscope;
 
 namespace {
 
-bool told(const Findings& findings, const char* code) {
+bool told(const Findings& findings, FindingCode code) {
   return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.code == code; });
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("clocks and durations that disagree by more than three deviations are 
   const Decomposition d = pair.split();
   CHECK(d.instances[0].contradicted);
   REQUIRE(d.findings.size() == 1);
-  CHECK(d.findings[0].code == "split-contradiction");
+  CHECK(d.findings[0].code.text() == "split-contradiction");
   CHECK(d.findings[0].count == 1);
 }
 

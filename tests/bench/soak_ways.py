@@ -1,6 +1,7 @@
 """The ways in which one user of a gatherer is hostile, each in a process of its own of the lowest priority. What of it should
 have been refused and was not is harm."""
 import gzip
+import http.client
 import multiprocessing
 import os
 import random
@@ -41,17 +42,17 @@ def shorten_retention(it):
     """H1: by a stolen upload token of a job that is over."""
     while True:
         for job, token in it.victims:
-            it.must_be(403, it.daemon.ask("PUT", f"/v1/jobs/{job}", body='{"retention_s":1}', token=token))
-            it.must_be(403, it.daemon.ask("DELETE", f"/v1/jobs/{job}", token=token))
+            it.must_be(403, it.ask("PUT", f"/v1/jobs/{job}", body='{"retention_s":1}', token=token))
+            it.must_be(403, it.ask("DELETE", f"/v1/jobs/{job}", token=token))
         time.sleep(0.5)
 
 
 def ask_for_reports(it):
     """H3: another world size twice a second, of a job whose report takes long."""
-    it.daemon.put(it.bomb, "hostile-aaa", 0, it.token("hostile-aaa"), "?world_size=1")
+    it.put(it.bomb, "hostile-aaa", 0, it.token("hostile-aaa"), "?world_size=1")
     while True:
         for ranks in (2, 1):
-            it.daemon.ask("PUT", "/v1/jobs/hostile-aaa", body=f'{{"world_size":{ranks}}}', token=it.token("hostile-aaa"))
+            it.ask("PUT", "/v1/jobs/hostile-aaa", body=f'{{"world_size":{ranks}}}', token=it.token("hostile-aaa"))
             time.sleep(0.5)
 
 
@@ -60,7 +61,7 @@ def show_a_nodes_certificate(it):
     it.daemon.context.load_cert_chain(it.place / "node.pem", it.place / "node.key")
     while True:
         for job, _ in it.victims:
-            it.must_be(401, it.daemon.ask("POST", "/v1/tokens", body=f'{{"job":"{job}"}}'))
+            it.must_be(401, it.ask("POST", "/v1/tokens", body=f'{{"job":"{job}"}}'))
         time.sleep(0.2)
 
 
@@ -68,9 +69,9 @@ def list_jobs(it):
     """H5: eight loops of lists, scrapes and pages, by the owner of all jobs that the cluster had before."""
     def loop(_):
         while True:
-            it.daemon.ask("GET", "/v1/jobs", token=it.token("hostile-list"))
-            it.daemon.ask("GET", "/", token=it.token("hostile-list"))
-            it.daemon.ask("GET", "/metrics", admin=True)
+            it.ask("GET", "/v1/jobs", token=it.token("hostile-list"))
+            it.ask("GET", "/", token=it.token("hostile-list"))
+            it.ask("GET", "/metrics", admin=True)
     at_once(8, loop)
 
 
@@ -79,7 +80,7 @@ def make_large_reports(it):
     for round_ in range(1000):
         for number in range(5):
             job = f"hostile-large{number}"
-            it.daemon.put(it.bomb + os.urandom(1), job, 0, it.token(job), "?world_size=1&replace=1")
+            it.put(it.bomb + os.urandom(1), job, 0, it.token(job), "?world_size=1&replace=1")
         time.sleep(5)
 
 
@@ -87,7 +88,7 @@ def store_all_that_is_allowed(it):
     """M4: until the quota is used up, and on."""
     content = os.urandom(16 << 20)
     for rank in range(1 << 20):
-        it.daemon.put(content, "hostile-store", rank, it.token("hostile-store"))
+        it.put(content, "hostile-store", rank, it.token("hostile-store"))
         time.sleep(0.2)
 
 
@@ -135,8 +136,8 @@ def say_nothing(it):
 def fill_the_quarantine(it):
     """M13: bodies of another digest than was promised, and replaced files."""
     for number in range(1 << 20):
-        it.daemon.put(os.urandom(2 << 20), "hostile-aside", 0, it.token("hostile-aside"), Repr_Digest="sha-256=:" + "A" * 43 + "=:")
-        it.daemon.put(os.urandom(2 << 20), "hostile-aside", 1, it.token("hostile-aside"), "?replace=1")
+        it.put(os.urandom(2 << 20), "hostile-aside", 0, it.token("hostile-aside"), Repr_Digest="sha-256=:" + "A" * 43 + "=:")
+        it.put(os.urandom(2 << 20), "hostile-aside", 1, it.token("hostile-aside"), "?replace=1")
         time.sleep(0.2)
 
 
@@ -168,8 +169,18 @@ class It:
             self.tokens[job] = self.head.token(job, UID)
         return self.tokens[job]
 
+    def ask(self, *what, **fields):
+        """None where the connection was closed: the way goes on, as a hostile user does."""
+        try:
+            return self.daemon.ask(*what, **fields)
+        except (OSError, http.client.HTTPException):
+            return None
+
+    def put(self, content, job, rank, token, query="", **fields):
+        return self.ask("PUT", f"/v1/jobs/{job}/ranks/{rank}{query}", body=content, token=token, **fields)
+
     def must_be(self, status, answer):
-        if answer.status < 300:
+        if answer and answer.status < 300:
             self.harm.put(f"{answer.status} in place of {status}")
 
 
@@ -180,6 +191,7 @@ class Hostile:
 
     def begin(self, name):
         victims = [(job, token) for user in self.honest for job, token, *_ in user.jobs[:2]]
+        self.name = name
         self.process = multiprocessing.get_context("fork").Process(target=self.run, args=(WAYS[name], victims), daemon=True)
         self.process.start()
 
@@ -188,6 +200,8 @@ class Hostile:
         way(It(self.head, self.place, self.bomb, victims, self.told))
 
     def end(self):
+        if not self.process.is_alive():
+            self.harm.append(f"{self.name}: ended by itself, so that it measured nothing")
         self.process.terminate()
         self.process.join()
         self.head.ahead.write_text("0")

@@ -104,7 +104,7 @@ TEST_CASE("of a batch in several groups nobody says who waits for whom") {
   CHECK(b.linked.trace.messages.empty());
   CHECK(b.linked.groups.empty());
   REQUIRE(b.linked.findings.size() == 1);
-  CHECK(b.linked.findings[0].code == "several-groups");
+  CHECK(b.linked.findings[0].code.text() == "several-groups");
 }
 
 TEST_CASE("messages keep to their call where calls are put in order") {

@@ -26,7 +26,7 @@ std::vector<Span> spans_of(const FileContent& content) {
 
 int64_t waiting_kernels(const FileContent& content) {
   for (const Finding& finding : content.findings) {
-    if (finding.code == "waiting-kernels") return finding.count;
+    if (finding.code.text() == "waiting-kernels") return finding.count;
   }
   return 0;
 }

@@ -77,7 +77,7 @@ std::vector<std::pair<int64_t, int64_t>> gpu_times(const LinkedTrace& linked) {
   return times;
 }
 
-bool counts(const LinkedTrace& linked, const std::string& code) {
+bool counts(const LinkedTrace& linked, FindingCode code) {
   return std::any_of(linked.findings.begin(), linked.findings.end(),
                      [&](const Finding& finding) { return finding.code == code; });
 }

@@ -41,7 +41,7 @@ std::string first_30(int64_t start, int64_t stride) {
   return text + "...]";
 }
 
-bool has(const Findings& findings, const std::string& code) {
+bool has(const Findings& findings, FindingCode code) {
   for (const Finding& finding : findings) {
     if (finding.code == code) return true;
   }

@@ -34,13 +34,13 @@ struct HostSide : ContentBuilder {
   LinkedTrace linked() { return link_calls(std::move(content())); }
 };
 
-const Finding* finding_of(const LinkedTrace& linked, const std::string& code) {
+const Finding* finding_of(const LinkedTrace& linked, FindingCode code) {
   const auto found =
       std::find_if(linked.findings.begin(), linked.findings.end(), [&](const Finding& f) { return f.code == code; });
   return found == linked.findings.end() ? nullptr : &*found;
 }
 
-int64_t count_in(const LinkedTrace& linked, const std::string& code) {
+int64_t count_in(const LinkedTrace& linked, FindingCode code) {
   const Finding* finding = finding_of(linked, code);
   return finding == nullptr ? 0 : finding->count;
 }

@@ -38,7 +38,7 @@ int64_t count_kind(const RankTrace& trace, CollectiveKind kind) {
   return std::count_if(trace.calls.begin(), trace.calls.end(), [&](const CollectiveCall& c) { return c.kind == kind; });
 }
 
-const Finding* finding_of(const Findings& findings, const std::string& code) {
+const Finding* finding_of(const Findings& findings, FindingCode code) {
   for (const Finding& finding : findings) {
     if (finding.code == code) return &finding;
   }

@@ -51,7 +51,7 @@ std::vector<ContentBuilder> contents(Builders... builders) {
   return all;
 }
 
-const Finding* find(const Findings& findings, const std::string& code) {
+const Finding* find(const Findings& findings, FindingCode code) {
   for (const Finding& finding : findings) {
     if (finding.code == code) return &finding;
   }
@@ -147,8 +147,9 @@ TEST_CASE("files that are no rank are findings, and the job goes on without them
   const auto assembled = assemble(std::move(builders));
   REQUIRE(assembled.ok());
   CHECK(assembled.value().job.traces.size() == 1);
-  for (const char* code : {"merged-trace", "execution-trace", "front-end", "empty-file", "not-a-trace"}) {
-    INFO(code);
+  for (const FindingCode code : std::initializer_list<FindingCode>{"merged-trace", "execution-trace", "front-end",
+                                                                   "empty-file", "not-a-trace"}) {
+    INFO(code.text());
     CHECK(find(assembled.value().job.findings, code) != nullptr);
   }
 }

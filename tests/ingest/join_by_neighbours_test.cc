@@ -34,7 +34,7 @@ ContentBuilder step_rows(const std::function<int64_t(int64_t)>& id_of) {
   return b;
 }
 
-int64_t joined(const LinkedTrace& linked, const std::string& code = "joined-by-neighbours") {
+int64_t joined(const LinkedTrace& linked, FindingCode code = "joined-by-neighbours") {
   int64_t n = 0;
   for (const Finding& finding : linked.findings) n += finding.code == code ? finding.count : 0;
   return n;

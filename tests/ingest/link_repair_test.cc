@@ -16,7 +16,7 @@ ContentBuilder steady_stream(int64_t kernels) {
   return b;
 }
 
-int64_t count(const FileContent& content, const std::string& code) {
+int64_t count(const FileContent& content, FindingCode code) {
   int64_t n = 0;
   for (const Finding& finding : content.findings) n += finding.code == code ? finding.count : 0;
   return n;

@@ -63,7 +63,7 @@ TEST_CASE("rows launched before recording began stay, without a launch, and are 
   CHECK(linked.trace.calls[0].launch_start == at_us(12));
   CHECK(linked.trace.calls[0].step == -1);
   REQUIRE(linked.findings.size() == 1);
-  CHECK(linked.findings[0].code == "orphan-kernels");
+  CHECK(linked.findings[0].code.text() == "orphan-kernels");
   CHECK(linked.findings[0].count == 2);
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("of launches that share a correlation each GPU row gets the latest bef
   CHECK(linked.trace.launches.start == Column<LocalNs>{at_us(0), at_us(100), at_us(200), at_us(255)});
   CHECK(linked.trace.gpu.launch == Column<int32_t>{0, 0, 1, 2, 3});
   REQUIRE(linked.findings.size() == 1);
-  CHECK(linked.findings[0].code == "reused-correlation");
+  CHECK(linked.findings[0].code.text() == "reused-correlation");
   CHECK(linked.findings[0].count == 2);
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("rows of a trace too long for one task are joined and counted as those
   CHECK(wrong == 0);
   CHECK(orphans > 4'000);
   const auto ambiguous = std::find_if(linked.findings.begin(), linked.findings.end(),
-                                      [](const Finding& f) { return f.code == "reused-correlation"; });
+                                      [](const Finding& f) { return f.code.text() == "reused-correlation"; });
   REQUIRE(ambiguous != linked.findings.end());
   CHECK(ambiguous->count == later);
 }
@@ -318,7 +318,7 @@ TEST_CASE("kernels that one operation launched on one stream are one call, from 
   CHECK(linked.trace.calls[1].duration_ns == 30'000);
   CHECK(linked.trace.calls[2].start == at_us(310));
   REQUIRE(linked.findings.size() == 1);
-  CHECK(linked.findings[0].code == "several-kernels");
+  CHECK(linked.findings[0].code.text() == "several-kernels");
 }
 
 TEST_CASE("the row of a wait says nothing of the kernel it is linked to") {
@@ -473,9 +473,9 @@ TEST_CASE("gloo ranges beside NCCL are not calls, but counted") {
   const LinkedTrace linked = link(std::move(b));
   CHECK(linked.trace.calls.empty());
   REQUIRE(linked.findings.size() == 2);
-  CHECK(linked.findings[0].code == "calls-without-kernel");
+  CHECK(linked.findings[0].code.text() == "calls-without-kernel");
   CHECK(linked.findings[0].count == 1);
-  CHECK(linked.findings[1].code == "host-collectives");
+  CHECK(linked.findings[1].code.text() == "host-collectives");
   CHECK(linked.findings[1].count == 2);
 }
 

@@ -35,7 +35,7 @@ ContentBuilder steady_steps(bool syncs = true, bool ends = true) {
   return b;
 }
 
-int64_t counted(const LinkedTrace& linked, const std::string& code) {
+int64_t counted(const LinkedTrace& linked, FindingCode code) {
   int64_t n = 0;
   for (const Finding& finding : linked.findings) n += finding.code == code ? finding.count : 0;
   return n;

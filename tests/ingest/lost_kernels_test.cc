@@ -45,7 +45,7 @@ struct TenSteps : ContentBuilder {
   std::optional<Finding> lost() {
     const LinkedTrace linked = link_calls(std::move(content()));
     for (const Finding& finding : linked.findings) {
-      if (finding.code == "kernels-lost") return finding;
+      if (finding.code.text() == "kernels-lost") return finding;
     }
     return std::nullopt;
   }
@@ -135,7 +135,8 @@ TEST_CASE("graphs, functions of the host and copies launch no kernel of their ow
   add("cuda_runtime", "cudaDeviceSynchronize", 1000, 10);
   const auto codes = [](const std::string& text) {
     std::vector<std::string> found;
-    for (const Finding& finding : link_calls(read_text(trace_of(text))).findings) found.push_back(finding.code);
+    for (const Finding& finding : link_calls(read_text(trace_of(text))).findings)
+      found.emplace_back(finding.code.text());
     return found;
   };
   const auto says_lost = [](const std::vector<std::string>& found) {

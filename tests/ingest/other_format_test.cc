@@ -17,7 +17,7 @@ std::string said_of(const std::string& bytes) {
   if (count_of(content, "other-format") == 0) return "";
   REQUIRE(content.kind == ContentKind::not_a_trace);
   const auto finding = std::find_if(content.findings.begin(), content.findings.end(),
-                                    [](const Finding& one) { return one.code == "other-format"; });
+                                    [](const Finding& one) { return one.code.text() == "other-format"; });
   return finding->message;
 }
 

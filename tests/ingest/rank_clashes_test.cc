@@ -41,7 +41,7 @@ std::vector<int32_t> numbers_of(const ResolvedRanks& ranks) {
   return numbers;
 }
 
-int64_t told_of(const Findings& findings, const std::string& code) {
+int64_t told_of(const Findings& findings, FindingCode code) {
   int64_t n = 0;
   for (const Finding& finding : findings) n += finding.code == code ? finding.count : 0;
   return n;

@@ -35,7 +35,7 @@ std::vector<int32_t> ranks_of(const ResolvedRanks& resolved) {
   return ranks;
 }
 
-int64_t count_of(const Findings& findings, const std::string& code) {
+int64_t count_of(const Findings& findings, FindingCode code) {
   int64_t n = 0;
   for (const Finding& finding : findings) n += finding.code == code ? finding.count : 0;
   return n;

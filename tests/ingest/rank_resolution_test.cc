@@ -34,7 +34,7 @@ ResolvedRanks resolve(const std::vector<RankEvidence>& evidence, const std::stri
   return resolve_ranks(evidence, overrides.value());
 }
 
-int64_t count(const Findings& findings, const std::string& code) {
+int64_t count(const Findings& findings, FindingCode code) {
   int64_t n = 0;
   for (const Finding& finding : findings) n += finding.code == code ? finding.count : 0;
   return n;

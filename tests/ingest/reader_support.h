@@ -62,14 +62,14 @@ inline std::string trace_of(const std::string& events, const std::string& before
   return "{" + before + "\"schemaVersion\": 1, \"traceEvents\": [" + events + "]" + after + ", \"traceName\": \"t\"}";
 }
 
-inline int64_t count_of(const FileContent& content, const std::string& code) {
+inline int64_t count_of(const FileContent& content, FindingCode code) {
   for (const Finding& finding : content.findings) {
     if (finding.code == code) return finding.count;
   }
   return 0;
 }
 
-inline int64_t place_of(const FileContent& content, const std::string& code) {
+inline int64_t place_of(const FileContent& content, FindingCode code) {
   for (const Finding& finding : content.findings) {
     if (finding.code == code) return finding.byte_offset;
   }
@@ -126,7 +126,7 @@ inline std::string as_text(const FileContent& c) {
                        a.out_elements, a.group_size, a.rank, a.rank_start, a.rank_stride, a.peer, a.seq, a.comms_id);
   }
   for (size_t i = 0; i < c.strings.size(); i++) out += text(StringId(static_cast<int64_t>(i))) + "\n";
-  for (const Finding& f : c.findings) out += fmt::format("{} {} {}\n", f.code, f.count, f.byte_offset);
+  for (const Finding& f : c.findings) out += fmt::format("{} {} {}\n", f.code.text(), f.count, f.byte_offset);
   return out;
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("two traces of one rank over the same time are duplicates: the one wit
   CHECK(sessions.of_capture[2] == SessionId(0));
   CHECK(sessions.sessions == 1);
   REQUIRE(sessions.findings.size() == 1);
-  CHECK(sessions.findings[0].code == "duplicate-rank");
+  CHECK(sessions.findings[0].code.text() == "duplicate-rank");
   CHECK(sessions.findings[0].file == "a");
   CHECK(sessions.findings[0].message.ends_with(": b"));
 }
@@ -80,7 +80,7 @@ TEST_CASE("a capture minutes away from the others of its session may be of anoth
       assign_sessions({capture("a", 0, 0, 100), capture("b", 1, 50, 150), capture("c", 2, hour_us, hour_us + 100)});
   CHECK(sessions.sessions == 1);
   REQUIRE(sessions.findings.size() == 1);
-  CHECK(sessions.findings[0].code == "capture-apart");
+  CHECK(sessions.findings[0].code.text() == "capture-apart");
   CHECK(sessions.findings[0].file == "c");
   CHECK(assign_sessions({capture("a", 0, 0, 100), capture("b", 1, 5'000'000, 5'000'100)}).findings.empty());
 }

@@ -79,7 +79,8 @@ std::string as_text(const IngestedJob& job) {
   for (size_t i = 0; i < job.job.strings.size(); ++i) {
     out += fmt::format("{}\n", job.job.strings.view(StringId(static_cast<int64_t>(i))));
   }
-  for (const Finding& finding : job.job.findings) out += finding.code + " " + finding.message + "\n";
+  for (const Finding& finding : job.job.findings)
+    out += std::string(finding.code.text()) + " " + finding.message + "\n";
   return out;
 }
 

@@ -110,7 +110,7 @@ TEST_CASE("a rank whose experts were given 2.5 times their part receives that, a
   REQUIRE_FALSE(report.losses.empty());
   CHECK(report.losses.front().why.find("it receives 2.50 times the mean of its group's tokens") != std::string::npos);
   const auto told = std::find_if(report.diagnostics.begin(), report.diagnostics.end(),
-                                 [](const Finding& f) { return f.code == "uneven-all-to-all"; });
+                                 [](const Finding& f) { return f.code.text() == "uneven-all-to-all"; });
   CHECK(told != report.diagnostics.end());
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("even experts explain no wait and are not mentioned") {
   CHECK(group.waited_ns == 0);
   CHECK(report.what_if.even_experts_ns == -1);
   check_sums(group);
-  for (const Finding& finding : report.diagnostics) CHECK(finding.code != "uneven-all-to-all");
+  for (const Finding& finding : report.diagnostics) CHECK(finding.code.text() != "uneven-all-to-all");
 }
 
 TEST_CASE("digests tell the same of all-to-alls as the traces they stand for") {

@@ -126,7 +126,7 @@ int64_t mean_length(const std::vector<JobReport::StepRow>& steps) {
   return steps.empty() ? 0 : sum / std::ssize(steps);
 }
 
-bool has_finding(const Findings& findings, const std::string& code) {
+bool has_finding(const Findings& findings, FindingCode code) {
   return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.code == code; });
 }
 

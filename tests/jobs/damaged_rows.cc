@@ -101,7 +101,7 @@ JobReport report_of_damaged(const DamageOfRows& damage, const ToText& text = row
   return report.value();
 }
 
-int64_t times_found(const JobReport& report, const std::string& code) {
+int64_t times_found(const JobReport& report, FindingCode code) {
   int64_t n = 0;
   for (const Finding& finding : report.diagnostics) n += finding.code == code ? finding.count : 0;
   return n;
@@ -152,7 +152,7 @@ TEST_CASE("whatever row ends seconds late, the job ends when it did") {
     const JobReport report =
         report_of_damaged([&](WrittenRank& rows) { last_of(rows, name).duration_us = kSecondsLate_us; });
     check_as_placed(report);
-    const auto is_late = [](const Finding& finding) { return finding.code.ends_with("end-out-of-range"); };
+    const auto is_late = [](const Finding& finding) { return finding.code.text().ends_with("end-out-of-range"); };
     CHECK(std::count_if(report.diagnostics.begin(), report.diagnostics.end(), is_late) == 1);
   }
 }
@@ -186,7 +186,8 @@ TEST_CASE("a kernel or a step that lies 200 ms from where it was does not make t
       INFO(name << away_us);
       const JobReport report = report_of_damaged([&](WrittenRank& rows) { last_of(rows, name).at_us += away_us; });
       CHECK(report.job.window_ns == (5000 * kWholeSteps - 10) * 1000);
-      CHECK(times_found(report, name == "ProfilerStep" ? "step-out-of-range" : "time-out-of-range") == 1);
+      CHECK(times_found(report, name == "ProfilerStep" ? FindingCode("step-out-of-range")
+                                                       : FindingCode("time-out-of-range")) == 1);
       CHECK(report.ranks[0].wait_ns == kWholeSteps * 1'000'000);
     }
   }
@@ -266,7 +267,7 @@ TEST_CASE("recorded kernels of dependent launches overlap on their stream, and n
   REQUIRE(report.ok());
   int ranks = 0;
   for (const Finding& finding : report.value().diagnostics) {
-    if (finding.code != "waiting-kernels") continue;
+    if (finding.code.text() != "waiting-kernels") continue;
     ++ranks;
     CHECK(finding.severity == Severity::info);
     CHECK(finding.count > 60);  // of some 294 rows; counted by sorting the rows of each stream in Python: 83 to 88

@@ -179,7 +179,7 @@ TEST_CASE("a rank whose recording begins later is no imbalance") {
   CHECK(report.efficiency.load_balance == Approx(truth.efficiency.at("load_balance")).margin(0.005));
   CHECK(report.efficiency.parallel == Approx(truth.efficiency.at("parallel")).margin(0.01));
   const auto said = std::find_if(report.diagnostics.begin(), report.diagnostics.end(),
-                                 [](const Finding& finding) { return finding.code == "windows-differ"; });
+                                 [](const Finding& finding) { return finding.code.text() == "windows-differ"; });
   REQUIRE(said != report.diagnostics.end());
   CHECK(said->count == 2);
 }

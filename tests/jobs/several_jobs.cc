@@ -207,7 +207,7 @@ TEST_CASE("beside a whole run, files of an earlier and larger one are named and 
   CHECK(wait_of(report) == kSteps * 3 * 1'000'000);
   CHECK(report.job.window_ns < 1'000'000'000);
   const auto named = std::find_if(report.diagnostics.begin(), report.diagnostics.end(),
-                                  [](const Finding& finding) { return finding.code == "another-job"; });
+                                  [](const Finding& finding) { return finding.code.text() == "another-job"; });
   REQUIRE(named != report.diagnostics.end());
   CHECK(named->message.find("rank 4-7 of a world of 8, recorded 24 h earlier") != std::string::npos);
   CHECK(terminal_summary(report, "", false).find("--job " + outcome.several.at(0).name) != std::string::npos);
@@ -232,7 +232,7 @@ TEST_CASE("what another tool has written of a trace is left out, and the trace i
   CHECK(figures_of(after.report.value()) == figures_of(before.report.value()));
   std::vector<std::string> copies;
   for (const Finding& finding : after.report.value().diagnostics) {
-    if (finding.code == "copied-trace") copies.push_back(fs::path(finding.file).filename().string());
+    if (finding.code.text() == "copied-trace") copies.push_back(fs::path(finding.file).filename().string());
   }
   CHECK(copies == std::vector<std::string>{"overlaid_critical_path_rank0.json", "rank0_with_counters.json"});
 }

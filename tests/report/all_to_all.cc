@@ -67,7 +67,7 @@ TEST_CASE("a rank that receives far more than its group is said to, in words and
   Findings findings;
   report::add_uneven_groups(report, findings);
   REQUIRE(findings.size() == 1);
-  CHECK(findings[0].code == "uneven-all-to-all");
+  CHECK(findings[0].code.text() == "uneven-all-to-all");
   CHECK(findings[0].message ==
         "in all-to-alls of group #3 rank 5 receives 1.50 times the mean, who receives most in a call 1.50 times; 50 % "
         "of the wait behind them (2.00 ms) is charged to who received most");

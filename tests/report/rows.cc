@@ -16,7 +16,7 @@ const JobReport::Straggler& straggler(const JobReport& report, int32_t rank) {
   return report.stragglers.front();
 }
 
-const Finding* finding_of(const JobReport& report, const std::string& code) {
+const Finding* finding_of(const JobReport& report, FindingCode code) {
   for (const Finding& f : report.diagnostics) {
     if (f.code == code) return &f;
   }

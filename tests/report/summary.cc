@@ -217,7 +217,7 @@ TEST_CASE("clocks less certain than most waits make the split inconclusive") {
   HandBuilt built = skewed_job();
   const auto codes = [&] {
     std::string all;
-    for (const Finding& finding : built.report().diagnostics) all += finding.code + " ";
+    for (const Finding& finding : built.report().diagnostics) all += std::string(finding.code.text()) + " ";
     return all;
   };
   CHECK_FALSE(says(codes(), "inconclusive-clocks"));
@@ -241,7 +241,7 @@ TEST_CASE("groups that were inferred are counted in the summary and in the diagn
   built.instances.communicators.communicators[0].source = MembersSource::inferred;
   const JobReport report = built.report();
   REQUIRE(report.diagnostics.size() == 1);
-  CHECK(report.diagnostics[0].code == "inferred-communicators");
+  CHECK(report.diagnostics[0].code.text() == "inferred-communicators");
   CHECK(report.diagnostics[0].severity == Severity::info);
   CHECK(report.diagnostics[0].count == 1);
   CHECK(says(report.diagnostics[0].message, "16 calls were matched in 1 groups"));

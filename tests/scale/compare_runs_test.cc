@@ -50,7 +50,7 @@ TEST_CASE("with one step nothing is determined, however large the difference") {
   CHECK_FALSE(report.step.significant);
   for (const auto& row : report.ranks) CHECK_FALSE(row.change.significant);
   REQUIRE(report.diagnostics.size() == 2);
-  CHECK(report.diagnostics[0].code == "one-step");
+  CHECK(report.diagnostics[0].code.text() == "one-step");
 }
 
 TEST_CASE("the rank that computes longer is found among its peers, and parts sum to the step") {
@@ -123,7 +123,7 @@ Error refused(const NamedReport& base, const NamedReport& now) {
   return report.error();
 }
 
-const Finding* finding_of(const CompareReport& report, const std::string& code) {
+const Finding* finding_of(const CompareReport& report, FindingCode code) {
   for (const Finding& finding : report.diagnostics) {
     if (finding.code == code) return &finding;
   }

@@ -206,8 +206,8 @@ TEST_CASE("runs without steps, efficiency or replay are compared as far as they 
   CHECK(report.runs[1].step_error_ns == -1);
   CHECK(report.losses.empty());
   REQUIRE(report.diagnostics.size() == 4);
-  CHECK(report.diagnostics[0].code == "no-efficiency");
-  CHECK(report.diagnostics[2].code == "no-steps");
+  CHECK(report.diagnostics[0].code.text() == "no-efficiency");
+  CHECK(report.diagnostics[2].code.text() == "no-steps");
 }
 
 TEST_CASE("where the job was not replayed, communication is one factor") {

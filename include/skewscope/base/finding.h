@@ -6,15 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "skewscope/base/finding_codes.h"
 #include "skewscope/base/ids.h"
 
 namespace skewscope {
 
-enum class Severity : uint8_t { info, warning, error };
-
 struct Finding {
   Severity severity = Severity::warning;
-  std::string code;          // stable, kebab-case, e.g. "truncated-file"; users filter on it
+  FindingCode code;          // which of those in finding_codes.h
   std::string file;          // path as the user gave it; empty: the job as a whole
   Rank rank;                 // none where no rank is known
   int64_t byte_offset = -1;  // of the first occurrence, in the uncompressed text; -1: no place in a file
@@ -23,9 +22,6 @@ struct Finding {
 };
 
 using Findings = std::vector<Finding>;
-
-// "info", "warning", "error".
-const char* to_string(Severity severity);
 
 // Adds to an entry of equal code, file and rank (its count grows, its first place stays), else appends.
 void add_finding(Findings& findings, Finding finding);

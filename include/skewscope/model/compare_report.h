@@ -11,7 +11,7 @@
 namespace skewscope {
 
 // Code of the finding that says why steps of two runs are not compared.
-constexpr const char* kStepsNotComparable = "steps-not-comparable";
+constexpr FindingCode kStepsNotComparable = "steps-not-comparable";
 
 struct CompareReport {
   struct Run {
