@@ -337,8 +337,11 @@ TEST_CASE("events that each close the list are read in time that grows with thei
     return test::cpu_seconds() - begin;
   };
   // All of the file has been read when the first one is kept: room for one more each time took four times as long for
-  // twice as many.
-  CHECK(seconds_to_read(100'000) < 3 * seconds_to_read(50'000));
+  // twice as many. The least of three is what neighbours on the machine disturb least.
+  const auto least = [&](size_t events) {
+    return std::min({seconds_to_read(events), seconds_to_read(events), seconds_to_read(events)});
+  };
+  CHECK(least(100'000) < 3 * least(50'000));
 }
 
 TEST_CASE("a named pipe or a device in place of a trace is unreadable, and nobody waits for it") {
