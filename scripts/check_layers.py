@@ -43,6 +43,12 @@ MAY_INCLUDE = {
 INNER = {
     "distribute/alone": set(),
     "distribute/mpi": set(),
+    "report/fields": set(),
+    "report/rows": {"report/fields"},
+    "report/words": {"report/fields", "report/rows"},
+    "report/tables": {"report/fields", "report/rows", "report/words"},
+    "report/json": {"report/fields", "report/rows", "report/words", "report/tables"},
+    "report/page_data": {"report/fields", "report/rows", "report/words", "report/tables", "report/json"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.

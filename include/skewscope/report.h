@@ -138,8 +138,8 @@ std::string rank_json(const RankReport& report, const std::string& tool_version)
 Result<Done> write_rank(const RankReport& report, const std::string& tool_version, const WriteOptions& options);
 
 // --fail-on EXPR: METRIC OP NUMBER[%], e.g. "wait_share>20%", "unmatched>0"; METRIC may be the path of any number of
-// the JSON document (src/report/json_path.h), e.g. "ranks[*].idle_ns>1e6", and holds where any number of the path does.
-// Error usage for an unknown metric or form. What is not determined fulfils no condition.
+// the JSON document (src/report/json/json_path.h), e.g. "ranks[*].idle_ns>1e6", and holds where any number of the path
+// does. Error usage for an unknown metric or form. What is not determined fulfils no condition.
 Result<bool> condition_holds(const JobReport& report, const std::string& expression);
 Result<bool> condition_holds(const ScaleReport& report, const std::string& expression);
 Result<bool> condition_holds(const CompareReport& report, const std::string& expression);

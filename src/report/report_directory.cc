@@ -21,11 +21,11 @@
 #include <numeric>
 #include <set>
 
-#include "csv_file.h"
 #include "report_directory.h"
-#include "run_tables.h"
-#include "sqlite_file.h"
-#include "xlsx_file.h"
+#include "src/report/tables/csv_file.h"
+#include "src/report/tables/run_tables.h"
+#include "src/report/tables/sqlite_file.h"
+#include "src/report/tables/xlsx_file.h"
 
 namespace skewscope {
 namespace fs = std::filesystem;

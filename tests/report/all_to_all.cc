@@ -1,4 +1,4 @@
-#include "src/report/all_to_all_rows.h"
+#include "src/report/rows/all_to_all_rows.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -6,7 +6,7 @@
 
 #include "hand_built.h"
 #include "skewscope/examine.h"
-#include "src/report/rank_sections.h"
+#include "src/report/words/rank_sections.h"
 
 using namespace skewscope;
 using namespace skewscope::test;

@@ -1,9 +1,9 @@
 // Losses and the verdict that follows from them, on reports whose figures are written down here.
-#include "src/report/losses.h"
+#include "src/report/rows/losses.h"
 
 #include <catch2/catch.hpp>
 
-#include "src/report/verdict.h"
+#include "src/report/words/verdict.h"
 
 using namespace skewscope;
 using namespace skewscope::report;

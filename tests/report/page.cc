@@ -2,9 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "hand_built.h"
-#include "src/report/data_quality.h"
-#include "src/report/html_page.h"
-#include "src/report/page_data.h"
+#include "src/report/page_data/html_page.h"
+#include "src/report/page_data/page_data.h"
+#include "src/report/words/data_quality.h"
 
 using namespace skewscope;
 using namespace skewscope::test;

@@ -1,9 +1,9 @@
 // What the page's charts are made of, from calls written down by hand.
 #include <catch2/catch.hpp>
 
-#include "src/report/clock_residuals.h"
-#include "src/report/lateness_map.h"
-#include "src/report/straggler_chain.h"
+#include "src/report/page_data/clock_residuals.h"
+#include "src/report/page_data/lateness_map.h"
+#include "src/report/rows/straggler_chain.h"
 
 using namespace skewscope;
 using namespace skewscope::report;

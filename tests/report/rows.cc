@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "hand_built.h"
-#include "src/report/statistics.h"
+#include "src/report/rows/statistics.h"
 
 using namespace skewscope;
 using namespace skewscope::test;

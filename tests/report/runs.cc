@@ -5,7 +5,7 @@
 
 #include "hand_built.h"
 #include "skewscope/base/text_columns.h"
-#include "src/report/run_tables.h"
+#include "src/report/tables/run_tables.h"
 
 using namespace skewscope;
 using namespace skewscope::test;

@@ -21,7 +21,7 @@ struct Statistics {
   int64_t count = 0;  // numbers in the set; 0: not determined (null in report.json)
 };
 
-// What a loss is made of: rules in src/report/losses.cc.
+// What a loss is made of: rules in src/report/rows/losses.cc.
 enum class LossKind : uint8_t {
   straggler,
   stragglers_together,
@@ -243,7 +243,7 @@ struct JobReport {
   };
   std::vector<Straggler> stragglers;  // most wait originated first
 
-  // What the job loses its time to, what weighs most first (report/losses.h: weight_of): tables/losses.csv.
+  // What the job loses its time to, what weighs most first (report/rows/losses.h: weight_of): tables/losses.csv.
   struct Loss {
     LossKind kind = LossKind::waiting;
     std::vector<int32_t> ranks;  // that cause it; sorted; empty: all, or nobody in particular
@@ -326,7 +326,7 @@ struct JobReport {
     std::vector<Stage> by_stage;
   } pipeline;
 
-  // POP and TALP efficiencies (src/report/efficiency.cc), 0..1; -1 = not determined.
+  // POP and TALP efficiencies (src/report/rows/efficiency.cc), 0..1; -1 = not determined.
   struct Efficiency {
     double parallel = -1, load_balance = -1, communication = -1, serialization = -1, transfer = -1,
            gpu_communication = -1, orchestration = -1;
