@@ -73,7 +73,7 @@ std::map<RoleAndOperation, Times> by_role(const JobReport& report, Part part) {
   for (const JobReport::CollectiveRow& row : report.collectives) {
     const auto c = communicators.find(row.communicator);
     if (c == communicators.end() || c->second->size <= 0) continue;
-    times[{role_of(*c->second), row.op, row.dtype}][row.communicator] +=
+    times[{role_of(*c->second), to_string(row.op), row.dtype}][row.communicator] +=
         static_cast<double>(row.*part) / c->second->size / steps;
   }
   return times;
@@ -114,7 +114,7 @@ std::vector<Cause> communicators_that(const Pair& pair, Part part) {
   return causes;
 }
 
-bool began_with_host(const JobReport::CauseRow& row) { return row.cause == to_string(LateCause::host); }
+bool began_with_host(const JobReport::CauseRow& row) { return row.cause == LateCause::host; }
 
 // Of all waiting, the share that began with hosts.
 double share_of_hosts(const JobReport& report) {

@@ -42,7 +42,7 @@ std::map<std::string, double> operations_of(const JobReport& report) {
   std::map<std::string, double> shares;
   double all = 0;
   for (const JobReport::CollectiveRow& row : report.collectives) {
-    shares[row.op] += static_cast<double>(row.count);
+    shares[to_string(row.op)] += static_cast<double>(row.count);
     all += static_cast<double>(row.count);
   }
   for (auto& [op, share] : shares) share /= all;

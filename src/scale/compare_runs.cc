@@ -171,8 +171,8 @@ Series<CallKey> call_series(const JobReport& report, const Steps& steps, bool by
     const auto key = keys.find(row.communicator);
     if (place < 0 || key == keys.end() || key->second.members.empty()) continue;
     for (size_t p = 0; p < std::size(kCallParts); ++p) {
-      const CallKey full =
-          by_operation ? CallKey(key->second, row.op, row.dtype, row.bytes, p) : CallKey(key->second, "", "", 0, p);
+      const CallKey full = by_operation ? CallKey(key->second, to_string(row.op), row.dtype, row.bytes, p)
+                                        : CallKey(key->second, "", "", 0, p);
       const double members = static_cast<double>(key->second.members.size());
       add(series, steps, full, place, static_cast<double>(row.*kCallParts[p].member) / members);
     }

@@ -278,7 +278,7 @@ TEST_CASE("recorded: clocks of one host are left alone or moved by microseconds,
     const JobReport report = report_of_set(set);
     for (const auto& clock : report.clocks) {
       if (!clock.aligned || clock.rank == 0) continue;
-      CHECK((clock.method == "identity" || clock.method == "offset"));
+      CHECK((clock.method == ClockMethod::identity || clock.method == ClockMethod::offset));
       CHECK(std::llabs(clock.offset_ns) < 100'000);
       ++clocks;
       outside += std::llabs(clock.offset_ns) > clock.uncertainty_ns ? 1 : 0;

@@ -72,7 +72,7 @@ TEST_CASE("a collective is the same in both runs by its communicator's role and 
   for (int64_t step = 0; step < 6; ++step) {
     JobReport::CollectiveStep row;
     row.communicator = 4;
-    row.op = "all_reduce";
+    row.op = CollectiveKind::all_reduce;
     row.step = step;
     row.transfer_ns = 200 + step;
     base.report.collective_steps.push_back(row);

@@ -99,7 +99,7 @@ TEST_CASE("the communicator whose transfer grew is named for lost transfer, alon
     report.communicators.push_back(c);
     JobReport::CollectiveRow row;
     row.communicator = id;
-    row.op = "all_reduce";
+    row.op = CollectiveKind::all_reduce;
     row.exposed_transfer_ns = transfer_ns;
     report.collectives.push_back(row);
   };

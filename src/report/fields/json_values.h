@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "skewscope/base/finding.h"
+#include "skewscope/base/ids.h"
 
 namespace skewscope::report {
 
@@ -17,20 +17,6 @@ inline Json count_or_null(int64_t count) { return count < 0 ? Json() : Json(coun
 inline Json ratio_or_null(double ratio) { return ratio < 0 ? Json() : Json(ratio); }
 // Whole nanoseconds, also where a mean is not.
 inline Json time_or_null(double ns) { return ns < 0 ? Json() : Json(std::llround(ns)); }
-
-inline Json finding_json(const Finding& f) {
-  return {{"severity", to_string(f.severity)},
-          {"code", f.code.text()},
-          {"rank", rank_or_null(f.rank)},
-          {"file", text_or_null(f.file)},
-          {"message", f.message}};
-}
-
-inline Json findings_json(const Findings& findings) {
-  Json rows = Json::array();
-  for (const Finding& finding : findings) rows.push_back(finding_json(finding));
-  return rows;
-}
 
 // Bytes that are not UTF-8 in names from traces become U+FFFD.
 inline std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }

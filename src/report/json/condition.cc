@@ -57,7 +57,7 @@ constexpr std::array kMetrics = {
              if (r.what_if.replayed_ns <= 0) return std::nullopt;
              int64_t most = 0;
              for (const JobReport::Straggler& s : r.stragglers) {
-               if (s.standing == "cause") most = std::max(most, s.saved_ns);
+               if (s.standing == Standing::cause) most = std::max(most, s.saved_ns);
              }
              return share(most, r.what_if.replayed_ns);
            }},

@@ -85,7 +85,7 @@ void add_bandwidths(const JobReport& report, MetricLines& lines) {
     const auto& group = report.communicators.at(static_cast<size_t>(c.communicator));
     lines.sample(
         fmt::format("comm_name=\"{}\",comm=\"{}\",nranks=\"{}\",collective=\"{}\",dtype=\"{}\",message_size=\"{}\"",
-                    label(group.name), group.id, group.size, label(c.op), label(c.dtype), c.bytes),
+                    label(group.name), group.id, group.size, label(to_string(c.op)), label(c.dtype), c.bytes),
         c.bus_bandwidth_gb_per_s.median);
   }
 }

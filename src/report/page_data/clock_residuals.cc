@@ -15,8 +15,7 @@ namespace {
 
 bool leaves_together(const TimedInstance& instance) {
   const JobReport::CallRow& call = instance.calls.front();
-  return call.complete && instance.calls.size() > 1 &&
-         ends_together(kind_from_operation_name(call.op).value_or(CollectiveKind::unknown));
+  return call.complete && instance.calls.size() > 1 && ends_together(call.op);
 }
 
 int64_t middle_end(std::span<const JobReport::CallRow> calls, std::vector<int64_t>& scratch) {

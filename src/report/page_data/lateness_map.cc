@@ -16,10 +16,7 @@
 namespace skewscope::report {
 namespace {
 
-bool is_message(const TimedInstance& instance) {
-  const std::string_view op = instance.calls.front().op;
-  return op == "send" || op == "recv" || op == "send_recv" || op == "coalesced";
-}
+bool is_message(const TimedInstance& instance) { return carries_messages(instance.calls.front().op); }
 
 // Slot of each instance: which of the steps, or which instance.
 struct Slots {

@@ -6,7 +6,6 @@
 
 #include "figures.h"
 #include "skewscope/base/human_units.h"
-#include "src/report/fields/columns.h"
 
 namespace skewscope::report {
 namespace {
@@ -53,13 +52,6 @@ Group group_of(const AllToAllTotals& totals, const Communicator& communicator) {
   return group;
 }
 
-template <class Row>
-std::vector<Row> joined(const std::vector<Group>& groups, std::vector<Row> Group::*rows) {
-  std::vector<Row> all;
-  for (const Group& group : groups) all.insert(all.end(), (group.*rows).begin(), (group.*rows).end());
-  return all;
-}
-
 }  // namespace
 
 std::vector<Group> all_to_all_rows(const Rooms& rooms) {
@@ -68,45 +60,6 @@ std::vector<Group> all_to_all_rows(const Rooms& rooms) {
     rows.push_back(group_of(totals, rooms.instances.communicators[totals.communicator]));
   }
   return rows;
-}
-
-std::vector<Table> all_to_all_tables(const JobReport& report) {
-  using Rank = Group::Member;
-  using Pair = Group::Pair;
-  return {make_table<Group>(
-              "all_to_all_groups", report.all_to_all,
-              {column<&Group::communicator>("communicator"), column<&Group::calls>("calls"),
-               column<&Group::calls_with_sizes>("calls_with_sizes"), column<&Group::bytes>("bytes"),
-               column<&Group::dispatches>("dispatches"), known_column<&Group::imbalance>("imbalance"),
-               known_column<&Group::imbalance_per_call>("imbalance_per_call"),
-               known_column<&Group::busiest_rank>("busiest_rank"), known_column<&Group::busiest_share>("busiest_share"),
-               column<&Group::waited_ns>("waited_ns"), column<&Group::waited_for_busiest_ns>("waited_for_busiest_ns")}),
-          make_table<Rank>("all_to_all_ranks", joined(report.all_to_all, &Group::ranks),
-                           {column<&Rank::communicator>("communicator"), column<&Rank::rank>("rank"),
-                            column<&Rank::sent_bytes>("sent_bytes"), column<&Rank::received_bytes>("received_bytes"),
-                            column<&Rank::dispatched_bytes>("dispatched_bytes")}),
-          make_table<Pair>(
-              "all_to_all", joined(report.all_to_all, &Group::pairs),
-              {column<&Pair::communicator>("communicator"), column<&Pair::sender>("sender"),
-               column<&Pair::receiver>("receiver"), column<&Pair::bytes>("bytes"), column<&Pair::calls>("calls")})};
-}
-
-Json all_to_all_json(const std::vector<Group>& rows) {
-  Json out = Json::array();
-  for (const Group& row : rows) {
-    out.push_back({{"communicator", row.communicator},
-                   {"calls", row.calls},
-                   {"calls_with_sizes", row.calls_with_sizes},
-                   {"bytes", row.bytes},
-                   {"dispatches", row.dispatches},
-                   {"imbalance", ratio_or_null(row.imbalance)},
-                   {"imbalance_per_call", ratio_or_null(row.imbalance_per_call)},
-                   {"busiest_rank", count_or_null(row.busiest_rank)},
-                   {"busiest_share", ratio_or_null(row.busiest_share)},
-                   {"waited_ns", row.waited_ns},
-                   {"waited_for_busiest_ns", row.waited_for_busiest_ns}});
-  }
-  return out;
 }
 
 std::string receiving_words(const JobReport& report, int32_t rank) {

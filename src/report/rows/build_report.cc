@@ -70,7 +70,7 @@ std::vector<JobReport::Clock> clock_rows(const Rooms& rooms, const std::vector<C
     row.offset_ns = clock.offset_ns;
     row.drift_ppb = clock.drift_ppb;
     row.uncertainty_ns = largest[t] ? clock.uncertainty_ns : -1;
-    row.method = to_string(clock.method);
+    row.method = clock.method;
     row.aligned = clock.aligned && largest[t];
     row.component = component[t];
     row.bend_ns = clock.bend.largest_ns();
@@ -202,7 +202,7 @@ JobReport::Matching matching_of(const Rooms& rooms) {
   std::map<UnmatchedReason, int64_t> reasons;
   for (const UnmatchedCall& call : unmatched) reasons[call.reason] += lacks_members(call.reason) ? 1 : 0;
   for (const auto& [reason, calls] : reasons) {
-    if (calls > 0) m.unmatched_by_reason.push_back({to_string(reason), calls});
+    if (calls > 0) m.unmatched_by_reason.push_back({reason, calls});
   }
   return m;
 }

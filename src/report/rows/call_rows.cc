@@ -25,7 +25,7 @@ JobReport::CallRow call_row(const InstanceView& view, size_t member, int32_t id)
   row.instance = id;
   row.communicator = instance.communicator.value;
   row.seq = instance.seq >= 0 ? instance.seq : instance.ordinal;
-  row.op = to_string(call.kind == CollectiveKind::unknown ? instance.kind : call.kind);
+  row.op = call.kind == CollectiveKind::unknown ? instance.kind : call.kind;
   row.dtype = to_string(instance.dtype);
   row.bytes = instance.bytes;
   row.rank = view.trace(member).rank.value;
@@ -67,9 +67,9 @@ void add_unmatched_rows(const Rooms& rooms, JobReport& report) {
     JobReport::UnmatchedRow row;
     row.rank = trace.rank.value;
     row.communicator = call.communicator.value;
-    row.op = to_string(call.kind);
+    row.op = call.kind;
     row.dtype = to_string(call.dtype);
-    row.reason = to_string(unmatched.reason);
+    row.reason = unmatched.reason;
     row.kernel = kernel;
     row.start_ns = since_start(rooms.clocks, unmatched.call.trace, call.start);
     row.duration_ns = call.duration_ns;

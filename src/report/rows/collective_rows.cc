@@ -55,7 +55,10 @@ std::vector<JobReport::CollectiveRow> collective_rows(const Rooms& rooms) {
   rows.reserve(groups.size());
   for (auto& [key, samples] : groups) {
     JobReport::CollectiveRow row;
-    std::tie(row.communicator, row.op, row.dtype, row.bytes) = key;
+    row.communicator = std::get<0>(key);
+    row.op = from_text<CollectiveKind>(std::get<1>(key)).value_or(CollectiveKind::unknown);
+    row.dtype = std::get<2>(key);
+    row.bytes = std::get<3>(key);
     row.count = samples.count;
     row.exposed_wait_ns = samples.exposed_wait_ns;
     row.exposed_transfer_ns = samples.exposed_transfer_ns;

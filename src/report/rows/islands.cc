@@ -33,7 +33,7 @@ bool told_by_islands(const JobReport& report) {
 }
 
 double largest_weight(const JobReport::Island& island) {
-  return island.losses.empty() ? 0 : weight_of(island.losses.front());
+  return island.losses.empty() ? 0 : island.losses.front().weight();
 }
 
 }  // namespace
@@ -106,8 +106,7 @@ std::vector<JobReport::Loss> losses_of_islands(JobReport& report) {
   for (const JobReport::Island& island : report.islands) {
     losses.insert(losses.end(), island.losses.begin(), island.losses.end());
   }
-  std::stable_sort(losses.begin(), losses.end(),
-                   [](const auto& a, const auto& b) { return weight_of(a) > weight_of(b); });
+  std::stable_sort(losses.begin(), losses.end(), [](const auto& a, const auto& b) { return a.weight() > b.weight(); });
   return losses;
 }
 

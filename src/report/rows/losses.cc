@@ -37,7 +37,7 @@ constexpr double kSlowForItsLink = 0.5;       // of the link's peak
 
 // What a cause is called, and what to do about it.
 struct CauseWords {
-  const char* cause;
+  LateCause cause;
   const char* because;     // of one rank
   const char* because_of;  // of several
   const char* next;        // {}: "rank 5's", "ranks 4-7's"
@@ -45,26 +45,26 @@ struct CauseWords {
 
 // The same kernels on the same grids take longer on a slow GPU, and where their grid does not tell the size of inputs.
 constexpr CauseWords kCauseWords[] = {
-    {"slower_kernels", "its kernels take longer", "their kernels take longer",
+    {LateCause::slower_kernels, "its kernels take longer", "their kernels take longer",
      "Compare the clocks, power and temperature of {} GPU with another's, then inputs whose size no grid shows."},
-    {"other_kernels", "it runs more or other kernels", "they run more or other kernels",
+    {LateCause::other_kernels, "it runs more or other kernels", "they run more or other kernels",
      "Compare {} computing with others': batch, shapes, experts, recompiles."},
-    {"other_shapes", "its kernels work on other shapes", "their kernels work on other shapes",
+    {LateCause::other_shapes, "its kernels work on other shapes", "their kernels work on other shapes",
      "Even out {} inputs: batch, sequence lengths, tokens of experts."},
-    {"copies", "its memory copies are exposed", "their memory copies are exposed",
+    {LateCause::copies, "its memory copies are exposed", "their memory copies are exposed",
      "Look at {} copies: pinned memory, prefetching, offloading."},
-    {"transfer_elsewhere", "transfers of its other groups are exposed", "transfers of their other groups are exposed",
-     "Check the links of {} other groups: bandwidth per size, overlap."},
-    {"wait_elsewhere", "it waits in other groups", "they wait in other groups",
+    {LateCause::transfer_elsewhere, "transfers of its other groups are exposed",
+     "transfers of their other groups are exposed", "Check the links of {} other groups: bandwidth per size, overlap."},
+    {LateCause::wait_elsewhere, "it waits in other groups", "they wait in other groups",
      "Look at {} other groups: whom they wait for there."},
-    {"host", "its host launches late", "their hosts launch late",
+    {LateCause::host, "its host launches late", "their hosts launch late",
      "Look at {} host: input, Python, launches ahead of its collectives."},
-    {"idle", "its GPU idles", "their GPUs idle", "Look at what {} GPU waits for ahead of its collectives."},
-    {"program", "its part of the program takes longer", "their part of the program takes longer",
+    {LateCause::idle, "its GPU idles", "their GPUs idle", "Look at what {} GPU waits for ahead of its collectives."},
+    {LateCause::program, "its part of the program takes longer", "their part of the program takes longer",
      "Balance the stages, or fill the pipeline with more micro-batches."},
 };
 
-const CauseWords* wording_of(const std::string& cause) {
+const CauseWords* wording_of(std::optional<LateCause> cause) {
   const auto* found = std::find_if(std::begin(kCauseWords), std::end(kCauseWords),
                                    [&](const CauseWords& words) { return cause == words.cause; });
   return found == std::end(kCauseWords) ? nullptr : found;
@@ -73,13 +73,13 @@ const CauseWords* wording_of(const std::string& cause) {
 // Wait that began with a rank beyond what its program takes.
 int64_t own_wait_ns(const JobReport& report, const JobReport::Straggler& s) {
   const auto program = std::find_if(report.causes.begin(), report.causes.end(), [&](const JobReport::CauseRow& row) {
-    return row.rank == s.rank && row.cause == "program";
+    return row.rank == s.rank && row.cause == LateCause::program;
   });
   return s.wait_originated_ns - (program == report.causes.end() ? 0 : program->wait_originated_ns);
 }
 
 bool stands_out(const JobReport& report, const JobReport::Straggler& s, int64_t all_wait_ns) {
-  if (s.standing == "cause") return true;
+  if (s.standing == Standing::cause) return true;
   const double fair = kStandsOutFair / static_cast<double>(std::max<size_t>(report.ranks.size(), 1));
   const double least = std::max(kStandsOutWait, fair);
   if (share(s.wait_originated_ns, all_wait_ns).value_or(0) < least) return false;  // nearly all: their own is no more
@@ -125,7 +125,7 @@ class LossList {
     add_launch_bound();
     add_exposed_copies();
     std::stable_sort(losses_.begin(), losses_.end(),
-                     [](const Loss& a, const Loss& b) { return weight_of(a) > weight_of(b); });
+                     [](const Loss& a, const Loss& b) { return a.weight() > b.weight(); });
     return std::move(losses_);
   }
 
@@ -157,7 +157,8 @@ class LossList {
 
   // Of a rank that computes longer than others, where it is given more to compute; "" of others.
   std::string receives_more(const JobReport::Straggler& s) const {
-    const bool computes_longer = s.cause == "slower_kernels" || s.cause == "other_kernels" || s.cause == "other_shapes";
+    const bool computes_longer = s.cause == LateCause::slower_kernels || s.cause == LateCause::other_kernels ||
+                                 s.cause == LateCause::other_shapes;
     return computes_longer ? receiving_words(report_, s.rank) : "";
   }
 
@@ -173,10 +174,10 @@ class LossList {
   std::string straggler_words(const JobReport::Straggler& s) const {
     std::string text =
         fmt::format("Rank {} is the {}: {} of the wait began with it ({} charged directly)", s.rank,
-                    s.standing == "cause" ? "cause" : "suspect", percent_of(s.wait_originated_ns, f_.wait_ns),
+                    s.standing == Standing::cause ? "cause" : "suspect", percent_of(s.wait_originated_ns, f_.wait_ns),
                     percent_of(s.wait_caused_ns, f_.wait_ns));
     // Against peers of which some are missing, a victim may look as if it did other things.
-    const bool sure = s.standing == "cause" || report_.job.ranks_missing.empty();
+    const bool sure = s.standing == Standing::cause || report_.job.ranks_missing.empty();
     const CauseWords* words = sure ? wording_of(s.cause) : nullptr;
     const std::string receives = receives_more(s);
     if (words != nullptr && !receives.empty()) {
@@ -200,7 +201,7 @@ class LossList {
     const bool anybody_last = std::any_of(report_.stragglers.begin(), report_.stragglers.end(),
                                           [](const auto& s) { return s.late_count > 0; });
     for (const JobReport::Straggler& s : report_.stragglers) {
-      if (s.standing == "cause" || (anybody_last && stands_out(report_, s, f_.wait_ns))) add_straggler(s);
+      if (s.standing == Standing::cause || (anybody_last && stands_out(report_, s, f_.wait_ns))) add_straggler(s);
     }
   }
 
@@ -208,7 +209,7 @@ class LossList {
     const JobReport::WhatIf& w = report_.what_if;
     if (w.together.empty()) return;
     int64_t began_ns = 0;
-    std::string cause;
+    std::optional<LateCause> cause;
     bool one_cause = true;
     for (const JobReport::Straggler& s : report_.stragglers) {
       if (!std::binary_search(w.together.begin(), w.together.end(), s.rank)) continue;
@@ -300,11 +301,11 @@ class LossList {
   void add_waiting() {
     const bool named = std::any_of(losses_.begin(), losses_.end(), [](const Loss& l) { return !l.ranks.empty(); });
     if (named || report_.stragglers.empty() || (replayed() && report_.what_if.balanced_ns >= 0)) return;
-    const bool program = report_.stragglers.front().cause == "program";
-    add_most(
-        LossKind::waiting, part_of_time(exposed_wait_ns()), "waiting",
-        fmt::format("No straggler stands out: most wait began with {}.", most_words(report_, f_)),
-        program ? wording_of("program")->next : "See tables/causes.csv for what each rank did longer than its peers.");
+    const bool program = report_.stragglers.front().cause == LateCause::program;
+    add_most(LossKind::waiting, part_of_time(exposed_wait_ns()), "waiting",
+             fmt::format("No straggler stands out: most wait began with {}.", most_words(report_, f_)),
+             program ? wording_of(LateCause::program)->next
+                     : "See tables/causes.csv for what each rank did longer than its peers.");
   }
 
   // The operation of one kind of group whose transfer is exposed most.
@@ -316,7 +317,7 @@ class LossList {
     std::map<std::pair<std::string, int64_t>, Exposed> by_operation;
     Exposed most;
     for (const JobReport::CollectiveRow& row : report_.collectives) {
-      Exposed& e = by_operation[{row.op, row.bytes}];
+      Exposed& e = by_operation[{to_string(row.op), row.bytes}];
       if (e.most == nullptr || row.exposed_transfer_ns > e.most->exposed_transfer_ns) e.most = &row;
       e.ns += row.exposed_transfer_ns;
       if (e.ns > most.ns) most = e;
@@ -337,7 +338,8 @@ class LossList {
           "It moves {} GB/s, its link can {}: check routes and NCCL's settings; hide it behind computing.",
           human_number(bus), human_number(group->link_peak_gb_per_s));
     }
-    return fmt::format("Hide {} behind computing (prefetch, buckets), move fewer bytes, or use faster links.", row.op);
+    return fmt::format("Hide {} behind computing (prefetch, buckets), move fewer bytes, or use faster links.",
+                       to_string(row.op));
   }
 
   void add_exposed_transfer() {
@@ -383,10 +385,6 @@ class LossList {
 };
 
 }  // namespace
-
-double weight_of(const JobReport::Loss& loss) {
-  return loss.bound == GainBound::at_most ? loss.gain_share / 2 : loss.gain_share;
-}
 
 std::vector<JobReport::Loss> losses_of(const JobReport& report, const Figures& f) {
   return LossList(report, f).found();

@@ -12,9 +12,6 @@ namespace skewscope::report {
 
 constexpr double kWorthHeadline = 0.02;  // of the job's length: less is no reason to change anything
 
-// What counts when losses are ordered and coloured: the gain, or half of it where only the most is known.
-double weight_of(const JobReport::Loss& loss);
-
 // Those worth a headline, most weight first. From `report` without its losses.
 std::vector<JobReport::Loss> losses_of(const JobReport& report, const Figures& f);
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "group_fields.h"
-#include "src/report/fields/columns.h"
 
 namespace skewscope::report {
 namespace {
@@ -38,7 +37,7 @@ std::vector<ClassTotals> rolled_up(const std::vector<ClassTotals>& classes, cons
 OverlapRow overlap_row(const ClassTotals& totals, const GroupKinds& groups) {
   OverlapRow row;
   set_group(totals.of.group_kind, groups, row);
-  row.op = to_string(totals.of.kind);
+  row.op = totals.of.kind;
   row.bytes_up_to = totals.of.bytes_up_to;
   row.phase = to_string(totals.of.phase);
   row.calls = totals.calls;
@@ -66,42 +65,6 @@ std::vector<OverlapRow> rows_of(const std::vector<ClassTotals>& classes, const G
   return rows;
 }
 
-// Both tables: what calls are told apart by, then their times.
-Table table_of(const char* name, const std::vector<OverlapRow>& rows, const ColumnOf<OverlapRow>& size_or_module) {
-  using Row = OverlapRow;
-  return make_table<Row>(
-      name, rows,
-      {column<&Row::group>("group_kind"), known_column<&Row::size>("size"), known_column<&Row::nodes>("nodes"),
-       column<&Row::groups>("groups"), column<&Row::op>("op"), size_or_module, column<&Row::phase>("phase"),
-       column<&Row::calls>("calls"), column<&Row::time_ns>("time_ns"), column<&Row::wait_ns>("wait_ns"),
-       column<&Row::transfer_ns>("transfer_ns"), column<&Row::unattributed_ns>("unattributed_ns"),
-       known_column<&Row::hidden_ns>("hidden_ns"),
-       ColumnOf<Row>{"hidden_share", ColumnType::real,
-                     [](const Row& row) { return row.hidden_share() < 0 ? Cell() : Cell(row.hidden_share()); }},
-       column<&Row::exposed_wait_ns>("exposed_wait_ns"), column<&Row::exposed_transfer_ns>("exposed_transfer_ns"),
-       column<&Row::exposed_unattributed_ns>("exposed_unattributed_ns")});
-}
-
-Json json_of(const OverlapRow& row, const char* size_or_module, Json value) {
-  return {{"group_kind", text_or_null(row.group)},
-          {"size", count_or_null(row.size)},
-          {"nodes", count_or_null(row.nodes)},
-          {"groups", row.groups},
-          {"op", row.op},
-          {size_or_module, std::move(value)},
-          {"phase", text_or_null(row.phase)},
-          {"calls", row.calls},
-          {"time_ns", row.time_ns},
-          {"wait_ns", row.wait_ns},
-          {"transfer_ns", row.transfer_ns},
-          {"unattributed_ns", row.unattributed_ns},
-          {"hidden_ns", count_or_null(row.hidden_ns)},
-          {"hidden_share", ratio_or_null(row.hidden_share())},
-          {"exposed_wait_ns", row.exposed_wait_ns},
-          {"exposed_transfer_ns", row.exposed_transfer_ns},
-          {"exposed_unattributed_ns", row.exposed_unattributed_ns}};
-}
-
 }  // namespace
 
 std::vector<OverlapRow> overlap_rows(const Decomposition& decomposition) {
@@ -115,23 +78,6 @@ std::vector<OverlapRow> overlap_module_rows(const Decomposition& decomposition,
   if (std::none_of(decomposition.classes.begin(), decomposition.classes.end(), named)) return {};
   return rows_of(rolled_up(decomposition.classes, [](CallClass& of) { of.bytes_up_to = -1; }),
                  decomposition.group_kinds, modules);
-}
-
-std::vector<Table> overlap_tables(const JobReport& report) {
-  return {table_of("overlap", report.overlap, known_column<&OverlapRow::bytes_up_to>("bytes_up_to")),
-          table_of("overlap_modules", report.overlap_modules, column<&OverlapRow::module>("module"))};
-}
-
-Json overlap_json(const std::vector<OverlapRow>& rows) {
-  Json out = Json::array();
-  for (const OverlapRow& row : rows) out.push_back(json_of(row, "bytes_up_to", count_or_null(row.bytes_up_to)));
-  return out;
-}
-
-Json overlap_modules_json(const std::vector<OverlapRow>& rows) {
-  Json out = Json::array();
-  for (const OverlapRow& row : rows) out.push_back(json_of(row, "module", text_or_null(row.module)));
-  return out;
 }
 
 }  // namespace skewscope::report

@@ -82,7 +82,7 @@ void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
     const bool many = static_cast<double>(count) >= kIgnoredShare * static_cast<double>(report.matching.calls);
     const bool expected = reason == UnmatchedReason::group_of_one || !lacks_members(reason) || !many;
     out.push_back(
-        finding(expected ? Severity::info : Severity::warning, unmatched_code(to_string(reason)), count,
+        finding(expected ? Severity::info : Severity::warning, unmatched_code(reason), count,
                 fmt::format("{} {}: {}{}", count,
                             lacks_members(reason) ? fmt::format("of {} calls are in no instance", report.matching.calls)
                                                   : "calls have no members in other traces",
@@ -272,8 +272,8 @@ void add_slow_groups(const JobReport& report, Findings& out) {
 
 }  // namespace
 
-FindingCode unmatched_code(std::string_view reason) {
-  std::string code = fmt::format("unmatched-{}", reason);
+FindingCode unmatched_code(UnmatchedReason reason) {
+  std::string code = fmt::format("unmatched-{}", to_string(reason));
   std::replace(code.begin(), code.end(), '_', '-');
   return FindingCode::from_text(code).value_or(FindingCode());
 }

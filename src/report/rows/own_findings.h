@@ -24,7 +24,7 @@ constexpr FindingCode kKernelsLost = "kernels-lost";
 constexpr FindingCode kUnknownKernels = "unknown-kernels";
 
 // The code of the finding about calls that are unmatched for this reason.
-FindingCode unmatched_code(std::string_view reason);
+FindingCode unmatched_code(UnmatchedReason reason);
 
 // The first with this code; nullptr where there is none.
 const Finding* find_finding(const Findings& findings, FindingCode code);

@@ -40,7 +40,7 @@ std::vector<SlowGroup> slow_groups(const JobReport& report) {
     const auto group = groups.find(row.communicator);
     if (group == groups.end() || row.bus_bandwidth_gb_per_s.count == 0) continue;
     const JobReport::CommunicatorRow& g = *group->second;
-    alike[{g.size, g.nodes, g.link, row.op, row.dtype, row.bytes}].push_back(&row);
+    alike[{g.size, g.nodes, g.link, to_string(row.op), row.dtype, row.bytes}].push_back(&row);
   }
   std::map<int32_t, Losses> losses;
   for (const auto& [key, rows] : alike) {

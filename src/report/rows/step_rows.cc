@@ -79,7 +79,7 @@ std::vector<JobReport::StepRow> rows_of_steps(const Rooms& rooms, const std::vec
     row.blocking_wait_ns = parts.wait_ns;
     row.blocking_transfer_ns = parts.transfer_ns;
     row.blocking_unattributed_ns = parts.unattributed_ns;
-    row.blocked_by = to_string(blocked_by(parts));
+    row.blocked_by = blocked_by(parts);
   }
   return rows;
 }
@@ -168,7 +168,7 @@ std::vector<JobReport::CollectiveStep> collective_steps(const Rooms& rooms) {
   rows.reserve(sums.size());
   for (auto& [key, row] : sums) {
     row.communicator = std::get<0>(key);
-    row.op = to_string(std::get<1>(key));
+    row.op = std::get<1>(key);
     row.dtype = to_string(std::get<2>(key));
     row.bytes = std::get<3>(key);
     row.session = std::get<4>(key);

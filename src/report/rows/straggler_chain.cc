@@ -62,7 +62,8 @@ std::optional<Worst> worst_step(const std::vector<JobReport::Straggler>& straggl
     if (const auto pair = longest_wait(instance.calls)) waited_for[pair->late->rank][instance.step] += instance.wait_ns;
   }
   std::vector<JobReport::Straggler> causes_first = stragglers;
-  std::stable_partition(causes_first.begin(), causes_first.end(), [](const auto& s) { return s.standing == "cause"; });
+  std::stable_partition(causes_first.begin(), causes_first.end(),
+                        [](const auto& s) { return s.standing == Standing::cause; });
   for (const JobReport::Straggler& straggler : causes_first) {
     const auto steps = waited_for.find(straggler.rank);
     if (steps == waited_for.end()) continue;

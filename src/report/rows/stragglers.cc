@@ -81,9 +81,9 @@ std::optional<int64_t> least_charge(const std::vector<StragglerPart>& parts) {
   return charges[last];
 }
 
-std::string pattern_of(const std::vector<StragglerPart>& parts, int64_t window_ns) {
+std::optional<LatePattern> pattern_of(const std::vector<StragglerPart>& parts, int64_t window_ns) {
   const std::optional<int64_t> least_ns = least_charge(parts);
-  if (!least_ns) return "";
+  if (!least_ns) return std::nullopt;
   std::set<Bin> steps;
   for (const StragglerPart& p : parts) {
     if (p.step >= 0) steps.insert({p.session, p.step});
@@ -103,8 +103,8 @@ std::string pattern_of(const std::vector<StragglerPart>& parts, int64_t window_n
   }
   const bool one_step = by_step && late_bins.size() == 1;
   const bool one_tenth = late_sessions.size() == 1 && last_late - first_late <= window_ns / kOneOffShare;
-  if (one_step || one_tenth) return "one-off";
-  return 2 * late_bins.size() >= bins.size() ? "recurring" : "rotating";
+  if (one_step || one_tenth) return LatePattern::one_off;
+  return 2 * late_bins.size() >= bins.size() ? LatePattern::recurring : LatePattern::rotating;
 }
 
 // What blame says of a rank, its sessions added up.
@@ -136,11 +136,11 @@ void add_cause(const Blamed& blamed, bool at_least, JobReport::Straggler& s) {
   const int64_t not_asked = blamed.what_if.stands_out ? blamed.origin[static_cast<size_t>(LateCause::program)] : 0;
   const auto most = std::max_element(blamed.origin.begin(), blamed.origin.begin() + static_cast<ptrdiff_t>(last));
   if (*most > 0 && *most * kLeastCause >= blamed.origin_ns - not_asked) {
-    s.cause = to_string(static_cast<LateCause>(most - blamed.origin.begin()));
+    s.cause = static_cast<LateCause>(most - blamed.origin.begin());
     s.cause_share = static_cast<double>(*most) / static_cast<double>(blamed.origin_ns);
   }
   if (!blamed.what_if.replayed) return;
-  s.standing = blamed.what_if.stands_out ? "cause" : "suspect";
+  s.standing = blamed.what_if.stands_out ? Standing::cause : Standing::suspect;
   s.saved_ns = std::max<int64_t>(0, blamed.what_if.saved_ns);
   s.saved_at_least = at_least;
   s.saved_share = std::clamp(blamed.what_if.share, 0.0, 1.0);
@@ -193,7 +193,7 @@ std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     const auto key = [](const auto& row) {
-      return std::make_tuple(row.first, row.second.wait_caused_ns, row.second.standing == "cause");
+      return std::make_tuple(row.first, row.second.wait_caused_ns, row.second.standing == Standing::cause);
     };
     return key(a) > key(b);
   });
@@ -207,7 +207,7 @@ std::vector<JobReport::CauseRow> cause_rows(const Rooms& rooms) {
   for (const auto& [rank, blamed] : blamed_ranks(rooms)) {
     for (size_t i = 0; i < kLateCauses; ++i) {
       if (blamed.lateness[i] == 0 && blamed.origin[i] == 0) continue;
-      rows.push_back({rank, to_string(static_cast<LateCause>(i)), blamed.lateness[i], blamed.origin[i]});
+      rows.push_back({rank, static_cast<LateCause>(i), blamed.lateness[i], blamed.origin[i]});
     }
   }
   return rows;

@@ -65,7 +65,7 @@ void add_stragglers(const JobReport& report, const std::vector<TimedInstance>& i
   const auto waited_for = most_waited_for(instances);
   size_t shown = 0;
   for (const JobReport::Straggler& s : report.stragglers) {
-    if (shown >= kMostStragglers && s.standing != "cause") continue;
+    if (shown >= kMostStragglers && s.standing != Standing::cause) continue;
     const auto instance = waited_for.find(s.rank);
     if (instance == waited_for.end()) continue;
     std::string cause = s.cause.empty() ? "" : ", " + s.cause;

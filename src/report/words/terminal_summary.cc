@@ -69,7 +69,7 @@ std::string clock_words(const JobReport& report) {
   for (const JobReport::Clock& clock : report.clocks) {
     aligned += clock.aligned ? 1 : 0;
     if (clock.aligned) worst = std::max(worst, clock.uncertainty_ns);
-    methods.insert(clock.method);
+    methods.insert(to_string(clock.method));
   }
   const std::string how = fmt::format("{}", fmt::join(methods, ", "));
   if (aligned == 0) return uncompared_words(report) + fmt::format("as recorded, not tied by collectives ({})", how);
@@ -215,10 +215,10 @@ void add_job(Lines& lines, const JobReport& report, const Figures& f) {
 }
 
 std::string cause_words(const JobReport::Straggler& s) {
-  if (s.cause.empty()) return "-";
-  std::string words = s.cause;
+  if (!s.cause) return "-";
+  std::string words = to_string(*s.cause);
   std::replace(words.begin(), words.end(), '_', ' ');
-  return words + (s.standing == "cause" ? "" : "?");
+  return words + (s.standing == Standing::cause ? "" : "?");
 }
 
 // All wait of the ranks of each island, by its first component.
@@ -237,7 +237,8 @@ std::map<int32_t, int64_t> waits_of_components(const JobReport& report) {
 template <class ShareOf>
 std::vector<JobReport::Straggler> most_late(std::vector<JobReport::Straggler> all, const ShareOf& share_of) {
   std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
-    return std::make_pair(a.standing == "cause", share_of(a)) > std::make_pair(b.standing == "cause", share_of(b));
+    return std::make_pair(a.standing == Standing::cause, share_of(a)) >
+           std::make_pair(b.standing == Standing::cause, share_of(b));
   });
   all.resize(std::min(kTop, all.size()));
   std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return share_of(a) > share_of(b); });
@@ -267,13 +268,13 @@ void add_stragglers(Lines& lines, const JobReport& report, const Figures& f) {
     const std::string last = s.late_candidates == 0 ? "-" : fmt::format("{}/{}", s.late_count, s.late_candidates);
     lines.push_back({pad(fmt::format("  rank {}", s.rank), 13) + pad(host, 11) + pad(percent(s.wait_originated_ns), 7) +
                      pad(percent(s.wait_caused_ns), 9) + pad(last, 10) + pad(cause_words(s), 20) +
-                     (s.pattern.empty() ? "-" : s.pattern)});
+                     (s.pattern ? to_string(*s.pattern) : "-")});
   }
 }
 
 // "all_reduce #3 default_pg": a description in prose says less than the name.
 std::string collective_words(const JobReport& report, const JobReport::CollectiveRow& row) {
-  std::string words = fmt::format("  {} #{}", row.op, row.communicator);
+  std::string words = fmt::format("  {} #{}", to_string(row.op), row.communicator);
   for (const JobReport::CommunicatorRow& c : report.communicators) {
     const bool prose = c.desc.empty() || c.desc.find(' ') != std::string::npos;
     if (c.id == row.communicator) words += " " + (prose ? c.name : c.desc);

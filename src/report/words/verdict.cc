@@ -59,7 +59,7 @@ std::string gain_words(const JobReport::Loss& loss) {
 // The place of the loss to tell first; `losses` has some.
 size_t leading(const std::vector<JobReport::Loss>& losses) {
   const auto fault = std::find_if(losses.begin(), losses.end(), [](const auto& loss) { return !loss.ranks.empty(); });
-  const bool leads = fault != losses.end() && kDesignFactor * weight_of(*fault) >= weight_of(losses.front());
+  const bool leads = fault != losses.end() && kDesignFactor * fault->weight() >= losses.front().weight();
   return leads ? static_cast<size_t>(fault - losses.begin()) : 0;
 }
 
@@ -67,7 +67,7 @@ size_t leading(const std::vector<JobReport::Loss>& losses) {
 std::string beside_words(const std::vector<JobReport::Loss>& losses, size_t lead) {
   std::vector<const JobReport::Loss*> beside;
   for (size_t i = 0; i < losses.size() && beside.size() < kMostBeside; ++i) {
-    if (i == lead || weight_of(losses[i]) < kWorthMention * weight_of(losses[lead])) continue;
+    if (i == lead || losses[i].weight() < kWorthMention * losses[lead].weight()) continue;
     beside.push_back(&losses[i]);
   }
   std::stable_sort(beside.begin(), beside.end(), [](auto* a, auto* b) { return a->gain_share > b->gain_share; });
@@ -102,7 +102,7 @@ bool nobody_was_last(const JobReport& report) {
   return nothing_complete(report) ||
          (!report.stragglers.empty() &&
           std::all_of(report.stragglers.begin(), report.stragglers.end(),
-                      [](const auto& s) { return s.late_count == 0 && s.standing != "cause"; }));
+                      [](const auto& s) { return s.late_count == 0 && s.standing != Standing::cause; }));
 }
 
 // The largest loss, and those beside it. Waiting for nobody in particular has reasons of its own.
@@ -138,8 +138,7 @@ std::string remedy_of_unmatched(const JobReport& report) {
   const auto unnamed = std::count_if(report.unmatched.begin(), report.unmatched.end(),
                                      [](const auto& call) { return call.communicator < 0; });
   const auto batches = std::count_if(report.unmatched.begin(), report.unmatched.end(), [](const auto& call) {
-    const bool message = call.op == "coalesced" || call.op == "send_recv" || call.op == "send" || call.op == "recv";
-    return message && call.reason == "ambiguous";
+    return carries_messages(call.op) && call.reason == UnmatchedReason::ambiguous;
   });
   if (2 * batches > std::ssize(report.unmatched)) {
     return report.job.steps.empty() ? "Call the profiler's step() once per step: batches of sends and receives are "
@@ -163,7 +162,7 @@ std::string remedy_of_unmatched(const JobReport& report) {
                              "launches before recording began; see tables/unmatched.csv."
                            : nullptr;
   const auto nameless = std::count_if(report.unmatched.begin(), report.unmatched.end(),
-                                      [](const auto& call) { return call.reason == "no_metadata"; });
+                                      [](const auto& call) { return call.reason == UnmatchedReason::no_metadata; });
   if (2 * nameless > std::ssize(report.unmatched)) {
     return cpu                 ? "The CPU backend's calls name neither group nor partner; see tables/unmatched.csv."
            : naming != nullptr ? naming
@@ -188,7 +187,7 @@ void name_obstacle(const JobReport& report, Verdict& v) {
     v.why = fmt::format("In {} of {} calls a member left before the last one came: clocks or matches are wrong there.",
                         causality, report.matching.calls);
     const bool as_recorded = std::all_of(report.clocks.begin(), report.clocks.end(),
-                                         [](const auto& clock) { return clock.method == "wallclock"; });
+                                         [](const auto& clock) { return clock.method == ClockMethod::wallclock; });
     v.next = as_recorded ? "Let collectives tie the clocks: --align auto."
                          : "See tables/clocks.csv: record more steps at once, so that more collectives tie the clocks.";
     return;
@@ -196,7 +195,7 @@ void name_obstacle(const JobReport& report, Verdict& v) {
   if (report.matching.unmatched >= std::max(unaligned, semantics)) {
     std::string reasons;
     for (const auto& r : report.matching.unmatched_by_reason) {
-      reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", r.reason, r.calls);
+      reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", to_string(r.reason), r.calls);
     }
     v.why = fmt::format("{} of {} calls could not be matched between ranks ({}).", report.matching.unmatched,
                         report.matching.calls, reasons);
@@ -225,7 +224,7 @@ void name_one_process(const JobReport& report, const Figures& f, Verdict& v) {
 
 // One rank alone: what its own timeline loses is all that can be told.
 void name_one_rank(const JobReport& report, const Figures& f, Verdict& v) {
-  if (find_finding(report.diagnostics, unmatched_code("own_devices")) != nullptr) {
+  if (find_finding(report.diagnostics, unmatched_code(UnmatchedReason::own_devices)) != nullptr) {
     return name_one_process(report, f, v);
   }
   const bool others = report.job.world_size > 1;
@@ -348,7 +347,7 @@ Verdict verdict_of_rows(const JobReport& report, const Figures& figures) {
     return v;
   }
   Verdict v;
-  if (!report.losses.empty()) v.severeness = severeness_of(weight_of(report.losses.front()));
+  if (!report.losses.empty()) v.severeness = severeness_of(report.losses.front().weight());
   if (figures.calls == 0) {
     v.verdict = "No collectives were recorded: only each rank's own timeline can be told.";
     v.why = timeline_words(figures) + (report.losses.empty() ? "" : " " + report.losses.front().why);
