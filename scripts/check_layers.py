@@ -41,6 +41,7 @@ MAY_INCLUDE = {
 # Rooms inside a layer -> rooms of that layer that each may include besides itself. What stands in the layer's own folder
 # may include all its rooms; a room that lists the layer itself stands above that folder, which then may not include it.
 INNER = {
+    "collectives/matcher": {"collectives"},
     "distribute/alone": set(),
     "distribute/mpi": set(),
 }

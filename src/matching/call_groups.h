@@ -9,7 +9,7 @@
 #include <compare>
 #include <vector>
 
-#include "collectives/matcher.h"
+#include "collectives/matcher/matcher.h"
 #include "skewscope/base/exchange.h"
 #include "skewscope/model/collective_instance.h"
 

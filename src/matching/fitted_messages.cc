@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "collectives/message_pairs.h"
+#include "collectives/matcher/message_pairs.h"
 
 namespace skewscope::matching {
 namespace {

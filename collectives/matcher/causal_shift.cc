@@ -1,4 +1,4 @@
-#include "collectives/causal_shift.h"
+#include "causal_shift.h"
 
 #include <algorithm>
 #include <cmath>

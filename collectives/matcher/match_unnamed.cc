@@ -1,12 +1,12 @@
-#include "collectives/match_unnamed.h"
+#include "match_unnamed.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "collectives/calls_in_order.h"
-#include "collectives/group_evidence.h"
-#include "collectives/inferred_groups.h"
+#include "calls_in_order.h"
+#include "group_evidence.h"
+#include "inferred_groups.h"
 #include "collectives/open_end.h"
 
 namespace skewscope {

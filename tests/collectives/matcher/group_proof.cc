@@ -1,4 +1,4 @@
-#include "collectives/group_proof.h"
+#include "collectives/matcher/group_proof.h"
 
 #include <catch2/catch.hpp>
 #include <random>

@@ -1,4 +1,4 @@
-#include "collectives/group_proof.h"
+#include "group_proof.h"
 
 #include <algorithm>
 #include <cmath>

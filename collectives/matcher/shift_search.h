@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "collectives/kind.h"
-#include "collectives/shift_votes.h"
+#include "shift_votes.h"
 
 namespace skewscope {
 

@@ -1,4 +1,4 @@
-#include "collectives/shift_search.h"
+#include "shift_search.h"
 
 #include <algorithm>
 #include <array>

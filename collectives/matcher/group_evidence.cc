@@ -1,4 +1,4 @@
-#include "collectives/group_evidence.h"
+#include "group_evidence.h"
 
 #include <algorithm>
 #include <cmath>

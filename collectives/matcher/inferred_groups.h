@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include "collectives/match_rows.h"
+#include "match_rows.h"
 
 namespace skewscope {
 

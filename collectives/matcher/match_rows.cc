@@ -1,4 +1,4 @@
-#include "collectives/match_rows.h"
+#include "match_rows.h"
 
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/parallel_for.h>
@@ -11,8 +11,8 @@
 #include <mutex>
 #include <tuple>
 
-#include "collectives/causal_shift.h"
-#include "collectives/match_order.h"
+#include "causal_shift.h"
+#include "match_order.h"
 #include "collectives/open_end.h"
 
 namespace skewscope {

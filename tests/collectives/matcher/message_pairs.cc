@@ -1,5 +1,5 @@
 // Messages by hand: a transfer takes 50 us, a step is a millisecond per message, clocks are right to 5 us.
-#include "collectives/message_pairs.h"
+#include "collectives/matcher/message_pairs.h"
 
 #include <catch2/catch.hpp>
 #include <map>

@@ -1,4 +1,4 @@
-#include "collectives/matcher.h"
+#include "collectives/matcher/matcher.h"
 
 #include <catch2/catch.hpp>
 #include <map>

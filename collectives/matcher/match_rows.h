@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "collectives/matcher.h"
+#include "matcher.h"
 
 namespace skewscope {
 

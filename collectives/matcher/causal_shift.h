@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "collectives/shift_search.h"
+#include "shift_search.h"
 
 namespace skewscope {
 

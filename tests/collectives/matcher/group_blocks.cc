@@ -1,4 +1,4 @@
-#include "collectives/group_blocks.h"
+#include "collectives/matcher/group_blocks.h"
 
 #include <catch2/catch.hpp>
 #include <random>

@@ -1,4 +1,4 @@
-#include "collectives/matcher.h"
+#include "matcher.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "collectives/match_rows.h"
-#include "collectives/match_unnamed.h"
+#include "match_rows.h"
+#include "match_unnamed.h"
 
 namespace skewscope {
 namespace {

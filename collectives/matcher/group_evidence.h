@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/group_proof.h"
-#include "collectives/match_rows.h"
+#include "group_proof.h"
+#include "match_rows.h"
 
 namespace skewscope {
 

@@ -18,7 +18,7 @@
 #include <optional>
 #include <vector>
 
-#include "collectives/shift_search.h"
+#include "shift_search.h"
 
 namespace skewscope {
 

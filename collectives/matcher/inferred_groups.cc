@@ -1,12 +1,12 @@
-#include "collectives/inferred_groups.h"
+#include "inferred_groups.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 
-#include "collectives/calls_in_order.h"
-#include "collectives/group_blocks.h"
-#include "collectives/group_evidence.h"
+#include "calls_in_order.h"
+#include "group_blocks.h"
+#include "group_evidence.h"
 
 namespace skewscope {
 namespace {

@@ -4,7 +4,7 @@
 // more than calls lie apart, the place in the step joins the calls, and every place must be proven.
 #pragma once
 
-#include "collectives/match_rows.h"
+#include "match_rows.h"
 
 namespace skewscope {
 

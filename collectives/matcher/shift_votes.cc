@@ -1,4 +1,4 @@
-#include "collectives/shift_votes.h"
+#include "shift_votes.h"
 
 #include <algorithm>
 #include <array>

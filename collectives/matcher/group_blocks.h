@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/group_proof.h"
+#include "group_proof.h"
 
 namespace skewscope {
 

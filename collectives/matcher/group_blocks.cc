@@ -1,4 +1,4 @@
-#include "collectives/group_blocks.h"
+#include "group_blocks.h"
 
 #include <algorithm>
 #include <boost/math/distributions/fisher_f.hpp>

@@ -1,11 +1,11 @@
-#include "collectives/match_order.h"
+#include "match_order.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <utility>
 
-#include "collectives/causal_shift.h"
+#include "causal_shift.h"
 
 namespace skewscope {
 namespace {

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "collectives/matcher.h"
+#include "matcher.h"
 
 namespace skewscope {
 

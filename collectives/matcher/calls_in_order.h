@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "collectives/match_rows.h"
+#include "match_rows.h"
 
 namespace skewscope {
 

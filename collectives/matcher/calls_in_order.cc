@@ -1,4 +1,4 @@
-#include "collectives/calls_in_order.h"
+#include "calls_in_order.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "collectives/message_pairs.h"
+#include "message_pairs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "collectives/causal_shift.h"
+#include "causal_shift.h"
 
 namespace skewscope {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <random>
 
-#include "collectives/matcher.h"
+#include "collectives/matcher/matcher.h"
 
 using namespace skewscope;
 
