@@ -56,19 +56,9 @@ CallNumbers calls_of_equal_order(const std::vector<MemberCalls>& members, const 
 
 }  // namespace
 
-std::vector<StepPlace> step_places(const MemberCalls& calls) {
-  std::map<int64_t, size_t> count;
-  std::vector<StepPlace> places;
-  for (const MatchCall& call : calls) {
-    if (call.step < 0 || !call.ends_together) return {};
-    places.push_back({call.step, 0, count[call.step]++});
-  }
-  for (StepPlace& place : places) place.of = count[place.step];
-  return places;
-}
-
-std::optional<OrderedRows> rows_in_order(const std::vector<MemberCalls>& members, const std::vector<int32_t>& open) {
-  OrderedRows found;
+std::optional<OrderedCandidates> candidates_in_order(const std::vector<MemberCalls>& members,
+                                                     const std::vector<int32_t>& open) {
+  OrderedCandidates found;
   CallNumbers numbers = calls_of_equal_steps(members, open);
   if (numbers.empty()) {
     found.by_step = false;
@@ -76,8 +66,8 @@ std::optional<OrderedRows> rows_in_order(const std::vector<MemberCalls>& members
   }
   if (numbers.empty()) return std::nullopt;
   const MemberCalls& hub = members[static_cast<size_t>(open.front())];
-  found.rows.rows.resize(numbers.front().size());
-  found.rows.method.assign(numbers.front().size(), MatchedBy::step);
+  found.candidates.instances.resize(numbers.front().size());
+  found.candidates.method.assign(numbers.front().size(), MatchMethod::step);
   for (size_t m = 0; m < open.size(); ++m) {
     const MemberCalls& calls = members[static_cast<size_t>(open[m])];
     std::vector<ClockTie> ties;
@@ -87,9 +77,8 @@ std::optional<OrderedRows> rows_in_order(const std::vector<MemberCalls>& members
     }
     const ClockLine line = resistant_line(std::move(ties));
     for (size_t k = 0; k < numbers[m].size(); ++k) {
-      const MatchCall& call = calls[numbers[m][k]];
-      found.rows.rows[k].push_back({call.signature, line.apply(call.start_ns), line.apply(call.end_ns), open[m],
-                                    static_cast<int32_t>(numbers[m][k])});
+      const size_t number = numbers[m][k];
+      found.candidates.instances[k].push_back(on_hub_clock(calls[number], line, open[m], static_cast<int32_t>(number)));
     }
   }
   return found;

@@ -17,10 +17,9 @@ constexpr size_t kMostShifts = 16;             // that steps name before they ar
 constexpr double kTiedEnds = 50'000;           // ns; ends that scatter by more tie nothing
 
 // A prior's error is one that 95 % keep to; a neighbour must be out of reach of all. Wall clocks err by half a second.
-Prior cautious(const std::optional<Prior>& told) {
-  if (!told) return {0, 500'000'000};
-  const Prior& prior = *told;
-  return {prior.offset_ns, std::max(prior.error_ns, std::min(3 * prior.error_ns, kLargestPriorError))};
+Prior cautious(const std::optional<Prior>& prior) {
+  if (!prior) return {0, 500'000'000};
+  return {prior->offset_ns, std::max(prior->error_ns, std::min(3 * prior->error_ns, kLargestPriorError))};
 }
 
 // Offsets (hub minus member) that let all pairs overlap.
@@ -63,38 +62,31 @@ std::optional<Feasible> feasible_offsets(const MemberCalls& hub, const MemberCal
   return offsets;
 }
 
-std::vector<StepSeat> seats_of(const MemberCalls& calls) {
-  std::map<int64_t, int32_t> count;
-  std::vector<StepSeat> seats;
-  for (const MatchCall& call : calls) seats.push_back({call.step, count[call.step]++, 0});
-  for (StepSeat& seat : seats) seat.of = count[seat.step];
-  return seats;
-}
-
-// Whether two calls may have one place in one step. Of a member's first step the beginning may be cut off, of its last
-// one the end: `first` and `last` are the later of the members' first and the earlier of their last.
-bool one_seat(const StepSeat& a, const StepSeat& b, int64_t first, int64_t last) {
+// Whether two calls may have one place in one step. A member's first step may lack its beginning, its last one its end:
+// `first` and `last` are the later of the members' first and the earlier of their last.
+bool is_one_place(const StepPlace& a, const StepPlace& b, int64_t first, int64_t last) {
   if (a.step != b.step) return false;
   if (a.ordinal == b.ordinal && a.of == b.of) return true;
   return (a.step == first && a.of - a.ordinal == b.of - b.ordinal) || (a.step == last && a.ordinal == b.ordinal);
 }
 
 // The later of the first steps, the earlier of the last ones.
-std::pair<int64_t, int64_t> shared_steps(const std::vector<StepSeat>& hub, const std::vector<StepSeat>& member) {
-  const auto first_step = [](const std::vector<StepSeat>& seats) {
-    const auto named = std::find_if(seats.begin(), seats.end(), [](const StepSeat& seat) { return seat.step >= 0; });
-    return named == seats.end() ? -1 : named->step;
+std::pair<int64_t, int64_t> shared_steps(const std::vector<StepPlace>& hub, const std::vector<StepPlace>& member) {
+  const auto first_step = [](const std::vector<StepPlace>& places) {
+    const auto named =
+        std::find_if(places.begin(), places.end(), [](const StepPlace& place) { return place.step >= 0; });
+    return named == places.end() ? -1 : named->step;
   };
   return {std::max(first_step(hub), first_step(member)), std::min(hub.back().step, member.back().step)};
 }
 
 // Whether all pairs do; calls outside every step may be any.
-bool same_seats(const std::vector<StepSeat>& hub, const std::vector<StepSeat>& member, const Pairs& pairs,
-                int64_t shift) {
+bool have_one_place_each(const std::vector<StepPlace>& hub, const std::vector<StepPlace>& member, const Pairs& pairs,
+                         int64_t shift) {
   const auto [first, last] = shared_steps(hub, member);
   for (int64_t j = pairs.first; j < pairs.first + pairs.count; ++j) {
-    const StepSeat &own = member[static_cast<size_t>(j)], &other = hub[static_cast<size_t>(j + shift)];
-    if ((own.step >= 0 || other.step >= 0) && !one_seat(own, other, first, last)) return false;
+    const StepPlace &own = member[static_cast<size_t>(j)], &other = hub[static_cast<size_t>(j + shift)];
+    if ((own.step >= 0 || other.step >= 0) && !is_one_place(own, other, first, last)) return false;
   }
   return true;
 }
@@ -103,17 +95,6 @@ struct Fit {
   int64_t shift;
   Feasible offsets;
 };
-
-double scatter_of(const std::vector<ClockTie>& ties, const ClockLine& line) {
-  std::vector<double> distance;
-  for (const ClockTie& tie : ties) {
-    const int64_t hub_end = tie.member_end_ns + tie.offset_ns;
-    distance.push_back(std::fabs(static_cast<double>(hub_end - line.apply(tie.member_end_ns))));
-  }
-  const auto middle = distance.begin() + static_cast<ptrdiff_t>(distance.size() / 2);
-  std::nth_element(distance.begin(), middle, distance.end());
-  return *middle;
-}
 
 // The member's clock by the ends of the pairs; where these scatter, within what causality allows.
 ShiftResult clock_of(const std::vector<ClockTie>& ties, const Feasible& offsets, const Prior& near) {
@@ -143,50 +124,38 @@ ShiftResult shift_of(const MemberCalls& hub, const MemberCalls& member, const Fi
 
 }  // namespace
 
-std::vector<bool> told_by_steps(const MemberCalls& hub, const MemberCalls& member, int64_t order) {
-  const std::vector<StepSeat> hub_seats = seats_of(hub), member_seats = seats_of(member);
-  std::vector<bool> told;
+std::vector<bool> at_one_place_in_step(const MemberCalls& hub, const MemberCalls& member, int64_t order) {
+  const std::vector<StepPlace> hub_places = step_places(hub), member_places = step_places(member);
+  std::vector<bool> same;
   for (int64_t j = 0; j < std::ssize(member); ++j) {
-    const StepSeat& own = member_seats[static_cast<size_t>(j)];
+    const StepPlace& own = member_places[static_cast<size_t>(j)];
     const bool both = own.step >= 0 && j + order >= 0 && j + order < std::ssize(hub);
-    told.push_back(both && own == hub_seats[static_cast<size_t>(j + order)]);
+    same.push_back(both && own == hub_places[static_cast<size_t>(j + order)]);
   }
-  return told;
+  return same;
 }
 
-bool sends_or_receives(const MemberCalls& calls) {
-  return std::any_of(calls.begin(), calls.end(), [](const MatchCall& call) { return call.is_message(); });
-}
-
-bool any_of_batch(const MemberCalls& calls) {
-  return std::any_of(calls.begin(), calls.end(), [](const MatchCall& call) { return call.of_batch; });
-}
-
-bool alike(const MatchCall& a, const MatchCall& b) {
-  return a.signature == b.signature || ((a.bare || b.bare) && a.kind == b.kind);
-}
-
-CausalSearch::CausalSearch(const MemberCalls& hub) : hub_(hub), seats_(seats_of(hub)) {
+CausalSearch::CausalSearch(const MemberCalls& hub) : hub_(hub), places_(step_places(hub)) {
   for (size_t i = 0; i < hub.size(); ++i) {
-    const StepSeat& seat = seats_[i];
-    if (seat.step < 0) continue;
-    place_.emplace(std::pair(seat.step, seat.ordinal), static_cast<int64_t>(i));
-    place_.emplace(std::pair(seat.step, seat.ordinal - seat.of), static_cast<int64_t>(i));
+    const StepPlace& place = places_[i];
+    if (place.step < 0) continue;
+    call_at_.emplace(std::pair(place.step, place.ordinal), static_cast<int64_t>(i));
+    call_at_.emplace(std::pair(place.step, place.ordinal - place.of), static_cast<int64_t>(i));
   }
 }
 
 // The one shift at which all pairs have the same place in the same step; nullopt: none, or several.
-std::optional<int64_t> CausalSearch::shift_by_seats(const MemberCalls& member) const {
-  const std::vector<StepSeat> seats = seats_of(member);
+std::optional<int64_t> CausalSearch::shift_by_places(const MemberCalls& member) const {
+  const std::vector<StepPlace> places = step_places(member);
   std::set<int64_t> tried, fitting;
   for (size_t j = 0; j < member.size(); ++j) {
-    if (seats[j].step < 0) continue;
-    for (const int32_t at : {seats[j].ordinal, seats[j].ordinal - seats[j].of}) {
-      const auto found = place_.find({seats[j].step, at});
-      if (found == place_.end()) continue;
+    if (places[j].step < 0) continue;
+    for (const int32_t at : {places[j].ordinal, places[j].ordinal - places[j].of}) {
+      const auto found = call_at_.find({places[j].step, at});
+      if (found == call_at_.end()) continue;
       const int64_t shift = found->second - static_cast<int64_t>(j);
       if (!tried.insert(shift).second) continue;
-      if (same_seats(seats_, seats, pairs_of(hub_, member, shift), shift)) fitting.insert(shift);
+      if (have_one_place_each(places_, places, pairs_of(hub_, member, shift), shift)) fitting.insert(shift);
       if (tried.size() > kMostShifts || fitting.size() > 1) return std::nullopt;
     }
   }
@@ -201,7 +170,7 @@ ShiftResult CausalSearch::find(const MemberCalls& member, std::optional<Prior> p
   const int64_t least = few ? shorter : std::max(kLeastPairs, shorter / 2);
   const double window = static_cast<double>(hub_.back().end_ns - hub_.front().start_ns);
   const auto slack_ns = static_cast<int64_t>(kMostDrift * window);
-  // Messages are told by their steps, whatever the clocks.
+  // Steps tell which messages are one, whatever the clocks.
   const bool messages = sends_or_receives(member) || sends_or_receives(hub_);
   const Prior near = messages && !prior ? Prior{0, kAnyOffset} : cautious(prior);
   std::vector<Fit> fits;
@@ -218,25 +187,25 @@ ShiftResult CausalSearch::find(const MemberCalls& member, std::optional<Prior> p
   }
   if (by_steps) {
     fits.clear();
-    if (const auto shift = shift_by_seats(member)) try_shift(*shift);
+    if (const auto shift = shift_by_places(member)) try_shift(*shift);
   }
   return fits.size() == 1 ? shift_of(hub_, member, fits.front(), near) : ShiftResult{};
 }
 
-// Of a step that both recorded whole, where they made equally many calls in it; of the first one from its end, of the
-// last one from its front. -1: none.
+// Per call of the member the hub's call at the same position of the same step, where both made equally many calls in
+// it; -1: none. Steps may be cut: the first one is counted from its end, the last one from its front.
 std::vector<int32_t> CausalSearch::partners_by_step(const MemberCalls& member) const {
-  const std::vector<StepSeat> seats = seats_of(member);
-  const auto [first, last] = shared_steps(seats_, seats);
+  const std::vector<StepPlace> places = step_places(member);
+  const auto [first, last] = shared_steps(places_, places);
   std::vector<int32_t> partners(member.size(), -1);
   for (size_t j = 0; j < member.size(); ++j) {
-    const StepSeat& seat = seats[j];
-    if (seat.step < 0) continue;
-    const bool from_end = seat.step == first && first != last;
-    const auto found = place_.find({seat.step, from_end ? seat.ordinal - seat.of : seat.ordinal});
-    if (found == place_.end()) continue;
+    const StepPlace& place = places[j];
+    if (place.step < 0) continue;
+    const bool from_end = place.step == first && first != last;
+    const auto found = call_at_.find({place.step, from_end ? place.ordinal - place.of : place.ordinal});
+    if (found == call_at_.end()) continue;
     const auto at = static_cast<size_t>(found->second);
-    if (one_seat(seats_[at], seat, first, last) && alike(hub_[at], member[j])) {
+    if (is_one_place(places_[at], place, first, last) && alike(hub_[at], member[j])) {
       partners[j] = static_cast<int32_t>(found->second);
     }
   }

@@ -1,4 +1,4 @@
-// Which calls of two members are one collective, where their ends lie too far apart to tell? Private to the matcher.
+// Which calls of two members are one collective, where their ends lie too far apart to tell?
 //
 // Problem: over sockets, on busy hosts, ends of one collective scatter by milliseconds, and a sender whose message is
 // buffered has left before its receiver comes: no offset collects votes.
@@ -22,14 +22,6 @@
 
 namespace skewscope {
 
-// A call's step, how many calls the member made in it, and which of them it was.
-struct StepSeat {
-  int64_t step = -1;
-  int32_t ordinal = 0, of = 0;
-
-  bool operator==(const StepSeat&) const = default;
-};
-
 // Lays members over one hub, in any number of threads.
 class CausalSearch {
  public:
@@ -44,24 +36,14 @@ class CausalSearch {
 
  private:
   std::vector<int32_t> partners_by_step(const MemberCalls& member) const;
-  std::optional<int64_t> shift_by_seats(const MemberCalls& member) const;
+  std::optional<int64_t> shift_by_places(const MemberCalls& member) const;
 
   const MemberCalls& hub_;
-  std::vector<StepSeat> seats_;
-  std::map<std::pair<int64_t, int32_t>, int64_t> place_;  // of calls in steps: from the step's front, and back
+  std::vector<StepPlace> places_;
+  std::map<std::pair<int64_t, int32_t>, int64_t> call_at_;  // counted from the step's front, and from its end
 };
 
-// Per call of the member: whether its step tells that it is the hub's call `order` further: both made equally many in
-// it.
-std::vector<bool> told_by_steps(const MemberCalls& hub, const MemberCalls& member, int64_t order);
-
-// Whether these are calls whose ends need not lie together: a message may be buffered.
-bool sends_or_receives(const MemberCalls& calls);
-
-// Whether some are messages of batches: their ends tell nothing, so that few may have to do.
-bool any_of_batch(const MemberCalls& calls);
-
-// Whether two calls may be parts of one collective.
-bool alike(const MatchCall& a, const MatchCall& b);
+// Per call of the member: whether the hub's call `order` further has the same place in the same step, of equally many.
+std::vector<bool> at_one_place_in_step(const MemberCalls& hub, const MemberCalls& member, int64_t order);
 
 }  // namespace skewscope

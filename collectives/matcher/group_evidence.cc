@@ -7,21 +7,22 @@
 namespace skewscope {
 namespace {
 
-// Whether the row's calls are such that all members leave together.
-bool ends_together(const std::vector<Placed>& row, const std::vector<MemberCalls>& members) {
-  const Placed& first = row.front();
+// Whether the candidate's calls are such that all members leave together.
+bool ends_together(const CandidateInstance& candidate, const std::vector<MemberCalls>& members) {
+  const CallOnHubClock& first = candidate.front();
   return members[static_cast<size_t>(first.member)][static_cast<size_t>(first.call)].ends_together;
 }
 
 // Mean distance of each member's ends from the hub's, of the signature in which it is largest, around their median. The
 // mean, because groups that a common step holds in line differ in some calls only.
-std::vector<double> distance_from_hub_ns(const Rows& rows, const std::vector<MemberCalls>& members,
+std::vector<double> distance_from_hub_ns(const CandidateInstances& candidates, const std::vector<MemberCalls>& members,
                                          const Cluster& cluster) {
   std::map<std::pair<int32_t, uint64_t>, std::vector<double>> differences;  // by member and signature
-  for (const std::vector<Placed>& row : rows.rows) {
-    const auto hub = std::find_if(row.begin(), row.end(), [&](const Placed& p) { return p.member == cluster.hub; });
-    if (hub == row.end() || !ends_together(row, members)) continue;
-    for (const Placed& p : row) {
+  for (const CandidateInstance& candidate : candidates.instances) {
+    const auto hub = std::find_if(candidate.begin(), candidate.end(),
+                                  [&](const CallOnHubClock& p) { return p.member == cluster.hub; });
+    if (hub == candidate.end() || !ends_together(candidate, members)) continue;
+    for (const CallOnHubClock& p : candidate) {
       if (p.member == cluster.hub) continue;
       differences[{p.member, p.signature}].push_back(static_cast<double>(p.end_ns - hub->end_ns));
     }
@@ -43,19 +44,19 @@ std::vector<double> distance_from_hub_ns(const Rows& rows, const std::vector<Mem
 
 }  // namespace
 
-std::vector<JointCall> joint_calls(const Rows& rows, const std::vector<MemberCalls>& members,
+std::vector<JointCall> joint_calls(const CandidateInstances& candidates, const std::vector<MemberCalls>& members,
                                    const std::vector<int32_t>& who) {
   std::vector<size_t> column(members.size(), who.size());
   for (size_t k = 0; k < who.size(); ++k) column[static_cast<size_t>(who[k])] = k;
   std::vector<JointCall> calls;
-  for (const std::vector<Placed>& row : rows.rows) {
-    if (row.size() < who.size() || !ends_together(row, members)) continue;
+  for (const CandidateInstance& candidate : candidates.instances) {
+    if (candidate.size() < who.size() || !ends_together(candidate, members)) continue;
     JointCall call;
-    call.signature = row.front().signature;
+    call.signature = candidate.front().signature;
     call.start_ns.resize(who.size());
     call.end_ns.resize(who.size());
     size_t found = 0;
-    for (const Placed& p : row) {
+    for (const CallOnHubClock& p : candidate) {
       const size_t k = column[static_cast<size_t>(p.member)];
       if (k == who.size()) continue;
       call.start_ns[k] = p.start_ns;
@@ -67,22 +68,27 @@ std::vector<JointCall> joint_calls(const Rows& rows, const std::vector<MemberCal
   return calls;
 }
 
-Bond bond_by_lateness(const Rows& rows, const std::vector<MemberCalls>& members, const Cluster& cluster) {
-  return bond_of(joint_calls(rows, members, cluster.members));
+Bond bond_by_lateness(const CandidateInstances& candidates, const std::vector<MemberCalls>& members,
+                      const Cluster& cluster) {
+  return bond_of(joint_calls(candidates, members, cluster.members));
 }
 
-bool keeps_causality(const Rows& rows, const std::vector<MemberCalls>& members) {
+bool keeps_causality(const CandidateInstances& candidates, const std::vector<MemberCalls>& members) {
   constexpr int64_t kSlack = 5'000;
-  const auto broken = std::count_if(rows.rows.begin(), rows.rows.end(),
-                                    [&](const std::vector<Placed>& row) { return !causal(row, members, kSlack); });
-  return 100 * broken <= static_cast<int64_t>(rows.rows.size());
+  const auto broken =
+      std::count_if(candidates.instances.begin(), candidates.instances.end(),
+                    [&](const CandidateInstance& candidate) { return !causal(candidate, members, kSlack); });
+  return 100 * broken <= static_cast<int64_t>(candidates.instances.size());
 }
 
-bool meet_throughout(const std::vector<MemberCalls>& members, const Rows& rows, const Cluster& cluster) {
+bool meet_throughout(const std::vector<MemberCalls>& members, const CandidateInstances& candidates,
+                     const Cluster& cluster) {
   std::map<int32_t, int64_t> shared;
-  for (const std::vector<Placed>& row : rows.rows) {
-    if (std::none_of(row.begin(), row.end(), [&](const Placed& p) { return p.member == cluster.hub; })) continue;
-    for (const Placed& p : row) ++shared[p.member];
+  for (const CandidateInstance& candidate : candidates.instances) {
+    if (std::none_of(candidate.begin(), candidate.end(),
+                     [&](const CallOnHubClock& p) { return p.member == cluster.hub; }))
+      continue;
+    for (const CallOnHubClock& p : candidate) ++shared[p.member];
   }
   const MemberCalls& hub = members[static_cast<size_t>(cluster.hub)];
   for (size_t k = 0; k < cluster.members.size(); ++k) {
@@ -101,20 +107,21 @@ bool meet_throughout(const std::vector<MemberCalls>& members, const Rows& rows, 
   return true;
 }
 
-bool in_whole_rows(const std::vector<MemberCalls>& members, const Rows& rows, const Cluster& cluster) {
+bool in_whole_candidates(const std::vector<MemberCalls>& members, const CandidateInstances& candidates,
+                         const Cluster& cluster) {
   constexpr double kMostApart = 0.05;
-  std::vector<const std::vector<Placed>*> whole;
-  for (const std::vector<Placed>& row : rows.rows) {
-    if (row.size() == cluster.members.size()) whole.push_back(&row);
+  std::vector<const CandidateInstance*> whole;
+  for (const CandidateInstance& candidate : candidates.instances) {
+    if (candidate.size() == cluster.members.size()) whole.push_back(&candidate);
   }
   std::sort(whole.begin(), whole.end(),
             [](const auto* a, const auto* b) { return a->front().end_ns < b->front().end_ns; });
-  std::vector<size_t> between(whole.size() + 1, SIZE_MAX);  // whole rows: the fewest calls of a member
+  std::vector<size_t> between(whole.size() + 1, SIZE_MAX);  // the fewest calls of a member there
   for (size_t k = 0; k < cluster.members.size(); ++k) {
     const int32_t m = cluster.members[k];
     std::vector<size_t> of_call(members[static_cast<size_t>(m)].size(), whole.size());
     for (size_t r = 0; r < whole.size(); ++r) {
-      for (const Placed& p : *whole[r]) {
+      for (const CallOnHubClock& p : *whole[r]) {
         if (p.member == m) of_call[static_cast<size_t>(p.call)] = r;
       }
     }
@@ -128,12 +135,12 @@ bool in_whole_rows(const std::vector<MemberCalls>& members, const Rows& rows, co
   return static_cast<double>(apart) <= kMostApart * static_cast<double>(whole.size());
 }
 
-bool ends_agree(const std::vector<MemberCalls>& members, const Rows& rows, const Cluster& cluster) {
+bool ends_agree(const std::vector<MemberCalls>& members, const CandidateInstances& candidates, const Cluster& cluster) {
   constexpr double kMostScatter = 5'000, kShareOfSpacing = 5e-4, kAlike = 2.5;  // ns, 1, 1
-  if (cluster.method == MatchedBy::step) return false;
+  if (cluster.method == MatchMethod::step) return false;
   const int64_t spacing_ns = typical_spacing_ns(members[static_cast<size_t>(cluster.hub)]);
   const double limit = std::max(kMostScatter, kShareOfSpacing * static_cast<double>(spacing_ns));
-  const std::vector<double> distance = distance_from_hub_ns(rows, members, cluster);
+  const std::vector<double> distance = distance_from_hub_ns(candidates, members, cluster);
   if (distance.size() + 1 < cluster.members.size()) return false;
   const auto [least, most] = std::minmax_element(distance.begin(), distance.end());
   return *most <= limit && *most <= kAlike * std::max(kFinestScatter, *least);

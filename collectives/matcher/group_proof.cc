@@ -17,18 +17,18 @@ constexpr double kNear = 1.0 / 3;                                      // of 0 o
 
 // A call as the halves are asked about it.
 struct Arrivals {
-  size_t signature;                // row of the signatures
+  size_t signature;                // index among the signatures
   std::vector<size_t> latest;      // members, from the last to arrive to the first
   std::vector<double> start, end;  // per member, ns after the call's first start
 };
 
-// Of two halves: by how much one came later, and ended later on average.
+// By how much one of two halves came later, and ended later on average.
 struct Difference {
   double arrival, end;
   bool left_out = false;
 };
 
-// Of the differences of calls of one signature.
+// Sums over the differences of calls of one signature.
 struct Sums {
   double calls = 0, x = 0, y = 0, xx = 0, xy = 0, yy = 0;
 };
@@ -59,7 +59,7 @@ std::vector<Arrivals> sampled(const std::vector<JointCall>& calls, size_t member
 // A comparison's sides: members of the first are held against those of the second; the others do not count.
 enum class Side : uint8_t { first, second, none };
 
-// Of the first side against the second.
+// How much later the first side was than the second.
 Difference difference(const Arrivals& call, const std::vector<Side>& sides) {
   size_t at = 0;
   while (sides[call.latest[at]] == Side::none) ++at;

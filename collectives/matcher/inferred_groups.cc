@@ -82,12 +82,12 @@ std::optional<InferredGroup> group_of(const std::vector<MemberCalls>& members, c
   std::vector<bool> ambiguous(members.size(), false);
   Cluster cluster = gather_around_hub(members, block, Membership::known, hints, ambiguous);
   if (cluster.members.size() != block.size()) return std::nullopt;
-  Rows rows = rows_of(members, cluster, Membership::known);
-  if (!keeps_causality(rows, members) || !meet_throughout(members, rows, cluster) ||
-      bond_by_lateness(rows, members, cluster) == Bond::apart) {
+  CandidateInstances candidates = candidates_of(members, cluster, Membership::known);
+  if (!keeps_causality(candidates, members) || !meet_throughout(members, candidates, cluster) ||
+      bond_by_lateness(candidates, members, cluster) == Bond::apart) {
     return std::nullopt;
   }
-  return InferredGroup{std::move(cluster), std::move(rows)};
+  return InferredGroup{std::move(cluster), std::move(candidates)};
 }
 
 // How the members fall into groups, as far as ends tell; none: they do not.
@@ -144,19 +144,21 @@ std::vector<InferredGroup> groups_of(const std::vector<MemberCalls>& members, co
   return groups;
 }
 
-// What speaks for all members being one group, by rows that time joined.
+// What speaks for all members being one group, by candidates that time joined.
 enum class OneGroup : uint8_t { no, where_alone, yes };
 
-OneGroup are_one(const std::vector<MemberCalls>& members, const Rows& rows, const Cluster& cluster, bool all_ranks) {
+OneGroup are_one(const std::vector<MemberCalls>& members, const CandidateInstances& candidates, const Cluster& cluster,
+                 bool all_ranks) {
   constexpr size_t kLeastCalls = 5;
-  const Bond bond = bond_by_lateness(rows, members, cluster);
+  const Bond bond = bond_by_lateness(candidates, members, cluster);
   const bool held_up = all_ranks && bond == Bond::together;
-  // Of few calls, those of groups side by side may lie alike by chance.
-  const bool enough = !all_ranks || rows.rows.size() >= kLeastCalls;
-  const bool agree = bond != Bond::apart && enough && ends_agree(members, rows, cluster);
+  // Few calls of groups side by side may lie alike by chance.
+  const bool enough = !all_ranks || candidates.instances.size() >= kLeastCalls;
+  const bool agree = bond != Bond::apart && enough && ends_agree(members, candidates, cluster);
   // A missing rank's groups leave calls without partner.
-  const bool met = !all_ranks || (meet_throughout(members, rows, cluster) && in_whole_rows(members, rows, cluster));
-  if ((!held_up && !agree) || !met || !keeps_causality(rows, members)) return OneGroup::no;
+  const bool met = !all_ranks ||
+                   (meet_throughout(members, candidates, cluster) && in_whole_candidates(members, candidates, cluster));
+  if ((!held_up && !agree) || !met || !keeps_causality(candidates, members)) return OneGroup::no;
   return held_up ? OneGroup::yes : OneGroup::where_alone;
 }
 
@@ -171,13 +173,14 @@ std::vector<InferredGroup> groups_around_hubs(const std::vector<MemberCalls>& me
         closest_to_hub(gather_around_hub(members, open, Membership::inferred_of_all_ranks, hints, ambiguous));
     const size_t size = cluster.members.size();
     if (size < 2 || size == recorded || (!groups.empty() && size != groups.front().cluster.members.size())) return {};
-    Rows rows = rows_of(members, cluster, Membership::inferred_of_all_ranks);
-    if (!in_whole_rows(members, rows, cluster) || !keeps_causality(rows, members) ||
-        !meet_throughout(members, rows, cluster) || bond_by_lateness(rows, members, cluster) != Bond::together) {
+    CandidateInstances candidates = candidates_of(members, cluster, Membership::inferred_of_all_ranks);
+    if (!in_whole_candidates(members, candidates, cluster) || !keeps_causality(candidates, members) ||
+        !meet_throughout(members, candidates, cluster) ||
+        bond_by_lateness(candidates, members, cluster) != Bond::together) {
       return {};
     }
     for (const int32_t m : cluster.members) open.erase(std::find(open.begin(), open.end(), m));
-    groups.push_back({std::move(cluster), std::move(rows)});
+    groups.push_back({std::move(cluster), std::move(candidates)});
   }
   return groups;
 }
@@ -189,27 +192,27 @@ InferredGroups find_groups(const std::vector<MemberCalls>& members, Membership m
   const bool all_ranks = membership == Membership::inferred_of_all_ranks;
   const bool several = all_ranks && open.size() <= kMostMembers;
   InferredGroups found;
-  const auto find_by_ends = [&](const Rows& rows, bool surely_in_order) {
-    const std::vector<JointCall> calls = joint_calls(rows, members, open);
+  const auto find_by_ends = [&](const CandidateInstances& candidates, bool surely_in_order) {
+    const std::vector<JointCall> calls = joint_calls(candidates, members, open);
     const Blocks blocks = told_by_ends(open, calls, told_group_size(members, open), hints);
     if (surely_in_order || !may_be_shifted(calls, blocks))
       found.groups = groups_of(members, open, calls, blocks, hints);
     return !found.groups.empty();
   };
-  const std::optional<OrderedRows> ordered = several ? rows_in_order(members, open) : std::nullopt;
-  if (ordered && find_by_ends(ordered->rows, ordered->by_step)) return found;
+  const std::optional<OrderedCandidates> ordered = several ? candidates_in_order(members, open) : std::nullopt;
+  if (ordered && find_by_ends(ordered->candidates, ordered->by_step)) return found;
   std::vector<bool> ambiguous(members.size(), false);
   Cluster cluster = gather_around_hub(members, open, membership, hints, ambiguous);
   if (cluster.members.size() == open.size()) {
-    Rows rows = rows_of(members, cluster, membership);
-    const OneGroup one = are_one(members, rows, cluster, all_ranks);
+    CandidateInstances candidates = candidates_of(members, cluster, membership);
+    const OneGroup one = are_one(members, candidates, cluster, all_ranks);
     found.ends_agree = one == OneGroup::where_alone;
     if (one == OneGroup::yes || (one == OneGroup::where_alone && hints.alone)) {
-      rows = rows_of(members, cluster, Membership::known);
-      found.groups.push_back({std::move(cluster), std::move(rows)});
+      candidates = candidates_of(members, cluster, Membership::known);
+      found.groups.push_back({std::move(cluster), std::move(candidates)});
       return found;
     }
-    if (several && !ordered && find_by_ends(rows, true)) return found;
+    if (several && !ordered && find_by_ends(candidates, true)) return found;
   }
   // What the order of calls did not tell, time tells no better.
   if (several && !ordered) found.groups = groups_around_hubs(members, open, hints);

@@ -11,13 +11,14 @@
 
 #include <vector>
 
-#include "match_rows.h"
+#include "candidates.h"
+#include "hub_cluster.h"
 
 namespace skewscope {
 
 struct InferredGroup {
   Cluster cluster;
-  Rows rows;
+  CandidateInstances candidates;
 };
 
 struct InferredGroups {

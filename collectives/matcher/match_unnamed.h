@@ -4,11 +4,11 @@
 // more than calls lie apart, the place in the step joins the calls, and every place must be proven.
 #pragma once
 
-#include "match_rows.h"
+#include "candidates.h"
 
 namespace skewscope {
 
 void match_unnamed(const std::vector<MemberCalls>& members, Membership membership, const MemberHints& hints,
-                   Timed& timed);
+                   TimeMatch& match);
 
 }  // namespace skewscope

@@ -1,13 +1,12 @@
 #include "matcher.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
-#include "match_rows.h"
+#include "join_calls.h"
 #include "match_unnamed.h"
 
 namespace skewscope {
@@ -22,13 +21,13 @@ struct Key {
   int32_t member, call;
 };
 
-std::vector<Key> keys_of(const std::vector<MemberCalls>& members, MatchedBy by) {
+std::vector<Key> keys_of(const std::vector<MemberCalls>& members, MatchMethod by) {
   std::vector<Key> keys;
   for (size_t m = 0; m < members.size(); ++m) {
     for (size_t c = 0; c < members[m].size(); ++c) {
       const MatchCall& call = members[m][c];
-      const bool has = by == MatchedBy::comms_id ? call.comms_id != 0 : call.seq >= 0;
-      const uint64_t value = by == MatchedBy::comms_id ? call.comms_id : static_cast<uint64_t>(call.seq);
+      const bool has = by == MatchMethod::comms_id ? call.comms_id != 0 : call.seq >= 0;
+      const uint64_t value = by == MatchMethod::comms_id ? call.comms_id : static_cast<uint64_t>(call.seq);
       if (has) keys.push_back({value, static_cast<int32_t>(m), static_cast<int32_t>(c)});
     }
   }
@@ -75,27 +74,20 @@ bool simultaneous(const std::vector<MemberCalls>& members, const std::vector<Key
   constexpr double kMostScatter = 5e6;  // ns; ends of one collective agree far better, steps rarely do
   for (const std::vector<ClockTie>& of_member : ties) {
     if (of_member.size() < 4) continue;
-    const ClockLine line = resistant_line(of_member);
-    std::vector<double> rest;
-    for (const ClockTie& tie : of_member) {
-      rest.push_back(std::fabs(static_cast<double>(tie.member_end_ns + tie.offset_ns - line.apply(tie.member_end_ns))));
-    }
-    const auto middle = rest.begin() + static_cast<int64_t>(rest.size() / 2);
-    std::nth_element(rest.begin(), middle, rest.end());
-    if (*middle > kMostScatter) return false;
+    if (scatter_of(of_member, resistant_line(of_member)) > kMostScatter) return false;
   }
   return true;
 }
 
-// Members that rows join, directly or by others, have one number; -1: none.
-std::vector<int32_t> joined_members(const std::vector<MemberCalls>& members, const Rows& rows) {
+// Members that candidates join, directly or by others, have one number; -1: none.
+std::vector<int32_t> joined_members(const std::vector<MemberCalls>& members, const CandidateInstances& candidates) {
   std::vector<int32_t> cluster(members.size(), -1);
   int32_t next = 0;
-  for (const std::vector<Placed>& row : rows.rows) {
-    int32_t& first = cluster[static_cast<size_t>(row.front().member)];
+  for (const CandidateInstance& candidate : candidates.instances) {
+    int32_t& first = cluster[static_cast<size_t>(candidate.front().member)];
     if (first < 0) first = next++;
     const int32_t one = first;
-    for (const Placed& p : row) {
+    for (const CallOnHubClock& p : candidate) {
       const int32_t other = std::exchange(cluster[static_cast<size_t>(p.member)], one);
       if (other >= 0 && other != one) std::replace(cluster.begin(), cluster.end(), other, one);
     }
@@ -103,9 +95,9 @@ std::vector<int32_t> joined_members(const std::vector<MemberCalls>& members, con
   return cluster;
 }
 
-// Rows by equal key; false when the key is absent from most calls or does not prove itself.
-bool match_by_key(const std::vector<MemberCalls>& members, MatchedBy by, Rows& rows,
-                  std::vector<std::vector<Refusal>>& reason) {
+// Candidates by equal key; false when the key is absent from most calls or does not prove itself.
+bool match_by_key(const std::vector<MemberCalls>& members, MatchMethod by, CandidateInstances& candidates,
+                  std::vector<std::vector<UnmatchedReason>>& reason) {
   size_t calls = 0;  // that could have one
   for (const MemberCalls& m : members) {
     calls += static_cast<size_t>(std::count_if(m.begin(), m.end(), [](const MatchCall& call) { return !call.bare; }));
@@ -128,17 +120,17 @@ bool match_by_key(const std::vector<MemberCalls>& members, MatchedBy by, Rows& r
   if (good == 0 || 100 * good < 99 * shared || !simultaneous(members, keys, ranges)) return false;
   for (const auto& [low, high] : mismatches) {
     for (size_t k = low; k < high; ++k) {
-      reason[static_cast<size_t>(keys[k].member)][static_cast<size_t>(keys[k].call)] = Refusal::mismatch;
+      reason[static_cast<size_t>(keys[k].member)][static_cast<size_t>(keys[k].call)] = UnmatchedReason::mismatch;
     }
   }
   for (const auto& [low, high] : ranges) {
-    std::vector<Placed> row;
+    CandidateInstance candidate;
     for (size_t k = low; k < high; ++k) {
       const MatchCall& call = members[static_cast<size_t>(keys[k].member)][static_cast<size_t>(keys[k].call)];
-      row.push_back({call.signature, call.start_ns, call.end_ns, keys[k].member, keys[k].call});
+      candidate.push_back({call.signature, call.start_ns, call.end_ns, keys[k].member, keys[k].call});
     }
-    rows.rows.push_back(std::move(row));
-    rows.method.push_back(by);
+    candidates.instances.push_back(std::move(candidate));
+    candidates.method.push_back(by);
   }
   return true;
 }
@@ -150,71 +142,72 @@ bool match_by_key(const std::vector<MemberCalls>& members, MatchedBy by, Rows& r
 constexpr size_t kMostTries = 64;
 
 // Whether these are messages that ends joined across steps: buffered ones, whose ends met others'.
-bool meet_by_chance(const Rows& rows, const std::vector<MemberCalls>& members) {
+bool meet_by_chance(const CandidateInstances& candidates, const std::vector<MemberCalls>& members) {
   int64_t across = 0;
-  for (const std::vector<Placed>& row : rows.rows) {
+  for (const CandidateInstance& candidate : candidates.instances) {
     const auto call = [&](size_t k) -> const MatchCall& {
-      return members[static_cast<size_t>(row[k].member)][static_cast<size_t>(row[k].call)];
+      return members[static_cast<size_t>(candidate[k].member)][static_cast<size_t>(candidate[k].call)];
     };
     across += call(0).is_message() && call(0).step >= 0 && call(1).step >= 0 && call(0).step != call(1).step ? 1 : 0;
   }
-  return 10 * across > std::ssize(rows.rows);
+  return 10 * across > std::ssize(candidates.instances);
 }
 
-void match_members_by_time(const std::vector<MemberCalls>& members, const MemberHints& hints, Timed& timed) {
+void match_members_by_time(const std::vector<MemberCalls>& members, const MemberHints& hints, TimeMatch& match) {
   std::vector<int32_t> open = members_with_calls(members);
   std::vector<bool> ambiguous(members.size(), false);
   size_t tries_left = kMostTries * open.size();
   int32_t number = 0;
   for (; !open.empty() && tries_left > 0; ++number) {
     const Cluster cluster = gather_around_hub(members, open, Membership::known, hints, ambiguous);
-    for (const int32_t m : cluster.members) timed.cluster[static_cast<size_t>(m)] = number;
-    std::erase_if(open, [&](int32_t m) { return timed.cluster[static_cast<size_t>(m)] >= 0; });
+    for (const int32_t m : cluster.members) match.cluster_of_member[static_cast<size_t>(m)] = number;
+    std::erase_if(open, [&](int32_t m) { return match.cluster_of_member[static_cast<size_t>(m)] >= 0; });
     tries_left -= std::min(tries_left, open.size());
-    timed.settled = timed.settled && number == 0;
+    match.settled = match.settled && number == 0;
     if (cluster.members.size() < 2) continue;
-    Rows rows = rows_of(members, cluster, Membership::known);
-    if (cluster.lossy) {  // what is in no row then is left out for its doubtful order
+    CandidateInstances candidates = candidates_of(members, cluster, Membership::known);
+    if (cluster.lossy) {  // what is in no candidate is left out for its doubtful order
       for (const int32_t m : cluster.members) {
-        std::vector<Refusal>& of_member = timed.reason[static_cast<size_t>(m)];
-        std::fill(of_member.begin(), of_member.end(), Refusal::ambiguous);
+        std::vector<UnmatchedReason>& of_member = match.reasons[static_cast<size_t>(m)];
+        std::fill(of_member.begin(), of_member.end(), UnmatchedReason::ambiguous);
       }
     }
-    if (meet_by_chance(rows, members)) {
-      timed.settled = false;
+    if (meet_by_chance(candidates, members)) {
+      match.settled = false;
       for (const int32_t m : cluster.members) {
-        std::vector<Refusal>& of_member = timed.reason[static_cast<size_t>(m)];
-        std::fill(of_member.begin(), of_member.end(), Refusal::ambiguous);
+        std::vector<UnmatchedReason>& of_member = match.reasons[static_cast<size_t>(m)];
+        std::fill(of_member.begin(), of_member.end(), UnmatchedReason::ambiguous);
       }
       continue;
     }
-    keep_causal(std::move(rows), members, cluster.tolerance_ns, timed);
+    keep_causal(std::move(candidates), members, cluster.tolerance_ns, match);
   }
   for (const int32_t m : open) {
-    timed.cluster[static_cast<size_t>(m)] = number++;
+    match.cluster_of_member[static_cast<size_t>(m)] = number++;
     ambiguous[static_cast<size_t>(m)] = true;
   }
   std::map<int32_t, size_t> sizes;
-  for (const int32_t cluster : timed.cluster) ++sizes[cluster];
+  for (const int32_t cluster : match.cluster_of_member) ++sizes[cluster];
   for (size_t m = 0; m < members.size(); ++m) {
-    if (!ambiguous[m] || sizes.at(timed.cluster[m]) > 1) continue;
-    std::fill(timed.reason[m].begin(), timed.reason[m].end(), Refusal::ambiguous);
+    if (!ambiguous[m] || sizes.at(match.cluster_of_member[m]) > 1) continue;
+    std::fill(match.reasons[m].begin(), match.reasons[m].end(), UnmatchedReason::ambiguous);
   }
 }
 
 // ---- outcome --------------------------------------------------------------------------------------------------------
 
 // Numbers instances by Seq where a key matched them, else by the end of their first part; lists what is in none.
-void finish(const std::vector<MemberCalls>& members, Rows& rows, const std::vector<std::vector<Refusal>>& reason,
-            MatchOutcome& outcome) {
-  std::vector<size_t> order(rows.rows.size());
+void finish(const std::vector<MemberCalls>& members, CandidateInstances& candidates,
+            const std::vector<std::vector<UnmatchedReason>>& reason, MatchOutcome& outcome) {
+  std::vector<size_t> order(candidates.instances.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  for (std::vector<Placed>& row : rows.rows) {
-    std::sort(row.begin(), row.end(), [](const Placed& a, const Placed& b) { return a.member < b.member; });
+  for (CandidateInstance& candidate : candidates.instances) {
+    std::sort(candidate.begin(), candidate.end(),
+              [](const CallOnHubClock& a, const CallOnHubClock& b) { return a.member < b.member; });
   }
   const auto position = [&](size_t r) {
-    const Placed& p = rows.rows[r].front();
-    const bool by_key = rows.method[r] == MatchedBy::comms_id || rows.method[r] == MatchedBy::seq;
+    const CallOnHubClock& p = candidates.instances[r].front();
+    const bool by_key = candidates.method[r] == MatchMethod::comms_id || candidates.method[r] == MatchMethod::seq;
     const int64_t seq = by_key ? members[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)].seq : -1;
     return std::make_tuple(seq, p.end_ns, p.member, p.call);
   };
@@ -223,8 +216,8 @@ void finish(const std::vector<MemberCalls>& members, Rows& rows, const std::vect
   for (const MemberCalls& m : members) used.emplace_back(m.size(), false);
   for (const size_t r : order) {
     const auto instance = static_cast<int32_t>(outcome.method.size());
-    outcome.method.push_back(rows.method[r]);
-    for (const Placed& p : rows.rows[r]) {
+    outcome.method.push_back(candidates.method[r]);
+    for (const CallOnHubClock& p : candidates.instances[r]) {
       outcome.parts.push_back({instance, p.member, p.call});
       used[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)] = true;
     }
@@ -240,29 +233,30 @@ void finish(const std::vector<MemberCalls>& members, Rows& rows, const std::vect
 
 MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership, const MemberHints& hints) {
   MatchOutcome outcome;
-  std::vector<std::vector<Refusal>> reason;
+  std::vector<std::vector<UnmatchedReason>> reason;
   for (const MemberCalls& m : members) {
-    std::vector<Refusal>& of_member = reason.emplace_back();
-    for (const MatchCall& call : m) of_member.push_back(call.bare ? Refusal::unnamed : Refusal::alone);
+    std::vector<UnmatchedReason>& of_member = reason.emplace_back();
+    for (const MatchCall& call : m)
+      of_member.push_back(call.bare ? UnmatchedReason::no_metadata : UnmatchedReason::alone);
   }
-  Rows rows;
+  CandidateInstances candidates;
   // Groups that nobody names may count alike side by side: their Seq joins nothing. A Comms Id is of one group.
-  if (match_by_key(members, MatchedBy::comms_id, rows, reason) ||
-      (membership == Membership::known && match_by_key(members, MatchedBy::seq, rows, reason))) {
-    outcome.cluster = joined_members(members, rows);
-    finish(members, rows, reason, outcome);
+  if (match_by_key(members, MatchMethod::comms_id, candidates, reason) ||
+      (membership == Membership::known && match_by_key(members, MatchMethod::seq, candidates, reason))) {
+    outcome.cluster = joined_members(members, candidates);
+    finish(members, candidates, reason, outcome);
     return outcome;
   }
-  Timed timed{{}, std::move(reason), std::vector<int32_t>(members.size(), -1), true};
+  TimeMatch match{{}, std::move(reason), std::vector<int32_t>(members.size(), -1), true};
   if (membership == Membership::known) {
-    match_members_by_time(members, hints, timed);
+    match_members_by_time(members, hints, match);
   } else {
-    match_unnamed(members, membership, hints, timed);
+    match_unnamed(members, membership, hints, match);
   }
-  finish(members, timed.rows, timed.reason, outcome);
-  outcome.cluster = std::move(timed.cluster);
-  outcome.settled = timed.settled;
-  outcome.ends_agree = timed.ends_agree;
+  finish(members, match.candidates, match.reasons, outcome);
+  outcome.cluster = std::move(match.cluster_of_member);
+  outcome.settled = match.settled;
+  outcome.ends_agree = match.ends_agree;
   return outcome;
 }
 

@@ -15,16 +15,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
-#include "shift_search.h"
+#include "match_method.h"
+#include "member_calls.h"
 
 namespace skewscope {
-
-enum class MatchedBy : uint8_t { comms_id, seq, step, fingerprint };
-// unnamed: launched before the recording, and neither ends nor order tell more of it.
-enum class Refusal : uint8_t { alone, ambiguous, causality, mismatch, unnamed };
 
 struct MatchOutcome {
   // One call per member and instance; sorted by (instance, member). Instances are numbered by time.
@@ -33,22 +29,17 @@ struct MatchOutcome {
   };
   struct Left {
     int32_t member, call;
-    Refusal reason;
+    UnmatchedReason reason;
   };
   std::vector<Part> parts;
-  std::vector<MatchedBy> method;  // per instance
-  std::vector<Left> left;         // sorted by (member, call)
+  std::vector<MatchMethod> method;  // per instance
+  std::vector<Left> left;           // sorted by (member, call)
   // Which members could be laid over one another, or were joined by keys, directly or by others. -1: none of either.
   std::vector<int32_t> cluster;
   bool settled = true;  // every member with calls was laid over its communicator's others
-  // Of members that no trace calls a group: all their ends agree, which proves one where nothing else holds groups in
-  // line.
+  // All ends of members that no trace calls a group agree, which proves one where nothing else holds groups in line.
   bool ends_agree = false;
 };
-
-// Whether the members are known to form a communicator, and, where they are not, whether no rank of the job is missing:
-// who was held up by whose lateness tells groups only then (inferred_groups.h).
-enum class Membership : uint8_t { known, inferred, inferred_of_all_ranks };
 
 MatchOutcome match_members(const std::vector<MemberCalls>& members, Membership membership, const MemberHints& hints);
 

@@ -129,7 +129,7 @@ class Pairing {
     learn_habits();
   }
 
-  // Per send its receive; -1: none is told. `..._alone`: per call whether it surely has none.
+  // Per send its receive; -1: none is known. `..._alone`: per call whether it surely has none.
   struct Told {
     std::vector<int32_t> receive_of;
     std::vector<bool> send_alone, receive_alone;
@@ -286,7 +286,7 @@ class Pairing {
   Told told_;
 };
 
-// The row of the member that sends.
+// Which member sends.
 size_t sender_of(const std::vector<MemberCalls>& members) {
   const bool second = !members[1].empty() && members[1].front().kind == CollectiveKind::send;
   return second || (!members[0].empty() && members[0].front().kind == CollectiveKind::recv) ? 1 : 0;

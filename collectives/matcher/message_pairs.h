@@ -21,12 +21,12 @@
 
 namespace skewscope {
 
-// What order told before is kept of steps too long to align; of all others, too, what time neither tells nor refutes,
-// or nothing.
+// Pairs that order joined before are kept in steps too long to align; in all others, too, where time neither tells nor
+// refutes them, or not at all.
 enum class OrderTells : uint8_t { long_steps, what_time_does_not };
 
 // Pairs the messages of two members, which all go one way; their times are on one clock, right to `error_ns`. `lost`:
-// the share of messages that one end lacks. `in_order`: what order told.
+// the share of messages that one end lacks. `in_order`: what order joined.
 MatchOutcome pair_messages(const std::vector<MemberCalls>& members, int64_t error_ns, double lost,
                            const MatchOutcome& in_order, OrderTells order);
 

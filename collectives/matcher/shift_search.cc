@@ -27,47 +27,7 @@ int64_t spacing_quantile_ns(const MemberCalls& calls, double share) {
   return *at;
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 }  // namespace
-
-int64_t ClockLine::apply(int64_t x) const {
-  return x + std::llround(offset_ns + slope * static_cast<double>(x - center_ns));
-}
-
-ClockLine resistant_line(std::vector<ClockTie> ties) {
-  std::sort(ties.begin(), ties.end(),
-            [](const ClockTie& a, const ClockTie& b) { return a.member_end_ns < b.member_end_ns; });
-  ClockLine line;
-  line.center_ns = ties[ties.size() / 2].member_end_ns;
-  const size_t bins = std::clamp<size_t>(ties.size() / 3, 1, 12);
-  std::vector<double> at, offset;
-  for (size_t b = 0; b < bins; ++b) {
-    std::vector<double> xs, ys;
-    for (size_t k = b * ties.size() / bins; k < (b + 1) * ties.size() / bins; ++k) {
-      xs.push_back(static_cast<double>(ties[k].member_end_ns - line.center_ns));
-      ys.push_back(static_cast<double>(ties[k].offset_ns));
-    }
-    at.push_back(median(xs));
-    offset.push_back(median(ys));
-  }
-  std::vector<double> slopes;
-  for (size_t i = 0; i < bins; ++i) {
-    for (size_t j = i + 1; j < bins; ++j) {
-      if (at[j] > at[i]) slopes.push_back((offset[j] - offset[i]) / (at[j] - at[i]));
-    }
-  }
-  if (bins >= 4) line.slope = std::clamp(median(slopes), -kMostDrift, kMostDrift);
-  std::vector<double> rest;
-  for (size_t i = 0; i < bins; ++i) rest.push_back(offset[i] - line.slope * at[i]);
-  line.offset_ns = median(rest);
-  return line;
-}
 
 int64_t typical_spacing_ns(const MemberCalls& calls) { return spacing_quantile_ns(calls, 0.5); }
 
@@ -77,9 +37,9 @@ int64_t join_tolerance_ns(const MemberCalls& calls) {
   return low == 0 ? kMost : std::clamp(low / 4, std::min(kLeast, low / 2), kMost);
 }
 
-std::vector<ShiftSearch::Place> ShiftSearch::places_of(const MemberCalls& calls) {
+std::vector<StepPlace> ShiftSearch::places_of(const MemberCalls& calls) {
   std::unordered_map<uint64_t, std::unordered_map<int64_t, int32_t>> count;  // per signature and step
-  std::vector<Place> places;
+  std::vector<StepPlace> places;
   places.reserve(calls.size());
   for (const MatchCall& call : calls) {
     places.push_back({call.step, call.step < 0 ? 0 : count[call.signature][call.step]++, 0});
@@ -90,14 +50,14 @@ std::vector<ShiftSearch::Place> ShiftSearch::places_of(const MemberCalls& calls)
   return places;
 }
 
-VoteSteps ShiftSearch::steps_of(const Place& a, const Place& b) {
+VoteSteps ShiftSearch::steps_of(const StepPlace& a, const StepPlace& b) {
   if (a.step < 0 || b.step < 0) return VoteSteps::unnamed;
   if (a.step != b.step) return VoteSteps::different;
   return a.ordinal == b.ordinal && a.of == b.of ? VoteSteps::same_place : VoteSteps::same;
 }
 
 ShiftSearch::ShiftSearch(const MemberCalls& hub) : hub_(hub) {
-  const std::vector<Place> places = places_of(hub);
+  const std::vector<StepPlace> places = places_of(hub);
   for (size_t c = 0; c < hub.size(); ++c) {
     AlikeCalls& alike = by_signature_[hub[c].signature];
     alike.end_ns.push_back(hub[c].end_ns);
@@ -134,7 +94,7 @@ const ShiftSearch::AlikeCalls* ShiftSearch::alike(uint64_t signature) const {
 }
 
 // All pairs of equal signature, of a block of consecutive member calls around `center` that casts enough votes.
-void ShiftSearch::collect_votes(const MemberCalls& member, const std::vector<Place>& places, size_t center,
+void ShiftSearch::collect_votes(const MemberCalls& member, const std::vector<StepPlace>& places, size_t center,
                                 VoteRoom& room) const {
   std::vector<Vote>& votes = room.votes;
   votes.clear();
@@ -197,7 +157,7 @@ void ShiftSearch::track(const MemberCalls& member, size_t from, int step, int64_
 ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> prior, bool one_host, bool named,
                               VoteRoom& room) const {
   if (hub_.empty() || member.empty()) return {};
-  const std::vector<Place> places = places_of(member);
+  const std::vector<StepPlace> places = places_of(member);
   VoteContext context = context_with(member);
   context.prior = prior;
   context.one_host = one_host;
@@ -223,7 +183,7 @@ ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> pr
     const int64_t hub_end = tie.member_end_ns + tie.offset_ns;
     distance.push_back(std::fabs(static_cast<double>(hub_end - result.line.apply(tie.member_end_ns))));
   }
-  result.scatter_ns = median(std::move(distance));
+  result.scatter_ns = median_of(std::move(distance));
   const int64_t common = std::max<int64_t>(1, common_calls(member, result.line));
   result.joined = static_cast<double>(ties.size()) / static_cast<double>(common);
   return result;

@@ -125,8 +125,8 @@ bool far_as_dense(Votes all, const Peak& peak, double share) {
   return false;
 }
 
-// Of offsets within what the clocks of one host differ by, the one that beats the others, clearly or, where it is next
-// to nothing, visibly.
+// The offset that beats all others within what the clocks of one host differ by, clearly or, where it is next to
+// nothing, visibly.
 std::optional<Peak> one_host_peak(Votes all, int64_t tolerance_ns) {
   const Votes near = within(all, 0, kOneHost);
   std::optional<Peak> peak;

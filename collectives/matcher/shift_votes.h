@@ -19,9 +19,12 @@
 #include <span>
 #include <vector>
 
+#include "clock_line.h"
+
 namespace skewscope {
 
-// Of the steps that two calls name. same_place: the k-th of as many calls of one signature in the same step.
+// How the steps that two calls name compare. same_place: both are the k-th of as many calls of one signature in the
+// same step.
 enum class VoteSteps : uint8_t { unnamed, different, same, same_place };
 
 // An offset and, in the lowest bits, what the two calls' steps say: votes sort as plain numbers.
@@ -35,14 +38,6 @@ class Vote {
 
  private:
   int64_t bits_ = 0;
-};
-
-constexpr int64_t kLargestPriorError = 1'000'000;  // ns
-
-// An offset as other communicators showed it, and how far it may be off.
-struct Prior {
-  int64_t offset_ns = 0;
-  int64_t error_ns = kLargestPriorError;
 };
 
 struct VoteContext {

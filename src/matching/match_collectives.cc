@@ -1,10 +1,10 @@
 // The stage: group calls, match each group alone, then once more with what the others told.
 //
 // Problem: which calls of which ranks are one collective, when windows differ, kernels are missing, clocks are unknown.
-// Idea: calls of one communicator are matched by key or by time (collectives/matcher/matcher.h). A communicator with few or
-// periodic calls can be ambiguous alone; the groups that did match tell how far the clocks of its members lie apart,
-// and with that prior it is tried again. Messages are looked at once more on fitted clocks where some are missing or
-// cause and effect contradict what order told (fitted_messages.h). Calls without any group metadata form a
+// Idea: calls of one communicator are matched by key or by time (collectives/matcher/matcher.h). A communicator with
+// few or periodic calls can be ambiguous alone; the groups that did match tell how far the clocks of its members lie
+// apart, and with that prior it is tried again. Messages are looked at once more on fitted clocks where some are
+// missing or cause and effect contradict what order told (fitted_messages.h). Calls without any group metadata form a
 // group per stream; the members that ends and lateness prove to belong together become an inferred communicator. Why
 // right: a prior only narrows the search; every match still has to agree in signature, ends and causality. Cost: two
 // passes of O(n log n); groups run in parallel and write one slot each, in the process that owns them; between

@@ -50,7 +50,7 @@ TEST_CASE("calls of equal Seq are one collective, whatever the clocks") {
       {ending(90'000'200, kLarge, 8), ending(90'000'300, kSmall, 9)},
   };
   const MatchOutcome outcome = match_members(members, Membership::known, {});
-  REQUIRE(outcome.method == std::vector<MatchedBy>{MatchedBy::seq});
+  REQUIRE(outcome.method == std::vector<MatchMethod>{MatchMethod::seq});
   REQUIRE(rows_of(outcome)[0] == std::map<int32_t, int32_t>{{0, 1}, {1, 0}});
   REQUIRE(outcome.left.size() == 2);
 }
@@ -86,7 +86,7 @@ TEST_CASE("a Seq whose calls do not leave at one instant is not believed") {
   }
   const MatchOutcome outcome = match_members(members, Membership::known, {});
   REQUIRE(outcome.method.size() == 60);
-  for (const MatchedBy by : outcome.method) REQUIRE(by == MatchedBy::fingerprint);
+  for (const MatchMethod by : outcome.method) REQUIRE(by == MatchMethod::fingerprint);
   for (const auto& row : rows_of(outcome)) REQUIRE(row.at(0) == row.at(1));
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("a perfectly periodic job is refused rather than guessed") {
   const MatchOutcome outcome = match_members(members, Membership::known, {});
   REQUIRE(outcome.method.empty());
   REQUIRE(outcome.left.size() == 100);
-  for (const auto& left : outcome.left) REQUIRE(left.reason == Refusal::ambiguous);
+  for (const auto& left : outcome.left) REQUIRE(left.reason == UnmatchedReason::ambiguous);
 }
 
 TEST_CASE("members that nothing ties are refused in time that grows with their number alone") {
@@ -128,7 +128,7 @@ TEST_CASE("members that nothing ties are refused in time that grows with their n
     const double seconds = test::cpu_seconds() - begin;
     REQUIRE(outcome.parts.empty());
     REQUIRE(outcome.left.size() == 2 * members.size());
-    REQUIRE(outcome.left.back().reason == Refusal::ambiguous);
+    REQUIRE(outcome.left.back().reason == UnmatchedReason::ambiguous);
     REQUIRE_FALSE(outcome.settled);
     return seconds;
   };
@@ -154,7 +154,7 @@ TEST_CASE("step numbers settle a periodic job") {
   }
   const MatchOutcome outcome = match_members(members, Membership::known, {});
   REQUIRE(outcome.method.size() == 50);
-  REQUIRE(outcome.method.front() == MatchedBy::step);
+  REQUIRE(outcome.method.front() == MatchMethod::step);
   for (const auto& row : rows_of(outcome)) REQUIRE(row.at(0) == row.at(1));
 }
 
@@ -325,7 +325,7 @@ void end_early(MatchCall& call, int64_t us) {
 TEST_CASE("a member whose end lies far from the others' is joined by the order of its calls") {
   std::vector<MemberCalls> members = even_members(3, 40);
   end_early(members[2][20], 600);
-  end_early(members[1][0], 600);   // in front of the first whole row
+  end_early(members[1][0], 600);   // in front of the first whole candidate
   end_early(members[0][39], 600);  // behind the last one
   const MatchOutcome outcome = match_members(members, Membership::known, {});
   CHECK(outcome.left.empty());
@@ -366,9 +366,9 @@ TEST_CASE("calls launched before the recording are counted back from the first w
   for (const auto& row : rows_of(outcome)) {
     for (const auto& [member, call] : row) CHECK(call + member == row.begin()->second + row.begin()->first);
   }
-  // Of member 0 the first is in nobody else's window, and the second is no partner of what ends with it.
+  // Member 0's first call is in nobody else's window, and its second is no partner of what ends with it.
   REQUIRE(outcome.left.size() == 3);
-  CHECK(outcome.left[0].reason == Refusal::unnamed);
+  CHECK(outcome.left[0].reason == UnmatchedReason::no_metadata);
   CHECK(outcome.left[2].member == 1);
 }
 
@@ -382,9 +382,9 @@ TEST_CASE("calls launched before the recording do not count against keys that th
   }
   const MatchOutcome outcome = match_members(members, Membership::known, {});
   REQUIRE(outcome.method.size() == 15);
-  CHECK(outcome.method[0] == MatchedBy::seq);
+  CHECK(outcome.method[0] == MatchMethod::seq);
   REQUIRE(outcome.left.size() == 50);
-  CHECK(outcome.left[0].reason == Refusal::unnamed);
+  CHECK(outcome.left[0].reason == UnmatchedReason::no_metadata);
 }
 
 TEST_CASE("messages are matched by their places in steps, though receivers come when senders are gone") {

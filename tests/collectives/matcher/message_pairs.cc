@@ -116,7 +116,7 @@ TEST_CASE("message pairs: where receivers come late nothing tells which message 
   const MatchOutcome outcome = by_time(messages, 0.003);
   for (const int number : messages.paired(outcome)) CHECK(number / 6 != 2);
   CHECK(messages.paired(outcome).size() == 24);
-  const auto ambiguous = [](const MatchOutcome::Left& left) { return left.reason == Refusal::ambiguous; };
+  const auto ambiguous = [](const MatchOutcome::Left& left) { return left.reason == UnmatchedReason::ambiguous; };
   CHECK(std::count_if(outcome.left.begin(), outcome.left.end(), ambiguous) == 11);
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("message pairs: what order told stays where time neither tells nor ref
   messages.lose(0, 14);
   MatchOutcome in_order;
   in_order.parts = {{0, 0, 12}, {0, 1, 12}, {1, 0, 13}, {1, 1, 13}};
-  in_order.method = {MatchedBy::step, MatchedBy::step};
+  in_order.method = {MatchMethod::step, MatchMethod::step};
   CHECK(messages.paired(pair_messages(messages.members, kError, 0.003, in_order, OrderTells::what_time_does_not))
             .size() == 26);
 }
@@ -137,7 +137,7 @@ TEST_CASE(
   MatchOutcome in_order;
   for (int k = 0; k < 500; ++k) in_order.parts.insert(in_order.parts.end(), {{k, 0, k}, {k, 1, k}});
   in_order.parts.insert(in_order.parts.end(), {{500, 0, 599}, {500, 1, 598}});
-  in_order.method.assign(501, MatchedBy::step);
+  in_order.method.assign(501, MatchMethod::step);
   CHECK(messages.paired(pair_messages(messages.members, kError, 0.01, in_order, OrderTells::long_steps)).size() == 500);
 }
 

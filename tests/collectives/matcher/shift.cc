@@ -55,7 +55,7 @@ MemberCalls recorded(const Loop& loop, const Recording& recording) {
   return calls;
 }
 
-// Instances that hold both members' calls; every one of them must be of calls `ahead` rows apart.
+// Instances that hold both members' calls; every one of them must be of calls `ahead` apart.
 size_t pairs(const MatchOutcome& outcome, int32_t ahead) {
   size_t count = 0;
   for (size_t p = 1; p < outcome.parts.size(); ++p) {
@@ -81,7 +81,7 @@ TEST_CASE("members that recorded different steps share no call, however alike th
     const MatchOutcome outcome = match(recorded(loop, {0, 0, 11}), recorded(loop, {1, 1, 12}));
     CHECK(outcome.method.empty());
     REQUIRE(outcome.left.size() == 24);
-    for (const auto& left : outcome.left) CHECK(left.reason == Refusal::ambiguous);
+    for (const auto& left : outcome.left) CHECK(left.reason == UnmatchedReason::ambiguous);
     // Without numbers, the clock of the host that both name says as much.
     CHECK(match(recorded(loop, {0, 0, -1}), recorded(loop, {1, 1, -1}), kOneHost).method.empty());
   }
