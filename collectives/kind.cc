@@ -124,13 +124,9 @@ constexpr std::array kTypeNames = {
     TypeSpelling{"unsigned long", DType::uint64},
 };
 
-}  // namespace
-
-bool is_point_to_point(CollectiveKind kind) {
-  return kind == CollectiveKind::send || kind == CollectiveKind::recv || kind == CollectiveKind::send_recv;
-}
-
-const char* to_string(CollectiveKind kind) {
+// Null where the number is that of no kind. A kind that is added is asked for here by the compiler, as in traffic.cc
+// and synchronization.cc.
+const char* name_of(CollectiveKind kind) {
   switch (kind) {
     case CollectiveKind::unknown:
       return "unknown";
@@ -161,35 +157,10 @@ const char* to_string(CollectiveKind kind) {
     case CollectiveKind::send_recv:
       return "send_recv";
   }
-  return "unknown";
+  return nullptr;
 }
 
-std::optional<CollectiveKind> kind_from_operation_name(std::string_view name) {
-  std::string text = folded(name);
-  if (const size_t end = text.find(' '); end != std::string::npos) text.resize(end);  // "send 0->1"
-  if (text.size() > 4 && text.compare(text.size() - 4, 4, "_oop") == 0) text.resize(text.size() - 4);
-  for (const Spelling& known : kOperationNames) {
-    if (text == known.text) return known.kind;
-  }
-  for (const std::string_view other : kNoOperations) {
-    if (text == other) return std::nullopt;
-  }
-  return CollectiveKind::unknown;
-}
-
-std::optional<CollectiveKind> kind_from_annotation(std::string_view name) {
-  const size_t prefix = backend_prefix(name);
-  if (prefix == 0) return std::nullopt;
-  const std::optional<CollectiveKind> kind = kind_from_operation_name(name.substr(prefix));
-  return kind == CollectiveKind::unknown ? std::nullopt : kind;
-}
-
-const char* to_string(GpuWork work) {
-  constexpr const char* kWorks[] = {"compute", "communication", "memcpy", "memset"};
-  return kWorks[static_cast<size_t>(work)];
-}
-
-const char* to_string(DType type) {
+const char* name_of(DType type) {
   switch (type) {
     case DType::unknown:
       return "unknown";
@@ -226,7 +197,62 @@ const char* to_string(DType type) {
     case DType::uint64:
       return "uint64";
   }
-  return "unknown";
+  return nullptr;
+}
+
+}  // namespace
+
+bool is_point_to_point(CollectiveKind kind) {
+  return kind == CollectiveKind::send || kind == CollectiveKind::recv || kind == CollectiveKind::send_recv;
+}
+
+bool carries_messages(CollectiveKind kind) { return is_point_to_point(kind) || kind == CollectiveKind::coalesced; }
+
+bool is_valid(CollectiveKind kind) { return name_of(kind) != nullptr; }
+
+const char* to_string(CollectiveKind kind) {
+  const char* name = name_of(kind);
+  return name != nullptr ? name : "unknown";
+}
+
+std::optional<CollectiveKind> kind_called(std::string_view name) {
+  for (uint8_t number = 0; is_valid(static_cast<CollectiveKind>(number)); ++number) {
+    const auto kind = static_cast<CollectiveKind>(number);
+    if (name == to_string(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
+std::optional<CollectiveKind> kind_from_operation_name(std::string_view name) {
+  std::string text = folded(name);
+  if (const size_t end = text.find(' '); end != std::string::npos) text.resize(end);  // "send 0->1"
+  if (text.size() > 4 && text.compare(text.size() - 4, 4, "_oop") == 0) text.resize(text.size() - 4);
+  for (const Spelling& known : kOperationNames) {
+    if (text == known.text) return known.kind;
+  }
+  for (const std::string_view other : kNoOperations) {
+    if (text == other) return std::nullopt;
+  }
+  return CollectiveKind::unknown;
+}
+
+std::optional<CollectiveKind> kind_from_annotation(std::string_view name) {
+  const size_t prefix = backend_prefix(name);
+  if (prefix == 0) return std::nullopt;
+  const std::optional<CollectiveKind> kind = kind_from_operation_name(name.substr(prefix));
+  return kind == CollectiveKind::unknown ? std::nullopt : kind;
+}
+
+const char* to_string(GpuWork work) {
+  constexpr const char* kWorks[] = {"compute", "communication", "memcpy", "memset"};
+  return kWorks[static_cast<size_t>(work)];
+}
+
+bool is_valid(DType type) { return name_of(type) != nullptr; }
+
+const char* to_string(DType type) {
+  const char* name = name_of(type);
+  return name != nullptr ? name : "unknown";
 }
 
 DType dtype_from_name(std::string_view name) {

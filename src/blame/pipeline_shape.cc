@@ -55,11 +55,11 @@ std::vector<int64_t> lone_messages(const JobView& view) {
   for (const UnmatchedCall& unmatched : view.table.unmatched) {
     const RankTrace& trace = view.job[unmatched.call.trace];
     const CollectiveCall& call = trace.calls[static_cast<size_t>(unmatched.call.call)];
-    const bool message = is_point_to_point(call.kind) || call.kind == CollectiveKind::coalesced;
-    lone[unmatched.call.trace.index()] += message && (call.step >= 0 || trace.steps.empty()) ? 1 : 0;
+    lone[unmatched.call.trace.index()] +=
+        carries_messages(call.kind) && (call.step >= 0 || trace.steps.empty()) ? 1 : 0;
   }
   for (const CollectiveInstance& i : view.table.instances) {
-    if (i.complete || !(is_point_to_point(i.kind) || i.kind == CollectiveKind::coalesced)) continue;
+    if (i.complete || !carries_messages(i.kind)) continue;
     for (uint32_t row = i.first_member; row < i.first_member + i.member_count; ++row) {
       if (i.kind != CollectiveKind::coalesced || !links_of(view.table, row).empty()) {
         ++lone[view.ref(row).trace.index()];

@@ -6,8 +6,6 @@
 namespace skewscope::blame {
 namespace {
 
-bool is_message(CollectiveKind kind) { return is_point_to_point(kind) || kind == CollectiveKind::coalesced; }
-
 // A call that a line may wait for.
 struct AwaitedCall {
   int64_t start_ns, come_ns, end_ns;  // come: the last that it needs
@@ -137,7 +135,7 @@ std::vector<PipelineCall> pipeline_calls(const ReplayPlan& plan, const std::vect
     }
     if (last < 0) continue;
     const bool split = view.d.instances[id].reason == SplitReason::split;
-    if (is_message(i.kind)) {
+    if (carries_messages(i.kind)) {
       calls[id] = split ? PipelineCall::message : PipelineCall::none;
     } else if (first != last) {
       calls[id] = split ? PipelineCall::of_stages : PipelineCall::none;
@@ -147,7 +145,7 @@ std::vector<PipelineCall> pipeline_calls(const ReplayPlan& plan, const std::vect
   }
   for (size_t id = 0; id < calls.size(); ++id) {
     const CollectiveInstance& i = view.instance(id);
-    if (calls[id] != PipelineCall::none || is_message(i.kind)) continue;
+    if (calls[id] != PipelineCall::none || carries_messages(i.kind)) continue;
     const auto vote = votes.find({i.communicator, i.kind});
     if (vote != votes.end() && vote->second > 0) calls[id] = PipelineCall::holds;
   }

@@ -125,10 +125,8 @@ class Describer {
   }
 
   void set_special(const std::vector<MatchOutcome::Part>& parts, CollectiveInstance& i) const {
-    const Dependency dependency = dependency_of(i.kind);
-    const bool rooted = dependency == Dependency::root || dependency == Dependency::root_waits;
     const bool message = i.kind == CollectiveKind::send;
-    if (!rooted && !message) return;
+    if (!has_root(i.kind) && !message) return;
     for (size_t k = 0; k < parts.size() && i.special < 0; ++k) {
       const CollectiveCall& call = *calls_[k];
       const Rank own = job_[group_.members[static_cast<size_t>(parts[k].member)]].rank;
