@@ -41,6 +41,10 @@ MAY_INCLUDE = {
 # Rooms inside a layer -> rooms of that layer that each may include besides itself. What stands in the layer's own folder
 # may include all its rooms; a room that lists the layer itself stands above that folder, which then may not include it.
 INNER = {
+    "blame/line": set(),
+    "blame/replay": {"blame/line"},
+    "blame/origin": {"blame/line", "blame/replay"},
+    "blame/pipeline": {"blame/line", "blame/replay"},
     "collectives/matcher": {"collectives"},
     "distribute/alone": set(),
     "distribute/mpi": set(),

@@ -13,13 +13,13 @@
 
 #include <optional>
 
-#include "blocking.h"
-#include "instant_calls.h"
-#include "line_stops.h"
-#include "pipeline.h"
-#include "propagate.h"
 #include "shared_gpus.h"
-#include "what_if.h"
+#include "src/blame/line/blocking.h"
+#include "src/blame/line/line_stops.h"
+#include "src/blame/origin/propagate.h"
+#include "src/blame/pipeline/pipeline.h"
+#include "src/blame/replay/instant_calls.h"
+#include "src/blame/replay/what_if.h"
 
 namespace skewscope {
 

@@ -7,8 +7,8 @@
 // look at the rows and a sort.
 #pragma once
 
-#include "job_view.h"
 #include "skewscope/base/exchange.h"
+#include "src/blame/line/job_view.h"
 
 namespace skewscope::blame {
 

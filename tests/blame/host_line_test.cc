@@ -1,5 +1,5 @@
 // When a host waited for its GPU, told from its launches. Times in microseconds.
-#include "src/blame/host_line.h"
+#include "src/blame/line/host_line.h"
 
 #include <catch2/catch.hpp>
 

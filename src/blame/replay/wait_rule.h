@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "job_view.h"
+#include "src/blame/line/job_view.h"
 
 namespace skewscope::blame {
 

@@ -18,7 +18,7 @@
 #include <optional>
 
 #include "pipeline_play.h"
-#include "replay.h"
+#include "src/blame/replay/replay.h"
 
 namespace skewscope::blame {
 

@@ -2,8 +2,8 @@
 // and what twice the micro-batches would leave. See pipeline.cc.
 #pragma once
 
-#include "replay.h"
 #include "skewscope/model/pipeline.h"
+#include "src/blame/replay/replay.h"
 
 namespace skewscope::blame {
 

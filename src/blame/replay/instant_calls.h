@@ -3,7 +3,7 @@
 // up what calls do not any more, and it is less. Cost: one run of the line.
 #pragma once
 
-#include "rank_line.h"
+#include "src/blame/line/rank_line.h"
 
 namespace skewscope::blame {
 

@@ -12,7 +12,7 @@
 #include <array>
 #include <vector>
 
-#include "rank_line.h"
+#include "src/blame/line/rank_line.h"
 
 namespace skewscope::blame {
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "replay.h"
+#include "src/blame/replay/replay.h"
 
 namespace skewscope::blame {
 

@@ -12,8 +12,8 @@
 // per member.
 #pragma once
 
-#include "label_marks.h"
-#include "replay.h"
+#include "src/blame/line/label_marks.h"
+#include "src/blame/replay/replay.h"
 
 namespace skewscope::blame {
 

@@ -12,9 +12,9 @@
 #include <map>
 #include <vector>
 
-#include "replay.h"
 #include "skewscope/base/exchange.h"
 #include "skewscope/model/blame.h"
+#include "src/blame/replay/replay.h"
 
 namespace skewscope::blame {
 
