@@ -9,7 +9,7 @@
 // members + waits looked at). Source: Boehme et al. 2016 (Scalasca's delay analysis).
 #pragma once
 
-#include "lateness.h"
+#include "late_member.h"
 
 namespace skewscope::blame {
 

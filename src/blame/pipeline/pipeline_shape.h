@@ -17,17 +17,10 @@
 
 #include <optional>
 
+#include "messages.h"
 #include "pipeline_play.h"
-#include "src/blame/replay/replay.h"
 
 namespace skewscope::blame {
-
-// A message as one rank sees it.
-struct MessageEvent {
-  uint32_t row = 0;   // of table.members
-  uint32_t peer = 0;  // trace
-  bool sends = false;
-};
 
 // What a rank does between two flushes.
 struct MessageRound {

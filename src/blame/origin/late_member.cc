@@ -1,4 +1,4 @@
-#include "lateness.h"
+#include "late_member.h"
 
 #include <algorithm>
 #include <numeric>
