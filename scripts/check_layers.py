@@ -48,6 +48,9 @@ INNER = {
     "collectives/matcher": {"collectives"},
     "distribute/alone": set(),
     "distribute/mpi": set(),
+    "summarize/gpu": set(),
+    "summarize/operators": {"summarize/gpu"},
+    "summarize/path": {"summarize/gpu", "summarize/operators"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.

@@ -24,8 +24,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "../../src/summarize/path_walk.h"
 #include "../real_trace_folder.h"
+#include "src/summarize/path/path_walk.h"
 #include "visit_trace.h"
 
 using namespace skewscope;  // NOLINT

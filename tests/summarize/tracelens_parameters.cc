@@ -5,10 +5,10 @@
 #include <set>
 #include <tuple>
 
-#include "../../src/summarize/forward_links.h"
-#include "../../src/summarize/kernel_positions.h"
-#include "../../src/summarize/spread.h"
 #include "skewscope/efficiency/categories.h"
+#include "src/summarize/gpu/spread.h"
+#include "src/summarize/operators/forward_links.h"
+#include "src/summarize/operators/kernel_positions.h"
 
 namespace skewscope::test {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "../../src/summarize/operator_view.h"
 #include "skewscope/efficiency/work.h"
+#include "src/summarize/operators/operator_view.h"
 
 namespace skewscope::test {
 

@@ -37,7 +37,7 @@ struct WhatIf {
   bool stands_out = false;  // more than twice what any innocent rank's share is: a cause, else a suspect
 };
 
-// The exposed communication of one GPU by what it held up (blame/blocking.h); sums to
+// The exposed communication of one GPU by what it held up (blame/line/blocking.h); sums to
 // RankSummary::exposed_communication_ns.
 struct ExposedSplit {
   int64_t blocking_ns = 0;   // computing, or the host that launches it, waited for the call

@@ -2,7 +2,7 @@
 // run is known, and the time goes to that set. Every figure is a sum over sets. Exact in nanoseconds, no event dropped.
 // A collective that ran on the host is a row of communication that is its own launch: while it runs the GPU waits for
 // it, and is not idle. Cost: O(n log k) and memory for k rows that run at once; rows are sorted by start.
-#include "timeline.h"
+#include "gpu_timeline.h"
 
 #include <tbb/parallel_invoke.h>
 

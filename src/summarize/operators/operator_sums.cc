@@ -10,7 +10,7 @@
 #include "kernel_positions.h"
 #include "same_arguments.h"
 #include "shares.h"
-#include "spread.h"
+#include "src/summarize/gpu/spread.h"
 
 namespace skewscope::summarize {
 

@@ -19,7 +19,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "host_calls.h"
+#include "src/summarize/gpu/host_calls.h"
 
 namespace skewscope::summarize {
 

@@ -1,6 +1,6 @@
 #include "kernel_positions.h"
 
-#include "spread.h"
+#include "src/summarize/gpu/spread.h"
 
 namespace skewscope::summarize {
 

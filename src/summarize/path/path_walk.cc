@@ -21,7 +21,7 @@
 
 #include <algorithm>
 
-#include "host_calls.h"
+#include "src/summarize/gpu/host_calls.h"
 
 namespace skewscope::summarize {
 namespace {

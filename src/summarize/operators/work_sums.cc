@@ -21,7 +21,7 @@
 #include "same_arguments.h"
 #include "shares.h"
 #include "skewscope/efficiency/work.h"
-#include "spread.h"
+#include "src/summarize/gpu/spread.h"
 
 namespace skewscope::summarize {
 namespace {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "path_walk.h"
-#include "rank_tables.h"
+#include "src/summarize/gpu/rank_tables.h"
 
 namespace skewscope::summarize {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "operator_view.h"
+#include "src/summarize/operators/operator_view.h"
 
 namespace skewscope::summarize {
 

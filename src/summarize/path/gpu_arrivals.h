@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "operator_view.h"
+#include "src/summarize/operators/operator_view.h"
 
 namespace skewscope::summarize {
 

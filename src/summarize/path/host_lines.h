@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "operator_view.h"
+#include "src/summarize/operators/operator_view.h"
 
 namespace skewscope::summarize {
 

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "forward_links.h"
+#include "src/summarize/operators/forward_links.h"
 
 namespace skewscope::summarize {
 

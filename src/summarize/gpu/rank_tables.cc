@@ -8,7 +8,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "timeline.h"
+#include "gpu_timeline.h"
 
 namespace skewscope::summarize {
 namespace {

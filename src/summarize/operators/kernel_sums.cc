@@ -9,7 +9,7 @@
 #include "launching.h"
 #include "same_arguments.h"
 #include "shares.h"
-#include "spread.h"
+#include "src/summarize/gpu/spread.h"
 
 namespace skewscope::summarize {
 namespace {
