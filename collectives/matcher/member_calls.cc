@@ -13,11 +13,11 @@ std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members)
   return open;
 }
 
-std::vector<StepPlace> step_places(const MemberCalls& calls) {
+std::vector<StepSeat> step_seats(const MemberCalls& calls) {
   std::map<int64_t, int32_t> count;
-  std::vector<StepPlace> places;
+  std::vector<StepSeat> places;
   for (const MatchCall& call : calls) places.push_back({call.step, count[call.step]++, 0});
-  for (StepPlace& place : places) place.of = count[place.step];
+  for (StepSeat& place : places) place.of = count[place.step];
   return places;
 }
 

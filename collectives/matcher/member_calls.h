@@ -46,13 +46,13 @@ struct MemberHints {
 enum class Membership : uint8_t { known, inferred, inferred_of_all_ranks };
 
 // A call's step, how many calls the member made in it, and which of them it was.
-struct StepPlace {
+struct StepSeat {
   int64_t step = -1;
   int32_t ordinal = 0, of = 0;
 
-  bool operator==(const StepPlace&) const = default;
+  bool operator==(const StepSeat&) const = default;
 };
-std::vector<StepPlace> step_places(const MemberCalls& calls);
+std::vector<StepSeat> step_seats(const MemberCalls& calls);
 
 // Whether these are calls whose ends need not lie together: a message may be buffered.
 bool sends_or_receives(const MemberCalls& calls);
