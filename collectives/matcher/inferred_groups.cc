@@ -47,7 +47,7 @@ bool may_be_nodes(const std::vector<int32_t>& open, const Blocks& blocks, const 
 // first members of all groups, the second ones, and so on.
 std::vector<Blocks> likely_blocks(const std::vector<int32_t>& open, const MemberHints& hints) {
   std::vector<Blocks> likely;
-  for (const std::vector<int32_t>& group_of : hints.group_beside) {
+  for (const std::vector<int32_t>& group_of : hints.group_on_other_streams) {
     std::map<int32_t, std::vector<size_t>> groups;
     for (size_t k = 0; k < open.size(); ++k) groups[group_of[static_cast<size_t>(open[k])]].push_back(k);
     const size_t size = groups.begin()->second.size();

@@ -38,7 +38,7 @@ struct MemberHints {
   bool lossy = false;                       // calls are missing here and there: equal numbers of them prove no order
   bool alone = false;                       // nothing but these calls holds the members in line
   // Where no trace names a group: the groups found for the calls of other streams, a row for each stream. -1: none.
-  std::vector<std::vector<int32_t>> group_beside = {};
+  std::vector<std::vector<int32_t>> group_on_other_streams = {};
 };
 
 // Whether the members are known to form a communicator, and, where they are not, whether no rank of the job is missing:

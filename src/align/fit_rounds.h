@@ -18,7 +18,7 @@ struct Rounds {
   std::vector<double> information;  // per unknown, as of the last weights
 
   NormalEquations& s() { return result.equations; }
-  // Of the beacons: the first observation of a row here.
+  // The first observation, among those of the beacons, of a row here.
   size_t first_beacon(size_t i) const { return beacons.begin(static_cast<size_t>(result.row[i])); }
 };
 

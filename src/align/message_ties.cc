@@ -103,7 +103,7 @@ struct Stratum {
   int64_t round_trip_ns() const { return least_ns[0] + least_ns[1]; }
 };
 
-// Of equally many messages each. `counts` says which of them tell how long a message takes.
+// Strata of equally many messages each. `counts` says which of them tell how long a message takes.
 template <class Counts>
 std::vector<Stratum> strata_of(const Messages& messages, const Counts& counts) {
   const size_t count = std::clamp<size_t>(messages.size() / kLeastPerStratum, 1, kMostStrata);

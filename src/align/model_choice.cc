@@ -178,7 +178,8 @@ struct Gain {
   double mean() const {
     return std::accumulate(per_class.begin(), per_class.end(), 0.0) / static_cast<double>(per_class.size());
   }
-  // Of the mean: by the scatter of classes, and never below what so many ends can tell, of which `alike` are as one.
+  // The deviation of the mean: by the scatter of classes, and never below what so many ends can tell, of which `alike`
+  // count as one.
   double deviation(double alike) const {
     const auto n = static_cast<double>(per_class.size());
     double squares = 0;

@@ -49,7 +49,7 @@ int64_t bytes_of(int64_t elements, DType type) {
   return elements < 0 || each <= 0 || elements > kMostBytes / each ? -1 : elements * each;
 }
 
-// Of the rank among the members; nullopt: members are not all known, or it is none of them.
+// The position of the rank among the members; nullopt: members are not all known, or it is none of them.
 std::optional<int32_t> position_of(Rank rank, const Communicator& group) {
   const auto at = std::lower_bound(group.members.begin(), group.members.end(), rank);
   if (!group.members_known() || at == group.members.end() || *at != rank) return std::nullopt;

@@ -66,7 +66,7 @@ class Owners {
   }
 
  private:
-  // Of the first label that any has; null: none.
+  // One with the first label that any has; null: none runs.
   const Part* first_running(int64_t now) {
     for (size_t label = 0; label < kExposed.size(); ++label) {
       size_t& front = front_[label];

@@ -12,8 +12,9 @@
 
 namespace skewscope::blame {
 
-// How long several ranks computed at once on one GPU, the one with most; sessions added up. Of process 0. Two ranks
-// share a GPU where host and device are the same, or where all hosts are unknown and all devices are of one number.
+// How long several ranks computed at once on one GPU, the one with most; sessions added up. Process 0 knows it. Two
+// ranks share a GPU where host and device are the same, or where all hosts are unknown and all devices are of one
+// number.
 int64_t computing_at_once_ns(const JobView& view, Exchange& exchange);
 
 }  // namespace skewscope::blame

@@ -64,7 +64,7 @@ TraceLensParameters tracelens_parameters(const std::string& name, const Argument
   const auto ours = [&](const char* own) { return parameters.count(own) > 0; };
   if (ours("stride_A")) {
     parameters.emplace("B", 1);
-    // Of the call in column-major order, in which BLAS libraries count.
+    // BLAS libraries count in column-major order.
     parameters["transpose"] = {transposed(parameters["stride_B"]), transposed(parameters["stride_A"])};
   } else if (ours("N_Q")) {
     parameters["dropout"] = json::parse(recorded.values.at(3).get<std::string>() + "0");

@@ -65,7 +65,7 @@ struct KernelGrid {
 
   friend bool operator==(const KernelGrid&, const KernelGrid&) = default;
 };
-// Of a trace those that take longest, and at least a thousandth of all.
+// A trace keeps those that take longest, and at least a thousandth of all.
 constexpr size_t kMostKernelGrids = 512;
 
 // What a trace keeps of its kernels, by number.

@@ -85,7 +85,7 @@ struct GroupMention {
   int64_t rank_start = -1, rank_stride = -1;
 };
 
-// Of one call: its group and the ranks that are known inside the group only.
+// A call's group, and the ranks that are known inside the group only.
 struct OpenCall {
   int32_t group = -1;          // row in LinkedTrace::groups; -1: no group metadata
   int64_t root_in_group = -1;  // rooted kinds

@@ -69,7 +69,7 @@ std::array<Spans, 5> spans_of(const RankTrace& trace, const std::vector<CallSpli
   return spans;
 }
 
-// Of all labels but computing, by time; made of runs that nearly are in order.
+// The edges of all labels but computing, by time; made of runs that nearly are in order.
 std::vector<Edge> edges_of(const std::array<Spans, 5>& spans) {
   std::vector<Edge> edges;
   for (const Spans& of_label : spans) {

@@ -34,8 +34,8 @@ class EndedRows {
     sort_runs(by_end_, [](const LaunchedRow& a, const LaunchedRow& b) { return a.end_ns < b.end_ns; });
   }
 
-  // Of the rows launched before `from_ns` the one that ended last between `from_ns` and `until_ns`; null: none did, or
-  // more were launched meanwhile than other threads launch beside a wait.
+  // The row launched before `from_ns` that ended last between `from_ns` and `until_ns`; null: none did, or more were
+  // launched meanwhile than other threads launch during a wait.
   const LaunchedRow* last_between(int64_t from_ns, int64_t until_ns) const {
     const auto after = std::partition_point(by_end_.begin(), by_end_.end(),
                                             [&](const LaunchedRow& row) { return row.end_ns <= until_ns; });

@@ -13,7 +13,7 @@ struct JobView {
   const InstanceTable& table;
   const ClockModel& clocks;
   const Decomposition& d;
-  // Per trace and call: row of table.members; -1: unmatched. Of the traces whose calls are known here.
+  // Per trace and call: row of table.members; -1: unmatched. Only traces whose calls are known here have any.
   std::vector<std::vector<int32_t>> row_of_call;
   std::vector<int32_t> instance_of_row;  // per row of table.members
 

@@ -16,7 +16,7 @@ struct LabelMarks {
   Column<LabelTimes> at_forks;  // by fork of its line
 };
 
-// What is known of each call of a trace. Of an incomplete collective the rest may be waiting for a rank that is
+// What is known of each call of a trace. The rest of an incomplete collective may be waiting for a rank that is
 // missing.
 std::vector<CallSplit> splits_of(const JobView& view, TraceIndex trace);
 

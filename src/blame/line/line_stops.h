@@ -3,7 +3,7 @@
 // A row begins once the line, the call it joins and its launch allow it. Which of them came last is what the idling in
 // front of it was for; the others are kept where the replay may make them come last. A row behind no idling is kept
 // where its launch came with less time to spare than those in front: while the line comes forward by no more than the
-// least of them, a row launched earlier than that holds nothing up. Of rows in turn that all waited for their launches
+// least of them, a row launched earlier than that holds nothing up. Where rows in turn all waited for their launches
 // alone, the first and the last are enough: the line comes forward as far as the host does, by their idling at most.
 // Cost: two passes over the rows.
 #pragma once

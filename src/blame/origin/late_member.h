@@ -15,7 +15,7 @@ class MembersByArrival {
  public:
   // O(n log n), what is asked of it O(1).
   MembersByArrival(const ReplayPlan& plan, size_t id);
-  // Of table.members.
+  // Rows of table.members.
   const std::vector<size_t>& rows() const { return rows_; }
   // The row in the middle of those at the same place of the same program as the `k`-th, and of all; without the `k`-th.
   // nullopt: there is no other.
@@ -48,7 +48,7 @@ std::optional<Lateness> lateness_of(const ReplayPlan& plan, const MemberBooks& b
 // the usual row of its place in the program (other stages of a pipeline do other things).
 size_t compared_with(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness);
 
-// The same with computing told apart: kernels of equal name in equal number that took longer, against kernels that the
+// The same with computing divided: kernels of equal name in equal number that took longer, against kernels that the
 // peer did not run as often (`other_kernels_ns`: kernel_uses.h); the rest is slower. What is late but not later than
 // the usual row is the program's. Sums to the lateness.
 CauseBook cause_book(const ReplayPlan& plan, const MemberBooks& books, size_t row, const Lateness& lateness,

@@ -36,7 +36,7 @@ MemberBooks member_books(const ReplayPlan& plan, std::vector<LabelMarks> marks, 
 // When the places are known.
 void find_usual(const ReplayPlan& plan, MemberBooks& books);
 
-// Of a row of InstanceTable::members.
+// `row`: of InstanceTable::members.
 const LabelTimes& times_of(const ReplayPlan& plan, const MemberBooks& books, size_t row);
 
 // The span of a member between the earlier collective and this one, on its own clock.

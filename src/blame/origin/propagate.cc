@@ -62,7 +62,7 @@ std::vector<double> shares_of_awaited(const Pass& pass, const std::vector<size_t
   return shares;
 }
 
-// Of a batch: to each waiter's own partners, those still awaited in equal parts.
+// In a batch each waiter hands on to its own partners: to those still awaited, in equal parts.
 void Pass::hand_on_to_partners(const std::vector<size_t>& rows) {
   for (const size_t row : rows) {
     if (pending[row] == 0) continue;
@@ -132,7 +132,7 @@ void sum_up(const JobView& view, const std::vector<int32_t>& row_of_call, Waitin
   }
 }
 
-// Of many waits, from `first` to before `end`, those that hold most of the time; none where no few do. Cost: a look at
+// The few that hold most of the time of the waits from `first` to before `end`; none where no few do. Cost: a look at
 // each block.
 std::vector<size_t> long_waits(const WaitingCalls& waiting, size_t first, size_t end) {
   const int64_t all_ns = waiting.before_ns[end] - waiting.before_ns[first];

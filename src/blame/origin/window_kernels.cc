@@ -28,7 +28,7 @@ bool comparable(const ReplayPlan& plan, const Pair& pair) {
          std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), same);
 }
 
-// Of traces whose lateness has any of this cause, each with the one that it was compared with most.
+// The traces whose lateness has any of this cause, each with the one that it was compared with most.
 std::vector<Pair> pairs_of(const ReplayPlan& plan, const Comparisons& compared, LateCause cause, Blame& blame) {
   std::vector<Pair> pairs;
   for (const auto& [late, comparison] : compared) {
@@ -118,7 +118,7 @@ bool records_grids(const std::vector<KernelGrid>& grids) {
   return std::any_of(grids.begin(), grids.end(), [](const KernelGrid& one) { return one.grid != 0; });
 }
 
-// Of what kernels of the same name and number take longer, the part that other grids explain.
+// The part that other grids explain of what kernels of the same name and number take longer.
 double part_of_shapes(const std::vector<KernelGrid>& late, const std::vector<KernelGrid>& peer) {
   if (!records_grids(late) || !records_grids(peer)) return 0;
   const double more = std::max(0.0, surplus_ns(whatever_grid(late), whatever_grid(peer)));

@@ -4,8 +4,8 @@
 //   bubble     its line stood still for messages or for collectives with other stages
 //   work       the rest, without the messages' transfer and without what ranks spend outside their passes (optimizer,
 //              gradients). Behind the first stage each forward pass follows a message and each backward pass sends one:
-//              outside is what lies not between the first message that came and the last that was sent. Of the ranks of
-//              a pipeline the one in the middle tells it: what one does more there holds the others up like a longer
+//              outside is what lies not between the first message that came and the last that was sent. The rank in the
+//              middle of a pipeline's ranks tells it: what one does more there holds the others up like a longer
 //              pass. For launches that come later than usual the host is to blame, not the stage. The work of a stage
 //              is that of its rank in the middle: a single slow rank is no longer stage.
 //   schedule   the bubble of this schedule with the same work evenly divided (pipeline_play.h)
@@ -32,7 +32,7 @@ constexpr double kLeastSplit = 0.9;      // of messages: fewer tell no bubble
 constexpr double kLeastOfFormula = 0.8;  // of the bubble that a schedule must have: less, and it is another
 constexpr int64_t kMostPasses = 4'000'000;
 
-// Of one rank, over what was recorded.
+// The times of one rank, over what was recorded.
 struct RankTimes {
   double flushes = 0;
   double window_ns = 0, bubble_ns = 0, hop_ns = 0, host_ns = 0;
@@ -171,7 +171,7 @@ std::vector<Pipeline::Stage> stages_of(const ReplayPlan& plan, const PipelineSha
   return stages;
 }
 
-// Of the rank in the middle of each stage, per flush.
+// Per stage the work of its rank in the middle, per flush.
 std::vector<double> work_by_stage(const TimesByPipeline& times) {
   std::vector<double> work;
   for (size_t k = 0; k < times.front().size(); ++k) {

@@ -7,7 +7,7 @@
 
 namespace skewscope::blame {
 
-// Of the ranks of one island. Without stages where no pipeline is recognised.
+// The pipeline that the ranks of one island form; without stages where none is recognised.
 Pipeline find_pipeline(const ReplayPlan& plan, int32_t island);
 
 }  // namespace skewscope::blame

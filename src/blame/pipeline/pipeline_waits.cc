@@ -39,7 +39,7 @@ CallsOfRank calls_of(const ReplayPlan& plan, TraceIndex trace, const std::vector
   return calls;
 }
 
-// Of a stop whose row was launched last, or whose call was: up to then.
+// The part of each stop up to the launch of its row or call, where that launch came last.
 int64_t host_idle_ns(const ReplayPlan& plan, TraceIndex trace) {
   const RankLine& line = plan.lines[trace.index()];
   if (line.blind) return 0;

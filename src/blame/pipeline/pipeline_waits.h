@@ -50,7 +50,7 @@ struct PipelineWaits {
 // `kind`: per instance.
 PipelineWaits pipeline_waits(const ReplayPlan& plan, TraceIndex trace, const std::vector<PipelineCall>& kind);
 
-// `stage`: per trace, its position in its pipeline; -1: in none. Of instances whose time was not split: none.
+// `stage`: per trace, its position in its pipeline; -1: in none. Instances whose time was not split are none.
 std::vector<PipelineCall> pipeline_calls(const ReplayPlan& plan, const std::vector<int32_t>& stage);
 
 }  // namespace skewscope::blame

@@ -13,7 +13,7 @@ Abreast all_at(int64_t ns) {
   return times;
 }
 
-// Of all jobs at once: what has a new time in one has it in all.
+// All jobs at once are looked at: what has a new time in one has it in all.
 bool not_yet(const Abreast& times) { return times[0] == kNotYet; }
 
 void no_earlier_than(Abreast& times, const Abreast& least) {

@@ -6,9 +6,9 @@
 // program allows it (an all-gather of weights may be prefetched, an all-reduce of activations hardly), the replay
 // cannot tell: it is what hiding would gain at most. Faster: these transfers take half as long. Replayed are the
 // operations whose exposed transfer is two hundredths of the GPUs' time or more, kMostOperations of them at most.
-// Of an operation that is called in several phases of the steps each phase is hidden alone, too, and so is the module
-// that exposes more than half of it: what to prefetch first.
-// Cost: two replays each, one more per phase and for the module; kAbreast of them are one run.
+// Where an operation is called in several phases of the steps, each phase is hidden alone, too, and so is the module
+// that exposes more than half of it: what to prefetch first. Cost: two replays each, one more per phase and for the
+// module; kAbreast of them are one run.
 #include "operation_what_if.h"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 constexpr size_t kMostOperations = 16;
 constexpr double kLeastExposed = 0.02, kUnknownOperationTails = 0.05, kTwiceAsFast = 0.5;
 
-// Calls and exposed transfer of each operation. Of one island of several, summed over its calls, where those of several
-// streams may expose the same nanosecond.
+// Calls and exposed transfer of each operation. One island of several has its calls summed, those of several streams
+// may expose the same nanosecond.
 std::map<Operation, OperationWhatIf> sums_of(const ReplayPlan& plan, const ReplayIsland& island) {
   std::map<Operation, OperationWhatIf> sums;
   if (plan.islands.size() == 1) {

@@ -5,7 +5,7 @@
 // end the call waits for whom it has to wait for (collectives/synchronization.h) and ends as long after that arrival as
 // it did. Lines stand still until what they join has ended and what they run next is launched (line_runner.h). Why in
 // that order: whatever a start or an end depends on was recorded before it. Unchanged, the replay gives the recorded
-// length; how nearly is reported beside it, and where it does not nothing is concluded. Sessions are jobs of their own:
+// length; how nearly is reported with it, and where it does not nothing is concluded. Sessions are jobs of their own:
 // their lengths add up. Islands of ranks that nobody compared are replayed one by one. A line begins when it was
 // recorded to begin, or as its host's pace from its first step on makes it begin; one whose recording begins in a later
 // step than others' begins as much earlier as the job is by then. Cost: O(forks + stops) per run, one sort; kAbreast
@@ -62,13 +62,13 @@ struct ReplayPlan {
   std::vector<int32_t> fork_of_row;  // of the member's line
   AwaitedRows awaited;
 
-  // Of add_places().
+  // Filled by add_places().
   std::vector<int32_t> program;  // per trace: traces of equal number run the same program
   std::vector<bool> lost_part;   // per trace: what it does is a part of another program: calls may be lost
   std::vector<Place> places;
   Paces paces;
 
-  // Of add_moments().
+  // Filled by add_moments().
   std::vector<bool> begins_late;  // per trace: its recording begins in a later step than its session's
   bool any_begins_late = false;
   std::vector<WaitRule> rules;         // per instance

@@ -22,7 +22,8 @@ struct TimeBySet {
 // All rows and the host's calls beside them, from the first start to the last end.
 TimeBySet time_by_set(const RankTrace& trace);
 RankSummary timeline_of(const RankTrace& trace);
-// `rows`: ascending, hence sorted by start. Of a device: which of several a call of the host is for nobody knows.
+// `rows`: ascending, hence sorted by start, of one device. Calls of the host do not count: which device they are for
+// nobody knows.
 RankSummary timeline_of(const RankTrace& trace, const std::vector<int32_t>& rows);
 // What runs from `begin` to `end`, of `rows` and of the calls `host_calls`: ascending; what they run outside does not
 // count.

@@ -11,7 +11,7 @@ namespace skewscope::summarize {
 
 // `durations_ns` is reordered.
 TimeSpread spread_of(std::vector<int64_t>& durations_ns);
-// Of 1 / duration; the input as above.
+// The rates 1 / duration; the input as above.
 RateSpread rates_of(const std::vector<int64_t>& durations_ns);
 // Sorts the sample.
 Distribution distribution_of(std::vector<double>& sample);

@@ -75,7 +75,7 @@ struct CompiledSums {
   std::vector<std::pair<LocalNs, LocalNs>> compiling;  // from, to
 };
 
-// Of ranges that may lie within each other, each moment once.
+// The length of ranges that may lie within each other, each moment counted once.
 int64_t union_ns(std::vector<std::pair<LocalNs, LocalNs>> ranges) {
   std::sort(ranges.begin(), ranges.end());
   int64_t sum_ns = 0;

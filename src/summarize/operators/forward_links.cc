@@ -1,9 +1,9 @@
 // Problem: backward runs on a thread of its own, under nodes that do not say which operator they belong to.
 //
-// Idea: both record the sequence number of the autograd node. Of the forward rows with the number of a backward row,
-// the one that started last before it made the node: an operator has the number that its first inner node will take, so
-// the innermost of nested ones started last. (`Fwd thread id` numbers threads in a way that the trace does not tell; it
-// only says that the row is a backward one.)
+// Idea: both record the sequence number of the autograd node. Among the forward rows with the number of a backward
+// row, the one that started last before it made the node: an operator has the number that its first inner node will
+// take, so the innermost of nested ones started last. (`Fwd thread id` numbers threads in a way that the trace does not
+// tell; it only says that the row is a backward one.)
 //
 // Why it is right: the profiler draws its own arrows (cat fwdbwd) so; a test compares all of a real trace's.
 //

@@ -38,7 +38,8 @@ void SlotTimes::finish() {
   nodes_ = {};
 }
 
-// Of the rows on the ways from launches to their roots; launches move to their nodes, those in no slot are dropped.
+// Makes nodes of the rows on the ways from launches to their roots; launches move to their nodes, those in no slot are
+// dropped.
 void SlotTimes::make_nodes() {
   constexpr int32_t kOffTheWay = -2, kNone = -1;
   std::vector<int32_t> node_of(tree_.size(), kOffTheWay);  // the node that a row is, or that is next around it

@@ -187,7 +187,8 @@ void add_model(const OperatorView& view, const std::vector<int32_t>& forward, in
   }
 }
 
-// Of an operator by the first row that it launched itself, where it did; of what is left over by its whole name.
+// An operator has the category of the first row that it launched itself, where it did; what is left over that of its
+// whole name.
 std::string_view category_of(const OperatorView& view, const Unit& unit) {
   size_t told_by = static_cast<size_t>(unit.gpu_rows.front());
   const std::string_view name = view.name(unit.host_row);

@@ -15,9 +15,9 @@ class GpuArrivals {
   explicit GpuArrivals(const OperatorView& view);
 
   LocalNs end(int32_t row) const;
-  // Of the rows that began before it on its stream, the one that ended last.
+  // The row that ended last of those that began before it on its stream.
   int32_t before(int32_t row) const { return before_[static_cast<size_t>(row)]; }
-  // The row of another stream that it waited for, where its stream was told to wait before it was launched and such a
+  // The row of another stream that it waited for, where its stream had to wait before it was launched and such a
   // row ended after `bound`, before it began.
   int32_t awaited_by_row(int32_t row, LocalNs bound) const;
   // The row of another stream of its device, launched before it, that ended last after `bound` and before it began:

@@ -20,7 +20,7 @@ class HostLines {
   int32_t last_within(int32_t row) const { return last_within_[static_cast<size_t>(row)]; }
   // The last outermost one of the thread that begins before `t`.
   int32_t last_begun(int32_t thread, LocalNs t) const;
-  // Of the threads that this one hands work to, or has it from: the last outermost one that ran in the gap, all of it.
+  // The last outermost one that ran in the gap, all of it, on threads that this one hands work to or has it from.
   int32_t last_elsewhere(int32_t thread, LocalNs gap_start, LocalNs gap_end) const;
   // The thread with most outermost rows; -1: no rows.
   int32_t busiest_thread() const;

@@ -1,4 +1,4 @@
-#include "told_groups.h"
+#include "found_groups.h"
 
 #include <algorithm>
 
@@ -7,10 +7,10 @@ namespace {
 
 constexpr size_t kLeastCalls = 5;  // of a member, that its ends say anything
 
-struct Told {
+struct FoundGroup {
   GroupKey key;
   TraceIndex trace;
-  int32_t group = -1;  // -1: not told
+  int32_t group = -1;  // -1: not found
   bool agrees = false;
 };
 
@@ -26,31 +26,31 @@ bool agrees(const CallGroup& group, const MatchOutcome& outcome) {
 
 }  // namespace
 
-ToldGroups told_groups(const std::vector<CallGroup>& groups, const std::vector<MatchOutcome>& outcomes,
-                       Exchange& exchange) {
-  std::vector<Told> own;
+FoundGroups found_groups(const std::vector<CallGroup>& groups, const std::vector<MatchOutcome>& outcomes,
+                         Exchange& exchange) {
+  std::vector<FoundGroup> own;
   for (size_t g = 0; g < groups.size(); ++g) {
     const CallGroup& group = groups[g];
-    const bool told = group.membership == Membership::inferred_of_all_ranks && outcomes[g].settled;
+    const bool found = group.membership == Membership::inferred_of_all_ranks && outcomes[g].settled;
     for (size_t m = 0; m < group.members.size(); ++m) {
       const bool unnamed = group.membership != Membership::known;
       own.push_back(
-          {group.key, group.members[m], told ? outcomes[g].cluster[m] : -1, unnamed && agrees(group, outcomes[g])});
+          {group.key, group.members[m], found ? outcomes[g].cluster[m] : -1, unnamed && agrees(group, outcomes[g])});
     }
   }
-  ToldGroups told;
-  for (const Told& one : all_rows(exchange, std::move(own))) {
-    bool& all = told.all_agree.emplace(one.key.session, true).first->second;
+  FoundGroups found;
+  for (const FoundGroup& one : all_rows(exchange, std::move(own))) {
+    bool& all = found.all_agree.emplace(one.key.session, true).first->second;
     all = all && one.agrees;
-    if (one.group >= 0) told.by_stream[one.key][one.trace] = one.group;
+    if (one.group >= 0) found.by_stream[one.key][one.trace] = one.group;
   }
-  return told;
+  return found;
 }
 
-std::vector<std::vector<int32_t>> groups_beside(const CallGroup& group, const ToldGroups& told) {
+std::vector<std::vector<int32_t>> groups_of_other_streams(const CallGroup& group, const FoundGroups& found) {
   if (group.membership != Membership::inferred_of_all_ranks) return {};
   std::vector<std::vector<int32_t>> beside;
-  for (const auto& [key, group_of] : told.by_stream) {
+  for (const auto& [key, group_of] : found.by_stream) {
     if (key.session != group.key.session) continue;
     std::vector<int32_t>& row = beside.emplace_back();
     for (const TraceIndex trace : group.members) {
@@ -61,8 +61,8 @@ std::vector<std::vector<int32_t>> groups_beside(const CallGroup& group, const To
   return beside;
 }
 
-bool is_alone(const CallGroup& group, const ToldGroups& told) {
-  return group.alone || (group.membership != Membership::known && told.all_agree.at(group.key.session));
+bool is_alone(const CallGroup& group, const FoundGroups& found) {
+  return group.alone || (group.membership != Membership::known && found.all_agree.at(group.key.session));
 }
 
 }  // namespace skewscope::matching

@@ -10,19 +10,20 @@
 
 namespace skewscope::matching {
 
-struct ToldGroups {
+struct FoundGroups {
   std::map<GroupKey, std::map<TraceIndex, int32_t>> by_stream;  // the number of each trace's group
   std::map<SessionId, bool> all_agree;                          // of all calls that no trace names
 };
 
-// Of all processes; the same in all.
-ToldGroups told_groups(const std::vector<CallGroup>& groups, const std::vector<MatchOutcome>& outcomes,
-                       Exchange& exchange);
+// From the outcomes of all processes; the same in all.
+FoundGroups found_groups(const std::vector<CallGroup>& groups, const std::vector<MatchOutcome>& outcomes,
+                         Exchange& exchange);
 
-// Of other streams of the group's session, for MemberHints::group_beside; empty where the group is named.
-std::vector<std::vector<int32_t>> groups_beside(const CallGroup& group, const ToldGroups& told);
+// The members' groups on other streams of the session, for MemberHints::group_on_other_streams; empty where the group
+// is named.
+std::vector<std::vector<int32_t>> groups_of_other_streams(const CallGroup& group, const FoundGroups& found);
 
 // Whether nothing holds groups of these members in line (MemberHints::alone).
-bool is_alone(const CallGroup& group, const ToldGroups& told);
+bool is_alone(const CallGroup& group, const FoundGroups& found);
 
 }  // namespace skewscope::matching
