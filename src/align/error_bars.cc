@@ -32,45 +32,62 @@ std::vector<bool> weighty_classes(const Beacons& beacons, const Fit& fit) {
   return weighty;
 }
 
-// Per group: rms over members of half the shift of their ends between balanced and unbalanced rows, noise taken off.
-std::vector<double> skew_bias(const Beacons& beacons, const FitResult& free) {
+// The rows of `free` whose ends weigh, in two halves: those that spread by more than the middle row of their group,
+// whose members are unbalanced then, and the others.
+struct Halves {
+  std::vector<std::vector<double>> low_ns, high_ns;  // per bias: residuals
+  std::vector<double> sigma_ns;                      // per group: the largest scatter of its classes
+};
+
+Halves halves_of(const Beacons& beacons, const FitResult& free) {
   const NormalEquations& s = free.equations;
   const std::vector<bool> weighty = weighty_classes(beacons, free.fit);
-  const auto counts = [&](size_t row) { return weighty[static_cast<size_t>(beacons.scale_class[row])]; };
-  std::vector<std::vector<double>> spreads(beacons.groups.size());
-  for (const int32_t c : free.row) {
-    const auto row = static_cast<size_t>(c);
-    if (!counts(row)) continue;
-    spreads[static_cast<size_t>(beacons.group_of(row))].push_back(beacons.spread_ns[row]);
-  }
-  std::vector<double> limit;
-  for (std::vector<double>& of_group : spreads) limit.push_back(of_group.empty() ? 0 : take_middle(of_group));
-  std::vector<std::vector<double>> low(free.group_of_bias.size()), high(free.group_of_bias.size());
-  std::vector<double> sigma(beacons.groups.size(), 0);
+  std::vector<size_t> rows;  // of the fit
+  std::vector<std::vector<double>> spreads_ns(beacons.groups.size());
   for (size_t i = 0; i < s.rows(); ++i) {
     const auto row = static_cast<size_t>(free.row[i]);
-    if (!counts(row)) continue;
-    const auto group = static_cast<size_t>(beacons.group_of(row));
-    sigma[group] = std::max(sigma[group], free.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])]);
-    auto& half = beacons.spread_ns[row] > limit[group] ? high : low;
+    if (!weighty[static_cast<size_t>(beacons.scale_class[row])]) continue;
+    rows.push_back(i);
+    spreads_ns[static_cast<size_t>(beacons.group_of(row))].push_back(beacons.spread_ns[row]);
+  }
+  std::vector<double> limit_ns;
+  for (std::vector<double>& of_group : spreads_ns) limit_ns.push_back(of_group.empty() ? 0 : take_middle(of_group));
+  const size_t biases = free.group_of_bias.size();
+  Halves halves{std::vector<std::vector<double>>(biases), std::vector<std::vector<double>>(biases),
+                std::vector<double>(beacons.groups.size(), 0)};
+  for (const size_t i : rows) {
+    const auto row = static_cast<size_t>(free.row[i]), group = static_cast<size_t>(beacons.group_of(row));
+    const double sigma_ns = free.fit.sigma_ns[static_cast<size_t>(beacons.scale_class[row])];
+    halves.sigma_ns[group] = std::max(halves.sigma_ns[group], sigma_ns);
+    auto& half = beacons.spread_ns[row] > limit_ns[group] ? halves.high_ns : halves.low_ns;
     for (size_t k = s.begin(i); k < s.end(i); ++k) {
       half[static_cast<size_t>(s.bias[k])].push_back(free.residual_ns[k]);
     }
   }
-  std::vector<double> squares(beacons.groups.size(), 0), count(beacons.groups.size(), 0);
-  for (size_t i = 0; i < low.size(); ++i) {
-    if (low[i].size() < 4 || high[i].size() < 4) continue;
+  return halves;
+}
+
+// Per group: rms over members of half the shift of their ends between balanced and unbalanced rows, noise taken off.
+std::vector<double> rms_shift_ns(const Beacons& beacons, const FitResult& free) {
+  constexpr size_t kLeastEnds = 4;
+  constexpr double kMedianVariance = 1.6;  // of a median, as a multiple of the mean's: pi / 2, rounded up
+  Halves halves = halves_of(beacons, free);
+  std::vector<double> squares(beacons.groups.size(), 0), members(beacons.groups.size(), 0);
+  for (size_t i = 0; i < free.group_of_bias.size(); ++i) {
+    std::vector<double>&low = halves.low_ns[i], &high = halves.high_ns[i];
+    if (low.size() < kLeastEnds || high.size() < kLeastEnds) continue;
     const auto group = static_cast<size_t>(free.group_of_bias[i]);
-    const double shift = (take_middle(high[i]) - take_middle(low[i])) / 2;
-    const double noise = 1.6 * sigma[group] * sigma[group] / 4 *
-                         (1 / static_cast<double>(low[i].size()) + 1 / static_cast<double>(high[i].size()));
+    const double shift = (take_middle(high) - take_middle(low)) / 2;
+    const double noise = kMedianVariance * halves.sigma_ns[group] * halves.sigma_ns[group] / 4 *
+                         (1 / static_cast<double>(low.size()) + 1 / static_cast<double>(high.size()));
     squares[group] += shift * shift - noise;
-    ++count[group];
+    ++members[group];
   }
+  std::vector<double> rms_ns;
   for (size_t g = 0; g < squares.size(); ++g) {
-    squares[g] = count[g] > 0 ? std::sqrt(std::max(0.0, squares[g] / count[g])) : 0;
+    rms_ns.push_back(members[g] > 0 ? std::sqrt(std::max(0.0, squares[g] / members[g])) : 0);
   }
-  return squares;
+  return rms_ns;
 }
 
 // What `free` would have changed on top of `applied`, against the component's reference, at u.
@@ -211,7 +228,7 @@ std::vector<double> end_differences(const Beacons& beacons, const Fit& fit, cons
 ErrorBars error_bars(const Beacons& beacons, const Fit& applied, const FitResult& free, const SimulatedErrors& errors,
                      const std::vector<int64_t>& resolution_ns) {
   ErrorBars bars;
-  const std::vector<double> skew = skew_bias(beacons, free);
+  const std::vector<double> skew = rms_shift_ns(beacons, free);
   const double most_skew = skew.empty() ? 0 : *std::max_element(skew.begin(), skew.end());
   bars.trace_ns.resize(beacons.traces.size());
   tbb::parallel_for(size_t{0}, beacons.traces.size(), [&](size_t t) {
