@@ -1,4 +1,4 @@
-#include "skewscope/efficiency/replay.h"
+#include "skewscope/efficiency/call_script.h"
 
 #include <fmt/format.h>
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The script that replays a call: run by a real Python with a `torch` that only writes down what it is asked for.
-#include "skewscope/efficiency/replay.h"
+#include "skewscope/efficiency/call_script.h"
 
 #include <array>
 #include <catch2/catch.hpp>
