@@ -130,11 +130,11 @@ class Pairing {
   }
 
   // Per send its receive; -1: none is known. `..._alone`: per call whether it surely has none.
-  struct Told {
+  struct Found {
     std::vector<int32_t> receive_of;
     std::vector<bool> send_alone, receive_alone;
   };
-  Told pair(const MatchOutcome& in_order, size_t from, OrderTells order) {
+  Found pair(const MatchOutcome& in_order, size_t from, OrderTells order) {
     told_ = {std::vector<int32_t>(sends_.size(), -1), std::vector<bool>(sends_.size(), false),
              std::vector<bool>(receives_.size(), false)};
     for (const auto& [step, block] : blocks_) {
@@ -283,7 +283,7 @@ class Pairing {
   double spacing_ns_ = 0;                       // of receives
   std::map<int64_t, Block> blocks_;             // by step
   std::unordered_map<uint64_t, Habit> habits_;  // per signature of receives
-  Told told_;
+  Found told_;
 };
 
 // Which member sends.
@@ -298,19 +298,19 @@ MatchOutcome pair_messages(const std::vector<MemberCalls>& members, int64_t erro
                            const MatchOutcome& in_order, OrderTells order) {
   const size_t from = sender_of(members), to = 1 - from;
   Pairing pairing(members[from], members[to], error_ns, lost);
-  const Pairing::Told told = pairing.pair(in_order, from, order);
+  const Pairing::Found found = pairing.pair(in_order, from, order);
   MatchOutcome outcome;
   outcome.cluster = {0, 0};
   std::vector<bool> received(members[to].size(), false);
-  for (size_t i = 0; i < told.receive_of.size(); ++i) {
-    if (told.receive_of[i] < 0) continue;
+  for (size_t i = 0; i < found.receive_of.size(); ++i) {
+    if (found.receive_of[i] < 0) continue;
     const auto instance = static_cast<int32_t>(outcome.method.size());
     MatchOutcome::Part parts[2];
     parts[from] = {instance, static_cast<int32_t>(from), static_cast<int32_t>(i)};
-    parts[to] = {instance, static_cast<int32_t>(to), told.receive_of[i]};
+    parts[to] = {instance, static_cast<int32_t>(to), found.receive_of[i]};
     outcome.parts.insert(outcome.parts.end(), {parts[0], parts[1]});
     outcome.method.push_back(MatchedBy::fingerprint);
-    received[static_cast<size_t>(told.receive_of[i])] = true;
+    received[static_cast<size_t>(found.receive_of[i])] = true;
   }
   const auto leave = [&](size_t member, size_t call, bool alone) {
     const Refusal reason = members[member][call].bare ? Refusal::unnamed : alone ? Refusal::alone : Refusal::ambiguous;
@@ -318,8 +318,8 @@ MatchOutcome pair_messages(const std::vector<MemberCalls>& members, int64_t erro
   };
   for (const size_t member : {size_t{0}, size_t{1}}) {
     for (size_t c = 0; c < members[member].size(); ++c) {
-      if (member == from ? told.receive_of[c] >= 0 : received[c]) continue;
-      leave(member, c, member == from ? told.send_alone[c] : told.receive_alone[c]);
+      if (member == from ? found.receive_of[c] >= 0 : received[c]) continue;
+      leave(member, c, member == from ? found.send_alone[c] : found.receive_alone[c]);
     }
   }
   return outcome;

@@ -19,7 +19,7 @@ double take_middle(std::vector<double>& values) {
   return *middle;
 }
 
-// Per class: whether its ends weigh in what clocks are fitted to, beside those of its group that scatter least.
+// Per class: whether its ends weigh in what clocks are fitted to, next to those of its group that scatter least.
 std::vector<bool> weighty_classes(const Beacons& beacons, const Fit& fit) {
   constexpr double kTooWide = 4;
   std::vector<double> least(beacons.groups.size(), INFINITY);

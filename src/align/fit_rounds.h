@@ -7,7 +7,7 @@
 
 namespace skewscope::align {
 
-// The rows in use, and what one round needs of them beside the equations.
+// The rows in use, and what one round needs of them in addition to the equations.
 struct Rounds {
   const Beacons& beacons;
   FitResult& result;

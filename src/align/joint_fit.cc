@@ -64,7 +64,7 @@ void set_ridge(Rounds& r, int round) {
   std::vector<double> ridge(s.terms, 0);
   double hop = 1;
   for (const Beacons::Group& group : r.beacons.groups) hop = std::max(hop, group.hop_ns);
-  // Free, beside what links may be wrong by: where it is not, their biases take what is the clocks'.
+  // Free, apart from what links may be wrong by: where it is not, their biases take what is the clocks'.
   ridge[0] = std::min(1e-6 * typical(s, r.information, 0), kFreeOffset / (hop * hop));
   if (s.terms > 1) ridge[1] = 1 / (most_b * most_b);
   if (s.terms > 2) {

@@ -28,8 +28,8 @@ uint64_t sign_bits(Noise of, uint64_t index) {
 
 double sign(uint64_t bits, size_t draw) { return (bits >> draw & 1) != 0 ? 1 : -1; }
 
-// Biases of one communicator alone cannot be told from its members' clocks: they are taken to be as large as the ends'
-// scatter, or half of it, more than the fit itself assumes.
+// Biases of one communicator alone cannot be distinguished from its members' clocks: they are taken to be as large as
+// the ends' scatter, or half of it, more than the fit itself assumes.
 std::vector<double> bias_deviations(const Beacons& beacons, const FitResult& result, double least_of_scatter) {
   std::vector<double> deviation = result.fit.group_tau_ns, least(deviation.size(), INFINITY);
   for (const int32_t c : result.row) {

@@ -187,7 +187,7 @@ class Labeller {
     rows.rests = labels.rests(t, spans);
   }
 
-  // What each process found of its own traces, told to all.
+  // Sends to all what each process found of its own traces.
   void lay_out_steps(std::vector<TraceRows>& rows) {
     for (TraceRows& own : rows) {
       d_.trace_steps.insert(d_.trace_steps.end(), own.steps.begin(), own.steps.end());

@@ -4,7 +4,7 @@
 // Blame moves from instance to instance in one order, so process 0 moves it; what that takes of the rows of a trace
 // (its line, the labels of its spans, its kernels) is extracted in the process that holds them. Line, labels and
 // exposed time ask when a row was launched: they are extracted in one look, so that a large job need not keep its
-// launches beside its replay.
+// launches during its replay.
 #include "skewscope/blame.h"
 
 #include <tbb/enumerable_thread_specific.h>

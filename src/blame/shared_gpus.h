@@ -2,7 +2,7 @@
 //
 // Problem: what a rank saves is replayed with the lengths that its peers' kernels had. Where ranks share a GPU, kernels
 // of one that computes too much made those of the others longer, and hardly ever does a recording show how long they
-// were alone. Idea: kernels slow each other only while they run at once. As long as that is little beside the job, a
+// were alone. Idea: kernels slow each other only while they run at once. As long as that is little next to the job, a
 // shared GPU is as good as one for each; else what is saved is a bound. Cost: nothing where no GPU is shared; else one
 // look at the rows and a sort.
 #pragma once

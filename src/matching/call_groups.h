@@ -16,7 +16,7 @@
 namespace skewscope::matching {
 
 // -1 and 0 where a part does not apply. A GPU stream serves one communicator; a CPU backend has no streams, so there
-// calls are told apart by signature.
+// calls are distinguished by signature.
 struct GroupKey {
   SessionId session;
   CommunicatorId communicator;  // none: to be inferred

@@ -49,16 +49,16 @@ FoundGroups found_groups(const std::vector<CallGroup>& groups, const std::vector
 
 std::vector<std::vector<int32_t>> groups_of_other_streams(const CallGroup& group, const FoundGroups& found) {
   if (group.membership != Membership::inferred_of_all_ranks) return {};
-  std::vector<std::vector<int32_t>> beside;
+  std::vector<std::vector<int32_t>> on_other_streams;
   for (const auto& [key, group_of] : found.by_stream) {
     if (key.session != group.key.session) continue;
-    std::vector<int32_t>& row = beside.emplace_back();
+    std::vector<int32_t>& row = on_other_streams.emplace_back();
     for (const TraceIndex trace : group.members) {
       const auto at = group_of.find(trace);
       row.push_back(at == group_of.end() ? -1 : at->second);
     }
   }
-  return beside;
+  return on_other_streams;
 }
 
 bool is_alone(const CallGroup& group, const FoundGroups& found) {

@@ -56,12 +56,12 @@ void match_with(const std::vector<CallGroup>& groups, const LostMessages& lost, 
   tbb::parallel_for(size_t{0}, groups.size(), [&](size_t g) {
     if (outcomes[g].settled) return;
     const std::vector<std::optional<Prior>> prior = prior_of(groups[g]);
-    const std::vector<std::vector<int32_t>> beside = matching::groups_of_other_streams(groups[g], found);
+    const std::vector<std::vector<int32_t>> on_other_streams = matching::groups_of_other_streams(groups[g], found);
     const bool alone = matching::is_alone(groups[g], found);
     const bool any = std::any_of(prior.begin(), prior.end(), [](const auto& one) { return one.has_value(); });
-    if (!any && !alone && beside.empty()) return;
+    if (!any && !alone && on_other_streams.empty()) return;
     outcomes[g] = match_members(groups[g].matcher_view(), groups[g].membership,
-                                {prior, groups[g].host, matching::is_lossy(groups[g], lost), alone, beside});
+                                {prior, groups[g].host, matching::is_lossy(groups[g], lost), alone, on_other_streams});
   });
 }
 

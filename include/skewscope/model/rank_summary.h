@@ -18,7 +18,7 @@ constexpr int64_t kMicroIdleNs = 10'000;
 constexpr int64_t kKernelWaitNs = 30'000;
 
 struct RankSummary {
-  int64_t total_ns = 0;  // last end - first start of the GPU rows, and of the host's calls beside them
+  int64_t total_ns = 0;  // last end - first start of the GPU rows, and of the host's calls next to them
   int64_t compute_ns = 0;
   int64_t communication_ns = 0;
   int64_t memcpy_ns = 0;

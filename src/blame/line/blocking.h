@@ -1,4 +1,4 @@
-// Exposed communication of one GPU, told apart: what computing had to wait for, and what merely coincided.
+// Exposed communication of one GPU, divided: what computing had to wait for, and what merely coincided.
 //
 // Problem: while a GPU communicates and computes nothing, the communication need not be what it waits for: a call that
 // nobody needs yet may run while the host is late. Only what blocks is won where the call is hidden or quicker.

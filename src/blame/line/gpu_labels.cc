@@ -107,7 +107,7 @@ GpuLabels::GpuLabels(const RankTrace& trace, const std::vector<CallSplit>& split
   int32_t others = 0;  // of `running`
   std::optional<Label> was;
   const auto turn_to = [&](std::optional<Label> is, int64_t now, int64_t launched_ns) {
-    // An idle span is told apart by the launch of what ends it.
+    // An idle span is divided by the launch of what ends it.
     if (!was && !begin_.empty() && launched_ns > begin_.back()) {
       label_.back() = Label::host;
       if (launched_ns < now - kLaunchDelay_ns) add_span(launched_ns, Label::idle);

@@ -1,7 +1,7 @@
 // What one GPU did at each instant, under one label, and how much each label takes up to any instant.
 //
 // Labels by rank: computing hides copies, copies hide transfer, transfer hides waiting, waiting hides calls whose time
-// is not told apart; what is left is idle. An idle
+// is not split; what is left is idle. An idle
 // span belongs to the host from its start until the launch of the row that ends it returned, all of it where that was
 // less than 10 us before the row started (a launch takes that long); the rest is idle otherwise: the row waited for
 // something on the GPU. Cost: one sort of the rows' edges; O(log n) per instant, of those in between where instants
@@ -24,7 +24,7 @@ constexpr size_t kLabels = 7;
 using LabelTimes = std::array<int64_t, kLabels>;  // ns by Label
 LabelTimes operator-(const LabelTimes& a, const LabelTimes& b);
 
-// What is known of a call: its first part was waiting, what is behind it transfer, or not told apart.
+// What is known of a call: its first part was waiting, what is behind it transfer, or not split.
 struct CallSplit {
   int64_t wait_ns = 0;
   Label rest = Label::transfer;

@@ -14,7 +14,7 @@
 //                               the calls the one that ended last;
 //   only calls were left        the same, until the line had come to the end of its work;
 //   the GPU had work            the launch call itself stands out.
-// A collective that ran on the host beside GPU rows (gloo, MPI) is a launch that lasts as long as itself: the host
+// A collective that ran on the host next to GPU rows (gloo, MPI) is a launch that lasts as long as itself: the host
 // waited for what the GPU had been given before it, as it reads what that leaves; and for its end, where it launched
 // nothing until then. All other time is the host's own. Where a host that stalled by itself is taken for one that
 // waited, the error is at most what the GPU still had to do. Cost: one pass over the launches in order; with
@@ -44,7 +44,7 @@ struct LaunchedRow {
   GpuWork work;
   bool on_host = false;  // a collective of the host, as long as its "launch"
 };
-// By launch; without orphans and rows that take no time; with the calls that ran on the host beside them.
+// By launch; without orphans and rows that take no time; with the calls that ran on the host next to them.
 std::vector<LaunchedRow> launched_rows(const RankTrace& trace);
 
 // When the host had launched a call; INT64_MIN: the trace does not tell. A call of the host needs no launch.

@@ -1,7 +1,7 @@
 // One rank's part of the replay: a line of work on the GPU, from which collectives fork and which joins them again, and
 // a line of the host, which launches both.
 //
-// Problem: a chain per rank (work, collective, work, ...) takes a collective that runs beside computation for one that
+// Problem: a chain per rank (work, collective, work, ...) takes a collective that runs during computation for one that
 // stops it, and understates what a late rank costs. One that takes all idling for work of the GPU believes that a short
 // kernel comes sooner once the collective in front of it ends sooner; where the host is what the GPU waits for, it
 // comes when it is launched. Idea: the line is what the GPU computes and copies. A call forks from it where the last

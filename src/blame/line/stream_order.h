@@ -1,6 +1,6 @@
 // Streams that wait for other streams, where the trace tells: by them, which rows of a GPU wait for which others.
 //
-// Problem: streams run beside each other, and order and time alone do not tell whether a kernel that begins behind a
+// Problem: streams run side by side, and order and time alone do not tell whether a kernel that begins behind a
 // call waited for it. Idea: what is launched to a stream waits for all that was launched to it before, and from a
 // "Stream Wait Event" on for what another stream had been given when the event was recorded there, and so on. So from
 // a row back to a launch, one pass over the waits between the two launches, the latest first, tells how far back each

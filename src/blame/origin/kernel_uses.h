@@ -1,5 +1,5 @@
 // Which kernels a rank ran within a span, how often and how long: counted in the process that holds the trace's rows,
-// told to process 0, which compares ranks.
+// sent to process 0, which compares ranks.
 #pragma once
 
 #include <array>

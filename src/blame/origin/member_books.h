@@ -5,7 +5,7 @@
 // the lateness up to the scatter of the ends. The earlier collective is the latest one that holds all members, which
 // they left together, and which had ended at each of them before it came here: one that needs all of them to finish,
 // for which no clock is needed, or messages whose ends on the common clock lie together. And their computation must
-// have stood still for it: behind one that ran beside computation the members are not at the same place of their
+// have stood still for it: behind one that ran during computation the members are not at the same place of their
 // programs. Only where there is no such one any will do. A span has two parts. Up to the call's fork (rank_line.h) it
 // is the rank's own line, under the labels of its GPU. From there to the call's start the call waited for its stream,
 // which is transfer or waiting of the call in front of it, and then for its launch. Cost: one sort per trace, O(log n)

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMostWaits = 128;  // of a member, that blame moves to at once
 constexpr size_t kBlock = 64;       // waits that are looked over as one
 
-// The calls of a trace that waited with nothing running beside them.
+// The calls of a trace that waited with nothing running at the same time.
 struct WaitingCalls {
   std::vector<int32_t> calls;
   // Made when they are asked for.
@@ -296,7 +296,7 @@ LastMember last_member(const ReplayPlan& plan, const MemberBooks& books, size_t 
   return {*last, lateness_of(plan, books, members, static_cast<size_t>(last - rows.begin()))};
 }
 
-// Books of the instances that a trace was last in: `ids`, some at a time, so that what is told of kernels stays small.
+// Books of the instances that a trace was last in: `ids`, some at a time, so that what is sent of kernels stays small.
 void add_lateness(const ReplayPlan& plan, const MemberBooks& books, const std::vector<size_t>& ids, Exchange& exchange,
                   Comparisons& compared, Blame& blame) {
   const JobView& view = plan.view;
@@ -358,7 +358,7 @@ void divide_computing(TraceBlame& own) {
 }  // namespace
 
 void propagate(const ReplayPlan& plan, const MemberBooks& books, Exchange& exchange, Blame& blame) {
-  tbb::task_group moving;  // beside this thread, the one that may talk to other processes
+  tbb::task_group moving;  // next to this thread, the one that may talk to other processes
   if (exchange.first()) moving.run([&] { move_back(plan, books, blame); });
   const Comparisons compared = add_lateness(plan, books, exchange, blame);
   moving.wait();

@@ -1,6 +1,6 @@
-// What a late rank computed longer than a peer over all that was recorded, beside what it was late by.
+// What a late rank computed longer than a peer over all that was recorded, in addition to what it was late by.
 //
-// Problem: where communication runs beside computation, two ranks are not at the same place of their programs when a
+// Problem: where communication runs during computation, two ranks are not at the same place of their programs when a
 // collective ends: a slower rank has run other kernels since then, and so has one whose host stalled. Idea: over all
 // steps ranks of one program run the same kernels, so kernels that one ran more often there are other kernels; what its
 // kernels took longer beyond that is slower kernels. Computing in its lateness beyond both was only moved there by what

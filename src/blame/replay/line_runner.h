@@ -39,7 +39,7 @@ class LineRunner {
   // How a job changes the line.
   struct Change {
     bool at_peers_pace = false;
-    double factor = 1;       // on its work; its host takes less time for less, and launches more beside the rest
+    double factor = 1;       // on its work; its host takes less time for less, and launches more besides
     int64_t earlier_ns = 0;  // begins so much earlier than recorded
     const std::vector<double>* work_by_fork = nullptr;  // factors on the work in front of each fork; null: none
   };

@@ -2,7 +2,7 @@
 // transfer another may wait, or a rank that is late anyway.
 // Idea: replay the job with the transfers of one operation in one kind of group changed. Hidden: they take no time
 // where anything waits for them; waiting for late ranks stays, it has other cures. What is hidden still takes its time
-// beside computation: the job is taken to be no shorter than the longest rank's transfers of the operation. Whether the
+// during computation: the job is taken to be no shorter than the longest rank's transfers of the operation. Whether the
 // program allows it (an all-gather of weights may be prefetched, an all-reduce of activations hardly), the replay
 // cannot tell: it is what hiding would gain at most. Faster: these transfers take half as long. Replayed are the
 // operations whose exposed transfer is two hundredths of the GPUs' time or more, kMostOperations of them at most.

@@ -129,7 +129,7 @@ Together judge_together(const ReplayPlan& plan, const ReplayIsland& island, cons
   return {ranks, saved_ns};
 }
 
-// Groups of traces that run the same program; none where that is all of them. One that is alone beside larger groups
+// Groups of traces that run the same program; none where that is all of them. One that is alone next to larger groups
 // and does a part of what another does has lost calls.
 std::vector<ProgramGroup> programs_of(const ReplayPlan& plan, const ReplayIsland& island) {
   std::map<int32_t, ProgramGroup> groups;
@@ -221,7 +221,7 @@ bool holds_waiting(const ReplayPlan& plan, const ReplayIsland& island, int64_t r
   return static_cast<double>(most_ns) >= kLeastHeld * static_cast<double>(replayed_ns);
 }
 
-// Where rows are missing, most time is not told apart or no collective is complete, a replay shows nothing.
+// Where rows are missing, most time is not split or no collective is complete, a replay shows nothing.
 bool can_conclude(const ReplayPlan& plan, const ReplayIsland& island, const Replay& job) {
   if (std::none_of(island.moments.begin(), island.moments.end(), [&](Moment moment) {
         return plan.view.instance(static_cast<size_t>(plan.view.instance_of_row[moment.row()])).complete;

@@ -157,7 +157,7 @@ int64_t time_with(const TimeBySet& time, size_t some, size_t none = 0) {
   return ns;
 }
 
-// What one pass over the rows tells beside the sets that run: sums, and when the last row ends.
+// What one pass over the rows tells in addition to the sets that run: sums, and when the last row ends.
 struct RowByRow {
   int64_t last = INT64_MIN;
   int64_t host_wait_ns = 0, kernel_wait_ns = 0;

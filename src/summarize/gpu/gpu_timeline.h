@@ -19,7 +19,7 @@ struct TimeBySet {
   int64_t micro_idle_ns = 0;                      // of the idle time, in gaps shorter than kMicroIdleNs
 };
 
-// All rows and the host's calls beside them, from the first start to the last end.
+// All rows and the host's calls next to them, from the first start to the last end.
 TimeBySet time_by_set(const RankTrace& trace);
 RankSummary timeline_of(const RankTrace& trace);
 // `rows`: ascending, hence sorted by start, of one device. Calls of the host do not count: which device they are for

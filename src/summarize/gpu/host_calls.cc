@@ -1,5 +1,5 @@
 // A call that waits for the GPU covers work that runs anyway; what it costs is the gap that follows, in which the host
-// begins to launch again. So beside the length of such a call stand two other figures: the GPU work that ran while it
+// begins to launch again. So next to the length of such a call stand two other figures: the GPU work that ran while it
 // waited, and the gap in which it returned, where there was such work. Gaps are those of the union of all GPU rows,
 // found by binary search.
 #include "host_calls.h"

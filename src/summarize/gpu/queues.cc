@@ -1,6 +1,6 @@
 // The queue of a stream is a step function: up where a host call begins to launch a row, down where the row begins. Its
-// values after each change are HTA's sample; over time it is told in equal bins of the trace's window, the same for all
-// streams: a table that stays small however long the trace is. Cost: one sort of the changes, one pass over them.
+// values after each change are HTA's sample; over time it is given in equal bins of the trace's window, the same for
+// all streams: a table that stays small however long the trace is. Cost: one sort of the changes, one pass over them.
 #include "queues.h"
 
 #include <algorithm>

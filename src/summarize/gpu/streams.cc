@@ -1,6 +1,6 @@
-// Streams and devices, each a walk over its own rows in the order of their starts. What a row waited for is told by its
-// launch: a host call that began after the stream had run dry is the host's delay; one that ended in the gap before the
-// row let the device run dry.
+// Streams and devices, each a walk over its own rows in the order of their starts. What a row waited for is known from
+// its launch: a host call that began after the stream had run dry is the host's delay; one that ended in the gap before
+// the row let the device run dry.
 #include "streams.h"
 
 #include <algorithm>

@@ -20,7 +20,7 @@ class SlotTimes {
   // After the last one; then ns() tells.
   void finish();
   int64_t ns(size_t slot) const { return ns_[slot]; }
-  int64_t steps() const { return steps_; }  // rows visited beside those that hold the launches
+  int64_t steps() const { return steps_; }  // rows visited in addition to those that hold the launches
 
  private:
   struct Launch {

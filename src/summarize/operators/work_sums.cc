@@ -3,8 +3,9 @@
 //
 // Idea: from the roots of the call tree down, the first operator with known work stands for all that runs within it;
 // where there is none, the first that launches rows itself, unless an operator with known work runs below it. A node of
-// backward stands only for operators whose work is not known, as its own is told by the arguments of its forward. What
-// still launches rows on its own is left over and gets a row "<launcher>-><kernel>". (TraceLens' unified_perf_summary.)
+// backward stands only for operators whose work is not known, as its own is known from the arguments of its forward.
+// What still launches rows on its own is left over and gets a row "<launcher>-><kernel>". (TraceLens'
+// unified_perf_summary.)
 //
 // Why it is right: parents stand before their children, so one pass hands down who stands for a row.
 //

@@ -3,7 +3,7 @@
 //
 // Idea: who waits goes on as soon as what he waited for has ended. So what a call waited for is the last row that ended
 // while it waited, of those launched before it; a copy waits for itself: cudaMemcpyAsync from or to pageable memory
-// returns when the copy has ended. A stream that was told to wait does so before the next row that the thread launches,
+// returns when the copy has ended. A stream that has to wait does so before the next row that the thread launches,
 // for the last row of another stream that ended before that began.
 //
 // Why it is right: of rows that had been launched, none that ends later can be what was waited for, and one that ends

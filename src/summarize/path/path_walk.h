@@ -57,7 +57,7 @@ class PathWalk {
 
   LocalNs from_, now_;
   int64_t steps_left_ = 0;  // rows are met once or twice; odd stamps must not make it turn in circles
-  // On the GPU: a row, and whether its own time was told. On the host: the row that holds, -1 between the outermost
+  // On the GPU: a row, and whether its own time was counted. On the host: the row that holds, -1 between the outermost
   // ones of the thread; and the row in it that comes next.
   int32_t gpu_row_ = -1;
   bool ran_ = false;
