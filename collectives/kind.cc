@@ -160,44 +160,49 @@ const char* name_of(CollectiveKind kind) {
   return nullptr;
 }
 
-const char* name_of(DType type) {
+struct ElementType {
+  const char* name;  // null: the number is that of no type
+  int64_t bytes;
+};
+
+ElementType element_type(DType type) {
   switch (type) {
     case DType::unknown:
-      return "unknown";
+      return {"unknown", 0};
     case DType::float64:
-      return "float64";
+      return {"float64", 8};
     case DType::float32:
-      return "float32";
+      return {"float32", 4};
     case DType::float16:
-      return "float16";
+      return {"float16", 2};
     case DType::bfloat16:
-      return "bfloat16";
+      return {"bfloat16", 2};
     case DType::float8:
-      return "float8";
+      return {"float8", 1};
     case DType::int64:
-      return "int64";
+      return {"int64", 8};
     case DType::int32:
-      return "int32";
+      return {"int32", 4};
     case DType::int16:
-      return "int16";
+      return {"int16", 2};
     case DType::int8:
-      return "int8";
+      return {"int8", 1};
     case DType::uint8:
-      return "uint8";
+      return {"uint8", 1};
     case DType::boolean:
-      return "bool";
+      return {"bool", 1};
     case DType::complex64:
-      return "complex64";
+      return {"complex64", 8};
     case DType::complex128:
-      return "complex128";
+      return {"complex128", 16};
     case DType::uint16:
-      return "uint16";
+      return {"uint16", 2};
     case DType::uint32:
-      return "uint32";
+      return {"uint32", 4};
     case DType::uint64:
-      return "uint64";
+      return {"uint64", 8};
   }
-  return nullptr;
+  return {nullptr, 0};
 }
 
 }  // namespace
@@ -248,10 +253,10 @@ const char* to_string(GpuWork work) {
   return kWorks[static_cast<size_t>(work)];
 }
 
-bool is_valid(DType type) { return name_of(type) != nullptr; }
+bool is_valid(DType type) { return element_type(type).name != nullptr; }
 
 const char* to_string(DType type) {
-  const char* name = name_of(type);
+  const char* name = element_type(type).name;
   return name != nullptr ? name : "unknown";
 }
 
@@ -264,33 +269,6 @@ DType dtype_from_name(std::string_view name) {
   return DType::unknown;
 }
 
-int64_t element_bytes(DType type) {
-  switch (type) {
-    case DType::unknown:
-      return 0;
-    case DType::float8:
-    case DType::int8:
-    case DType::uint8:
-    case DType::boolean:
-      return 1;
-    case DType::float16:
-    case DType::bfloat16:
-    case DType::int16:
-    case DType::uint16:
-      return 2;
-    case DType::float32:
-    case DType::int32:
-    case DType::uint32:
-      return 4;
-    case DType::float64:
-    case DType::int64:
-    case DType::uint64:
-    case DType::complex64:
-      return 8;
-    case DType::complex128:
-      return 16;
-  }
-  return 0;
-}
+int64_t element_bytes(DType type) { return element_type(type).bytes; }
 
 }  // namespace skewscope

@@ -25,11 +25,8 @@ bool overlap(const CandidateInstance& candidate, int64_t slack_ns) {
 }
 
 bool causal(const CandidateInstance& candidate, const std::vector<MemberCalls>& members, int64_t slack_ns) {
-  const auto call_of = [&](const CallOnHubClock& p) -> const MatchCall& {
-    return members[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
-  };
-  const MatchCall& first = call_of(candidate.front());
-  const auto all = [&](const CallOnHubClock& p) { return call_of(p).ends_together; };
+  const MatchCall& first = call_of(members, candidate.front());
+  const auto all = [&](const CallOnHubClock& p) { return call_of(members, p).ends_together; };
   if (std::all_of(candidate.begin(), candidate.end(), all)) return overlap(candidate, slack_ns);
   if (candidate.size() != 2 || (first.kind != CollectiveKind::send && first.kind != CollectiveKind::recv)) return true;
   const size_t sender = first.kind == CollectiveKind::send ? 0 : 1;

@@ -15,6 +15,10 @@ struct CallOnHubClock {
   int32_t member, call;
 };
 
+inline const MatchCall& call_of(const std::vector<MemberCalls>& members, const CallOnHubClock& part) {
+  return members[static_cast<size_t>(part.member)][static_cast<size_t>(part.call)];
+}
+
 inline CallOnHubClock on_hub_clock(const MatchCall& call, const ClockLine& to_hub, int32_t member, int32_t number) {
   return {call.signature, to_hub.apply(call.start_ns), to_hub.apply(call.end_ns), member, number};
 }
@@ -33,6 +37,11 @@ struct TimeMatch {
   std::vector<int32_t> cluster_of_member;
   bool settled = true;
   bool ends_agree = false;
+
+  void leave_ambiguous(int32_t member) {
+    std::vector<UnmatchedReason>& of_member = reasons[static_cast<size_t>(member)];
+    of_member.assign(of_member.size(), UnmatchedReason::ambiguous);
+  }
 };
 
 // Whether all parts are in it together for half of what the shortest of them is.

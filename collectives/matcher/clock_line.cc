@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-namespace skewscope {
+#include "skewscope/base/middle.h"
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
+namespace skewscope {
 
 int64_t ClockLine::apply(int64_t x) const {
   return x + std::llround(offset_ns + slope * static_cast<double>(x - center_ns));
@@ -29,8 +24,8 @@ ClockLine resistant_line(std::vector<ClockTie> ties) {
       xs.push_back(static_cast<double>(ties[k].member_end_ns - line.center_ns));
       ys.push_back(static_cast<double>(ties[k].offset_ns));
     }
-    at.push_back(median_of(xs));
-    offset.push_back(median_of(ys));
+    at.push_back(take_median(xs));
+    offset.push_back(take_median(ys));
   }
   std::vector<double> slopes;
   for (size_t i = 0; i < bins; ++i) {
@@ -38,10 +33,10 @@ ClockLine resistant_line(std::vector<ClockTie> ties) {
       if (at[j] > at[i]) slopes.push_back((offset[j] - offset[i]) / (at[j] - at[i]));
     }
   }
-  if (bins >= 4) line.slope = std::clamp(median_of(slopes), -kMostDrift, kMostDrift);
+  if (bins >= 4) line.slope = std::clamp(take_median(slopes), -kMostDrift, kMostDrift);
   std::vector<double> rest;
   for (size_t i = 0; i < bins; ++i) rest.push_back(offset[i] - line.slope * at[i]);
-  line.offset_ns = median_of(rest);
+  line.offset_ns = take_median(rest);
   return line;
 }
 
@@ -51,9 +46,7 @@ double scatter_of(const std::vector<ClockTie>& ties, const ClockLine& line) {
     const int64_t hub_end = tie.member_end_ns + tie.offset_ns;
     distance.push_back(std::fabs(static_cast<double>(hub_end - line.apply(tie.member_end_ns))));
   }
-  const auto middle = distance.begin() + static_cast<ptrdiff_t>(distance.size() / 2);
-  std::nth_element(distance.begin(), middle, distance.end());
-  return *middle;
+  return take_middle(distance);
 }
 
 }  // namespace skewscope

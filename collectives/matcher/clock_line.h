@@ -30,9 +30,6 @@ ClockLine resistant_line(std::vector<ClockTie> ties);
 // Median distance of hub ends from the line, the upper one of an even number. `ties` is not empty.
 double scatter_of(const std::vector<ClockTie>& ties, const ClockLine& line);
 
-// The mean of the middle two of an even number. `values` is not empty.
-double median_of(std::vector<double> values);
-
 constexpr int64_t kLargestPriorError = 1'000'000;  // ns
 
 // An offset as other communicators showed it, and how far it may be off.

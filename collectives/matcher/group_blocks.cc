@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "skewscope/base/middle.h"
+
 namespace skewscope {
 namespace {
 
@@ -287,9 +289,7 @@ bool may_be_shifted(const std::vector<JointCall>& calls, const Blocks& blocks) {
       if (some[k].signature == some[k + by].signature) apart.push_back(of_block[b][k + by] - of_block[a][k]);
     }
     if (apart.size() < kLeastCalls / 2) return static_cast<double>(INFINITY);
-    const auto middle = apart.begin() + static_cast<int64_t>(apart.size() / 2);
-    std::nth_element(apart.begin(), middle, apart.end());
-    const double center = *middle;
+    const double center = take_middle(apart);
     double sum = 0;
     for (const double one : apart) sum += std::fabs(one - center);
     return sum / static_cast<double>(apart.size());

@@ -4,13 +4,14 @@
 #include <cmath>
 #include <map>
 
+#include "skewscope/base/middle.h"
+
 namespace skewscope {
 namespace {
 
 // Whether the candidate's calls are such that all members leave together.
 bool ends_together(const CandidateInstance& candidate, const std::vector<MemberCalls>& members) {
-  const CallOnHubClock& first = candidate.front();
-  return members[static_cast<size_t>(first.member)][static_cast<size_t>(first.call)].ends_together;
+  return call_of(members, candidate.front()).ends_together;
 }
 
 // Mean distance of each member's ends from the hub's, of the signature in which it is largest, around their median. The
@@ -29,9 +30,7 @@ std::vector<double> distance_from_hub_ns(const CandidateInstances& candidates, c
   }
   std::map<int32_t, double> largest;
   for (auto& [key, values] : differences) {
-    const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    const double center = *middle;
+    const double center = take_middle(values);
     double sum = 0;
     for (const double value : values) sum += std::fabs(value - center);
     double& of_member = largest[key.first];

@@ -12,6 +12,7 @@
 
 #include "causal_shift.h"
 #include "match_order.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope {
 namespace {
@@ -71,7 +72,7 @@ void join_order(const std::vector<CallOnHubClock>& rest, const std::vector<Membe
   std::sort(fences.begin(), fences.end());
   std::map<std::pair<int64_t, uint64_t>, std::map<int32_t, std::vector<CallOnHubClock>>> segments;
   for (const CallOnHubClock& p : rest) {
-    if (members[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)].ends_together) continue;
+    if (call_of(members, p).ends_together) continue;
     const auto segment = std::lower_bound(fences.begin(), fences.end(), p.end_ns) - fences.begin();
     segments[{segment, p.signature}][p.member].push_back(p);
   }
@@ -89,13 +90,6 @@ void join_order(const std::vector<CallOnHubClock>& rest, const std::vector<Membe
       candidates.method.push_back(cluster.method);
     }
   }
-}
-
-int64_t middle_of(std::vector<int64_t>& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 // Per call of member `k`, which is not the hub, the hub's call: by the one order or step by step.
@@ -142,8 +136,10 @@ CandidateInstances pairs_in_order(const std::vector<MemberCalls>& members, const
     const Pair& pair = pairs.back();
     if (pair.own != of_batch) apart_ns[pair.own].push_back(apart(pair.first, pair.second));
   }
-  const std::array<bool, 3> ends_tie = {4 * middle_of(apart_ns[0]) <= cluster.tolerance_ns,
-                                        4 * middle_of(apart_ns[1]) <= cluster.tolerance_ns, false};
+  std::array<bool, 3> ends_tie = {true, true, false};
+  for (size_t own = 0; own < apart_ns.size(); ++own) {
+    if (!apart_ns[own].empty()) ends_tie[own] = 4 * take_middle(apart_ns[own]) <= cluster.tolerance_ns;
+  }
   CandidateInstances candidates;
   for (const Pair& pair : pairs) {
     const bool together = pair.own != of_batch && apart(pair.first, pair.second) <= cluster.tolerance_ns;

@@ -45,9 +45,6 @@ class OrderJoin {
 
  private:
   const MemberCalls& calls_of(size_t column) const { return members_[static_cast<size_t>(cluster_.members[column])]; }
-  const MatchCall& call_of(const CallOnHubClock& p) const {
-    return members_[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)];
-  }
   void put_into(const CandidateInstance& candidate, int32_t number) {
     for (const CallOnHubClock& p : candidate)
       candidate_of_[column_[static_cast<size_t>(p.member)]][static_cast<size_t>(p.call)] = number;
@@ -92,7 +89,7 @@ class OrderJoin {
     if (candidate.size() < 2 || !can_be_one(candidate, fenced) || is_contradicted(candidate)) return std::nullopt;
     const auto fits = [&](const CallOnHubClock& p) {
       const std::optional<int64_t> own = steps_from(p, base);
-      return alike(call_of(p), *known) && (!own || *own == *steps);
+      return alike(call_of(members_, p), *known) && (!own || *own == *steps);
     };
     if (!std::all_of(candidate.begin(), candidate.end(), fits)) return std::nullopt;
     return candidate;
@@ -101,7 +98,7 @@ class OrderJoin {
   // Whether cause and effect allow it: where all wait for all, they are in it together for half of what the last one
   // is. A root, and who sends to one, may be gone before others come: between fences alone order tells of those.
   bool can_be_one(const CandidateInstance& candidate, bool fenced) const {
-    if (!call_of(candidate.front()).ends_together) {
+    if (!call_of(members_, candidate.front()).ends_together) {
       return fenced ? causal(candidate, members_, cluster_.tolerance_ns) : overlap(candidate, cluster_.tolerance_ns);
     }
     return meet(candidate);
@@ -110,7 +107,7 @@ class OrderJoin {
   // How many steps lie between it and its member's call at `base`; nullopt where steps do not tell.
   std::optional<int64_t> steps_from(const CallOnHubClock& p, const std::vector<int32_t>& base) const {
     const size_t k = column_[static_cast<size_t>(p.member)];
-    const int64_t own = call_of(p).step, there = calls_of(k)[static_cast<size_t>(base[k])].step;
+    const int64_t own = call_of(members_, p).step, there = calls_of(k)[static_cast<size_t>(base[k])].step;
     return own < 0 || there < 0 ? std::nullopt : std::optional(own - there);
   }
 

@@ -84,8 +84,7 @@ void match_by_ends(const std::vector<MemberCalls>& members, Membership membershi
   if (match.settled) return;
   for (const int32_t m : members_with_calls(members)) {
     match.cluster_of_member[static_cast<size_t>(m)] = number++;
-    std::fill(match.reasons[static_cast<size_t>(m)].begin(), match.reasons[static_cast<size_t>(m)].end(),
-              UnmatchedReason::ambiguous);
+    match.leave_ambiguous(m);
   }
 }
 

@@ -145,10 +145,8 @@ constexpr size_t kMostTries = 64;
 bool meet_by_chance(const CandidateInstances& candidates, const std::vector<MemberCalls>& members) {
   int64_t across = 0;
   for (const CandidateInstance& candidate : candidates.instances) {
-    const auto call = [&](size_t k) -> const MatchCall& {
-      return members[static_cast<size_t>(candidate[k].member)][static_cast<size_t>(candidate[k].call)];
-    };
-    across += call(0).is_message() && call(0).step >= 0 && call(1).step >= 0 && call(0).step != call(1).step ? 1 : 0;
+    const MatchCall &first = call_of(members, candidate[0]), &second = call_of(members, candidate[1]);
+    across += first.is_message() && first.step >= 0 && second.step >= 0 && first.step != second.step ? 1 : 0;
   }
   return 10 * across > std::ssize(candidates.instances);
 }
@@ -168,15 +166,13 @@ void match_members_by_time(const std::vector<MemberCalls>& members, const Member
     CandidateInstances candidates = candidates_of(members, cluster, Membership::known);
     if (cluster.lossy) {  // what is in no candidate is left out for its doubtful order
       for (const int32_t m : cluster.members) {
-        std::vector<UnmatchedReason>& of_member = match.reasons[static_cast<size_t>(m)];
-        std::fill(of_member.begin(), of_member.end(), UnmatchedReason::ambiguous);
+        match.leave_ambiguous(m);
       }
     }
     if (meet_by_chance(candidates, members)) {
       match.settled = false;
       for (const int32_t m : cluster.members) {
-        std::vector<UnmatchedReason>& of_member = match.reasons[static_cast<size_t>(m)];
-        std::fill(of_member.begin(), of_member.end(), UnmatchedReason::ambiguous);
+        match.leave_ambiguous(m);
       }
       continue;
     }
@@ -190,7 +186,7 @@ void match_members_by_time(const std::vector<MemberCalls>& members, const Member
   for (const int32_t cluster : match.cluster_of_member) ++sizes[cluster];
   for (size_t m = 0; m < members.size(); ++m) {
     if (!ambiguous[m] || sizes.at(match.cluster_of_member[m]) > 1) continue;
-    std::fill(match.reasons[m].begin(), match.reasons[m].end(), UnmatchedReason::ambiguous);
+    match.leave_ambiguous(static_cast<int32_t>(m));
   }
 }
 
@@ -208,7 +204,7 @@ void finish(const std::vector<MemberCalls>& members, CandidateInstances& candida
   const auto position = [&](size_t r) {
     const CallOnHubClock& p = candidates.instances[r].front();
     const bool by_key = candidates.method[r] == MatchMethod::comms_id || candidates.method[r] == MatchMethod::seq;
-    const int64_t seq = by_key ? members[static_cast<size_t>(p.member)][static_cast<size_t>(p.call)].seq : -1;
+    const int64_t seq = by_key ? call_of(members, p).seq : -1;
     return std::make_tuple(seq, p.end_ns, p.member, p.call);
   };
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return position(a) < position(b); });

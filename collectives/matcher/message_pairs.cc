@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "causal_shift.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope {
 namespace {
@@ -32,19 +33,6 @@ struct Habit {
 double log_sum(double a, double b) {
   const auto [low, high] = std::minmax(a, b);
   return low == kNever ? high : high + std::log1p(std::exp(low - high));
-}
-
-double middle_of(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// A tenth lies below.
-double low_of(std::vector<double> values) {
-  const auto low = values.begin() + std::ssize(values) / 10;
-  std::nth_element(values.begin(), low, values.end());
-  return *low;
 }
 
 // Sends and receives of one step; outside of steps: -1.
@@ -186,7 +174,7 @@ class Pairing {
       if (alike.lags.size() < kLeastAnchors) continue;
       Habit& habit = habits_[signature];
       habit.lag_ns = middle_of(alike.lags);
-      habit.shortest_ns = low_of(alike.lags);
+      habit.shortest_ns = take_nth(alike.lags, alike.lags.size() / 10);
       std::vector<double> off;
       for (const double one : alike.lags) off.push_back(std::fabs(one - habit.lag_ns));
       habit.spread_ns = std::max({kLeastSpread, 1.5 * middle_of(off), static_cast<double>(error_ns_) / 2});

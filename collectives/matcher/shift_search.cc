@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "skewscope/base/middle.h"
+
 namespace skewscope {
 namespace {
 
@@ -22,9 +24,7 @@ int64_t spacing_quantile_ns(const MemberCalls& calls, double share) {
     at->second = call.end_ns;
   }
   if (spacing.empty()) return 0;
-  const auto at = spacing.begin() + static_cast<int64_t>(share * static_cast<double>(spacing.size()));
-  std::nth_element(spacing.begin(), at, spacing.end());
-  return *at;
+  return take_nth(spacing, static_cast<size_t>(share * static_cast<double>(spacing.size())));
 }
 
 }  // namespace
@@ -183,7 +183,7 @@ ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> pr
     const int64_t hub_end = tie.member_end_ns + tie.offset_ns;
     distance.push_back(std::fabs(static_cast<double>(hub_end - result.line.apply(tie.member_end_ns))));
   }
-  result.scatter_ns = median_of(std::move(distance));
+  result.scatter_ns = take_median(distance);
   const int64_t common = std::max<int64_t>(1, common_calls(member, result.line));
   result.joined = static_cast<double>(ties.size()) / static_cast<double>(common);
   return result;

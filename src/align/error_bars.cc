@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "skewscope/base/middle.h"
+
 namespace skewscope::align {
 namespace {
 
@@ -12,12 +14,6 @@ constexpr double kCover = 2.2;         // 95 % for 32 draws
 constexpr double kEnoughFreedom = 30;  // of a class, for its ends to speak for themselves
 constexpr std::array<double, 5> kInstants = {-1, -0.5, 0, 0.5, 1};
 constexpr double kInner = 1 - 2.0 / (kKnots + 1);  // the outermost knots of a bend
-
-double take_middle(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // Per class: whether its ends weigh in what clocks are fitted to, next to those of its group that scatter least.
 std::vector<bool> weighty_classes(const Beacons& beacons, const Fit& fit) {
@@ -215,10 +211,9 @@ std::vector<double> end_differences(const Beacons& beacons, const Fit& fit, cons
   std::vector<double> high;
   for (size_t c = 0; c < differences.size(); ++c) {
     std::vector<double>& d = differences[c];
-    const auto at = d.begin() + std::min(std::ssize(d) - 1, (std::ssize(d) * 95 + 99) / 100);
-    std::nth_element(d.begin(), at, d.end());
+    const double highest = take_nth(d, std::min(d.size() - 1, (d.size() * 95 + 99) / 100));
     const double least = free.fit.sigma_freedom[c] < kEnoughFreedom ? difference_ns(beacons, free, c) : 0;
-    high.push_back(std::max(*at, least) + coarsest);
+    high.push_back(std::max(highest, least) + coarsest);
   }
   return high;
 }

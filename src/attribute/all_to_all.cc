@@ -209,14 +209,14 @@ class GroupSums {
 };
 
 // Both ends tell of a pair: the one that tells of more calls, the sender where they tell of as many.
-void set_pairs(std::vector<SentPair> pairs, std::map<CommunicatorId, AllToAllTotals>& totals) {
-  std::sort(pairs.begin(), pairs.end(), [](const SentPair& a, const SentPair& b) {
+void set_pairs(std::vector<SentPair> seen, std::map<CommunicatorId, AllToAllTotals>& totals) {
+  std::sort(seen.begin(), seen.end(), [](const SentPair& a, const SentPair& b) {
     return std::tuple(a.communicator, a.sender, a.receiver, !a.by_sender) <
            std::tuple(b.communicator, b.sender, b.receiver, !b.by_sender);
   });
   // Several sessions of one rank are several traces.
   std::vector<SentPair> sums;
-  for (const SentPair& one : pairs) {
+  for (const SentPair& one : seen) {
     if (!sums.empty() && sums.back().key() == one.key()) {
       sums.back().bytes += one.bytes;
       sums.back().calls += one.calls;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "skewscope/base/disjoint_sets.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::matching {
 namespace {
@@ -163,9 +164,7 @@ class Evidence {
 
   std::optional<int64_t> by_ends(int64_t slack_ns) const {
     std::vector<int64_t> sorted = differences_;
-    const auto middle = sorted.begin() + std::ssize(sorted) / 2;
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    const int64_t offset_ns = *middle;
+    const int64_t offset_ns = take_middle(sorted);
     const auto together = static_cast<size_t>(std::count_if(sorted.begin(), sorted.end(), [&](int64_t difference_ns) {
       return std::llabs(difference_ns - offset_ns) <= kEndTogether + slack_ns;
     }));

@@ -1,11 +1,10 @@
-#include "build_line.h"
-
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <queue>
 
 #include "line_stops.h"
+#include "rank_line.h"
 #include "skewscope/base/sort_runs.h"
 
 namespace skewscope::blame {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "skewscope/base/middle.h"
 #include "skewscope/base/sort_runs.h"
 
 namespace skewscope::blame {
@@ -185,9 +186,7 @@ int64_t launched_ns(const CollectiveCall& call) {
 int64_t long_pause_among(std::vector<int64_t> pauses_ns) {
   std::erase(pauses_ns, 0);
   if (pauses_ns.empty()) return kLongPauseNs;
-  const auto middle = pauses_ns.begin() + static_cast<ptrdiff_t>(pauses_ns.size() / 2);
-  std::nth_element(pauses_ns.begin(), middle, pauses_ns.end());
-  return std::max(kLongPauseNs, kLongPauses * *middle);
+  return std::max(kLongPauseNs, kLongPauses * take_middle(pauses_ns));
 }
 
 Column<HostWait> host_waits(const std::vector<LaunchedRow>& rows, const Column<SynchronizingCall>& synchronizing,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "skewscope/base/middle.h"
+
 namespace skewscope::blame {
 namespace {
 
@@ -91,9 +93,7 @@ int64_t launch_latency_ns(const GpuEvents& gpu, const LaunchEvents& launches) {
     busy_until = std::max(busy_until, gpu.start[i].ns + gpu.duration_ns[i]);
   }
   if (idle.empty()) return least == INT64_MAX ? 0 : std::min(least, kUsualLatency_ns);
-  const auto quarter = idle.begin() + static_cast<ptrdiff_t>(idle.size() / 4);
-  std::nth_element(idle.begin(), quarter, idle.end());
-  return std::min(*quarter, kMostLatency_ns);
+  return std::min(take_nth(idle, idle.size() / 4), kMostLatency_ns);
 }
 
 Launch launch_at(int64_t launch_ns, int64_t start_ns, int64_t latency_ns) {

@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "build_line.h"
-
 namespace skewscope::blame {
 namespace {
 

@@ -66,6 +66,9 @@ struct RankLine {
 // the recording. The beginning of time where no launch is known.
 LocalNs first_launched(const RankTrace& trace);
 
+// The line of one trace that is held here.
+RankLine build_line(const JobView& view, TraceIndex trace);
+
 // Row = trace; each made in the process that holds the trace's rows. Process 0 gets all, the others have their own.
 // `made`: called with each where it is made, from several threads.
 std::vector<RankLine> rank_lines(const JobView& view, Exchange& exchange,

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "collectives/synchronization.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::blame {
 namespace {
@@ -163,9 +164,8 @@ void set_usual(const ReplayPlan& plan, const Place& place, MemberBooks& books) {
     lengths.emplace_back(length_of(times_of(plan, books, static_cast<size_t>(row))), row);
   }
   if (lengths.size() < 2) return;
-  const auto middle = lengths.begin() + static_cast<ptrdiff_t>((lengths.size() - 1) / 2);
-  std::nth_element(lengths.begin(), middle, lengths.end());
-  for (const auto& [length, row] : lengths) books.usual[static_cast<size_t>(row)] = middle->second;
+  const auto middle = take_nth(lengths, (lengths.size() - 1) / 2);
+  for (const auto& [length, row] : lengths) books.usual[static_cast<size_t>(row)] = middle.second;
 }
 
 }  // namespace

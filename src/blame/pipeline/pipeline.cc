@@ -24,6 +24,7 @@
 
 #include "pipeline_shape.h"
 #include "pipeline_waits.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::blame {
 namespace {
@@ -78,12 +79,8 @@ RankTimes times_of(const ReplayPlan& plan, const PipelineRank& rank, const std::
   return times;
 }
 
-// Lower middle; `values` are not empty.
-double middle_of(std::vector<double> values) {
-  const auto middle = values.begin() + (std::ssize(values) - 1) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+// `values` are not empty.
+double lower_middle_of(std::vector<double> values) { return take_nth(values, (values.size() - 1) / 2); }
 
 // What ranks spend outside their passes, per flush; -1: not known.
 double outside_passes(const std::vector<RankTimes>& ranks) {
@@ -91,7 +88,7 @@ double outside_passes(const std::vector<RankTimes>& ranks) {
   for (size_t k = 1; k < ranks.size(); ++k) {
     if (ranks[k].passes_ns >= 0) outside.push_back(ranks[k].busy_per_flush() - ranks[k].passes_ns);
   }
-  return outside.empty() ? -1 : std::max(0.0, middle_of(std::move(outside)));
+  return outside.empty() ? -1 : std::max(0.0, lower_middle_of(std::move(outside)));
 }
 
 bool most_are_split(const ReplayPlan& plan, const PipelineShape& shape) {
@@ -116,7 +113,7 @@ void set_late(TimesByPipeline& times) {
   for (const auto& ranks : times) {
     for (const RankTimes& rank : ranks) hosts.push_back(rank.host_ns / rank.flushes);
   }
-  const double usual = middle_of(std::move(hosts));
+  const double usual = lower_middle_of(std::move(hosts));
   for (auto& ranks : times) {
     for (RankTimes& rank : ranks) rank.late_ns = std::max(0.0, rank.host_ns - usual * rank.flushes);
   }
@@ -129,7 +126,7 @@ void set_work(double outside_ns, TimesByPipeline& times) {
   for (const auto& ranks : times) {
     for (const RankTimes& rank : ranks) works.push_back(rank.busy_per_flush() - outside_ns);
   }
-  const double usual = std::max(0.0, middle_of(std::move(works)));
+  const double usual = std::max(0.0, lower_middle_of(std::move(works)));
   for (auto& ranks : times) {
     for (RankTimes& rank : ranks) {
       const double least = rank.passes_ns < 0 ? usual : std::min(usual, rank.passes_ns);
@@ -156,7 +153,7 @@ TimesByPipeline times_by_pipeline(const ReplayPlan& plan, const PipelineShape& s
     if (const double outside = outside_passes(ranks); outside >= 0) known.push_back(outside);
   }
   if (known.empty()) return {};
-  set_work(middle_of(std::move(known)), times);
+  set_work(lower_middle_of(std::move(known)), times);
   return times;
 }
 
@@ -177,7 +174,7 @@ std::vector<double> work_by_stage(const TimesByPipeline& times) {
   for (size_t k = 0; k < times.front().size(); ++k) {
     std::vector<double> of_stage;
     for (const auto& ranks : times) of_stage.push_back(ranks[k].work_ns);
-    work.push_back(middle_of(std::move(of_stage)));
+    work.push_back(lower_middle_of(std::move(of_stage)));
   }
   return work;
 }

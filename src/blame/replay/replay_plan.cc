@@ -7,15 +7,13 @@
 
 #include "programs.h"
 #include "replay.h"
+#include "skewscope/base/middle.h"
 
 namespace skewscope::blame {
 namespace {
 
-int64_t median(std::vector<int64_t>& values) {
-  const auto middle = values.begin() + static_cast<int64_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
+// The lower one of an even number.
+int64_t take_lower_middle(std::vector<int64_t>& values) { return take_nth(values, (values.size() - 1) / 2); }
 
 const Fork& fork_of(const ReplayPlan& plan, int32_t row) {
   const auto r = static_cast<size_t>(row);
@@ -29,7 +27,7 @@ Pace pace_at(const ReplayPlan& plan, const Place& place) {
     host.push_back(fork_of(plan, row).host_ns);
     delay.push_back(fork_of(plan, row).delay_ns);
   }
-  return {median(work), median(host), median(delay)};
+  return {take_lower_middle(work), take_lower_middle(host), take_lower_middle(delay)};
 }
 
 void set_paces(ReplayPlan& plan) {
