@@ -34,7 +34,4 @@ void update_weights(Rounds& r, bool huber);
 // Variance of members' biases per kind of group: by the biases found and what is not known of them.
 void update_taus(Rounds& r);
 
-// Mean of the two middle values for an even count, so that a row of two is centred between its members. Reorders.
-double median_of(std::vector<double>& values);
-
 }  // namespace skewscope::align
