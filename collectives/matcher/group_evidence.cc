@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "shift_search.h"
 #include "skewscope/base/middle.h"
 
 namespace skewscope {

@@ -7,6 +7,7 @@
 #include "calls_in_order.h"
 #include "group_blocks.h"
 #include "group_evidence.h"
+#include "join_calls.h"
 
 namespace skewscope {
 namespace {

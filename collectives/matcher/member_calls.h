@@ -45,6 +45,8 @@ struct MemberHints {
 // who was held up by whose lateness tells groups only then (inferred_groups.h).
 enum class Membership : uint8_t { known, inferred, inferred_of_all_ranks };
 
+std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members);
+
 // A call's step, how many calls the member made in it, and which of them it was.
 struct StepSeat {
   int64_t step = -1;

@@ -170,14 +170,14 @@ class Pairing {
       at->second.lag_ns = at->second.shortest_ns = std::min(at->second.lag_ns, duration);
       at->second.spread_ns = std::max({kLeastSpread, at->second.lag_ns, error});
     }
-    for (const auto& [signature, alike] : anchors) {
+    for (auto& [signature, alike] : anchors) {
       if (alike.lags.size() < kLeastAnchors) continue;
       Habit& habit = habits_[signature];
-      habit.lag_ns = middle_of(alike.lags);
+      habit.lag_ns = take_middle(alike.lags);
       habit.shortest_ns = take_nth(alike.lags, alike.lags.size() / 10);
       std::vector<double> off;
       for (const double one : alike.lags) off.push_back(std::fabs(one - habit.lag_ns));
-      habit.spread_ns = std::max({kLeastSpread, 1.5 * middle_of(off), static_cast<double>(error_ns_) / 2});
+      habit.spread_ns = std::max({kLeastSpread, 1.5 * take_middle(off), static_cast<double>(error_ns_) / 2});
       habit.left = std::log(static_cast<double>(alike.left + 1) / static_cast<double>(std::ssize(alike.lags) + 1));
     }
   }
@@ -297,11 +297,13 @@ MatchOutcome pair_messages(const std::vector<MemberCalls>& members, int64_t erro
     parts[from] = {instance, static_cast<int32_t>(from), static_cast<int32_t>(i)};
     parts[to] = {instance, static_cast<int32_t>(to), found.receive_of[i]};
     outcome.parts.insert(outcome.parts.end(), {parts[0], parts[1]});
-    outcome.method.push_back(MatchedBy::fingerprint);
+    outcome.method.push_back(MatchMethod::fingerprint);
     received[static_cast<size_t>(found.receive_of[i])] = true;
   }
   const auto leave = [&](size_t member, size_t call, bool alone) {
-    const Refusal reason = members[member][call].bare ? Refusal::unnamed : alone ? Refusal::alone : Refusal::ambiguous;
+    const UnmatchedReason reason = members[member][call].bare ? UnmatchedReason::no_metadata
+                                   : alone                    ? UnmatchedReason::alone
+                                                              : UnmatchedReason::ambiguous;
     outcome.left.push_back({static_cast<int32_t>(member), static_cast<int32_t>(call), reason});
   };
   for (const size_t member : {size_t{0}, size_t{1}}) {

@@ -34,8 +34,8 @@ std::map<std::pair<size_t, size_t>, std::vector<int64_t>> end_distances(const Jo
 std::vector<HostClock> host_clocks(const JobTrace& job, const InstanceTable& table, const ClockModel& model) {
   DisjointSets sets(job.traces.size());
   std::vector<std::pair<size_t, int64_t>> bars;  // a trace, and the bar of one of its links
-  auto all = end_distances(job, table, model);
-  for (auto& [link, distances] : all) {
+  auto links = end_distances(job, table, model);
+  for (auto& [link, distances] : links) {
     const auto most = static_cast<size_t>(0.95 * static_cast<double>(distances.size() - 1));
     const int64_t bar = std::max(kLeast, take_nth(distances, most));
     if (bar > kMost) continue;

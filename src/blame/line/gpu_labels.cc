@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "host_line.h"
 #include "skewscope/base/first_after.h"
 #include "skewscope/base/sort_runs.h"
 
