@@ -41,6 +41,11 @@ MAY_INCLUDE = {
 # Rooms inside a layer -> rooms of that layer that each may include besides itself. What stands in the layer's own folder
 # may include all its rooms; a room that lists the layer itself stands above that folder, which then may not include it.
 INNER = {
+    "blame/line": set(),
+    "blame/replay": {"blame/line"},
+    "blame/origin": {"blame/line", "blame/replay"},
+    "blame/pipeline": {"blame/line", "blame/replay"},
+    "collectives/matcher": {"collectives"},
     "distribute/alone": set(),
     "distribute/mpi": set(),
     "report/fields": set(),
@@ -49,6 +54,9 @@ INNER = {
     "report/tables": {"report/fields", "report/rows", "report/words"},
     "report/json": {"report/fields", "report/rows", "report/words", "report/tables"},
     "report/page_data": {"report/fields", "report/rows", "report/words", "report/tables", "report/json"},
+    "summarize/gpu": set(),
+    "summarize/operators": {"summarize/gpu"},
+    "summarize/path": {"summarize/gpu", "summarize/operators"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "interruption.h"
-#include "skewscope/efficiency/replay.h"
+#include "skewscope/efficiency/call_script.h"
 #include "skewscope/examine.h"
 
 namespace skewscope::cli {

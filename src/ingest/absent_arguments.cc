@@ -41,9 +41,18 @@ std::string_view operation_of_kernel(std::string_view kernel, const KernelTable&
       return "broadcast"sv;
     case CollectiveKind::reduce:
       return "reduce"sv;
-    default:
-      return {};  // all else is sends and receives
+    case CollectiveKind::unknown:  // from here on all is sends and receives
+    case CollectiveKind::all_to_all:
+    case CollectiveKind::gather:
+    case CollectiveKind::scatter:
+    case CollectiveKind::barrier:
+    case CollectiveKind::send:
+    case CollectiveKind::recv:
+    case CollectiveKind::coalesced:
+    case CollectiveKind::send_recv:
+      break;
   }
+  return {};
 }
 
 class AbsentArguments {

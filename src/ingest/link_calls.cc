@@ -21,6 +21,7 @@
 #include "call_phases.h"
 #include "calls_without_kernels.h"
 #include "clocks_apart.h"
+#include "collectives/synchronization.h"
 #include "describe_rows.h"
 #include "group_mentions.h"
 #include "host_calls.h"
@@ -392,21 +393,10 @@ class Linker {
     OpenCall open;
     open.group = mentions_.row_of(metadata.args);
     if (open.group < 0 && metadata.kernel_ranks > 0) open.group = mentions_.only_group_of(metadata.kernel_ranks);
-    switch (call.kind) {
-      case CollectiveKind::broadcast:
-      case CollectiveKind::reduce:
-      case CollectiveKind::gather:
-      case CollectiveKind::scatter:
-        open.root_in_group = metadata.args.rank;
-        break;
-      case CollectiveKind::send:
-      case CollectiveKind::recv:
-      case CollectiveKind::send_recv:
-        call.peer = rank_from(metadata.args.peer);
-        open.peer_in_group = metadata.args.rank >= 0 ? metadata.args.rank : metadata.peer_in_group;
-        break;
-      default:
-        break;
+    if (has_root(call.kind)) open.root_in_group = metadata.args.rank;
+    if (is_point_to_point(call.kind)) {
+      call.peer = rank_from(metadata.args.peer);
+      open.peer_in_group = metadata.args.rank >= 0 ? metadata.args.rank : metadata.peer_in_group;
     }
     for (BatchMessage message : metadata.messages) {
       message.call = static_cast<int32_t>(linked_.trace.calls.size());

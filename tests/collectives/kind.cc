@@ -4,6 +4,16 @@
 
 using namespace skewscope;
 
+TEST_CASE("each kind up to send_recv has a name that means it, and no number behind it is a kind") {
+  for (int number = 0; number <= 255; ++number) {
+    const auto kind = static_cast<CollectiveKind>(number);
+    INFO(number);
+    REQUIRE(is_valid(kind) == (kind <= CollectiveKind::send_recv));
+    if (is_valid(kind)) REQUIRE(kind_called(to_string(kind)) == kind);
+  }
+  REQUIRE_FALSE(kind_called("allreduce"));
+}
+
 TEST_CASE("every spelling of an operation means its kind") {
   const std::pair<const char*, CollectiveKind> table[] = {
       {"allreduce", CollectiveKind::all_reduce},

@@ -2,11 +2,11 @@
 // program from the decimal digits; tolerance 0 ns).
 #include <catch2/catch.hpp>
 
-#include "../../src/summarize/kernel_shapes.h"
 #include "../job_builder.h"
 #include "../real_trace_folder.h"
 #include "skewscope/ingest.h"
 #include "skewscope/summarize.h"
+#include "src/summarize/gpu/kernel_shapes.h"
 
 using namespace skewscope;
 using skewscope::test::traces;

@@ -85,7 +85,7 @@ struct GpuAnnotations {
   size_t size() const { return start.size(); }
 };
 
-// deviceProperties; -1 or "" where not told.
+// deviceProperties; -1 or "" where not known.
 struct DeviceProperties {
   std::string name;
   int64_t memory_bytes = -1;

@@ -6,8 +6,8 @@
 //   orchestration = max A / E.
 //   communication = serialization * transfer,   transfer = length of the job on a network that takes no time / length,
 // both replayed (src/blame); no network makes a job shorter than its longest computing rank, nor longer than it was.
-//   bubble = 1 - the share that a pipeline's schedule makes of it (src/blame/pipeline.cc): the part of serialization
-//   that
+//   bubble = 1 - the share that a pipeline's schedule makes of it (src/blame/pipeline/pipeline.cc): the part of
+//   serialization that
 // nobody but the schedule explains.
 // E is the longest rank's timeline. Where ranks recorded different steps, their timelines differ in length by what the
 // profiler was told, which is no loss: those steps alone count that all of them recorded, and what is replayed, which

@@ -190,7 +190,7 @@ class LossList {
   }
 
   void add_straggler(const JobReport::Straggler& s) {
-    const bool known = replayed() && !s.standing.empty();
+    const bool known = replayed() && s.standing.has_value();
     const double began = share(own_wait_ns(report_, s), f_.wait_ns).value_or(0);
     const double gain = known ? saved_part(s.saved_ns) : began * part_of_time(exposed_wait_ns());
     add(LossKind::straggler, gain, known ? replay_bound() : GainBound::at_most, {s.rank},
@@ -238,7 +238,7 @@ class LossList {
     add(LossKind::late_in_turn, gain, replay_bound(), {}, "ranks that are late in turn",
         fmt::format("Ranks are late in turn: all at their peers' pace, the job is {} shorter; most wait began with {}.",
                     saved_words(gain), most_words(report_, f_)),
-        words == nullptr || std::string_view(words->cause) == "program"
+        words == nullptr || words->cause == LateCause::program
             ? "See tables/causes.csv for what each rank did longer than its peers."
             : fmt::format(fmt::runtime(words->next), "each rank's"));
   }

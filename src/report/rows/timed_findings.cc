@@ -68,7 +68,7 @@ void add_stragglers(const JobReport& report, const std::vector<TimedInstance>& i
     if (shown >= kMostStragglers && s.standing != Standing::cause) continue;
     const auto instance = waited_for.find(s.rank);
     if (instance == waited_for.end()) continue;
-    std::string cause = s.cause.empty() ? "" : ", " + s.cause;
+    std::string cause = s.cause ? fmt::format(", {}", to_string(*s.cause)) : "";
     std::replace(cause.begin(), cause.end(), '_', ' ');
     found.push_back(around(
         "straggler",
