@@ -46,7 +46,7 @@ std::string operation_in(const std::string& line) {
   return line.substr(begin, end - begin);
 }
 
-bool read_row(const std::string& line, JobReport::BaselinePoint& point) {
+bool read_point(const std::string& line, JobReport::BaselinePoint& point) {
   const std::vector<std::string> words = words_in(line);
   return words.size() >= kFewest && words.size() <= kMost && read_number(words[0], point.bytes) && point.bytes > 0 &&
          read_number(words[words.size() - kBusBandwidthFromEnd], point.bus_bandwidth_gb_per_s) &&
@@ -64,7 +64,7 @@ Result<std::vector<JobReport::BaselinePoint>> read_baseline(const std::string& p
   point.source = valid_utf8(std::filesystem::path(path).filename().string());
   std::vector<JobReport::BaselinePoint> points;
   for (std::string line; std::getline(file, line) && points.size() < report::kMostRows;) {
-    if (report::read_row(line, point)) {
+    if (report::read_point(line, point)) {
       points.push_back(point);
     } else if (const std::string op = report::operation_in(line); !op.empty()) {
       point.op = op;

@@ -354,8 +354,8 @@ class LossList {
                           : fmt::format("Transfer takes {} of the time", human_percent(taken));
     if (most.most != nullptr && most.ns > 0) {
       const std::string size = most.most->bytes > 0 ? fmt::format(" of {}", human_bytes(most.most->bytes)) : "";
-      why +=
-          fmt::format(", {} of it in {}{}", percent_of(std::min(most.ns, exposed_ns), exposed_ns), most.most->op, size);
+      why += fmt::format(", {} of it in {}{}", percent_of(std::min(most.ns, exposed_ns), exposed_ns),
+                         to_string(most.most->op), size);
     }
     const bool known = most.most != nullptr && most.ns > 0;
     add_most(LossKind::exposed_transfer, gain, "exposed transfer", why + ".",
