@@ -30,6 +30,14 @@ struct CandidateInstances {
   std::vector<MatchMethod> method;  // per instance
 };
 
+// The member's part; null: it has none.
+inline const CallOnHubClock* part_of_member(const CandidateInstance& candidate, int32_t member) {
+  for (const CallOnHubClock& part : candidate) {
+    if (part.member == member) return &part;
+  }
+  return nullptr;
+}
+
 // What became of calls matched by time.
 struct TimeMatch {
   CandidateInstances candidates;

@@ -64,28 +64,28 @@ std::optional<Feasible> feasible_offsets(const MemberCalls& hub, const MemberCal
 
 // Whether two calls may have one place in one step. A member's first step may lack its beginning, its last one its end:
 // `first` and `last` are the later of the members' first and the earlier of their last.
-bool is_one_place(const StepSeat& a, const StepSeat& b, int64_t first, int64_t last) {
+bool is_one_place(const PlaceInStep& a, const PlaceInStep& b, int64_t first, int64_t last) {
   if (a.step != b.step) return false;
   if (a.ordinal == b.ordinal && a.of == b.of) return true;
   return (a.step == first && a.of - a.ordinal == b.of - b.ordinal) || (a.step == last && a.ordinal == b.ordinal);
 }
 
 // The later of the first steps, the earlier of the last ones.
-std::pair<int64_t, int64_t> shared_steps(const std::vector<StepSeat>& hub, const std::vector<StepSeat>& member) {
-  const auto first_step = [](const std::vector<StepSeat>& places) {
+std::pair<int64_t, int64_t> shared_steps(const std::vector<PlaceInStep>& hub, const std::vector<PlaceInStep>& member) {
+  const auto first_step = [](const std::vector<PlaceInStep>& places) {
     const auto named =
-        std::find_if(places.begin(), places.end(), [](const StepSeat& place) { return place.step >= 0; });
+        std::find_if(places.begin(), places.end(), [](const PlaceInStep& place) { return place.step >= 0; });
     return named == places.end() ? -1 : named->step;
   };
   return {std::max(first_step(hub), first_step(member)), std::min(hub.back().step, member.back().step)};
 }
 
 // Whether all pairs do; calls outside every step may be any.
-bool have_one_place_each(const std::vector<StepSeat>& hub, const std::vector<StepSeat>& member, const Pairs& pairs,
-                         int64_t shift) {
+bool have_one_place_each(const std::vector<PlaceInStep>& hub, const std::vector<PlaceInStep>& member,
+                         const Pairs& pairs, int64_t shift) {
   const auto [first, last] = shared_steps(hub, member);
   for (int64_t j = pairs.first; j < pairs.first + pairs.count; ++j) {
-    const StepSeat &own = member[static_cast<size_t>(j)], &other = hub[static_cast<size_t>(j + shift)];
+    const PlaceInStep &own = member[static_cast<size_t>(j)], &other = hub[static_cast<size_t>(j + shift)];
     if ((own.step >= 0 || other.step >= 0) && !is_one_place(own, other, first, last)) return false;
   }
   return true;
@@ -125,19 +125,19 @@ ShiftResult shift_of(const MemberCalls& hub, const MemberCalls& member, const Fi
 }  // namespace
 
 std::vector<bool> at_one_place_in_step(const MemberCalls& hub, const MemberCalls& member, int64_t order) {
-  const std::vector<StepSeat> hub_places = step_seats(hub), member_places = step_seats(member);
+  const std::vector<PlaceInStep> hub_places = places_in_steps(hub), member_places = places_in_steps(member);
   std::vector<bool> same;
   for (int64_t j = 0; j < std::ssize(member); ++j) {
-    const StepSeat& own = member_places[static_cast<size_t>(j)];
+    const PlaceInStep& own = member_places[static_cast<size_t>(j)];
     const bool both = own.step >= 0 && j + order >= 0 && j + order < std::ssize(hub);
     same.push_back(both && own == hub_places[static_cast<size_t>(j + order)]);
   }
   return same;
 }
 
-CausalSearch::CausalSearch(const MemberCalls& hub) : hub_(hub), places_(step_seats(hub)) {
+CausalSearch::CausalSearch(const MemberCalls& hub) : hub_(hub), places_(places_in_steps(hub)) {
   for (size_t i = 0; i < hub.size(); ++i) {
-    const StepSeat& place = places_[i];
+    const PlaceInStep& place = places_[i];
     if (place.step < 0) continue;
     call_at_.emplace(std::pair(place.step, place.ordinal), static_cast<int64_t>(i));
     call_at_.emplace(std::pair(place.step, place.ordinal - place.of), static_cast<int64_t>(i));
@@ -146,7 +146,7 @@ CausalSearch::CausalSearch(const MemberCalls& hub) : hub_(hub), places_(step_sea
 
 // The one shift at which all pairs have the same place in the same step; nullopt: none, or several.
 std::optional<int64_t> CausalSearch::shift_by_places(const MemberCalls& member) const {
-  const std::vector<StepSeat> places = step_seats(member);
+  const std::vector<PlaceInStep> places = places_in_steps(member);
   std::set<int64_t> tried, fitting;
   for (size_t j = 0; j < member.size(); ++j) {
     if (places[j].step < 0) continue;
@@ -195,11 +195,11 @@ ShiftResult CausalSearch::find(const MemberCalls& member, std::optional<Prior> p
 // Per call of the member the hub's call at the same position of the same step, where both made equally many calls in
 // it; -1: none. Steps may be cut: the first one is counted from its end, the last one from its front.
 std::vector<int32_t> CausalSearch::partners_by_step(const MemberCalls& member) const {
-  const std::vector<StepSeat> places = step_seats(member);
+  const std::vector<PlaceInStep> places = places_in_steps(member);
   const auto [first, last] = shared_steps(places_, places);
   std::vector<int32_t> partners(member.size(), -1);
   for (size_t j = 0; j < member.size(); ++j) {
-    const StepSeat& place = places[j];
+    const PlaceInStep& place = places[j];
     if (place.step < 0) continue;
     const bool from_end = place.step == first && first != last;
     const auto found = call_at_.find({place.step, from_end ? place.ordinal - place.of : place.ordinal});

@@ -39,7 +39,7 @@ class CausalSearch {
   std::optional<int64_t> shift_by_places(const MemberCalls& member) const;
 
   const MemberCalls& hub_;
-  std::vector<StepSeat> places_;
+  std::vector<PlaceInStep> places_;
   std::map<std::pair<int64_t, int32_t>, int64_t> call_at_;  // counted from the step's front, and from its end
 };
 

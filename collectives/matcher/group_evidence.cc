@@ -21,9 +21,8 @@ std::vector<double> distance_from_hub_ns(const CandidateInstances& candidates, c
                                          const Cluster& cluster) {
   std::map<std::pair<int32_t, uint64_t>, std::vector<double>> differences;  // by member and signature
   for (const CandidateInstance& candidate : candidates.instances) {
-    const auto hub = std::find_if(candidate.begin(), candidate.end(),
-                                  [&](const CallOnHubClock& p) { return p.member == cluster.hub; });
-    if (hub == candidate.end() || !ends_together(candidate, members)) continue;
+    const CallOnHubClock* hub = part_of_member(candidate, cluster.hub);
+    if (hub == nullptr || !ends_together(candidate, members)) continue;
     for (const CallOnHubClock& p : candidate) {
       if (p.member == cluster.hub) continue;
       differences[{p.member, p.signature}].push_back(static_cast<double>(p.end_ns - hub->end_ns));
@@ -85,9 +84,7 @@ bool meet_throughout(const std::vector<MemberCalls>& members, const CandidateIns
                      const Cluster& cluster) {
   std::map<int32_t, int64_t> shared;
   for (const CandidateInstance& candidate : candidates.instances) {
-    if (std::none_of(candidate.begin(), candidate.end(),
-                     [&](const CallOnHubClock& p) { return p.member == cluster.hub; }))
-      continue;
+    if (part_of_member(candidate, cluster.hub) == nullptr) continue;
     for (const CallOnHubClock& p : candidate) ++shared[p.member];
   }
   const MemberCalls& hub = members[static_cast<size_t>(cluster.hub)];

@@ -45,7 +45,7 @@ void match_in_step_order(const std::vector<MemberCalls>& members, TimeMatch& mat
   const MemberCalls& of_hub = members[static_cast<size_t>(cluster.hub)];
   const auto tells = [](const MatchCall& call) { return call.step >= 0 && call.ends_together; };
   if (of_hub.empty() || !std::all_of(of_hub.begin(), of_hub.end(), tells)) return;
-  const std::vector<StepSeat> places = step_seats(of_hub);
+  const std::vector<PlaceInStep> places = places_in_steps(of_hub);
   std::map<std::pair<int32_t, int32_t>, double> chance;  // by length of the step and position in it
   for (size_t k = 0; k < places.size(); ++k) {
     double& of_place = chance.emplace(std::make_pair(places[k].of, places[k].ordinal), 1).first->second;

@@ -13,11 +13,11 @@ std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members)
   return open;
 }
 
-std::vector<StepSeat> step_seats(const MemberCalls& calls) {
+std::vector<PlaceInStep> places_in_steps(const MemberCalls& calls) {
   std::map<int64_t, int32_t> count;
-  std::vector<StepSeat> places;
+  std::vector<PlaceInStep> places;
   for (const MatchCall& call : calls) places.push_back({call.step, count[call.step]++, 0});
-  for (StepSeat& place : places) place.of = count[place.step];
+  for (PlaceInStep& place : places) place.of = count[place.step];
   return places;
 }
 

@@ -48,13 +48,13 @@ enum class Membership : uint8_t { known, inferred, inferred_of_all_ranks };
 std::vector<int32_t> members_with_calls(const std::vector<MemberCalls>& members);
 
 // A call's step, how many calls the member made in it, and which of them it was.
-struct StepSeat {
+struct PlaceInStep {
   int64_t step = -1;
   int32_t ordinal = 0, of = 0;
 
-  bool operator==(const StepSeat&) const = default;
+  bool operator==(const PlaceInStep&) const = default;
 };
-std::vector<StepSeat> step_seats(const MemberCalls& calls);
+std::vector<PlaceInStep> places_in_steps(const MemberCalls& calls);
 
 // Whether these are calls whose ends need not lie together: a message may be buffered.
 bool sends_or_receives(const MemberCalls& calls);

@@ -37,9 +37,9 @@ int64_t join_tolerance_ns(const MemberCalls& calls) {
   return low == 0 ? kMost : std::clamp(low / 4, std::min(kLeast, low / 2), kMost);
 }
 
-std::vector<StepSeat> ShiftSearch::places_of(const MemberCalls& calls) {
+std::vector<PlaceInStep> ShiftSearch::places_of(const MemberCalls& calls) {
   std::unordered_map<uint64_t, std::unordered_map<int64_t, int32_t>> count;  // per signature and step
-  std::vector<StepSeat> places;
+  std::vector<PlaceInStep> places;
   places.reserve(calls.size());
   for (const MatchCall& call : calls) {
     places.push_back({call.step, call.step < 0 ? 0 : count[call.signature][call.step]++, 0});
@@ -50,14 +50,14 @@ std::vector<StepSeat> ShiftSearch::places_of(const MemberCalls& calls) {
   return places;
 }
 
-VoteSteps ShiftSearch::steps_of(const StepSeat& a, const StepSeat& b) {
+VoteSteps ShiftSearch::steps_of(const PlaceInStep& a, const PlaceInStep& b) {
   if (a.step < 0 || b.step < 0) return VoteSteps::unnamed;
   if (a.step != b.step) return VoteSteps::different;
   return a.ordinal == b.ordinal && a.of == b.of ? VoteSteps::same_place : VoteSteps::same;
 }
 
 ShiftSearch::ShiftSearch(const MemberCalls& hub) : hub_(hub) {
-  const std::vector<StepSeat> places = places_of(hub);
+  const std::vector<PlaceInStep> places = places_of(hub);
   for (size_t c = 0; c < hub.size(); ++c) {
     AlikeCalls& alike = by_signature_[hub[c].signature];
     alike.end_ns.push_back(hub[c].end_ns);
@@ -94,7 +94,7 @@ const ShiftSearch::AlikeCalls* ShiftSearch::alike(uint64_t signature) const {
 }
 
 // All pairs of equal signature, of a block of consecutive member calls around `center` that casts enough votes.
-void ShiftSearch::collect_votes(const MemberCalls& member, const std::vector<StepSeat>& places, size_t center,
+void ShiftSearch::collect_votes(const MemberCalls& member, const std::vector<PlaceInStep>& places, size_t center,
                                 VoteRoom& room) const {
   std::vector<Vote>& votes = room.votes;
   votes.clear();
@@ -157,7 +157,7 @@ void ShiftSearch::track(const MemberCalls& member, size_t from, int step, int64_
 ShiftResult ShiftSearch::find(const MemberCalls& member, std::optional<Prior> prior, bool one_host, bool named,
                               VoteRoom& room) const {
   if (hub_.empty() || member.empty()) return {};
-  const std::vector<StepSeat> places = places_of(member);
+  const std::vector<PlaceInStep> places = places_of(member);
   VoteContext context = context_with(member);
   context.prior = prior;
   context.one_host = one_host;

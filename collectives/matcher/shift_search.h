@@ -64,16 +64,16 @@ class ShiftSearch {
   // Ends and places of calls of one signature, by end.
   struct AlikeCalls {
     std::vector<int64_t> end_ns;
-    std::vector<StepSeat> place;
+    std::vector<PlaceInStep> place;
   };
 
   // Among the calls of equal signature.
-  static std::vector<StepSeat> places_of(const MemberCalls& calls);
-  static VoteSteps steps_of(const StepSeat& a, const StepSeat& b);
+  static std::vector<PlaceInStep> places_of(const MemberCalls& calls);
+  static VoteSteps steps_of(const PlaceInStep& a, const PlaceInStep& b);
   const AlikeCalls* alike(uint64_t signature) const;
   VoteContext context_with(const MemberCalls& member) const;
   int64_t common_calls(const MemberCalls& member, const ClockLine& line) const;
-  void collect_votes(const MemberCalls& member, const std::vector<StepSeat>& places, size_t center,
+  void collect_votes(const MemberCalls& member, const std::vector<PlaceInStep>& places, size_t center,
                      VoteRoom& room) const;
   std::optional<int64_t> nearest(uint64_t signature, int64_t end_ns) const;
   void track(const MemberCalls& member, size_t from, int step, int64_t offset_ns, std::vector<ClockTie>& ties) const;

@@ -22,32 +22,20 @@ std::vector<TraceIndex> in_order_of_memory(const JobTrace& job) {
   return traces;
 }
 
-void put(ByteWriter& writer, const RankLine& line) {
-  writer.put(line.forks);
-  writer.put(line.stops);
-  writer.put(line.host.first_ns);
-  writer.put(line.host.forks);
-  writer.put(line.host.pauses);
-  writer.put(line.host.waits);
-  writer.put(line.first);
-  writer.put(line.first_ns);
-  writer.put(line.last_ns);
-  writer.put(line.blind);
-  writer.put(line.begin);
-}
-
-void get(ByteReader& reader, RankLine& line) {
-  reader.get(line.forks);
-  reader.get(line.stops);
-  reader.get(line.host.first_ns);
-  reader.get(line.host.forks);
-  reader.get(line.host.pauses);
-  reader.get(line.host.waits);
-  reader.get(line.first);
-  reader.get(line.first_ns);
-  reader.get(line.last_ns);
-  reader.get(line.blind);
-  reader.get(line.begin);
+// What processes send each other of a line.
+template <class Line, class Visit>
+void visit_fields(Line& line, const Visit& visit) {
+  visit(line.forks);
+  visit(line.stops);
+  visit(line.host.first_ns);
+  visit(line.host.forks);
+  visit(line.host.pauses);
+  visit(line.host.waits);
+  visit(line.first);
+  visit(line.first_ns);
+  visit(line.last_ns);
+  visit(line.blind);
+  visit(line.begin);
 }
 
 }  // namespace
@@ -81,8 +69,8 @@ std::vector<RankLine> rank_lines(const JobView& view, Exchange& exchange,
   });
   tell_first(
       exchange, lines.size(), [&](size_t t) { return view.job.traces[t].process; },
-      [&](ByteWriter& writer, size_t t) { put(writer, lines[t]); },
-      [&](ByteReader& reader, size_t t) { get(reader, lines[t]); });
+      [&](ByteWriter& writer, size_t t) { visit_fields(lines[t], [&](const auto& field) { writer.put(field); }); },
+      [&](ByteReader& reader, size_t t) { visit_fields(lines[t], [&](auto& field) { reader.get(field); }); });
   return lines;
 }
 
