@@ -55,7 +55,7 @@ struct GatherOptions {
   std::string spool;
   std::string listen = "127.0.0.1:7475";
   std::string admin = "127.0.0.1:7476";
-  std::string server_name;  // what Host must say besides the listening address; "": src/gather/host.h
+  std::string server_name;  // what Host must say besides the listening address; "": src/gather/http/host.h
   bool insecure_local = false;
   std::string certificate, private_key;  // PEM files: TLS when given
   std::string tls_min = "1.3";           // or 1.2

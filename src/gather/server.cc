@@ -14,13 +14,13 @@
 #include <cstring>
 #include <thread>
 
-#include "connection.h"
-#include "endpoints.h"
-#include "listener.h"
-#include "log.h"
 #include "reload.h"
-#include "reports.h"
-#include "service_manager.h"
+#include "src/gather/endpoints/endpoints.h"
+#include "src/gather/http/connection.h"
+#include "src/gather/http/listener.h"
+#include "src/gather/process/log.h"
+#include "src/gather/process/service_manager.h"
+#include "src/gather/reports/reports.h"
 #include "start_rules.h"
 
 namespace skewscope::gather {

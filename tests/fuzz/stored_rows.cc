@@ -5,7 +5,7 @@
 #include <array>
 
 #include "spool.h"
-#include "src/gather/spool_paths.h"
+#include "src/gather/disk/spool_paths.h"
 
 namespace skewscope::gather::test {
 namespace {

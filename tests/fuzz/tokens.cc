@@ -1,5 +1,5 @@
 // Token texts, and payloads that are well signed: no forged text counts, and what counts has one spelling.
-#include "src/gather/tokens.h"
+#include "src/gather/http/tokens.h"
 
 #include "require.h"
 #include "skewscope/protocol/digest.h"
