@@ -4,7 +4,6 @@
 #include "manifest_statement.h"
 #include "skewscope/protocol/names.h"
 #include "spool_paths.h"
-#include "src/gather/http/tokens.h"
 
 namespace skewscope::gather {
 namespace {

@@ -65,9 +65,4 @@ std::optional<RankName> rank_of(std::string_view name) {
 
 std::optional<int> generation_of(std::string_view name) { return numbered(name, 'g', 4, 1 << 30); }
 
-bool is_upload_id(std::string_view text) {
-  const auto digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
-  return text.size() == 32 && std::all_of(text.begin(), text.end(), digit);
-}
-
 }  // namespace skewscope::gather

@@ -45,6 +45,4 @@ struct RankName {
 std::optional<RankName> rank_of(std::string_view name);
 std::optional<int> generation_of(std::string_view name);
 
-bool is_upload_id(std::string_view text);  // 32 lower-case hexadecimal digits
-
 }  // namespace skewscope::gather

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "skewscope/protocol/names.h"
-#include "src/gather/disk/spool_paths.h"
 
 namespace skewscope::gather {
 namespace {

@@ -24,8 +24,6 @@ struct TokenPayload {
   uint32_t epoch = 0;
 };
 
-inline constexpr std::chrono::hours kLongestTokenLife{366 * 24};
-
 class TokenKeys {
  public:
   // `file`: regular, readable by its owner alone (this user or root), a key of 64 hexadecimal digits a line, at most

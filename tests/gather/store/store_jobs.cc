@@ -7,8 +7,8 @@
 #include "memory_disk.h"
 #include "model.h"
 #include "skewscope/gather.h"
+#include "skewscope/protocol/names.h"
 #include "spool.h"
-#include "src/gather/http/tokens.h"
 #include "src/gather/reports/reports.h"
 
 namespace skewscope::gather {
