@@ -2,8 +2,8 @@
 #include "src/gather/http/tokens.h"
 
 #include "require.h"
-#include "skewscope/protocol/digest.h"
 #include "skewscope/protocol/names.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::gather {
 namespace {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 #include "src/gather/kept/aging.h"
 #include "src/gather/kept/store.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "file_system.h"
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::gather {
 

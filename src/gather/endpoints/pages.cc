@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "job_text.h"
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 #include "src/gather/http/page_policy.h"
 
 namespace skewscope::gather {

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "head.h"
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::gather {
 namespace {

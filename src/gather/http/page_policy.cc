@@ -1,6 +1,6 @@
 #include "page_policy.h"
 
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::gather {
 namespace {

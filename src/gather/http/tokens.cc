@@ -16,8 +16,8 @@
 #include <nlohmann/json.hpp>
 
 #include "skewscope/gather.h"
-#include "skewscope/protocol/digest.h"
 #include "skewscope/protocol/names.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::gather {
 namespace {

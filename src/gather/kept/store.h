@@ -18,7 +18,7 @@
 #include "aging.h"
 #include "skewscope/base/result.h"
 #include "skewscope/gather.h"
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 #include "skewscope/protocol/upload_metadata.h"
 
 namespace skewscope::gather {

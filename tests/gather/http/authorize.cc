@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "head_lines.h"
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::gather {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 #include "src/gather/http/tokens.h"
 
 namespace skewscope::gather {

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "skewscope/gather.h"
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 #include "tests/temporary_folder.h"
 
 namespace skewscope::gather {

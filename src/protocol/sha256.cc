@@ -1,4 +1,4 @@
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>

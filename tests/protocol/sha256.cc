@@ -1,6 +1,6 @@
 #include <catch2/catch.hpp>
 
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope {
 namespace {
