@@ -78,13 +78,6 @@ std::optional<Digest> as_digest(const std::optional<std::string>& bytes) {
   return out;
 }
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 std::string hex_of(std::string_view bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
@@ -96,10 +89,18 @@ std::string hex_of(std::string_view bytes) {
   return out;
 }
 
-std::string url_alphabet(std::string text) {
-  std::replace(text.begin(), text.end(), '+', '-');
-  std::replace(text.begin(), text.end(), '/', '_');
-  return text;
+// The first member of a list in a field for which `holds` is true, without the spaces around it.
+template <class Holds>
+std::optional<std::string_view> find_member(std::string_view list, Holds holds) {
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    std::string_view member = list.substr(0, comma);
+    member.remove_prefix(std::min(member.find_first_not_of(' '), member.size()));
+    member.remove_suffix(member.size() - std::min(member.find_last_not_of(' ') + 1, member.size()));
+    if (holds(member)) return member;
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -110,7 +111,8 @@ std::optional<Digest> digest_from_hex(std::string_view text) {
   Digest out;
   if (text.size() != 2 * out.size()) return std::nullopt;
   for (size_t i = 0; i < out.size(); ++i) {
-    const int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+    const int high = OPENSSL_hexchar2int(static_cast<unsigned char>(text[2 * i]));
+    const int low = OPENSSL_hexchar2int(static_cast<unsigned char>(text[2 * i + 1]));
     if (high < 0 || low < 0) return std::nullopt;
     out[i] = static_cast<uint8_t>(high << 4 | low);
   }
@@ -120,30 +122,19 @@ std::optional<Digest> digest_from_hex(std::string_view text) {
 std::string repr_digest(const Digest& digest) { return "sha-256=:" + base64(as_text(digest)) + ":"; }
 
 bool promises_sha256(std::string_view text) {
-  while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    const std::string_view member = text.substr(std::min(text.find_first_not_of(' '), comma), comma);
-    if (member.substr(0, member.find_first_of("=;, ")) == "sha-256") return true;
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return false;
+  return find_member(text,
+                     [](std::string_view member) { return member.substr(0, member.find_first_of("=; ")) == "sha-256"; })
+      .has_value();
 }
 
 std::optional<Digest> digest_from_repr(std::string_view text) {
   constexpr std::string_view kName = "sha-256=:";
-  while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    std::string_view member = text.substr(0, comma);
-    while (!member.empty() && member.front() == ' ') member.remove_prefix(1);
-    while (!member.empty() && member.back() == ' ') member.remove_suffix(1);
-    if (member.size() > kName.size() && member.substr(0, kName.size()) == kName && member.back() == ':') {
-      member.remove_prefix(kName.size());
-      member.remove_suffix(1);
-      return as_digest(from_base64(member));
-    }
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return std::nullopt;
+  const auto is_digest = [&](std::string_view member) {
+    return member.size() > kName.size() && member.starts_with(kName) && member.ends_with(':');
+  };
+  const std::optional<std::string_view> member = find_member(text, is_digest);
+  return member ? as_digest(from_base64(member->substr(kName.size(), member->size() - kName.size() - 1)))
+                : std::nullopt;
 }
 
 std::string upload_checksum(const Digest& digest) { return "sha256 " + base64(as_text(digest)); }
@@ -158,7 +149,9 @@ std::string base64(std::string_view bytes) {
 }
 
 std::string base64url(std::string_view bytes) {
-  std::string out = url_alphabet(base64(bytes));
+  std::string out = base64(bytes);
+  std::replace(out.begin(), out.end(), '+', '-');
+  std::replace(out.begin(), out.end(), '/', '_');
   while (!out.empty() && out.back() == '=') out.pop_back();
   return out;
 }

@@ -23,7 +23,7 @@ class Sha256 {
   ~Sha256();
 
   void update(std::string_view bytes);
-  // Of all bytes so far; more may follow.
+  // The digest of all bytes so far; more may follow.
   Digest digest() const;
 
  private:
@@ -33,7 +33,7 @@ class Sha256 {
 
 Digest sha256(std::string_view bytes);
 Digest hmac_sha256(std::string_view key, std::string_view bytes);
-// In time that depends on the lengths alone.
+// Takes a time that depends on the lengths alone.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
 std::string hex(const Digest& digest);                     // 64 lower-case digits
