@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 
 #include "skewscope/protocol/names.h"
@@ -36,6 +37,19 @@ std::string reports_folder(const std::string& job) { return job_folder(job) + "/
 std::string report_name(int generation) { return fmt::format("g{:04}", generation); }
 std::string report_folder(const std::string& job, int generation) {
   return reports_folder(job) + "/" + report_name(generation);
+}
+
+FlushRank flush_rank(std::string_view path) {
+  const std::string_view top = path.substr(0, path.find('/'));
+  const auto folder =
+      std::find_if(std::begin(kFolders), std::end(kFolders), [&](const SpoolFolder& each) { return each.name == top; });
+  assert(folder != std::end(kFolders));
+  return folder->rank;
+}
+
+bool FlushOrder::operator()(const std::string& a, const std::string& b) const {
+  const FlushRank of_a = flush_rank(a), of_b = flush_rank(b);
+  return of_a != of_b ? of_a < of_b : a > b;
 }
 
 std::string trash_path(const std::string& job, const std::string& id) { return "trash/job." + job + "." + id; }

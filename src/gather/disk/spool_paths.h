@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,26 @@ inline constexpr const char* kRestoringName = "restoring";
 inline constexpr const char* kLockName = "LOCK";
 inline constexpr const char* kRestoredName = "restored";  // in a job's folder: restore_job() has put it back
 inline constexpr const char* kBallastName = "ballast";
-inline constexpr const char* kFolders[] = {"in", "jobs", "quarantine", "trash", "backup"};
+
+// Where changed folders stand in the order in which they are flushed: where things go before where they come from. An
+// upload leaves in/ for jobs/, quarantine/ or trash/, a file jobs/ for quarantine/ or trash/, and what is set aside
+// goes to trash/. Were the place that it left on the disk first, a power loss in between would leave it in neither.
+enum class FlushRank { trash, quarantine, jobs, in, backup };
+struct SpoolFolder {
+  const char* name;
+  FlushRank rank;
+};
+inline constexpr SpoolFolder kFolders[] = {{"in", FlushRank::in},
+                                           {"jobs", FlushRank::jobs},
+                                           {"quarantine", FlushRank::quarantine},
+                                           {"trash", FlushRank::trash},
+                                           {"backup", FlushRank::backup}};
+FlushRank flush_rank(std::string_view path);  // of the folder of the spool that `path` is or lies in
+// By rank; in one, a folder before those that it lies in.
+struct FlushOrder {
+  bool operator()(const std::string& a, const std::string& b) const;
+};
+using FoldersToFlush = std::set<std::string, FlushOrder>;
 
 std::string part_path(const std::string& id);
 std::string job_folder(const std::string& job);

@@ -28,7 +28,7 @@ bool Recovery::begin() {
                                                             : "cannot lock the spool: " + std::string(strerror(error))};
     return false;
   }
-  for (const char* folder : kFolders) {
+  for (const auto& [folder, rank] : kFolders) {
     const int error = options_.repair ? files_.make_folder(folder) : 0;
     if (error != 0 && error != EEXIST) {
       out_.error = {ErrorKind::output, fmt::format("cannot make {}/{}: {}", options_.spool, folder, strerror(error))};
@@ -380,11 +380,10 @@ void Recovery::write() {
 }
 
 void Recovery::write_rows() {
-  // Backwards by name: where things go before where they come from.
-  for (auto folder = dirty_.rbegin(); folder != dirty_.rend(); ++folder) {
-    const int error = files_.sync_folder(*folder);
+  for (const std::string& folder : dirty_) {
+    const int error = files_.sync_folder(folder);
     if (error == 0 || error == ENOENT) continue;
-    out_.error = {ErrorKind::output, "cannot flush " + *folder + ": " + strerror(error)};
+    out_.error = {ErrorKind::output, "cannot flush " + folder + ": " + strerror(error)};
     out_.manifest.reset();
     return;
   }

@@ -68,7 +68,7 @@ class Recovery {
   std::map<std::tuple<std::string, int, int>, FileRow> rows_;  // job, capture, rank
   std::map<std::string, std::map<int, ReportRow>> reports_;
   std::set<std::string> settled_;  // paths that were set aside
-  std::set<std::string> dirty_;    // folders to flush before the rows are written
+  FoldersToFlush dirty_;           // before the rows are written
   std::vector<std::function<void(Manifest&)>> changes_;
 };
 

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cstring>
 
-#include "src/gather/disk/spool_paths.h"
-
 namespace skewscope::gather {
 namespace {
 
@@ -68,7 +66,7 @@ std::deque<Change> CommitThread::take() {
 }
 
 void CommitThread::commit(std::deque<Change> batch) {
-  std::set<std::string> folders;
+  FoldersToFlush folders;
   std::deque<Change*> prepared;
   for (Change& change : batch) {
     failed_ = failed_ || hooks_.stopped();
@@ -83,7 +81,7 @@ void CommitThread::commit(std::deque<Change> batch) {
       change.done(refusal);
     }
   }
-  Refusal refusal = flush(folders.rbegin(), folders.rend());  // trash, quarantine, jobs, in
+  Refusal refusal = flush(folders.begin(), folders.end());
   if (refusal == Refusal::none) refusal = write_rows(prepared);
   if (refusal == Refusal::no_space) undo(prepared, folders);
   for (Change* change : prepared) {
@@ -93,14 +91,13 @@ void CommitThread::commit(std::deque<Change> batch) {
 }
 
 // What was moved back lies flushed before anybody is told: the next change may forget where it came from.
-void CommitThread::undo(const std::deque<Change*>& changes, const std::set<std::string>& folders) {
+void CommitThread::undo(const std::deque<Change*>& changes, const FoldersToFlush& folders) {
   for (const Change* change : changes) {
     if (change->undo) change->undo();
   }
-  flush(folders.begin(), folders.end());
+  flush(folders.rbegin(), folders.rend());
 }
 
-// In this order: where things go before where they come from.
 template <class Folders>
 Refusal CommitThread::flush(Folders folder, Folders end) {
   failed_ = failed_ || hooks_.stopped();

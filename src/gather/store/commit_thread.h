@@ -13,6 +13,7 @@
 
 #include "src/gather/disk/file_system.h"
 #include "src/gather/disk/manifest.h"
+#include "src/gather/disk/spool_paths.h"
 #include "src/gather/process/pulse.h"
 
 namespace skewscope::gather {
@@ -20,7 +21,7 @@ namespace skewscope::gather {
 struct Change {
   std::string key;  // of two with the same, the second waits for the next batch; "": with none
   // Before the flush of the folders that it adds. Not none: nothing of this change is done.
-  std::function<Refusal(std::set<std::string>& folders)> prepare;
+  std::function<Refusal(FoldersToFlush& folders)> prepare;
   std::function<void(Manifest&)> rows;   // inside the transaction
   std::function<void(Manifest&)> after;  // its transaction stands
   std::function<void()> undo;            // of prepare, when the disk was too full for the transaction
@@ -46,7 +47,7 @@ class CommitThread {
   void serve();
   std::deque<Change> take();
   void commit(std::deque<Change> batch);
-  void undo(const std::deque<Change*>& changes, const std::set<std::string>& folders);
+  void undo(const std::deque<Change*>& changes, const FoldersToFlush& folders);
   template <class Folders>
   Refusal flush(Folders folder, Folders end);
   Refusal write_rows(const std::deque<Change*>& changes);

@@ -66,14 +66,14 @@ void SpoolStore::post_arrival(const ArrivalPointer& arrival) {
   Change change;
   const FileRow& row = arrival->row;
   change.key = row.job + "/" + std::to_string(row.capture) + "/" + std::to_string(row.rank);
-  change.prepare = [this, arrival](std::set<std::string>& folders) { return place(*arrival, folders); };
+  change.prepare = [this, arrival](FoldersToFlush& folders) { return place(*arrival, folders); };
   change.rows = [this, arrival](Manifest& manifest) { record(*arrival, manifest); };
   change.undo = [this, arrival] { displace(*arrival); };
   change.done = [this, arrival](Refusal refusal) { settle(arrival, refusal); };
   post(std::move(change));
 }
 
-Refusal SpoolStore::place(Arrival& arrival, std::set<std::string>& folders) {
+Refusal SpoolStore::place(Arrival& arrival, FoldersToFlush& folders) {
   using Verdict = Arrival::Verdict;
   if (const Refusal refusal = still_wanted(*arrival.upload); refusal != Refusal::none) return refusal;
   FileRow& row = arrival.row;
@@ -99,7 +99,7 @@ Refusal SpoolStore::place(Arrival& arrival, std::set<std::string>& folders) {
   return arrival.verdict == Verdict::placed ? move_in(arrival, folders) : Refusal::none;
 }
 
-Refusal SpoolStore::move_in(Arrival& arrival, std::set<std::string>& folders) {
+Refusal SpoolStore::move_in(Arrival& arrival, FoldersToFlush& folders) {
   const FileRow& row = arrival.row;
   const std::string capture = capture_folder(row.job, row.capture), part = part_path(arrival.upload->row.id);
   int error = 0;
@@ -228,7 +228,7 @@ void SpoolStore::enter_file(const Arrival& arrival) {
 
 void SpoolStore::announce_replacement(const ArrivalPointer& arrival) {
   Change change;
-  change.prepare = [this, arrival](std::set<std::string>&) { return still_wanted(*arrival->upload); };
+  change.prepare = [this, arrival](FoldersToFlush&) { return still_wanted(*arrival->upload); };
   change.rows = [arrival](Manifest& manifest) {
     UploadRow row = arrival->upload->row;
     row.stage = UploadStage::replacing;
@@ -252,7 +252,7 @@ void SpoolStore::announce_replacement(const ArrivalPointer& arrival) {
 
 // Folders that this process has not used are flushed into their parents even if they are there: that they can be seen
 // does not say that they would survive.
-int SpoolStore::ensure_folder(const std::string& path, std::set<std::string>& folders) {
+int SpoolStore::ensure_folder(const std::string& path, FoldersToFlush& folders) {
   if (folders_made_.count(path) > 0) return 0;
   const int error = files_.make_folder(path);
   if (error != 0 && error != EEXIST) return error;

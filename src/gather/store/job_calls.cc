@@ -280,7 +280,7 @@ void SpoolStore::change_job(const std::string& name, bool make, const std::funct
   const auto other_files = std::make_shared<bool>(false);
   Change of_row;
   of_row.key = name;
-  of_row.prepare = [this, name, make, at, row, other_files, change, reports_again, sender_uid](std::set<std::string>&) {
+  of_row.prepare = [this, name, make, at, row, other_files, change, reports_again, sender_uid](FoldersToFlush&) {
     const std::lock_guard lock(mutex_);
     const auto job = jobs_.find(name);
     if (job == jobs_.end() && !make) return Refusal::unknown;
@@ -413,7 +413,7 @@ void SpoolStore::trash_job(const std::string& name, const std::string& who, cons
   post(std::move(mark));
   Change move;
   move.key = name;
-  move.prepare = [this, name, uploads](std::set<std::string>& folders) {
+  move.prepare = [this, name, uploads](FoldersToFlush& folders) {
     {
       const std::lock_guard lock(mutex_);
       if (!jobs_.at(name).row.deleting) return Refusal::no_space;
@@ -459,11 +459,11 @@ std::string SpoolStore::contents_of(const std::string& name) const {
 }
 
 // What is in trash/ is nobody's: the sweeper unlinks it at leisure, jobs after a while (restore_job()).
-Refusal SpoolStore::to_trash(const std::string& path, std::set<std::string>& folders) {
+Refusal SpoolStore::to_trash(const std::string& path, FoldersToFlush& folders) {
   return move_to_trash(path, "trash/" + random_hex(8), folders);
 }
 
-Refusal SpoolStore::move_to_trash(const std::string& path, const std::string& to, std::set<std::string>& folders) {
+Refusal SpoolStore::move_to_trash(const std::string& path, const std::string& to, FoldersToFlush& folders) {
   const int error = files_.rename(path, to, false);
   if (error == ENOENT) return Refusal::none;
   folders.insert("trash");

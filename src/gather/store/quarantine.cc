@@ -111,7 +111,7 @@ bool SpoolStore::is_needed_held(const std::string& name) const {
 void SpoolStore::delete_from_quarantine(std::vector<SetAside> doomed) {
   const auto moved = std::make_shared<std::vector<SetAside>>();
   Change change;
-  change.prepare = [this, doomed = std::move(doomed), moved](std::set<std::string>& folders) {
+  change.prepare = [this, doomed = std::move(doomed), moved](FoldersToFlush& folders) {
     for (const SetAside& file : doomed) {
       {
         const std::lock_guard lock(mutex_);

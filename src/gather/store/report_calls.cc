@@ -44,7 +44,7 @@ void SpoolStore::begin_report(const std::string& name, Reply<ReportFolders> done
   const auto folders_of = std::make_shared<ReportFolders>();
   Change change;
   change.key = name;
-  change.prepare = [this, name, at, row, folders_of](std::set<std::string>& folders) {
+  change.prepare = [this, name, at, row, folders_of](FoldersToFlush& folders) {
     {
       const std::lock_guard lock(mutex_);
       const auto found = jobs_.find(name);
@@ -158,7 +158,7 @@ Refusal SpoolStore::flush_report(const std::string& folder, int depth, uint64_t&
 void SpoolStore::post_report(const std::string& name, const ReportRow& row, bool swap, const Reply<JobState>& done) {
   Change change;
   change.key = name;
-  change.prepare = [this, name, row, swap](std::set<std::string>& folders) {
+  change.prepare = [this, name, row, swap](FoldersToFlush& folders) {
     {
       const std::lock_guard lock(mutex_);
       const auto job = jobs_.find(name);
@@ -227,7 +227,7 @@ void SpoolStore::discard_reports(const std::string& name) {
   if (old.empty()) return;
   Change change;
   change.key = name;
-  change.prepare = [this, name, old](std::set<std::string>& folders) {
+  change.prepare = [this, name, old](FoldersToFlush& folders) {
     for (const int generation : old) {
       for (const char* suffix : {"", ".log"}) {
         const Refusal refusal = to_trash(report_folder(name, generation) + suffix, folders);

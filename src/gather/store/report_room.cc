@@ -50,7 +50,7 @@ void SpoolStore::charge_reports_held(Job& job, int64_t bytes) {
 }
 
 // What a report that failed, or was ended, has left behind, under its name or the one it has while it is written.
-Refusal SpoolStore::discard_unfinished(const std::string& job, int generation, std::set<std::string>& folders) {
+Refusal SpoolStore::discard_unfinished(const std::string& job, int generation, FoldersToFlush& folders) {
   std::vector<FolderEntry> entries;
   files_.list(reports_folder(job), entries);
   const std::string name = report_name(generation);

@@ -149,8 +149,7 @@ class SpoolStore : public Store {
   void drop_upload(const UploadPointer& upload, const Then& then);
   void remember(const UploadPointer& upload);
   void quarantine_upload(const UploadPointer& upload, const char* why, const Then& then);
-  Refusal set_aside(const std::string& path, const Upload& upload, const std::string& suffix,
-                    std::set<std::string>& folders);
+  Refusal set_aside(const std::string& path, const Upload& upload, const std::string& suffix, FoldersToFlush& folders);
   void expire(const UploadPointer& upload);
   UploadState state_of(const Upload& upload) const;
   Time expires(const UploadRow& row) const;
@@ -161,15 +160,15 @@ class SpoolStore : public Store {
   void commit_file(const UploadPointer& upload, const Reply<UploadState>& done);
   void announce_replacement(const ArrivalPointer& arrival);
   void post_arrival(const ArrivalPointer& arrival);
-  Refusal place(Arrival& arrival, std::set<std::string>& folders);
-  Refusal move_in(Arrival& arrival, std::set<std::string>& folders);
+  Refusal place(Arrival& arrival, FoldersToFlush& folders);
+  Refusal move_in(Arrival& arrival, FoldersToFlush& folders);
   void put_back(const Arrival& arrival);
   void displace(Arrival& arrival);
   void record(const Arrival& arrival, Manifest& manifest) const;
   void settle(const ArrivalPointer& arrival, Refusal refusal);
   void enter_file(const Arrival& arrival);
   void complete_upload(const Arrival& arrival);
-  int ensure_folder(const std::string& path, std::set<std::string>& folders);
+  int ensure_folder(const std::string& path, FoldersToFlush& folders);
 
   // Jobs and reports. With `mutex_` held where the name ends in _held.
   Refusal admit_held(const NewUpload& asked, const FileRow*& same) const;
@@ -198,15 +197,15 @@ class SpoolStore : public Store {
   void trash_job(const std::string& name, const std::string& who, const std::vector<UploadPointer>& uploads,
                  const Reply<Done>& done);
   std::string contents_of(const std::string& job) const;
-  Refusal move_to_trash(const std::string& path, const std::string& to, std::set<std::string>& folders);
-  Refusal to_trash(const std::string& path, std::set<std::string>& folders);
+  Refusal move_to_trash(const std::string& path, const std::string& to, FoldersToFlush& folders);
+  Refusal to_trash(const std::string& path, FoldersToFlush& folders);
   void post_report(const std::string& job, const ReportRow& row, bool swap, const Reply<JobState>& done);
   Refusal flush_report(const std::string& folder, int depth, uint64_t& bytes);
   // What a report may take of the disk (report_room.cc).
   Refusal take_room_held(Job& job);
   void give_room_back_held(Job& job);
   void charge_reports_held(Job& job, int64_t bytes);
-  Refusal discard_unfinished(const std::string& job, int generation, std::set<std::string>& folders);
+  Refusal discard_unfinished(const std::string& job, int generation, FoldersToFlush& folders);
   void discard_reports(const std::string& job);
   static void count_tries(Job& job);
   static bool is_to_be_tried_again(const Job& job);

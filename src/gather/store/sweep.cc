@@ -141,7 +141,7 @@ void SpoolStore::expire(const UploadPointer& upload) {
   }
   abandon_writer(*upload);
   Change change;
-  change.prepare = [this, upload](std::set<std::string>&) { return still_wanted(*upload); };
+  change.prepare = [this, upload](FoldersToFlush&) { return still_wanted(*upload); };
   change.rows = [upload](Manifest& manifest) {
     UploadRow row = upload->row;
     row.stage = UploadStage::expired;

@@ -241,7 +241,7 @@ void SpoolStore::begin_part(const UploadPointer& upload, bool of_new_job, const 
   };
   if (upload->row.asked.one_request && is_known(upload->row.asked.metadata)) return begun();
   Change change;
-  change.prepare = [this, upload](std::set<std::string>&) { return still_wanted(*upload); };
+  change.prepare = [this, upload](FoldersToFlush&) { return still_wanted(*upload); };
   change.rows = [this, upload](Manifest& manifest) {
     const UploadMetadata& metadata = upload->row.asked.metadata;
     manifest.add_job(job_row(metadata.job));

@@ -134,7 +134,7 @@ void SpoolStore::make_durable(const UploadPointer& upload, const Then& then, boo
   }
   if (!segment_needed) return then(Refusal::none);
   Change change;
-  change.prepare = [this, upload](std::set<std::string>& folders) {
+  change.prepare = [this, upload](FoldersToFlush& folders) {
     if (!upload->entry_durable) folders.insert("in");
     return still_wanted(*upload);
   };
@@ -176,7 +176,7 @@ Refusal SpoolStore::sync_part(Upload& upload) {
 void SpoolStore::quarantine_upload(const UploadPointer& upload, const char* why, const Then& then) {
   upload->part.close();
   Change change;
-  change.prepare = [this, upload](std::set<std::string>& folders) {
+  change.prepare = [this, upload](FoldersToFlush& folders) {
     const Refusal refusal = still_wanted(*upload);
     return refusal == Refusal::none ? set_aside(part_path(upload->row.id), *upload, ".part", folders) : refusal;
   };
@@ -208,7 +208,7 @@ void SpoolStore::quarantine_upload(const UploadPointer& upload, const char* why,
 
 // Into the quarantine of its job, under the upload's id.
 Refusal SpoolStore::set_aside(const std::string& path, const Upload& upload, const std::string& suffix,
-                              std::set<std::string>& folders) {
+                              FoldersToFlush& folders) {
   const std::string folder = quarantine_folder(upload.row.asked.metadata.job);
   int error = ensure_folder(folder, folders);
   if (error == 0) error = files_.rename(path, folder + "/" + upload.row.id + suffix, true);
