@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "pages.h"
-#include "src/gather/http/host.h"
 #include "src/gather/http/listener.h"
 #include "src/gather/process/log.h"
 
@@ -17,46 +16,12 @@ namespace {
 constexpr size_t kJobsOnPage = 1000;
 constexpr int kReaders = 4;
 
-std::chrono::sys_seconds now() {
-  return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-}
-
-// Of the listener of metrics and health.
-bool is_admin(Endpoint endpoint) {
-  return endpoint == Endpoint::metrics || endpoint == Endpoint::healthy || endpoint == Endpoint::ready;
-}
-
-bool is_page(const Request& request) {
-  return request.endpoint == Endpoint::page_jobs || request.endpoint == Endpoint::page_job ||
-         (request.endpoint == Endpoint::report && request.suffix == ".html");
-}
-
-bool is_form(Endpoint endpoint) { return endpoint == Endpoint::login || endpoint == Endpoint::logout; }
-
-Response see_other(const std::string& where) {
-  Response response;
-  response.status = 303;
-  return response.field("Location", where);
-}
-
 Response text(int status, const char* body) {
   Response response;
   response.status = status;
   response.field("Content-Type", "text/plain; charset=utf-8");
   response.body = body;
   return response;
-}
-
-// The head node speaks on the registry's socket, of jobs alone: root, or the user that was named.
-std::variant<Caller, Response> registry_caller(const Request& request) {
-  if (request.endpoint != Endpoint::job_put && request.endpoint != Endpoint::job_end &&
-      request.endpoint != Endpoint::report_again && request.endpoint != Endpoint::job_revoke &&
-      request.endpoint != Endpoint::job_get) {
-    return problem(403, "jobs alone are registered here");
-  }
-  Caller caller;
-  caller.insecure_local = true;
-  return caller;
 }
 
 std::string name_of_this_server(const GatherOptions& options) {
@@ -141,99 +106,6 @@ std::shared_ptr<const Settings> Endpoints::settings() const {
   return settings_;
 }
 
-// --- credentials
-
-Caller Endpoints::caller_of(const Call& call) const {
-  const auto held = settings();
-  Caller caller;
-  if (held->options.insecure_local) {
-    caller.insecure_local = true;
-    return caller;
-  }
-  if (held->keys) caller = gather::identify(call.request, *held->keys, now());
-  if (call.request.authorization_scheme == "munge" && !held->munge) caller.failed = true;
-  caller.node = call.certificate_name;
-  return caller;
-}
-
-// The job that a request is about. What cannot be read is answered by its handler: only to those who hold a token.
-std::optional<UploadMetadata> Endpoints::upload_of(const Request& request) const {
-  if (request.endpoint == Endpoint::upload_create) {
-    const ParsedMetadata parsed = parse_upload_metadata(request.upload_metadata);
-    return parsed.problem == nullptr ? std::optional(parsed.metadata) : std::nullopt;
-  }
-  return request.upload_id.empty() ? std::nullopt : store_.metadata_of(request.upload_id);
-}
-
-std::string Endpoints::job_of(const Request& request, const Caller& caller) const {
-  if (const auto upload = upload_of(request)) return upload->job;
-  if (request.endpoint == Endpoint::upload_create) return caller.token ? caller.token->job : "";
-  return request.upload_id.empty() ? request.job : "";
-}
-
-bool Endpoints::proves_something(const Call& call, const Caller& caller) const {
-  const auto held = settings();
-  if (!held->keys || caller.failed) return false;
-  const bool munge = call.request.authorization_scheme == "munge";
-  return munge ? held->munge != nullptr : caller.token.has_value();
-}
-
-std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
-  const Request& request = call.request;
-  if (call.registry) return registry_caller(request);
-  const auto held = settings();
-  const bool ours = is_admin(request.endpoint) ? is_our_admin_host(request.host, held->options)
-                                               : is_our_host(request.host, held->options);
-  if (!ours) return problem(421, "this is another server");
-  // Of what a page of elsewhere may ask for: nothing where nobody is asked who they are, and no login, which would make
-  // the browser another's.
-  const bool guarded = held->options.insecure_local || is_form(request.endpoint);
-  if (guarded && !is_our_page(request.origin, request.host)) {
-    return problem(403, "asked for by a page of another server");
-  }
-  Caller caller = caller_of(call);
-  if (request.endpoint == Endpoint::tokens && proves_something(call, caller)) return caller;  // of what: see token()
-  const std::string job = job_of(request, caller);
-  const auto facts = facts_of(store_, job);
-  const Decision decision = authorize(request, job, facts ? &*facts : nullptr, caller);
-  if (decision == Decision::allow) return caller;
-  if (decision == Decision::unauthenticated) {
-    metrics_.authentication_failed(request.authorization_scheme.empty() ? "none" : "token");
-    // A browser whose cookie has expired is shown where to get another.
-    if (request.authorization_scheme.empty() && is_page(request)) return see_other("/login");
-    return unauthorized(why_unauthenticated(request, caller, facts));
-  }
-  if (decision == Decision::forbidden) return problem(403, "the token has not the scope for this");
-  return is_page(request) ? page_not_found() : problem(404, "no such job, upload or file");
-}
-
-// Whoever holds a token that was once good may know what has become of it.
-std::string Endpoints::why_unauthenticated(const Request& request, const Caller& caller,
-                                           const std::optional<JobFacts>& facts) const {
-  const auto held = settings();
-  const bool ours = held->keys && request.authorization_scheme == "bearer" &&
-                    held->keys->verify(request.bearer, std::chrono::sys_seconds::min());
-  if (caller.failed && ours) return "the token has expired";
-  if (!caller.token || !facts) return "a valid credential is needed";
-  return fmt::format("the token is of epoch {}, and its job takes none before {}: it was revoked, or the job deleted",
-                     caller.token->epoch, facts->epoch);
-}
-
-// Which browsers then believe of this host, whatever the port.
-Response Endpoints::to_browser(Response response) const {
-  const auto held = settings();
-  const auto time = held->options.hsts;
-  if (time.count() == 0 || held->options.certificate.empty()) return response;
-  return response.field("Strict-Transport-Security", fmt::format("max-age={}", time.count()));
-}
-
-bool Endpoints::revoked(const Call& call) const {
-  const auto& shown = call.caller.token ? call.caller.token : call.caller.cookie;
-  return shown && shown->job != "*" && shown->epoch < store_.epoch_of(shown->job);
-}
-
-// --- endpoints
-
 void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
   const Rooms rooms{store_, lobby_, settings()->options.retention.age};
   if (draining_) {
@@ -287,6 +159,14 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
     case Endpoint::ready:
       return next(admin(*call));
   }
+}
+
+// Which browsers then believe of this host, whatever the port.
+Response Endpoints::to_browser(Response response) const {
+  const auto held = settings();
+  const auto time = held->options.hsts;
+  if (time.count() == 0 || held->options.certificate.empty()) return response;
+  return response.field("Strict-Transport-Security", fmt::format("max-age={}", time.count()));
 }
 
 // Whoever asks for lists, states and pages in a loop takes from nobody else what reports and uploads need.
@@ -356,9 +236,9 @@ Next Endpoints::login(const CallPointer& call) {
     std::string_view token = body;
     token.remove_prefix(token.starts_with(kField) ? kField.size() : token.size());
     const auto held = settings();
-    const auto shown = held->keys ? held->keys->verify(token, now()) : std::nullopt;
+    const auto shown = held->keys ? held->keys->verify(token, wall_clock()) : std::nullopt;
     const bool revoked = shown && shown->epoch < store_.epoch_of(shown->job);
-    const auto payload = shown && !revoked ? login_payload(*shown, now()) : std::nullopt;
+    const auto payload = shown && !revoked ? login_payload(*shown, wall_clock()) : std::nullopt;
     if (!payload) {
       metrics_.authentication_failed("login");
       return respond(login_page(true));
@@ -378,8 +258,6 @@ Next Endpoints::token(const CallPointer& call) {
     });
   }};
 }
-
-// --- what is told of each request
 
 void Endpoints::served(const Served& served) {
   const double seconds = std::chrono::duration<double>(served.duration).count();

@@ -40,6 +40,10 @@ enum class Endpoint {
   healthy,
   ready,  // GET, on the admin listener alone
 };
+// Is it one of the admin listener?
+inline bool is_admin(Endpoint endpoint) {
+  return endpoint == Endpoint::metrics || endpoint == Endpoint::healthy || endpoint == Endpoint::ready;
+}
 
 // The head as the parser gives it: names in any case, values without surrounding blanks, fields in order, repeated ones
 // as often as they stood.

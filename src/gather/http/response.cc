@@ -111,6 +111,12 @@ Response problem(int status, const char* reason) {
 
 Response unauthorized(const std::string& why) { return problem(401, why.c_str()).field("WWW-Authenticate", "Bearer"); }
 
+Response see_other(const std::string& where) {
+  Response response;
+  response.status = 303;
+  return response.field("Location", where);
+}
+
 std::string head_of(const Response& response, const std::string& request_id, bool keep_alive) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\nDate: {}\r\nX-Request-Id: {}\r\n", response.status,
                                  phrase(response.status), date(), request_id);

@@ -40,6 +40,8 @@ Response problem(int status, const char* reason);
 Response unauthorized(
     const std::string& why = "a valid credential is needed");  // the same for every credential that does not count
 
+Response see_other(const std::string& where);
+
 // The head as it goes over the wire.
 std::string head_of(const Response& response, const std::string& request_id, bool keep_alive);
 

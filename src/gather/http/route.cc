@@ -1,5 +1,7 @@
 #include "route.h"
 
+#include <openssl/crypto.h>
+
 #include <algorithm>
 #include <array>
 
@@ -72,13 +74,6 @@ const char* name_of(Method method) {
   return "";
 }
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -87,7 +82,8 @@ std::optional<std::string> percent_decoded(std::string_view text) {
       continue;
     }
     if (text.size() - i < 3) return std::nullopt;
-    const int high = hex_digit(text[i + 1]), low = hex_digit(text[i + 2]);
+    const int high = OPENSSL_hexchar2int(static_cast<unsigned char>(text[i + 1]));
+    const int low = OPENSSL_hexchar2int(static_cast<unsigned char>(text[i + 2]));
     if (high < 0 || low < 0) return std::nullopt;
     out += static_cast<char>(high << 4 | low);
     i += 2;

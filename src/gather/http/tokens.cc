@@ -18,6 +18,7 @@
 #include "skewscope/gather.h"
 #include "skewscope/protocol/names.h"
 #include "skewscope/protocol/sha256.h"
+#include "src/gather/kept/aging.h"
 
 namespace skewscope::gather {
 namespace {
@@ -224,7 +225,7 @@ Result<std::string> mint_token(const GatherOptions& options, const TokenRequest&
   if (options.token_key_file.empty()) return Error{ErrorKind::usage, "a token needs a file of token keys to sign it"};
   const Result<TokenKeys> keys = TokenKeys::read(options.token_key_file);
   if (!keys.ok()) return keys.error();
-  payload.expires = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now()) + request.life;
+  payload.expires = wall_clock() + request.life;
   return keys.value().mint(payload);
 }
 

@@ -14,6 +14,11 @@
 
 namespace skewscope::gather {
 
+// Now, by the clock on the wall.
+inline std::chrono::sys_seconds wall_clock() {
+  return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
 class Aging {
  public:
   using Time = std::chrono::sys_seconds;

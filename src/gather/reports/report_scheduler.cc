@@ -24,8 +24,6 @@ using std::chrono::system_clock;
 constexpr seconds kRetentionEvery{60}, kPutOff{5};
 constexpr int kFirstSignalCode = 128, kReportTookTooLong = 124;
 
-Time this_second() { return std::chrono::floor<seconds>(system_clock::now()); }
-
 int threads_for_reports(int processes) {
   const int cores = static_cast<int>(std::max(2u, std::thread::hardware_concurrency()));
   return std::max(1, cores / 2 / std::max(1, processes));
@@ -57,7 +55,7 @@ class Scheduler : public ReportScheduler {
     {
       const std::lock_guard lock(mutex_);
       options_ = options;
-      sweep_ = this_second();
+      sweep_ = wall_clock();
     }
     look_at_all();
   }
@@ -97,8 +95,8 @@ class Scheduler : public ReportScheduler {
     while (!ends_) {
       const std::set<std::string> changed = std::exchange(changed_, {});
       const GatherOptions options = options_;
-      const bool sweeps = this_second() >= sweep_;
-      if (sweeps) sweep_ = this_second() + kRetentionEvery;
+      const bool sweeps = wall_clock() >= sweep_;
+      if (sweeps) sweep_ = wall_clock() + kRetentionEvery;
       lock.unlock();
       if (clock_was_set_back()) look_at_all();
       for (const std::string& job : changed) plan(job, options.deadlines);
@@ -111,7 +109,7 @@ class Scheduler : public ReportScheduler {
 
   // What was planned by it is then planned anew.
   bool clock_was_set_back() {
-    const Time before = std::exchange(clock_, this_second());
+    const Time before = std::exchange(clock_, wall_clock());
     if (clock_ >= before) return false;
     const std::lock_guard lock(mutex_);
     put_off_.clear();
@@ -165,7 +163,7 @@ class Scheduler : public ReportScheduler {
   // Bodies that are under way have moved the time: they do not wake this thread.
   std::set<Ready> ready(const GatherDeadlines& deadlines) {
     std::set<Ready> out;
-    const Time at = this_second();
+    const Time at = wall_clock();
     for (auto entry = due_.begin(); entry != due_.end();) {
       const bool passed = entry->second <= at;
       const std::optional<JobState> state = passed ? store_.job_in_brief(entry->first) : std::nullopt;
@@ -264,7 +262,7 @@ class Scheduler : public ReportScheduler {
   void put_off(const std::string& job) {
     {
       const std::lock_guard lock(mutex_);
-      put_off_[job] = this_second() + kPutOff;
+      put_off_[job] = wall_clock() + kPutOff;
     }
     ended(job);
   }
@@ -311,11 +309,11 @@ class Scheduler : public ReportScheduler {
   std::map<std::string, Time> due_;
   std::map<std::string, uint64_t> turns_;  // by owner: the number of his last report
   uint64_t last_turn_ = 0;
-  Time clock_ = this_second();  // when it was last looked at
+  Time clock_ = wall_clock();  // when it was last looked at
 
   std::mutex mutex_;  // all below
   GatherOptions options_;
-  Time sweep_ = this_second();  // next look at what retention lets go
+  Time sweep_ = wall_clock();  // next look at what retention lets go
   std::condition_variable wake_;
   bool ends_ = false;
   int running_ = 0;

@@ -16,10 +16,7 @@ Engine::Engine(StoreOptions options, std::unique_ptr<FileSystem> owned, FileSyst
   if (options_.boot.empty()) options_.boot = file_text("/proc/sys/kernel/random/boot_id").value_or("");
 }
 
-Time Engine::now() const {
-  if (options_.now) return options_.now();
-  return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-}
+Time Engine::now() const { return options_.now ? options_.now() : wall_clock(); }
 
 std::chrono::seconds Engine::running() const {
   if (options_.running) return options_.running();

@@ -101,8 +101,7 @@ Result<std::unique_ptr<Store>> Store::open(const StoreOptions& options) {
   RecoveryOptions recovery;
   recovery.spool = options.spool;
   recovery.database_vfs = options.database_vfs;
-  recovery.now = options.now ? options.now()
-                             : std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+  recovery.now = options.now ? options.now() : wall_clock();
   Recovered recovered = recover(files, recovery);
   if (!recovered.manifest) return recovered.error;
   return std::unique_ptr<Store>(std::make_unique<SpoolStore>(options, std::move(owned), files, std::move(recovered)));
