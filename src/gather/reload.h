@@ -1,4 +1,4 @@
-// What SIGHUP changes: options of before beside those of after.
+// What SIGHUP changes: the options of before next to those of after.
 #pragma once
 
 #include <map>

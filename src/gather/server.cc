@@ -78,7 +78,7 @@ void warn_of_open_key(const GatherOptions& options) {
   log_warning("private_key_open", {{"err", "others can read or write it; chmod 600 " + options.private_key}});
 }
 
-// Of the listeners on this machine alone. On that of metrics nobody says who they are: the one that came first goes
+// For the listeners of this machine alone. On that of metrics nobody says who they are: the one that came first goes
 // when another comes.
 GatherLimits side_limits() {
   GatherLimits limits;

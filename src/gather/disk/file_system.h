@@ -64,7 +64,7 @@ class FileSystem {
   virtual int open_for_reader(const std::string& path, int& descriptor) = 0;
 };
 
-// Of a folder that exists. Errors: no_input.
+// On a folder that exists. Errors: no_input.
 Result<std::unique_ptr<FileSystem>> open_file_system(const std::string& folder);
 
 bool is_full(int error);                  // of the disk or a quota: not fatal

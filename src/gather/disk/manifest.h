@@ -29,7 +29,7 @@ struct JobRow {
   std::string name;
   uint32_t owner_uid = 0, epoch = 0;
   JobSettings settings;
-  int least_told = 0, most_told = 0;  // world sizes that uploads told; 0: none did
+  int least_world_size = 0, most_world_size = 0;  // of those that uploads named; 0: none did
   bool ended = false, deleting = false;
   Time created{}, last_byte{}, ended_at{}, last_arrival{};
   uint64_t arrivals = 0;
@@ -95,10 +95,10 @@ class Manifest {
 
   // Runs `change`, whose calls below fill one transaction. Not fine: none of it holds.
   ManifestStatus transaction(const std::function<void()>& change);
-  // Of a job that is there already: without what add_job, told, arrived and widened count up.
+  // A job that is there already keeps what add_job, add_world_size, arrived and widened count up.
   void put(const JobRow& row);
   void add_job(const JobRow& row);  // unless it is there
-  void told(const std::string& job, int world_size);
+  void add_world_size(const std::string& job, int world_size);
   void arrived(const std::string& job, Time at);
   void widened(const std::string& job);
   void put(const UploadRow& row);
@@ -113,14 +113,14 @@ class Manifest {
   // No job that is made from now on begins with a smaller one: of a manifest that was restored, whose last removals
   // nobody knows.
   void put_least_epoch(uint32_t epoch, Time at);
-  // Of what nobody needs any more: epochs that no token can be older than, and old rows of the audit.
+  // Deletes what nobody needs any more: epochs that no token can be older than, and old rows of the audit.
   void forget_old(Time at);
   void audit(Time at, const std::string& who, const std::string& what);
   void put(const Aging::Seen& seen);
 
   // What stands in them is checked for sense: rows that make none are passed over and counted.
   std::vector<JobRow> jobs();
-  // Of names whose job was removed: what another begins with. "": of every name.
+  // What another job begins with, by name of one that was removed; "": of every name.
   std::map<std::string, uint32_t> next_epochs();
   std::vector<UploadRow> uploads();
   std::vector<FileRow> files();

@@ -51,8 +51,8 @@ JobRow job_row(Cells& cells) {
   row.settings.retention = optional_span(cells);
   row.settings.nodes = lines_of(cells.text());
   row.settings.owner_uid = row.owner_uid;
-  row.least_told = cells.number<int>(0, kMostRanks);
-  row.most_told = cells.number<int>(0, kMostRanks);
+  row.least_world_size = cells.number<int>(0, kMostRanks);
+  row.most_world_size = cells.number<int>(0, kMostRanks);
   row.ended = cells.flag();
   row.deleting = cells.flag();
   row.created = cells.time();
@@ -176,11 +176,11 @@ void Manifest::put(const JobRow& row) {
 void Manifest::add_job(const JobRow& row) {
   run("INSERT OR IGNORE INTO job VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", row.name, row.owner_uid, row.epoch,
       row.settings.world_size, row.settings.captures, row.settings.deadline, row.settings.retention,
-      joined(row.settings.nodes), row.least_told, row.most_told, row.ended, row.deleting, row.created, row.last_byte,
-      row.ended_at, row.last_arrival, row.arrivals);
+      joined(row.settings.nodes), row.least_world_size, row.most_world_size, row.ended, row.deleting, row.created,
+      row.last_byte, row.ended_at, row.last_arrival, row.arrivals);
 }
 
-void Manifest::told(const std::string& job, int world_size) {
+void Manifest::add_world_size(const std::string& job, int world_size) {
   run("UPDATE job SET least_told = iif(least_told = 0, ?2, min(least_told, ?2)), most_told = max(most_told, ?2) "
       "WHERE name = ?1",
       job, world_size);

@@ -54,7 +54,7 @@ int PartFile::open(uint64_t durable, std::optional<uint64_t> length) {
   if (size != durable) {
     if (const int error = cut_to(durable); error != 0) return error;
   }
-  if (length && *length > reserved_) {  // not by this process yet, or it was told late
+  if (length && *length > reserved_) {  // not by this process yet, or it came late
     if (const int error = files_.reserve(file_, *length); error != 0) return error;
     reserved_ = *length;
   }

@@ -28,7 +28,7 @@ class PartFile {
   // Reserves `bytes` of disk. ENOSPC, EDQUOT: and it is gone again.
   int create(uint64_t bytes);
   // To append at `durable`; whatever lies behind is cut off. Without the running digest (after a restart) all of it is
-  // read once. A part without durable bytes may be missing: then it is made anew.
+  // read once. A part without durable bytes may be missing: then it is made again.
   int open(uint64_t durable, std::optional<uint64_t> length);
   void close();
 

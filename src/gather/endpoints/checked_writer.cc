@@ -20,7 +20,7 @@ class Sha1Writer : public Writer {
   void finish(Reply<UploadState> done, std::shared_ptr<void> held) override {
     unsigned char digest[kSha1Bytes];
     EVP_DigestFinal_ex(context_.get(), digest, nullptr);
-    // Else the store, which was told of a digest that no bytes have, says so itself, once they have been written.
+    // Else the store, which was given a digest that no bytes have, says so itself, once they have been written.
     if (std::string_view(reinterpret_cast<const char*>(digest), sizeof digest) == sha1_) writer_->vouch();
     writer_->finish(std::move(done), std::move(held));
   }

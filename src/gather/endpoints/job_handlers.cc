@@ -158,7 +158,7 @@ void end_job(const Rooms& rooms, const CallPointer& call, const Continue& next) 
   rooms.store.end_job(call->request.job, told_as(200, next));
 }
 
-// Who asks is told the epoch that tokens must have from now on.
+// Who asks learns the epoch that tokens must have from now on.
 void revoke_tokens(const Rooms& rooms, const CallPointer& call, const Continue& next) {
   rooms.store.raise_epoch(call->request.job, told_as(200, next));
 }

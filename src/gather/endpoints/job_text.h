@@ -14,7 +14,7 @@ const char* state_of(const JobState& job);
 
 // job, state, arrived, expected, missing_ranks, missing ([{capture, ranks}, ...]), captures, bytes, open_uploads,
 // ended, conflict, report_state, generation (of the newest report that can be read; 0: none), report_exit_code, epoch.
-// What there is to say of a job's report beside its state, a sentence each.
+// What there is to say of a job's report besides its state, a sentence each.
 std::vector<std::string> report_notes(const JobState& job);
 
 std::string job_json(const JobState& job);

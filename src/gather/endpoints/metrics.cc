@@ -17,7 +17,7 @@ using Labels = std::vector<ClientMetric::Label>;
 
 const prometheus::Histogram::BucketBoundaries kSeconds{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 600};
 
-// Of reports, whose deadlines and --report-time are minutes and hours.
+// Bounds for reports, whose deadlines and --report-time are minutes and hours.
 const prometheus::Histogram::BucketBoundaries kReportSeconds{1,   2.5,  5,    10,   30,   60,    120,   300,
                                                              600, 1200, 1800, 3600, 7200, 14400, 28800, 86400};
 

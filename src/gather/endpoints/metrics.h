@@ -31,7 +31,7 @@ class Metrics {
   void request_not_understood(int status);
   void refused(const char* reason);
   void authentication_failed(const char* kind);
-  // Of a job whose last file came then.
+  // A job, whose last file came then, has its report.
   void report_begins(Time last_arrival);
   void report_ended(int exit_code, double seconds);
 

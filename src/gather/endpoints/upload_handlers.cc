@@ -33,7 +33,7 @@ Response& tell(Response& response, const UploadState& upload) {
   return response.field("Upload-Expires", http_date(upload.expires));
 }
 
-// "sha256 BASE64" or "sha1 BASE64". What the store is told of a SHA-1 is a digest that no bytes have: it keeps none of
+// "sha256 BASE64" or "sha1 BASE64". What the store gets for a SHA-1 is a digest that no bytes have: it keeps none of
 // them unless check_sha1 vouches.
 struct Checksum {
   std::optional<Digest> digest;

@@ -1,6 +1,6 @@
-// In this order, so that the first thing wrong is what is told: sizes; the form of every field; whatever changes where
-// the request ends (transfer codings, Content-Length, Connection); method and target; what the endpoint wants of its
-// fields; what of a body.
+// In this order, so that the first thing wrong is what is reported: sizes; the form of every field; whatever changes
+// where the request ends (transfer codings, Content-Length, Connection); method and target; what the endpoint wants of
+// its fields; what of a body.
 #include "gate.h"
 
 #include <algorithm>

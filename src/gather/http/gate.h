@@ -71,8 +71,8 @@ struct Request {
   std::string authorization_scheme;  // lower case: "bearer", "munge", ...
   std::string bearer;                // what follows the scheme: the job token, or the MUNGE credential
   std::string cookie, content_type, range;
-  // Of upload_create exactly one of upload_length and upload_defer_length ("1") is there; of upload_patch,
-  // upload_offset. Both numbers are decimal and below 2^63.
+  // upload_create has exactly one of upload_length and upload_defer_length ("1"), upload_patch has upload_offset.
+  // Both numbers are decimal and below 2^63.
   std::string upload_metadata, upload_length, upload_offset, upload_checksum, upload_defer_length, repr_digest,
       tus_resumable;
 };

@@ -18,8 +18,8 @@ namespace skewscope::gather {
 using Moment = std::chrono::steady_clock::time_point;
 
 // Failed authentications per address: more than 20 a minute -> an answer is held back 1 s, more than 40 -> 429. Least
-// recently seen of 65,536 addresses are forgotten. Of the minute before the running one, the share that still lies
-// within the last 60 s is counted, as if its failures had been spread evenly.
+// recently seen of 65,536 addresses are forgotten. The minute before the running one counts by the share that still
+// lies within the last 60 s, as if its failures had been spread evenly.
 class FailureThrottle {
  public:
   enum class Verdict { pass, delay, refuse };

@@ -226,8 +226,8 @@ class LocalDoor : public Door<asio::local::stream_protocol> {
   void let_in(Socket socket) override {
     ucred peer{};
     socklen_t size = sizeof peer;
-    const bool told = getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-    if (told && (peer.uid == 0 || peer.uid == geteuid() || (user_ && peer.uid == user_->uid))) {
+    const bool known = getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    if (known && (peer.uid == 0 || peer.uid == geteuid() || (user_ && peer.uid == user_->uid))) {
       accept_(make_wire(std::move(socket), "uid " + std::to_string(peer.uid)));
     }
   }

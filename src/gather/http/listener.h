@@ -20,7 +20,7 @@ struct TlsFiles {
       client_ca;         // PEM; client_ca "": none is asked for, else one that is shown must be its
   bool tls_1_2 = false;  // is spoken, too, with forward secrecy and authenticated ciphers alone
 };
-// Of a PEM file; nullopt: none can be read from it.
+// When the certificate of a PEM file ends; nullopt: none can be read from it.
 std::optional<std::chrono::sys_seconds> end_of_certificate(const std::string& file);
 Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files);
 

@@ -74,7 +74,7 @@ class Lobby {
     std::string address;
     bool greeted = false;
   };
-  // Of those who have not said who they are.
+  // Those who have not said who they are.
   struct Crowd {
     size_t addresses = 0;
     int most = 0;

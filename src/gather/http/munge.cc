@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kLongestCredential = 4096, kShortestNonce = 16, kLongestNonce = 64;
 constexpr int kLongestLife_s = 60;
 
-// Of munge.h (0.5.15); part of the library's ABI, as "so.2" says.
+// As in munge.h (0.5.15); part of the library's ABI, as "so.2" says.
 enum Status {
   kSuccess = 0,
   kSocket = 6,

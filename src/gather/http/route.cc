@@ -121,7 +121,7 @@ std::string take_suffix(std::string_view& text) {
   return "";
 }
 
-// Does a path have the shape of a pattern; {job} and {rank} fit whatever stands there, so that a bad one is told.
+// Does a path have the shape of a pattern; {job} and {rank} fit whatever stands there, so that a bad one is reported.
 bool fits(std::string_view pattern, const Segments& path) {
   for (std::string_view segment : path) {
     if (pattern.empty()) return false;
@@ -138,7 +138,7 @@ bool fits(std::string_view pattern, const Segments& path) {
   return pattern.empty();
 }
 
-// Takes the variable segments; what is wrong with one is told by status and reason.
+// Takes the variable segments; what is wrong with one is reported by status and reason.
 std::optional<Refused> take_path(Request& request, std::string_view pattern, const Segments& path) {
   for (std::string_view segment : path) {
     pattern.remove_prefix(1);

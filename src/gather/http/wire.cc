@@ -64,7 +64,7 @@ class SocketWire : public Wire, public std::enable_shared_from_this<SocketWire<S
  protected:
   // What Asio calls when an operation ends, as the callbacks of wire.h.
   template <class Then>
-  auto told(Then then) {
+  auto reported(Then then) {
     return [self = this->shared_from_this(), then = std::move(then)](const Error& error, size_t bytes) {
       contained(*self, [&] { then(error, bytes); });
     };
@@ -105,11 +105,11 @@ class PlainWire : private PlainSocket<Socket>, public SocketWire<Socket> {
     this->post([then = std::move(then)] { then(true); });
   }
   void read(char* into, size_t room, std::function<void(size_t)> then) override {
-    this->socket.async_read_some(asio::buffer(into, room), this->told(this->counted(std::move(then))));
+    this->socket.async_read_some(asio::buffer(into, room), this->reported(this->counted(std::move(then))));
   }
   void write(std::string_view bytes, std::function<void(bool)> then) override {
     asio::async_write(this->socket, asio::buffer(bytes.data(), bytes.size()),
-                      this->told(this->judged(std::move(then))));
+                      this->reported(this->judged(std::move(then))));
   }
   void end_writing(Wire::Step then) override {
     Error ignored;
@@ -153,17 +153,18 @@ class TlsWire : private TlsSocket, public SocketWire<tcp::socket> {
 
   void handshake(std::function<void(bool)> then) override {
     stream.async_handshake(asio::ssl::stream_base::server,
-                           [finish = told(judged(std::move(then)))](const Error& error) { finish(error, 0); });
+                           [finish = reported(judged(std::move(then)))](const Error& error) { finish(error, 0); });
   }
   void read(char* into, size_t room, std::function<void(size_t)> then) override {
-    stream.async_read_some(asio::buffer(into, room), told(counted(std::move(then))));
+    stream.async_read_some(asio::buffer(into, room), reported(counted(std::move(then))));
   }
   void write(std::string_view bytes, std::function<void(bool)> then) override {
-    asio::async_write(stream, asio::buffer(bytes.data(), bytes.size()), told(judged(std::move(then))));
+    asio::async_write(stream, asio::buffer(bytes.data(), bytes.size()), reported(judged(std::move(then))));
   }
   void end_writing(Step then) override {
-    stream.async_shutdown(
-        [finish = told(judged([then = std::move(then)](bool) { then(); }))](const Error& error) { finish(error, 0); });
+    stream.async_shutdown([finish = reported(judged([then = std::move(then)](bool) { then(); }))](const Error& error) {
+      finish(error, 0);
+    });
   }
   bool secure() const override { return true; }
   std::string certificate_name() const override { return name_in(const_cast<TlsWire*>(this)->stream.native_handle()); }

@@ -27,7 +27,7 @@ class Wire {
   virtual void close() = 0;
   // From any thread.
   virtual void post(Step step) = 0;
-  // The timer: `expired` once after `time`, unless it is set anew or stopped before.
+  // The timer: `expired` once after `time`, unless it is set again or stopped before.
   virtual void set_timer(std::chrono::milliseconds time, Step expired) = 0;
   virtual void stop_timer() = 0;
 

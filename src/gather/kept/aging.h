@@ -1,7 +1,7 @@
 // How old things are, by the time that the daemon has seen pass: a wall clock that jumps (a dead battery, a machine
 // that was asleep, `date`, a wrong time server) makes nothing old, and for an hour after it nothing is deleted by age.
 //
-// Idea: beside the wall clock runs one that nobody sets (CLOCK_BOOTTIME). Where the wall clock gains minutes on it,
+// Idea: next to the wall clock runs one that nobody sets (CLOCK_BOOTTIME). Where the wall clock gains minutes on it,
 // that much is taken off the age of all that is older; where it falls back, jumps of before are taken back. Both, and
 // what is left of the hour, stand in the manifest, so that no start of the daemon or of the machine forgets them: the
 // second clock goes on while no daemon runs, until the machine starts. Time across that counts as passed up to two

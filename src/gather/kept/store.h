@@ -52,7 +52,7 @@ using Reply = std::function<void(Outcome<T>)>;
 
 struct NewUpload {
   UploadMetadata metadata;
-  std::optional<uint64_t> length;  // absent: told later (tus creation-defer-length)
+  std::optional<uint64_t> length;  // absent: given later (tus creation-defer-length)
   std::string said;                // the metadata as its sender wrote it; "": as encode() does
   uint32_t uid = 0;                // whose token it was
   std::string client;              // address, for the record
@@ -93,16 +93,17 @@ struct JobSettings {
   std::optional<std::chrono::seconds> deadline, retention;
   std::optional<uint32_t> owner_uid;
   std::vector<std::string> nodes;
-  uint32_t sender_uid = 0;  // whose token makes the job, where there is none yet and nobody tells the owner; not kept
+  uint32_t sender_uid = 0;  // whose token makes the job, where there is none yet and nobody names the owner; not kept
 };
 
-// partial: ranks are missing, or may be: nobody has told how many there are.
+// partial: ranks are missing, or may be: nobody has said how many there are.
 enum class ReportState { none, waiting, running, complete, partial, failed };
 
-// How a report ends that could not be made, beside its own exit codes; of those, the ones for want of disk and memory.
+// How a report ends that could not be made, besides its own exit codes; of those, the ones for want of disk and memory.
 inline constexpr int kForkerGone = -1, kCannotFork = -2, kReportTooLarge = -3, kReportCannotWrite = 5,
                      kReportOutOfMemory = 6;
-// Of one that was made, and leaves out what is damaged or cannot be joined with the rest: it counts as partial.
+// The exit code of one that was made, and leaves out what is damaged or cannot be joined with the rest: it counts as
+// partial.
 inline constexpr int kReportInPart = 4;
 
 struct MissingRanks {
@@ -117,7 +118,7 @@ struct JobState {
   int expected = 0;           // ranks per capture; 0: not known
   bool conflict = false;      // sources disagree about the world size; `expected` is the largest
   int64_t arrived = 0;        // files of the newest generation of each (capture, rank)
-  int captures = 1;           // told, or begun: with a file or an open upload
+  int captures = 1;           // announced, or begun: with a file or an open upload
   bool ended = false;         // no more captures come
   uint64_t bytes = 0;         // of complete files
   uint64_t report_bytes = 0;  // of reports
@@ -191,8 +192,8 @@ class Store {
 
   // Uploads. A creation whose digest the job already has for that rank is complete at once, and so is one of length 0.
   virtual void create(const NewUpload& upload, Reply<UploadState> done) = 0;
-  // Ends a running writer first (its next write is refused), so that the offset told is the one the next writer must
-  // use.
+  // Ends a running writer first (its next write is refused), so that the offset answered is the one the next writer
+  // must use.
   virtual void state(const std::string& id, Reply<UploadState> done) = 0;
   // `length`: when it was deferred. `checksum`: of the bytes of this writer alone. `evicted`: another writer takes
   // over.
@@ -219,7 +220,8 @@ class Store {
                              Reply<Done> done) = 0;
   virtual std::optional<JobState> job(const std::string& job) const = 0;
   virtual std::optional<JobState> job_in_brief(const std::string& job) const = 0;  // without missing_ranks: in O(1)
-  // Of the job, or of the next one of this name: a deleted job's tokens do not count in it. 0 for a name never used.
+  // The epoch of the job, or of the next one of this name: a deleted job's tokens do not count in it. 0 for a name
+  // never used.
   virtual uint32_t epoch_of(const std::string& job) const = 0;
   virtual std::vector<JobState> jobs(const std::string& after, size_t limit) const = 0;  // by name, in brief
   virtual Outcome<StoredFile> read(const std::string& job, int capture, int rank) const = 0;
@@ -232,7 +234,7 @@ class Store {
     int generation = 0;
     std::string traces, output;
     int world_size = 0;    // 0: not known
-    bool partial = false;  // some of the ranks are missing in some capture, or nobody has told how many there are
+    bool partial = false;  // some of the ranks are missing in some capture, or nobody has said how many there are
     std::vector<int> missing_ranks;
     uint64_t room = 0;  // bytes that the report may have
   };

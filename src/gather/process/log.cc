@@ -18,8 +18,8 @@ namespace {
 
 std::atomic<uint64_t> left_out{0};
 
-// A pipe or terminal that can be written to takes PIPE_BUF bytes without waiting, a socket what it says. Of a line that
-// was begun the rest goes in front of the next.
+// A pipe or terminal that can be written to takes PIPE_BUF bytes without waiting, a socket what it says. The
+// rest of a line that was begun goes in front of the next.
 bool write_at_once(std::string text) {
   static std::mutex mutex;
   static std::string begun;

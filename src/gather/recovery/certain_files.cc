@@ -4,7 +4,7 @@
 
 namespace skewscope::gather {
 
-int CertainFiles::told(int error, const std::string& path) {
+int CertainFiles::certain(int error, const std::string& path) {
   if (error == ENOMEM || error == EAGAIN || error == EINTR || is_short_of_descriptors(error)) {
     throw CannotTell{path, error};
   }

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a snapshot's manifest, where nothing can be written: SQLite wants to write its log even to read.
+// Takes a snapshot's manifest, where nothing can be written: SQLite wants to write its log even to read.
 class CopiedManifest {
  public:
   explicit CopiedManifest(const std::string& spool) {

@@ -15,7 +15,8 @@
 namespace skewscope::gather {
 namespace {
 
-// Of the copy itself: the next one may be better. Else the disk, or want of something: another start may do better.
+// Is the copy itself damaged? Then the next one may be better. Else the disk is, or something is missing: another start
+// may do better.
 struct Failure {
   int error = 0;
   bool of_copy = false;
@@ -39,7 +40,7 @@ Failure copy_file(FileSystem& files, const std::string& from, const std::string&
   return failure;
 }
 
-// As far as can be told.
+// As far as can be seen.
 bool has_entries(FileSystem& files, const std::string& folder) {
   std::vector<FolderEntry> entries;
   const int error = files.list(folder, entries);

@@ -149,7 +149,7 @@ void Recovery::find_strangers() {
   }
 }
 
-// The upload whose file this is, as far as can be told: it was moved here, so its part is gone from in/, and length and
+// The upload whose file this is, as far as can be seen: it was moved here, so its part is gone from in/, and length and
 // digest were seen to be right before.
 UploadRow* Recovery::upload_of(const FileRow& file) {
   for (auto& [id, upload] : uploads_) {

@@ -35,7 +35,7 @@ bool Recovery::part_is_whole(const UploadRow& row) {
   return whole;
 }
 
-// What is cut off nobody was told of, and what stays was seen to be right: no failure makes it a damaged file. The disk
+// What is cut off nobody knows of, and what stays was seen to be right: no failure makes it a damaged file. The disk
 // that goes with it was promised: it is taken again before anything else can have it, and if it cannot be, the next
 // piece is refused.
 void Recovery::cut_off(int file, const UploadRow& row) {
@@ -72,7 +72,7 @@ void Recovery::find_stray_parts() {
     if (is_unknown(path)) continue;
     uint64_t size = 0;
     exists(path, &size);
-    // Its bytes are a file by now, or it has none, or nobody was told of them: the row comes before the answer.
+    // Its bytes are a file by now, or it has none, or nobody knows of them: the row comes before the answer.
     if (row != uploads_.end() || size == 0 || (id && !restored_)) {
       to_do(path + " belongs to no upload");
       trash(path);
@@ -92,7 +92,7 @@ void Recovery::check_reports() {
   for (const std::string& job : jobs) check_reports_of(job);
 }
 
-// A report that was being made is made again; a folder that no row knows was never told of.
+// A report that was being made is made again; a folder that no row knows was never announced.
 void Recovery::check_reports_of(const std::string& job) {
   std::vector<FolderEntry> entries;
   files_.list(reports_folder(job), entries);
@@ -134,8 +134,8 @@ bool Recovery::is_complete(const std::string& report) {
   return !is_unknown(marker) && exists(marker);
 }
 
-// It was told of after the copy was made that the manifest was restored from, and of which files nobody knows: another
-// one is made.
+// It was announced after the copy was made that the manifest was restored from, and of which files nobody knows:
+// another one is made.
 void Recovery::take_in_report(const std::string& job, int generation) {
   ReportRow row;
   row.job = job;

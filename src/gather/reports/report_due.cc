@@ -1,4 +1,4 @@
-// A report is due when ranks came, or were told of, that the newest one does not know:
+// A report is due when ranks came, or were announced, that the newest one does not know:
 //   all ranks are there                        -> at once
 //   some are missing, none was made yet        -> at the deadline: some time after the last byte, or after "no more
 //                                                 captures"

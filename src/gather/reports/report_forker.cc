@@ -68,7 +68,7 @@ struct Running {
   std::optional<int> ended_as;  // by the forker, and why
 };
 
-// Of a report that is being made, under whatever name.
+// The bytes of a report that is being made, under whatever name.
 uint64_t bytes_of(const std::string& output) {
   namespace fs = std::filesystem;
   const std::string name = fs::path(output).filename().string();

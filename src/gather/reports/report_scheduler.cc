@@ -107,7 +107,7 @@ class Scheduler : public ReportScheduler {
     }
   }
 
-  // What was planned by it is then planned anew.
+  // What was planned by it is then planned again.
   bool clock_was_set_back() {
     const Time before = std::exchange(clock_, wall_clock());
     if (clock_ >= before) return false;
@@ -117,7 +117,7 @@ class Scheduler : public ReportScheduler {
     return true;
   }
 
-  // Of this thread alone.
+  // Reached by this thread alone.
   void plan(const std::string& job, const GatherDeadlines& deadlines) {
     due_.erase(job);
     Time earliest;
@@ -155,7 +155,7 @@ class Scheduler : public ReportScheduler {
     }
   };
 
-  // Where nobody told the owner, each job is its own.
+  // Where nobody named the owner, each job is its own.
   static std::string owner_of(const JobState& job) {
     return job.owner_uid == 0 ? job.name : std::to_string(job.owner_uid);
   }

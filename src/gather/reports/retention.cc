@@ -22,7 +22,7 @@ std::chrono::seconds kept_for(const JobState& job, const GatherRetention& retent
 
 uint64_t size_of(const JobState& job) { return job.bytes + job.report_bytes; }
 
-// Of one owner; those whose owner nobody told are one.
+// The jobs of one owner; those whose owner nobody named are one.
 struct Share {
   uint64_t bytes = 0;
   std::deque<const JobState*> over;  // what may go, the oldest first
@@ -31,9 +31,9 @@ struct Share {
 }  // namespace
 
 bool is_over(const JobState& job) {
-  const bool told =
+  const bool reported =
       job.report == ReportState::complete || job.report == ReportState::partial || job.report == ReportState::failed;
-  return (told || job.arrivals == 0) && job.open_uploads == 0 && job.arrivals == job.reported_arrivals;
+  return (reported || job.arrivals == 0) && job.open_uploads == 0 && job.arrivals == job.reported_arrivals;
 }
 
 std::vector<std::string> jobs_to_delete(const std::vector<JobState>& jobs, const GatherRetention& retention,

@@ -79,7 +79,7 @@ void Uploads::enter_row(const UploadPointer& upload, const std::function<void()>
     const UploadMetadata& metadata = upload->row.asked.metadata;
     const JobRow job = core_.memory.lock()->jobs.at(metadata.job).row;  // no row is written under the lock
     manifest.add_job(job);
-    if (metadata.world_size) manifest.told(metadata.job, *metadata.world_size);
+    if (metadata.world_size) manifest.add_world_size(metadata.job, *metadata.world_size);
     if (upload->widens) manifest.widened(metadata.job);
     if (!upload->row.asked.one_request) manifest.put(upload->row);
   };

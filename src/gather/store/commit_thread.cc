@@ -90,7 +90,7 @@ void CommitThread::commit(std::deque<Change> batch) {
   }
 }
 
-// What was moved back lies flushed before anybody is told: the next change may forget where it came from.
+// What was moved back lies flushed before anybody learns of it: the next change may forget where it came from.
 void CommitThread::undo(const std::deque<Change*>& changes, const FoldersToFlush& folders) {
   for (const Change* change : changes) {
     if (change->undo) change->undo();

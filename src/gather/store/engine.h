@@ -1,7 +1,7 @@
 // What makes the store go: its threads, its settings, its clocks and its end. Parts post work here and learn here
 // whether the store may still promise anything.
 //   file threads  one upload's operations, one after another: pwrite, fdatasync, SHA-256
-//   commit thread renames, flushes of folders, rows: whatever must be true before somebody is told
+//   commit thread renames, flushes of folders, rows: whatever must be true before somebody is answered
 // Promise: whatever was posted is done before stop() ends. The first failure is final: it is reported once, and
 // everything after it is refused as unavailable.
 #pragma once

@@ -93,7 +93,7 @@ int most_tries(int exit_code) {
 }  // namespace
 
 int expected_of(const Job& job, const JobRow& row) {
-  const int said = std::max(row.settings.world_size.value_or(0), row.most_told);
+  const int said = std::max(row.settings.world_size.value_or(0), row.most_world_size);
   return said == 0 ? 0 : std::max(said, job.highest_rank + 1);
 }
 
@@ -124,8 +124,9 @@ JobState brief_state_of(const Job& job, Time now) {
   out.owner_uid = job.row.owner_uid;
   out.epoch = job.row.epoch;
   out.expected = expected_of(job, job.row);
-  const int asked = job.row.settings.world_size.value_or(job.row.most_told);
-  out.conflict = out.expected > 0 && (asked != out.expected || (job.row.least_told > 0 && job.row.least_told != asked));
+  const int asked = job.row.settings.world_size.value_or(job.row.most_world_size);
+  out.conflict = out.expected > 0 &&
+                 (asked != out.expected || (job.row.least_world_size > 0 && job.row.least_world_size != asked));
   out.arrived = files_arrived(job);
   out.captures = captures_of(job, job.row);
   out.ended = job.row.ended;

@@ -106,8 +106,8 @@ Refusal Memory::enter(const UploadPointer& upload, const GatherLimits& most, boo
   if (metadata.world_size) {
     const int size = *metadata.world_size;
     JobRow row = job.row;
-    row.least_told = row.least_told == 0 ? size : std::min(row.least_told, size);
-    row.most_told = std::max(row.most_told, size);
+    row.least_world_size = row.least_world_size == 0 ? size : std::min(row.least_world_size, size);
+    row.most_world_size = std::max(row.most_world_size, size);
     upload->widens = expects_other_files(job, row);
     job.row = std::move(row);
   }

@@ -147,7 +147,7 @@ TEST_CASE("stopping ends what runs and tells every caller") {
   CHECK(code.get_future().get() == kForkerGone);
 }
 
-// Of this process, which has one thread that forks.
+// The child of this process, which has one thread that forks.
 pid_t only_child() {
   pid_t child = -1;
   std::ifstream("/proc/self/task/" + std::to_string(getpid()) + "/children") >> child;

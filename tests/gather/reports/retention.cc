@@ -9,7 +9,7 @@ using std::chrono::hours;
 
 const Time kSweptAt = Time(std::chrono::seconds(2'000'000'000));
 
-// Of a clock that has never jumped.
+// Ages by a clock that has never jumped.
 Aging steady() {
   Aging aging;
   aging.begin(kSweptAt, {}, kSweptAt);

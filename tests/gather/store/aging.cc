@@ -109,7 +109,7 @@ struct Clocks : Spool {
     open();
     REQUIRE(test::eventually([&] { return rows("clocks") == 1; }));
   }
-  // Of a table of the manifest; the store is closed and opened.
+  // How many a table of the manifest has; the store is closed and opened.
   int rows(const std::string& table) {
     close();
     sqlite3* database = nullptr;

@@ -71,7 +71,7 @@ void Model::arrived(const Key& key, const std::string& content) {
   kept.told_any = true;
   kept.sent = {content};
   may_go_.erase(key.first);
-  // Of a file one upload that completed is known.
+  // One upload that completed is known of each file.
   for (Sending& sending : sendings_) sending.may_go = sending.may_go || (sending.key == key && sending.complete);
 }
 
