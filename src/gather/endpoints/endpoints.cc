@@ -42,8 +42,7 @@ std::string asker_of(const Call& call) {
   if (call.request.endpoint == Endpoint::metrics) return "metrics";
   if (call.registry || call.caller.insecure_local) return "";
   const auto& shown = call.caller.token ? call.caller.token : call.caller.cookie;
-  if (!shown) return "";
-  return shown->uid == 0 ? shown->job : "uid " + std::to_string(shown->uid);
+  return shown ? owner_of(shown->job, shown->uid) : "";
 }
 
 bool brings_a_file(Endpoint endpoint) { return endpoint == Endpoint::upload_create || endpoint == Endpoint::rank_put; }
@@ -107,7 +106,7 @@ std::shared_ptr<const Settings> Endpoints::settings() const {
 }
 
 void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
-  const Rooms rooms{store_, lobby_, settings()->options.retention.age};
+  const Context context{store_, lobby_, settings()->options.retention.age};
   if (draining_) {
     Response response = problem(503, "the daemon is stopping");
     response.close = true;
@@ -118,32 +117,32 @@ void Endpoints::begin(const CallPointer& call, std::function<void(Next)> next) {
     case Endpoint::upload_options:
       return next(upload_options(limits()));
     case Endpoint::upload_create:
-      return create_upload(rooms, call, next);
+      return create_upload(context, call, next);
     case Endpoint::upload_head:
-      return head_upload(rooms, call, next);
+      return head_upload(context, call, next);
     case Endpoint::upload_patch:
-      return patch_upload(rooms, call, next);
+      return patch_upload(context, call, next);
     case Endpoint::upload_delete:
-      return delete_upload(rooms, call, next);
+      return delete_upload(context, call, next);
     case Endpoint::rank_put:
-      return put_rank(rooms, call, next);
+      return put_rank(context, call, next);
     case Endpoint::rank_get:
     case Endpoint::report:
       return next(file_of(*call));
     case Endpoint::job_put:
-      return put_job(rooms, call, next);
+      return put_job(context, call, next);
     case Endpoint::job_list:
       return next(in_turn(call, [this, call] { return list_jobs(store_, *call); }));
     case Endpoint::job_get:
       return next(in_turn(call, [this, call] { return get_job(store_, *call); }));
     case Endpoint::job_end:
-      return end_job(rooms, call, next);
+      return end_job(context, call, next);
     case Endpoint::report_again:
-      return report_again(rooms, call, next);
+      return report_again(context, call, next);
     case Endpoint::job_revoke:
-      return revoke_tokens(rooms, call, next);
+      return revoke_tokens(context, call, next);
     case Endpoint::job_delete:
-      return delete_job(rooms, call, next);
+      return delete_job(context, call, next);
     case Endpoint::tokens:
       return next(token(call));
     case Endpoint::login:

@@ -11,7 +11,7 @@ namespace skewscope::gather {
 using CallPointer = std::shared_ptr<const Call>;
 using Continue = std::function<void(Next)>;
 
-struct Rooms {
+struct Context {
   Store& store;
   Lobby& lobby;
   std::chrono::seconds retention;  // of jobs that say nothing else
@@ -21,20 +21,20 @@ Response refused(Refusal refusal);
 
 // upload_handlers.cc
 Response upload_options(const GatherLimits& limits);
-void create_upload(const Rooms& rooms, const CallPointer& call, const Continue& next);
-void head_upload(const Rooms& rooms, const CallPointer& call, const Continue& next);
-void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& next);
-void delete_upload(const Rooms& rooms, const CallPointer& call, const Continue& next);
-void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next);
+void create_upload(const Context& context, const CallPointer& call, const Continue& next);
+void head_upload(const Context& context, const CallPointer& call, const Continue& next);
+void patch_upload(const Context& context, const CallPointer& call, const Continue& next);
+void delete_upload(const Context& context, const CallPointer& call, const Continue& next);
+void put_rank(const Context& context, const CallPointer& call, const Continue& next);
 
 // job_handlers.cc
-void put_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
+void put_job(const Context& context, const CallPointer& call, const Continue& next);
 Response list_jobs(const Store& store, const Call& call);  // those that the caller may read
 Response get_job(const Store& store, const Call& call);
-void end_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
-void report_again(const Rooms& rooms, const CallPointer& call, const Continue& next);
-void revoke_tokens(const Rooms& rooms, const CallPointer& call, const Continue& next);
-void delete_job(const Rooms& rooms, const CallPointer& call, const Continue& next);
+void end_job(const Context& context, const CallPointer& call, const Continue& next);
+void report_again(const Context& context, const CallPointer& call, const Continue& next);
+void revoke_tokens(const Context& context, const CallPointer& call, const Continue& next);
+void delete_job(const Context& context, const CallPointer& call, const Continue& next);
 // By name, at most `limit`; of this state alone, or "": of any.
 std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit,
                                    const std::string& state);

@@ -24,7 +24,7 @@ bool deletes_sooner(const JobSettings& asked, const std::optional<JobState>& kno
 }
 
 // The job's new state, or why there is none.
-Reply<JobState> told_as(int status, const Continue& next) {
+Reply<JobState> state_as(int status, const Continue& next) {
   return [status, next](const Outcome<JobState>& outcome) {
     next(outcome.refusal == Refusal::none ? json_of(status, job_json(outcome.value)) : refused(outcome.refusal));
   };
@@ -52,10 +52,7 @@ std::optional<JobFacts> facts_of(const Store& store, const std::string& job) {
 
 uint32_t uid_of(const Caller& caller) { return caller.token ? caller.token->uid : 0; }
 
-std::string sharer_of(const Call& call, const std::string& job) {
-  const uint32_t uid = uid_of(call.caller);
-  return uid == 0 ? job : "uid " + std::to_string(uid);
-}
+std::string sharer_of(const Call& call, const std::string& job) { return owner_of(job, uid_of(call.caller)); }
 
 Response refused(Refusal refusal) {
   switch (refusal) {
@@ -85,30 +82,31 @@ Response refused(Refusal refusal) {
   return problem(500, "no reason");
 }
 
-void put_job(const Rooms& rooms, const CallPointer& call, const Continue& next) {
-  next(TakeDocument{[&store = rooms.store, usual = rooms.retention, call](const std::string& body,
-                                                                          const Respond& respond) {
-    ParsedSettings parsed = parse_job_settings(body, call->registry);
-    parsed.settings.sender_uid = uid_of(call->caller);
-    if (parsed.problem != nullptr) return respond(problem(400, parsed.problem));
-    const auto known = store.job_in_brief(call->request.job);
-    if (deletes_sooner(parsed.settings, known, usual)) {
-      const auto facts = facts_of(store, call->request.job);
-      if (!may_delete(call->request.job, facts ? &*facts : nullptr, call->caller)) {
-        return respond(problem(403, "a shorter retention deletes: it wants the scope admin"));
-      }
-      log_info("retention_shortened", {{"job", call->request.job},
-                                       {"retention_s", parsed.settings.retention->count()},
-                                       {"token", token_trace(call->request.bearer)},
-                                       {"peer", call->peer}});
-    }
-    store.put_job(call->request.job, parsed.settings,
-                  told_as(known ? 200 : 201, [respond](Next told) { respond(std::get<Response>(std::move(told))); }));
-  }});
+void put_job(const Context& context, const CallPointer& call, const Continue& next) {
+  next(TakeDocument{
+      [&store = context.store, usual = context.retention, call](const std::string& body, const Respond& respond) {
+        ParsedSettings parsed = parse_job_settings(body, call->registry);
+        parsed.settings.sender_uid = uid_of(call->caller);
+        if (parsed.problem != nullptr) return respond(problem(400, parsed.problem));
+        const auto known = store.job_in_brief(call->request.job);
+        if (deletes_sooner(parsed.settings, known, usual)) {
+          const auto facts = facts_of(store, call->request.job);
+          if (!may_delete(call->request.job, facts ? &*facts : nullptr, call->caller)) {
+            return respond(problem(403, "a shorter retention deletes: it wants the scope admin"));
+          }
+          log_info("retention_shortened", {{"job", call->request.job},
+                                           {"retention_s", parsed.settings.retention->count()},
+                                           {"token", token_trace(call->request.bearer)},
+                                           {"peer", call->peer}});
+        }
+        store.put_job(call->request.job, parsed.settings, state_as(known ? 200 : 201, [respond](Next state) {
+                        respond(std::get<Response>(std::move(state)));
+                      }));
+      }});
 }
 
-void report_again(const Rooms& rooms, const CallPointer& call, const Continue& next) {
-  rooms.store.report_again(call->request.job, told_as(202, next));
+void report_again(const Context& context, const CallPointer& call, const Continue& next) {
+  context.store.report_again(call->request.job, state_as(202, next));
 }
 
 std::vector<JobState> visible_jobs(const Store& store, const Call& call, const std::string& after, size_t limit,
@@ -154,17 +152,17 @@ Response get_job(const Store& store, const Call& call) {
   return job ? json_of(200, job_json(*job)) : problem(404, "no such job");
 }
 
-void end_job(const Rooms& rooms, const CallPointer& call, const Continue& next) {
-  rooms.store.end_job(call->request.job, told_as(200, next));
+void end_job(const Context& context, const CallPointer& call, const Continue& next) {
+  context.store.end_job(call->request.job, state_as(200, next));
 }
 
 // Who asks learns the epoch that tokens must have from now on.
-void revoke_tokens(const Rooms& rooms, const CallPointer& call, const Continue& next) {
-  rooms.store.raise_epoch(call->request.job, told_as(200, next));
+void revoke_tokens(const Context& context, const CallPointer& call, const Continue& next) {
+  context.store.raise_epoch(call->request.job, state_as(200, next));
 }
 
-void delete_job(const Rooms& rooms, const CallPointer& call, const Continue& next) {
-  rooms.store.delete_job(call->request.job, call->peer, [next](const Outcome<Done>& outcome) {
+void delete_job(const Context& context, const CallPointer& call, const Continue& next) {
+  context.store.delete_job(call->request.job, call->peer, [next](const Outcome<Done>& outcome) {
     if (outcome.refusal != Refusal::none) return next(refused(outcome.refusal));
     Response response;
     response.status = 204;

@@ -104,9 +104,9 @@ const char* name_of(ReportState state) {
 
 std::vector<std::string> report_notes(const JobState& job) {
   std::vector<std::string> notes;
-  const bool newest_is_told = job.arrivals <= job.reported_arrivals;
+  const bool newest_is_known = job.arrivals <= job.reported_arrivals;
   if (job.report_waits_for_disk) notes.push_back("A report waits until the disk has room for it.");
-  if (job.mixed && newest_is_told) {
+  if (job.mixed && newest_is_known) {
     notes.push_back("Some ranks were sent again and others were not: the report may be of two runs.");
   } else if (job.mixed) {
     notes.push_back("Some ranks were sent again and others not yet: the next report waits for these, or its deadline.");

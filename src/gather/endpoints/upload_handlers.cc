@@ -100,15 +100,15 @@ Response created(const Outcome<UploadState>& outcome, const std::string& id) {
   return tell(response, outcome.value);
 }
 
-void write_first_bytes(const Rooms& rooms, const CallPointer& call, const Checksum& checksum, const Lobby::Slot& slot,
-                       const UploadState& upload, const Continue& next) {
+void write_first_bytes(const Context& context, const CallPointer& call, const Checksum& checksum,
+                       const Lobby::Slot& slot, const UploadState& upload, const Continue& next) {
   Append first;
   first.id = upload.id;
   first.checksum = checksum;
   first.job = upload.metadata.job;
   first.slot = slot;
   first.answer = [id = upload.id](const Outcome<UploadState>& outcome) { return created(outcome, id); };
-  append(rooms.store, call, first, next);
+  append(context.store, call, first, next);
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ Response upload_options(const GatherLimits& limits) {
       .field("Tus-Checksum-Algorithm", "sha1,sha256");
 }
 
-void create_upload(const Rooms& rooms, const CallPointer& call, const Continue& next) {
+void create_upload(const Context& context, const CallPointer& call, const Continue& next) {
   const Request& request = call->request;
   const ParsedMetadata parsed = parse_upload_metadata(request.upload_metadata);
   if (parsed.problem != nullptr) return next(tus_problem(400, parsed.problem));
@@ -140,21 +140,21 @@ void create_upload(const Rooms& rooms, const CallPointer& call, const Continue& 
     return next(tus_problem(400, "more bytes than Upload-Length"));
   }
   const auto create = [=](const Lobby::Slot& slot) {
-    rooms.store.create(upload, [=](const Outcome<UploadState>& outcome) {
+    context.store.create(upload, [=](const Outcome<UploadState>& outcome) {
       if (outcome.refusal != Refusal::none || !has_body || outcome.value.complete) {
         return next(created(outcome, outcome.value.id));
       }
-      write_first_bytes(rooms, call, checksum, slot, outcome.value, next);
+      write_first_bytes(context, call, checksum, slot, outcome.value, next);
     });
   };
   if (!has_body) return create(nullptr);
-  rooms.lobby.body(sharer_of(*call, upload.metadata.job), [=](const Lobby::Slot& slot) {
+  context.lobby.body(sharer_of(*call, upload.metadata.job), [=](const Lobby::Slot& slot) {
     slot ? create(slot) : next(tus_problem(503, "too many bodies at once"));
   });
 }
 
-void head_upload(const Rooms& rooms, const CallPointer& call, const Continue& next) {
-  rooms.store.state(call->request.upload_id, [next](const Outcome<UploadState>& outcome) {
+void head_upload(const Context& context, const CallPointer& call, const Continue& next) {
+  context.store.state(call->request.upload_id, [next](const Outcome<UploadState>& outcome) {
     if (outcome.refusal != Refusal::none) return next(tus_refused(outcome.refusal));
     Response response = tus(200);
     const UploadState& upload = outcome.value;
@@ -188,7 +188,7 @@ void promise_and_append(Store& store, const CallPointer& call, const Append& to,
 
 }  // namespace
 
-void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& next) {
+void patch_upload(const Context& context, const CallPointer& call, const Continue& next) {
   const Request& request = call->request;
   const Checksum checksum = checksum_of(request);
   if (checksum.problem != nullptr) return next(tus_problem(400, checksum.problem));
@@ -198,22 +198,22 @@ void patch_upload(const Rooms& rooms, const CallPointer& call, const Continue& n
   to.offset = std::stoull(request.upload_offset);
   if (!request.upload_length.empty()) to.length = std::stoull(request.upload_length);
   to.checksum = checksum;
-  to.job = rooms.store.metadata_of(to.id).value_or(UploadMetadata{}).job;
+  to.job = context.store.metadata_of(to.id).value_or(UploadMetadata{}).job;
   to.answer = [](const Outcome<UploadState>& outcome) {
     if (outcome.refusal != Refusal::none) return tus_refused(outcome.refusal);
     Response response = tus(204);
     return tell(response, outcome.value);
   };
-  rooms.lobby.body(sharer_of(*call, to.job), [=](const Lobby::Slot& slot) {
+  context.lobby.body(sharer_of(*call, to.job), [=](const Lobby::Slot& slot) {
     if (!slot) return next(tus_problem(503, "too many bodies at once"));
     Append with_slot = to;
     with_slot.slot = slot;
-    promise_and_append(rooms.store, call, with_slot, next);
+    promise_and_append(context.store, call, with_slot, next);
   });
 }
 
-void delete_upload(const Rooms& rooms, const CallPointer& call, const Continue& next) {
-  rooms.store.remove(call->request.upload_id, [next](const Outcome<Done>& outcome) {
+void delete_upload(const Context& context, const CallPointer& call, const Continue& next) {
+  context.store.remove(call->request.upload_id, [next](const Outcome<Done>& outcome) {
     next(outcome.refusal == Refusal::none ? tus(204) : tus_refused(outcome.refusal));
   });
 }
@@ -248,7 +248,7 @@ void put_file(Store& store, const CallPointer& call, const NewUpload& upload, co
 }  // namespace
 
 // One request, one file: what did not come whole is forgotten, there is no way to go on with it.
-void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next) {
+void put_rank(const Context& context, const CallPointer& call, const Continue& next) {
   const Request& request = call->request;
   if (const char* wrong = problem_of_promise(request)) return next(problem(400, wrong));
   NewUpload upload;
@@ -265,8 +265,8 @@ void put_rank(const Rooms& rooms, const CallPointer& call, const Continue& next)
   upload.uid = uid_of(call->caller);
   upload.client = call->peer;
   upload.one_request = true;
-  rooms.lobby.body(sharer_of(*call, request.job), [=](const Lobby::Slot& slot) {
-    slot ? put_file(rooms.store, call, upload, slot, next) : next(problem(503, "too many bodies at once"));
+  context.lobby.body(sharer_of(*call, request.job), [=](const Lobby::Slot& slot) {
+    slot ? put_file(context.store, call, upload, slot, next) : next(problem(503, "too many bodies at once"));
   });
 }
 

@@ -142,6 +142,11 @@ struct JobState {
   JobSettings settings;
 };
 
+// Whose share something takes. Where nobody named the owner, each job is its own; no job's name has a blank.
+inline std::string owner_of(const std::string& job, uint32_t uid) {
+  return uid == 0 ? job : "uid " + std::to_string(uid);
+}
+
 // Files of a whole set; 0: not known.
 inline int64_t files_expected(const JobState& job) { return int64_t{job.expected} * job.captures; }
 inline bool is_whole(const JobState& job) { return job.expected > 0 && job.arrived >= files_expected(job); }

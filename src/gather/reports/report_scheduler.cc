@@ -155,11 +155,6 @@ class Scheduler : public ReportScheduler {
     }
   };
 
-  // Where nobody named the owner, each job is its own.
-  static std::string owner_of(const JobState& job) {
-    return job.owner_uid == 0 ? job.name : std::to_string(job.owner_uid);
-  }
-
   // Bodies that are under way have moved the time: they do not wake this thread.
   std::set<Ready> ready(const GatherDeadlines& deadlines) {
     std::set<Ready> out;
@@ -174,7 +169,7 @@ class Scheduler : public ReportScheduler {
       }
       if (due) entry->second = *due;
       if (due && *due <= at) {
-        const std::string owner = owner_of(*state);
+        const std::string owner = owner_of(state->name, state->owner_uid);
         const auto turn = turns_.find(owner);
         out.insert({turn == turns_.end() ? 0 : turn->second, *due, entry->first, owner});
       }

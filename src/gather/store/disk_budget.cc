@@ -16,8 +16,6 @@ uint64_t left_of(uint64_t most, uint64_t used) { return most - std::min(most, us
 
 }  // namespace
 
-std::string owner_of(const std::string& job, uint32_t uid) { return uid == 0 ? job : "uid " + std::to_string(uid); }
-
 Refusal DiskBudget::charge(Job& job, uint32_t uid, uint64_t& charged, uint64_t wanted, const GatherLimits& most) {
   const uint64_t of_owner = uid == 0 ? job.charged : charged_of_user_[uid];
   const bool over =

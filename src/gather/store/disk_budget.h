@@ -12,9 +12,6 @@
 
 namespace skewscope::gather {
 
-// Where nobody named the owner, each job is its own.
-std::string owner_of(const std::string& job, uint32_t uid);
-
 class DiskBudget {
  public:
   // Brings what an open upload is charged with from `charged` to `wanted` bytes. quota: of the job or its user.
