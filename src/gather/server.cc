@@ -202,7 +202,7 @@ class Daemon {
     if (failed_.exchange(true)) return;
     why_ = why;
     log_error("store_failed", {{"err", why}});
-    failure_told_ = true;
+    failure_logged_ = true;
   }
 
   // The manager hears from us only while each thread of the network and of the store gets on with what it does.
@@ -220,7 +220,7 @@ class Daemon {
   void run(const GatherOptions& options, const std::function<Result<GatherOptions>()>& reload) {
     in_use_ = options;
     files_in_use_ = secrets_of(options);
-    for (auto next_beat = Clock::now(); !failure_told_;) {
+    for (auto next_beat = Clock::now(); !failure_logged_;) {
       if (Clock::now() >= next_beat) {
         if (forker_gone_ = !forker_->alive(); forker_gone_) {
           log_error("forker_gone", {{"err", kForkerHasEnded}});
@@ -232,7 +232,7 @@ class Daemon {
       }
       const int signal = next_signal(kBeat);
       if (signal == SIGHUP) {
-        take_anew(reload);
+        reload_options(reload);
       } else if (signal != 0) {
         log_info("stopping", {{"signal", int64_t{signal}}});
         return;
@@ -241,7 +241,7 @@ class Daemon {
   }
 
   // All of it or nothing: certificates, keys, options.
-  void take_anew(const std::function<Result<GatherOptions>()>& reload) {
+  void reload_options(const std::function<Result<GatherOptions>()>& reload) {
     notify_manager("RELOADING=1");
     const auto refuse = [](const Error& error) {
       log_error("reload_refused", {{"err", error.message}});
@@ -303,7 +303,7 @@ class Daemon {
   GatherOptions in_use_;
   NamedFiles files_in_use_;
   int beats_missed_ = 0;
-  std::atomic<bool> failed_{false}, failure_told_{false};
+  std::atomic<bool> failed_{false}, failure_logged_{false};
   std::string why_;
 };
 

@@ -8,11 +8,6 @@
 namespace skewscope::gather {
 namespace {
 
-bool is_page(const Request& request) {
-  return request.endpoint == Endpoint::page_jobs || request.endpoint == Endpoint::page_job ||
-         (request.endpoint == Endpoint::report && request.suffix == ".html");
-}
-
 bool is_form(Endpoint endpoint) { return endpoint == Endpoint::login || endpoint == Endpoint::logout; }
 
 // The head node speaks on the registry's socket, of jobs alone: root, or the user that was named.
@@ -86,11 +81,11 @@ std::variant<Caller, Response> Endpoints::admit_caller(const Call& call) {
   if (decision == Decision::unauthenticated) {
     metrics_.authentication_failed(request.authorization_scheme.empty() ? "none" : "token");
     // A browser whose cookie has expired is shown where to get another.
-    if (request.authorization_scheme.empty() && is_page(request)) return see_other("/login");
+    if (request.authorization_scheme.empty() && is_page(request.endpoint, request.suffix)) return see_other("/login");
     return unauthorized(why_unauthenticated(request, caller, facts));
   }
   if (decision == Decision::forbidden) return problem(403, "the token has not the scope for this");
-  return is_page(request) ? page_not_found() : problem(404, "no such job, upload or file");
+  return is_page(request.endpoint, request.suffix) ? page_not_found() : problem(404, "no such job, upload or file");
 }
 
 // Whoever holds a token that was once good may know what has become of it.

@@ -50,11 +50,6 @@ Scope scope_of(Need need) {
   return need == Need::upload ? kUpload : kRead;
 }
 
-bool is_page(Endpoint endpoint, std::string_view suffix) {
-  return endpoint == Endpoint::page_jobs || endpoint == Endpoint::page_job ||
-         (endpoint == Endpoint::report && suffix == ".html");
-}
-
 const TokenPayload* token_for(const Caller& caller, bool page) {
   if (caller.token) return &*caller.token;
   return page && caller.cookie ? &*caller.cookie : nullptr;
@@ -83,6 +78,11 @@ Decision may_get_token(const std::string& job, const JobFacts* known, const Call
 }
 
 }  // namespace
+
+bool is_page(Endpoint endpoint, std::string_view suffix) {
+  return endpoint == Endpoint::page_jobs || endpoint == Endpoint::page_job ||
+         (endpoint == Endpoint::report && suffix == ".html");
+}
 
 Caller identify(const Request& request, const TokenKeys& keys, std::chrono::sys_seconds now) {
   Caller out;

@@ -45,6 +45,7 @@ struct Caller {
 // Has shown a credential that counts, for whatever, or none is asked for. One of MUNGE counts once it is decoded; who
 // gets a token for it shows that one with the next request.
 bool is_known(const Caller& caller);
+bool is_page(Endpoint endpoint, std::string_view suffix);  // for a browser
 
 // What the request itself shows: bearer token and login cookie. A MUNGE credential (authorization_scheme "munge") is
 // left to the caller of this, who sets `munge` or `failed`.
