@@ -17,57 +17,46 @@ constexpr uint64_t kLargestNumber = std::numeric_limits<int64_t>::max();
 constexpr std::string_view kTusVersion = "1.0.0";
 
 // The fields that mean something here. All others are passed over, whatever they say.
-enum Field : size_t {
-  kHost,
-  kContentLength,
-  kContentType,
-  kContentEncoding,
-  kContentRange,
-  kTransferEncoding,
-  kTrailer,
-  kUpgrade,
-  kTe,
-  kConnection,
-  kExpect,
-  kAuthorization,
-  kCookie,
-  kRange,
-  kReprDigest,
-  kTusResumable,
-  kUploadMetadata,
-  kUploadLength,
-  kUploadDeferLength,
-  kUploadOffset,
-  kUploadChecksum,
-  kMethodOverride,
-  kOrigin,
-  kFields
-};
-constexpr std::array<std::string_view, kFields> kKnown = {"host",
-                                                          "content-length",
-                                                          "content-type",
-                                                          "content-encoding",
-                                                          "content-range",
-                                                          "transfer-encoding",
-                                                          "trailer",
-                                                          "upgrade",
-                                                          "te",
-                                                          "connection",
-                                                          "expect",
-                                                          "authorization",
-                                                          "cookie",
-                                                          "range",
-                                                          "repr-digest",
-                                                          "tus-resumable",
-                                                          "upload-metadata",
-                                                          "upload-length",
-                                                          "upload-defer-length",
-                                                          "upload-offset",
-                                                          "upload-checksum",
-                                                          "x-http-method-override",
-                                                          "origin"};
+constexpr std::array<std::string_view, 23> kKnown = {"host",
+                                                     "content-length",
+                                                     "content-type",
+                                                     "content-encoding",
+                                                     "content-range",
+                                                     "transfer-encoding",
+                                                     "trailer",
+                                                     "upgrade",
+                                                     "te",
+                                                     "connection",
+                                                     "expect",
+                                                     "authorization",
+                                                     "cookie",
+                                                     "range",
+                                                     "repr-digest",
+                                                     "tus-resumable",
+                                                     "upload-metadata",
+                                                     "upload-length",
+                                                     "upload-defer-length",
+                                                     "upload-offset",
+                                                     "upload-checksum",
+                                                     "x-http-method-override",
+                                                     "origin"};
 
-using Seen = std::array<std::optional<std::string_view>, kFields>;
+// One of them by its name; another name does not compile.
+struct Field {
+  size_t index = 0;
+  consteval Field(const char* name) {
+    while (kKnown.at(index) != name) ++index;
+  }
+};
+
+class Seen {
+ public:
+  std::optional<std::string_view>& at(size_t index) { return values_[index]; }
+  const std::optional<std::string_view>& operator[](Field field) const { return values_[field.index]; }
+
+ private:
+  std::array<std::optional<std::string_view>, kKnown.size()> values_;
+};
 
 // std::tolower asks the locale.
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -103,12 +92,12 @@ std::optional<Refused> take_fields(Seen& seen, const RawHead& head) {
   for (const auto& [name, value] : head.fields) {
     if (!is_token(name)) return Refused{400, "a field's name is no token", {}};
     if (has_control_character(value)) return Refused{400, "a field has a control character", {}};
-    for (size_t i = 0; i < kFields; ++i) {
+    for (size_t i = 0; i < kKnown.size(); ++i) {
       if (!same_ignoring_case(name, kKnown[i])) continue;
-      if (i == kTransferEncoding) return Refused{411, "a transfer coding: send a Content-Length instead", {}};
-      if (seen[i]) return Refused{400, "a field stands twice", {}};
+      if (kKnown[i] == "transfer-encoding") return Refused{411, "a transfer coding: send a Content-Length instead", {}};
+      if (seen.at(i)) return Refused{400, "a field stands twice", {}};
       if (!is_visible(value)) return Refused{400, "a field has a character beyond ASCII", {}};
-      seen[i] = value;
+      seen.at(i) = value;
     }
   }
   return std::nullopt;
@@ -129,26 +118,26 @@ bool is_host(std::string_view text) {
 
 // Everything that says where this request ends and whether another follows.
 std::optional<Refused> take_framing(Request& request, const Seen& seen, int version) {
-  if (version == 11 && !seen[kHost]) return Refused{400, "Host is missing", {}};
-  if (seen[kHost] && !is_host(*seen[kHost])) return Refused{400, "Host is no name or address", {}};
-  request.host = seen[kHost].value_or("");
-  request.origin = seen[kOrigin].value_or("");
-  if (seen[kContentLength]) {
-    request.content_length = whole_number(*seen[kContentLength], kLargestNumber);
+  if (version == 11 && !seen["host"]) return Refused{400, "Host is missing", {}};
+  if (seen["host"] && !is_host(*seen["host"])) return Refused{400, "Host is no name or address", {}};
+  request.host = seen["host"].value_or("");
+  request.origin = seen["origin"].value_or("");
+  if (seen["content-length"]) {
+    request.content_length = whole_number(*seen["content-length"], kLargestNumber);
     if (!request.content_length) return Refused{400, "Content-Length is no number", {}};
   }
-  for (const Field field : {kTrailer, kUpgrade, kTe}) {
+  for (const Field field : {Field("trailer"), Field("upgrade"), Field("te")}) {
     if (seen[field]) return Refused{400, "trailers, upgrades and TE are not taken", {}};
   }
-  const bool closes = seen[kConnection] && same_ignoring_case(*seen[kConnection], "close");
-  if (seen[kConnection] && !closes && !same_ignoring_case(*seen[kConnection], "keep-alive")) {
+  const bool closes = seen["connection"] && same_ignoring_case(*seen["connection"], "close");
+  if (seen["connection"] && !closes && !same_ignoring_case(*seen["connection"], "keep-alive")) {
     return Refused{400, "Connection says neither close nor keep-alive", {}};
   }
   request.keep_alive = version == 11 && !closes;
-  if (seen[kExpect] && !same_ignoring_case(*seen[kExpect], "100-continue")) {
+  if (seen["expect"] && !same_ignoring_case(*seen["expect"], "100-continue")) {
     return Refused{417, "Expect says something else than 100-continue", {}};
   }
-  request.expects_continue = version == 11 && seen[kExpect];
+  request.expects_continue = version == 11 && seen["expect"];
   return std::nullopt;
 }
 
@@ -192,8 +181,8 @@ std::variant<Body, Refused> take_target(Request& request, const RawHead& head, c
   const std::variant<std::string_view, Refused> path = path_of(request, head.target);
   if (const auto* refused = std::get_if<Refused>(&path)) return *refused;
   const std::string_view target = std::get<std::string_view>(path);
-  if (!seen[kMethodOverride]) return route(request, *method, target, listener);
-  const std::optional<Method> other = method_of(*seen[kMethodOverride]);
+  if (!seen["x-http-method-override"]) return route(request, *method, target, listener);
+  const std::optional<Method> other = method_of(*seen["x-http-method-override"]);
   if (method != Method::post || (other != Method::patch && other != Method::delete_)) {
     return Refused{400, "X-HTTP-Method-Override is for PATCH and DELETE by POST", {}};
   }
@@ -205,8 +194,8 @@ std::variant<Body, Refused> take_target(Request& request, const RawHead& head, c
 }
 
 std::optional<Refused> take_authorization(Request& request, const Seen& seen) {
-  const std::string_view text = seen[kAuthorization].value_or("");
-  if (!seen[kAuthorization]) return std::nullopt;
+  const std::string_view text = seen["authorization"].value_or("");
+  if (!seen["authorization"]) return std::nullopt;
   const size_t space = std::min(text.find(' '), text.size());
   const std::string_view scheme = text.substr(0, space), credential = text.substr(std::min(space + 1, text.size()));
   if (!is_token(scheme) || credential.find(' ') != std::string_view::npos) {
@@ -219,16 +208,16 @@ std::optional<Refused> take_authorization(Request& request, const Seen& seen) {
 
 void take_texts(Request& request, const Seen& seen) {
   constexpr std::pair<Field, std::string Request::*> kTexts[] = {
-      {kCookie, &Request::cookie},
-      {kContentType, &Request::content_type},
-      {kRange, &Request::range},
-      {kReprDigest, &Request::repr_digest},
-      {kTusResumable, &Request::tus_resumable},
-      {kUploadMetadata, &Request::upload_metadata},
-      {kUploadLength, &Request::upload_length},
-      {kUploadDeferLength, &Request::upload_defer_length},
-      {kUploadOffset, &Request::upload_offset},
-      {kUploadChecksum, &Request::upload_checksum},
+      {Field("cookie"), &Request::cookie},
+      {Field("content-type"), &Request::content_type},
+      {Field("range"), &Request::range},
+      {Field("repr-digest"), &Request::repr_digest},
+      {Field("tus-resumable"), &Request::tus_resumable},
+      {Field("upload-metadata"), &Request::upload_metadata},
+      {Field("upload-length"), &Request::upload_length},
+      {Field("upload-defer-length"), &Request::upload_defer_length},
+      {Field("upload-offset"), &Request::upload_offset},
+      {Field("upload-checksum"), &Request::upload_checksum},
   };
   for (const auto& [field, member] : kTexts) request.*member = seen[field].value_or("");
 }
@@ -238,19 +227,19 @@ std::optional<Refused> refuse_tus(const Request& request, const Seen& seen) {
   if (request.tus_resumable != kTusVersion) {
     return Refused{412, "Tus-Resumable is not 1.0.0", {{"Tus-Version", std::string(kTusVersion)}}};
   }
-  for (const Field field : {kUploadLength, kUploadOffset}) {
+  for (const Field field : {Field("upload-length"), Field("upload-offset")}) {
     if (seen[field] && !whole_number(*seen[field], kLargestNumber)) {
       return Refused{400, "Upload-Length or Upload-Offset is no number", {}};
     }
   }
-  if (seen[kUploadDeferLength] && request.upload_defer_length != "1") {
+  if (seen["upload-defer-length"] && request.upload_defer_length != "1") {
     return Refused{400, "Upload-Defer-Length is not 1", {}};
   }
   if (request.endpoint == Endpoint::upload_create &&
-      seen[kUploadLength].has_value() == seen[kUploadDeferLength].has_value()) {
+      seen["upload-length"].has_value() == seen["upload-defer-length"].has_value()) {
     return Refused{400, "either Upload-Length or Upload-Defer-Length is needed", {}};
   }
-  if (request.endpoint == Endpoint::upload_patch && !seen[kUploadOffset]) {
+  if (request.endpoint == Endpoint::upload_patch && !seen["upload-offset"]) {
     return Refused{400, "Upload-Offset is missing", {}};
   }
   return std::nullopt;
@@ -265,7 +254,7 @@ bool is_type(std::string_view text, std::string_view type) {
 
 std::optional<Refused> refuse_body(const Request& request, Body body, const Seen& seen) {
   const uint64_t length = request.content_length.value_or(0);
-  if (seen[kContentEncoding] && !same_ignoring_case(*seen[kContentEncoding], "identity")) {
+  if (seen["content-encoding"] && !same_ignoring_case(*seen["content-encoding"], "identity")) {
     return Refused{415, "a content coding: send the file as it is", {}};
   }
   const bool needed = body == Body::bytes || body == Body::needed_document || body == Body::form;
@@ -284,7 +273,7 @@ std::optional<Refused> refuse_body(const Request& request, Body body, const Seen
   }
   // A part taken for the whole would be kept as the whole (RFC 9110, 14.5). curl -C sends it with a PATCH, too, where
   // Upload-Offset counts.
-  if (seen[kContentRange] && !is_patch) return Refused{400, "Content-Range: send the whole, or use an upload", {}};
+  if (seen["content-range"] && !is_patch) return Refused{400, "Content-Range: send the whole, or use an upload", {}};
   return std::nullopt;
 }
 
