@@ -50,7 +50,7 @@ Result<SpoolCheck> check_spool(const std::string& spool, bool repair) {
   options.spool = spool;
   options.repair = repair;
   options.verify = true;
-  options.now = wall_clock();
+  options.now = gather::wall_clock();
   gather::Recovered found = gather::recover(*files.value(), options);
   if (!found.manifest) return found.error;
   SpoolCheck out;

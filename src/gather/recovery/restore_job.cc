@@ -30,7 +30,7 @@ Result<Done> restore_job(const std::string& spool, const std::string& job) {
   if (const int error = files.list("trash", entries); error != 0)
     return cannot("cannot list " + spool + "/trash", error);
   std::string newest;
-  Time since{};
+  std::chrono::sys_seconds since{};
   for (const FolderEntry& entry : entries) {
     PathInfo info;
     if (job_in_trash(entry.name) != job || files.info("trash/" + entry.name, info) != 0) continue;
