@@ -24,9 +24,9 @@ std::optional<Range> range_of(std::string_view text, uint64_t size) {
   text.remove_prefix(6);
   const size_t dash = text.find('-');
   if (dash == std::string_view::npos) return std::nullopt;
-  constexpr uint64_t kMost = INT64_MAX;
+  constexpr uint64_t kLastByte = INT64_MAX;
   const std::string_view before = text.substr(0, dash), behind = text.substr(dash + 1);
-  const auto first = whole_number(before, kMost), last = whole_number(behind, kMost);
+  const auto first = whole_number(before, kLastByte), last = whole_number(behind, kLastByte);
   if ((!first && !before.empty()) || (!last && !behind.empty()) || (!first && !last)) return std::nullopt;
   if (!first) return Range{size - std::min(*last, size), std::min(*last, size)};
   if (last && *last < *first) return std::nullopt;
