@@ -2,7 +2,6 @@
 //
 // The process that makes reports is forked first, while there is one thread. The store recovers before anybody is
 // listened to. At the end connections go before the store, so that what they hold of it is given back.
-#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include <thread>
 
 #include "reload.h"
+#include "skewscope/base/file_text.h"
 #include "src/gather/endpoints/endpoints.h"
 #include "src/gather/http/connection.h"
 #include "src/gather/http/listener.h"
@@ -54,11 +54,8 @@ int next_signal(milliseconds time) {
 
 // Resident, of this process; 0 where the kernel does not tell.
 uint64_t memory_in_use() {
-  std::array<char, 128> text{};
-  const int statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  const ssize_t got = statm < 0 ? -1 : read(statm, text.data(), text.size() - 1);
-  if (statm >= 0) close(statm);
-  const char* resident = got < 0 ? nullptr : std::strchr(text.data(), ' ');  // the first number is the address space
+  const std::string text = file_text("/proc/self/statm").value_or("");
+  const char* resident = std::strchr(text.c_str(), ' ');  // the first number is the address space
   return resident == nullptr ? 0 : std::strtoull(resident, nullptr, 10) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 

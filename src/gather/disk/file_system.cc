@@ -14,23 +14,10 @@
 #include <cstring>
 #include <thread>
 
+#include "src/gather/process/descriptor.h"
+
 namespace skewscope::gather {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  ~Descriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return descriptor_; }
-  int release() { return std::exchange(descriptor_, -1); }
-
- private:
-  int descriptor_;
-};
 
 template <class Call>
 auto again_when_interrupted(Call call) {

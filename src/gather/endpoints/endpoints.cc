@@ -15,14 +15,7 @@ namespace {
 
 constexpr size_t kJobsOnPage = 1000;
 constexpr int kReaders = 4;
-
-Response text(int status, const char* body) {
-  Response response;
-  response.status = status;
-  response.field("Content-Type", "text/plain; charset=utf-8");
-  response.body = body;
-  return response;
-}
+constexpr const char* kText = "text/plain; charset=utf-8";
 
 std::string name_of_this_server(const GatherOptions& options) {
   if (!options.server_name.empty()) return options.server_name;
@@ -204,12 +197,11 @@ Response Endpoints::page_of(const Call& call) const {
 }
 
 Response Endpoints::admin(const Call& call) const {
-  if (call.request.endpoint == Endpoint::healthy) return text(200, "healthy\n");
-  if (call.request.endpoint == Endpoint::ready) return ready() ? text(200, "ready\n") : text(503, "not ready\n");
-  Response response;
-  response.field("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
-  response.body = metrics_.text(store_.figures(), lobby_.figures(), process_figures());
-  return response;
+  if (call.request.endpoint == Endpoint::healthy) return document(200, kText, "healthy\n");
+  if (call.request.endpoint == Endpoint::ready)
+    return ready() ? document(200, kText, "ready\n") : document(503, kText, "not ready\n");
+  return document(200, "text/plain; version=0.0.4; charset=utf-8",
+                  metrics_.text(store_.figures(), lobby_.figures(), process_figures()));
 }
 
 ProcessFigures Endpoints::process_figures() const {

@@ -36,7 +36,7 @@ std::optional<Range> range_of(std::string_view text, uint64_t size) {
 
 Response file_response(const StoredFile& stored) {
   Response response;
-  response.file = std::make_shared<OpenFile>(stored.fd);
+  response.file = std::make_shared<Descriptor>(stored.fd);
   response.file_size = stored.size;
   return response;
 }
@@ -86,9 +86,9 @@ Response get_report(const Store& store, const Call& call) {
 std::string last_lines_of_log(const Store& store, const std::string& job) {
   const auto stored = store.read_report(job, 0, "log");
   if (stored.refusal != Refusal::none) return "";
-  const OpenFile file(stored.value.fd);
+  const Descriptor file(stored.value.fd);
   std::string text(std::min<uint64_t>(stored.value.size, kLogOnPage), '\0');
-  const ssize_t got = pread(file.fd(), text.data(), text.size(), static_cast<off_t>(stored.value.size - text.size()));
+  const ssize_t got = pread(file.get(), text.data(), text.size(), static_cast<off_t>(stored.value.size - text.size()));
   text.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
   if (text.size() == kLogOnPage) text.erase(0, text.find('\n') + 1);  // which begins within a line
   return text;

@@ -9,14 +9,6 @@ namespace {
 
 constexpr size_t kUsualList = 100, kAtATime = 256;
 
-Response json_of(int status, std::string text) {
-  Response response;
-  response.status = status;
-  response.field("Content-Type", "application/json");
-  response.body = std::move(text);
-  return response;
-}
-
 // Than the daemon would, or than the job has been promised.
 bool deletes_sooner(const JobSettings& asked, const std::optional<JobState>& known, std::chrono::seconds usual) {
   if (!asked.retention) return false;
@@ -26,7 +18,8 @@ bool deletes_sooner(const JobSettings& asked, const std::optional<JobState>& kno
 // The job's new state, or why there is none.
 Reply<JobState> state_as(int status, const Continue& next) {
   return [status, next](const Outcome<JobState>& outcome) {
-    next(outcome.refusal == Refusal::none ? json_of(status, job_json(outcome.value)) : refused(outcome.refusal));
+    next(outcome.refusal == Refusal::none ? document(status, "application/json", job_json(outcome.value))
+                                          : refused(outcome.refusal));
   };
 }
 
@@ -144,12 +137,12 @@ Response list_jobs(const Store& store, const Call& call) {
   }
   const std::vector<JobState> page = visible_jobs(store, call, after, limit, state);
   const std::string next = page.size() == limit ? page.back().name : "";
-  return json_of(200, job_list_json(page, next));
+  return document(200, "application/json", job_list_json(page, next));
 }
 
 Response get_job(const Store& store, const Call& call) {
   const auto job = store.job(call.request.job);
-  return job ? json_of(200, job_json(*job)) : problem(404, "no such job");
+  return job ? document(200, "application/json", job_json(*job)) : problem(404, "no such job");
 }
 
 void end_job(const Context& context, const CallPointer& call, const Continue& next) {

@@ -48,17 +48,12 @@ Response grant(const Store& store, const Call& call, const Caller& caller, const
   payload.scopes = kUpload | kRead;
   payload.uid = caller.munge ? caller.munge->uid : facts.owner_uid.value_or(uid_of(caller));
   payload.epoch = facts.epoch;
-  payload.expires = std::chrono::time_point_cast<seconds>(std::chrono::system_clock::now()) + seconds(wish.life);
-  Response response;
-  response.status = 201;
-  response.field("Content-Type", "application/json");
-  response.body = json{{"token", means.keys.mint(payload)},
-                       {"job", payload.job},
-                       {"scopes", {"upload", "read"}},
-                       {"expires", payload.expires.time_since_epoch().count()}}
-                      .dump() +
-                  "\n";
-  return response;
+  payload.expires = wall_clock() + seconds(wish.life);
+  const json granted{{"token", means.keys.mint(payload)},
+                     {"job", payload.job},
+                     {"scopes", {"upload", "read"}},
+                     {"expires", payload.expires.time_since_epoch().count()}};
+  return document(201, "application/json", granted.dump() + "\n");
 }
 
 // A credential that does not count is answered like any other; one that nobody could look at is not its sender's fault.

@@ -226,7 +226,7 @@ void Connection::read_part() {
     const Response& response = self->response_;
     const size_t wanted = static_cast<size_t>(std::min<uint64_t>(kBufferBytes, response.file_size));
     const ssize_t got =
-        pread(response.file->fd(), self->download_->buffer.get(), wanted, static_cast<off_t>(response.file_offset));
+        pread(response.file->get(), self->download_->buffer.get(), wanted, static_cast<off_t>(response.file_offset));
     self->wire_->post([self, begin, got] {
       self->download_->floor.held_back(Clock::now() - begin);
       self->write_part(got);

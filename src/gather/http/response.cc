@@ -89,27 +89,27 @@ int seconds_to_wait() {
 
 }  // namespace
 
-OpenFile::~OpenFile() {
-  if (fd_ >= 0) close(fd_);
-}
-
 Response& Response::field(std::string name, std::string value) {
   fields.emplace_back(std::move(name), std::move(value));
   return *this;
 }
 
 Response problem(int status, const char* reason) {
-  Response response;
-  response.status = status;
-  response.field("Content-Type", "application/problem+json");
-  response.body =
-      fmt::format(R"({{"type":"about:blank","title":"{}","status":{},"detail":"{}"}})", phrase(status), status, reason);
-  response.body += '\n';
+  constexpr const char* kForm = R"({{"type":"about:blank","title":"{}","status":{},"detail":"{}"}})";
+  Response response =
+      document(status, "application/problem+json", fmt::format(kForm, phrase(status), status, reason) + "\n");
   if (status == 429 || status == 503) response.field("Retry-After", std::to_string(seconds_to_wait()));
   return response;
 }
 
 Response unauthorized(const std::string& why) { return problem(401, why.c_str()).field("WWW-Authenticate", "Bearer"); }
+
+Response document(int status, const char* type, std::string body) {
+  Response response;
+  response.status = status;
+  response.body = std::move(body);
+  return response.field("Content-Type", type);
+}
 
 Response see_other(const std::string& where) {
   Response response;

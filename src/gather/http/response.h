@@ -7,26 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "src/gather/process/descriptor.h"
+
 namespace skewscope::gather {
-
-// A descriptor that closes itself.
-class OpenFile {
- public:
-  explicit OpenFile(int fd) : fd_(fd) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile();
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 struct Response {
   int status = 200;
   std::vector<std::pair<std::string, std::string>> fields;
   std::string body;
-  std::shared_ptr<OpenFile> file;  // sent in place of `body`: `file_size` bytes from `file_offset`
+  std::shared_ptr<Descriptor> file;  // sent in place of `body`: `file_size` bytes from `file_offset`
   uint64_t file_offset = 0, file_size = 0;
   std::shared_ptr<void> held;  // let go when the file has been sent, or will not be
   bool close = false;          // the connection ends after it
@@ -41,6 +30,7 @@ Response unauthorized(
     const std::string& why = "a valid credential is needed");  // the same for every credential that does not count
 
 Response see_other(const std::string& where);
+Response document(int status, const char* type, std::string body);
 
 // The head as it goes over the wire.
 std::string head_of(const Response& response, const std::string& request_id, bool keep_alive);

@@ -19,6 +19,7 @@
 #include "skewscope/protocol/names.h"
 #include "skewscope/protocol/sha256.h"
 #include "src/gather/kept/aging.h"
+#include "src/gather/process/descriptor.h"
 
 namespace skewscope::gather {
 namespace {
@@ -88,13 +89,6 @@ std::optional<TokenPayload> decode(const std::string& text, const std::string& k
   return is_sound(out) && encode(out, key) == text ? std::optional(out) : std::nullopt;
 }
 
-struct KeyFile {
-  int fd = -1;
-  ~KeyFile() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
 Error refused(const std::string& file, const std::string& what) {
   return Error{ErrorKind::usage, "the token keys in " + file + ": " + what};
 }
@@ -123,19 +117,19 @@ bool others_may_use(int fd, const struct stat& status) {
 
 // A file that others can read is no secret; a FIFO would hang the start.
 Result<std::string> read_key_file(const std::string& file) {
-  const KeyFile opened{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
-  if (opened.fd < 0 || ::fstat(opened.fd, &status) != 0) {
+  if (opened.get() < 0 || ::fstat(opened.get(), &status) != 0) {
     return refused(
         file, std::string(std::strerror(errno)) + "; make it with: (umask 077; openssl rand -hex 32 > " + file + ")");
   }
   if (!S_ISREG(status.st_mode)) return refused(file, "not a regular file");
-  if (others_may_use(opened.fd, status)) return refused(file, "others can read or write it; chmod 600 " + file);
+  if (others_may_use(opened.get(), status)) return refused(file, "others can read or write it; chmod 600 " + file);
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
     return refused(file, "it belongs to another user; chown it to the one that runs skewscope");
   }
   std::string text(kLongestKeyFile, '\0');
-  const ssize_t size = ::read(opened.fd, text.data(), text.size());
+  const ssize_t size = ::read(opened.get(), text.data(), text.size());
   if (size < 0) return refused(file, std::strerror(errno));
   text.resize(static_cast<size_t>(size));
   return text;
@@ -144,9 +138,9 @@ Result<std::string> read_key_file(const std::string& file) {
 }  // namespace
 
 bool others_may_use(const std::string& file) {
-  const KeyFile opened{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
-  return opened.fd >= 0 && ::fstat(opened.fd, &status) == 0 && others_may_use(opened.fd, status);
+  return opened.get() >= 0 && ::fstat(opened.get(), &status) == 0 && others_may_use(opened.get(), status);
 }
 
 Result<TokenKeys> TokenKeys::read(const std::string& file) {

@@ -4,6 +4,8 @@
 // needs.
 #include "sandbox.h"
 
+#include "src/gather/process/descriptor.h"
+
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <sched.h>
@@ -48,12 +50,10 @@ constexpr uint64_t kRest = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_MAKE_
                            LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK;
 
 bool allow(int ruleset, const char* path, uint64_t access) {
-  const int fd = open(path, O_PATH | O_CLOEXEC);
-  if (fd < 0) return errno == ENOENT;  // what is not there needs no rule
-  const landlock_path_beneath_attr rule{access, fd};
-  const bool added = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
-  close(fd);
-  return added;
+  const Descriptor opened(open(path, O_PATH | O_CLOEXEC));
+  if (opened.get() < 0) return errno == ENOENT;  // what is not there needs no rule
+  const landlock_path_beneath_attr rule{access, opened.get()};
+  return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
 }
 
 // The system's word on processors and memory limits, which the parallel loader asks for.
