@@ -1,5 +1,5 @@
 // The threads that write, flush and hash, and those that read what goes out. Work on one thing always goes to the same
-// thread, in order.
+// thread, in order. By hand: a pool of Asio does not say which of its threads hangs.
 #pragma once
 
 #include <condition_variable>

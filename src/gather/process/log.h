@@ -1,5 +1,5 @@
 // The daemon's log: one JSON object a line on standard error. Control characters are escaped, tokens never appear.
-// Nobody waits for who reads it: a line that has no room at once is left out, and counted.
+// Nobody waits for who reads it: a line that has no room at once is left out, and counted. spdlog's sinks wait.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,7 @@ SpoolStore::SpoolStore(const StoreOptions& options, std::unique_ptr<FileSystem> 
 SpoolStore::~SpoolStore() {
   uploads_.cut_off_writers();
   sweeper_.stop();
-  drain([] {});
+  SpoolStore::drain([] {});
   core_.engine.stop();
 }
 
