@@ -29,7 +29,7 @@ std::string policy(const char* form_action) {
       base64({reinterpret_cast<const char*>(style.data()), style.size()}), form_action);
 }
 
-std::string document(const std::string& title, const std::string& body, bool refresh) {
+std::string html_of(const std::string& title, const std::string& body, bool refresh) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">{}"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{}</title>"
@@ -133,8 +133,8 @@ Response jobs_page(const std::vector<JobState>& jobs, bool more, bool signed_in)
   }
   if (more) body += "<p>There are more jobs than these; <code>GET /v1/jobs</code> lists all.</p>";
   const std::string title = "skewscope: jobs";
-  if (signed_in) return page(200, document(title, body, true), policy("'self'"), "same-origin");
-  return page(200, document(title, body, true), policy("'none'"));
+  if (signed_in) return page(200, html_of(title, body, true), policy("'self'"), "same-origin");
+  return page(200, html_of(title, body, true), policy("'none'"));
 }
 
 Response job_page(const JobState& job, const std::string& report_log) {
@@ -164,7 +164,7 @@ Response job_page(const JobState& job, const std::string& report_log) {
                                          escaped(report_log), escaped(job.name)));
   }
   body += "</dl>";
-  return page(200, document("skewscope: " + job.name, body, true), policy("'none'"));
+  return page(200, html_of("skewscope: " + job.name, body, true), policy("'none'"));
 }
 
 Response login_page(bool refused) {
@@ -174,11 +174,11 @@ Response login_page(bool refused) {
       "<form method=\"post\" action=\"/login\"><p><label>Token with the scope <code>read</code><br>"
       "<input type=\"password\" name=\"token\" autocomplete=\"off\" required></label></p>"
       "<p><button>Sign in</button></p></form>";
-  return page(refused ? 401 : 200, document("skewscope: sign in", body, false), policy("'self'"), "same-origin");
+  return page(refused ? 401 : 200, html_of("skewscope: sign in", body, false), policy("'self'"), "same-origin");
 }
 
 Response page_not_found() {
-  return page(404, document("skewscope: no such job", "<p><a href=\"/\">All jobs</a></p><h1>No such job</h1>", false),
+  return page(404, html_of("skewscope: no such job", "<p><a href=\"/\">All jobs</a></p><h1>No such job</h1>", false),
               policy("'none'"));
 }
 
