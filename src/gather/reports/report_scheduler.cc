@@ -103,7 +103,7 @@ class Scheduler : public ReportScheduler {
       if (sweeps) delete_what_is_old(options.retention);
       start_what_is_due(options.deadlines);
       lock.lock();
-      if (changed_.empty() && !ends_) wake_.wait_for(lock, until_next_held());
+      if (changed_.empty() && !ends_) wake_.wait_for(lock, until_next());
     }
   }
 
@@ -134,7 +134,8 @@ class Scheduler : public ReportScheduler {
     if (const std::optional<Time> due = report_due(*state, deadlines)) due_[job] = std::max(*due, earliest);
   }
 
-  std::chrono::milliseconds until_next_held() const {
+  // With `mutex_` held.
+  std::chrono::milliseconds until_next() const {
     const auto at = system_clock::now();
     Time next = sweep_;
     for (const auto& [job, due] : due_) {

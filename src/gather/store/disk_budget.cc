@@ -1,7 +1,7 @@
-// What a report may take of the disk: as much as --largest-report says, as is left to its job and the job's owner, and
-// half of what is free below the hard mark, less what other reports may take that run. So no report, whatever its
-// traces are, brings the disk to where uploads are refused. One that has outgrown what its job may have fails; one for
-// which the disk has no room now waits.
+// An upload is charged with the length that it announces, else as it grows. A report gets a room: as much as
+// --largest-report says, as is left to its job and the job's owner, and half of what is free below the hard mark, less
+// the rooms of other reports that run. So no report, whatever its traces are, brings the disk to where uploads are
+// refused. One that has outgrown what its job may have fails; one for which the disk has no room now waits.
 #include "disk_budget.h"
 
 #include <algorithm>

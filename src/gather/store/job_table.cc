@@ -4,19 +4,9 @@
 
 namespace skewscope::gather {
 
-Job* JobTable::find(const std::string& name) {
-  const auto found = jobs_.find(name);
-  return found == jobs_.end() ? nullptr : &found->second;
-}
-
 const Job* JobTable::find(const std::string& name) const {
   const auto found = jobs_.find(name);
   return found == jobs_.end() ? nullptr : &found->second;
-}
-
-Job* JobTable::standing(const std::string& name) {
-  Job* job = find(name);
-  return job == nullptr || job->row.deleting ? nullptr : job;
 }
 
 const Job* JobTable::standing(const std::string& name) const {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "job.h"
 
@@ -12,13 +13,13 @@ namespace skewscope::gather {
 
 class JobTable {
  public:
-  Job* find(const std::string& name);
   const Job* find(const std::string& name) const;
+  Job* find(const std::string& name) { return const_cast<Job*>(std::as_const(*this).find(name)); }
   Job& at(const std::string& name) { return jobs_.at(name); }
   const Job& at(const std::string& name) const { return jobs_.at(name); }
   // Null also while it is being deleted.
-  Job* standing(const std::string& name);
   const Job* standing(const std::string& name) const;
+  Job* standing(const std::string& name) { return const_cast<Job*>(std::as_const(*this).standing(name)); }
   const FileRow* file(const std::string& job, int capture, int rank) const;
   // In order of names.
   std::map<std::string, Job>& all() { return jobs_; }
