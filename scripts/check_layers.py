@@ -57,6 +57,14 @@ INNER = {
     "summarize/gpu": set(),
     "summarize/operators": {"summarize/gpu"},
     "summarize/path": {"summarize/gpu", "summarize/operators"},
+    "gather/kept": set(),
+    "gather/process": set(),
+    "gather/disk": {"gather/kept", "gather/process"},
+    "gather/recovery": {"gather/kept", "gather/disk"},
+    "gather/store": {"gather/kept", "gather/process", "gather/disk", "gather/recovery"},
+    "gather/reports": {"gather/kept", "gather/process"},  # what knows the store by its calls alone touches no disk
+    "gather/http": {"gather/kept", "gather/process"},
+    "gather/endpoints": {"gather/kept", "gather/process", "gather/http"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.

@@ -17,12 +17,11 @@
 #include "report_command.h"
 #include "skewscope/base/exchange.h"
 #include "skewscope/base/printable.h"
+#include "skewscope/protocol/names.h"
 #include "thread_limit.h"
 
 namespace skewscope::cli {
 namespace {
-
-constexpr int64_t kLongestTokenLife_s = int64_t{366} * 24 * 3600;
 
 // The daemon waits for its signals, and what it writes to may be closed.
 void keep_signals_for_the_daemon() {
@@ -157,7 +156,7 @@ void add_gather_command_options(CLI::App& command, GatherCommandOptions& options
       .add_option_function<int64_t>(
           "--life", [&options](const int64_t& seconds) { options.token.life = std::chrono::seconds(seconds); },
           "With --mint-token: how long it counts [86400]")
-      ->check(CLI::Range(int64_t{1}, kLongestTokenLife_s).description(""))
+      ->check(CLI::Range(int64_t{1}, std::chrono::seconds(kLongestTokenLife).count()).description(""))
       ->needs(mint)
       ->type_name("SECONDS");
   command

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "file_stamp.h"
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::ship {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "skewscope/base/result.h"
-#include "skewscope/protocol/digest.h"
+#include "skewscope/protocol/sha256.h"
 
 namespace skewscope::ship {
 

@@ -7,7 +7,7 @@
 #include "require.h"
 #include "src/cli/flat_config.h"
 #include "src/cli/gather_options.h"
-#include "src/gather/job_text.h"
+#include "src/gather/endpoints/job_text.h"
 #include "src/gather/reload.h"
 #include "src/gather/start_rules.h"
 
