@@ -43,6 +43,14 @@ MAY_INCLUDE = {
 INNER = {
     "distribute/alone": set(),
     "distribute/mpi": set(),
+    "ingest/text": set(),
+    "ingest/content": {"ingest/text"},
+    "ingest/kineto": {"ingest/text", "ingest/content"},  # a format: one room a tracer
+    "ingest/stamps": {"ingest/content"},
+    "ingest/link": {"ingest/text", "ingest/content", "ingest/stamps"},
+    "ingest/ranks": {"ingest/text", "ingest/content"},
+    "ingest/jobs": {"ingest/ranks"},
+    "ingest/digests": {"ingest/content", "ingest/ranks"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.

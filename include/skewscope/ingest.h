@@ -1,5 +1,5 @@
-// Stage: files -> JobTrace. Kineto JSON (.json, .json.gz, .json.zst) is one reader behind src/ingest/trace_reader.h; a
-// digest (skewscope/digest.h) stands for the trace it was made of.
+// Stage: files -> JobTrace. Kineto JSON (.json, .json.gz, .json.zst) is one reader behind
+// src/ingest/content/trace_reader.h; a digest (skewscope/digest.h) stands for the trace it was made of.
 #pragma once
 
 #include <cstdint>

@@ -8,9 +8,9 @@
 #include <set>
 #include <tuple>
 
-#include "call_modules.h"
-#include "group_members.h"
-#include "sessions.h"
+#include "src/ingest/link/call_modules.h"
+#include "src/ingest/ranks/group_members.h"
+#include "src/ingest/ranks/sessions.h"
 
 namespace skewscope::ingest {
 namespace {

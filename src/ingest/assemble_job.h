@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "rank_overrides.h"
-#include "rank_resolution.h"
 #include "read_files.h"
 #include "skewscope/base/result.h"
 #include "skewscope/model/job_trace.h"
+#include "src/ingest/ranks/rank_overrides.h"
+#include "src/ingest/ranks/rank_resolution.h"
 
 namespace skewscope::ingest {
 

@@ -12,16 +12,16 @@
 #include <cstring>
 #include <vector>
 
-#include "byte_source.h"
-#include "chunk_cutter.h"
-#include "digest_file.h"
-#include "file_name_rank.h"
-#include "gzip_end.h"
-#include "memory_budget.h"
-#include "rank_resolution.h"
 #include "skewscope/digest.h"
 #include "skewscope/ingest.h"
-#include "top_level.h"
+#include "src/ingest/content/memory_budget.h"
+#include "src/ingest/digests/digest_file.h"
+#include "src/ingest/kineto/top_level.h"
+#include "src/ingest/ranks/file_name_rank.h"
+#include "src/ingest/ranks/rank_resolution.h"
+#include "src/ingest/text/byte_source.h"
+#include "src/ingest/text/chunk_cutter.h"
+#include "src/ingest/text/gzip_end.h"
 
 namespace skewscope {
 namespace {

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <utility>
 
-#include "other_format.h"
 #include "share_files.h"
 #include "skewscope/digest.h"
 #include "skewscope/ingest.h"
+#include "src/ingest/content/other_format.h"
 
 namespace skewscope {
 namespace {

@@ -9,12 +9,12 @@
 #include <set>
 
 #include "assemble_job.h"
-#include "choose_job.h"
-#include "find_jobs.h"
-#include "lost_base_time.h"
 #include "read_files.h"
 #include "share_files.h"
 #include "skewscope/ingest.h"
+#include "src/ingest/jobs/choose_job.h"
+#include "src/ingest/jobs/find_jobs.h"
+#include "src/ingest/stamps/lost_base_time.h"
 
 namespace skewscope {
 namespace {

@@ -11,15 +11,15 @@
 #include <map>
 #include <optional>
 
-#include "digest_cache.h"
-#include "digest_file.h"
-#include "keep_steps.h"
-#include "link_calls.h"
-#include "link_details.h"
-#include "memory_budget.h"
-#include "rank_resolution.h"
-#include "reading.h"
-#include "trace_reader.h"
+#include "src/ingest/content/memory_budget.h"
+#include "src/ingest/content/trace_reader.h"
+#include "src/ingest/digests/digest_cache.h"
+#include "src/ingest/digests/digest_file.h"
+#include "src/ingest/kineto/reading.h"
+#include "src/ingest/link/keep_steps.h"
+#include "src/ingest/link/link_calls.h"
+#include "src/ingest/link/link_details.h"
+#include "src/ingest/ranks/rank_resolution.h"
 
 namespace skewscope::ingest {
 namespace {

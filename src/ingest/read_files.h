@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "file_content.h"
-#include "memory_budget.h"
 #include "skewscope/ingest.h"
 #include "skewscope/model/trace_file.h"
-#include "trace_reader.h"
+#include "src/ingest/content/file_content.h"
+#include "src/ingest/content/memory_budget.h"
+#include "src/ingest/content/trace_reader.h"
 
 namespace skewscope::ingest {
 

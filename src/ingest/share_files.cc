@@ -6,8 +6,8 @@
 #include <map>
 #include <tuple>
 
-#include "file_name_rank.h"
 #include "skewscope/digest.h"
+#include "src/ingest/ranks/file_name_rank.h"
 
 namespace skewscope::ingest {
 namespace {

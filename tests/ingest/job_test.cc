@@ -4,8 +4,8 @@
 
 #include "content_builder.h"
 #include "src/ingest/assemble_job.h"
-#include "src/ingest/keep_steps.h"
-#include "src/ingest/lost_base_time.h"
+#include "src/ingest/link/keep_steps.h"
+#include "src/ingest/stamps/lost_base_time.h"
 
 using namespace skewscope;          // NOLINT
 using namespace skewscope::ingest;  // NOLINT

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "src/ingest/kineto_reader.h"
+#include "src/ingest/kineto/kineto_reader.h"
 
 namespace skewscope::ingest {
 

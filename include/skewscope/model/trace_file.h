@@ -32,7 +32,7 @@ struct ProcessGroup {
 
 struct DistributedInfo {
   bool present = false;
-  bool after_events = false;  // on-demand traces: its rank is derived, see src/ingest/KINETO.md, section 8
+  bool after_events = false;  // on-demand traces: its rank is derived, see src/ingest/kineto/KINETO.md, section 8
   int64_t rank = -1, world_size = -1;
   std::string backend;
   std::vector<ProcessGroup> groups;

@@ -1,0 +1,33 @@
+// Which rank of the job a file is, and how large the world is: the first source of KINETO.md, section 8, that
+// answers, recorded per file; sources that disagree are findings.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rank_overrides.h"
+#include "skewscope/model/trace_file.h"
+#include "src/ingest/content/file_content.h"
+
+namespace skewscope::ingest {
+
+// From content alone; window and name facts are the caller's.
+RankEvidence evidence_of(const FileContent& content);
+
+struct ResolvedRank {
+  Rank rank;
+  std::string source;      // "distributedInfo", "file name rank<R>", "synthetic", …
+  bool synthetic = false;  // a number made up: only single-rank tables mean anything
+};
+
+struct ResolvedRanks {
+  std::vector<ResolvedRank> files;  // row = row of `evidence`
+  int32_t world_size = 0;
+  std::string world_size_source;
+  Findings findings;
+};
+
+// `evidence` in the order of file names.
+ResolvedRanks resolve_ranks(const std::vector<RankEvidence>& evidence, const RankOverrides& overrides);
+
+}  // namespace skewscope::ingest
