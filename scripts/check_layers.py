@@ -49,7 +49,7 @@ INNER = {
     "ingest/stamps": {"ingest/content"},
     "ingest/link": {"ingest/text", "ingest/content", "ingest/stamps"},
     "ingest/ranks": {"ingest/text", "ingest/content"},
-    "ingest/jobs": {"ingest/ranks"},
+    "ingest/jobs": {"ingest/text", "ingest/ranks"},
     "ingest/digests": {"ingest/content", "ingest/ranks"},
 }
 

@@ -11,6 +11,7 @@
 #include "src/ingest/link/call_modules.h"
 #include "src/ingest/ranks/group_members.h"
 #include "src/ingest/ranks/sessions.h"
+#include "src/ingest/text/number_list.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -317,20 +318,6 @@ class Assembler {
 Result<AssembledJob> assemble_job(std::vector<TraceFile>& files, const RankOverrides& overrides,
                                   const std::vector<int32_t>& only_ranks, const ResolvedRanks* ranks) {
   return Assembler(files, overrides, only_ranks, ranks).assemble();
-}
-
-std::string as_ranges(const std::vector<int32_t>& numbers, size_t most) {
-  std::string text;
-  size_t ranges = 0;
-  for (size_t i = 0; i < numbers.size();) {
-    if (++ranges > most) return text + " and " + std::to_string(numbers.size() - i) + " more";
-    size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
-    if (last > i) text += "-" + std::to_string(numbers[last]);
-    i = last + 1;
-  }
-  return text;
 }
 
 }  // namespace skewscope::ingest

@@ -27,7 +27,4 @@ struct AssembledJob {
 Result<AssembledJob> assemble_job(std::vector<TraceFile>& files, const RankOverrides& overrides,
                                   const std::vector<int32_t>& only_ranks, const ResolvedRanks* ranks = nullptr);
 
-// "2-5, 7": sorted numbers as ranges, the rest counted after `most` ranges.
-std::string as_ranges(const std::vector<int32_t>& numbers, size_t most = 8);
-
 }  // namespace skewscope::ingest

@@ -12,7 +12,6 @@
 #include <optional>
 
 #include "src/ingest/content/memory_budget.h"
-#include "src/ingest/content/trace_reader.h"
 #include "src/ingest/digests/digest_cache.h"
 #include "src/ingest/digests/digest_file.h"
 #include "src/ingest/kineto/reading.h"
@@ -20,6 +19,7 @@
 #include "src/ingest/link/link_calls.h"
 #include "src/ingest/link/link_details.h"
 #include "src/ingest/ranks/rank_resolution.h"
+#include "trace_readers.h"
 
 namespace skewscope::ingest {
 namespace {

@@ -8,7 +8,7 @@
 #include "skewscope/model/trace_file.h"
 #include "src/ingest/content/file_content.h"
 #include "src/ingest/content/memory_budget.h"
-#include "src/ingest/content/trace_reader.h"
+#include "trace_readers.h"
 
 namespace skewscope::ingest {
 

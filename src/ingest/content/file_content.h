@@ -17,8 +17,6 @@
 #include "skewscope/base/time.h"
 #include "skewscope/model/trace_file.h"
 #include "split_lists.h"
-#include "src/ingest/kineto/begin_end.h"
-#include "src/ingest/kineto/pass_texts.h"
 
 namespace skewscope::ingest {
 
@@ -131,11 +129,9 @@ struct FileContent {
   std::vector<SyncRow> syncs;
   std::vector<StreamWaitRow> stream_waits;
   std::vector<OptimizerRow> optimizer_steps;
-  std::vector<PhaseRow> phases;  // until the file is read
   std::vector<ModuleRow> modules;
   std::vector<BackwardRow> backward_ops;  // where a module is named
   std::vector<PassFlowRow> pass_flows;    // where a module is named
-  PassTexts pass_texts;                   // until the file is read
   std::vector<int64_t> backward_threads;  // ascending, unique: by their name, or by what ran on them
   CommArgsRows comm_args;
   std::vector<SplitLists> splits;     // by row of comm_args; of those that have any

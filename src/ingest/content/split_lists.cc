@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "src/ingest/ranks/group_members.h"
+#include "src/ingest/text/number_list.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -24,9 +24,8 @@ std::vector<int64_t> in_elements(std::vector<int64_t> rows, int64_t elements) {
   return rows;
 }
 
-// It is written like one of ranks.
-RankList parsed(StringId list, const StringTable& strings) {
-  return list.known() ? parse_rank_list(std::string(strings.view(list))) : RankList();
+NumberList parsed(StringId list, const StringTable& strings) {
+  return list.known() ? parse_number_list(std::string(strings.view(list))) : NumberList();
 }
 
 }  // namespace
@@ -46,14 +45,14 @@ SplitLists lists_of(const std::vector<SplitLists>& all, int32_t own_args, int32_
 
 std::vector<SplitPart> split_parts(const SplitLists& lists, const StringTable& strings, int64_t group_size,
                                    const CollectiveCall& call) {
-  const RankList sent = parsed(lists.in, strings), received = parsed(lists.out, strings);
-  const size_t members = std::max(sent.ranks.size(), received.ranks.size());
+  const NumberList sent = parsed(lists.in, strings), received = parsed(lists.out, strings);
+  const size_t members = std::max(sent.numbers.size(), received.numbers.size());
   if (members == 0) return {};
   const bool whole = !sent.cut && !received.cut && (group_size < 0 || std::cmp_equal(group_size, members));
   if (!whole) return {SplitPart{}};
   std::vector<SplitPart> parts(members);
-  const std::vector<int64_t> sends = in_elements(sent.ranks, call.in_elements);
-  const std::vector<int64_t> receives = in_elements(received.ranks, call.out_elements);
+  const std::vector<int64_t> sends = in_elements(sent.numbers, call.in_elements);
+  const std::vector<int64_t> receives = in_elements(received.numbers, call.out_elements);
   for (size_t i = 0; i < members && sends.size() == members; ++i) parts[i].sends = sends[i];
   for (size_t i = 0; i < members && receives.size() == members; ++i) parts[i].receives = receives[i];
   return parts;

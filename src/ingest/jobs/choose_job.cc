@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "job_clues.h"
-#include "src/ingest/assemble_job.h"
+#include "src/ingest/text/number_list.h"
 
 namespace skewscope::ingest {
 namespace {

@@ -52,15 +52,16 @@ void make_room(std::vector<Row, Allocator>& column, size_t more, double share) {
 }
 
 // Before the rows of the chunk are appended.
-void append_phases(const std::vector<PhaseRow>& phases, const std::vector<StringId>& ids, FileContent& content) {
-  if (phases.empty()) return;
+void append_phases(const std::vector<PhaseRow>& more, const std::vector<StringId>& ids, const FileContent& content,
+                   std::vector<PhaseRow>& phases) {
+  if (more.empty()) return;
   const ListSizes sizes = sizes_of(content);
-  for (PhaseRow phase : phases) {
+  for (PhaseRow phase : more) {
     phase.name = mapped(ids, phase.name);
     for (size_t list = 0; list < sizes.size(); ++list) {
       if (phase.rows[list] >= 0) phase.rows[list] += static_cast<int32_t>(sizes[list]);
     }
-    content.phases.push_back(phase);
+    phases.push_back(phase);
   }
 }
 
@@ -160,7 +161,8 @@ GpuWork KernelWorks::of(StringId name, const StringTable& strings) {
   return static_cast<GpuWork>(work);
 }
 
-int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileContent& content) {
+int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileContent& content,
+                    UnfinishedRows& unfinished) {
   std::vector<StringId> ids(rows.strings.size());
   int64_t bytes = -bytes_of(content.gpu) - bytes_of(content.launches) - content.comm_args.bytes();
   for (size_t i = 0; i < ids.size(); i++) {
@@ -169,7 +171,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
     ids[i] = content.strings.intern(text);
     if (content.strings.size() > known) bytes += bytes_of_string(text);
   }
-  append_phases(rows.phases, ids, content);
+  append_phases(rows.phases, ids, content, unfinished.phases);
   const int32_t first_args = static_cast<int32_t>(content.comm_args.size());
   content.comm_args.visit_columns([&](auto& column) { make_room(column, rows.comm_args.size(), share); });
   make_room(content.comm_ops, rows.comm_ops.size(), share);
@@ -232,7 +234,7 @@ int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileConte
       rows.optimizer_steps.size() * sizeof(OptimizerRow) + rows.stream_waits.size() * sizeof(StreamWaitRow) +
       rows.modules.size() * sizeof(ModuleRow) + rows.backward_ops.size() * sizeof(BackwardRow) +
       rows.pass_flows.size() * sizeof(PassFlowRow) + rows.splits.size() * sizeof(SplitLists));
-  bytes += append_pass_texts(std::exchange(rows.pass_texts, {}), content);
+  bytes += append_pass_texts(std::exchange(rows.pass_texts, {}), !content.modules.empty(), unfinished.pass_texts);
   return bytes + bytes_of(content.gpu) + bytes_of(content.launches) + content.comm_args.bytes();
 }
 

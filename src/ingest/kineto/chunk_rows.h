@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "begin_end.h"
+#include "pass_texts.h"
 #include "src/ingest/content/defects.h"
 #include "src/ingest/content/file_content.h"
 
@@ -114,9 +116,16 @@ class KernelWorks {
   std::vector<int8_t> works_;  // GpuWork by StringId; -1: not asked yet
 };
 
-// Appends and returns the bytes by which the columns of `content` grew. Stamps stay without the base time. Kernels
-// arrive as `compute` and get their work here; `rows.gpu` become those of the file. `share`: of the file, up to the end
+// What waits until the file is read whole.
+struct UnfinishedRows {
+  std::vector<PhaseRow> phases;
+  PassTexts pass_texts;
+};
+
+// Appends and returns the bytes by which the columns grew. Stamps stay without the base time. Kernels arrive as
+// `compute` and get their work here; `rows.gpu` become those of the file. `share`: the part of the file up to the end
 // of these rows.
-int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileContent& content);
+int64_t append_rows(ChunkRows& rows, double share, KernelWorks& works, FileContent& content,
+                    UnfinishedRows& unfinished);
 
 }  // namespace skewscope::ingest

@@ -1,4 +1,4 @@
-// The vocabulary of Kineto events: categories, keys of arguments, names that matter. Reference: KINETO.md,
+// The vocabulary of Kineto events: categories, keys of arguments, which names leave a row. Reference: KINETO.md,
 // sections 3 to 6.
 #pragma once
 
@@ -87,39 +87,12 @@ Arg arg_of_key(const char* key, bool details);
 // The arguments that rows of a class keep; for `skip`: of any class.
 ArgMask wanted_args(EventClass event_class, bool details);
 
-// "nccl:", "rccl:", "gloo:", ...: the range around one collective.
-bool is_collective_range(std::string_view name);
-// CPU ops that tell about a collective besides record_param_comms: those of custom kernels.
-bool is_collective_op(std::string_view name);
-// Other operators whose name holds a collective's word: "trtllm::allreduce", "mylib::fused_all_gather_matmul".
-bool has_operation_word(std::string_view name);
-// c10d's operators whose first two operands, what comes out and what goes in, tell how many ranks there are.
-bool is_sized_op(std::string_view name);
-// Runtime calls that wait until the device has done all that was launched before them.
-bool waits_for_device(std::string_view name);
-// The instant at which recording ended, as Kineto calls it.
-constexpr std::string_view kRecordingEnd = "Record Window End";
-// Runtime calls that never put work on the GPU (cudaEventQuery, hipStreamIsCapturing, ...): half of all runtime rows.
-bool never_launches(std::string_view name);
-// Runtime calls that wait for the device, for a stream or for an event. By how the name begins, as never_launches().
-bool synchronizes(std::string_view name);
 // Whether an event of this class and name leaves a row, details aside. `name` without its quotes.
 bool wants_name(EventClass event_class, std::string_view name);
 // Whether events of a class leave rows of details only.
 constexpr bool is_detail(EventClass event_class) { return event_class == EventClass::overhead; }
-// "Optimizer.step#AdamW.step".
-bool is_optimizer_step(std::string_view name);
-// An operator of the backward pass: "autograd::engine::evaluate_function: AddmmBackward0".
-bool is_backward_op(std::string_view name);
 // What a range of the host says of the part of the model that runs in it; "": nothing. "Linear_3" of a python_function
 // "nn.Module: Linear_3", "layers.3" of an annotation "FSDP::all_gather (layers.3)"; of an annotation that a program
 // puts around a layer the whole: its name holds "layer" or "block", or a path with a number, "model.h.3.mlp".
 std::string_view module_of_range(EventClass event_class, std::string_view name);
-// "thread 706 (pt_autograd_0)": a thread of the backward pass.
-bool names_backward_thread(std::string_view label);
-// N of "ProfilerStep#N"; -1: another name.
-int64_t profiler_step(std::string_view name);
-// N of process names and labels such as "rank 3", "[TP03] python", "Rank: 3"; -1: none.
-int64_t rank_in_label(std::string_view label);
-
 }  // namespace skewscope::ingest

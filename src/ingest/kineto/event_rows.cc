@@ -3,6 +3,7 @@
 
 #include "event_parser.h"
 #include "operand_shape.h"
+#include "src/ingest/content/row_names.h"
 #include "src/ingest/text/number_text.h"
 
 namespace skewscope::ingest {

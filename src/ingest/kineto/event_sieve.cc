@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "event_fields.h"
+#include "src/ingest/content/row_names.h"
 #include "src/ingest/text/char_set.h"
 #include "src/ingest/text/number_text.h"
 

@@ -17,6 +17,7 @@
 
 #include "event_parser.h"
 #include "reading.h"
+#include "src/ingest/content/no_trace.h"
 
 namespace skewscope::ingest {
 struct KinetoReader::Chunk {

@@ -40,11 +40,10 @@ constexpr size_t kMostWithoutModule = (16 << 20) / sizeof(PassText);
 
 }  // namespace
 
-int64_t append_pass_texts(std::vector<PassText> texts, FileContent& content) {
-  PassTexts& kept = content.pass_texts;
+int64_t append_pass_texts(std::vector<PassText> texts, bool any_module, PassTexts& kept) {
   if (texts.empty() || kept.given_up) return 0;
   const auto bytes_of = [](size_t count) { return static_cast<int64_t>(count * sizeof(PassText)); };
-  if (content.modules.empty() && kept.count + texts.size() > kMostWithoutModule) {
+  if (!any_module && kept.count + texts.size() > kMostWithoutModule) {
     const int64_t freed = bytes_of(kept.count);
     kept = {{}, 0, true};
     return -freed;
@@ -55,13 +54,13 @@ int64_t append_pass_texts(std::vector<PassText> texts, FileContent& content) {
   return grown;
 }
 
-void read_pass_texts(FileContent& content, bool unpadded) {
-  if (content.modules.empty() || content.pass_texts.given_up) {
+void read_pass_texts(const PassTexts& kept, bool unpadded, FileContent& content) {
+  if (content.modules.empty() || kept.given_up) {
     content.backward_ops.clear();
     content.pass_flows.clear();
   } else {
-    for (const std::vector<PassText>& chunk : content.pass_texts.chunks) {
-      for (const PassText& kept : chunk) read_pass_text(kept, unpadded, content);
+    for (const std::vector<PassText>& chunk : kept.chunks) {
+      for (const PassText& text : chunk) read_pass_text(text, unpadded, content);
     }
     std::sort(content.backward_ops.begin(), content.backward_ops.end(), [](const BackwardRow& a, const BackwardRow& b) {
       return std::tie(a.thread, a.start, b.duration_ns) < std::tie(b.thread, b.start, a.duration_ns);
@@ -70,7 +69,6 @@ void read_pass_texts(FileContent& content, bool unpadded) {
       return std::tie(a.backward, a.thread, a.start, a.id) < std::tie(b.backward, b.thread, b.start, b.id);
     });
   }
-  content.pass_texts = {};
 }
 
 }  // namespace skewscope::ingest

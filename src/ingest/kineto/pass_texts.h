@@ -37,11 +37,11 @@ struct PassTexts {
   bool given_up = false;
 };
 
-// Returns the bytes by which those of `content` grew. Its modules are those of the chunk, too.
-int64_t append_pass_texts(std::vector<PassText> texts, FileContent& content);
+// Returns the bytes by which `kept` grew. `any_module`: the file named one up to the end of the chunk.
+int64_t append_pass_texts(std::vector<PassText> texts, bool any_module, PassTexts& kept);
 
 // Reads them into backward_ops and pass_flows, and puts these in an order that is the same whoever read them. Without
-// modules, and where they were given up, all are given back. `unpadded`: as read_microseconds().
-void read_pass_texts(FileContent& content, bool unpadded);
+// modules, and where they were given up, `content` keeps none. `unpadded`: as read_microseconds().
+void read_pass_texts(const PassTexts& kept, bool unpadded, FileContent& content);
 
 }  // namespace skewscope::ingest

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "src/ingest/content/no_trace.h"
+
 namespace skewscope::ingest {
 namespace {
 
@@ -38,24 +40,6 @@ int64_t bring_near(Rows& rows) {
   return 0;
 }
 
-void count_source_end(const ByteSource& source, int64_t bytes, DefectCounts& defects) {
-  switch (source.end()) {
-    case SourceEnd::whole:
-      return;
-    case SourceEnd::cut:
-      if (defects.count(Defect::truncated_file) == 0) defects.add(Defect::truncated_file, bytes);
-      return;
-    case SourceEnd::no_trailer:
-      return defects.add(Defect::gzip_without_trailer, bytes);
-    case SourceEnd::damaged:
-      return defects.add(Defect::damaged_compression, bytes);
-    case SourceEnd::trailing:
-      return defects.add(Defect::trailing_bytes, bytes);
-    case SourceEnd::unreadable:
-      return defects.add(Defect::unreadable_file, bytes);
-  }
-}
-
 // Whether `text`, which follows the events of one trace, ends that trace and leads to the events of another.
 bool leads_to_second_document(std::string_view text, bool bare_array) {
   size_t depth = bare_array ? 0 : 1, at = 0;
@@ -77,35 +61,6 @@ bool leads_to_second_document(std::string_view text, bool bare_array) {
 }
 
 }  // namespace
-
-FileContent unreadable_content(const std::string& file, const std::string& reason) {
-  FileContent content;
-  content.file = file;
-  content.kind = ContentKind::not_a_trace;
-  content.findings.push_back({Severity::error, "unreadable-file", file, Rank(), -1, 1, reason});
-  return content;
-}
-
-FileContent unrecognised_content(const std::string& file, std::string_view head, const ByteSource& source) {
-  FileContent content;
-  content.file = file;
-  content.compression = source.compression();
-  content.bytes = static_cast<int64_t>(head.size());
-  const bool blank = head.find_first_not_of(" \t\r\n") == std::string_view::npos;
-  content.kind = blank ? ContentKind::empty : ContentKind::not_a_trace;
-  DefectCounts defects;
-  count_source_end(source, content.bytes, defects);
-  if (blank && source.end() != SourceEnd::unreadable) defects.add(Defect::empty_file, -1);
-  content.findings = defects.to_findings(file);
-  return content;
-}
-
-void set_other_format(const OtherFormat& format, FileContent& content) {
-  content.kind = ContentKind::not_a_trace;
-  content.findings.clear();  // what a trace would lack
-  content.findings.push_back({Severity::warning, "other-format", content.file, Rank(), -1, 1,
-                              std::string(format.name) + "; left out: " + format.next_step});
-}
 
 Reading::Reading(const std::string& file, MemoryBudget& budget, const ReadSettings& settings)
     : budget_(budget), settings_(settings), works_(*settings.kernels), parser_(settings) {
@@ -134,7 +89,7 @@ void Reading::append(const ChunkText& chunk, ChunkRows& rows, size_t events_end)
 }
 
 void Reading::append_rows_of(ChunkRows& rows, double share) {
-  const int64_t bytes = append_rows(rows, share, works_, content_);
+  const int64_t bytes = append_rows(rows, share, works_, content_, unfinished_);
   taken_ += bytes;
   if (!budget_.take(bytes)) over_budget_ = true;
   defects_.add(rows.defects);
@@ -188,7 +143,7 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
   content_.bytes = cutter.bytes();
   content_.compression = source.compression();
   read_tail();
-  count_source_end(source, content_.bytes, defects_);
+  count_source_end(source.end(), content_.bytes, defects_);
   if (cutter.skipped_bytes() > 0) defects_.add(Defect::oversized_event, cutter.first_skipped(), cutter.skipped_bytes());
   const bool cut = events_found_ ? !events_closed_ || !object_closed_ : top_.is_kineto;
   if (cut && !over_budget_) {
@@ -198,8 +153,9 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
   if (settings_.unpadded_fractions) defects_.add(Defect::unpadded_fractions, -1);
   content_.has_cpu_ops = cpu_rows_ > 0;
   content_.resolution_ns = stamps_.fractions > 0 ? 1 : 1000;
-  if (!content_.phases.empty()) join_begins_and_ends(std::exchange(content_.phases, {}), content_, defects_);
-  read_pass_texts(content_, settings_.unpadded_fractions);
+  if (!unfinished_.phases.empty()) join_begins_and_ends(std::move(unfinished_.phases), content_, defects_);
+  read_pass_texts(unfinished_.pass_texts, settings_.unpadded_fractions, content_);
+  unfinished_ = {};
   add_base_time();
   drop_repeated_steps();
   content_.kind = kind_of(cutter);

@@ -12,20 +12,10 @@
 #include "skewscope/base/result.h"
 #include "src/ingest/content/file_content.h"
 #include "src/ingest/content/memory_budget.h"
-#include "src/ingest/content/other_format.h"
 #include "src/ingest/text/chunk_cutter.h"
 #include "top_level.h"
 
 namespace skewscope::ingest {
-
-// A file that could not be opened: not a trace, with a finding.
-FileContent unreadable_content(const std::string& file, const std::string& reason);
-
-// A file that no reader knows: empty, or not a trace.
-FileContent unrecognised_content(const std::string& file, std::string_view head, const ByteSource& source);
-
-// From here on the file is not a trace, with a finding that names what it is and what to do.
-void set_other_format(const OtherFormat& format, FileContent& content);
 
 class Reading {
  public:
@@ -64,6 +54,7 @@ class Reading {
   int64_t main_process() const;
 
   FileContent content_;
+  UnfinishedRows unfinished_;
   MemoryBudget& budget_;
   ReadSettings settings_;
   TopLevel top_;

@@ -21,7 +21,7 @@
 #include "collectives/kernel_names.h"
 #include "skewscope/base/first_after.h"
 #include "skewscope/base/sort_runs.h"
-#include "src/ingest/kineto/event_fields.h"
+#include "src/ingest/content/row_names.h"
 
 namespace skewscope::ingest {
 namespace {

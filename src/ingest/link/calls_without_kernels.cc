@@ -15,7 +15,6 @@
 #include "collectives/kernel_names.h"
 #include "range_index.h"
 #include "skewscope/base/human_units.h"
-#include "src/ingest/kineto/event_fields.h"
 
 namespace skewscope::ingest {
 namespace {

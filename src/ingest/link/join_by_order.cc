@@ -13,7 +13,7 @@
 
 #include "collectives/backend_prefix.h"
 #include "group_streams.h"
-#include "src/ingest/kineto/event_fields.h"
+#include "src/ingest/content/row_names.h"
 
 namespace skewscope::ingest {
 namespace {

@@ -17,6 +17,7 @@
 #include <set>
 #include <tuple>
 
+#include "src/ingest/text/number_list.h"
 namespace skewscope::ingest {
 namespace {
 
@@ -60,9 +61,10 @@ std::optional<Found> continued(const std::vector<int64_t>& visible, int64_t size
   return progression(visible[0], stride, size, world);
 }
 
-bool compatible(const Members& members, const RankList& visible, int64_t size) {
+bool compatible(const Members& members, const NumberList& visible, int64_t size) {
   if (size >= 0 && static_cast<int64_t>(members.size()) != size) return false;
-  return std::all_of(visible.ranks.begin(), visible.ranks.end(), [&](int64_t rank) { return members.contains(rank); });
+  return std::all_of(visible.numbers.begin(), visible.numbers.end(),
+                     [&](int64_t rank) { return members.contains(rank); });
 }
 
 // Mentions without members, pooled over traces.
@@ -98,7 +100,7 @@ class GroupResolver {
   }
 
   // The group's entry in distributedInfo of this trace, if it fits what the call says.
-  std::optional<Found> from_config(const TraceGroups& trace, const GroupMention& mention, const RankList& visible) {
+  std::optional<Found> from_config(const TraceGroups& trace, const GroupMention& mention, const NumberList& visible) {
     if (trace.config == nullptr) return std::nullopt;
     for (const ProcessGroup& group : *trace.config) {
       if (group.name != mention.name || group.ranks.empty()) continue;
@@ -109,31 +111,32 @@ class GroupResolver {
     return std::nullopt;
   }
 
-  std::optional<Found> from_own_trace(const TraceGroups& trace, const GroupMention& mention, const RankList& visible) {
+  std::optional<Found> from_own_trace(const TraceGroups& trace, const GroupMention& mention,
+                                      const NumberList& visible) {
     if (auto by_config = from_config(trace, mention, visible)) return by_config;
-    const int64_t listed = static_cast<int64_t>(visible.ranks.size());
+    const int64_t listed = static_cast<int64_t>(visible.numbers.size());
     if (!visible.cut && listed > 0 && (mention.size < 0 || mention.size == listed)) {
-      return found(to_members(visible.ranks), listed, MembersSource::call_ranks);
+      return found(to_members(visible.numbers), listed, MembersSource::call_ranks);
     }
     if (auto by_stride = progression(mention.rank_start, mention.rank_stride, mention.size, world_)) {
       if (compatible(by_stride->members, visible, mention.size)) return by_stride;
     }
-    return visible.cut ? continued(visible.ranks, mention.size, world_) : std::nullopt;
+    return visible.cut ? continued(visible.numbers, mention.size, world_) : std::nullopt;
   }
 
   void resolve_alone(size_t t, size_t m) {
     const TraceGroups& trace = traces_[t];
     const GroupMention& mention = (*trace.mentions)[m];
-    const RankList visible = parse_rank_list(mention.ranks);
+    const NumberList visible = parse_number_list(mention.ranks);
     found_[t][m] = from_own_trace(trace, mention, visible);
     if (found_[t][m]) {
       check_own_rank(trace, mention, *found_[t][m]);
       return;
     }
-    Pool& pool = pools_[{mention.name, visible.ranks, mention.rank_start, mention.size}];
+    Pool& pool = pools_[{mention.name, visible.numbers, mention.rank_start, mention.size}];
     pool.mentions.emplace_back(t, m);
     if (!trace.synthetic) pool.observed.push_back(trace.rank.value);
-    pool.observed.insert(pool.observed.end(), visible.ranks.begin(), visible.ranks.end());
+    pool.observed.insert(pool.observed.end(), visible.numbers.begin(), visible.numbers.end());
   }
 
   void check_own_rank(const TraceGroups& trace, const GroupMention& mention, const Found& group) {
@@ -248,20 +251,6 @@ class GroupResolver {
 };
 
 }  // namespace
-
-RankList parse_rank_list(const std::string& text) {
-  RankList list;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  while (at != end) {
-    int64_t rank = 0;
-    const auto [after, failed] = std::from_chars(at, end, rank);
-    if (failed == std::errc()) list.ranks.push_back(rank);
-    at = after == at ? at + 1 : after;  // behind a number, even one too large to be a rank
-  }
-  list.cut = text.find("..") != std::string::npos;
-  return list;
-}
 
 ResolvedGroups resolve_groups(const std::vector<TraceGroups>& traces, int32_t world_size) {
   return GroupResolver(traces, std::min<int64_t>(world_size, kLargestGroup)).resolve();

@@ -9,13 +9,6 @@
 
 namespace skewscope::ingest {
 
-// "[0, 1, 2, ...]" as written.
-struct RankList {
-  std::vector<int64_t> ranks;  // in the order written
-  bool cut = false;            // ends in "...": the writer shows 30
-};
-RankList parse_rank_list(const std::string& text);
-
 // What one trace contributes: its rank, the groups it belongs to by distributedInfo, the groups its calls mention.
 struct TraceGroups {
   Rank rank;

@@ -17,6 +17,7 @@
 #include "number_in_names.h"
 #include "rank_clashes.h"
 #include "rank_coordinates.h"
+#include "src/ingest/text/number_list.h"
 #include "world_size.h"
 
 namespace skewscope::ingest {
@@ -46,8 +47,8 @@ bool tells_own_rank(const FileContent& content, const CommOperation& args) {
 // The members of a call's group, where they are all listed.
 void add_call_group(const FileContent& content, const CommOperation& args, std::vector<RankRuns>& groups) {
   if (!args.group_ranks.known()) return;
-  const RankList list = parse_rank_list(std::string(content.strings.view(args.group_ranks)));
-  if (!list.cut && static_cast<int64_t>(list.ranks.size()) == args.group_size) groups.emplace_back(list.ranks);
+  const NumberList list = parse_number_list(std::string(content.strings.view(args.group_ranks)));
+  if (!list.cut && std::ssize(list.numbers) == args.group_size) groups.emplace_back(list.numbers);
 }
 
 class RankResolver {

@@ -216,14 +216,13 @@ TEST_CASE("texts of the backward pass are given back where 16 MB of them stand b
   const auto texts_of = [&](size_t megabytes) {
     return std::vector<PassText>((megabytes << 20) / sizeof(PassText), PassText(text.data()));
   };
-  FileContent content;
-  CHECK(append_pass_texts(texts_of(10), content) > 9 << 20);
-  CHECK(append_pass_texts(texts_of(10), content) < -(9 << 20));
-  CHECK(append_pass_texts(texts_of(1), content) == 0);
-  CHECK(content.pass_texts.chunks.empty());
+  PassTexts without_modules;
+  CHECK(append_pass_texts(texts_of(10), false, without_modules) > 9 << 20);
+  CHECK(append_pass_texts(texts_of(10), false, without_modules) < -(9 << 20));
+  CHECK(append_pass_texts(texts_of(1), false, without_modules) == 0);
+  CHECK(without_modules.chunks.empty());
 
-  FileContent with_modules;
-  with_modules.modules.push_back({});
-  for (int i = 0; i < 3; ++i) CHECK(append_pass_texts(texts_of(10), with_modules) > 9 << 20);
-  CHECK(with_modules.pass_texts.chunks.size() == 3);
+  PassTexts with_modules;
+  for (int i = 0; i < 3; ++i) CHECK(append_pass_texts(texts_of(10), true, with_modules) > 9 << 20);
+  CHECK(with_modules.chunks.size() == 3);
 }

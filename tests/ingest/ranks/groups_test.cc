@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "src/ingest/ranks/group_members.h"
+#include "src/ingest/text/number_list.h"
 #include "tests/cpu_time.h"
 
 using namespace skewscope;          // NOLINT
@@ -51,13 +52,13 @@ bool has(const Findings& findings, const std::string& code) {
 }  // namespace
 
 TEST_CASE("rank lists are read whole, and a cut one is known to be cut") {
-  CHECK(parse_rank_list("[0, 1, 12]").ranks == std::vector<int64_t>{0, 1, 12});
-  CHECK_FALSE(parse_rank_list("[0, 1]").cut);
-  CHECK(parse_rank_list("[0, 1, ...]").ranks == std::vector<int64_t>{0, 1});
-  CHECK(parse_rank_list("[0, 1, ...]").cut);
-  CHECK(parse_rank_list("[]").ranks.empty());
-  CHECK(parse_rank_list("").ranks.empty());
-  CHECK(parse_rank_list("[99999999999999999999, 3]").ranks == std::vector<int64_t>{3});
+  CHECK(parse_number_list("[0, 1, 12]").numbers == std::vector<int64_t>{0, 1, 12});
+  CHECK_FALSE(parse_number_list("[0, 1]").cut);
+  CHECK(parse_number_list("[0, 1, ...]").numbers == std::vector<int64_t>{0, 1});
+  CHECK(parse_number_list("[0, 1, ...]").cut);
+  CHECK(parse_number_list("[]").numbers.empty());
+  CHECK(parse_number_list("").numbers.empty());
+  CHECK(parse_number_list("[99999999999999999999, 3]").numbers == std::vector<int64_t>{3});
 }
 
 TEST_CASE("a complete list on the call gives the members") {

@@ -1,10 +1,9 @@
-#include "trace_reader.h"
+#include "trace_readers.h"
 
 #include <algorithm>
 
-#include "other_format.h"
+#include "src/ingest/content/no_trace.h"
 #include "src/ingest/kineto/kineto_reader.h"
-#include "src/ingest/kineto/reading.h"
 #include "src/ingest/text/byte_source.h"
 
 namespace skewscope::ingest {
