@@ -11,7 +11,7 @@
 
 namespace skewscope::ingest {
 
-struct FilePlace {
+struct FileRank {
   Rank rank;  // none: not a rank
   std::string rank_source;
   SessionId session;  // none: left out of the job
@@ -19,7 +19,7 @@ struct FilePlace {
 
 struct AssembledJob {
   JobTrace job;
-  std::vector<FilePlace> places;  // row = row of `files`
+  std::vector<FileRank> ranks;  // row = row of `files`
 };
 
 // Takes the linked traces of `files`. `ranks`: of its usable files, where they are known. Errors: no_input when no file

@@ -188,7 +188,7 @@ TraceFile link_file(FileContent content) {
   file.evidence = evidence_of(content);
   const std::string path = content.file;
   file.linked = link_calls(std::move(content));
-  set_place(path, file);
+  set_path(path, file);
   file.evidence.first_event = file.linked.trace.first_event;
   file.evidence.last_event = file.linked.trace.last_event;
   return file;
@@ -202,10 +202,10 @@ Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& 
     return unreadable ? link_file(unreadable_content(path, digest.error().message)) : std::move(digest);
   }
   if (options.visit) return parse_file(path, readers, budget);  // a digest has no details to visit
-  const std::string place = cached_place(path, options.cache);
-  if (std::optional<TraceFile> known = find_cached(path, place, budget)) return std::move(*known);
+  const std::string cached = cached_path(path, options.cache);
+  if (std::optional<TraceFile> known = find_cached(path, cached, budget)) return std::move(*known);
   Result<TraceFile> file = parse_file(path, readers, budget);
-  if (file.ok()) store_cached(file.value(), place, options.cache);
+  if (file.ok()) store_cached(file.value(), cached, options.cache);
   return file;
 }
 
@@ -250,7 +250,7 @@ void tell_apart(std::vector<TraceFile>& files) {
   for (TraceFile& file : files) {
     if (claims[file.evidence.file] < 2) continue;
     const FileNameFacts facts = file.evidence.name;
-    set_place(file.path, file);
+    set_path(file.path, file);
     file.evidence.name = facts;
   }
 }

@@ -126,7 +126,7 @@ TEST_CASE("a duplicate rank is left out with a finding, the trace with more call
   REQUIRE(assembled.ok());
   REQUIRE(assembled.value().job.traces.size() == 1);
   CHECK(assembled.value().job.traces[0].file == "b.json");
-  CHECK_FALSE(assembled.value().places[0].session.known());
+  CHECK_FALSE(assembled.value().ranks[0].session.known());
   const Finding* duplicate = find(assembled.value().job.findings, "duplicate-rank");
   REQUIRE(duplicate != nullptr);
   CHECK(duplicate->file == "a.json");

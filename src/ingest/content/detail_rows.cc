@@ -40,9 +40,7 @@ void append_changed(const std::vector<Value>& more, std::vector<Value>& column, 
 
 }  // namespace
 
-size_t DetailHash::operator()(const ThreadPlace& place) const {
-  return RowMixer().add(place.process).add(place.thread).hash();
-}
+size_t DetailHash::operator()(const ThreadIds& ids) const { return RowMixer().add(ids.process).add(ids.thread).hash(); }
 
 size_t DetailHash::operator()(const ArgumentSet& set) const {
   RowMixer mixer;
@@ -83,7 +81,7 @@ void DetailRows::roll_back(const Mark& to) {
 void append_details(const DetailRows& chunk, const std::vector<StringId>& ids, int64_t first_event, DetailRows& file) {
   const auto to_id = [&](StringId& id) { id = mapped(ids, id); };
   const auto to_place = [&](int32_t& place) { place = place_behind(first_event, place); };
-  const std::vector<int32_t> threads = append_distinct(chunk.threads, file.threads, [](ThreadPlace&) {});
+  const std::vector<int32_t> threads = append_distinct(chunk.threads, file.threads, [](ThreadIds&) {});
   const std::vector<int32_t> shapes = append_distinct(chunk.shapes, file.shapes, [](KernelShape&) {});
   const std::vector<int32_t> arguments = append_distinct(chunk.arguments, file.arguments, [&](ArgumentSet& set) {
     for (StringId* id : {&set.dims, &set.types, &set.strides, &set.values, &set.kernel_file, &set.kernel_backend}) {
@@ -109,7 +107,7 @@ void append_details(const DetailRows& chunk, const std::vector<StringId>& ids, i
     row.shape = mapped(shapes, row.shape);
   });
   append_changed(chunk.gpu_annotations, file.gpu_annotations, [&](GpuAnnotationRow& row) { to_id(row.name); });
-  append_changed(chunk.names, file.names, [&](PlaceName& name) { to_id(name.text); });
+  append_changed(chunk.names, file.names, [&](TrackName& name) { to_id(name.text); });
   append_changed(chunk.splits, file.splits, [&](SplitSizes& sizes) {
     to_id(sizes.in);
     to_id(sizes.out);

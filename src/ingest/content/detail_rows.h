@@ -13,10 +13,10 @@
 
 namespace skewscope::ingest {
 
-struct ThreadPlace {
+struct ThreadIds {
   int64_t process = 0, thread = 0;
 
-  friend bool operator==(const ThreadPlace&, const ThreadPlace&) = default;
+  friend bool operator==(const ThreadIds&, const ThreadIds&) = default;
 };
 
 // The file's id of a text by that of the chunk.
@@ -25,7 +25,7 @@ inline StringId mapped(const std::vector<StringId>& ids, StringId local) {
 }
 
 struct DetailHash {
-  size_t operator()(const ThreadPlace& place) const;
+  size_t operator()(const ThreadIds& ids) const;
   size_t operator()(const ArgumentSet& set) const;
   size_t operator()(const KernelShape& shape) const;
 };
@@ -61,24 +61,24 @@ struct SplitSizes {
 };
 
 // ph "M". Later ones replace earlier ones.
-struct PlaceName {
+struct TrackName {
   enum class Of : uint8_t { process, label, thread };
 
   Of of = Of::process;
-  ThreadPlace place;
+  ThreadIds ids;
   StringId text;
 };
 
 struct DetailRows {
   HostEvents host;  // `thread`: number in `threads`; not sorted
-  DistinctRows<ThreadPlace, DetailHash> threads;
+  DistinctRows<ThreadIds, DetailHash> threads;
   DistinctRows<ArgumentSet, DetailHash> arguments;
   DistinctRows<KernelShape, DetailHash> shapes;
   std::vector<LaunchDetailRow> launches;
   std::vector<GpuDetailRow> gpu;
   std::vector<GpuAnnotationRow> gpu_annotations;  // of every name
   std::vector<SplitSizes> splits;
-  std::vector<PlaceName> names;
+  std::vector<TrackName> names;
 
   void clear();
   // Back to how many rows there were; distinct rows stay.

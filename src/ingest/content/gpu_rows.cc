@@ -116,12 +116,12 @@ void GpuRows::append(const std::vector<GpuRow>& rows) {
   append_column(rows, events.name, [](const GpuRow& row) { return row.name; });
   append_column(rows, events.device, [](const GpuRow& row) { return int32_t{row.device}; });
   append_column(rows, events.stream, [](const GpuRow& row) { return row.stream; });
-  auto place = static_cast<int32_t>(correlation.size());
+  auto row_number = static_cast<int32_t>(correlation.size());
   for (const GpuRow& row : rows) {
     correlation.push_back(row.correlation);
     external_ids_tell |= row.external_id >= 0 && row.external_id != row.correlation;
-    if (row.work == GpuWork::communication) comm_kernels.push_back({row.external_id, row.args, place});
-    ++place;
+    if (row.work == GpuWork::communication) comm_kernels.push_back({row.external_id, row.args, row_number});
+    ++row_number;
   }
 }
 

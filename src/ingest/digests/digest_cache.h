@@ -16,12 +16,12 @@ namespace skewscope::ingest {
 
 // Where the digest of this trace, as it is now, is or would be; "" where nothing can be kept: no cache, no such file,
 // or one that changed within the last instants, whose next change could go unseen.
-std::string cached_place(const std::string& trace, const CacheOptions& cache);
+std::string cached_path(const std::string& trace, const CacheOptions& cache);
 
 // nullopt: not there, damaged, or too large for the budget as it is.
-std::optional<TraceFile> find_cached(const std::string& trace, const std::string& place, MemoryBudget& budget);
+std::optional<TraceFile> find_cached(const std::string& trace, const std::string& cached, MemoryBudget& budget);
 
-// `place` as it was before the trace was read. What could not be read is not kept: the next reader may be able to.
-void store_cached(const TraceFile& file, const std::string& place, const CacheOptions& cache);
+// `cached` as it was before the trace was read. What could not be read is not kept: the next reader may be able to.
+void store_cached(const TraceFile& file, const std::string& cached, const CacheOptions& cache);
 
 }  // namespace skewscope::ingest

@@ -24,7 +24,7 @@ void read_more(std::ifstream& in, size_t count, std::string& bytes) {
 
 TraceFile unusable(const std::string& path, const std::string& reason) {
   TraceFile file;
-  set_place(path, file);
+  set_path(path, file);
   file.linked.findings.push_back({Severity::warning, "not-a-trace", path, Rank(), -1, 1, reason + "; left out"});
   return file;
 }
@@ -74,7 +74,7 @@ bool could_be_read(const TraceFile& file) {
                       [](const Finding& finding) { return finding.code == "unreadable-file"; });
 }
 
-void set_place(const std::string& path, TraceFile& file) {
+void set_path(const std::string& path, TraceFile& file) {
   const std::string before = file.evidence.file;
   for (Finding& finding : file.linked.findings) {
     if (finding.file == before) finding.file = path;

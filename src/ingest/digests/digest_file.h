@@ -20,7 +20,7 @@ Result<TraceFile> read_digest_file(const std::string& path, MemoryBudget& budget
 bool could_be_read(const TraceFile& file);
 
 // Says where the file lies now: its name, the folder, what the name tells.
-void set_place(const std::string& path, TraceFile& file);
+void set_path(const std::string& path, TraceFile& file);
 
 // Bytes of the columns: what a linked trace is charged with.
 int64_t bytes_of(const RankTrace& trace);

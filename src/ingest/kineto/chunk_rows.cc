@@ -125,7 +125,7 @@ void ChunkStrings::clear() {
 void ChunkRows::clear() {
   std::apply([](auto&... lists) { (lists.clear(), ...); }, row_lists(*this));
   pass_texts.clear();
-  backward_place = {};
+  backward_thread = {};
   processes.clear();
   labelled_ranks.clear();
   backward_threads.clear();

@@ -75,7 +75,7 @@ struct ChunkRows {
   std::vector<BackwardRow> backward_ops;
   std::vector<PassFlowRow> pass_flows;
   std::vector<PassText> pass_texts;
-  std::string_view backward_place;  // of the operator of the backward pass before: its process and thread as written
+  std::string_view backward_thread;  // of the operator of the backward pass before: its process and thread as written
   std::vector<CommArgs> comm_args;
   std::vector<SplitLists> splits;
   std::vector<ProcessUse> processes;

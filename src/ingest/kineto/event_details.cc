@@ -1,9 +1,9 @@
-// What EventParser keeps beside the ordinary rows where details are asked for. The ordinary rows are those of a reading
-// without details: what stamps and labels tell about the file is told by them alone.
+// What RowBuilder keeps in addition to the ordinary rows where details are asked for. The ordinary rows are those of a
+// reading without details: they alone say what stamps and labels tell of the file.
 #include <charconv>
 #include <limits>
 
-#include "event_parser.h"
+#include "row_builder.h"
 #include "src/ingest/text/number_text.h"
 
 namespace skewscope::ingest {
@@ -40,7 +40,7 @@ void read_sizes(std::string_view token, int64_t (&sizes)[3]) {
   }
 }
 
-// Places " at 0x7f…" with their ends; npos: none.
+// Where the next " at 0x7f…" begins, and its end; npos: there is none.
 size_t find_address(std::string_view name, size_t from, size_t& end) {
   constexpr std::string_view kMark = " at 0x";
   const size_t at = name.find(kMark, from);
@@ -51,15 +51,15 @@ size_t find_address(std::string_view name, size_t from, size_t& end) {
 
 }  // namespace
 
-void EventParser::keep_with_details(const RawEvent& event, ChunkRows& rows) {
+void RowBuilder::keep_with_details(const RawEvent& event) {
   const auto host_rows = [&] {
-    return rows.launches.size() + rows.comm_ops.size() + rows.steps.size() + rows.optimizer_steps.size() +
-           rows.modules.size() + rows.syncs.size();
+    return rows_->launches.size() + rows_->comm_ops.size() + rows_->steps.size() + rows_->optimizer_steps.size() +
+           rows_->modules.size() + rows_->syncs.size();
   };
-  const size_t before = host_rows(), launches = rows.launches.size();
-  const int64_t dropped = rows.defects.count(Defect::dropped_event);
-  if (wants_name(event.event_class, bare(event.name))) keep_row(event, rows);
-  if (rows.defects.count(Defect::dropped_event) > dropped) return;
+  const size_t before = host_rows(), launches = rows_->launches.size();
+  const int64_t dropped = rows_->defects.count(Defect::dropped_event);
+  if (wants_name(event.event_class, bare(event.name))) keep_row(event);
+  if (rows_->defects.count(Defect::dropped_event) > dropped) return;
   switch (event.event_class) {
     case EventClass::kernel:
     case EventClass::gpu_memcpy:
@@ -69,9 +69,9 @@ void EventParser::keep_with_details(const RawEvent& event, ChunkRows& rows) {
     case EventClass::skip:
       return;  // keep_gpu_row() kept the details
     case EventClass::gpu_annotation:
-      return keep_gpu_annotation(event, rows.details.gpu_annotations, rows);
+      return keep_gpu_annotation(event, rows_->details.gpu_annotations);
     case EventClass::process_label:
-      return keep_place_name(event, rows);
+      return keep_track_name(event);
     case EventClass::instant:
       return;
     default:
@@ -81,64 +81,63 @@ void EventParser::keep_with_details(const RawEvent& event, ChunkRows& rows) {
   int64_t duration_ns = 0;
   StampForms not_told;
   DefectCounts counted_before;
-  DefectCounts& defects = host_rows() > before ? counted_before : rows.defects;
+  DefectCounts& defects = host_rows() > before ? counted_before : rows_->defects;
   if (!read_times(event, not_told, defects, start, duration_ns)) return;
-  if (rows.launches.size() > launches) {
-    rows.details.launches.push_back({static_cast<int32_t>(rows.details.host.size()), kernel_shape(event, rows)});
+  if (rows_->launches.size() > launches) {
+    rows_->details.launches.push_back({static_cast<int32_t>(rows_->details.host.size()), kernel_shape(event)});
   }
-  keep_host_row(event, start, duration_ns, rows);
+  keep_host_row(event, start, duration_ns);
 }
 
-void EventParser::keep_host_row(const RawEvent& event, LocalNs start, int64_t duration_ns, ChunkRows& rows) {
-  HostEvents& host = rows.details.host;
-  const int64_t sequence = integer(event, Arg::sequence, rows),
-                forward_thread = integer(event, Arg::forward_thread, rows);
+void RowBuilder::keep_host_row(const RawEvent& event, LocalNs start, int64_t duration_ns) {
+  HostEvents& host = rows_->details.host;
+  const int64_t sequence = integer(event, Arg::sequence), forward_thread = integer(event, Arg::forward_thread);
   host.start.push_back(start);
   host.duration_ns.push_back(duration_ns);
-  host.name.push_back(host_name(event, rows));
+  host.name.push_back(host_name(event));
   host.kind.push_back(kind_of(event.event_class));
-  host.thread.push_back(rows.details.threads.number_of({process_of(event), thread_of(event)}));
-  host.place.push_back(static_cast<int32_t>(rows.events - 1));
-  host.arguments.push_back(argument_set(event, rows));
+  host.thread.push_back(rows_->details.threads.number_of({process_of(event), thread_of(event)}));
+  host.place.push_back(static_cast<int32_t>(rows_->events - 1));
+  host.arguments.push_back(argument_set(event));
   host.sequence.push_back(sequence >= 0 && sequence <= kLargest ? static_cast<int32_t>(sequence) : -1);
   const bool fits = forward_thread >= 0 && forward_thread <= kLargest;
   host.forward_thread.push_back(fits ? static_cast<int32_t>(forward_thread) : 0);
 }
 
-void EventParser::keep_gpu_detail(const RawEvent& event, ChunkRows& rows) {
+void RowBuilder::keep_gpu_detail(const RawEvent& event) {
   GpuDetailRow row;
-  row.place = static_cast<int32_t>(rows.events - 1);
-  row.bytes = std::max<int64_t>(integer(event, Arg::bytes, rows), -1);
+  row.place = static_cast<int32_t>(rows_->events - 1);
+  row.bytes = std::max<int64_t>(integer(event, Arg::bytes), -1);
   if (event.present & mask_of(Arg::bandwidth)) {
     read_decimal(event.args[static_cast<size_t>(Arg::bandwidth)], row.gb_per_s);
   }
-  row.shape = kernel_shape(event, rows);
-  rows.details.gpu.push_back(row);
+  row.shape = kernel_shape(event);
+  rows_->details.gpu.push_back(row);
 }
 
-void EventParser::keep_place_name(const RawEvent& event, ChunkRows& rows) {
+void RowBuilder::keep_track_name(const RawEvent& event) {
   const std::string_view what = bare(event.name);
-  PlaceName name;
+  TrackName name;
   if (what == "process_labels"sv) {
-    name.of = PlaceName::Of::label;
+    name.of = TrackName::Of::label;
   } else if (what == "thread_name"sv) {
-    name.of = PlaceName::Of::thread;
+    name.of = TrackName::Of::thread;
   } else if (what != "process_name"sv) {
     return;
   }
-  name.place = {process_of(event), thread_of(event)};
-  name.text = text(event, Arg::label, rows);
-  if (name.text.known()) rows.details.names.push_back(name);
+  name.ids = {process_of(event), thread_of(event)};
+  name.text = text(event, Arg::label);
+  if (name.text.known()) rows_->details.names.push_back(name);
 }
 
 // Of python functions without the addresses of objects: "<built-in method items of dict object at 0x7f…>" is another
 // name in every call, and there are millions.
-StringId EventParser::host_name(const RawEvent& event, ChunkRows& rows) {
-  if (event.event_class != EventClass::python_function) return intern_name(event, rows);
+StringId RowBuilder::host_name(const RawEvent& event) {
+  if (event.event_class != EventClass::python_function) return intern_name(event);
   const std::string_view name = bare(event.name);
   size_t end = 0;
   size_t address = find_address(name, 0, end);
-  if (address == std::string_view::npos) return intern_name(event, rows);
+  if (address == std::string_view::npos) return intern_name(event);
   shortened_name_.clear();
   size_t from = 0;
   for (; address != std::string_view::npos; address = find_address(name, from, end)) {
@@ -146,33 +145,33 @@ StringId EventParser::host_name(const RawEvent& event, ChunkRows& rows) {
     from = end;
   }
   shortened_name_ += name.substr(from);
-  return rows.strings.intern(shortened_name_, false);
+  return rows_->strings.intern(shortened_name_, false);
 }
 
-StringId EventParser::json_text(const RawEvent& event, Arg arg, ChunkRows& rows) {
+StringId RowBuilder::json_text(const RawEvent& event, Arg arg) {
   if ((event.present & mask_of(arg)) == 0) return {};
-  return rows.strings.intern_json(trimmed(event.args[static_cast<size_t>(arg)]), tokens_live_on_);
+  return rows_->strings.intern_json(trimmed(event.args[static_cast<size_t>(arg)]), tokens_.live_on);
 }
 
-int32_t EventParser::argument_set(const RawEvent& event, ChunkRows& rows) {
+int32_t RowBuilder::argument_set(const RawEvent& event) {
   constexpr ArgMask kArguments = mask_of(Arg::input_dims) | mask_of(Arg::input_type) | mask_of(Arg::input_strides) |
                                  mask_of(Arg::input_values) | mask_of(Arg::kernel_file) | mask_of(Arg::kernel_backend);
   if ((event.present & kArguments) == 0) return -1;
   ArgumentSet set;
-  set.dims = json_text(event, Arg::input_dims, rows);
-  set.types = json_text(event, Arg::input_type, rows);
-  set.strides = json_text(event, Arg::input_strides, rows);
-  set.values = json_text(event, Arg::input_values, rows);
-  set.kernel_file = text(event, Arg::kernel_file, rows);
-  set.kernel_backend = text(event, Arg::kernel_backend, rows);
-  return rows.details.arguments.number_of(set);
+  set.dims = json_text(event, Arg::input_dims);
+  set.types = json_text(event, Arg::input_type);
+  set.strides = json_text(event, Arg::input_strides);
+  set.values = json_text(event, Arg::input_values);
+  set.kernel_file = text(event, Arg::kernel_file);
+  set.kernel_backend = text(event, Arg::kernel_backend);
+  return rows_->details.arguments.number_of(set);
 }
 
-int32_t EventParser::kernel_shape(const RawEvent& event, ChunkRows& rows) {
+int32_t RowBuilder::kernel_shape(const RawEvent& event) {
   const auto has = [&](Arg arg) { return (event.present & mask_of(arg)) != 0; };
   const auto token = [&](Arg arg) { return event.args[static_cast<size_t>(arg)]; };
   const auto count = [&](Arg arg) {
-    const int64_t value = integer(event, arg, rows);
+    const int64_t value = integer(event, arg);
     return value >= 0 && value <= kLargest ? static_cast<int32_t>(value) : -1;
   };
   const auto decimal = [&](Arg arg, double& value) {
@@ -186,7 +185,7 @@ int32_t EventParser::kernel_shape(const RawEvent& event, ChunkRows& rows) {
   decimal(Arg::blocks_per_sm, shape.blocks_per_sm);
   decimal(Arg::warps_per_sm, shape.warps_per_sm);
   decimal(Arg::occupancy, shape.occupancy_percent);
-  return shape == KernelShape() ? -1 : rows.details.shapes.number_of(shape);
+  return shape == KernelShape() ? -1 : rows_->details.shapes.number_of(shape);
 }
 
 }  // namespace skewscope::ingest

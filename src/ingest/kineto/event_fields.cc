@@ -119,13 +119,13 @@ struct ArgIndex {
 constexpr std::array kArgIndexes = {ArgIndex(false), ArgIndex(true)};
 
 constexpr ArgMask kLinkArgs = mask_of(Arg::correlation) | mask_of(Arg::external_id);
-constexpr ArgMask kPlaceArgs = mask_of(Arg::device) | mask_of(Arg::stream);
+constexpr ArgMask kDeviceArgs = mask_of(Arg::device) | mask_of(Arg::stream);
 constexpr ArgMask kShapeArgs = mask_of(Arg::input_dims) | mask_of(Arg::input_type);
 constexpr ArgMask kAllArgs = mask_of(Arg::input_strides) - 1;  // details aside
 constexpr ArgMask kWaitArgs = mask_of(Arg::wait_on_stream) | mask_of(Arg::recorded_by);
 constexpr ArgMask kSizeArgs = mask_of(Arg::grid) | mask_of(Arg::block);
 constexpr ArgMask kCommArgs =
-    kAllArgs & ~(kLinkArgs | kPlaceArgs | kShapeArgs | kWaitArgs | mask_of(Arg::grid) | mask_of(Arg::label));
+    kAllArgs & ~(kLinkArgs | kDeviceArgs | kShapeArgs | kWaitArgs | mask_of(Arg::grid) | mask_of(Arg::label));
 
 constexpr ArgMask kOccupancyArgs = mask_of(Arg::registers) | mask_of(Arg::shared_memory) | mask_of(Arg::blocks_per_sm) |
                                    mask_of(Arg::warps_per_sm) | mask_of(Arg::occupancy);
@@ -156,10 +156,10 @@ ArgMask detail_args(EventClass event_class) {
 ArgMask row_args(EventClass event_class) {
   switch (event_class) {
     case EventClass::kernel:
-      return kLinkArgs | kPlaceArgs | kCommArgs | mask_of(Arg::grid);
+      return kLinkArgs | kDeviceArgs | kCommArgs | mask_of(Arg::grid);
     case EventClass::gpu_memcpy:
     case EventClass::gpu_memset:
-      return kLinkArgs | kPlaceArgs;
+      return kLinkArgs | kDeviceArgs;
     case EventClass::launch:
       return kLinkArgs;
     case EventClass::stream_wait:

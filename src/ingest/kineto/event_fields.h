@@ -26,6 +26,12 @@ enum class EventClass : uint8_t {
   end,              // ph "E": of the event that began last on its thread
 };
 
+// Whether the phase of an event says its class, whatever its category.
+constexpr bool is_told_by_phase(EventClass event_class) {
+  return event_class == EventClass::process_label || event_class == EventClass::instant ||
+         event_class == EventClass::end;
+}
+
 // From a `cat`, all spellings since 2020.
 EventClass class_of_category(std::string_view category);
 

@@ -75,7 +75,7 @@ bool tells_thread(std::string_view text, ChunkRows& rows) {
   while (end < text.size() && is_digit(text[end])) ++end;
   if (end == begin || end - begin > kMostDigits || (text[end] != ',' && text[end] != '\n')) return false;
   add_once(rows.backward_threads, static_cast<int64_t>(value_of_digits(text.substr(begin, end - begin))));
-  rows.backward_place = text.substr(0, end + 1);
+  rows.backward_thread = text.substr(0, end + 1);
   return true;
 }
 
@@ -84,7 +84,7 @@ bool tells_thread(std::string_view text, ChunkRows& rows) {
 [[gnu::noinline]] bool tells_backward_op(std::string_view event, size_t at, ChunkRows& rows) {
   if (up_to_quote(event, at).empty()) return false;
   const std::string_view text = event.substr(at);
-  const bool same = !rows.backward_place.empty() && text.starts_with(rows.backward_place);
+  const bool same = !rows.backward_thread.empty() && text.starts_with(rows.backward_thread);
   return (same || tells_thread(text, rows)) && keep_pass_text(text, rows.pass_texts);
 }
 

@@ -15,7 +15,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "event_parser.h"
+#include "event_reader.h"
 #include "reading.h"
 #include "src/ingest/content/no_trace.h"
 
@@ -49,10 +49,10 @@ class KinetoReader::ChunkPool {
 };
 
 struct KinetoReader::Tools {
-  explicit Tools(const ReadSettings& settings) : parsers([settings] { return EventParser(settings); }) {}
+  explicit Tools(const ReadSettings& settings) : readers([settings] { return EventReader(settings); }) {}
 
   ChunkPool pool;
-  tbb::enumerable_thread_specific<EventParser> parsers;
+  tbb::enumerable_thread_specific<EventReader> readers;
   std::atomic<int64_t> files = 0;  // begun
   std::once_flag unpadded_made;
   std::unique_ptr<KinetoReader> unpadded;  // for those whose fractions are found to be
@@ -76,7 +76,7 @@ void KinetoReader::stream_events(ByteSource& source, ChunkCutter& cutter, Readin
   };
   const auto parse = [&](Chunk* chunk) {
     chunk->text.load(source);
-    chunk->events_end = tools_->parsers.local().parse(number, chunk->text, chunk->rows);
+    chunk->events_end = tools_->readers.local().read(number, chunk->text, chunk->rows);
     return chunk;
   };
   const auto append = [&](Chunk* chunk) {

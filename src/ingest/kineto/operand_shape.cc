@@ -63,16 +63,16 @@ int64_t elements_of_first_operand(std::string_view dims, size_t& operand) {
 }
 
 int64_t elements_of_operand(std::string_view dims, size_t operand) {
-  size_t place = 0;
+  size_t position = 0;
   for (size_t at = 1; at < dims.size();) {
     const char c = dims[at];
     if (c == '[') {
       const int64_t elements = elements_of_entry(dims, at);
-      if (place == operand) return elements;
+      if (position == operand) return elements;
     } else if (c == '"') {
       at = behind_text(dims, at);
     } else {
-      place += c == ',';
+      position += c == ',';
       at++;
     }
   }
@@ -80,18 +80,18 @@ int64_t elements_of_operand(std::string_view dims, size_t operand) {
 }
 
 std::string_view type_of_operand(std::string_view types, size_t operand) {
-  size_t place = 0;
+  size_t position = 0;
   int depth = 0;
   for (size_t at = 1; at < types.size();) {
     const char c = types[at];
     if (c == '"') {
       const size_t end = behind_text(types, at);
-      if (place == operand && end <= types.size()) return types.substr(at, end - at);
+      if (position == operand && end <= types.size()) return types.substr(at, end - at);
       at = end;
       continue;
     }
     depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    place += c == ',' && depth == 0;
+    position += c == ',' && depth == 0;
     at++;
   }
   return {};

@@ -12,7 +12,7 @@ namespace skewscope::ingest {
 int64_t elements_of_first_operand(std::string_view dims, size_t& operand);
 // The same of one operand.
 int64_t elements_of_operand(std::string_view dims, size_t operand);
-// The token at a place of "[\"\", \"float\"]"; empty where there is none.
+// The token at a position of "[\"\", \"float\"]"; empty where there is none.
 std::string_view type_of_operand(std::string_view types, size_t operand);
 // The first token that is not "".
 std::string_view first_type(std::string_view types);

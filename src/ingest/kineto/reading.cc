@@ -63,7 +63,7 @@ bool leads_to_second_document(std::string_view text, bool bare_array) {
 }  // namespace
 
 Reading::Reading(const std::string& file, MemoryBudget& budget, const ReadSettings& settings)
-    : budget_(budget), settings_(settings), works_(*settings.kernels), parser_(settings) {
+    : budget_(budget), settings_(settings), works_(*settings.kernels), event_reader_(settings) {
   content_.file = file;
   content_.kernels = settings.kernels;
   if (settings.details) content_.details.emplace();
@@ -119,7 +119,7 @@ void Reading::append_tail(const ChunkText& chunk, size_t from) {
     }
     tail_.clear();
     ChunkRows rows;
-    from = parser_.parse_damaged(text, event, chunk.offset, chunk.last, rows, boundary > event ? boundary : 0);
+    from = event_reader_.read_damaged(text, event, chunk.offset, chunk.last, rows, boundary > event ? boundary : 0);
     append_rows_of(rows, chunk.share);
     events_closed_ = from != std::string_view::npos;
     if (!events_closed_) return;

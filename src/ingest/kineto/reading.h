@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "chunk_rows.h"
-#include "event_parser.h"
+#include "event_reader.h"
 #include "skewscope/base/result.h"
 #include "src/ingest/content/file_content.h"
 #include "src/ingest/content/memory_budget.h"
@@ -71,7 +71,7 @@ class Reading {
   bool second_document_ = false;
   std::string tail_;
   int64_t tail_offset_ = 0;
-  EventParser parser_;
+  EventReader event_reader_;
 };
 
 }  // namespace skewscope::ingest

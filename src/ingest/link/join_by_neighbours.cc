@@ -87,26 +87,26 @@ class NeighbourJoin {
   }
 
   // Free ones between its neighbours' launches; one more than there are rows is enough to know.
-  std::vector<size_t> places_of(const Run& run) const {
-    std::vector<size_t> places;
+  std::vector<size_t> launches_between(const Run& run) const {
+    std::vector<size_t> launches;
     const auto first =
         std::partition_point(free_.begin(), free_.end(), [&](int32_t launch) { return launched(launch) <= run.after; });
-    for (auto place = static_cast<size_t>(first - free_.begin()); place < free_.size(); ++place) {
-      if (launched(free_[place]) >= run.before || places.size() > run.rows.size()) break;
-      if (!taken_[place]) places.push_back(place);
+    for (auto i = static_cast<size_t>(first - free_.begin()); i < free_.size(); ++i) {
+      if (launched(free_[i]) >= run.before || launches.size() > run.rows.size()) break;
+      if (!taken_[i]) launches.push_back(i);
     }
-    return places;
+    return launches;
   }
 
   bool take(const Run& run) {
-    const std::vector<size_t> places = places_of(run);
-    if (places.size() != run.rows.size()) return false;
-    for (size_t k = 0; k < places.size(); ++k) {
-      if (gpu_.start[run.rows[k]] < launched(free_[places[k]])) return false;
+    const std::vector<size_t> launches = launches_between(run);
+    if (launches.size() != run.rows.size()) return false;
+    for (size_t k = 0; k < launches.size(); ++k) {
+      if (gpu_.start[run.rows[k]] < launched(free_[launches[k]])) return false;
     }
-    for (size_t k = 0; k < places.size(); ++k) {
-      gpu_.launch[run.rows[k]] = free_[places[k]];
-      taken_[places[k]] = true;
+    for (size_t k = 0; k < launches.size(); ++k) {
+      gpu_.launch[run.rows[k]] = free_[launches[k]];
+      taken_[launches[k]] = true;
     }
     return true;
   }
@@ -115,7 +115,7 @@ class NeighbourJoin {
   GpuEvents& gpu_;
   bool any_lost_ = false;
   std::vector<int32_t> free_;
-  std::vector<bool> taken_;  // by place in free_
+  std::vector<bool> taken_;  // by index in free_
   std::vector<Run> runs_;
 };
 

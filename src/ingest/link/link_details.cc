@@ -12,7 +12,7 @@
 namespace skewscope::ingest {
 namespace {
 
-bool before(const ThreadPlace& a, const ThreadPlace& b) {
+bool before(const ThreadIds& a, const ThreadIds& b) {
   return std::tie(a.process, a.thread) < std::tie(b.process, b.thread);
 }
 
@@ -30,14 +30,14 @@ std::vector<int32_t> inverse(const std::vector<int32_t>& order) {
 }
 
 // By (process, thread), as the metadata call them; the last name counts.
-std::vector<HostThread> name_threads(const std::vector<ThreadPlace>& places, const std::vector<int32_t>& order,
-                                     const std::vector<PlaceName>& names, const StringTable& strings) {
+std::vector<HostThread> name_threads(const std::vector<ThreadIds>& all, const std::vector<int32_t>& order,
+                                     const std::vector<TrackName>& names, const StringTable& strings) {
   std::map<int64_t, StringId> processes, labels;
   std::map<std::pair<int64_t, int64_t>, StringId> threads;
-  for (const PlaceName& name : names) {
-    if (name.of == PlaceName::Of::process) processes[name.place.process] = name.text;
-    if (name.of == PlaceName::Of::label) labels[name.place.process] = name.text;
-    if (name.of == PlaceName::Of::thread) threads[{name.place.process, name.place.thread}] = name.text;
+  for (const TrackName& name : names) {
+    if (name.of == TrackName::Of::process) processes[name.ids.process] = name.text;
+    if (name.of == TrackName::Of::label) labels[name.ids.process] = name.text;
+    if (name.of == TrackName::Of::thread) threads[{name.ids.process, name.ids.thread}] = name.text;
   }
   const auto text = [&](const auto& texts, const auto& key) {
     const auto found = texts.find(key);
@@ -46,9 +46,9 @@ std::vector<HostThread> name_threads(const std::vector<ThreadPlace>& places, con
   std::vector<HostThread> named;
   named.reserve(order.size());
   for (const int32_t row : order) {
-    const ThreadPlace& place = places[static_cast<size_t>(row)];
-    named.push_back({place.process, place.thread, text(processes, place.process), text(labels, place.process),
-                     text(threads, std::make_pair(place.process, place.thread))});
+    const ThreadIds& ids = all[static_cast<size_t>(row)];
+    named.push_back({ids.process, ids.thread, text(processes, ids.process), text(labels, ids.process),
+                     text(threads, std::make_pair(ids.process, ids.thread))});
   }
   return named;
 }
@@ -79,12 +79,11 @@ std::vector<int32_t> call_tree_order(const HostEvents& host, size_t threads) {
 
 // Sorts the host rows; where each of them went.
 std::vector<int32_t> link_host(DetailRows& rows, const StringTable& strings, RankDetail& detail) {
-  const std::vector<ThreadPlace>& places = rows.threads.rows();
-  std::vector<int32_t> threads = numbers_up_to(places.size());
-  std::sort(threads.begin(), threads.end(), [&](int32_t a, int32_t b) {
-    return before(places[static_cast<size_t>(a)], places[static_cast<size_t>(b)]);
-  });
-  detail.threads = name_threads(places, threads, rows.names, strings);
+  const std::vector<ThreadIds>& ids = rows.threads.rows();
+  std::vector<int32_t> threads = numbers_up_to(ids.size());
+  std::sort(threads.begin(), threads.end(),
+            [&](int32_t a, int32_t b) { return before(ids[static_cast<size_t>(a)], ids[static_cast<size_t>(b)]); });
+  detail.threads = name_threads(ids, threads, rows.names, strings);
   const std::vector<int32_t> thread_row = inverse(threads);
   for (int32_t& thread : rows.host.thread) thread = thread_row[static_cast<size_t>(thread)];
   detail.host = std::move(rows.host);

@@ -10,10 +10,10 @@
 namespace skewscope::ingest {
 namespace {
 
-// Puts rows of calls in the new order and returns where each was; `place`: of the calls, by their former numbers.
+// Puts rows of calls in the new order and returns where each was; `new_row`: of the calls, by their former rows.
 template <class Row>
-std::vector<int32_t> follow_calls(const std::vector<int32_t>& place, Column<Row>& rows) {
-  for (Row& row : rows) row.call = place[static_cast<size_t>(row.call)];
+std::vector<int32_t> follow_calls(const std::vector<int32_t>& new_row, Column<Row>& rows) {
+  for (Row& row : rows) row.call = new_row[static_cast<size_t>(row.call)];
   std::vector<int32_t> by_call(rows.size());
   std::iota(by_call.begin(), by_call.end(), 0);
   std::stable_sort(by_call.begin(), by_call.end(), [&](int32_t a, int32_t b) {
@@ -40,11 +40,11 @@ void sort_calls(LinkedTrace& linked) {
   if (linked.detail) {
     for_each_column(linked.detail->calls, [&](auto& column) { column = gathered(column, order); });
   }
-  std::vector<int32_t> place(order.size());
-  for (size_t i = 0; i < order.size(); ++i) place[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
-  const std::vector<int32_t> by_call = follow_calls(place, linked.trace.messages);
+  std::vector<int32_t> new_row(order.size());
+  for (size_t i = 0; i < order.size(); ++i) new_row[static_cast<size_t>(order[i])] = static_cast<int32_t>(i);
+  const std::vector<int32_t> by_call = follow_calls(new_row, linked.trace.messages);
   linked.open_peers = gathered(linked.open_peers, by_call);
-  follow_calls(place, linked.trace.splits);
+  follow_calls(new_row, linked.trace.splits);
 }
 
 }  // namespace skewscope::ingest

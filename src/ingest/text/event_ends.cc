@@ -94,7 +94,7 @@ bool EventEnds::fill() {
     words = 1;
     end_ = text_.size();
   }
-  list_places(closing.data(), words);
+  list_offsets(closing.data(), words);
   if (all_are_ends(opening)) return true;
   listed_ = 0;
   end_ = text_.size();
@@ -102,14 +102,14 @@ bool EventEnds::fill() {
 }
 
 // Without a branch per word: most are empty, and the others mostly hold the one brace between two events.
-void EventEnds::list_places(const uint64_t* closing, size_t words) {
+void EventEnds::list_offsets(const uint64_t* closing, size_t words) {
   uint64_t marked = 0;
   for (size_t i = 0; i < words; ++i) marked |= uint64_t{closing[i] != 0} << i;
   taken_ = listed_ = 0;
   for (; marked != 0; marked &= marked - 1) {
     const auto i = static_cast<size_t>(std::countr_zero(marked));
     for (uint64_t left = closing[i]; left != 0; left &= left - 1) {
-      places_[listed_++] = static_cast<uint16_t>(64 * i + static_cast<size_t>(std::countr_zero(left)));
+      offsets_[listed_++] = static_cast<uint16_t>(64 * i + static_cast<size_t>(std::countr_zero(left)));
     }
   }
 }
@@ -117,9 +117,9 @@ void EventEnds::list_places(const uint64_t* closing, size_t words) {
 // `opening`: braces in the window, each of which is to follow an end.
 bool EventEnds::all_are_ends(size_t opening) {
   for (size_t k = 0; k < listed_; ++k) {
-    if (!is_end(begin_ + places_[k])) return false;
+    if (!is_end(begin_ + offsets_[k])) return false;
   }
-  const bool straddles = listed_ > 0 && begin_ + places_[listed_ - 1] + to_opening() >= end_;
+  const bool straddles = listed_ > 0 && begin_ + offsets_[listed_ - 1] + to_opening() >= end_;
   const bool all = opening + size_t{straddles} == due_ + listed_;
   due_ = straddles;
   return all;

@@ -32,7 +32,7 @@ class EventEnds {
     while (taken_ == listed_) {
       if (!fill()) return kNone;
     }
-    return begin_ + places_[taken_++];
+    return begin_ + offsets_[taken_++];
   }
   // From a closing brace to the opening one that follows.
   size_t to_opening() const { return indent_ + 3; }
@@ -41,17 +41,17 @@ class EventEnds {
   static constexpr size_t kWindowWords = 64;
 
   bool fill();
-  void list_places(const uint64_t* closing, size_t words);
+  void list_offsets(const uint64_t* closing, size_t words);
   bool all_are_ends(size_t opening);
   bool is_end(size_t brace) const;
 
   std::string_view text_;
   size_t indent_ = 0;
-  std::string joint_;                                   // what stands between two events, with the blanks before it
-  size_t begin_ = 0, end_ = 0;                          // of the window, in the text
-  size_t due_ = 0;                                      // opening braces that follow ends of the windows before
-  size_t listed_ = 0, taken_ = 0;                       // of places_
-  std::array<uint16_t, 64 * kWindowWords + 1> places_;  // in the window, of closing braces
+  std::string joint_;                                    // what stands between two events, with the blanks before it
+  size_t begin_ = 0, end_ = 0;                           // of the window, in the text
+  size_t due_ = 0;                                       // opening braces that follow ends of the windows before
+  size_t listed_ = 0, taken_ = 0;                        // of offsets_
+  std::array<uint16_t, 64 * kWindowWords + 1> offsets_;  // in the window, of closing braces
 };
 
 }  // namespace skewscope::ingest

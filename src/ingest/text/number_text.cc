@@ -224,7 +224,7 @@ int64_t trailing_number(std::string_view text) {
   return value;
 }
 
-int64_t number_of_place(std::string_view token) {
+int64_t number_of_id(std::string_view token) {
   int64_t number = 0;
   if (read_integer(token, number)) return number;
   uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a

@@ -20,8 +20,7 @@ struct FractionForm {
 
 // Microseconds as written -> nanoseconds. A fraction is padded right to 3 digits, longer ones are cut; `unpadded`: the
 // fraction is a count of nanoseconds (".5" is 5 ns; nightlies of spring 2024). Signs, exponents and quotes are
-// accepted. False: not a number, or beyond the
-// year 2065.
+// accepted. False: not a number, or beyond the year 2065.
 bool read_microseconds(std::string_view token, bool unpadded, int64_t& ns, FractionForm& form);
 
 // The value of 1 to kMostDigits digits and nothing else; the 16 bytes before their end can be read.
@@ -69,7 +68,8 @@ inline std::string_view bare(std::string_view token) {
   while (end[-1] != '"') end--;  // stops at the opening quote at the latest
   return end - begin < 2 ? std::string_view() : std::string_view(begin + 1, static_cast<size_t>(end - begin) - 2);
 }
+inline bool is_null(std::string_view token) { return token.starts_with("null"); }
 // A process or thread: its number, or for other texts a number that stands for the text.
-int64_t number_of_place(std::string_view token);
+int64_t number_of_id(std::string_view token);
 
 }  // namespace skewscope::ingest
