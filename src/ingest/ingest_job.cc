@@ -163,14 +163,14 @@ Result<std::vector<TraceFile>> read_all(const std::vector<std::string>& files, c
   if (const auto all = agree(exchange, failure_of(read)); !all.ok()) return all.error();
   {
     const StageTimer::Scope scope(timer, "tell other processes");
-    read = ingest::tell_files(std::move(read).value(), exchange);
+    read = ingest::gather_files(std::move(read).value(), exchange);
   }
   if (!read.ok()) return read.error();
   ingest::tell_apart(read.value());
   // A digest takes the place of the trace it was made of, wherever it lies itself.
   std::stable_sort(read.value().begin(), read.value().end(),
                    [](const TraceFile& a, const TraceFile& b) { return a.evidence.file < b.evidence.file; });
-  ingest::judge_files(read.value());
+  ingest::mark_usable(read.value());
   ingest::restore_base_times(read.value());
   return read;
 }

@@ -12,7 +12,7 @@
 
 #include "read_files.h"
 #include "skewscope/digest.h"
-#include "skewscope/ingest.h"
+#include "skewscope/ingest/make_digests.h"
 #include "src/ingest/content/memory_budget.h"
 #include "src/ingest/digests/digest_file.h"
 #include "src/ingest/digests/whole_file.h"

@@ -14,7 +14,7 @@
 #include "src/ingest/content/memory_budget.h"
 #include "src/ingest/digests/digest_cache.h"
 #include "src/ingest/digests/digest_file.h"
-#include "src/ingest/kineto/reading.h"
+#include "src/ingest/kineto/file_builder.h"
 #include "src/ingest/link/keep_steps.h"
 #include "src/ingest/link/link_calls.h"
 #include "src/ingest/link/link_details.h"
@@ -65,13 +65,13 @@ void forget_details(LinkedTrace& linked) {
 }
 
 // The error where what is made of it would not fit.
-std::optional<Error> visit_file(const TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
+std::optional<Error> use_details(const TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
   const LinkedTrace& linked = file.linked;
   assert(!linked.detail || check_invariants(*linked.detail, linked.trace).empty());
-  const bool counts = budget.limit_bytes() > 0 && options.bytes_to_visit && linked.detail;
-  const int64_t visiting = counts ? options.bytes_to_visit(linked) : 0;
+  const bool counts = budget.limit_bytes() > 0 && options.bytes_while_details_last && linked.detail;
+  const int64_t visiting = counts ? options.bytes_while_details_last(linked) : 0;
   const bool fits = budget.take(visiting);
-  if (fits) options.visit(file);
+  if (fits) options.while_details_last(file);
   budget.give_back(visiting);
   return fits ? std::nullopt : std::optional(budget.exceeded_by(file.path));
 }
@@ -97,14 +97,14 @@ TraceFile copy_steps(TraceFile& file, const StepNumbers& steps) {
 }
 
 // Where the file itself keeps all steps.
-std::optional<Error> visit_steps(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
+std::optional<Error> use_details_of_steps(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
   const LinkedTrace& linked = file.linked;
   const int64_t copied = ingest::bytes_of(linked.trace) + (linked.detail ? ingest::bytes_of(*linked.detail) : 0);
   const bool fits = budget.take(copied);
   std::optional<Error> error = fits ? std::nullopt : std::optional(budget.exceeded_by(file.path));
   if (fits) {
     TraceFile shown = copy_steps(file, *options.steps);
-    error = visit_file(shown, options, budget);
+    error = use_details(shown, options, budget);
     file.linked.strings = std::move(shown.linked.strings);
   }
   budget.give_back(copied);
@@ -112,13 +112,13 @@ std::optional<Error> visit_steps(TraceFile& file, const IngestOptions& options, 
 }
 
 // Details are charged until they were visited, as they were read: rows that `steps` leaves out still have their memory.
-std::optional<Error> keep_and_visit(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
+std::optional<Error> keep_and_use(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
   LinkedTrace& linked = file.linked;
   const int64_t details = linked.detail ? ingest::bytes_of(*linked.detail) : 0;
   if (options.steps && !options.whole) keep_steps(file, *options.steps);
-  if (!options.visit) return std::nullopt;
+  if (!options.while_details_last) return std::nullopt;
   const bool copy = options.steps && options.whole && linked.detail;
-  if (auto error = copy ? visit_steps(file, options, budget) : visit_file(file, options, budget)) return error;
+  if (auto error = copy ? use_details_of_steps(file, options, budget) : use_details(file, options, budget)) return error;
   if (!linked.detail) return std::nullopt;
   const int64_t strings = bytes_of(linked.strings);
   forget_details(linked);
@@ -201,7 +201,7 @@ Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& 
     const bool unreadable = !digest.ok() && digest.error().kind == ErrorKind::unreadable;
     return unreadable ? link_file(unreadable_content(path, digest.error().message)) : std::move(digest);
   }
-  if (options.visit) return parse_file(path, readers, budget);  // a digest has no details to visit
+  if (options.while_details_last) return parse_file(path, readers, budget);  // a digest has no details to visit
   const std::string cached = cached_path(path, options.cache);
   if (std::optional<TraceFile> known = find_cached(path, cached, budget)) return std::move(*known);
   Result<TraceFile> file = parse_file(path, readers, budget);
@@ -210,7 +210,7 @@ Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& 
 }
 
 TraceReaders readers_for(const IngestOptions& options) {
-  return TraceReaders(options.visit != nullptr, options.kernels ? *options.kernels : KernelTable::built_in());
+  return TraceReaders(options.while_details_last != nullptr, options.kernels ? *options.kernels : KernelTable::built_in());
 }
 
 Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
@@ -231,8 +231,8 @@ Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files,
       }
       read[i] = std::move(file).value();
       read[i].path = files[i];
-      errors[i] = keep_and_visit(read[i], options, budget);
-      if (!options.launch_threads) leave_threads(read[i].linked.trace, budget);
+      errors[i] = keep_and_use(read[i], options, budget);
+      if (!options.keep_launch_threads) leave_threads(read[i].linked.trace, budget);
       packers.local().pack(read[i].linked.trace);
     });
   };
@@ -267,7 +267,7 @@ void report_left_out(TraceFile& file) {
   findings.push_back({Severity::warning, reason.code, file.evidence.file, Rank(), -1, 1, reason.message});
 }
 
-void judge_files(std::vector<TraceFile>& files) {
+void mark_usable(std::vector<TraceFile>& files) {
   const bool any_rank = std::any_of(files.begin(), files.end(),
                                     [](const TraceFile& file) { return file.kind == ContentKind::rank_trace; });
   for (TraceFile& file : files) {

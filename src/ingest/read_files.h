@@ -35,7 +35,7 @@ void report_left_out(TraceFile& file);
 
 // Says which files are no rank, as findings of those files, and marks the others usable. A process without GPU work and
 // collectives is a front end beside ranks, but alone it is what the user asked about.
-void judge_files(std::vector<TraceFile>& files);
+void mark_usable(std::vector<TraceFile>& files);
 
 // "kineto json", "not a rank: merged trace", …
 const char* format_of(const TraceFile& file);

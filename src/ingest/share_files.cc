@@ -138,7 +138,7 @@ std::vector<std::string> own_share(const std::vector<std::string>& found, Exchan
   return own;
 }
 
-Result<std::vector<TraceFile>> tell_files(std::vector<TraceFile> own, Exchange& exchange) {
+Result<std::vector<TraceFile>> gather_files(std::vector<TraceFile> own, Exchange& exchange) {
   if (exchange.processes() == 1) return own;
   ByteWriter writer;
   for (const TraceFile& file : own) put(writer, file);

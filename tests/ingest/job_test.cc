@@ -34,7 +34,7 @@ Result<AssembledJob> assemble(std::vector<ContentBuilder> builders, const std::v
     files.push_back(link_file(std::move(b.content())));
     if (options.steps) keep_steps(files.back(), *options.steps);
   }
-  judge_files(files);
+  mark_usable(files);
   restore_base_times(files);
   const auto overrides = RankOverrides::make(options.rank_map, "");
   REQUIRE(overrides.ok());

@@ -10,7 +10,7 @@
 #include "collectives/kernel_table.h"
 #include "comm_args.h"
 #include "detail_rows.h"
-#include "gpu_rows.h"
+#include "launched_rows.h"
 #include "kernel_grids.h"
 #include "skewscope/base/finding.h"
 #include "skewscope/base/string_table.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "gpu_rows.h"
+#include "launched_rows.h"
 #include "skewscope/base/string_table.h"
 
 namespace skewscope::ingest {

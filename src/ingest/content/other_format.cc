@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "src/ingest/text/json_text.h"
+#include "src/ingest/text/skip_space.h"
 
 namespace skewscope::ingest {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "skewscope/ingest.h"
+#include "skewscope/ingest/cache.h"
 
 namespace skewscope {
 namespace {

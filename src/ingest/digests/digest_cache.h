@@ -10,7 +10,7 @@
 #include <string>
 
 #include "digest_file.h"
-#include "skewscope/ingest.h"
+#include "skewscope/ingest/cache.h"
 
 namespace skewscope::ingest {
 

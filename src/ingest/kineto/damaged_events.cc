@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "event_reader.h"
-#include "src/ingest/text/json_text.h"
+#include "src/ingest/text/skip_space.h"
 
 namespace skewscope::ingest {
 namespace {

@@ -16,7 +16,7 @@
 #include <mutex>
 
 #include "event_reader.h"
-#include "reading.h"
+#include "file_builder.h"
 #include "src/ingest/content/no_trace.h"
 
 namespace skewscope::ingest {
@@ -63,13 +63,13 @@ KinetoReader::KinetoReader(const ReadSettings& settings)
 
 KinetoReader::~KinetoReader() = default;
 
-void KinetoReader::stream_events(ByteSource& source, ChunkCutter& cutter, Reading& reading) const {
+void KinetoReader::stream_events(ByteSource& source, ChunkCutter& cutter, FileBuilder& builder) const {
   const int64_t number = ++tools_->files;
   const size_t threads = static_cast<size_t>(tbb::this_task_arena::max_concurrency());
   const size_t in_flight = settings_.chunks_in_flight > 0 ? settings_.chunks_in_flight : 2 * threads;
   const auto cut = [&](tbb::flow_control& control) -> Chunk* {
     Chunk* chunk = tools_->pool.take();
-    if (!reading.stopped() && cutter.next(chunk->text)) return chunk;
+    if (!builder.stopped() && cutter.next(chunk->text)) return chunk;
     tools_->pool.give_back(chunk);
     control.stop();
     return nullptr;
@@ -80,7 +80,7 @@ void KinetoReader::stream_events(ByteSource& source, ChunkCutter& cutter, Readin
     return chunk;
   };
   const auto append = [&](Chunk* chunk) {
-    reading.append(chunk->text, chunk->rows, chunk->events_end);
+    builder.append(chunk->text, chunk->rows, chunk->events_end);
     tools_->pool.give_back(chunk);
   };
   // Isolated: a thread that waits here must not start another file and hold two at once.
@@ -101,14 +101,14 @@ Result<FileContent> KinetoReader::read(const std::string& file, MemoryBudget& bu
   {
     Result<std::unique_ptr<ByteSource>> source = open_byte_source(file);
     if (!source.ok()) return unreadable_content(file, source.error().message);
-    Reading reading(file, budget, settings_);
+    FileBuilder builder(file, budget, settings_);
     ChunkCutter cutter(*source.value(), settings_);
     const bool has_events = cutter.find_events();
-    reading.start(cutter);
-    if (has_events) stream_events(*source.value(), cutter, reading);
-    reading.finish(cutter, *source.value());
-    if (reading.over_budget()) return reading.budget_error();
-    if (!reading.fractions_are_unpadded()) return reading.take_content();
+    builder.start(cutter);
+    if (has_events) stream_events(*source.value(), cutter, builder);
+    builder.finish(cutter, *source.value());
+    if (builder.over_budget()) return builder.budget_error();
+    if (!builder.fractions_are_unpadded()) return builder.take_content();
   }
   std::call_once(tools_->unpadded_made, [&] {
     ReadSettings settings = settings_;

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "reading.h"
+#include "file_builder.h"
 #include "src/ingest/content/trace_reader.h"
 #include "src/ingest/text/chunk_cutter.h"
 
@@ -20,7 +20,7 @@ class KinetoReader : public TraceReader {
   struct Chunk;
   class ChunkPool;
   struct Tools;
-  void stream_events(ByteSource& source, ChunkCutter& cutter, Reading& reading) const;
+  void stream_events(ByteSource& source, ChunkCutter& cutter, FileBuilder& builder) const;
 
   ReadSettings settings_;
   std::unique_ptr<Tools> tools_;

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 
-#include "src/ingest/text/json_text.h"
+#include "src/ingest/text/skip_space.h"
 
 namespace skewscope::ingest {
 namespace {

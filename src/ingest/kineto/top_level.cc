@@ -8,7 +8,7 @@
 #include <string>
 
 #include "repair.h"
-#include "src/ingest/text/json_text.h"
+#include "src/ingest/text/skip_space.h"
 #include "src/ingest/text/number_text.h"
 
 namespace skewscope::ingest {

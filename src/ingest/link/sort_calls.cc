@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "skewscope/base/sort_runs.h"
-#include "src/ingest/content/gpu_rows.h"
+#include "src/ingest/content/launched_rows.h"
 
 namespace skewscope::ingest {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "chunk_cutter.h"
-#include "json_text.h"
+#include "skip_space.h"
 
 namespace skewscope::ingest {
 namespace {

@@ -1,6 +1,6 @@
 #include "laid_out_events.h"
 
-#include "json_text.h"
+#include "skip_space.h"
 
 namespace skewscope::ingest {
 namespace {

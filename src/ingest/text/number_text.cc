@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "json_text.h"
+#include "skip_space.h"
 #include "skewscope/base/time.h"
 
 namespace skewscope::ingest {

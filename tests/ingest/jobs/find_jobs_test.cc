@@ -59,7 +59,7 @@ Sorted sort_out(std::vector<Recorded> traces, const std::string& rank_map = "") 
   std::sort(traces.begin(), traces.end(), [](const Recorded& a, const Recorded& b) { return a.file < b.file; });
   Sorted sorted;
   for (const Recorded& trace : traces) sorted.files.push_back(linked(trace));
-  judge_files(sorted.files);
+  mark_usable(sorted.files);
   const auto overrides = RankOverrides::make(rank_map, "");
   REQUIRE(overrides.ok());
   sorted.found = find_jobs(sorted.files, overrides.value(), false);
@@ -203,7 +203,7 @@ TEST_CASE("a copy is told by its name where a tool left most of the trace out, a
   files.push_back(link_file(std::move(critical.content())));
   files.push_back(linked({"/t/rank0.json", 0, 2}));
   files.push_back(linked({"/t/rank1.json", 1, 2}));
-  judge_files(files);
+  mark_usable(files);
   const FoundJobs found = find_jobs(files, RankOverrides::make("", "").value(), false);
   REQUIRE(found.jobs.size() == 1);
   CHECK(found.copies == std::vector<std::pair<size_t, size_t>>{{0, 1}});

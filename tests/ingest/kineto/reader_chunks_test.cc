@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "src/ingest/kineto/reading.h"
+#include "src/ingest/kineto/file_builder.h"
 #include "tests/ingest/reader_support.h"
 
 using namespace skewscope;
@@ -146,14 +146,14 @@ TEST_CASE("of a file that cannot be read nobody says that it is empty") {
     ShrinkingFile file(trace_of(kernel("a", "1", "1")));
     MemoryBudget budget(0);
     const ReadSettings settings;
-    Reading reading("trace.json", budget, settings);
+    FileBuilder builder("trace.json", budget, settings);
     ChunkCutter cutter(file, settings);
     if (from_the_start) file.fail();
     CHECK(cutter.find_events() == !from_the_start);
     file.fail();
-    reading.start(cutter);
-    reading.finish(cutter, file);
-    const FileContent content = reading.take_content();
+    builder.start(cutter);
+    builder.finish(cutter, file);
+    const FileContent content = builder.take_content();
     CHECK(count_of(content, "unreadable-file") == 1);
     CHECK(count_of(content, "empty-file") == 0);
   }

@@ -1,4 +1,4 @@
-// Reading events by the layout of one before must not show in what was read.
+// FileBuilder events by the layout of one before must not show in what was read.
 #include <catch2/catch.hpp>
 #include <random>
 

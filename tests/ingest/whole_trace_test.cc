@@ -6,7 +6,7 @@
 #include <random>
 
 #include "reader_support.h"
-#include "skewscope/ingest.h"
+#include "skewscope/ingest/whole_trace.h"
 #include "tests/temporary_folder.h"
 
 using namespace skewscope;

@@ -1,4 +1,4 @@
-#include "reading.h"
+#include "file_builder.h"
 
 #include <tbb/parallel_invoke.h>
 
@@ -62,21 +62,21 @@ bool leads_to_second_document(std::string_view text, bool bare_array) {
 
 }  // namespace
 
-Reading::Reading(const std::string& file, MemoryBudget& budget, const ReadSettings& settings)
+FileBuilder::FileBuilder(const std::string& file, MemoryBudget& budget, const ReadSettings& settings)
     : budget_(budget), settings_(settings), works_(*settings.kernels), event_reader_(settings) {
   content_.file = file;
   content_.kernels = settings.kernels;
   if (settings.details) content_.details.emplace();
 }
 
-Reading::~Reading() { budget_.give_back(taken_); }
+FileBuilder::~FileBuilder() { budget_.give_back(taken_); }
 
-void Reading::start(const ChunkCutter& cutter) {
+void FileBuilder::start(const ChunkCutter& cutter) {
   bare_array_ = cutter.bare_array();
   read_top_level(cutter.head(), false, 0, content_, top_, defects_);
 }
 
-void Reading::append(const ChunkText& chunk, ChunkRows& rows, size_t events_end) {
+void FileBuilder::append(const ChunkText& chunk, ChunkRows& rows, size_t events_end) {
   events_found_ = true;
   size_t from = 0;
   if (!events_closed_) {
@@ -88,7 +88,7 @@ void Reading::append(const ChunkText& chunk, ChunkRows& rows, size_t events_end)
   append_tail(chunk, from);
 }
 
-void Reading::append_rows_of(ChunkRows& rows, double share) {
+void FileBuilder::append_rows_of(ChunkRows& rows, double share) {
   const int64_t bytes = append_rows(rows, share, works_, content_, unfinished_);
   taken_ += bytes;
   if (!budget_.take(bytes)) over_budget_ = true;
@@ -103,7 +103,7 @@ void Reading::append_rows_of(ChunkRows& rows, double share) {
 }
 
 // Text behind the events: other keys, or, where a second writer or a stray bracket closed them too early, more events.
-void Reading::append_tail(const ChunkText& chunk, size_t from) {
+void FileBuilder::append_tail(const ChunkText& chunk, size_t from) {
   if (second_document_) return;
   const std::string_view text = chunk.view();
   size_t plain = text.find("{\"ph\"", from), boundary = next_event_boundary(text, from);
@@ -129,17 +129,17 @@ void Reading::append_tail(const ChunkText& chunk, size_t from) {
   tail_ += text.substr(from, kLargestTail - std::min(kLargestTail, tail_.size()));
 }
 
-void Reading::read_tail() {
+void FileBuilder::read_tail() {
   if (!events_closed_) return;
   object_closed_ = bare_array_ || read_top_level(tail_, true, tail_offset_, content_, top_, defects_);
 }
 
-bool Reading::fractions_are_unpadded() const {
+bool FileBuilder::fractions_are_unpadded() const {
   return !settings_.unpadded_fractions && stamps_.short_fractions > 0 && stamps_.starting_with_0 == 0 &&
          stamps_.fractions >= kEnoughFractions;
 }
 
-void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
+void FileBuilder::finish(const ChunkCutter& cutter, const ByteSource& source) {
   content_.bytes = cutter.bytes();
   content_.compression = source.compression();
   read_tail();
@@ -167,7 +167,7 @@ void Reading::finish(const ChunkCutter& cutter, const ByteSource& source) {
 
 // A base that takes most stamps out of all time is none of theirs. The few that it does are wrong themselves: they stay
 // as far away as can be.
-void Reading::add_base_time() {
+void FileBuilder::add_base_time() {
   const int64_t base_ns = top_.base_time_ns;
   if (!top_.has_base_time) return;
   content_.has_base_time = true;
@@ -185,7 +185,7 @@ void Reading::add_base_time() {
 }
 
 template <class Work>
-int64_t Reading::sum_over_starts(const Work& work) {
+int64_t FileBuilder::sum_over_starts(const Work& work) {
   int64_t rows = 0, launches = 0;
   tbb::parallel_invoke([&] { rows = work(content_.gpu.events.start); },
                        [&] { launches = work(content_.launches.events.start); });
@@ -197,7 +197,7 @@ int64_t Reading::sum_over_starts(const Work& work) {
 }
 
 // 2021 builds write a step both as an op and as an annotation.
-void Reading::drop_repeated_steps() {
+void FileBuilder::drop_repeated_steps() {
   std::set<std::tuple<int64_t, LocalNs, int64_t>> seen;
   std::erase_if(content_.steps,
                 [&](const StepRow& step) { return !seen.emplace(step.number, step.start, step.duration_ns).second; });
@@ -205,7 +205,7 @@ void Reading::drop_repeated_steps() {
 
 // One process wrote one trace. Launches of several processes, or labels of several ranks, come from merged files; a
 // second process without launches (a forked data loader) and several devices do not.
-bool Reading::several_ranks() const {
+bool FileBuilder::several_ranks() const {
   int64_t launching = 0;
   for (const ProcessUse& process : processes_)
     launching += process.launches * 100 >= std::max<int64_t>(launches_seen_, 1);
@@ -213,7 +213,7 @@ bool Reading::several_ranks() const {
 }
 
 // The one that launched most; where none did, the one that made most collective calls.
-int64_t Reading::main_process() const {
+int64_t FileBuilder::main_process() const {
   const auto most =
       std::max_element(processes_.begin(), processes_.end(), [](const ProcessUse& a, const ProcessUse& b) {
         return std::tie(a.launches, a.collectives) < std::tie(b.launches, b.collectives);
@@ -221,7 +221,7 @@ int64_t Reading::main_process() const {
   return most == processes_.end() ? -1 : most->pid;
 }
 
-ContentKind Reading::kind_of(const ChunkCutter& cutter) const {
+ContentKind FileBuilder::kind_of(const ChunkCutter& cutter) const {
   if (cutter.execution_trace()) return ContentKind::execution_trace;
   if (content_.bytes == 0) return ContentKind::empty;
   if (!events_found_) return top_.is_kineto ? ContentKind::empty : ContentKind::not_a_trace;
@@ -234,13 +234,13 @@ ContentKind Reading::kind_of(const ChunkCutter& cutter) const {
   return known ? ContentKind::front_end : ContentKind::not_a_trace;
 }
 
-Error Reading::budget_error() const {
+Error FileBuilder::budget_error() const {
   return Error{ErrorKind::resource_limit, content_.file + ": its reduced rows do not fit into the memory limit of " +
                                               std::to_string(budget_.limit_bytes()) +
                                               " bytes; raise --memory-limit, or read fewer ranks"};
 }
 
-FileContent Reading::take_content() {
+FileContent FileBuilder::take_content() {
   taken_ = 0;
   return std::move(content_);
 }

@@ -1,4 +1,4 @@
-#include "src/ingest/content/gpu_rows.h"
+#include "src/ingest/content/launched_rows.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

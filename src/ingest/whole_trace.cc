@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "skewscope/digest.h"
-#include "skewscope/ingest.h"
+#include "skewscope/ingest/whole_trace.h"
 #include "src/ingest/content/memory_budget.h"
 #include "src/ingest/digests/digest_file.h"
 #include "src/ingest/kineto/top_level.h"

@@ -1,4 +1,4 @@
-// IngestOptions::visit, through the stage's entrance.
+// IngestOptions::while_details_last, through the stage's entrance.
 #include <tbb/global_control.h>
 
 #include <chrono>
@@ -93,7 +93,7 @@ TEST_CASE("each trace is visited once with its details, and the job is the one t
     const tbb::global_control control(tbb::global_control::max_allowed_parallelism, threads);
     Visits visits;
     IngestOptions options;
-    options.visit = visits.visitor();
+    options.while_details_last = visits.visitor();
     CHECK(as_text(read_job(job.files, options)) == alone);
     REQUIRE(visits.details.size() == 3);
     for (const std::string& file : job.files) CHECK(visits.details[file].find("'[[50]]'") != std::string::npos);
@@ -106,7 +106,7 @@ TEST_CASE("each trace is visited once with its details, and the job is the one t
 TEST_CASE("threads that nobody asks for are left out, and nothing else of the job changes") {
   const Job job;
   IngestOptions options;
-  options.launch_threads = false;
+  options.keep_launch_threads = false;
   const IngestedJob without = read_job(job.files, options), with = read_job(job.files);
   CHECK(as_text(without) == as_text(with));
   for (size_t t = 0; t < 3; ++t) {
@@ -126,7 +126,7 @@ TEST_CASE("a digest is visited without details, and so is what is no trace") {
   const std::string digest = digests + "/rank0.json.digest";
   Visits visits;
   IngestOptions options;
-  options.visit = visits.visitor();
+  options.while_details_last = visits.visitor();
   read_job({digest, job.files[1], other}, options);
   CHECK(visits.details[digest] == "none");
   CHECK(visits.details[other] == "none");
@@ -146,7 +146,7 @@ TEST_CASE("a visit reads the trace, not its digest in the cache, and adds none")
   read_job({job.files[0], job.files[1]}, options);
   REQUIRE(cached() == 2);
   Visits visits;
-  options.visit = visits.visitor();
+  options.while_details_last = visits.visitor();
   read_job(job.files, options);
   for (const std::string& file : job.files) CHECK(visits.details[file] != "none");
   CHECK(cached() == 2);
@@ -159,8 +159,8 @@ TEST_CASE("what a visit takes counts while it runs: where it does not fit there 
   const auto read = [&](int64_t limit, int64_t bytes) {
     IngestOptions options;
     options.memory_limit_bytes = limit;
-    options.visit = [&](const TraceFile&) { ++visits; };
-    options.bytes_to_visit = [=](const LinkedTrace& linked) {
+    options.while_details_last = [&](const TraceFile&) { ++visits; };
+    options.bytes_while_details_last = [=](const LinkedTrace& linked) {
       CHECK(linked.detail.has_value());
       return bytes;
     };
@@ -184,7 +184,7 @@ TEST_CASE("the memory limit counts details while they are held") {
   const auto fits = [&](int64_t limit, bool details, size_t files) {
     IngestOptions options;
     options.memory_limit_bytes = limit;
-    if (details) options.visit = [](const TraceFile&) {};
+    if (details) options.while_details_last = [](const TraceFile&) {};
     const std::vector<std::string> some(job.files.begin(), job.files.begin() + static_cast<ptrdiff_t>(files));
     const Result<IngestedJob> read = ingest_job(some, options, timer);
     if (!read.ok()) CHECK(read.error().kind == ErrorKind::resource_limit);

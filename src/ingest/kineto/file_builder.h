@@ -17,12 +17,12 @@
 
 namespace skewscope::ingest {
 
-class Reading {
+class FileBuilder {
  public:
-  Reading(const std::string& file, MemoryBudget& budget, const ReadSettings& settings);
-  ~Reading();
-  Reading(const Reading&) = delete;
-  Reading& operator=(const Reading&) = delete;
+  FileBuilder(const std::string& file, MemoryBudget& budget, const ReadSettings& settings);
+  ~FileBuilder();
+  FileBuilder(const FileBuilder&) = delete;
+  FileBuilder& operator=(const FileBuilder&) = delete;
 
   // After find_events(): takes the keys before the events.
   void start(const ChunkCutter& cutter);

@@ -1,4 +1,4 @@
-#include "gpu_rows.h"
+#include "launched_rows.h"
 
 #include <tbb/task_group.h>
 
