@@ -84,8 +84,9 @@ class Assembler {
     const bool used = std::any_of(evidence.begin(), evidence.end(),
                                   [&](const RankEvidence& file) { return overrides_.from_map(file.file) >= 0; });
     if (!overrides_.has_map() || used) return;
-    result_.job.findings.push_back({Severity::warning, "rank-map-no-match", "", Rank(), -1, 1,
-                                    "no path in --rank-map is a trace that was read; other sources decide the ranks"});
+    result_.job.findings.push_back(
+        finding_of_job(Severity::warning, "rank-map-no-match",
+                       "no path in --rank-map is a trace that was read; other sources decide the ranks"));
   }
 
   void keep_only_ranks() {
@@ -300,8 +301,9 @@ class Assembler {
       if (job.sessions > 1) message += " in session " + std::to_string(session);
     }
     if (message.empty()) return;
-    job.findings.push_back({Severity::warning, "missing-ranks", "", Rank(), -1, count,
-                            message + ": instances they belong to are incomplete, their waits lower bounds"});
+    job.findings.push_back(
+        finding_of_job(Severity::warning, "missing-ranks",
+                       message + ": instances they belong to are incomplete, their waits lower bounds", count));
   }
 
   std::vector<TraceFile>& files_;

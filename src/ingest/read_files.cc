@@ -118,7 +118,8 @@ std::optional<Error> keep_and_use(TraceFile& file, const IngestOptions& options,
   if (options.steps && !options.whole) keep_steps(file, *options.steps);
   if (!options.while_details_last) return std::nullopt;
   const bool copy = options.steps && options.whole && linked.detail;
-  if (auto error = copy ? use_details_of_steps(file, options, budget) : use_details(file, options, budget)) return error;
+  if (auto error = copy ? use_details_of_steps(file, options, budget) : use_details(file, options, budget))
+    return error;
   if (!linked.detail) return std::nullopt;
   const int64_t strings = bytes_of(linked.strings);
   forget_details(linked);
@@ -210,7 +211,8 @@ Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& 
 }
 
 TraceReaders readers_for(const IngestOptions& options) {
-  return TraceReaders(options.while_details_last != nullptr, options.kernels ? *options.kernels : KernelTable::built_in());
+  return TraceReaders(options.while_details_last != nullptr,
+                      options.kernels ? *options.kernels : KernelTable::built_in());
 }
 
 Result<std::vector<TraceFile>> read_files(const std::vector<std::string>& files, const IngestOptions& options) {
@@ -260,11 +262,11 @@ void report_left_out(TraceFile& file) {
   Findings& findings = file.linked.findings;
   const bool said = std::any_of(findings.begin(), findings.end(), [&](const Finding& finding) {
     const bool seems_to_hold_nothing = file.kind == ContentKind::not_a_trace || file.kind == ContentKind::empty;
-    const bool nobody_knows = seems_to_hold_nothing && finding.code == "unreadable-file";
+    const bool nobody_knows = seems_to_hold_nothing && is_of_unreadable_file(finding);
     return finding.code == reason.code || finding.code == "other-format" || nobody_knows;
   });
   if (said) return;
-  findings.push_back({Severity::warning, reason.code, file.evidence.file, Rank(), -1, 1, reason.message});
+  findings.push_back(finding_of_file(Severity::warning, reason.code, file.evidence.file, reason.message));
 }
 
 void mark_usable(std::vector<TraceFile>& files) {

@@ -169,20 +169,16 @@ Result<RankEvidence> evidence_before_events(const std::string& file) {
   return ingest::evidence_of(content);
 }
 
-// A number that neighbours could refute is none.
-bool stands_alone(const ingest::ResolvedRank& rank, const ingest::ResolvedRanks& all) {
-  if (rank.synthetic || rank.source.find("(local)") != std::string::npos) return false;
-  return rank.source != "only file" || (all.world_size == 1 && all.world_size_source != "number of files");
-}
-
 void resolve(const RankEvidence& evidence, const ingest::RankOverrides& overrides, FileCheck& check) {
   const ingest::ResolvedRanks resolved = ingest::resolve_ranks({evidence}, overrides);
-  if (stands_alone(resolved.files.front(), resolved)) {
-    check.rank = resolved.files.front().rank;
-    check.rank_source = resolved.files.front().source;
+  const ingest::ResolvedRank& own = resolved.files.front();
+  if (!own.synthetic && !own.refutable) {
+    check.rank = own.rank;
+    check.rank_source = own.source;
   }
-  const bool told = resolved.world_size_source != "number of files" && resolved.world_size_source != "largest group";
-  if (told) check.world_size = resolved.world_size;
+  const bool known = resolved.world_size_source != WorldSizeSource::file_count &&
+                     resolved.world_size_source != WorldSizeSource::largest_group;
+  if (known) check.world_size = resolved.world_size;
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ struct LinkedTrace {
   std::vector<std::string> device_names;  // by device id
   LocalNs first_host_row, last_host_row;  // over launches and host ranges: the window of a trace without anything else
   Findings findings;                      // of the file, its reader's included
-  std::optional<RankDetail> detail;       // where IngestOptions::while_details_last asked for it and the file is no digest
+  std::optional<RankDetail> detail;  // where IngestOptions::while_details_last asked for it and the file is no digest
 };
 
 struct TraceFile {

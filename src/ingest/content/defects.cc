@@ -44,7 +44,7 @@ constexpr std::array<Words, kDefectCount> kWords = {{
     {"damaged-compression", Severity::error,
      "the compressed data are damaged; only what stands before the damage was read"},
     {"trailing-bytes", Severity::info, "bytes after the compressed data were ignored"},
-    {"unreadable-file", Severity::error, "the file could not be read to its end"},
+    {kUnreadableFile, Severity::error, "the file could not be read to its end"},
     {"empty-file", Severity::error, "the file holds no events; it adds nothing to the report"},
     {"unpadded-fractions", Severity::info,
      "fractions of microseconds are written without leading zeros (PyTorch nightlies of spring 2024); \".5\" was read "

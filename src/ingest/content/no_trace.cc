@@ -8,7 +8,7 @@ FileContent unreadable_content(const std::string& file, const std::string& reaso
   FileContent content;
   content.file = file;
   content.kind = ContentKind::not_a_trace;
-  content.findings.push_back({Severity::error, "unreadable-file", file, Rank(), -1, 1, reason});
+  content.findings.push_back(finding_of_file(Severity::error, kUnreadableFile, file, reason));
   return content;
 }
 
@@ -29,8 +29,8 @@ FileContent unrecognised_content(const std::string& file, std::string_view head,
 void set_other_format(const OtherFormat& format, FileContent& content) {
   content.kind = ContentKind::not_a_trace;
   content.findings.clear();  // what a trace would lack
-  content.findings.push_back({Severity::warning, "other-format", content.file, Rank(), -1, 1,
-                              std::string(format.name) + "; left out: " + format.next_step});
+  content.findings.push_back(finding_of_file(Severity::warning, "other-format", content.file,
+                                             std::string(format.name) + "; left out: " + format.next_step));
 }
 
 void count_source_end(SourceEnd end, int64_t bytes, DefectCounts& defects) {

@@ -25,7 +25,7 @@ void read_more(std::ifstream& in, size_t count, std::string& bytes) {
 TraceFile unusable(const std::string& path, const std::string& reason) {
   TraceFile file;
   set_path(path, file);
-  file.linked.findings.push_back({Severity::warning, "not-a-trace", path, Rank(), -1, 1, reason + "; left out"});
+  file.linked.findings.push_back(finding_of_file(Severity::warning, "not-a-trace", path, reason + "; left out"));
   return file;
 }
 
@@ -70,8 +70,7 @@ Result<TraceFile> read_digest_file(const std::string& path, MemoryBudget& budget
 }
 
 bool could_be_read(const TraceFile& file) {
-  return std::none_of(file.linked.findings.begin(), file.linked.findings.end(),
-                      [](const Finding& finding) { return finding.code == "unreadable-file"; });
+  return std::none_of(file.linked.findings.begin(), file.linked.findings.end(), is_of_unreadable_file);
 }
 
 void set_path(const std::string& path, TraceFile& file) {

@@ -142,14 +142,10 @@ Finding not_reported(const std::vector<TraceFile>& files, const JobFiles& report
 }
 
 Finding copy_left_out(const TraceFile& copy, const TraceFile& original) {
-  return {Severity::info,
-          "copied-trace",
-          copy.evidence.file,
-          Rank(),
-          -1,
-          1,
-          "left out: a copy of another file's trace, with the same GPU rows at the same times. Used instead: " +
-              original.evidence.file};
+  return finding_of_file(
+      Severity::info, "copied-trace", copy.evidence.file,
+      "left out: a copy of another file's trace, with the same GPU rows at the same times. Used instead: " +
+          original.evidence.file);
 }
 
 }  // namespace skewscope::ingest

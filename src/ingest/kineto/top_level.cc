@@ -8,8 +8,8 @@
 #include <string>
 
 #include "repair.h"
-#include "src/ingest/text/skip_space.h"
 #include "src/ingest/text/number_text.h"
+#include "src/ingest/text/skip_space.h"
 
 namespace skewscope::ingest {
 namespace {

@@ -126,9 +126,11 @@ void join_by_neighbours(FileContent& content) {
   if (joined == 0) return;
   add_finding(
       content.findings,
-      {Severity::info, "joined-by-neighbours", content.file, Rank(), -1, joined,
-       "GPU rows that carry no correlation; taken to be of the calls between those that launched the rows around "
-       "them on their stream"});
+      finding_of_file(
+          Severity::info, "joined-by-neighbours", content.file,
+          "GPU rows that carry no correlation; taken to be of the calls between those that launched the rows around "
+          "them on their stream",
+          joined));
 }
 
 }  // namespace skewscope::ingest

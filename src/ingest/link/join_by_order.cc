@@ -126,15 +126,20 @@ void join_by_order(FileContent& content) {
   if (joined > 0) {
     add_finding(
         content.findings,
-        {Severity::info, "joined-by-order", content.file, Rank(), -1, joined,
-         "kernels of collectives that carry no correlation; on the stream of a group the k-th is taken for that "
-         "of the group's k-th launch"});
+        finding_of_file(
+            Severity::info, "joined-by-order", content.file,
+            "kernels of collectives that carry no correlation; on the stream of a group the k-th is taken for that "
+            "of the group's k-th launch",
+            joined));
   }
   if (open > 0) {
-    add_finding(content.findings,
-                {Severity::warning, "order-unknown", content.file, Rank(), -1, open,
-                 "kernels of collectives that carry no correlation, and neither order nor times tell which launch is "
-                 "theirs; their group, operation and size are not known"});
+    add_finding(
+        content.findings,
+        finding_of_file(
+            Severity::warning, "order-unknown", content.file,
+            "kernels of collectives that carry no correlation, and neither order nor times tell which launch is "
+            "theirs; their group, operation and size are not known",
+            open));
   }
 }
 

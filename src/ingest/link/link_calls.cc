@@ -69,9 +69,11 @@ class Linker {
     linked_.trace.steps = steps_of(content.steps);
     if (ambiguous > 0) {
       add_finding(linked_.findings,
-                  {Severity::warning, "reused-correlation", content.file, Rank(), -1, ambiguous,
-                   "GPU rows whose correlation id several launches before them share; each is taken to be of the "
-                   "latest"});
+                  finding_of_file(
+                      Severity::warning, "reused-correlation", content.file,
+                      "GPU rows whose correlation id several launches before them share; each is taken to be of the "
+                      "latest",
+                      ambiguous));
     }
   }
 
@@ -133,8 +135,10 @@ class Linker {
     }
     const auto orphans = static_cast<int64_t>(content_.gpu.size() - users);
     if (orphans > 0) {
-      add_finding(linked_.findings, {Severity::info, "orphan-kernels", content_.file, Rank(), -1, orphans,
-                                     "GPU rows launched before recording began; counted, without step or CPU partner"});
+      add_finding(
+          linked_.findings,
+          finding_of_file(Severity::info, "orphan-kernels", content_.file,
+                          "GPU rows launched before recording began; counted, without step or CPU partner", orphans));
     }
     launches_are_used_ = std::find(used.begin(), used.end(), false) == used.end();
     for (size_t i = 0; i < used.size() && !launches_are_used_; ++i) {
@@ -306,7 +310,7 @@ class Linker {
 
   void say(const char* code, int64_t count, const char* message) {
     if (count == 0) return;
-    add_finding(linked_.findings, {Severity::info, code, content_.file, Rank(), -1, count, message});
+    add_finding(linked_.findings, finding_of_file(Severity::info, code, content_.file, message, count));
   }
 
   std::optional<LaunchRow> launch_of(const CommKernel& kernel) const {

@@ -141,9 +141,10 @@ class GroupResolver {
 
   void check_own_rank(const TraceGroups& trace, const GroupMention& mention, const Found& group) {
     if (trace.synthetic || group.members.contains(trace.rank.value)) return;
-    add_finding(result_.findings, {Severity::warning, "rank-not-in-group", trace.file, trace.rank, -1, 1,
-                                   "calls of group \"" + mention.name + "\", whose members do not include rank " +
-                                       std::to_string(trace.rank.value) + "; the file's rank may be wrong"});
+    add_finding(result_.findings,
+                finding_of_rank(Severity::warning, "rank-not-in-group", trace.file, trace.rank,
+                                "calls of group \"" + mention.name + "\", whose members do not include rank " +
+                                    std::to_string(trace.rank.value) + "; the file's rank may be wrong"));
   }
 
   // What any trace lists, by name of the group.
@@ -183,14 +184,17 @@ class GroupResolver {
       if (!several) found_[t][m] = found(observed, size, MembersSource::observed);
     }
     if (several && open > 0) {
-      result_.findings.push_back(
-          {Severity::warning, "ambiguous-group", "", Rank(), -1, open,
-           "more ranks mention group \"" + std::get<0>(key) + "\" than its size of " + std::to_string(size) +
-               "; its members are not listed; calls are matched where their times prove the group"});
+      result_.findings.push_back(finding_of_job(
+          Severity::warning, "ambiguous-group",
+          "more ranks mention group \"" + std::get<0>(key) + "\" than its size of " + std::to_string(size) +
+              "; its members are not listed; calls are matched where their times prove the group",
+          open));
     } else if (open > 0 && size != known) {
-      result_.findings.push_back({Severity::info, "members-unknown", "", Rank(), -1, open,
-                                  "group \"" + std::get<0>(key) + "\" has " + std::to_string(size) + " members, " +
-                                      std::to_string(known) + " are known; instances are lower bounds"});
+      result_.findings.push_back(finding_of_job(Severity::info, "members-unknown",
+                                                "group \"" + std::get<0>(key) + "\" has " + std::to_string(size) +
+                                                    " members, " + std::to_string(known) +
+                                                    " are known; instances are lower bounds",
+                                                open));
     }
   }
 

@@ -62,7 +62,7 @@ std::string source_of(unsigned reading) {
 
 void report(Findings& findings, const std::string& file, const std::string& what) {
   add_finding(findings,
-              {Severity::warning, "rank-coordinates", file, Rank(), -1, 1, what + "; no file's coordinates are used"});
+              finding_of_file(Severity::warning, "rank-coordinates", file, what + "; no file's coordinates are used"));
 }
 
 // Two processes at one place: captures of one process follow each other and stay on its host.

@@ -28,6 +28,7 @@ constexpr int64_t kLargestRank = 999'999;  // tables have a row for every rank b
 struct Claim {
   int64_t rank = -1;
   std::string source;
+  bool local = false;  // a number on a node, taken for one of the job
 };
 
 bool symmetric(CollectiveKind kind) {
@@ -79,25 +80,27 @@ class RankResolver {
     const int32_t told = overrides_.least_world_size();
     if (told <= world_.size) return;
     if (world_.size > 0 && world_.exact) {
-      add_finding(result_.findings, {Severity::warning, "world-size-disagreement", "", Rank(), -1, 1,
-                                     "world size " + std::to_string(told) + " by --world-size, " + world_.source +
-                                         " says " + std::to_string(world_.size)});
+      add_finding(result_.findings,
+                  finding_of_job(Severity::warning, "world-size-disagreement",
+                                 "world size " + std::to_string(told) + " by --world-size, " +
+                                     to_string(world_.source) + " says " + std::to_string(world_.size)));
     }
-    world_ = {told, "--world-size", world_.exact};
+    world_ = {told, WorldSizeSource::user, world_.exact};
   }
 
   // A number outside the world is no rank: a regex that took the pid, a stamp in the name.
-  void claim(size_t i, int64_t rank, std::string source) {
+  void claim(size_t i, int64_t rank, std::string source, bool local = false) {
     if (rank < 0) return;
     if (rank > kLargestRank || (world_.exact && rank >= world_.size)) {
-      const std::string reason = world_.exact
-                                     ? " in a world of " + std::to_string(world_.size) + " (" + world_.source + ")"
-                                     : ", more than any job has";
-      add_finding(result_.findings, {Severity::warning, "rank-out-of-range", evidence_[i].file, Rank(), -1, 1,
-                                     source + " gives rank " + std::to_string(rank) + reason + "; not used"});
+      const std::string reason =
+          world_.exact ? " in a world of " + std::to_string(world_.size) + " (" + to_string(world_.source) + ")"
+                       : ", more than any job has";
+      add_finding(result_.findings,
+                  finding_of_file(Severity::warning, "rank-out-of-range", evidence_[i].file,
+                                  source + " gives rank " + std::to_string(rank) + reason + "; not used"));
       return;
     }
-    claims_[i].push_back({rank, std::move(source)});
+    claims_[i].push_back({rank, std::move(source), local});
   }
 
   bool on_demand(size_t i) const { return evidence_[i].distributed.after_events && evidence_[i].distributed.rank >= 0; }
@@ -120,10 +123,11 @@ class RankResolver {
     }
     for (size_t i = 0; i < evidence_.size(); ++i) {
       if (!doubted_[i]) continue;
-      add_finding(result_.findings,
-                  {Severity::warning, "rank-doubtful", evidence_[i].file, Rank(), -1, 1,
-                   "other files claim rank " + std::to_string(evidence_[i].distributed.rank) +
-                       " as well: distributedInfo of an on-demand trace holds the root of its first broadcast"});
+      add_finding(
+          result_.findings,
+          finding_of_file(Severity::warning, "rank-doubtful", evidence_[i].file,
+                          "other files claim rank " + std::to_string(evidence_[i].distributed.rank) +
+                              " as well: distributedInfo of an on-demand trace holds the root of its first broadcast"));
     }
   }
 
@@ -132,8 +136,8 @@ class RankResolver {
     claim(i, overrides_.from_map(file.file), "--rank-map");
     const int32_t by_regex = overrides_.from_regex(file.file);
     if (overrides_.has_regex() && by_regex < 0) {
-      add_finding(result_.findings, {Severity::info, "rank-regex-no-match", file.file, Rank(), -1, 1,
-                                     "--rank-regex does not match this path; other sources decide"});
+      add_finding(result_.findings, finding_of_file(Severity::info, "rank-regex-no-match", file.file,
+                                                    "--rank-regex does not match this path; other sources decide"));
     }
     claim(i, by_regex, "--rank-regex");
     const bool before_events = file.distributed.present && !file.distributed.after_events;
@@ -179,11 +183,12 @@ class RankResolver {
       const size_t telling = clash < 0 ? 0 : telling_claim(files);
       if (telling == 0) continue;
       const auto first = static_cast<size_t>(clash);
-      add_finding(result_.findings, {Severity::warning, "rank-doubtful", evidence_[first].file, Rank(), -1,
-                                     static_cast<int64_t>(files.size()),
-                                     source + " says rank " + std::to_string(claims_[first].front().rank) +
-                                         " here and in another file of the same time; all files go by " +
-                                         claims_[first][telling].source + ", which tells them apart"});
+      add_finding(result_.findings,
+                  finding_of_file(Severity::warning, "rank-doubtful", evidence_[first].file,
+                                  source + " says rank " + std::to_string(claims_[first].front().rank) +
+                                      " here and in another file of the same time; all files go by " +
+                                      claims_[first][telling].source + ", which tells them apart",
+                                  static_cast<int64_t>(files.size())));
       for (const size_t i : files) {
         claims_[i].erase(claims_[i].begin(), claims_[i].begin() + static_cast<std::ptrdiff_t>(telling));
       }
@@ -215,13 +220,14 @@ class RankResolver {
       places.emplace(c.tp, c.cp, c.dp, c.pp);
     }
     if (world_.size > 0 || places.size() < 2) return;
-    add_coordinates(static_cast<int32_t>(places.size()), "number of files");
+    add_coordinates(static_cast<int32_t>(places.size()), to_string(WorldSizeSource::file_count));
     for (size_t i = 0; i < evidence_.size(); ++i) {
       if (claims_[i].empty()) continue;
-      add_finding(result_.findings, {Severity::info, "rank-from-local-rank", evidence_[i].file,
-                                     Rank(static_cast<int32_t>(claims_[i].front().rank)), -1, 1,
-                                     "only the coordinates in the names tell the files apart, and they count them; "
-                                     "taken as the ranks of the whole job"});
+      add_finding(result_.findings,
+                  finding_of_rank(Severity::info, "rank-from-local-rank", evidence_[i].file,
+                                  Rank(static_cast<int32_t>(claims_[i].front().rank)),
+                                  "only the coordinates in the names tell the files apart, and they count them; "
+                                  "taken as the ranks of the whole job"));
     }
   }
 
@@ -257,12 +263,12 @@ class RankResolver {
       const RankEvidence& file = evidence_[i];
       const int64_t node = unique ? 0 : std::distance(hosts.begin(), hosts.find(file.host));
       claim(i, node * gpus + file.name.local_rank,
-            "file name " + file.name.rule + (unique ? " (local)" : " (local), host and GPUs per node"));
+            "file name " + file.name.rule + (unique ? " (local)" : " (local), host and GPUs per node"), true);
       if (claims_[i].empty()) continue;
       add_finding(result_.findings,
-                  {Severity::info, "rank-from-local-rank", file.file, Rank(claims_[i].front().rank), -1, 1,
-                   unique ? "only a local rank is known; taken as the global one"
-                          : "only a local rank is known; nodes are numbered by host name"});
+                  finding_of_rank(Severity::info, "rank-from-local-rank", file.file, Rank(claims_[i].front().rank),
+                                  unique ? "only a local rank is known; taken as the global one"
+                                         : "only a local rank is known; nodes are numbered by host name"));
     }
   }
 
@@ -279,11 +285,12 @@ class RankResolver {
     const std::vector<int64_t> ranks = ranks_by_folder(evidence_, places, world_.size);
     for (size_t i = 0; i < ranks.size(); ++i) {
       claims_[i].clear();
-      claim(i, ranks[i], "file name " + evidence_[i].name.rule + " (local), folder");
-      add_finding(result_.findings, {Severity::info, "rank-from-local-rank", evidence_[i].file,
-                                     Rank(static_cast<int32_t>(ranks[i])), -1, 1,
-                                     "the number in the name repeats in every folder; taken as the place on a node, "
-                                     "nodes numbered by folder name (--rank-map says it for sure)"});
+      claim(i, ranks[i], "file name " + evidence_[i].name.rule + " (local), folder", true);
+      add_finding(result_.findings,
+                  finding_of_rank(Severity::info, "rank-from-local-rank", evidence_[i].file,
+                                  Rank(static_cast<int32_t>(ranks[i])),
+                                  "the number in the name repeats in every folder; taken as the place on a node, "
+                                  "nodes numbered by folder name (--rank-map says it for sure)"));
     }
   }
 
@@ -309,10 +316,12 @@ class RankResolver {
       claims_[i].clear();
       claim(i, ranks[i], "number in file name");
       if (claims_[i].empty()) continue;
-      add_finding(result_.findings,
-                  {Severity::info, "rank-from-name-number", evidence_[i].file, Rank(claims_[i].front().rank), -1, 1,
-                   "only a number in the path counts the processes; taken as the rank (--rank-regex or --rank-map say "
-                   "it for sure)"});
+      add_finding(
+          result_.findings,
+          finding_of_rank(
+              Severity::info, "rank-from-name-number", evidence_[i].file, Rank(claims_[i].front().rank),
+              "only a number in the path counts the processes; taken as the rank (--rank-regex or --rank-map say "
+              "it for sure)"));
     }
   }
 
@@ -321,11 +330,12 @@ class RankResolver {
     const Claim& best = claims_[i].front();
     for (const Claim& other : claims_[i]) {
       if (other.rank == best.rank) continue;
-      add_finding(result_.findings, {Severity::warning, "rank-conflict", evidence_[i].file, Rank(best.rank), -1, 1,
-                                     best.source + " says rank " + std::to_string(best.rank) + ", " + other.source +
-                                         " says " + std::to_string(other.rank) + "; the former is taken"});
+      add_finding(result_.findings,
+                  finding_of_rank(Severity::warning, "rank-conflict", evidence_[i].file, Rank(best.rank),
+                                  best.source + " says rank " + std::to_string(best.rank) + ", " + other.source +
+                                      " says " + std::to_string(other.rank) + "; the former is taken"));
     }
-    return {Rank(best.rank), best.source, false};
+    return {Rank(best.rank), best.source, false, best.local};
   }
 
   // Files without any rank: captures of one process share a number. A single process is rank 0 of 1.
@@ -352,18 +362,20 @@ class RankResolver {
         if (taken.insert(next).second) number = next;
         ++next;
       }
-      result_.files[i] = {Rank(number), alone ? "only file" : "synthetic", !alone};
+      result_.files[i] = {Rank(number), alone ? "only file" : "synthetic", !alone, world_.size < 1};
       if (alone && one) {
         add_finding(result_.findings,
-                    {Severity::info, "captures-of-one-process", evidence_[i].file, Rank(number), -1, 1,
-                     "the files differ in a number and follow each other in time; taken as captures of one process "
-                     "(--rank-map says otherwise)"});
+                    finding_of_rank(
+                        Severity::info, "captures-of-one-process", evidence_[i].file, Rank(number),
+                        "the files differ in a number and follow each other in time; taken as captures of one process "
+                        "(--rank-map says otherwise)"));
       }
       if (alone) continue;
-      add_finding(result_.findings,
-                  {Severity::warning, "rank-unknown", evidence_[i].file, Rank(number), -1, 1,
-                   "nothing tells the rank; number " + std::to_string(number) +
-                       " is made up, only single-rank tables of this file mean something (--rank-map helps)"});
+      add_finding(
+          result_.findings,
+          finding_of_rank(Severity::warning, "rank-unknown", evidence_[i].file, Rank(number),
+                          "nothing tells the rank; number " + std::to_string(number) +
+                              " is made up, only single-rank tables of this file mean something (--rank-map helps)"));
     }
   }
 
@@ -375,11 +387,12 @@ class RankResolver {
     result_.world_size_source = world_.source;
     if (world_.size >= seen && world_.size > 0) return;
     result_.world_size = std::max(world_.size, seen);
-    result_.world_size_source = "number of files";
+    result_.world_size_source = WorldSizeSource::file_count;
     if (world_.size > 0 || ranks.size() < 2) return;
-    add_finding(result_.findings, {Severity::info, "world-size-unknown", "", Rank(), -1, 1,
-                                   "nothing tells how many ranks the job has; taken to be " + std::to_string(seen) +
-                                       ", as the files say: --world-size states it for sure"});
+    add_finding(result_.findings,
+                finding_of_job(Severity::info, "world-size-unknown",
+                               "nothing tells how many ranks the job has; taken to be " + std::to_string(seen) +
+                                   ", as the files say: --world-size states it for sure"));
   }
 
   const std::vector<RankEvidence>& evidence_;

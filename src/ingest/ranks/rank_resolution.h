@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rank_overrides.h"
+#include "skewscope/model/job_trace.h"
 #include "skewscope/model/trace_file.h"
 #include "src/ingest/content/file_content.h"
 
@@ -18,12 +19,13 @@ struct ResolvedRank {
   Rank rank;
   std::string source;      // "distributedInfo", "file name rank<R>", "synthetic", …
   bool synthetic = false;  // a number made up: only single-rank tables mean anything
+  bool refutable = false;  // the files of other ranks could say otherwise
 };
 
 struct ResolvedRanks {
   std::vector<ResolvedRank> files;  // row = row of `evidence`
   int32_t world_size = 0;
-  std::string world_size_source;
+  WorldSizeSource world_size_source = WorldSizeSource::nobody;
   Findings findings;
 };
 

@@ -73,12 +73,14 @@ class Assigner {
           stay.push_back(i);
           continue;
         }
-        add_finding(result_.findings,
-                    {Severity::warning, "duplicate-rank", captures_[i].file, rank, -1, 1,
-                     "left out: a second trace of rank " + std::to_string(rank.value) +
-                         " over the same time. Two jobs at once need a report each, files of other ranks --rank-map or "
-                         "--rank-regex. Used instead, with as many collective calls or more: " +
-                         captures_[*twin].file});
+        add_finding(
+            result_.findings,
+            finding_of_rank(
+                Severity::warning, "duplicate-rank", captures_[i].file, rank,
+                "left out: a second trace of rank " + std::to_string(rank.value) +
+                    " over the same time. Two jobs at once need a report each, files of other ranks --rank-map or "
+                    "--rank-regex. Used instead, with as many collective calls or more: " +
+                    captures_[*twin].file));
       }
       kept.insert(kept.end(), stay.begin(), stay.end());
     }
@@ -140,9 +142,10 @@ class Assigner {
         const int64_t gap_ns =
             std::max(capture.first_event - middle.last_event, middle.first_event - capture.last_event);
         if (gap_ns <= kAnotherRun_ns) continue;
-        add_finding(result_.findings, {Severity::warning, "capture-apart", capture.file, capture.rank, -1, 1,
-                                       "recorded " + std::to_string(gap_ns / 1'000'000'000) + " s away from " +
-                                           middle.file + ", with which it is compared; it may be of another run"});
+        add_finding(result_.findings,
+                    finding_of_rank(Severity::warning, "capture-apart", capture.file, capture.rank,
+                                    "recorded " + std::to_string(gap_ns / 1'000'000'000) + " s away from " +
+                                        middle.file + ", with which it is compared; it may be of another run"));
       }
     }
   }

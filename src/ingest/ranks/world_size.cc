@@ -61,9 +61,10 @@ void report_absurd_answers(const std::vector<RankEvidence>& evidence, Findings& 
     for (const RankEvidence& file : evidence) {
       const int64_t size = source.answer(file);
       if (size <= largest) continue;
-      add_finding(findings, {Severity::warning, "world-size-not-believed", file.file, Rank(), -1, 1,
-                             std::string(source.name) + " says " + std::to_string(size) +
-                                 " ranks, more than any job has or far more than all else says; not believed"});
+      add_finding(findings,
+                  finding_of_file(Severity::warning, "world-size-not-believed", file.file,
+                                  std::string(source.name) + " says " + std::to_string(size) +
+                                      " ranks, more than any job has or far more than all else says; not believed"));
     }
   }
 }
@@ -80,14 +81,15 @@ int32_t most_frequent(const Answers& answers) {
 
 WorldSize world_size_of(const std::vector<RankEvidence>& evidence, Findings& findings) {
   report_absurd_answers(evidence, findings);
-  WorldSize world{most_frequent(answers_of(evidence, kStated)), "distributedInfo", true};
+  WorldSize world{most_frequent(answers_of(evidence, kStated)), WorldSizeSource::distributed_info, true};
   const int32_t by_calls = most_frequent(answers_of(evidence, kDefaultGroup));  // a world has no larger group
-  if (by_calls > world.size) world = {by_calls, "size of default_pg", true};
+  if (by_calls > world.size) world = {by_calls, WorldSizeSource::default_group, true};
   if (world.size == 0) {
     const Answers groups = answers_of(evidence, kWidestGroup);
     const int32_t largest = groups.empty() ? 0 : static_cast<int32_t>(groups.rbegin()->first);
     const int32_t by_name = most_frequent(answers_of(evidence, kNamed));
-    world = by_name >= largest ? WorldSize{by_name, "file name", true} : WorldSize{largest, "largest group", false};
+    world = by_name >= largest ? WorldSize{by_name, WorldSizeSource::file_name, true}
+                               : WorldSize{largest, WorldSizeSource::largest_group, false};
   }
   if (world.size == 0) return {};
 
@@ -100,8 +102,9 @@ WorldSize world_size_of(const std::vector<RankEvidence>& evidence, Findings& fin
       if (size > 0 && differs) others += std::string(", ") + source.name + " says " + std::to_string(size);
     }
     if (others.empty()) continue;
-    add_finding(findings, {Severity::warning, "world-size-disagreement", file.file, Rank(), -1, 1,
-                           "world size " + std::to_string(world.size) + " by " + world.source + others});
+    add_finding(findings, finding_of_file(
+                              Severity::warning, "world-size-disagreement", file.file,
+                              "world size " + std::to_string(world.size) + " by " + to_string(world.source) + others));
   }
   return world;
 }

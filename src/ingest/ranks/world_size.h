@@ -1,7 +1,6 @@
 // How many ranks the job has, by the best source any file offers.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "rank_resolution.h"
@@ -10,7 +9,7 @@ namespace skewscope::ingest {
 
 struct WorldSize {
   int32_t size = 0;  // 0: no file tells
-  std::string source;
+  WorldSizeSource source = WorldSizeSource::nobody;
   bool exact = false;  // false: a lower bound
 };
 

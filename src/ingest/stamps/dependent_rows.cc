@@ -83,10 +83,12 @@ class Predecessors {
     for (const auto& [name, ns] : waited_) content_.kernel_grids.add_time(name, -ns);
     add_finding(
         content_.findings,
-        {Severity::info, "waiting-kernels", content_.file, Rank(), -1, resident_,
-         fmt::format("{} of {} GPU rows are kernels that were resident while the one before them on their stream "
-                     "still ran (dependent launches, graphs); {} of them waited, and count from where that one ends",
-                     resident_, gpu_.size(), waiting_)});
+        finding_of_file(
+            Severity::info, "waiting-kernels", content_.file,
+            fmt::format("{} of {} GPU rows are kernels that were resident while the one before them on their stream "
+                        "still ran (dependent launches, graphs); {} of them waited, and count from where that one ends",
+                        resident_, gpu_.size(), waiting_),
+            resident_));
     return waiting_ > 0;
   }
 

@@ -266,8 +266,9 @@ class LateEnds {
   void report(const char* code, int64_t count, int64_t furthest_ns, const char* what, const char* done = "cut there") {
     if (count == 0) return;
     add_finding(content_.findings,
-                {Severity::warning, code, content_.file, Rank(), -1, count,
-                 fmt::format("{}: {}, by up to {}; {}", what, count, long_time_words(furthest_ns), done)});
+                finding_of_file(Severity::warning, code, content_.file,
+                                fmt::format("{}: {}, by up to {}; {}", what, count, long_time_words(furthest_ns), done),
+                                count));
   }
 
   FileContent& content_;

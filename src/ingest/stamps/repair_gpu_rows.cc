@@ -30,7 +30,7 @@ constexpr size_t kRowsForMedian = 8;            // fewer rows on a stream have n
 
 void report(FileContent& content, const char* code, int64_t count, const char* message) {
   if (count == 0) return;
-  add_finding(content.findings, {Severity::warning, code, content.file, Rank(), -1, count, message});
+  add_finding(content.findings, finding_of_file(Severity::warning, code, content.file, message, count));
 }
 
 // By start, the longest first.

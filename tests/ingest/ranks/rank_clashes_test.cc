@@ -112,7 +112,7 @@ TEST_CASE("a world smaller than the default group of its calls is as large as th
   a.default_group_size = a.largest_group = 4;
   const ResolvedRanks ranks = resolve_clash({a});
   CHECK(ranks.world_size == 4);
-  CHECK(ranks.world_size_source == "size of default_pg");
+  CHECK(ranks.world_size_source == WorldSizeSource::default_group);
   CHECK(told_of(ranks.findings, "world-size-disagreement") == 1);
 }
 

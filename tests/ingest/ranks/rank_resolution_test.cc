@@ -47,7 +47,7 @@ TEST_CASE("distributedInfo with a world size is the rank, and the source says so
   CHECK(ranks.files[0].rank == Rank(3));
   CHECK(ranks.files[0].source == "distributedInfo");
   CHECK(ranks.world_size == 8);
-  CHECK(ranks.world_size_source == "distributedInfo");
+  CHECK(ranks.world_size_source == WorldSizeSource::distributed_info);
   CHECK(ranks.findings.empty());
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("without content the file name tells the rank and the world") {
   CHECK(ranks.files[0].rank == Rank(3));
   CHECK(ranks.files[0].source == "file name rank<R>of<W>");
   CHECK(ranks.world_size == 16);
-  CHECK(ranks.world_size_source == "file name");
+  CHECK(ranks.world_size_source == WorldSizeSource::file_name);
 }
 
 TEST_CASE("tensor-parallel ranks of one node are taken as ranks, and said to be local") {
@@ -169,18 +169,18 @@ TEST_CASE("a rank in distributedInfo without a world size is weaker than one wit
   CHECK(ranks.files[0].rank == Rank(2));
   CHECK(ranks.files[0].source == "distributedInfo without world size");
   CHECK(ranks.world_size == 4);
-  CHECK(ranks.world_size_source == "number of files");
+  CHECK(ranks.world_size_source == WorldSizeSource::file_count);
 }
 
 TEST_CASE("a job has at least as many ranks as its user says, and more where the files say more") {
   const ResolvedRanks more = resolve({file("a.json", 0, 4), file("r6.json")}, "r(?<rank>[0-9]+)", 8);
   CHECK(more.world_size == 8);
-  CHECK(more.world_size_source == "--world-size");
+  CHECK(more.world_size_source == WorldSizeSource::user);
   CHECK(more.files[1].rank == Rank(6));
   REQUIRE(count(more.findings, "world-size-disagreement") == 1);
   const ResolvedRanks fewer = resolve({file("a.json", 0, 4)}, "", 2);
   CHECK(fewer.world_size == 4);
-  CHECK(fewer.world_size_source == "distributedInfo");
+  CHECK(fewer.world_size_source == WorldSizeSource::distributed_info);
   CHECK(fewer.findings.empty());
   CHECK(resolve({file("r3.json")}, "r(?<rank>[0-9]+)", 2).world_size == 4);
 }
@@ -194,7 +194,7 @@ TEST_CASE("files that disagree on the world size are reported, the majority coun
 TEST_CASE("world size comes from default_pg, else from the largest group as a lower bound") {
   RankEvidence by_group = file("rank1.json");
   by_group.default_group_size = 12;
-  CHECK(resolve({by_group}).world_size_source == "size of default_pg");
+  CHECK(resolve({by_group}).world_size_source == WorldSizeSource::default_group);
   RankEvidence by_largest = file("rank9.json");
   by_largest.largest_group = 4;
   const ResolvedRanks ranks = resolve({by_largest});
@@ -227,7 +227,7 @@ TEST_CASE("a world far larger than all other evidence is not believed, and a fin
   for (RankEvidence& e : evidence) e.default_group_size = e.largest_group = 8;
   const ResolvedRanks ranks = resolve(evidence);
   CHECK(ranks.world_size == 8);
-  CHECK(ranks.world_size_source == "size of default_pg");
+  CHECK(ranks.world_size_source == WorldSizeSource::default_group);
   CHECK(count(ranks.findings, "world-size-not-believed") == 2);
   for (RankEvidence& e : evidence) e.distributed.world_size = 900'000;
   CHECK(resolve(evidence).world_size == 8);
