@@ -18,6 +18,7 @@
 #include "src/ingest/link/keep_steps.h"
 #include "src/ingest/link/link_calls.h"
 #include "src/ingest/link/link_details.h"
+#include "src/ingest/ranks/rank_evidence.h"
 #include "src/ingest/ranks/rank_resolution.h"
 #include "trace_readers.h"
 

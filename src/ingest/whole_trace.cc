@@ -18,6 +18,7 @@
 #include "src/ingest/digests/digest_file.h"
 #include "src/ingest/kineto/top_level.h"
 #include "src/ingest/ranks/file_name_rank.h"
+#include "src/ingest/ranks/rank_evidence.h"
 #include "src/ingest/ranks/rank_resolution.h"
 #include "src/ingest/text/byte_source.h"
 #include "src/ingest/text/chunk_cutter.h"

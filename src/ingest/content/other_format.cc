@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "src/ingest/text/skip_space.h"
+#include "src/ingest/text/characters.h"
 
 namespace skewscope::ingest {
 namespace {

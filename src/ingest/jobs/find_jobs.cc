@@ -17,27 +17,19 @@
 #include "find_jobs.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
 
+#include "divisions.h"
 #include "job_clues.h"
+#include "recorded_together.h"
 #include "skewscope/base/disjoint_sets.h"
 
 namespace skewscope::ingest {
 namespace {
 
-// Clocks of one job's hosts differ by seconds; five minutes, which Kerberos takes for no clock's error, are another
-// run.
-constexpr int64_t kApart_ns = 300'000'000'000;
-// Where the programs have little in common, or one clock stamped the same steps.
-constexpr int64_t kSurelyApart_ns = 60'000'000'000;
 constexpr int64_t kNoWorld = 0, kNoJobIsLarger = 1'000'000;
-
-using Rows = std::vector<size_t>;
-using Parts = std::vector<Rows>;
 
 class JobFinder {
  public:
@@ -129,14 +121,8 @@ class JobFinder {
         of_rank[ranks.files[k].rank.value].push_back(rows[k]);
       }
     }
-    for (auto& [rank, captures] : of_rank) sort_by_time(captures);
+    for (auto& [rank, captures] : of_rank) sort_by_time(clues_, captures);
     return of_rank;
-  }
-
-  void sort_by_time(Rows& rows) const {
-    std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
-      return files_[a].evidence.first_event < files_[b].evidence.first_event;
-    });
   }
 
   bool are_two_jobs(size_t earlier, size_t later) const {
@@ -174,10 +160,10 @@ class JobFinder {
 
   void find_in_world(const Rows& rows) {
     const bool engines = are_of_engines(rows);
-    const auto engine = [&](size_t i) {
-      return engines ? std::to_string(files_[i].evidence.name.coordinates.dp) : std::string();
+    const auto engine = [&](const JobClues& file) {
+      return engines ? std::to_string(file.evidence().name.coordinates.dp) : std::string();
     };
-    for (const Rows& part : parts_by(rows, engine)) find_in_engine(part);
+    for (const Rows& part : parts_by(clues_, rows, engine)) find_in_engine(part);
   }
 
   // Whether the names give more places than the world has: those of several engines.
@@ -238,16 +224,6 @@ class JobFinder {
     return !left_out.empty();
   }
 
-  using Key = std::function<std::string(size_t)>;
-
-  Parts parts_by(const Rows& rows, const Key& key) const {
-    std::map<std::string, Rows> parts;
-    for (const size_t i : rows) parts[key(i)].push_back(i);
-    Parts result;
-    for (auto& [value, part] : parts) result.push_back(std::move(part));
-    return result;
-  }
-
   bool free_of_contradictions(const Parts& parts) {
     return std::all_of(parts.begin(), parts.end(),
                        [&](const Rows& part) { return jobs_needed(by_rank(part, ranks_of(part))) == 1; });
@@ -264,13 +240,13 @@ class JobFinder {
 
   // Empty: no division explains what was found.
   Parts divide(const Rows& rows, size_t needed, const std::map<int32_t, Rows>& of_rank) {
-    for (const Key& key : folder_keys(rows)) {
-      Parts parts = parts_by(rows, key);
+    for (const Key& key : folder_keys(clues_, rows)) {
+      Parts parts = parts_by(clues_, rows, key);
       const bool may_be = parts.size() >= needed && (parts.size() == needed || share_a_rank(parts));
       if (may_be && free_of_contradictions(parts)) return parts;
     }
-    for (const Key& key : other_keys(rows)) {
-      Parts parts = parts_by(rows, key);
+    for (const Key& key : other_keys(clues_, rows)) {
+      Parts parts = parts_by(clues_, rows, key);
       if (parts.size() == needed && free_of_contradictions(parts)) return parts;
     }
     Parts several;
@@ -312,7 +288,7 @@ class JobFinder {
     };
     std::vector<Run> runs;
     std::map<size_t, Rows> captures;
-    for (const auto& [row, number] : clusters_of(rows, gap_ns)) captures[number].push_back(row);
+    for (const auto& [row, number] : clusters_of(clues_, rows, gap_ns)) captures[number].push_back(row);
     for (const auto& numbered : captures) {
       const Rows& capture = numbered.second;
       const auto fits = [&](const Run& run) {
@@ -341,78 +317,10 @@ class JobFinder {
     return parts;
   }
 
-  // The folder at each depth, and the path down to it. Folders of captures are one.
-  std::vector<Key> folder_keys(const Rows& rows) const {
-    size_t deepest = 0;
-    for (const size_t i : rows) deepest = std::max(deepest, clues_[i].folder.size());
-    std::vector<Key> keys;
-    for (size_t depth = 0; depth < deepest; ++depth) {
-      const auto part = [this](size_t i, size_t at) {
-        const std::vector<std::string>& folder = clues_[i].folder;
-        return at >= folder.size() || is_capture_folder(folder[at]) ? std::string() : folder[at];
-      };
-      keys.emplace_back([part, depth](size_t i) {
-        std::string path;
-        for (size_t at = 0; at <= depth; ++at) path += part(i, at) + "/";
-        return path;
-      });
-      keys.emplace_back([part, depth](size_t i) { return part(i, depth); });
-    }
-    return keys;
-  }
-
-  std::vector<Key> other_keys(const Rows& rows) const {
-    std::vector<Key> keys = {[this](size_t i) { return files_[i].job_name; },
-                             [this](size_t i) { return clues_[i].frame; }};
-    size_t numbers = 0;
-    for (const size_t i : rows) numbers = std::max(numbers, clues_[i].numbers.size());
-    for (size_t k = 0; k < numbers; ++k) {
-      keys.emplace_back([this, k](size_t i) { return k < clues_[i].numbers.size() ? clues_[i].numbers[k] : ""; });
-    }
-    keys.emplace_back([this](size_t i) { return files_[i].evidence.host; });
-    keys.emplace_back([this](size_t i) { return files_[i].linked.trace.device_name; });
-    keys.emplace_back([this](size_t i) { return files_[i].evidence.distributed.backend; });
-    return keys;
-  }
-
-  // Row -> number of its cluster by time; what is more than the gap behind all before it begins another.
-  std::map<size_t, size_t> clusters_of(Rows rows, int64_t gap_ns) const {
-    sort_by_time(rows);
-    std::map<size_t, size_t> cluster;
-    size_t number = 0;
-    std::optional<LocalNs> end;
-    for (const size_t i : rows) {
-      const RankEvidence& file = files_[i].evidence;
-      if (!clues_[i].timed()) {
-        cluster[i] = 0;
-        continue;
-      }
-      if (end && file.first_event - *end > gap_ns) ++number;
-      end = end ? std::max(*end, file.last_event) : file.last_event;
-      cluster[i] = number;
-    }
-    return cluster;
-  }
-
-  // How far apart two runs are that left these: ranks of one job run one program, or are recorded at one time.
-  int64_t gap_between_runs(const Rows& rows) const {
-    Rows by_time = rows;
-    sort_by_time(by_time);
-    std::erase_if(by_time, [&](size_t i) { return !clues_[i].timed(); });
-    for (size_t k = 1; k < by_time.size(); ++k) {
-      const JobClues &before = clues_[by_time[k - 1]], &behind = clues_[by_time[k]];
-      if (behind.evidence().first_event - before.evidence().last_event <= kSurelyApart_ns) continue;
-      if (common_program(before, behind) < kAnotherProgram || share_steps_of_one_clock(before, behind)) {
-        return kSurelyApart_ns;
-      }
-    }
-    return kApart_ns;
-  }
-
   // Recorded far apart: one job where a rank, the numbers of steps or the captures go on, or clocks of hosts may be
   // that wrong; else two.
   void add_by_time(const Rows& rows, ResolvedRanks ranks) {
-    const std::map<size_t, size_t> cluster = clusters_of(rows, gap_between_runs(rows));
+    const std::map<size_t, size_t> cluster = clusters_of(clues_, rows, gap_between_runs(clues_, rows));
     size_t clusters = 1;
     for (const auto& [row, number] : cluster) clusters = std::max(clusters, number + 1);
     if (clusters == 1) return add_job(rows, std::move(ranks));
@@ -427,28 +335,13 @@ class JobFinder {
     }
     for (size_t a = 0; a < clusters; ++a) {
       for (size_t b = a + 1; b < clusters; ++b) {
-        if (together.root(a) != together.root(b) && may_be_one(parts[a], parts[b])) together.unite(a, b);
+        if (together.root(a) != together.root(b) && may_be_one(clues_, parts[a], parts[b])) together.unite(a, b);
       }
     }
     std::map<size_t, Rows> jobs;
     for (const auto& [row, number] : cluster) jobs[together.root(number)].push_back(row);
     if (jobs.size() == 1) return add_job(rows, std::move(ranks));
     for (const auto& [root, job] : jobs) add_job(job, ranks_of(job));
-  }
-
-  // Of two clusters without a common rank, the one recorded before the other.
-  bool may_be_one(const Rows& earlier, const Rows& later) const {
-    const JobClues &a = clues_[earlier.front()], &b = clues_[later.front()];
-    const FileNameFacts &x = a.evidence().name, &y = b.evidence().name;
-    if (!x.capture.empty() && !y.capture.empty() && x.capture != y.capture) return true;
-    if (!a.steps.empty() && !b.steps.empty() && a.steps.back() < b.steps.front()) return true;
-    if (groups_contradict(a, b)) return false;
-    std::set<std::string> hosts;
-    for (const size_t i : earlier) hosts.insert(files_[i].evidence.host);
-    if (hosts.count("") > 0) return false;
-    return std::none_of(later.begin(), later.end(), [&](size_t i) {
-      return files_[i].evidence.host.empty() || hosts.count(files_[i].evidence.host) > 0;
-    });
   }
 
   void add_job(const Rows& rows, ResolvedRanks ranks) {

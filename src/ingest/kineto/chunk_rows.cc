@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "repair.h"
 #include "src/ingest/content/memory_budget.h"
+#include "src/ingest/text/unescape.h"
 
 namespace skewscope::ingest {
 namespace {

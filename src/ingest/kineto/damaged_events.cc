@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "event_reader.h"
-#include "src/ingest/text/skip_space.h"
+#include "salvage.h"
+#include "src/ingest/text/characters.h"
 
 namespace skewscope::ingest {
 namespace {

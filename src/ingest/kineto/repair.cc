@@ -2,23 +2,19 @@
 // simdjson refuses the chunk. The idea: read the event once, knowing at each quote what must follow if it really ends
 // the string: after a key `:`, after a value `}` or `,` and another key, in a list `]` or `,`. Any other quote is text.
 // A value that is absent becomes null, a comma behind which nothing follows goes, words without quotes become a text.
-// Right for every event whose texts do not imitate that structure. Of those that do, what stands whole is picked out
-// key by key (salvage_event). Cost: one pass over the event's bytes.
+// Right for every event whose texts do not imitate that structure. Of those that do, salvage.h picks out
+// what stands whole. Cost: one pass over the event's bytes.
 #include "repair.h"
 
 #include <algorithm>
 #include <array>
 
-#include "src/ingest/text/skip_space.h"
+#include "src/ingest/text/characters.h"
 
 namespace skewscope::ingest {
 namespace {
 
 constexpr size_t kDeepest = 128;
-constexpr size_t kLongestKey = 256;
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20; }
-bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
 // Length of the UTF-8 sequence at text[at]; 0: none.
 size_t utf8_length(std::string_view text, size_t at) {
@@ -288,158 +284,10 @@ class EventRepair {
   bool stopped_ = false;
 };
 
-// Keys with values that stand whole: a number, a word, a text without quotes or backslashes, a flat list.
-class EventSalvage {
- public:
-  EventSalvage(std::string_view text, TextBuffer& clean) : text_(text), clean_(clean) {}
-
-  bool run() {
-    clean_.clear();
-    clean_.append("{");
-    const size_t args = text_.find("\"args\"");
-    const bool told = copy_members(0, std::min(args, text_.size()), true);
-    if (args != std::string_view::npos) {
-      clean_.append(any_ ? ", \"args\": {" : "\"args\": {");
-      any_ = false;
-      copy_members(args + kArgsKey, text_.size(), false);
-      clean_.append("}");
-    }
-    clean_.append("}");
-    return told;
-  }
-
- private:
-  static constexpr size_t kArgsKey = 6;
-
-  // False: neither what the event is, nor when.
-  bool copy_members(size_t from, size_t to, bool of_event) {
-    bool has_time = false, has_name = false;
-    for (size_t at = from; (at = text_.find('"', at)) < to;) {
-      const size_t end = text_.find('"', at + 1);
-      if (end >= to) break;
-      const std::string_view key = text_.substr(at + 1, end - at - 1);
-      const size_t colon = skip_space(text_, end + 1);
-      const size_t begin = skip_space(text_, colon + 1);
-      const bool is_key = key.size() < kLongestKey && colon < to && text_[colon] == ':' && is_clean(key);
-      const std::string_view value = is_key && begin < to ? value_at(begin) : std::string_view();
-      if (value.empty()) {
-        at = end;  // which may open the next key
-        continue;
-      }
-      if (any_) clean_.append(", ");
-      any_ = true;
-      clean_.append(text_.substr(at, end + 1 - at));
-      clean_.append(": ");
-      clean_.append(value);
-      has_time |= of_event && key == "ts";
-      has_name |= of_event && key == "name";
-      at = begin + value.size();
-    }
-    return has_time && has_name;
-  }
-
-  static bool is_clean(std::string_view text) {
-    return std::all_of(text.begin(), text.end(),
-                       [](char c) { return is_ascii(c) && !is_control(c) && c != '\\' && c != '"'; });
-  }
-
-  // Empty: none that stands whole.
-  std::string_view value_at(size_t begin) const {
-    const char first = text_[begin];
-    size_t end = begin;
-    if (first == '"' || first == '[') {
-      end = text_.find(first == '"' ? '"' : ']', begin + 1);
-      if (end == std::string_view::npos) return {};
-      ++end;
-    } else {
-      while (end < text_.size() && text_[end] != ',' && text_[end] != '}' && text_[end] != ']' &&
-             !is_space(text_[end])) {
-        ++end;
-      }
-    }
-    const size_t behind = skip_space(text_, end);
-    const bool ends = behind >= text_.size() || text_[behind] == ',' || text_[behind] == '}';
-    const std::string_view value = text_.substr(begin, end - begin);
-    const std::string_view inside = first == '"' ? value.substr(1, value.size() - 2) : value;
-    const bool nested = first == '[' && value.find('[', 1) != std::string_view::npos;
-    return ends && !nested && is_clean(inside) && inside.find_first_of("{}:") == std::string_view::npos
-               ? value
-               : std::string_view();
-  }
-
-  std::string_view text_;
-  TextBuffer& clean_;
-  bool any_ = false;
-};
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-// Four hex digits at raw[at]; -1: not there.
-int32_t code_unit(std::string_view raw, size_t at) {
-  if (at + 4 > raw.size()) return -1;
-  int32_t unit = 0;
-  for (size_t i = at; i < at + 4; i++) {
-    const int digit = hex_digit(raw[i]);
-    if (digit < 0) return -1;
-    unit = unit * 16 + digit;
-  }
-  return unit;
-}
-
-void append_utf8(uint32_t point, std::string& text) {
-  const auto put = [&](uint32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (point < 0x80) return put(point);
-  if (point < 0x800) return put(0xc0 | point >> 6), put(0x80 | (point & 0x3f));
-  if (point < 0x10000) {
-    return put(0xe0 | point >> 12), put(0x80 | (point >> 6 & 0x3f)), put(0x80 | (point & 0x3f));
-  }
-  put(0xf0 | point >> 18), put(0x80 | (point >> 12 & 0x3f)), put(0x80 | (point >> 6 & 0x3f)),
-      put(0x80 | (point & 0x3f));
-}
-
 }  // namespace
 
 RepairedEvent repair_event(std::string_view text, size_t begin, size_t limit, bool backslash_ends, TextBuffer& clean) {
   return EventRepair(text.substr(0, limit), backslash_ends, clean).run(begin);
-}
-
-bool salvage_event(std::string_view text, TextBuffer& clean) { return EventSalvage(text, clean).run(); }
-
-void unescape(std::string_view raw, std::string& text, int64_t& bad_escapes) {
-  text.clear();
-  for (size_t at = 0; at < raw.size(); at++) {
-    if (raw[at] != '\\' || at + 1 == raw.size()) {
-      text.push_back(raw[at]);
-      continue;
-    }
-    const char c = raw[at + 1];
-    constexpr std::string_view kEscapes = "\"\\/bfnrt", kMeanings = "\"\\/\b\f\n\r\t";
-    const size_t known = kEscapes.find(c);
-    int32_t unit = c == 'u' ? code_unit(raw, at + 2) : -1;
-    if (known != std::string_view::npos) {
-      text.push_back(kMeanings[known]);
-      at++;
-    } else if (unit >= 0) {
-      at += 5;
-      const int32_t low = raw.substr(at + 1).starts_with("\\u") ? code_unit(raw, at + 3) : -1;
-      uint32_t point = static_cast<uint32_t>(unit);
-      if (unit >= 0xd800 && unit < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
-        point = 0x10000 + ((point - 0xd800) << 10) + (static_cast<uint32_t>(low) - 0xdc00);
-        at += 6;
-      } else if (unit >= 0xd800 && unit < 0xe000) {
-        point = 0xfffd;
-      }
-      append_utf8(point, text);
-    } else {
-      text.push_back('\\');
-      bad_escapes++;
-    }
-  }
 }
 
 }  // namespace skewscope::ingest

@@ -8,8 +8,9 @@
 #include <string>
 
 #include "repair.h"
+#include "src/ingest/text/characters.h"
 #include "src/ingest/text/number_text.h"
-#include "src/ingest/text/skip_space.h"
+#include "src/ingest/text/unescape.h"
 
 namespace skewscope::ingest {
 namespace {

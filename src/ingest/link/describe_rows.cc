@@ -39,6 +39,14 @@ int32_t busiest_device(const GpuEvents& gpu) {
 
 }  // namespace
 
+Window host_window(const FileContent& content) {
+  Window window;
+  const LaunchEvents& launches = content.launches.events;
+  for (size_t i = 0; i < launches.size(); ++i) window.include(launches.start[i], launches.duration_ns[i]);
+  for (const CommOpRow& row : content.comm_ops) window.include(row.start, row.duration_ns);
+  return window;
+}
+
 void describe_rows(LinkedTrace& linked) {
   RankTrace& trace = linked.trace;
   Window window;

@@ -23,6 +23,9 @@ struct Window {
   }
 };
 
+// Over launches and host ranges.
+Window host_window(const FileContent& content);
+
 // Sets the device and the window of a trace by its rows.
 void describe_rows(LinkedTrace& linked);
 

@@ -9,16 +9,14 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <map>
-#include <numeric>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "absent_arguments.h"
 #include "call_metadata.h"
 #include "call_modules.h"
 #include "call_phases.h"
+#include "calls_of_records.h"
 #include "calls_without_kernels.h"
 #include "describe_rows.h"
 #include "group_mentions.h"
@@ -29,7 +27,6 @@
 #include "link_details.h"
 #include "lost_kernels.h"
 #include "own_devices.h"
-#include "skewscope/base/sort_runs.h"
 #include "skewscope/model/keep_steps.h"
 #include "sort_calls.h"
 #include "src/ingest/stamps/clocks_apart.h"
@@ -38,6 +35,7 @@
 #include "src/ingest/stamps/rows_apart.h"
 #include "stream_waits.h"
 #include "synchronizing_calls.h"
+#include "used_launches.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -80,7 +78,8 @@ class Linker {
   // What is no longer asked is given back before more is made: these rows are most of the memory of a large trace.
   LinkedTrace link() {
     if (content_.details) linked_.detail = link_details(content_);
-    tbb::parallel_invoke([&] { add_calls(); }, [&] { add_host_window(); }, [&] { choose_launches(); });
+    tbb::parallel_invoke([&] { add_calls(); }, [&] { add_host_window(); },
+                         [&] { orphans_ = launches_.choose(content_); });
     report_calls();
     records_.reset();
     phases_.reset();
@@ -92,7 +91,7 @@ class Linker {
     give_back(content_.splits);
     give_back(content_.comm_ops);
     give_back(content_.gpu.comm_kernels);
-    keep_launches();
+    launches_.keep_in(content_);
     for_each_column(content_.gpu.events, [](auto& column) { give_back_spare(column); });
     for_each_column(content_.launches.events, [](auto& column) { give_back_spare(column); });
     linked_.trace.gpu = std::move(content_.gpu.events);
@@ -123,67 +122,6 @@ class Linker {
     sort_calls(linked_);
   }
 
-  // Launches that some GPU row refers to, by start. Mostly those are all, and ids go up as time goes by.
-  void choose_launches() {
-    const Column<LocalNs>& starts = content_.launches.events.start;
-    std::vector<bool> used(starts.size(), false);
-    size_t users = 0;
-    for (const int32_t launch : content_.gpu.events.launch) {
-      if (launch < 0) continue;
-      used[static_cast<size_t>(launch)] = true;
-      ++users;
-    }
-    const auto orphans = static_cast<int64_t>(content_.gpu.size() - users);
-    if (orphans > 0) {
-      add_finding(
-          linked_.findings,
-          finding_of_file(Severity::info, "orphan-kernels", content_.file,
-                          "GPU rows launched before recording began; counted, without step or CPU partner", orphans));
-    }
-    launches_are_used_ = std::find(used.begin(), used.end(), false) == used.end();
-    for (size_t i = 0; i < used.size() && !launches_are_used_; ++i) {
-      if (used[i]) used_launches_.push_back(static_cast<int32_t>(i));
-    }
-    const size_t kept = launches_are_used_ ? used.size() : used_launches_.size();
-    const auto start_of = [&](size_t place) { return starts[launch_row_of(place)]; };
-    size_t in_order = 1;
-    while (in_order < kept && start_of(in_order - 1) <= start_of(in_order)) ++in_order;
-    if (in_order >= kept) return;
-    launches_by_start_.resize(kept);
-    std::iota(launches_by_start_.begin(), launches_by_start_.end(), 0);
-    sort_runs(launches_by_start_, [&](int32_t a, int32_t b) {
-      return start_of(static_cast<size_t>(a)) < start_of(static_cast<size_t>(b));
-    });
-  }
-
-  // Of the one at this place among those used.
-  size_t launch_row_of(size_t place) const {
-    return launches_are_used_ ? place : static_cast<size_t>(used_launches_[place]);
-  }
-
-  void keep_launches() {
-    LaunchEvents& launches = content_.launches.events;
-    if (!launches_are_used_ || !launches_by_start_.empty()) {
-      std::vector<int32_t> new_row(launches.size(), -1);
-      const size_t kept = launches_are_used_ ? launches.size() : used_launches_.size();
-      tbb::parallel_invoke(
-          [&] {
-            if (!launches_are_used_) keep(used_launches_, launches);
-            if (!launches_by_start_.empty()) rearrange(launches_by_start_, launches);
-          },
-          [&] {
-            for (size_t i = 0; i < kept; ++i) {
-              const size_t place = launches_by_start_.empty() ? i : static_cast<size_t>(launches_by_start_[i]);
-              new_row[launch_row_of(place)] = static_cast<int32_t>(i);
-            }
-            for (int32_t& launch : content_.gpu.events.launch) {
-              if (launch >= 0) launch = new_row[static_cast<size_t>(launch)];
-            }
-          });
-    }
-    for (int64_t& ns : launches.duration_ns) ns = std::max<int64_t>(ns, 0);
-  }
-
   // What is known of some communication kernels: found by several threads at once, taken in the order of the kernels.
   struct Block {
     size_t begin = 0, end = 0;
@@ -194,7 +132,7 @@ class Linker {
     const std::vector<CommKernel>& kernels = content_.gpu.comm_kernels;
     linked_.trace.calls.reserve(kernels.size());
     linked_.open_calls.reserve(kernels.size());
-    first_call_of_record_.resize(content_.comm_ops.size(), -1);
+    calls_of_records_.emplace(content_.comm_ops.size());
     if (records_->any_batch()) {
       for (const CommKernel& kernel : kernels) {
         if (const std::optional<LaunchRow> launch = launch_of(kernel)) records_->add_launch(*launch);
@@ -244,16 +182,7 @@ class Linker {
 
   // A graph: its launch tells nothing of what its kernels do.
   bool launches_several(int32_t launch) {
-    if (launches_several_.empty()) {
-      launches_several_.resize(content_.launches.size(), false);
-      std::vector<bool> seen(content_.launches.size(), false);
-      for (const int32_t known : content_.gpu.events.launch) {
-        if (known < 0) continue;
-        const auto place = static_cast<size_t>(known);
-        if (seen[place]) launches_several_[place] = true;
-        seen[place] = true;
-      }
-    }
+    if (launches_several_.empty()) launches_several_ = launches_of_several(content_);
     return launches_several_[static_cast<size_t>(launch)];
   }
 
@@ -276,10 +205,7 @@ class Linker {
       call.duration_ns = copied.end - copied.start;
       call.gpu_row = copied.first_row;
       call.stream = content_.gpu.events.stream[row];
-      call.step = step_at(launch.start);
-      call.launched = true;
-      call.launch_start = launch.start;
-      call.launch_duration_ns = std::max<int64_t>(launch.duration_ns, 0);
+      set_launch(launch, call);
       CallMetadata told = finder.of_host_range(content_.comm_ops[static_cast<size_t>(copied.op)]);
       told.waits = false;
       call.phase = phases_->of(call, launch.thread);
@@ -291,8 +217,8 @@ class Linker {
     return found.lost.empty();
   }
 
-  // Apart from add_calls(), beside which others report.
   void report_calls() {
+    say("orphan-kernels", orphans_, "GPU rows launched before recording began; counted, without step or CPU partner");
     say("host-collectives", host_collectives_, "gloo collectives on the CPU beside GPU work; not among the calls");
     say("computing-by-launch", computing_kernels_,
         "kernels with a collective's word in their name that no operator of communication launched count as computing; "
@@ -318,6 +244,13 @@ class Linker {
     return launch < 0 ? std::nullopt : std::optional(content_.launches[static_cast<size_t>(launch)]);
   }
 
+  void set_launch(const LaunchRow& launch, CollectiveCall& call) const {
+    call.step = step_at(launch.start);
+    call.launched = true;
+    call.launch_start = launch.start;
+    call.launch_duration_ns = std::max<int64_t>(launch.duration_ns, 0);
+  }
+
   std::pair<CollectiveCall, CallMetadata> call_of(const CommKernel& kernel, MetadataFinder& finder) const {
     const GpuRow row = content_.gpu.row_of(kernel);
     const std::optional<LaunchRow> launch = launch_of(kernel);
@@ -326,42 +259,19 @@ class Linker {
     call.duration_ns = row.duration_ns;
     call.gpu_row = kernel.row;
     call.stream = row.stream;
-    if (launch) {
-      call.step = step_at(launch->start);
-      call.launched = true;
-      call.launch_start = launch->start;
-      call.launch_duration_ns = std::max<int64_t>(launch->duration_ns, 0);
-    }
+    if (launch) set_launch(*launch, call);
     CallMetadata told = finder.of_kernel(row, launch ? &*launch : nullptr);
     call.kind = told.kind;
     if (launch) call.phase = phases_->of(call, launch->thread);
     return {call, std::move(told)};
   }
 
-  // What one operation launches on one stream of a GPU is one call, however many kernels the library makes of it: the
-  // record tells the size of all together.
   bool continues_call(const CollectiveCall& kernel, const CallMetadata& told) {
     if (told.record < 0) return false;
-    const Column<int32_t>& devices = content_.gpu.events.device;
-    const int32_t device = devices[static_cast<size_t>(kernel.gpu_row)];
-    const auto next = static_cast<int32_t>(linked_.trace.calls.size());
-    int32_t& first = first_call_of_record_[static_cast<size_t>(told.record)];
-    if (first < 0) {
-      first = next;
-      return false;
-    }
-    const auto is_of = [&](const CollectiveCall& call) {
-      return call.stream == kernel.stream && devices[static_cast<size_t>(call.gpu_row)] == device;
-    };
-    int32_t known = first;
-    if (!is_of(linked_.trace.calls[static_cast<size_t>(first)])) {
-      known = other_calls_of_record_.emplace(std::make_tuple(told.record, device, kernel.stream), next).first->second;
-      if (known == next) return false;
-    }
-    CollectiveCall& call = linked_.trace.calls[static_cast<size_t>(known)];
-    call.duration_ns = std::max(call.end(), kernel.end()) - call.start;
-    ++continued_calls_;
-    return true;
+    const bool continues =
+        calls_of_records_->join(told.record, kernel, content_.gpu.events.device, linked_.trace.calls);
+    continued_calls_ += continues ? 1 : 0;
+    return continues;
   }
 
   void add_host_calls(const std::vector<HostCall>& on_host) {
@@ -376,7 +286,7 @@ class Linker {
     }
   }
 
-  // Of the host, that launched it; none: -1, which runs no module.
+  // The thread of the host that launched it; none: -1, which runs no module.
   int64_t thread_of(const CollectiveCall& call) const {
     const int32_t launch = content_.gpu.events.launch[static_cast<size_t>(call.gpu_row)];
     return launch < 0 ? -1 : content_.launches.events.thread[static_cast<size_t>(launch)];
@@ -423,7 +333,7 @@ class Linker {
     if (linked_.detail) add_call_details(metadata, content_.details->splits, linked_.detail->calls);
   }
 
-  // Of the next call.
+  // The parts of the next call.
   void add_splits(const CallMetadata& metadata, const CollectiveCall& call) {
     const SplitLists lists = lists_of(content_.splits, metadata.own_args, metadata.op_args);
     for (SplitPart part : split_parts(lists, content_.strings, metadata.args.group_size, call)) {
@@ -433,10 +343,7 @@ class Linker {
   }
 
   void add_host_window() {
-    Window window;
-    const LaunchEvents& launches = content_.launches.events;
-    for (size_t i = 0; i < launches.size(); ++i) window.include(launches.start[i], launches.duration_ns[i]);
-    for (const CommOpRow& row : content_.comm_ops) window.include(row.start, row.duration_ns);
+    const Window window = host_window(content_);
     linked_.first_host_row = window.first;
     linked_.last_host_row = window.last;
   }
@@ -445,13 +352,10 @@ class Linker {
   std::optional<CommRecords> records_;
   std::optional<CallPhases> phases_;
   std::optional<CallModules> modules_;
-  bool launches_are_used_ = true;
-  std::vector<int32_t> used_launches_;         // rows of launches, where not all are used
-  std::vector<int32_t> launches_by_start_;     // places among those used, where they have to be sorted
-  std::vector<int32_t> first_call_of_record_;  // by row of comm_ops; -1: none yet
-  std::map<std::tuple<int32_t, int32_t, int32_t>, int32_t> other_calls_of_record_;  // by record, device, stream
-  int64_t host_collectives_ = 0, continued_calls_ = 0, several_groups_ = 0, named_calls_ = 0, computing_kernels_ = 0,
-          own_calls_ = 0;
+  UsedLaunches launches_;
+  std::optional<CallsOfRecords> calls_of_records_;
+  int64_t orphans_ = 0, host_collectives_ = 0, continued_calls_ = 0, several_groups_ = 0, named_calls_ = 0,
+          computing_kernels_ = 0, own_calls_ = 0;
   std::vector<bool> served_;            // by row of comm_ops: a communication kernel was launched in it
   std::vector<bool> launches_several_;  // by row of launches; empty until it is asked
   LinkedTrace linked_;

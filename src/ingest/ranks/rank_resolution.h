@@ -8,12 +8,8 @@
 #include "rank_overrides.h"
 #include "skewscope/model/job_trace.h"
 #include "skewscope/model/trace_file.h"
-#include "src/ingest/content/file_content.h"
 
 namespace skewscope::ingest {
-
-// From content alone; window and name facts are the caller's.
-RankEvidence evidence_of(const FileContent& content);
 
 struct ResolvedRank {
   Rank rank;

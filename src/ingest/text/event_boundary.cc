@@ -5,8 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "characters.h"
 #include "chunk_cutter.h"
-#include "skip_space.h"
 
 namespace skewscope::ingest {
 namespace {

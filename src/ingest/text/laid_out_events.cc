@@ -1,6 +1,6 @@
 #include "laid_out_events.h"
 
-#include "skip_space.h"
+#include "characters.h"
 
 namespace skewscope::ingest {
 namespace {

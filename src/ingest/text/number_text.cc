@@ -7,8 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "characters.h"
 #include "skewscope/base/time.h"
-#include "skip_space.h"
 
 namespace skewscope::ingest {
 namespace {

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "src/ingest/ranks/file_name_rank.h"
+#include "src/ingest/ranks/rank_evidence.h"
 #include "src/ingest/ranks/rank_resolution.h"
 #include "tests/ingest/content_builder.h"
 
