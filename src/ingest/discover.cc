@@ -15,6 +15,7 @@
 #include "skewscope/digest.h"
 #include "skewscope/ingest.h"
 #include "src/ingest/content/other_format.h"
+#include "trace_readers.h"
 
 namespace skewscope {
 namespace {
@@ -25,9 +26,27 @@ bool has_suffix(std::string_view name, std::string_view suffix) {
   return name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix;
 }
 
+const std::vector<std::string>& trace_suffixes() {
+  static const std::vector<std::string> suffixes = ingest::TraceReaders().suffixes();
+  return suffixes;
+}
+
 bool looks_like_trace_name(const std::string& name) {
-  return name.front() != '.' && (has_suffix(name, ".json") || has_suffix(name, ".json.gz") ||
-                                 has_suffix(name, ".json.zst") || has_suffix(name, kDigestSuffix));
+  if (name.front() == '.') return false;
+  const std::vector<std::string>& suffixes = trace_suffixes();
+  return has_suffix(name, kDigestSuffix) ||
+         std::any_of(suffixes.begin(), suffixes.end(),
+                     [&](const std::string& suffix) { return has_suffix(name, suffix); });
+}
+
+// "no .json, .json.gz or .json.zst file in it".
+std::string no_trace_in_it() {
+  const std::vector<std::string>& suffixes = trace_suffixes();
+  std::string text = "no ";
+  for (size_t i = 0; i < suffixes.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 < suffixes.size() ? ", " : " or ") + suffixes[i];
+  }
+  return text + " file in it";
 }
 
 // A report directory of ours: its JSON files are results, not traces.
@@ -167,7 +186,7 @@ Result<Found> files_of(const std::string& path) {
       const bool report = is_report_directory(path);
       return Error{ErrorKind::no_input,
                    path + (report ? std::string(": is a report directory, not a directory of traces")
-                                  : ": no .json, .json.gz or .json.zst file in it" + what_is_there(path))};
+                                  : ": " + no_trace_in_it() + what_is_there(path))};
     }
   } else if (fs::exists(status)) {
     found.files.push_back(path);

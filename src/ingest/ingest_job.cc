@@ -15,6 +15,7 @@
 #include "src/ingest/jobs/choose_job.h"
 #include "src/ingest/jobs/find_jobs.h"
 #include "src/ingest/stamps/lost_base_time.h"
+#include "usable_files.h"
 
 namespace skewscope {
 namespace {

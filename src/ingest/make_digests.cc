@@ -16,6 +16,7 @@
 #include "src/ingest/content/memory_budget.h"
 #include "src/ingest/digests/digest_file.h"
 #include "src/ingest/digests/whole_file.h"
+#include "usable_files.h"
 
 namespace skewscope {
 namespace {

@@ -1,6 +1,6 @@
 // Problem: an agent must know that a file is whole, and which rank it is, without reading it as a trace: it may be
 // gigabytes and the agent has 64 MiB. Idea: compressed files say themselves where they end; JSON is whole when the
-// brace that it began with is closed, and Kineto closes with a key of its own ("traceName"), which the last bytes show.
+// brace that it began with is closed, which the last bytes may show to a format's reader.
 // The rank stands before the events or in the name; what only other files of the job could tell is left open. Cost: one
 // inflation; of plain JSON in Kineto's form, and of large gzip files that nobody writes to any more, the last bytes.
 #include <fcntl.h>
@@ -16,13 +16,12 @@
 #include "skewscope/ingest/whole_trace.h"
 #include "src/ingest/content/memory_budget.h"
 #include "src/ingest/digests/digest_file.h"
-#include "src/ingest/kineto/top_level.h"
 #include "src/ingest/ranks/file_name_rank.h"
 #include "src/ingest/ranks/rank_evidence.h"
 #include "src/ingest/ranks/rank_resolution.h"
 #include "src/ingest/text/byte_source.h"
-#include "src/ingest/text/chunk_cutter.h"
 #include "src/ingest/text/gzip_end.h"
+#include "trace_readers.h"
 
 namespace skewscope {
 namespace {
@@ -32,7 +31,6 @@ using ingest::SourceEnd;
 constexpr size_t kBlock = 256 << 10;
 constexpr size_t kTail = 4 << 10;
 constexpr size_t kGzipTail = 1 << 20;  // some 25 blocks as zlib makes them; smaller files are inflated as quickly
-constexpr std::string_view kBlank = " \t\r\n";
 
 // Follows strings and brackets; everything else of JSON is of no matter here.
 class BracketDepth {
@@ -75,12 +73,6 @@ std::string tail_of(const std::string& file, size_t size) {
   return bytes;
 }
 
-bool ends_as_kineto_does(const std::string& file) {
-  const std::string tail = tail_of(file, kTail);
-  const size_t last = tail.find_last_not_of(kBlank);
-  return last != std::string::npos && tail[last] == '}' && tail.find("\"traceName\"") != std::string::npos;
-}
-
 bool ends_as_gzip_does(const std::string& file) {
   const std::string tail = tail_of(file, kGzipTail);
   return tail.size() == kGzipTail && ingest::ends_with_its_stream(tail);
@@ -115,12 +107,12 @@ Result<bool> begins_as_digest(const std::string& file) {
   return is_digest({head.data(), static_cast<size_t>(got)});
 }
 
-// False: stopped. Errors: unreadable.
-Result<bool> check_text(const std::string& file, ingest::ByteSource& source, const FileCheckOptions& options,
-                        FileCheck& check) {
-  const bool plain = *source.compression() == '\0';
-  const bool ends =
-      plain ? ends_as_kineto_does(file) : options.closed && check.compression == "gzip" && ends_as_gzip_does(file);
+// `reader`: of its format; nullptr: none is known. False: stopped. Errors: unreadable.
+Result<bool> check_text(const std::string& file, const ingest::TraceReader* reader, ingest::ByteSource& source,
+                        const FileCheckOptions& options, FileCheck& check) {
+  const bool plain = *source.compression() == '\0', json = plain && (reader == nullptr || reader->is_json());
+  const bool ends = plain ? reader != nullptr && reader->ends_whole(tail_of(file, kTail))
+                          : options.closed && check.compression == "gzip" && ends_as_gzip_does(file);
   if (ends) {
     check.whole = true;
     return true;
@@ -132,12 +124,12 @@ Result<bool> check_text(const std::string& file, ingest::ByteSource& source, con
     if (options.go_on && !options.go_on()) return false;
     got = source.read(block.data(), block.size());
     bytes += got;
-    if (plain) brackets.read({block.data(), got});
+    if (json) brackets.read({block.data(), got});
   }
   if (source.end() == SourceEnd::unreadable) return cannot_read(file, EIO);
   check.problem = problem_of(source.end());
   if (check.problem.empty() && bytes == 0) check.problem = "empty";
-  if (check.problem.empty() && plain && !brackets.closed()) check.problem = "cut: its JSON is not closed";
+  if (check.problem.empty() && json && !brackets.closed()) check.problem = "cut: its JSON is not closed";
   check.whole = check.problem.empty();
   // A stream that is damaged may be one of which the middle is not there yet.
   check.may_grow = !check.whole;
@@ -155,19 +147,6 @@ Result<Done> check_digest(const std::string& file, const FileCheckOptions& optio
   if (!check.whole) check.problem = "no whole digest of a rank's trace, or of another version";
   if (check.whole) evidence = std::move(read.value().evidence);
   return Done{};
-}
-
-Result<RankEvidence> evidence_before_events(const std::string& file) {
-  auto source = ingest::open_byte_source(file);
-  if (!source.ok()) return source.error();
-  ingest::ChunkCutter cutter(*source.value(), {});
-  cutter.find_events();
-  if (source.value()->end() == SourceEnd::unreadable) return cannot_read(file, EIO);
-  ingest::FileContent content;
-  ingest::TopLevel top;
-  ingest::DefectCounts defects;
-  ingest::read_top_level(cutter.head(), false, 0, content, top, defects);
-  return ingest::evidence_of(content);
 }
 
 void resolve(const RankEvidence& evidence, const ingest::RankOverrides& overrides, FileCheck& check) {
@@ -203,13 +182,16 @@ Result<FileCheck> check_file(const std::string& file, const std::string& named, 
     auto source = ingest::open_byte_source(file);
     if (!source.ok()) return source.error();
     check.compression = source.value()->compression();
-    const Result<bool> read = check_text(file, *source.value(), options, check);
+    const ingest::TraceReaders readers;
+    const Result<const ingest::TraceReader*> reader = readers.reader_of(file);
+    if (!reader.ok()) return reader.error();
+    const Result<bool> read = check_text(file, reader.value(), *source.value(), options, check);
     if (!read.ok()) return read.error();
     if (!read.value()) return Error{ErrorKind::no_input, "stopped"};
-    if (check.whole) {
-      Result<RankEvidence> told = evidence_before_events(file);
-      if (!told.ok()) return told.error();
-      evidence = std::move(told).value();
+    if (check.whole && reader.value() != nullptr) {
+      const Result<ingest::FileContent> head = reader.value()->read_head(file);
+      if (!head.ok()) return head.error();
+      evidence = ingest::evidence_of(head.value());
     }
   }
   if (!check.whole) return check;

@@ -112,7 +112,8 @@ struct LinkedTrace {
 struct TraceFile {
   std::string path;  // that it was read from: of the trace, or of its digest
   ContentKind kind = ContentKind::not_a_trace;
-  bool usable = false;  // a trace of one rank; which files are is judged over all of them
+  bool usable = false;                 // a trace of one rank; which files are is judged over all of them
+  std::string format = "kineto json";  // its reader's name for it; digests do not keep it: so far all are of Kineto
   std::string compression, job_name;
   int64_t bytes = 0, events = 0;  // of the uncompressed text
   RankEvidence evidence;

@@ -101,6 +101,7 @@ struct PassFlowRow {
 
 struct FileContent {
   std::string file;
+  std::string format;       // TraceReader::format()
   std::string compression;  // "", "gzip", "zstd"
   ContentKind kind = ContentKind::not_a_trace;
   DistributedInfo distributed;

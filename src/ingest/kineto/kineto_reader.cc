@@ -13,11 +13,13 @@
 #include <tbb/task_arena.h>
 
 #include <atomic>
+#include <cerrno>
 #include <mutex>
 
 #include "event_reader.h"
 #include "file_builder.h"
 #include "src/ingest/content/no_trace.h"
+#include "top_level.h"
 
 namespace skewscope::ingest {
 struct KinetoReader::Chunk {
@@ -91,10 +93,32 @@ void KinetoReader::stream_events(ByteSource& source, ChunkCutter& cutter, FileBu
   });
 }
 
-bool KinetoReader::recognises(std::string_view head) const {
+// Any JSON is read as a trace where no other format knows it, to say what it lacks.
+Recognition KinetoReader::recognise(std::string_view head) const {
   if (head.starts_with("\xef\xbb\xbf")) head.remove_prefix(3);
   const size_t first = head.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && (head[first] == '{' || head[first] == '[');
+  if (first == std::string_view::npos || (head[first] != '{' && head[first] != '[')) return Recognition::no;
+  const bool has_key = head.find("\"traceEvents\"") != head.npos || head.find("\"schemaVersion\"") != head.npos;
+  return has_key ? Recognition::yes : Recognition::perhaps;
+}
+
+Result<FileContent> KinetoReader::read_head(const std::string& file) const {
+  auto source = open_byte_source(file);
+  if (!source.ok()) return source.error();
+  ChunkCutter cutter(*source.value(), settings_);
+  cutter.find_events();
+  if (source.value()->end() == SourceEnd::unreadable) return cannot_read(file, EIO);
+  FileContent content;
+  TopLevel top;
+  DefectCounts defects;
+  read_top_level(cutter.head(), false, 0, content, top, defects);
+  return content;
+}
+
+// Kineto closes with a key of its own.
+bool KinetoReader::ends_whole(std::string_view tail) const {
+  const size_t last = tail.find_last_not_of(" \t\r\n");
+  return last != tail.npos && tail[last] == '}' && tail.find("\"traceName\"") != tail.npos;
 }
 
 Result<FileContent> KinetoReader::read(const std::string& file, MemoryBudget& budget) const {
@@ -116,6 +140,13 @@ Result<FileContent> KinetoReader::read(const std::string& file, MemoryBudget& bu
     tools_->unpadded = std::make_unique<KinetoReader>(settings);
   });
   return tools_->unpadded->read(file, budget);
+}
+
+std::unique_ptr<TraceReader> make_kineto_reader(bool details, const KernelTable& kernels) {
+  ReadSettings settings;
+  settings.details = details;
+  settings.kernels = &kernels;
+  return std::make_unique<KinetoReader>(settings);
 }
 
 }  // namespace skewscope::ingest

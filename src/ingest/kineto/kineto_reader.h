@@ -13,8 +13,12 @@ class KinetoReader : public TraceReader {
  public:
   explicit KinetoReader(const ReadSettings& settings = {});
   ~KinetoReader() override;
-  bool recognises(std::string_view head) const override;
+  const char* format() const override { return "kineto json"; }
+  const char* suffix() const override { return ".json"; }
+  Recognition recognise(std::string_view head) const override;
   Result<FileContent> read(const std::string& file, MemoryBudget& budget) const override;
+  Result<FileContent> read_head(const std::string& file) const override;
+  bool ends_whole(std::string_view tail) const override;
 
  private:
   struct Chunk;
@@ -25,5 +29,7 @@ class KinetoReader : public TraceReader {
   ReadSettings settings_;
   std::unique_ptr<Tools> tools_;
 };
+
+std::unique_ptr<TraceReader> make_kineto_reader(bool details, const KernelTable& kernels);
 
 }  // namespace skewscope::ingest

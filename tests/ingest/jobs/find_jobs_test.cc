@@ -6,6 +6,7 @@
 #include "src/ingest/jobs/choose_job.h"
 #include "src/ingest/jobs/find_jobs.h"
 #include "src/ingest/read_files.h"
+#include "src/ingest/usable_files.h"
 #include "tests/ingest/content_builder.h"
 #include "tests/temporary_folder.h"
 
