@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "read_files.h"
+#include "skewscope/model/trace_file.h"
 #include "skewscope/base/result.h"
 #include "skewscope/model/job_trace.h"
 #include "src/ingest/ranks/rank_overrides.h"

@@ -12,7 +12,7 @@
 
 namespace skewscope::ingest {
 
-// Who is to visit files sees their details.
+// They read details where something is made of them (IngestOptions::while_details_last).
 TraceReaders readers_for(const IngestOptions& options);
 
 // One file, linked: a digest, a trace whose digest is in the cache, or a trace. Errors: resource_limit.
