@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "skewscope/model/trace_file.h"
 #include "skewscope/base/result.h"
 #include "skewscope/model/job_trace.h"
+#include "skewscope/model/trace_file.h"
 #include "src/ingest/ranks/rank_overrides.h"
 #include "src/ingest/ranks/rank_resolution.h"
 

@@ -122,7 +122,7 @@ void add_pattern(const std::string& pattern, Found& found) {
   globfree(&hits);
 }
 
-// Where files really are, or as they are spelled where that cannot be told. Of those that are no links, only the
+// Where files really are, or as they are spelled where that cannot be told. Where files are no links, only the
 // folders are resolved, each once.
 class RealPaths {
  public:
@@ -200,7 +200,7 @@ Result<Found> files_of(const std::string& path) {
   return found;
 }
 
-// Of all processes: on disks of the nodes, each finds its own.
+// What all processes found: on disks of the nodes, each finds its own.
 std::set<std::string> found_somewhere(const std::vector<std::string>& own, Exchange& exchange) {
   ByteWriter writer;
   for (const std::string& path : own) writer.put(path);

@@ -76,7 +76,7 @@ std::optional<Error> use_details(const TraceFile& file, const IngestOptions& opt
   return fits ? std::nullopt : std::optional(budget.exceeded_by(file.path));
 }
 
-// Of a trace and its details, what is kept of some steps; its strings are lent.
+// What is kept of a trace and its details for some steps; the strings of the file are lent.
 TraceFile copy_steps(TraceFile& file, const StepNumbers& steps) {
   const LinkedTrace& linked = file.linked;
   TraceFile shown;

@@ -4,10 +4,10 @@
 
 #include "content_builder.h"
 #include "src/ingest/assemble_job.h"
-#include "src/ingest/read_files.h"
-#include "src/ingest/usable_files.h"
 #include "src/ingest/link/keep_steps.h"
+#include "src/ingest/read_files.h"
 #include "src/ingest/stamps/lost_base_time.h"
+#include "src/ingest/usable_files.h"
 
 using namespace skewscope;          // NOLINT
 using namespace skewscope::ingest;  // NOLINT

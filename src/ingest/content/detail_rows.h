@@ -94,7 +94,7 @@ struct DetailRows {
 // `ids`: StringId of the file by that of the chunk. `first_event`: events of the file before the chunk.
 void append_details(const DetailRows& chunk, const std::vector<StringId>& ids, int64_t first_event, DetailRows& file);
 
-// Of the rows, without the strings.
+// What the rows take, without the strings.
 int64_t bytes_of(const DetailRows& rows);
 
 }  // namespace skewscope::ingest

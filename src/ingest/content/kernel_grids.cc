@@ -45,7 +45,7 @@ std::vector<KernelGrid> KernelGrids::sums(const StringTable& strings) const {
   return longest_grids(std::move(all));
 }
 
-// Of this pair, or free.
+// The slot of this pair, or the free one where it belongs.
 size_t KernelGrids::slot_of(StringId name, uint16_t grid) const {
   const size_t mask = slots_.size() - 1;
   size_t slot = ((static_cast<uint64_t>(name.index()) << 32 | grid) * kMix >> 32) & mask;

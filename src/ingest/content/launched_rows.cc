@@ -74,7 +74,7 @@ std::vector<CommKernel>::const_iterator kernel_at(const std::vector<CommKernel>&
   return std::partition_point(kernels.begin(), kernels.end(), [&](const CommKernel& k) { return k.row < row; });
 }
 
-// Of rows that went where `order` says already.
+// Brings comm_kernels up to date where rows went as `order` says.
 void gather_kernels(const std::vector<int32_t>& order, GpuRows& gpu) {
   std::vector<CommKernel> kernels;
   kernels.reserve(gpu.comm_kernels.size());

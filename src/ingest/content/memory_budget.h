@@ -11,7 +11,7 @@
 
 namespace skewscope::ingest {
 
-// Of an entry of a StringTable, with what finds it.
+// What an entry of a StringTable takes, with what finds it.
 inline int64_t bytes_of_string(std::string_view text) { return static_cast<int64_t>(text.size() + 96); }
 
 class MemoryBudget {

@@ -17,8 +17,8 @@ struct SplitLists {
   StringId in, out;
 };
 
-// Of a call whose arguments are these rows of comm_args (-1: none), of each direction the first that tells. `all`: by
-// args.
+// The lists of a call whose arguments are these rows of comm_args (-1: none): for each direction the first that tells.
+// `all`: by args.
 SplitLists lists_of(const std::vector<SplitLists>& all, int32_t own_args, int32_t op_args);
 
 // The parts of `call`, of a group of `group_size` members (-1: not recorded), in elements. One part of unknown sizes

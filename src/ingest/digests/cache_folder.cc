@@ -35,7 +35,7 @@ bool is_kept_report(const std::string& name, const std::string& writer) {
   return before.size() < name.size() && (before == writer || build_id);
 }
 
-// Of a file, or of all files below a folder.
+// The bytes of a file, or of all files below a folder.
 uintmax_t bytes_on_disk(const fs::path& path) {
   std::error_code gone;
   if (!fs::is_directory(path, gone)) return gone ? 0 : fs::file_size(path, gone);

@@ -19,7 +19,7 @@ Result<size_t> choose_job(const std::vector<TraceFile>& files, const std::vector
 // none of its ranks.
 bool left_over(const std::vector<TraceFile>& files, const JobFiles& whole, const JobFiles& other);
 
-// Of a job that is not reported, beside one that is: what it is, and the command that reports on it.
+// Says what another job is than the one that is reported, and the command that reports on it.
 Finding not_reported(const std::vector<TraceFile>& files, const JobFiles& reported, const JobFiles& other);
 
 // What a shell takes to report on a job of those that lie in a folder.
@@ -28,7 +28,7 @@ std::string command_for(const std::string& folder, const FoundJob& job);
 // The deepest that holds them all, as the user gave it; "": where he stands.
 std::string folder_of_all(const std::vector<TraceFile>& files);
 
-// Of a copy, which is left out.
+// Says that a copy is left out, and what it is a copy of.
 Finding copy_left_out(const TraceFile& copy, const TraceFile& original);
 
 }  // namespace skewscope::ingest

@@ -1,4 +1,4 @@
-// What one file tells of the job it is of, beside its rank: place, name, process, program.
+// What one file tells of the job it is of, in addition to its rank: place, name, process, program.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ JobClues clues_of(const TraceFile& file);
 // "iteration_10", "epoch3", a Unix time: folders that a profiler makes for each capture.
 bool is_capture_folder(const std::string& part);
 
-// Of one rank, and recorded over the same time.
+// Whether two files of one rank were recorded over the same time.
 bool overlap(const JobClues& a, const JobClues& b);
 
-// Of one rank and one time: what another tool has written of a trace that it read, whole or in part, or the trace
-// itself, twice.
+// Whether one of two files of one rank and one time is what another tool has written of the trace that it read, whole
+// or in part, or both are the trace itself.
 bool is_copy(const JobClues& a, const JobClues& b);
 
 // Called as HTA calls what it writes beside a trace.
@@ -41,8 +41,8 @@ bool is_called_a_copy(const JobClues& clues);
 // world holds all, then of every dp.
 bool is_called_an_engines(const JobClues& clues);
 
-// Of one rank, `earlier` recorded before `later`: whether something says that they are of two runs, not of two captures
-// of one.
+// Whether something says that two files of one rank, `earlier` recorded before `later`, are of two runs, not two
+// captures of one.
 bool is_another_run(const JobClues& earlier, const JobClues& later);
 
 // Whether the groups that the two list contradict each other: one name, a common member, not the same members.

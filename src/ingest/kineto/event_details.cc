@@ -130,8 +130,8 @@ void RowBuilder::keep_track_name(const RawEvent& event) {
   if (name.text.known()) rows_->details.names.push_back(name);
 }
 
-// Of python functions without the addresses of objects: "<built-in method items of dict object at 0x7f…>" is another
-// name in every call, and there are millions.
+// Leaves the addresses of objects out of names of python functions: "<built-in method items of dict object at 0x7f…>"
+// is another name in every call, and there are millions.
 StringId RowBuilder::host_name(const RawEvent& event) {
   if (event.event_class != EventClass::python_function) return intern_name(event);
   const std::string_view name = bare(event.name);

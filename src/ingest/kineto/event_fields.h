@@ -64,7 +64,7 @@ enum class Arg : uint8_t {
   grid,
   wait_on_stream,
   recorded_by,  // correlation of the call that recorded the event
-  // Of details only.
+  // Only rows of details have these.
   input_strides,
   input_values,
   sequence,

@@ -20,7 +20,7 @@ constexpr std::array kFields = {&RawEvent::name, &RawEvent::stamp, &RawEvent::du
 
 }  // namespace
 
-// Of its layout, or free.
+// The slot of its layout, or the free one where that belongs.
 size_t EventLayouts::slot_of_skeleton() const {
   size_t slot = skeleton_.hash() % kSlots;
   const auto differs = [&](int32_t row) { return layouts_[static_cast<size_t>(row)].skeleton != skeleton_.text(); };

@@ -24,7 +24,7 @@ namespace skewscope::ingest {
 
 class EventLayouts {
  public:
-  // What was learned stays; whether asking pays is found out anew.
+  // What was learned stays; whether asking pays is found out again.
   void begin_file() { known_ = unknown_ = 0; }
   // Whether asking pays: events here come in few layouts.
   bool useful() const { return unknown_ < kFirstUnknown + known_ / 4; }

@@ -79,8 +79,8 @@ bool tells_thread(std::string_view text, ChunkRows& rows) {
   return true;
 }
 
-// Of an operator of the backward pass, from within its name on: notes its thread, mostly that of the one before, and
-// keeps when it ran.
+// Notes the thread of an operator of the backward pass, mostly that of the one before, and keeps when it ran. `at`: in
+// its name.
 [[gnu::noinline]] bool tells_backward_op(std::string_view event, size_t at, ChunkRows& rows) {
   if (up_to_quote(event, at).empty()) return false;
   const std::string_view text = event.substr(at);
@@ -112,13 +112,13 @@ constexpr size_t kBehindName = 4, kBehindNameOfEnd = kBehindName + 11;
   return false;
 }
 
-// Of a phase that is not "X", nor an arrow's.
+// Whether the parser has to look at an event whose phase is neither "X" nor an arrow's.
 [[gnu::noinline]] bool passes_rare_phase(std::string_view event, char phase) {
   return phase == 'M' || phase == 'B' || phase == 'E' || (phase == 'i' && event.find(kRecordingEnd) != event.npos);
 }
 
-// Of a phase that is not "X": mostly an arrow from a launch to a kernel ("ac2g"). Without a frame of its own on the way
-// there.
+// Whether the parser has to look at an event of another phase than "X": mostly that is an arrow from a launch to a
+// kernel ("ac2g"), on whose way no frame is made.
 [[gnu::noinline]] bool passes_other_phase(std::string_view event, char phase, ChunkRows& rows) {
   if (phase != 's' && phase != 'f') return passes_rare_phase(event, phase);
   const size_t behind = phase == 's' ? kBehindName : kBehindNameOfEnd;

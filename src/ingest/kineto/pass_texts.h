@@ -16,7 +16,7 @@ namespace skewscope::ingest {
 
 struct FileContent;
 
-// Of an operator from behind its name on, of an arrow from its brace on.
+// The text of an operator begins behind its name, that of an arrow at its brace.
 struct PassText {
   static constexpr size_t kBytes = 104;
   explicit PassText(const char* from) { std::memcpy(text.data(), from, kBytes); }

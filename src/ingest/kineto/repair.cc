@@ -2,8 +2,8 @@
 // simdjson refuses the chunk. The idea: read the event once, knowing at each quote what must follow if it really ends
 // the string: after a key `:`, after a value `}` or `,` and another key, in a list `]` or `,`. Any other quote is text.
 // A value that is absent becomes null, a comma behind which nothing follows goes, words without quotes become a text.
-// Right for every event whose texts do not imitate that structure. Of those that do, salvage.h picks out
-// what stands whole. Cost: one pass over the event's bytes.
+// Right for every event whose texts do not imitate that structure. What stands whole in those that do,
+// salvage.h picks out. Cost: one pass over the event's bytes.
 #include "repair.h"
 
 #include <algorithm>
@@ -128,7 +128,7 @@ class EventRepair {
     return true;
   }
 
-  // Of a word that tracers write without quotes: NaN, -inf, N/A, a number.
+  // Whether words that tracers write without quotes may hold it: NaN, -inf, N/A, a number.
   static bool is_plain(char c) {
     return is_ascii(c) && !is_control(c) && c != ' ' && c != '"' && c != '\\' && c != ':' && c != '{' && c != '[';
   }

@@ -259,7 +259,7 @@ void RowBuilder::keep_comm_op(const RawEvent& event) {
   rows_->comm_ops.push_back(row);
 }
 
-// Of the arguments that are the next row of comm_args. Most operations have none, and write "[]".
+// Keeps the split sizes of the next row of comm_args. Most operations have none, and write "[]".
 void RowBuilder::keep_splits(const RawEvent& event) {
   const auto list = [&](Arg arg) {
     const bool any = event.present & mask_of(arg) && bare(event.args[static_cast<size_t>(arg)]) != "[]"sv;

@@ -1,7 +1,7 @@
 // What a collective call is: operation, type, sizes, group, from the best record that tells (KINETO.md, section
-// 5): arguments of the kernel -> record_param_comms -> nccl:* range over the launch -> its GPU copy -> kernel name. Of
-// a batch of sends and receives (batch_isend_irecv), and of collectives that are launched as one (a coalescing
-// manager): their records, in front of the launch.
+// 5): arguments of the kernel -> record_param_comms -> nccl:* range over the launch -> its GPU copy -> kernel name. A
+// batch of sends and receives (batch_isend_irecv), and collectives that are launched as one (a coalescing manager), go
+// by their records, in front of the launch.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ struct CallMetadata {
   // Rows of comm_ops: the record it is linked to, the range and the operator in which it was launched.
   int32_t linked = -1, range = -1, op = -1;
   bool several_groups = false;  // a batch of sends and receives, not all in one group
-  // Of a batch with several peers; `call` is open.
+  // What a batch has with several peers; `call` is open.
   std::vector<BatchMessage> messages;
   std::vector<int64_t> peers_in_group;  // row = row of messages
 };

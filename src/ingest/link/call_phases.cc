@@ -3,8 +3,8 @@
 // Idea: PyTorch runs the backward pass of GPU work on threads of its own, which traces name (pt_autograd_0) or on which
 // autograd::engine::evaluate_function runs; optimizers leave a range, Optimizer.step#…. So a call launched on such a
 // thread is of the backward pass, recomputed layers included; one launched within such a range is the optimizer's.
-// Of the others, those that the thread of the steps launched before the step's last backward launch are of the forward
-// pass: while the backward pass runs that thread stands still.
+// What else the thread of the steps launched before the step's last backward launch is of the forward pass: while the
+// backward pass runs that thread stands still.
 // What stays unknown: what is launched behind the backward pass and outside of the optimizer's range (the norm of
 // gradients), messages outside of the backward threads (they carry activations and gradients alike), what was launched
 // outside of steps, and all that is not the optimizer's where no backward thread is seen: inference, or a backward pass
@@ -30,7 +30,7 @@ bool among(const std::vector<int64_t>& threads, int64_t thread) {
 
 bool runs_at(const StepRange& step, LocalNs t) { return step.start <= t && t < step.start + step.duration_ns; }
 
-// Of the step that runs then; -1: none.
+// The row of the step that runs then; -1: none.
 int64_t step_row_at(const std::vector<StepRange>& steps, LocalNs t) {
   const auto after = std::upper_bound(steps.begin(), steps.end(), t,
                                       [](LocalNs time, const StepRange& step) { return time < step.start; });

@@ -1,6 +1,6 @@
 // Problem: the thread of the program records what it asks for (record_param_comms: group, sizes), a worker's thread
-// runs it later: nothing in the trace joins the two. Idea: workers take what they are asked for in turn. Of each
-// operation the k-th range is the k-th record, if there are as many of both and no range begins before its record.
+// runs it later: nothing in the trace joins the two. Idea: workers take what they are asked for in turn. The
+// k-th range of an operation is its k-th record, if there are as many of both and no range begins before its record.
 // Where the numbers differ (a row was lost, a window cuts), nothing tells which is whose; but if all records of the
 // operation are of one group, all its ranges are. Cost: two sorts.
 #include "host_calls.h"
@@ -15,7 +15,7 @@
 namespace skewscope::ingest {
 namespace {
 
-// Of one operation, by start.
+// What asks for one operation, by start.
 struct Asked {
   std::vector<int32_t> ranges, records;  // rows of comm_ops
 };

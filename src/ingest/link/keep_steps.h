@@ -6,8 +6,8 @@
 
 namespace skewscope::ingest {
 
-// Keeps GPU rows and calls launched in these. Fills steps_before_filter. Of the details: host rows that start in those
-// steps, and GPU annotations that overlap the time from the first to the last GPU row kept.
+// Keeps GPU rows and calls launched in these, of the details the host rows that start in those steps and the GPU
+// annotations that overlap the time from the first to the last GPU row kept. Fills steps_before_filter.
 void keep_steps(TraceFile& file, const StepNumbers& steps);
 
 }  // namespace skewscope::ingest

@@ -15,7 +15,7 @@ RankDetail link_details(FileContent& content);
 
 void add_call_details(const CallMetadata& call, const std::vector<SplitSizes>& splits, CallDetails& details);
 
-// Of the columns, without the strings.
+// What the columns take, without the strings.
 int64_t bytes_of(const RankDetail& detail);
 
 }  // namespace skewscope::ingest

@@ -76,7 +76,7 @@ struct LostLaunches {
   int64_t launched = 0;          // kernels, lost or not
 };
 
-// Of calls with one correlation, which run within each other, one launches.
+// Calls with one correlation run within each other, and one of them launches.
 LostLaunches without_rows(const FileContent& content) {
   const LaunchRows& launches = content.launches;
   std::vector<bool> used(launches.size(), false);

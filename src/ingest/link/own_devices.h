@@ -5,9 +5,9 @@
 
 namespace skewscope::ingest {
 
-// Numbers the collectives that the GPUs of this process ran together: CollectiveCall::together. Of calls without a
-// group the k-th of each GPU, where all GPUs ran equally many of the kind and each of these overlaps the others.
-// How many calls that are.
+// Numbers the collectives that the GPUs of this process ran together: CollectiveCall::together. Among
+// calls without a group those are the k-th of each GPU, where all GPUs ran equally many of the kind and each of these
+// overlaps the others. Returns how many calls that are.
 int64_t join_own_devices(const GpuEvents& gpu, LinkedTrace& linked);
 
 }  // namespace skewscope::ingest

@@ -23,8 +23,8 @@ template <class Row>
 class RangeIndex {
  public:
   RangeIndex() = default;
-  // Of `rows` of `table`, which must stay as it is. O(n log n). Ranges of equal track and extent keep their order: the
-  // later one is the inner one.
+  // Indexes `rows` of `table`, which must stay as it is. O(n log n). Ranges of equal track and extent keep their order:
+  // the later one is the inner one.
   RangeIndex(const std::vector<Row>& table, std::vector<int32_t> rows) : table_(&table), rows_(std::move(rows)) {
     sort_runs(rows_, [&](int32_t a, int32_t b) {
       const Start first = start_of(a), second = start_of(b);

@@ -5,7 +5,7 @@
 
 namespace skewscope::ingest {
 
-// Of the threads that launch: a wait of another thread holds no launch up. By start.
+// Only threads that launch have any: a wait of another thread holds no launch up. By start.
 Column<SynchronizingCall> synchronizing_calls(const FileContent& content);
 
 }  // namespace skewscope::ingest

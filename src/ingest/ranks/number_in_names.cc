@@ -3,7 +3,7 @@
 // files; with gaps only behind the word rank. Process ids and stamps do not; nodes, replicas, steps and the like might,
 // so a word before the number that says so rules it out. Captures of one process count as well, but follow each other,
 // and what ranks do at one time does not: the files of a number must follow each other, and the first, the second, …
-// of all must share a moment. Where two numbers would do, none does. Of one process nothing but a folder called rank
+// of all must share a moment. Where two numbers would do, none does. What one process is, only a folder called rank
 // tells.
 #include "number_in_names.h"
 

@@ -65,7 +65,7 @@ class Predecessors {
         gpu_(content.gpu.events),
         rounding_ns_(content.resolution_ns > 1 ? content.resolution_ns : 0) {}
 
-  // Of rows that begin together the longest comes first; on a stream that still runs it is the last to work.
+  // Where rows begin together, the longest comes first; on a stream that still runs it is the last to work.
   void look() {
     std::vector<size_t> together;
     for (size_t i = 0; i < gpu_.size(); ++i) {

@@ -2,10 +2,10 @@
 // ms. Idea: the rest of the file contradicts it. Calls of one thread have ids that go up as they are made; no kernel
 // begins before its launch, or behind a call that was made after its launch and returned when the device had ended; a
 // stream begins its kernels in the order of their launches; a step without a launch does not lie apart from its
-// neighbours while launches lie in no step where it belongs. Of two rows that contradict each other that one is wrong
+// neighbours while launches lie in no step where it belongs. Where two rows contradict each other, that one is wrong
 // that contradicts more; where both contradict nothing else, the one that lies further than usual from its launch. Why
 // right: clocks of a host and its GPU differ by less than 10 ms where they are one clock at all, and only a few rows
-// are left out: where many contradict the order, it is the order that is not known (ids that begin anew, rows of other
+// are left out: where many contradict the order, it is the order that is not known (ids that begin again, rows of other
 // streams under one number).
 // Cost: a pass over the rows; where a stream's are out of order, a sort of these.
 #include "out_of_turn.h"
@@ -35,7 +35,7 @@ int64_t median_delay(const std::vector<Turn>& turns) {
   return median_of(std::move(delays));
 }
 
-// Of turns that should begin one after the other, those that do not.
+// Finds the turns that do not begin one after the other, as they should.
 void find_breakers(const std::vector<Turn>& turns, std::vector<OutOfTurn>& found) {
   std::vector<LocalNs> least_behind(turns.size() + 1, LocalNs{INT64_MAX});
   for (size_t i = turns.size(); i-- > 0;) least_behind[i] = std::min(least_behind[i + 1], turns[i].start);
@@ -79,7 +79,7 @@ std::vector<OutOfTurn> few_of(std::vector<OutOfTurn> found, size_t rows) {
   return found;
 }
 
-// Launches whose rows are where the launches are: ids that begin anew.
+// Launches whose rows are where the launches are: ids that begin again.
 void forget_prompt(const FileContent& content, std::vector<OutOfTurn>& launches) {
   const GpuEvents& gpu = content.gpu.events;
   std::erase_if(launches, [&](const OutOfTurn& launch) {

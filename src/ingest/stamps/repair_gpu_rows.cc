@@ -38,7 +38,7 @@ bool runs_before(const GpuEvents& gpu, size_t a, size_t b) {
   return std::tie(gpu.start[a], gpu.duration_ns[b]) < std::tie(gpu.start[b], gpu.duration_ns[a]);
 }
 
-// The details stay beside their rows.
+// Details keep the order of their rows.
 void keep(const std::vector<int32_t>& rows, FileContent& content) {
   keep(rows, content.gpu);
   if (content.details) content.details->gpu = gathered(content.details->gpu, rows);
@@ -77,7 +77,7 @@ void clear_negative(FileContent& content, int64_t count) {
   report(content, "negative-duration", count, "GPU rows with a negative duration; taken as 0");
 }
 
-// Rows are sorted, so alike ones stand in one run of equal start and duration. Of a launch's work two rows are alike
+// Rows are sorted, so alike ones stand in one run of equal start and duration. Two rows of a launch's work are alike
 // only where stamps are too coarse for short rows, or where the file holds its events twice.
 void drop_repeated(FileContent& content) {
   const GpuEvents& gpu = content.gpu.events;

@@ -27,16 +27,16 @@ class ByteSource {
   virtual size_t read(char* out, size_t size) = 0;
   // "", "gzip", "zstd".
   virtual const char* compression() const = 0;
-  // Of the file's bytes, as compressed: how many were read, 0 to 1.
+  // The share of the file's bytes, as compressed, that was read: 0 to 1.
   virtual double share_read() const = 0;
   // Meaningful after read() returned fewer bytes than asked for.
   virtual SourceEnd end() const = 0;
 
-  // Of a plain file any place can be read, by several threads at once: this many bytes. 0: of this source none can.
+  // A plain file can be read at any offset below this, by several threads at once. 0: this source cannot.
   virtual size_t readable_anywhere() const { return 0; }
-  // As read(), from this place on; read() is not moved by it.
+  // As read(), from this offset on; read() is not moved by it.
   virtual size_t read_at(size_t /*offset*/, char* /*out*/, size_t /*size*/) { return 0; }
-  // read() goes on at this place, of a source that can be read anywhere.
+  // read() goes on at this offset, of a source that can be read anywhere.
   virtual void seek(size_t /*offset*/) {}
 };
 

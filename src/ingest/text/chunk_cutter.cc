@@ -14,7 +14,7 @@ constexpr size_t kOverlap = 64 << 10;
 // A few events: some other one begins there.
 constexpr size_t kTail = 4 << 10;
 
-// Behind `text[at]` (a key): `:` and `open`? Returns the place of `open`, npos if not, or if the text ends before.
+// Behind `text[at]` (a key): `:` and `open`? Returns the position of `open`, npos if not, or if the text ends before.
 size_t opening_after_key(std::string_view text, size_t at, char open) {
   const size_t colon = text.find_first_not_of(" \t\r\n", at);
   if (colon == std::string_view::npos || text[colon] != ':') return std::string_view::npos;
@@ -149,7 +149,7 @@ void ChunkCutter::fill(TextBuffer& chunk) {
 
 bool ChunkCutter::next(ChunkText& chunk) { return cut_unread(chunk) || cut_read(chunk); }
 
-// Of a file that can be read anywhere only the end of a chunk is looked at here. Copying the rest takes half as long as
+// Where a file can be read anywhere, only the end of a chunk is looked at here. Copying the rest takes half as long as
 // parsing it, and here one thread after the other would do it.
 bool ChunkCutter::cut_unread(ChunkText& chunk) {
   const size_t at = static_cast<size_t>(bytes_) - carry_.size(), wanted = settings_.chunk_bytes;

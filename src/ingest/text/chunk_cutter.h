@@ -54,7 +54,8 @@ struct ChunkText : TextBuffer {
   void load(ByteSource& source);
 };
 
-// The last, and the first, place in `text` at or after `from` where an event can begin after another one: a `{` behind
+// The last, and the first, position in `text` at or after `from` where an event can begin after another one: a `{`
+// behind
 // `}` `,` and before the key of an event. npos: none.
 size_t last_event_boundary(std::string_view text, size_t from);
 size_t next_event_boundary(std::string_view text, size_t from);
@@ -77,7 +78,7 @@ class ChunkCutter {
   bool next(ChunkText& chunk);
   // Uncompressed bytes read so far.
   int64_t bytes() const { return bytes_; }
-  // Text thrown away because it had no boundary; its first place.
+  // Text thrown away because it had no boundary; where it begins.
   int64_t skipped_bytes() const { return skipped_bytes_; }
   int64_t first_skipped() const { return first_skipped_; }
 

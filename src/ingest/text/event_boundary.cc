@@ -23,7 +23,7 @@ bool has_ph(std::string_view object_body) {
   return ph != std::string_view::npos;
 }
 
-// `at` is the place of a `{`.
+// `at` is the position of a `{`.
 bool event_begins_at(std::string_view text, size_t at) {
   const std::string_view body = text.substr(skip_space(text, at + 1));
   if (body.empty() || body.front() != '"') return false;

@@ -36,7 +36,7 @@ struct TracedModules {
     return *this;
   }
 
-  // Of what the collective is; "" where nothing names it.
+  // The module that the collective is of; "" where nothing names it.
   std::string of(int64_t launch_us, int64_t thread = kForward) {
     b.kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", launch_us + 20, 5, 1);
     b.launch(launch_us, 1, thread);

@@ -32,7 +32,7 @@ struct TracedStep {
     b.launch(launch_us, correlation, thread);
   }
 
-  // Of a collective launched then, and there.
+  // The phase of a collective launched then, and there.
   CallPhase phase(int64_t launch_us, int64_t thread, const char* name = "ncclDevKernel_AllGather_RING_LL(x)") {
     kernel(name, launch_us, thread);
     const LinkedTrace linked = link_calls(std::move(b.content()));

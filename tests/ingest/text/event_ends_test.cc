@@ -19,8 +19,8 @@ std::vector<size_t> found(const std::string& text, size_t indent, size_t from) {
   return places;
 }
 
-// Of braces behind a line break and `indent` more bytes, those that end an event, up to the first that does not: a
-// closing one that no event follows, an opening one that follows no event.
+// The braces behind a line break and `indent` more bytes that end an event, up to the first that does not: a closing
+// one that no event follows, an opening one that follows no event.
 std::vector<size_t> found_one_by_one(const std::string& text, size_t indent, size_t from) {
   const std::string blanks(indent, ' '), joint = blanks + "},\n" + blanks + "{";
   std::vector<size_t> places;
