@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "collectives/kernel_table.h"
@@ -141,5 +142,11 @@ struct FileContent {
   const KernelTable* kernels = &KernelTable::built_in();  // that told what GPU rows do
   Findings findings;
 };
+
+// Adds a finding about `count` rows of the file; none about 0.
+inline void report(FileContent& content, Severity severity, const char* code, int64_t count, std::string message) {
+  if (count == 0) return;
+  add_finding(content.findings, finding_of_file(severity, code, content.file, std::move(message), count));
+}
 
 }  // namespace skewscope::ingest

@@ -172,10 +172,6 @@ std::string backend_of(const FileContent& content) {
   return text.empty() ? text : text + " ";
 }
 
-Finding finding(const FileContent& content, Severity severity, const char* code, int64_t count, std::string message) {
-  return {severity, code, content.file, Rank(), -1, count, std::move(message)};
-}
-
 }  // namespace
 
 CallsWithoutKernels calls_without_kernels(const FileContent& content, const std::vector<bool>& served) {
@@ -192,54 +188,43 @@ CallsWithoutKernels calls_without_kernels(const FileContent& content, const std:
   return calls;
 }
 
-Findings findings_of(const CallsWithoutKernels& calls, const FileContent& content) {
-  Findings out;
+void report_calls_without_kernels(const CallsWithoutKernels& calls, FileContent& content) {
   const int64_t lost = sum_of(calls.lost);
   if (content.gpu.empty() && content.kernel_launches > 0) {
-    out.push_back(finding(
-        content, Severity::warning, "gpu-rows-lost", content.kernel_launches,
-        fmt::format("{} kernels were launched and none was recorded: the GPU rows of this rank are "
-                    "missing, and what others wait for it is a lower bound{}",
-                    content.kernel_launches, lost > 0 ? fmt::format(" (calls made: {})", listed(calls.lost)) : "")));
-    return out;
+    const std::string made = lost > 0 ? fmt::format(" (calls made: {})", listed(calls.lost)) : "";
+    return report(content, Severity::warning, "gpu-rows-lost", content.kernel_launches,
+                  fmt::format("{} kernels were launched and none was recorded: the GPU rows of this rank are "
+                              "missing, and what others wait for it is a lower bound{}",
+                              content.kernel_launches, made));
   }
   if (content.gpu.empty() && lost > 0) {
-    out.push_back(
-        finding(content, Severity::warning, "no-gpu-activity", lost,
-                fmt::format("{} {}calls were made ({}) and no GPU rows recorded: add the activity of the GPU, "
-                            "ProfilerActivity.CUDA (or XPU), to the profiler",
-                            lost, backend_of(content), listed(calls.lost))));
-    return out;
+    return report(content, Severity::warning, "no-gpu-activity", lost,
+                  fmt::format("{} {}calls were made ({}) and no GPU rows recorded: add the activity of the GPU, "
+                              "ProfilerActivity.CUDA (or XPU), to the profiler",
+                              lost, backend_of(content), listed(calls.lost)));
   }
-  if (!calls.copied.empty()) {
-    std::map<CollectiveKind, int64_t> kinds;
-    int64_t copying_ns = 0;
-    for (const CopiedCall& call : calls.copied) {
-      const std::string_view name = content.strings.view(content.comm_ops[static_cast<size_t>(call.op)].name);
-      ++kinds[kind_of_op(name).value_or(CollectiveKind::unknown)];
-      copying_ns += call.copying_ns;
-    }
-    out.push_back(finding(content, Severity::warning, "copied-collectives", std::ssize(calls.copied),
-                          fmt::format("{} ran as copies, without a kernel: their copying ({}) is communication, their "
-                                      "waiting is not in the trace",
-                                      listed(kinds), human_duration(copying_ns))));
+  std::map<CollectiveKind, int64_t> kinds;
+  int64_t copying_ns = 0;
+  for (const CopiedCall& call : calls.copied) {
+    const std::string_view name = content.strings.view(content.comm_ops[static_cast<size_t>(call.op)].name);
+    ++kinds[kind_of_op(name).value_or(CollectiveKind::unknown)];
+    copying_ns += call.copying_ns;
   }
+  report(content, Severity::warning, "copied-collectives", std::ssize(calls.copied),
+         fmt::format("{} ran as copies, without a kernel: their copying ({}) is communication, their waiting is not in "
+                     "the trace",
+                     listed(kinds), human_duration(copying_ns)));
   if (const int64_t unknown = sum_of(calls.unknown); unknown > 0) {
-    out.push_back(
-        finding(content, Severity::warning, "unknown-kernels", unknown,
-                fmt::format("{} ran as kernels that are not known to communicate: they count as computing, the "
-                            "first is {}; --kernels says what they do",
-                            listed(calls.unknown), content.strings.view(calls.unknown_kernel))));
+    report(content, Severity::warning, "unknown-kernels", unknown,
+           fmt::format("{} ran as kernels that are not known to communicate: they count as computing, the first is {}; "
+                       "--kernels says what they do",
+                       listed(calls.unknown), content.strings.view(calls.unknown_kernel)));
   }
-  if (lost > 0) {
-    const auto served = static_cast<double>(content.gpu.comm_kernels.size());
-    out.push_back(
-        finding(content, static_cast<double>(lost) > kMany * served ? Severity::warning : Severity::info,
-                "calls-without-kernel", lost,
-                fmt::format("{} of this rank have a record and a range, but no kernel: their time is in no row",
-                            listed(calls.lost))));
-  }
-  return out;
+  const auto served = static_cast<double>(content.gpu.comm_kernels.size());
+  report(content, static_cast<double>(lost) > kMany * served ? Severity::warning : Severity::info,
+         "calls-without-kernel", lost,
+         fmt::format("{} of this rank have a record and a range, but no kernel: their time is in no row",
+                     listed(calls.lost)));
 }
 
 }  // namespace skewscope::ingest

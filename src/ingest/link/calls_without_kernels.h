@@ -29,6 +29,6 @@ struct CallsWithoutKernels {
 CallsWithoutKernels calls_without_kernels(const FileContent& content, const std::vector<bool>& served);
 
 // What they mean, for the file.
-Findings findings_of(const CallsWithoutKernels& calls, const FileContent& content);
+void report_calls_without_kernels(const CallsWithoutKernels& calls, FileContent& content);
 
 }  // namespace skewscope::ingest

@@ -123,14 +123,9 @@ class NeighbourJoin {
 
 void join_by_neighbours(FileContent& content) {
   const int64_t joined = NeighbourJoin(content).join();
-  if (joined == 0) return;
-  add_finding(
-      content.findings,
-      finding_of_file(
-          Severity::info, "joined-by-neighbours", content.file,
-          "GPU rows that carry no correlation; taken to be of the calls between those that launched the rows around "
-          "them on their stream",
-          joined));
+  report(content, Severity::info, "joined-by-neighbours", joined,
+         "GPU rows that carry no correlation; taken to be of the calls between those that launched the rows around "
+         "them on their stream");
 }
 
 }  // namespace skewscope::ingest

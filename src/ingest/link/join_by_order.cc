@@ -123,24 +123,12 @@ void join_by_order(FileContent& content) {
     gpu.launch[static_cast<size_t>(rows[k])] = free[static_cast<size_t>(told.launch[k])].row;
     ++joined;
   }
-  if (joined > 0) {
-    add_finding(
-        content.findings,
-        finding_of_file(
-            Severity::info, "joined-by-order", content.file,
-            "kernels of collectives that carry no correlation; on the stream of a group the k-th is taken for that "
-            "of the group's k-th launch",
-            joined));
-  }
-  if (open > 0) {
-    add_finding(
-        content.findings,
-        finding_of_file(
-            Severity::warning, "order-unknown", content.file,
-            "kernels of collectives that carry no correlation, and neither order nor times tell which launch is "
-            "theirs; their group, operation and size are not known",
-            open));
-  }
+  report(content, Severity::info, "joined-by-order", joined,
+         "kernels of collectives that carry no correlation; on the stream of a group the k-th is taken for that "
+         "of the group's k-th launch");
+  report(content, Severity::warning, "order-unknown", open,
+         "kernels of collectives that carry no correlation, and neither order nor times tell which launch is "
+         "theirs; their group, operation and size are not known");
 }
 
 }  // namespace skewscope::ingest

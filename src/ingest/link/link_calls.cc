@@ -65,14 +65,8 @@ class Linker {
   // Takes the rows of `content`, whose launches are joined; `ambiguous`: so many GPU rows.
   Linker(FileContent& content, int64_t ambiguous) : content_(content) {
     linked_.trace.steps = steps_of(content.steps);
-    if (ambiguous > 0) {
-      add_finding(linked_.findings,
-                  finding_of_file(
-                      Severity::warning, "reused-correlation", content.file,
-                      "GPU rows whose correlation id several launches before them share; each is taken to be of the "
-                      "latest",
-                      ambiguous));
-    }
+    report(content, Severity::warning, "reused-correlation", ambiguous,
+           "GPU rows whose correlation id several launches before them share; each is taken to be of the latest");
   }
 
   // What is no longer asked is given back before more is made: these rows are most of the memory of a large trace.
@@ -213,11 +207,14 @@ class Linker {
     }
     for (const int32_t copy : found.copies)
       content_.gpu.events.work[static_cast<size_t>(copy)] = GpuWork::communication;
-    for (Finding& finding : findings_of(found, content_)) add_finding(linked_.findings, std::move(finding));
+    report_calls_without_kernels(found, content_);
     return found.lost.empty();
   }
 
   void report_calls() {
+    const auto say = [&](const char* code, int64_t count, const char* message) {
+      report(content_, Severity::info, code, count, message);
+    };
     say("orphan-kernels", orphans_, "GPU rows launched before recording began; counted, without step or CPU partner");
     say("host-collectives", host_collectives_, "gloo collectives on the CPU beside GPU work; not among the calls");
     say("computing-by-launch", computing_kernels_,
@@ -232,11 +229,6 @@ class Linker {
     say("several-kernels", continued_calls_,
         "kernels that another one of the same operation precedes; counted as one call, from the first one's start "
         "to the last one's end");
-  }
-
-  void say(const char* code, int64_t count, const char* message) {
-    if (count == 0) return;
-    add_finding(linked_.findings, finding_of_file(Severity::info, code, content_.file, message, count));
   }
 
   std::optional<LaunchRow> launch_of(const CommKernel& kernel) const {
@@ -389,7 +381,6 @@ LinkedTrace link_calls(FileContent content) {
   linked.trace.has_cpu_ops = content.has_cpu_ops;
   linked.trace.resolution_ns = content.resolution_ns;
   linked.trace.grids = content.kernel_grids.sums(content.strings);
-  for (const Finding& finding : linked.findings) add_finding(content.findings, finding);
   linked.findings = std::move(content.findings);
   linked.strings = std::move(content.strings);
   for (DeviceProperties& device : content.devices) linked.device_names.push_back(std::move(device.name));

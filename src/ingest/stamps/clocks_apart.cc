@@ -147,13 +147,10 @@ bool bring_clocks_together(FileContent& content) {
   if (!delays.clocks_are_apart()) return false;
   const int64_t shift_ns = shift_of(delays);
   move_gpu_rows(shift_ns, content);
-  add_finding(content.findings,
-              finding_of_file(
-                  Severity::warning, "gpu-clock-apart", content.file,
-                  fmt::format("GPU rows lie {} {} the calls that launched them: their clock counts from another moment "
-                              "than the host's; they were moved to where none begins before its launch",
-                              long_time_words(shift_ns < 0 ? -shift_ns : shift_ns), shift_ns > 0 ? "before" : "behind"),
-                  std::ssize(content.gpu.events.start)));
+  report(content, Severity::warning, "gpu-clock-apart", std::ssize(content.gpu.events.start),
+         fmt::format("GPU rows lie {} {} the calls that launched them: their clock counts from another moment "
+                     "than the host's; they were moved to where none begins before its launch",
+                     long_time_words(shift_ns < 0 ? -shift_ns : shift_ns), shift_ns > 0 ? "before" : "behind"));
   return true;
 }
 

@@ -81,14 +81,10 @@ class Predecessors {
   bool say() const {
     if (resident_ == 0) return false;
     for (const auto& [name, ns] : waited_) content_.kernel_grids.add_time(name, -ns);
-    add_finding(
-        content_.findings,
-        finding_of_file(
-            Severity::info, "waiting-kernels", content_.file,
-            fmt::format("{} of {} GPU rows are kernels that were resident while the one before them on their stream "
-                        "still ran (dependent launches, graphs); {} of them waited, and count from where that one ends",
-                        resident_, gpu_.size(), waiting_),
-            resident_));
+    report(content_, Severity::info, "waiting-kernels", resident_,
+           fmt::format("{} of {} GPU rows are kernels that were resident while the one before them on their stream "
+                       "still ran (dependent launches, graphs); {} of them waited, and count from where that one ends",
+                       resident_, gpu_.size(), waiting_));
     return waiting_ > 0;
   }
 

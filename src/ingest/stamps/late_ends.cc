@@ -264,11 +264,8 @@ class LateEnds {
   }
 
   void report(const char* code, int64_t count, int64_t furthest_ns, const char* what, const char* done = "cut there") {
-    if (count == 0) return;
-    add_finding(content_.findings,
-                finding_of_file(Severity::warning, code, content_.file,
-                                fmt::format("{}: {}, by up to {}; {}", what, count, long_time_words(furthest_ns), done),
-                                count));
+    ingest::report(content_, Severity::warning, code, count,
+                   fmt::format("{}: {}, by up to {}; {}", what, count, long_time_words(furthest_ns), done));
   }
 
   FileContent& content_;

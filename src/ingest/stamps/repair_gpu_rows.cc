@@ -28,11 +28,6 @@ constexpr int64_t kAbsurdFactor = 100;
 constexpr int64_t kNeverAbsurd_ns = 1'000'000;  // stamps of whole microseconds overlap by rounding
 constexpr size_t kRowsForMedian = 8;            // fewer rows on a stream have no meaningful median
 
-void report(FileContent& content, const char* code, int64_t count, const char* message) {
-  if (count == 0) return;
-  add_finding(content.findings, finding_of_file(Severity::warning, code, content.file, message, count));
-}
-
 // By start, the longest first.
 bool runs_before(const GpuEvents& gpu, size_t a, size_t b) {
   return std::tie(gpu.start[a], gpu.duration_ns[b]) < std::tie(gpu.start[b], gpu.duration_ns[a]);
@@ -74,7 +69,7 @@ Survey survey_of(const GpuEvents& gpu) {
 void clear_negative(FileContent& content, int64_t count) {
   if (count == 0) return;
   for (int64_t& ns : content.gpu.events.duration_ns) ns = std::max<int64_t>(ns, 0);
-  report(content, "negative-duration", count, "GPU rows with a negative duration; taken as 0");
+  report(content, Severity::warning, "negative-duration", count, "GPU rows with a negative duration; taken as 0");
 }
 
 // Rows are sorted, so alike ones stand in one run of equal start and duration. Two rows of a launch's work are alike
@@ -99,7 +94,7 @@ void drop_repeated(FileContent& content) {
     }
   }
   if (kept.size() == gpu.size()) return;
-  report(content, "repeated-events", std::ssize(gpu.start) - std::ssize(kept),
+  report(content, Severity::warning, "repeated-events", std::ssize(gpu.start) - std::ssize(kept),
          "GPU rows that stand in the file twice, alike in every respect; each counts once");
   keep(kept, content);
 }
@@ -112,7 +107,7 @@ void drop_far_rows(FileContent& content, const Survey& survey) {
     const LocalNs start = content.gpu.events.start[i];
     if (start >= median - kDay_ns && start <= median + kDay_ns) kept.push_back(static_cast<int32_t>(i));
   }
-  report(content, "time-out-of-range", static_cast<int64_t>(content.gpu.size()) - std::ssize(kept),
+  report(content, Severity::warning, "time-out-of-range", static_cast<int64_t>(content.gpu.size()) - std::ssize(kept),
          "GPU rows more than a day away from all others; dropped");
   keep(kept, content);
 }
@@ -193,7 +188,7 @@ void clip_rows(FileContent& content) {
     clipped += clip_stream(content.gpu, stream, window_ns, content.cut_rows);
   }
   report(
-      content, "overlapping-duration", clipped,
+      content, Severity::warning, "overlapping-duration", clipped,
       "GPU rows that run over the next row of their stream and are over 100 times the median; cut at the next start, "
       "or to what others of their name take");
   if (clipped > 0) sort_rows(content);

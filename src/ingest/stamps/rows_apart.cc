@@ -210,11 +210,9 @@ class ApartRows {
 
   void report(const char* code, int64_t count, LocalNs first, const char* what, const std::string& away,
               const char* consequence) {
-    add_finding(content_.findings,
-                finding_of_file(Severity::warning, code, content_.file,
-                                fmt::format("{}: {}, the first {}, at {} us of the file's stamps; {}", what, count,
-                                            away, (first.ns - content_.base_time_ns) / 1000, consequence),
-                                count));
+    ingest::report(content_, Severity::warning, code, count,
+                   fmt::format("{}: {}, the first {}, at {} us of the file's stamps; {}", what, count, away,
+                               (first.ns - content_.base_time_ns) / 1000, consequence));
   }
 
   // Rows that are kept, and which of the others is the first by time; -1: none.
