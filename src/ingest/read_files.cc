@@ -11,9 +11,9 @@
 #include <optional>
 
 #include "src/ingest/content/memory_budget.h"
+#include "src/ingest/content/no_trace.h"
 #include "src/ingest/digests/digest_cache.h"
 #include "src/ingest/digests/digest_file.h"
-#include "src/ingest/kineto/file_builder.h"
 #include "src/ingest/link/keep_steps.h"
 #include "src/ingest/link/link_calls.h"
 #include "src/ingest/link/link_details.h"

@@ -22,7 +22,7 @@ std::vector<int32_t> append_distinct(const Distinct& chunk, Distinct& file, cons
   return numbers;
 }
 
-int32_t mapped(const std::vector<int32_t>& numbers, int32_t local) {
+int32_t renumbered(const std::vector<int32_t>& numbers, int32_t local) {
   return local < 0 ? -1 : numbers[static_cast<size_t>(local)];
 }
 
@@ -91,7 +91,7 @@ void append_details(const DetailRows& chunk, const std::vector<StringId>& ids, i
   const auto first_host = static_cast<int32_t>(file.host.size());
   append_changed(chunk.launches, file.launches, [&](LaunchDetailRow& row) {
     row.host += first_host;
-    row.shape = mapped(shapes, row.shape);
+    row.shape = renumbered(shapes, row.shape);
   });
   append(chunk.host.start, file.host.start);
   append(chunk.host.duration_ns, file.host.duration_ns);
@@ -100,11 +100,11 @@ void append_details(const DetailRows& chunk, const std::vector<StringId>& ids, i
   append(chunk.host.forward_thread, file.host.forward_thread);
   append_changed(chunk.host.name, file.host.name, to_id);
   append_changed(chunk.host.place, file.host.place, to_place);
-  append_changed(chunk.host.thread, file.host.thread, [&](int32_t& row) { row = mapped(threads, row); });
-  append_changed(chunk.host.arguments, file.host.arguments, [&](int32_t& row) { row = mapped(arguments, row); });
+  append_changed(chunk.host.thread, file.host.thread, [&](int32_t& row) { row = renumbered(threads, row); });
+  append_changed(chunk.host.arguments, file.host.arguments, [&](int32_t& row) { row = renumbered(arguments, row); });
   append_changed(chunk.gpu, file.gpu, [&](GpuDetailRow& row) {
     to_place(row.place);
-    row.shape = mapped(shapes, row.shape);
+    row.shape = renumbered(shapes, row.shape);
   });
   append_changed(chunk.gpu_annotations, file.gpu_annotations, [&](GpuAnnotationRow& row) { to_id(row.name); });
   append_changed(chunk.names, file.names, [&](TrackName& name) { to_id(name.text); });

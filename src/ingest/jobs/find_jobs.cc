@@ -240,12 +240,12 @@ class JobFinder {
 
   // Empty: no division explains what was found.
   Parts divide(const Rows& rows, size_t needed, const std::map<int32_t, Rows>& of_rank) {
-    for (const Key& key : folder_keys(clues_, rows)) {
+    for (const DivisionKey& key : folder_keys(clues_, rows)) {
       Parts parts = parts_by(clues_, rows, key);
       const bool may_be = parts.size() >= needed && (parts.size() == needed || share_a_rank(parts));
       if (may_be && free_of_contradictions(parts)) return parts;
     }
-    for (const Key& key : other_keys(clues_, rows)) {
+    for (const DivisionKey& key : other_keys(clues_, rows)) {
       Parts parts = parts_by(clues_, rows, key);
       if (parts.size() == needed && free_of_contradictions(parts)) return parts;
     }
