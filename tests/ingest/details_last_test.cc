@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "detail_support.h"
+#include "skewscope/ingest/make_digests.h"
 #include "tests/temporary_folder.h"
 
 using namespace skewscope;

@@ -7,6 +7,7 @@
 #include "src/ingest/link/keep_steps.h"
 #include "src/ingest/read_files.h"
 #include "src/ingest/stamps/lost_base_time.h"
+#include "src/ingest/text/number_list.h"
 #include "src/ingest/usable_files.h"
 
 using namespace skewscope;          // NOLINT

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "src/ingest/kineto/kineto_reader.h"
+#include "src/ingest/trace_readers.h"
 
 namespace skewscope::ingest {
 
