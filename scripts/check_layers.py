@@ -65,6 +65,14 @@ INNER = {
     "gather/reports": {"gather/kept", "gather/process"},  # what knows the store by its calls alone touches no disk
     "gather/http": {"gather/kept", "gather/process"},
     "gather/endpoints": {"gather/kept", "gather/process", "gather/http"},
+    "ingest/text": set(),
+    "ingest/content": {"ingest/text"},
+    "ingest/kineto": {"ingest/text", "ingest/content"},  # a format: one room a tracer
+    "ingest/stamps": {"ingest/content"},
+    "ingest/link": {"ingest/text", "ingest/content", "ingest/stamps"},
+    "ingest/ranks": {"ingest/text", "ingest/content"},
+    "ingest/jobs": {"ingest/text", "ingest/ranks"},
+    "ingest/digests": {"ingest/content", "ingest/ranks"},
 }
 
 # Header prefix -> layers that may include it. Public headers include none of these.

@@ -161,12 +161,12 @@ Result<JobReport> correlate_files(const std::vector<std::string>& files, const C
   std::mutex figures_lock;
   std::map<std::string, RankFigures> figures_by_file;
   IngestOptions ingest = options.ingest;
-  ingest.launch_threads = false;
+  ingest.keep_launch_threads = false;
   if (options.rank_tables == RankTableChoice::all) {
-    ingest.bytes_to_visit = [](const LinkedTrace& linked) {
+    ingest.bytes_while_details_last = [](const LinkedTrace& linked) {
       return bytes_to_tabulate(linked.trace, *linked.detail, linked.strings);
     };
-    ingest.visit = [&](const TraceFile& file) {
+    ingest.while_details_last = [&](const TraceFile& file) {
       if (!file.linked.detail) return;
       RankFigures figures = detailed_figures(file.linked, ingest);
       const std::scoped_lock lock(figures_lock);

@@ -78,10 +78,10 @@ Result<RankReport> examine(const std::vector<std::string>& paths, const ExamineO
   RankReport tables;
   IngestOptions detailed = options.ingest;
   if (known) detailed.ranks.clear();
-  detailed.bytes_to_visit = [](const LinkedTrace& linked) {
+  detailed.bytes_while_details_last = [](const LinkedTrace& linked) {
     return bytes_to_tabulate(linked.trace, *linked.detail, linked.strings);
   };
-  detailed.visit = [&](const TraceFile& file) { tabulate(file.linked, options, tables); };
+  detailed.while_details_last = [&](const TraceFile& file) { tabulate(file.linked, options, tables); };
   const auto job = ingest_job(only, detailed, timer);
   if (!job.ok()) return job.error();
   RankReport report = known ? *known : identity_of(job.value().job);

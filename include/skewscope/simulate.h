@@ -11,7 +11,7 @@
 
 namespace skewscope {
 
-// How the traces are written; the letters are the metadata eras of src/ingest/KINETO.md, section 5.
+// How the traces are written; the letters are the metadata eras of src/ingest/kineto/KINETO.md, section 5.
 enum class TraceStyle : uint8_t {
   era_a,  // 2023: whole microseconds, no metadata, External id = correlation, nccl:* ranges with dims
   era_c,  // 2.4: base time after the events, full metadata without Seq

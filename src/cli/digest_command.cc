@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "skewscope/base/printable.h"
-#include "skewscope/ingest.h"
+#include "skewscope/ingest/make_digests.h"
 
 namespace skewscope::cli {
 namespace {

@@ -3,9 +3,9 @@
 // Problem: reports are made again and again of what has not changed (by scripts, by people who deleted the last one);
 // from digests that still takes matching, alignment, blame and writing. Idea: as compilers' caches do it, the files of
 // a report are kept with the question they answer: build of the program, all flags that a report depends on, every file
-// and its mark (skewscope/ingest.h). Flags count by default: only those listed in kept_report.cc do not. Why right: a
-// report is equal for any thread count, and its stamp, the only part that differs between equal runs, is made anew
-// (copy_report). Any failure means that nothing is kept.
+// and its mark (skewscope/ingest/cache.h). Flags count by default: only those listed in kept_report.cc do not. Why
+// right: a report is equal for any thread count, and its stamp, the only part that differs between equal runs, is made
+// anew (copy_report). Any failure means that nothing is kept.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "skewscope/ingest.h"
+#include "skewscope/ingest/cache.h"
 #include "skewscope/report.h"
 
 namespace skewscope::cli {

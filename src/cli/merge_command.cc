@@ -180,7 +180,7 @@ DetailSource detail_source(const Work& work) {
     if (!std::binary_search(work.files.begin(), work.files.end(), trace.file)) return false;  // a digest
     bool shown = false;
     IngestOptions detailed = work.ingest;
-    detailed.visit = [&](const TraceFile& file) {
+    detailed.while_details_last = [&](const TraceFile& file) {
       if (!file.linked.detail) return;
       show(*file.linked.detail, file.linked.strings);
       shown = true;
@@ -196,7 +196,7 @@ Result<CorrelatedJob> read_job(Work& work, StageTimer& timer) {
   IngestOptions ingest = work.ingest;
   std::mutex lock;
   if (work.output == Output::bundle) {
-    ingest.visit = [&](const TraceFile& file) {
+    ingest.while_details_last = [&](const TraceFile& file) {
       if (!file.linked.detail) return;
       const std::scoped_lock held(lock);
       work.base_time_ns[file.path] = file.linked.detail->base_time_ns;

@@ -10,12 +10,13 @@
 #include <map>
 #include <optional>
 
-#include "digest_file.h"
-#include "memory_budget.h"
 #include "read_files.h"
 #include "skewscope/digest.h"
-#include "skewscope/ingest.h"
-#include "whole_file.h"
+#include "skewscope/ingest/make_digests.h"
+#include "src/ingest/content/memory_budget.h"
+#include "src/ingest/digests/digest_file.h"
+#include "src/ingest/digests/whole_file.h"
+#include "usable_files.h"
 
 namespace skewscope {
 namespace {

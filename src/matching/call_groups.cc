@@ -130,7 +130,7 @@ std::vector<Part> collect_parts(const JobTrace& job, std::map<GroupKey, RowsByTr
 
 // Whether the traces themselves tell how many ranks there are, and all of them were recorded.
 bool all_ranks_recorded(const JobTrace& job, SessionId session) {
-  if (job.world_size_source == "number of files") return false;
+  if (job.world_size_source == WorldSizeSource::file_count) return false;
   std::set<int32_t> ranks;
   for (const RankTrace& trace : job.traces) {
     if (trace.session == session && trace.rank.known()) ranks.insert(trace.rank.value);

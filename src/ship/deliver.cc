@@ -18,7 +18,7 @@
 #include "retry.h"
 #include "send.h"
 #include "skewscope/base/human_units.h"
-#include "skewscope/ingest.h"
+#include "skewscope/ingest/whole_trace.h"
 
 namespace skewscope::ship {
 namespace {

@@ -29,7 +29,7 @@
 #include "scan.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
-#include "skewscope/ingest.h"
+#include "skewscope/ingest/whole_trace.h"
 #include "start_rules.h"
 #include "watcher.h"
 

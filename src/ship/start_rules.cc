@@ -13,6 +13,7 @@
 #include "scan.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/ingest.h"
+#include "skewscope/ingest/whole_trace.h"
 #include "skewscope/protocol/names.h"
 
 namespace skewscope::ship {

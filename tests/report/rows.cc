@@ -258,7 +258,7 @@ TEST_CASE("calls whose group no trace names are said to be so, with what would t
     add_unmatched(built, static_cast<int32_t>(k % 2), UnmatchedReason::ambiguous);
     built.job.traces[k % 2].calls.back().communicator = CommunicatorId();
   }
-  built.job.world_size_source = "distributedInfo";
+  built.job.world_size_source = WorldSizeSource::distributed_info;
   JobReport r = built.report();
   REQUIRE(finding_of(r, "unmatched-ambiguous") != nullptr);
   CHECK(finding_of(r, "unmatched-ambiguous")->message.find("of 5 no trace names the group") != std::string::npos);
@@ -272,7 +272,7 @@ TEST_CASE("calls whose group no trace names are said to be so, with what would t
   for (JobReport::UnmatchedRow& call : r.unmatched) call.reason = UnmatchedReason::ambiguous;
   r.job.ranks_missing = {2};
   CHECK(terminal_summary(r, "", false).find("Give the traces of all ranks") != std::string::npos);
-  built.job.world_size_source = "number of files";
+  built.job.world_size_source = WorldSizeSource::file_count;
   const JobReport guessed = built.report();
   CHECK(finding_of(guessed, "unmatched-ambiguous")->message.find("rank<R>-of-<N>") != std::string::npos);
 }

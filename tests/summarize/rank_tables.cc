@@ -26,7 +26,7 @@ RankTables tables_of(const std::string& file) {
 RankTables detailed_tables_of(const std::string& file, const IngestOptions& given = {}) {
   RankTables tables;
   IngestOptions options = given;
-  options.visit = [&](const TraceFile& read) {
+  options.while_details_last = [&](const TraceFile& read) {
     tables = tabulate_trace(read.linked.trace, read.linked.strings, &*read.linked.detail);
   };
   StageTimer timer;

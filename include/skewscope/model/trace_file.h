@@ -32,7 +32,7 @@ struct ProcessGroup {
 
 struct DistributedInfo {
   bool present = false;
-  bool after_events = false;  // on-demand traces: its rank is derived, see src/ingest/KINETO.md, section 8
+  bool after_events = false;  // on-demand traces: its rank is derived, see src/ingest/kineto/KINETO.md, section 8
   int64_t rank = -1, world_size = -1;
   std::string backend;
   std::vector<ProcessGroup> groups;
@@ -106,13 +106,14 @@ struct LinkedTrace {
   std::vector<std::string> device_names;  // by device id
   LocalNs first_host_row, last_host_row;  // over launches and host ranges: the window of a trace without anything else
   Findings findings;                      // of the file, its reader's included
-  std::optional<RankDetail> detail;       // where IngestOptions::visit asked for it and the file is no digest
+  std::optional<RankDetail> detail;  // where IngestOptions::while_details_last asked for it and the file is no digest
 };
 
 struct TraceFile {
   std::string path;  // that it was read from: of the trace, or of its digest
   ContentKind kind = ContentKind::not_a_trace;
-  bool usable = false;  // a trace of one rank; which files are is judged over all of them
+  bool usable = false;                 // a trace of one rank; which files are is judged over all of them
+  std::string format = "kineto json";  // its reader's name for it; digests do not keep it: so far all are of Kineto
   std::string compression, job_name;
   int64_t bytes = 0, events = 0;  // of the uncompressed text
   RankEvidence evidence;

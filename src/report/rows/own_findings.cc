@@ -64,7 +64,7 @@ bool names_group(const Rooms& rooms, const CallRef& ref) {
 
 // What else is missing where no trace names a group.
 std::string unnamed_words(const Rooms& rooms, int64_t calls) {
-  const bool guessed = rooms.job.world_size_source == "number of files";
+  const bool guessed = rooms.job.world_size_source == WorldSizeSource::file_count;
   return fmt::format("; of {} no trace names the group{}", calls,
                      guessed
                          ? ", nor how many ranks there are, so lateness proves none (files named rank<R>-of-<N> tell)"
