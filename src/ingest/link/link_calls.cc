@@ -18,6 +18,7 @@
 #include "call_phases.h"
 #include "calls_of_records.h"
 #include "calls_without_kernels.h"
+#include "collectives/synchronization.h"
 #include "describe_rows.h"
 #include "group_mentions.h"
 #include "host_calls.h"

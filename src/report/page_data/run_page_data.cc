@@ -8,7 +8,7 @@
 namespace skewscope::report {
 namespace {
 
-std::string text_of(const char* schema, const ReportStamp& stamp, const std::vector<Table>& tables,
+std::string page_text_of(const char* schema, const ReportStamp& stamp, const std::vector<Table>& tables,
                     const Json& sentences) {
   Json data = {{"schema", schema},
                {"tool_version", stamp.tool_version},
@@ -22,7 +22,7 @@ std::string text_of(const char* schema, const ReportStamp& stamp, const std::vec
 }  // namespace
 
 std::string page_data(const ScaleReport& report, const ReportStamp& stamp) {
-  return text_of("skewscope.scale-page/1", stamp, tables_of(report),
+  return page_text_of("skewscope.scale-page/1", stamp, tables_of(report),
                  {{"scaling", to_string(report.scaling)},
                   {"verdict", page_text(verdict_words(report))},
                   {"why", page_text(why_words(report))},
@@ -31,7 +31,7 @@ std::string page_data(const ScaleReport& report, const ReportStamp& stamp) {
 }
 
 std::string page_data(const CompareReport& report, const ReportStamp& stamp) {
-  return text_of("skewscope.compare-page/1", stamp, tables_of(report),
+  return page_text_of("skewscope.compare-page/1", stamp, tables_of(report),
                  {{"verdict", page_text(verdict_words(report))},
                   {"slower", report.regression() > 0},
                   {"significant", report.step.p_value < 0 ? Json() : Json(report.step.significant)}});
