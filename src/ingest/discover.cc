@@ -55,7 +55,7 @@ bool is_report_directory(const fs::path& folder) {
   return fs::exists(folder / "COMPLETE", failed) && fs::exists(folder / "report.json", failed);
 }
 
-// Documents of ours beside traces (truth.json of `simulate`, a loose report.json) name their schema at the head.
+// Documents of ours next to traces (truth.json of `simulate`, a loose report.json) name their schema at the head.
 bool is_own_document(const fs::path& file) {
   if (!has_suffix(file.filename().native(), ".json")) return false;
   std::ifstream in(file, std::ios::binary);

@@ -111,7 +111,7 @@ std::optional<Error> use_details_of_steps(TraceFile& file, const IngestOptions& 
   return error;
 }
 
-// Details are charged until they were visited, as they were read: rows that `steps` leaves out still have their memory.
+// Details are charged until they were used, as they were read: rows that `steps` leaves out still have their memory.
 std::optional<Error> keep_and_use(TraceFile& file, const IngestOptions& options, MemoryBudget& budget) {
   LinkedTrace& linked = file.linked;
   const int64_t details = linked.detail ? ingest::bytes_of(*linked.detail) : 0;
@@ -177,7 +177,7 @@ Result<TraceFile> read_whole_file(const std::string& path, const IngestOptions& 
     const bool unreadable = !digest.ok() && digest.error().kind == ErrorKind::unreadable;
     return unreadable ? link_file(unreadable_content(path, digest.error().message)) : std::move(digest);
   }
-  if (options.while_details_last) return parse_file(path, readers, budget);  // a digest has no details to visit
+  if (options.while_details_last) return parse_file(path, readers, budget);  // a digest has no details
   const std::string cached = cached_path(path, options.cache);
   if (std::optional<TraceFile> known = find_cached(path, cached, budget)) return std::move(*known);
   Result<TraceFile> file = parse_file(path, readers, budget);

@@ -1,6 +1,6 @@
-// What a reader keeps beside the ordinary rows where details are asked for (ReadSettings::details): of one chunk, with
-// its strings, or of a file. Rows are in file order. A trace with python stacks has ten host rows for each ordinary
-// one: they are columns from the start, so that sorting them needs room for one column more, not for all.
+// What a reader keeps in addition to the ordinary rows where details are asked for (ReadSettings::details): of one
+// chunk, with its strings, or of a file. Rows are in file order. A trace with python stacks has ten host rows for each
+// ordinary one: they are columns from the start, so that sorting them needs room for one column more, not for all.
 #pragma once
 
 #include <cstdint>

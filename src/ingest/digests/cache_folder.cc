@@ -66,8 +66,8 @@ bool make_cache_folder(const CacheOptions& cache) {
   return !failed;
 }
 
-std::string kept_report_name(const CacheOptions& cache, const std::string& told) {
-  return fmt::format("{}{}{}{}", cache.writer, kReportMark, told, kCachedSuffix);
+std::string kept_report_name(const CacheOptions& cache, const std::string& key) {
+  return fmt::format("{}{}{}{}", cache.writer, kReportMark, key, kCachedSuffix);
 }
 
 void trim_cache(const CacheOptions& cache) {

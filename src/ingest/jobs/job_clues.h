@@ -34,7 +34,7 @@ bool overlap(const JobClues& a, const JobClues& b);
 // or in part, or both are the trace itself.
 bool is_copy(const JobClues& a, const JobClues& b);
 
-// Called as HTA calls what it writes beside a trace.
+// Called as HTA calls what it writes next to a trace.
 bool is_called_a_copy(const JobClues& clues);
 
 // Called as vLLM calls the trace of one engine of several: "dp1_pp0_tp0_...". Engines have worlds of their own, or one

@@ -133,7 +133,7 @@ constexpr ArgMask kOperatorArgs = mask_of(Arg::input_strides) | mask_of(Arg::inp
                                   mask_of(Arg::forward_thread) | mask_of(Arg::kernel_file) |
                                   mask_of(Arg::kernel_backend);
 
-// What details keep beside what all rows keep.
+// What details keep in addition to what all rows keep.
 ArgMask detail_args(EventClass event_class) {
   switch (event_class) {
     case EventClass::kernel:

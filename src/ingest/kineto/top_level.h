@@ -1,4 +1,4 @@
-// The keys of a trace beside its events: who wrote it, on which devices, in which job.
+// The keys of a trace around its events: who wrote it, on which devices, in which job.
 #pragma once
 
 #include <cstdint>
