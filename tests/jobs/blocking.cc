@@ -82,7 +82,8 @@ void check_window(const JobReport& report) {
   }
   for (const JobReport::StepRow& s : report.steps) {
     in_steps += s.blocking_wait_ns + s.blocking_transfer_ns + s.blocking_unattributed_ns;
-    CHECK(s.blocked_by.empty() == (s.blocking_wait_ns + s.blocking_transfer_ns + s.blocking_unattributed_ns == 0));
+    CHECK((s.blocked_by == BlockedBy::nothing) ==
+          (s.blocking_wait_ns + s.blocking_transfer_ns + s.blocking_unattributed_ns == 0));
   }
   CHECK(in_steps <= blocking);
 }

@@ -33,7 +33,7 @@ JobReport four_ranks() {
 }
 
 // Rank 2 is last in all ten collectives, and all wait began with it.
-void blame_rank_2(JobReport& r, Standing standing, int64_t saved_ns) {
+void blame_rank_2(JobReport& r, std::optional<Standing> standing, int64_t saved_ns) {
   JobReport::Straggler s;
   s.rank = 2;
   s.late_count = s.late_candidates = 10;
@@ -75,7 +75,7 @@ TEST_CASE("a straggler that was replayed gains what its replay gains, however mu
 
 TEST_CASE("where nothing was replayed a straggler gains at most the exposed wait that began with it") {
   JobReport r = four_ranks();
-  blame_rank_2(r, "", 0);
+  blame_rank_2(r, std::nullopt, 0);
   r = with_losses(r);
   REQUIRE_FALSE(r.losses.empty());
   CHECK(r.losses[0].kind == LossKind::straggler);

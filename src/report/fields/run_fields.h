@@ -51,8 +51,8 @@ struct ScaleCauseFields {
       field<&Row::communicators>("communicators", "ids in the larger run that stand out, else all of that role"),
       text<&Row::op>("op", "the operation"), text<&Row::dtype>("dtype", "element type"),
       text<&Row::name>("name", "of kind operator: the kernel"),
-      rounded<&Row::before_ns>("before_ns", "per rank and step, at the smaller size"),
-      rounded<&Row::after_ns>("after_ns", "per rank and step, at the larger size"),
+      known_rounded<&Row::before_ns>("before_ns", "per rank and step, at the smaller size"),
+      known_rounded<&Row::after_ns>("after_ns", "per rank and step, at the larger size"),
       field<&Row::points>("points", "of the loss, in percentage points"));
 };
 
@@ -73,7 +73,7 @@ struct ProjectionPointFields {
   static constexpr About kAbout = {"projection/points", "projection", "a size that was not run"};
   static constexpr auto kFields = std::make_tuple(
       field<&Row::world_size>("world_size", "ranks"), rounded<&Row::step_ns>("step_ns", "length of a step"),
-      rounded<&Row::low_ns>("low_ns", "lower end of its 95 % prediction interval"),
+      known_rounded<&Row::low_ns>("low_ns", "lower end of its 95 % prediction interval"),
       rounded<&Row::high_ns>("high_ns", "upper end"));
 };
 

@@ -9,7 +9,7 @@ namespace skewscope::report {
 namespace {
 
 std::string page_text_of(const char* schema, const ReportStamp& stamp, const std::vector<Table>& tables,
-                    const Json& sentences) {
+                         const Json& sentences) {
   Json data = {{"schema", schema},
                {"tool_version", stamp.tool_version},
                {"command", page_text(stamp.command)},
@@ -23,18 +23,18 @@ std::string page_text_of(const char* schema, const ReportStamp& stamp, const std
 
 std::string page_data(const ScaleReport& report, const ReportStamp& stamp) {
   return page_text_of("skewscope.scale-page/1", stamp, tables_of(report),
-                 {{"scaling", to_string(report.scaling)},
-                  {"verdict", page_text(verdict_words(report))},
-                  {"why", page_text(why_words(report))},
-                  {"scaling_words", page_text(scaling_words(report))},
-                  {"projection_words", page_text(projection_words(report))}});
+                      {{"scaling", to_string(report.scaling)},
+                       {"verdict", page_text(verdict_words(report))},
+                       {"why", page_text(why_words(report))},
+                       {"scaling_words", page_text(scaling_words(report))},
+                       {"projection_words", page_text(projection_words(report))}});
 }
 
 std::string page_data(const CompareReport& report, const ReportStamp& stamp) {
   return page_text_of("skewscope.compare-page/1", stamp, tables_of(report),
-                 {{"verdict", page_text(verdict_words(report))},
-                  {"slower", report.regression() > 0},
-                  {"significant", report.step.p_value < 0 ? Json() : Json(report.step.significant)}});
+                      {{"verdict", page_text(verdict_words(report))},
+                       {"slower", report.regression() > 0},
+                       {"significant", report.step.p_value < 0 ? Json() : Json(report.step.significant)}});
 }
 
 }  // namespace skewscope::report
