@@ -41,6 +41,10 @@ MAY_INCLUDE = {
 # Rooms inside a layer -> rooms of that layer that each may include besides itself. What stands in the layer's own folder
 # may include all its rooms; a room that lists the layer itself stands above that folder, which then may not include it.
 INNER = {
+    "cli/process": set(),
+    "cli/options": {"cli/process"},
+    "cli/commands": {"cli/process", "cli/options"},
+    "cli/gathering": {"cli/process", "cli/options", "cli/commands"},
     "distribute/alone": set(),
     "distribute/mpi": set(),
 }

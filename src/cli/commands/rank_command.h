@@ -1,9 +1,9 @@
 // skewscope rank: one trace, the single-GPU summary.
 #pragma once
 
-#include "common_options.h"
-#include "exit_code.h"
 #include "skewscope/report.h"
+#include "src/cli/options/common_options.h"
+#include "src/cli/process/exit_code.h"
 
 namespace skewscope::cli {
 

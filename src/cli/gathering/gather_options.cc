@@ -1,6 +1,6 @@
 #include "gather_options.h"
 
-#include "option_values.h"
+#include "src/cli/options/option_values.h"
 
 namespace skewscope::cli {
 namespace {

@@ -4,9 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "common_options.h"
-#include "exit_code.h"
 #include "skewscope/merge.h"
+#include "src/cli/options/common_options.h"
+#include "src/cli/process/exit_code.h"
 
 namespace skewscope::cli {
 

@@ -1,8 +1,8 @@
 // skewscope digest: per-rank extracts that stand for the traces in every other command.
 #pragma once
 
-#include "common_options.h"
-#include "exit_code.h"
+#include "src/cli/options/common_options.h"
+#include "src/cli/process/exit_code.h"
 
 namespace skewscope::cli {
 

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "interruption.h"
-#include "simulate_options.h"
+#include "src/cli/options/simulate_options.h"
+#include "src/cli/process/interruption.h"
 
 namespace skewscope::cli {
 

@@ -6,7 +6,7 @@
 
 #include "choice.h"
 #include "option_values.h"
-#include "program_identity.h"
+#include "src/cli/process/program_identity.h"
 
 namespace skewscope::cli {
 namespace {

@@ -12,12 +12,12 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "flat_config.h"
 #include "gather_options.h"
-#include "report_command.h"
 #include "skewscope/base/exchange.h"
 #include "skewscope/base/printable.h"
-#include "thread_limit.h"
+#include "src/cli/commands/report_command.h"
+#include "src/cli/options/flat_config.h"
+#include "src/cli/process/thread_limit.h"
 
 namespace skewscope::cli {
 namespace {

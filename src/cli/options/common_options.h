@@ -8,7 +8,7 @@
 #include "skewscope/align.h"
 #include "skewscope/correlate.h"
 #include "skewscope/ingest.h"
-#include "terminal.h"
+#include "src/cli/process/terminal.h"
 
 namespace skewscope::cli {
 

@@ -1,9 +1,9 @@
 // skewscope ship: the agent that sends finished traces to a gatherer.
 #pragma once
 
-#include "common_options.h"
-#include "exit_code.h"
 #include "skewscope/ship.h"
+#include "src/cli/options/common_options.h"
+#include "src/cli/process/exit_code.h"
 
 namespace skewscope::cli {
 

@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "option_values.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/protocol/names.h"
+#include "src/cli/options/option_values.h"
 
 namespace skewscope::cli {
 namespace {

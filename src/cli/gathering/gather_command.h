@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "common_options.h"
-#include "exit_code.h"
 #include "skewscope/gather.h"
+#include "src/cli/options/common_options.h"
+#include "src/cli/process/exit_code.h"
 
 namespace skewscope::cli {
 

@@ -12,13 +12,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "interruption.h"
 #include "judgement.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/correlate.h"
 #include "skewscope/model/clock_components.h"
 #include "skewscope/report.h"
+#include "src/cli/process/interruption.h"
 
 namespace skewscope::cli {
 namespace {

@@ -1,6 +1,6 @@
 #include "compare_command.h"
 
-#include "interruption.h"
+#include "src/cli/process/interruption.h"
 
 namespace skewscope::cli {
 

@@ -11,7 +11,7 @@
 #include "skewscope/base/printable.h"
 #include "skewscope/base/text_columns.h"
 #include "skewscope/report.h"
-#include "terminal.h"
+#include "src/cli/process/terminal.h"
 
 namespace skewscope::cli {
 namespace {

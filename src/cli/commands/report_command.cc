@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include "interruption.h"
 #include "jobs_found.h"
 #include "judgement.h"
 #include "kept_report.h"
 #include "report_stamp.h"
 #include "skewscope/correlate.h"
 #include "skewscope/report.h"
+#include "src/cli/process/interruption.h"
 
 namespace skewscope::cli {
 namespace {

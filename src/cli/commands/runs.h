@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "common_options.h"
-#include "exit_code.h"
 #include "judgement.h"
 #include "report_stamp.h"
 #include "skewscope/align.h"
 #include "skewscope/report.h"
 #include "skewscope/scale.h"
+#include "src/cli/options/common_options.h"
+#include "src/cli/process/exit_code.h"
 
 namespace skewscope::cli {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "common_options.h"
-#include "exit_code.h"
 #include "skewscope/report.h"
+#include "src/cli/options/common_options.h"
+#include "src/cli/process/exit_code.h"
 
 namespace skewscope::cli {
 

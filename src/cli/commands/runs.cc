@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <set>
 
-#include "choice.h"
 #include "skewscope/correlate.h"
+#include "src/cli/options/choice.h"
 
 namespace skewscope::cli {
 namespace {

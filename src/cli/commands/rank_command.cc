@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "interruption.h"
 #include "skewscope/efficiency/replay.h"
 #include "skewscope/examine.h"
+#include "src/cli/process/interruption.h"
 
 namespace skewscope::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "common_options.h"
-#include "exit_code.h"
 #include "skewscope/base/exchange.h"
 #include "skewscope/correlate.h"
+#include "src/cli/options/common_options.h"
+#include "src/cli/process/exit_code.h"
 
 namespace skewscope::cli {
 

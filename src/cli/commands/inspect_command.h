@@ -3,8 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "common_options.h"
-#include "exit_code.h"
+#include "src/cli/options/common_options.h"
+#include "src/cli/process/exit_code.h"
 
 namespace skewscope::cli {
 

@@ -10,8 +10,8 @@
 #include <functional>
 #include <string_view>
 
-#include "interruption.h"
 #include "skewscope/base/file_text.h"
+#include "src/cli/process/interruption.h"
 
 namespace skewscope::cli {
 namespace {
