@@ -11,6 +11,7 @@
 #include "call_modules.h"
 #include "group_members.h"
 #include "sessions.h"
+#include "skewscope/base/common_folder.h"
 
 namespace skewscope::ingest {
 namespace {
@@ -264,17 +265,9 @@ class Assembler {
 
   // Base name of the deepest folder that holds all traces.
   std::string folder_name() const {
-    namespace fs = std::filesystem;
-    fs::path common;
-    for (const size_t i : kept_) {
-      const fs::path folder = files_[i].evidence.folder;
-      if (i == kept_.front()) common = folder;
-      fs::path shared;
-      auto b = folder.begin();
-      for (auto a = common.begin(); a != common.end() && b != folder.end() && *a == *b; ++a, ++b) shared /= *a;
-      common = shared;
-    }
-    return common.filename().string();
+    std::vector<std::filesystem::path> folders;
+    for (const size_t i : kept_) folders.emplace_back(files_[i].evidence.folder);
+    return common_folder(folders).filename().string();
   }
 
   void report_missing_ranks() {

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "jobs_found.h"
+#include "skewscope/base/common_folder.h"
 #include "skewscope/base/printable.h"
 #include "skewscope/base/text_columns.h"
 
@@ -32,17 +33,11 @@ std::string steps_text(const std::vector<int64_t>& steps) {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : printable(text); }
 
-// The longest directory that holds all files, as they were named; empty for none.
-std::filesystem::path common_directory(const std::vector<FileSummary>& files) {
-  std::filesystem::path common = files.empty() ? "" : std::filesystem::path(files.front().file).parent_path();
-  for (const FileSummary& file : files) {
-    const std::filesystem::path directory = std::filesystem::path(file.file).parent_path();
-    const auto differ = std::mismatch(common.begin(), common.end(), directory.begin(), directory.end());
-    std::filesystem::path shared;
-    for (auto part = common.begin(); part != differ.first; ++part) shared /= *part;
-    common = shared;
-  }
-  return common;
+// The deepest one that holds all files, as they were named; empty for none.
+std::filesystem::path directory_of(const std::vector<FileSummary>& files) {
+  std::vector<std::filesystem::path> folders;
+  for (const FileSummary& file : files) folders.push_back(std::filesystem::path(file.file).parent_path());
+  return common_folder(folders);
 }
 
 // For tables: each file named relative to `directory`.
@@ -156,7 +151,7 @@ std::string totals_text(const InspectedFiles& inspected) {
 }
 
 std::string text_of(const InspectedFiles& inspected) {
-  const std::filesystem::path directory = common_directory(inspected.files);
+  const std::filesystem::path directory = directory_of(inspected.files);
   const std::vector<FileSummary> files = named_below(directory, inspected.files);
   return heading_text(directory, files) + table_text(files, inspected.jobs.size() > 1) + totals_text(inspected) +
          problems_text(files);

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "skewscope/base/file_text.h"
+#include "skewscope/base/whole_file.h"
 #include "src/cli/process/interruption.h"
 
 namespace skewscope::cli {
@@ -61,16 +62,16 @@ struct Answer {
 };
 
 // Whole, and to this question; a crash may have cut files.
-std::optional<Answer> find_answer(const fs::path& place, const std::string& question) {
-  const std::string kept = file_text(place / kQuestion).value_or("");
+std::optional<Answer> find_answer(const fs::path& kept_folder, const std::string& question) {
+  const std::string kept = file_text(kept_folder / kQuestion).value_or("");
   const size_t time_end = kept.find('\n'), command_end = kept.find('\n', time_end + 1);
   if (time_end == std::string::npos || command_end == std::string::npos) return {};
   Answer answer;
   answer.stamp.created_utc = kept.substr(0, time_end);
   answer.stamp.command = kept.substr(time_end + 1, command_end - time_end - 1);
-  answer.files = files_of_report((place / kReport).string());
+  answer.files = files_of_report((kept_folder / kReport).string());
   std::error_code gone;
-  const uintmax_t colored_bytes = fs::file_size(place / kColored, gone);
+  const uintmax_t colored_bytes = fs::file_size(kept_folder / kColored, gone);
   if (gone || kept.compare(command_end + 1, std::string::npos, question + sizes_of(answer.files, colored_bytes)) != 0)
     return {};
   return answer;
@@ -115,14 +116,14 @@ std::string flags_that_matter(const CLI::App& command) {
 KeptReport::KeptReport(const std::string& flags, const std::vector<std::string>& files, const CacheOptions& cache)
     : flags_(flags), files_(files), cache_(cache), question_(question_of(flags, files, cache)) {}
 
-std::string KeptReport::place(const std::string& more) const {
+std::string KeptReport::folder(const std::string& more) const {
   return fmt::format("{}/{}", cache_.directory,
                      kept_report_name(cache_, fmt::format("{:x}{}", std::hash<std::string>()(question_), more)));
 }
 
 std::optional<std::string> KeptReport::give(const ReportStamp& stamp, const WriteOptions& write, bool color) const {
   if (question_.empty()) return {};
-  const fs::path kept = place(), report = kept / kReport;
+  const fs::path kept = folder(), report = kept / kReport;
   const std::optional<Answer> answer = find_answer(kept, question_);
   if (!answer) return {};
   std::error_code ignored;
@@ -136,11 +137,16 @@ void KeptReport::keep(const std::string& directory, const JobReport& report, con
   const std::vector<ReportFile> files = files_of_report(directory);
   if (question_.empty() || lacks_a_file(report) || !worth_keeping(files, cache_)) return;
   if (stamp.command.find('\n') != std::string::npos || question_of(flags_, files_, cache_) != question_) return;
-  // Made under a name of this process, then given the one that is looked for.
-  const fs::path kept = place(), own = place(fmt::format("-{}", getpid()));
-  std::error_code failed;
   if (!make_cache_folder(cache_)) return;
-  fs::create_directory(own, failed);
+  keep_under_name(directory, report, stamp, files);
+  trim_cache(cache_);
+}
+
+void KeptReport::keep_under_name(const std::string& directory, const JobReport& report, const ReportStamp& stamp,
+                                 const std::vector<ReportFile>& files) const {
+  UnfinishedFolder unfinished(folder(fmt::format("-{}", getpid())));
+  const fs::path kept = folder(), &own = unfinished.path();
+  std::error_code failed = unfinished.make();
   if (!failed) fs::permissions(own, fs::perms::owner_all, failed);
   if (failed) return;
   remove_when_interrupted(own.string());
@@ -153,8 +159,6 @@ void KeptReport::keep(const std::string& directory, const JobReport& report, con
     fs::remove_all(kept, failed);
     fs::rename(own, kept, failed);
   }
-  fs::remove_all(own, failed);  // where another process was there first, or the disk is full
-  trim_cache(cache_);
 }
 
 }  // namespace skewscope::cli

@@ -4,7 +4,7 @@
 // from digests that still takes matching, alignment, blame and writing. Idea: as compilers' caches do it, the files of
 // a report are kept with the question they answer: build of the program, all flags that a report depends on, every file
 // and its mark (skewscope/ingest.h). Flags count by default: only those listed in kept_report.cc do not. Why right: a
-// report is equal for any thread count, and its stamp, the only part that differs between equal runs, is made anew
+// report is equal for any thread count, and its stamp, the only part that differs between equal runs, is made again
 // (copy_report). Any failure means that nothing is kept.
 #pragma once
 
@@ -35,7 +35,9 @@ class KeptReport {
   void keep(const std::string& directory, const JobReport& report, const ReportStamp& stamp) const;
 
  private:
-  std::string place(const std::string& more = "") const;
+  std::string folder(const std::string& more = "") const;
+  void keep_under_name(const std::string& directory, const JobReport& report, const ReportStamp& stamp,
+                       const std::vector<ReportFile>& files) const;
 
   std::string flags_;
   std::vector<std::string> files_;

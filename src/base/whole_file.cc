@@ -1,15 +1,14 @@
-#include "whole_file.h"
+#include "skewscope/base/whole_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
+#include <random>
 
-namespace skewscope::ingest {
+namespace skewscope {
 namespace {
 
 std::string folder_of(const std::string& path) {
@@ -17,10 +16,11 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Hidden, short, and this writer's alone.
-std::string name_beside(const std::string& path) {
-  static std::atomic<int> next{0};
-  return folder_of(path) + "/.skewscope-" + std::to_string(getpid()) + "-" + std::to_string(next++);
+// Hidden, short, and this writer's alone: another process of this number, before it or on another host, has another
+// one.
+std::string hidden_name_for(const std::string& path) {
+  std::random_device random;
+  return folder_of(path) + "/.skewscope-" + std::to_string(random()) + "-" + std::to_string(random());
 }
 
 bool write_all(int descriptor, std::string_view bytes) {
@@ -33,28 +33,28 @@ bool write_all(int descriptor, std::string_view bytes) {
   return true;
 }
 
-class Writing {
+class NamelessFile {
  public:
-  explicit Writing(const std::string& path) : path_(path) {
-    descriptor_ = open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  NamelessFile(const std::string& path, mode_t mode) : path_(path) {
+    descriptor_ = open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
     if (descriptor_ >= 0) return;
-    hidden_ = name_beside(path);
-    descriptor_ = open(hidden_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    hidden_ = hidden_name_for(path);
+    descriptor_ = open(hidden_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode);
     if (descriptor_ < 0) hidden_.clear();
   }
-  ~Writing() {
+  ~NamelessFile() {
     if (!hidden_.empty()) unlink(hidden_.c_str());
     if (descriptor_ >= 0) close(descriptor_);
   }
-  Writing(const Writing&) = delete;
-  Writing& operator=(const Writing&) = delete;
+  NamelessFile(const NamelessFile&) = delete;
+  NamelessFile& operator=(const NamelessFile&) = delete;
 
   bool write(std::string_view bytes) { return descriptor_ >= 0 && write_all(descriptor_, bytes); }
 
   bool publish(bool replace) {
     if (!replace) return give_name(path_);
     if (hidden_.empty()) {
-      const std::string name = name_beside(path_);
+      const std::string name = hidden_name_for(path_);
       if (!give_name(name)) return false;
       hidden_ = name;
     }
@@ -76,10 +76,22 @@ class Writing {
 
 }  // namespace
 
-Result<Done> write_whole_file(std::string_view bytes, const std::string& path, bool replace) {
-  Writing file(path);
+Result<Done> write_whole_file(std::string_view bytes, const std::string& path, bool replace, mode_t mode) {
+  NamelessFile file(path, mode);
   if (file.write(bytes) && file.publish(replace)) return Done{};
   return Error{ErrorKind::output, path + ": " + std::strerror(errno)};
 }
 
-}  // namespace skewscope::ingest
+UnfinishedFolder::~UnfinishedFolder() {
+  std::error_code ignored;
+  if (made_) std::filesystem::remove_all(path_, ignored);
+}
+
+std::error_code UnfinishedFolder::make() {
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);
+  made_ = !error;
+  return error;
+}
+
+}  // namespace skewscope
