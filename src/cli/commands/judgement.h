@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -23,17 +22,6 @@ Result<Done> check_before(const std::vector<std::string>& fail_on, const WriteOp
   return write.directory.empty() ? Result<Done>(Done{}) : check_output(write);
 }
 
-inline int64_t doubts_in(const Findings& findings) {
-  return std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.severity != Severity::info; });
-}
-
-// `doubts`: findings that are more than information.
-inline ExitCode judge_input(int64_t doubts, bool strict) {
-  if (!strict || doubts == 0) return kDone;
-  spdlog::error("--strict: done in part, {} findings are more than information", doubts);
-  return kInPart;
-}
-
 // The exit code of a report that was made.
 template <class Report>
 ExitCode judge(const Report& report, const std::vector<std::string>& fail_on, bool strict) {
@@ -44,7 +32,7 @@ ExitCode judge(const Report& report, const std::vector<std::string>& fail_on, bo
     if (holds.value()) spdlog::error("--fail-on '{}' holds", expression);
     failed = failed || holds.value();
   }
-  const ExitCode input = judge_input(doubts_in(report.diagnostics), strict);
+  const ExitCode input = exit_code_of(count_partial(report.diagnostics), strict);
   return input != kDone ? input : failed ? kConditionHolds : kDone;
 }
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -15,8 +14,8 @@
 #include "judgement.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/base/printable.h"
+#include "skewscope/base/whole_file.h"
 #include "skewscope/correlate.h"
-#include "skewscope/model/clock_components.h"
 #include "skewscope/report.h"
 #include "src/cli/process/interruption.h"
 
@@ -41,58 +40,18 @@ Result<Output> output_of(const std::string& path) {
   return Error{ErrorKind::usage, fmt::format("'{}': -o names a .zip, a .pftrace or a .json.gz", path)};
 }
 
-// A trace is written into a folder of its own beside its place, and takes the place when it is whole.
-class Place {
- public:
-  Place(const std::string& path, bool force)
-      : path_(fs::absolute(path).lexically_normal()),
-        force_(force),
-        folder_(path_.string() + fmt::format(".partial-{}", getpid())) {}
-  ~Place() {
-    std::error_code ignored;
-    if (made_) fs::remove_all(folder_, ignored);
-  }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
+Error output_failure(const fs::path& path, const std::string& why) {
+  return {ErrorKind::output, fmt::format("{}: {}", path.string(), why)};
+}
 
-  std::string file() const { return (folder_ / path_.filename()).string(); }
-
-  Result<Done> check() const {
-    std::error_code error;
-    const fs::file_status status = fs::symlink_status(path_, error);
-    if (!fs::exists(status)) return Done{};
-    if (!force_) return failure("exists already: choose another -o, or replace it with --force");
-    if (fs::is_directory(path_, error)) return failure("is a directory");
-    return Done{};
-  }
-
-  Result<Done> make() {
-    remove_when_interrupted(folder_.string());
-    std::error_code error;
-    fs::create_directories(folder_, error);
-    made_ = !error;
-    if (error) return failure(error.message());
-    return Done{};
-  }
-
-  Result<Done> take() const {
-    if (auto still_free = check(); !still_free.ok()) return still_free;
-    std::error_code error;
-    fs::rename(file(), path_, error);
-    if (error) return failure(error.message());
-    return Done{};
-  }
-
- private:
-  Error failure(const std::string& why) const {
-    return {ErrorKind::output, fmt::format("{}: {}", path_.string(), why)};
-  }
-
-  fs::path path_;
-  bool force_;
-  fs::path folder_;
-  bool made_ = false;
-};
+Result<Done> check_free(const fs::path& path, bool force) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(path, error);
+  if (!fs::exists(status)) return Done{};
+  if (!force) return output_failure(path, "exists already: choose another -o, or replace it with --force");
+  if (fs::is_directory(path, error)) return output_failure(path, "is a directory");
+  return Done{};
+}
 
 Result<MergeOptions> merge_options(const MergeCommandOptions& options) {
   MergeOptions merge;
@@ -124,7 +83,7 @@ bool is_number(const std::string& text) {
 // The report's findings that `wanted` names; each name must be one of them.
 Result<std::vector<MergeWindow>> named_findings(CorrelatedJob& job, const std::set<std::string>& wanted,
                                                 StageTimer& timer) {
-  const JobReport report = report_on(job, timer);
+  const JobReport report = explain_job(job, timer);
   std::vector<MergeWindow> windows;
   std::set<std::string> there;
   for (TimedFinding& finding : timed_findings(report)) {
@@ -205,61 +164,30 @@ Result<CorrelatedJob> read_job(Work& work, StageTimer& timer) {
   return split_job(work.files, ingest, work.options.align, timer);
 }
 
-Result<MergeResult> write_bundle(const Work& work, const MergeRooms& rooms, const std::string& path) {
-  std::vector<BundleMember> members;
-  for (size_t i = 0; i < rooms.job.traces.size(); ++i) {
-    const RankTrace& trace = rooms.job.traces[i];
-    const std::vector<int32_t>& ranks = work.merge.ranks;
-    if (!ranks.empty() && !std::binary_search(ranks.begin(), ranks.end(), trace.rank.value)) continue;
-    const auto base = work.base_time_ns.find(trace.file);
-    if (base == work.base_time_ns.end()) {
-      return Error{ErrorKind::no_input,
-                   trace.file + ": is not there, only its digest: a .zip needs the trace, a .pftrace does not"};
+// Writes the file under another name, which it loses once it is whole.
+Result<MergeResult> write_merged(const Work& work, const CorrelatedJob& job, const fs::path& path, StageTimer& timer) {
+  UnfinishedFolder folder(path.string() + fmt::format(".partial-{}", getpid()));
+  remove_when_interrupted(folder.path().string());
+  if (const std::error_code failed = folder.make(); failed) return output_failure(path, failed.message());
+  const fs::path unfinished = folder.path() / path.filename();
+  auto merged = [&] {
+    const StageTimer::Scope scope(timer, "merge");
+    if (work.output == Output::bundle) {
+      return bundle_traces(job, work.merge.ranks, work.base_time_ns, unfinished.string());
     }
-    members.push_back({TraceIndex(static_cast<int64_t>(i)), trace.file, base->second});
-  }
-  if (auto done = bundle_traces(rooms, members, path); !done.ok()) return done.error();
-  MergeResult result;
-  result.traces = std::ssize(members);
-  result.components = most_components(rooms.job, rooms.clocks);
-  return result;
+    const TraceFormat format = work.output == Output::pftrace ? TraceFormat::pftrace : TraceFormat::json_gz;
+    return merge_trace(job, work.merge, detail_source(work), format, unfinished.string());
+  }();
+  if (!merged.ok()) return merged;
+  if (merged.value().traces == 0) return Error{ErrorKind::no_input, "--ranks: none of these ranks has a trace here"};
+  if (const auto still_free = check_free(path, work.options.force); !still_free.ok()) return still_free.error();
+  std::error_code error;
+  fs::rename(unfinished, path, error);
+  if (error) return output_failure(path, error.message());
+  return merged;
 }
 
-int64_t doubts_of(const CorrelatedJob& job) {
-  int64_t doubts = 0;
-  for (const Findings* findings :
-       {&job.job.findings, &job.instances.findings, &job.clocks.findings, &job.decomposition.findings}) {
-    doubts += doubts_in(*findings);
-  }
-  return doubts;
-}
-
-// By start: of what overlaps, once.
-int64_t shown_ns(const MergeResult& result) {
-  int64_t ns = 0;
-  JobNs shown_to{INT64_MIN};
-  for (const MergeWindow& window : result.windows) {
-    const JobNs from = std::max(window.start, shown_to);
-    if (window.end <= from) continue;
-    ns += window.end - from;
-    shown_to = window.end;
-  }
-  return ns;
-}
-
-// What one offset in the middle of a trace leaves at its ends.
-int64_t largest_drift_ns(const CorrelatedJob& job) {
-  double largest_ns = 0;
-  for (const TraceClock& clock : job.clocks.clocks) {
-    const double half_window_ns = static_cast<double>(job.clocks.window_ns) / 2;
-    largest_ns = std::max(
-        largest_ns, std::abs(clock.drift_ppb) * 1e-9 * half_window_ns + static_cast<double>(clock.bend.largest_ns()));
-  }
-  return static_cast<int64_t>(largest_ns);
-}
-
-std::string text_of(const MergeResult& result, const CorrelatedJob& job, Output output,
-                    const MergeCommandOptions& options) {
+std::string text_of(const MergeResult& result, const CorrelatedJob& job, const MergeCommandOptions& options) {
   std::error_code ignored;
   const auto bytes = static_cast<int64_t>(fs::file_size(options.output, ignored));
   std::string text = fmt::format("{}: {} of {} traces, {}\n", printable(options.output), result.traces,
@@ -272,7 +200,7 @@ std::string text_of(const MergeResult& result, const CorrelatedJob& job, Output 
   }
   if (!counts.empty()) text += fmt::format("Rows: {}; arrows between ranks: {}\n", counts, result.arrows);
   if (!options.excerpts.empty()) {
-    text += fmt::format("Excerpts: {} of {} in {} windows\n", human_duration(shown_ns(result)),
+    text += fmt::format("Excerpts: {} of {} in {} windows\n", human_duration(result.shown_ns()),
                         human_duration(job.clocks.window_ns), result.windows.size());
     for (size_t i = 0; i < std::min(kMostWindowsTold, result.windows.size()); ++i) {
       const MergeWindow& window = result.windows[i];
@@ -292,10 +220,9 @@ std::string text_of(const MergeResult& result, const CorrelatedJob& job, Output 
   const auto untied = std::count_if(job.clocks.clocks.begin(), job.clocks.clocks.end(),
                                     [](const TraceClock& clock) { return !clock.aligned; });
   if (untied > 0) text += fmt::format("Clocks: {} traces are tied to no other and lie as recorded\n", untied);
-  const int64_t moved_ns = output == Output::bundle ? largest_drift_ns(job) : 0;
-  if (moved_ns > kDriftToTell_ns) {
+  if (result.largest_drift_ns > kDriftToTell_ns) {
     text += fmt::format("Clocks: drift moves a trace by up to {} against its one offset; a .pftrace follows it\n",
-                        human_duration(moved_ns));
+                        human_duration(result.largest_drift_ns));
   }
   return text + "Open it at https://ui.perfetto.dev\n";
 }
@@ -386,8 +313,8 @@ ExitCode run_merge(const MergeCommandOptions& options) {
   auto prepared = prepare(options);
   if (!prepared.ok()) return fail(prepared.error());
   Work& work = prepared.value();
-  Place place(options.output, options.force);
-  if (const auto free = place.check(); !free.ok()) return fail(free.error());
+  const fs::path path = fs::absolute(options.output).lexically_normal();
+  if (const auto free = check_free(path, options.force); !free.ok()) return fail(free.error());
   auto files = discover_files(options.input.paths);
   if (!files.ok()) return fail(files.error());
   work.files = std::move(files).value();
@@ -400,17 +327,8 @@ ExitCode run_merge(const MergeCommandOptions& options) {
   if (const auto chosen = choose_excerpts(options, job.value(), timer, work.merge); !chosen.ok()) {
     return fail(chosen.error());
   }
-  if (const auto made = place.make(); !made.ok()) return fail(made.error());
-  const auto merged = [&]() -> Result<MergeResult> {
-    const StageTimer::Scope scope(timer, "merge");
-    const MergeRooms rooms{job.value().job, job.value().instances, job.value().clocks, job.value().decomposition};
-    if (work.output == Output::bundle) return write_bundle(work, rooms, place.file());
-    const TraceFormat format = work.output == Output::pftrace ? TraceFormat::pftrace : TraceFormat::json_gz;
-    return merge_trace(rooms, work.merge, detail_source(work), format, place.file());
-  }();
+  const auto merged = write_merged(work, job.value(), path, timer);
   if (!merged.ok()) return fail(merged.error());
-  if (merged.value().traces == 0) return fail({ErrorKind::no_input, "--ranks: none of these ranks has a trace here"});
-  if (const auto taken = place.take(); !taken.ok()) return fail(taken.error());
   if (options.common.timings) print_timings(timer);
   if (const auto& without = merged.value().without_details; !without.empty()) {
     spdlog::warn("of {} traces only digests are here, such as of {}: no annotations and operators of these",
@@ -418,9 +336,11 @@ ExitCode run_merge(const MergeCommandOptions& options) {
   }
   const std::string text = options.json           ? json_of(merged.value(), options)
                            : options.common.quiet ? ""
-                                                  : text_of(merged.value(), job.value(), work.output, options);
-  if (!print(text)) return fail({ErrorKind::output, "cannot write to standard output"});
-  return judge_input(doubts_of(job.value()), options.strict);
+                                                  : text_of(merged.value(), job.value(), options);
+  if (!print(text)) return fail(no_standard_output());
+  int64_t partial = 0;
+  for (const Findings* findings : findings_of(job.value())) partial += count_partial(*findings);
+  return exit_code_of(partial, options.strict);
 }
 
 }  // namespace skewscope::cli

@@ -2,6 +2,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "skewscope/base/printable.h"
 
 namespace skewscope::cli {
@@ -25,6 +27,16 @@ ExitCode code_of(ErrorKind kind) {
 }
 
 }  // namespace
+
+int64_t count_partial(const Findings& findings) {
+  return std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.severity != Severity::info; });
+}
+
+ExitCode exit_code_of(int64_t partial, bool strict) {
+  if (!strict || partial == 0) return kDone;
+  spdlog::error("--strict: done in part, {} findings are more than information", partial);
+  return kInPart;
+}
 
 ExitCode fail(const Error& error) {
   spdlog::error("{}", printable(error.message));

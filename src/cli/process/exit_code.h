@@ -1,6 +1,7 @@
 // The program's exit codes; what each means: include/skewscope/DEFINITIONS.md, section 9.
 #pragma once
 
+#include "skewscope/base/finding.h"
 #include "skewscope/base/result.h"
 
 namespace skewscope::cli {
@@ -16,6 +17,11 @@ enum ExitCode : int {
   kInternal = 70,
   // 128 + number of the signal: see interruption.h
 };
+
+// What counts as partial: each finding that is more than information.
+int64_t count_partial(const Findings& findings);
+// Done, or with --strict in part, where anything is partial; logs that.
+ExitCode exit_code_of(int64_t partial, bool strict);
 
 // Logs the message; gives the code of its kind.
 ExitCode fail(const Error& error);
