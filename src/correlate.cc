@@ -100,12 +100,11 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
 
 namespace {
 
-enum class Rows : uint8_t { keep, forget };
+enum class AfterUse : uint8_t { keep_rows, forget_rows };
 
-// The second half of the story: a split job goes in, what is said of it comes out.
-JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
-                      std::map<std::string, RankFigures> figures_by_file, Rows rows, StageTimer& timer,
-                      Exchange& exchange) {
+// The rest of the story: a split job goes in, what is said of it comes out.
+JobReport explain(CorrelatedJob& split, RankTableChoice rank_tables, std::map<std::string, RankFigures> figures_by_file,
+                  AfterUse after_use, StageTimer& timer, Exchange& exchange) {
   JobTrace& job = split.job;
   const InstanceTable& instances = split.instances;
   const ClockModel& clocks = split.clocks;
@@ -129,7 +128,7 @@ JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
     const StageTimer::Scope scope(timer, "blame");
     gather_calls(job, exchange);
     return find_blame(job, instances, clocks, decomposition, exchange, [&](TraceIndex trace) {
-      if (rows == Rows::forget) forget_launches(job.traces[trace.index()]);
+      if (after_use == AfterUse::forget_rows) forget_launches(job.traces[trace.index()]);
     });
   }();
   // From here on process 0 knows why: the same wait is charged twice, directly and to its origin, with equal sums.
@@ -143,7 +142,7 @@ JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
   JobReport report;
   tbb::parallel_invoke([&] { report = build_report(job, instances, clocks, decomposition, blame, summaries, figures); },
                        [&] {
-                         if (rows == Rows::keep) return;
+                         if (after_use == AfterUse::keep_rows) return;
                          for (RankTrace& trace : job.traces) forget_rows(trace);
                        });
   return report;
@@ -151,8 +150,8 @@ JobReport second_half(CorrelatedJob& split, RankTableChoice rank_tables,
 
 }  // namespace
 
-JobReport report_on(CorrelatedJob& job, StageTimer& timer) {
-  return second_half(job, RankTableChoice::none, {}, Rows::keep, timer, alone());
+JobReport explain_job(CorrelatedJob& job, StageTimer& timer) {
+  return explain(job, RankTableChoice::none, {}, AfterUse::keep_rows, timer, alone());
 }
 
 Result<JobReport> correlate_files(const std::vector<std::string>& files, const CorrelateOptions& options,
@@ -176,7 +175,8 @@ Result<JobReport> correlate_files(const std::vector<std::string>& files, const C
 
   Result<CorrelatedJob> split = split_job(files, ingest, options.align, timer, exchange);
   if (!split.ok()) return split.error();
-  return second_half(split.value(), options.rank_tables, std::move(figures_by_file), Rows::forget, timer, exchange);
+  return explain(split.value(), options.rank_tables, std::move(figures_by_file), AfterUse::forget_rows, timer,
+                 exchange);
 }
 
 Result<JobReport> correlate(const std::vector<std::string>& paths, const CorrelateOptions& options, StageTimer& timer,

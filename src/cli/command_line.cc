@@ -8,10 +8,10 @@
 #include <sstream>
 #include <string_view>
 
-#include "flat_config.h"
-#include "kept_report.h"
-#include "terminal.h"
-#include "thread_limit.h"
+#include "src/cli/commands/kept_report.h"
+#include "src/cli/options/flat_config.h"
+#include "src/cli/process/terminal.h"
+#include "src/cli/process/thread_limit.h"
 
 namespace skewscope::cli {
 namespace {

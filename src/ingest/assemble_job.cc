@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "skewscope/base/common_folder.h"
 #include "src/ingest/link/call_modules.h"
 #include "src/ingest/ranks/group_members.h"
 #include "src/ingest/ranks/sessions.h"
@@ -266,17 +267,9 @@ class Assembler {
 
   // Base name of the deepest folder that holds all traces.
   std::string folder_name() const {
-    namespace fs = std::filesystem;
-    fs::path common;
-    for (const size_t i : kept_) {
-      const fs::path folder = files_[i].evidence.folder;
-      if (i == kept_.front()) common = folder;
-      fs::path shared;
-      auto b = folder.begin();
-      for (auto a = common.begin(); a != common.end() && b != folder.end() && *a == *b; ++a, ++b) shared /= *a;
-      common = shared;
-    }
-    return common.filename().string();
+    std::vector<std::filesystem::path> folders;
+    for (const size_t i : kept_) folders.emplace_back(files_[i].evidence.folder);
+    return common_folder(folders).filename().string();
   }
 
   void report_missing_ranks() {

@@ -16,7 +16,7 @@ constexpr int64_t kLeastMargin_ns = 1'000'000;
 constexpr const char* kWorstWait = "worst-wait";
 
 struct View {
-  const MergeRooms& rooms;
+  const CorrelatedJob& rooms;
   const CollectiveInstance& instance;
 
   int32_t row(uint32_t m) const { return static_cast<int32_t>(instance.first_member + m); }
@@ -118,7 +118,7 @@ MergeWindow with_margin(MergeWindow window) {
   return window;
 }
 
-Lateness find_lateness(const MergeRooms& rooms) {
+Lateness find_lateness(const CorrelatedJob& rooms) {
   Lateness lateness;
   lateness.late.resize(rooms.job.traces.size());
   lateness.released_by.assign(rooms.instances.members.size(), -1);
@@ -145,7 +145,7 @@ Lateness find_lateness(const MergeRooms& rooms) {
   return lateness;
 }
 
-std::vector<MergeWindow> worst_waits(const MergeRooms& rooms, const Selection& selection, const Lateness& lateness,
+std::vector<MergeWindow> worst_waits(const CorrelatedJob& rooms, const Selection& selection, const Lateness& lateness,
                                      int32_t count) {
   const std::vector<CollectiveInstance>& instances = rooms.instances.instances;
   std::vector<int64_t> waits;

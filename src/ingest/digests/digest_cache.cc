@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "skewscope/base/whole_file.h"
 #include "skewscope/digest.h"
-#include "whole_file.h"
 
 namespace skewscope::ingest {
 
