@@ -22,6 +22,16 @@ constexpr const char* kCollective =
 
 }  // namespace
 
+TEST_CASE("a trace of Kineto is known by its keys, and other JSON is one only where no format is surer") {
+  const KinetoReader reader;
+  CHECK(reader.recognise("\xef\xbb\xbf{\"schemaVersion\": 1,") == Recognition::yes);
+  CHECK(reader.recognise("{\"traceEvents\": [") == Recognition::yes);
+  CHECK(reader.recognise(" [{\"ph\": \"X\"") == Recognition::perhaps);
+  CHECK(reader.recognise("{\"nodes\": [") == Recognition::perhaps);
+  CHECK(reader.recognise("<html>") == Recognition::no);
+  CHECK(reader.recognise("") == Recognition::no);
+}
+
 TEST_CASE("every spelling of a GPU category since 2020 is a GPU row") {
   const std::string args = "\"correlation\": 1";
   for (const char* category : {"kernel", "Kernel", "mtia_ccp_events", "hpu_op"}) {
