@@ -17,7 +17,7 @@ struct Finding {
   std::string code;          // stable, kebab-case, e.g. "truncated-file"; users filter on it
   std::string file;          // path as the user gave it; empty: the job as a whole
   Rank rank;                 // none where no rank is known
-  int64_t byte_offset = -1;  // of the first occurrence, in the uncompressed text; -1: no place in a file
+  int64_t byte_offset = -1;  // of the first occurrence, in the uncompressed text; -1: nowhere in a file
   int64_t count = 1;         // how often
   std::string message;       // what was seen and what follows from it, one sentence
 };
@@ -27,7 +27,7 @@ using Findings = std::vector<Finding>;
 // "info", "warning", "error".
 const char* to_string(Severity severity);
 
-// Adds to an entry of equal code, file and rank (its count grows, its first place stays), else appends.
+// Adds to an entry of equal code, file and rank (its count grows, its first offset stays), else appends.
 void add_finding(Findings& findings, Finding finding);
 
 // Orders by severity (errors first), code, file, rank, offset, message: equal for any thread count and file order.

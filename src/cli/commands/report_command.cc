@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kDefaultOutput = "skewscope-report";
 
-// Read before the traces: a wrong file name is told at once.
+// Read before the traces: a wrong file name is reported at once.
 Result<std::vector<JobReport::BaselinePoint>> read_baselines(const std::vector<std::string>& files) {
   std::vector<JobReport::BaselinePoint> points;
   for (const std::string& file : files) {

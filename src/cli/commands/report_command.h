@@ -23,7 +23,7 @@ struct ReportOptions {
   std::vector<std::string> fail_on;
   bool force = false, strict = false, json = false;
   RankTableChoice rank_tables = RankTableChoice::none;
-  double network_gb_per_s = -1;  // peak per GPU; -1: not told
+  double network_gb_per_s = -1;  // peak per GPU; -1: not given
   std::vector<std::string> baselines;
 };
 
