@@ -75,7 +75,7 @@ int make_report(const ReportTask& task) {
   Alone alone;
   std::string command = fmt::format("skewscope report {} -o {}", task.traces, task.output);
   if (task.world_size > 0) command += fmt::format(" --world-size {}", options.input.ingest.world_size);
-  const ExitCode code = run_report(options, command, "", alone);
+  const ExitCode code = run_report(options, {command, "", alone});
   return code == kDone && tell_of_files(task.output) > 0 ? kInPart : code;
 }
 
