@@ -1,6 +1,6 @@
 // The story. A directory of rank traces goes in; what comes out says where the time of every collective went.
 //
-// It is told once, for one process and for many: each holds the events of the files that it read, all know the rest,
+// It is written once, for one process and for many: each holds the events of the files that it read, all know the rest,
 // and what a stage needs of others goes through the exchange.
 
 #include "skewscope/correlate.h"
@@ -79,7 +79,7 @@ Result<CorrelatedJob> split_job(const std::vector<std::string>& files, const Ing
   // From here on there is one clock per component of ranks that talk to each other, with an error bar.
   assert(check_invariants(clocks, job).empty());
 
-  // All steps told which calls are one and what time it is; what follows is about those that were asked for.
+  // All steps have said which calls are one and what time it is; what follows is about those that were asked for.
   if (ingest.steps) {
     const StageTimer::Scope scope(timer, "select steps");
     const Result<Done> selected = select_steps(*ingest.steps, job, instances, clocks, exchange);

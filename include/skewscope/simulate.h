@@ -99,7 +99,7 @@ struct SimulateOptions {
   int32_t python_rows_per_kernel = 0;  // filler: python_function rows
 };
 
-// Writes one trace per rank and truth.json beside them. The layout of truth.json is described in
+// Writes one trace per rank and truth.json next to them. The layout of truth.json is described in
 // src/simulate/README.md. Equal options give equal bytes. Errors: usage (sizes that do not divide), output.
 Result<Done> simulate_job(const SimulateOptions& options);
 

@@ -51,7 +51,7 @@ CommandLine::CommandLine() {
   add_config(app_);
   add("report", "Where the time of a job's collectives went, and who was late", report_, add_report_options,
       [this](const std::string& typed) {
-        return run_report(report_, typed, flags_that_matter(*app_.get_subcommand("report")), *exchange_);
+        return run_report(report_, {typed, flags_that_matter(*app_.get_subcommand("report")), *exchange_});
       });
   add("rank", "One GPU's trace: where its time went, what it launched and ran", rank_, add_rank_options,
       [this](const std::string&) { return run_rank(rank_); });

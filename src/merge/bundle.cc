@@ -1,10 +1,10 @@
-// Problem: hand Perfetto the traces as they are, of any size, and tell it how their clocks lie. Idea: a ZIP beside
-// whose members a manifest says, per file, by what it is moved (https://perfetto.dev/docs/reference/perfetto-manifest,
+// Problem: hand Perfetto the traces as they are, of any size, and tell it how their clocks lie. Idea: a ZIP in
+// which a manifest says, per file, by what it is moved (https://perfetto.dev/docs/reference/perfetto-manifest,
 // version 1). A plain file is stored; the deflate stream of a gzip file is copied as a deflated member, because
 // Perfetto moves no member that is an archive itself. Nothing is compressed again. libzip copies in small pieces and
 // uses ZIP64 where needed.
 //
-// An offset is constant, so that it is taken in the middle of each trace; the manifest tells the drift to those who
+// An offset is constant, so that it is taken in the middle of each trace; the manifest has the drift to those who
 // need better. Perfetto drops what is moved before the time of the file that the others are tied to: it is the
 // earliest.
 #include <fmt/format.h>

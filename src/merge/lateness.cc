@@ -28,7 +28,7 @@ struct View {
   }
 };
 
-// Of a batch: of the partners the one that came nearest to it.
+// The partner of a batch whose start is nearest to the release.
 int32_t released_by_partner(const View& view, int32_t row, JobNs release) {
   int32_t nearest = row;
   int64_t least = INT64_MAX;
@@ -42,7 +42,7 @@ int32_t released_by_partner(const View& view, int32_t row, JobNs release) {
   return nearest;
 }
 
-// Of several that fit, the first.
+// The first of those that fit.
 int32_t released_by(const View& view, JobNs release) {
   int32_t last = view.row(0);
   for (uint32_t m = 0; m < view.instance.member_count; ++m) {

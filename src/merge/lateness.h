@@ -10,7 +10,7 @@
 
 namespace skewscope::merge {
 
-// One call's place among the instances.
+// The instance that one call is of.
 struct Membership {
   int32_t instance = -1;  // -1: unmatched
   int32_t member = -1;    // row in InstanceTable::members

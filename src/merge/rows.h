@@ -12,7 +12,7 @@ struct JobSpan {
   JobNs start, end;
 };
 
-// Of any row but a call.
+// For any row but a call.
 JobSpan span_of(const CorrelatedJob& rooms, TraceIndex trace, LocalNs start, int64_t duration_ns);
 // As in the report: it lasts as long as recorded.
 JobSpan span_of(const CorrelatedJob& rooms, TraceIndex trace, const CollectiveCall& call);

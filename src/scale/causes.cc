@@ -12,7 +12,7 @@
 // A loss is relative, so the quantity is taken as a share of the step, and the points of the loss are divided among the
 // owners whose share grew, in proportion to the growth; owners of little are one, "other", so that the causes of a loss
 // sum to it. Which waits began with hosts is blame's word (causes of the report), applied to all communicators alike.
-// Of the communicators of a role the slowest counts: the job waits for it, the others' members elsewhere. A role (data
+// The slowest communicator of a role counts: the job waits for it, the others' members elsewhere. A role (data
 // parallel, tensor parallel) exists at every size; the communicators of a role in the larger run that have half as much
 // again as the median of the role stand out and are named. Cost: linear in the tables.
 #include "causes.h"
@@ -116,7 +116,7 @@ std::vector<Cause> communicators_that(const Pair& pair, Part part) {
 
 bool began_with_host(const JobReport::CauseRow& row) { return row.cause == LateCause::host; }
 
-// Of all waiting, the share that began with hosts.
+// The share of all waiting that began with hosts.
 double share_of_hosts(const JobReport& report) {
   double all = 0, hosts = 0;
   for (const JobReport::CauseRow& row : report.causes) {

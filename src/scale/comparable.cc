@@ -49,7 +49,7 @@ std::map<std::string, double> operations_of(const JobReport& report) {
   return shares;
 }
 
-// Of the collectives of one run, the part that the other has not: 0 alike, 1 nothing in common.
+// The part of one run's collectives that the other lacks: 0 alike, 1 nothing in common.
 double apart(const std::map<std::string, double>& a, const std::map<std::string, double>& b) {
   if (a.empty() || b.empty()) return 0;
   double common = 0;

@@ -1,6 +1,6 @@
 // The agent's story. One thread looks: it scans, waits for files to be finished, queues them. `uploads` threads send.
-// Files are told apart by stamp (device, inode, size, time of change), so that a renamed file is the same, a changed
-// one is another, and "stands still" means: no other stamp was seen in its place.
+// Files are distinguished by stamp (device, inode, size, time of change), so that a renamed file is the same, a changed
+// one is another, and "stands still" means: no other stamp was seen under its name.
 #include "skewscope/ship.h"
 
 #include <fcntl.h>

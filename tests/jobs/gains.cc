@@ -184,7 +184,7 @@ TEST_CASE("what even stages save is no more than their schedule allows") {
   }
 }
 
-// Of the same programs without their faults: 26 ms for 421, and what 14, 9 and 60 % of these jobs are.
+// The truth is the same programs without their faults: 26 ms for 421, and what 14, 9 and 60 % of these jobs are.
 TEST_CASE("recorded: what a rank with more work costs is found, or a bound that says so") {
   const JobReport slow = recorded_report("ddp_slow_rank"), fsdp = recorded_report("fsdp2"),
                   ring = recorded_report("ring_attention"), uneven = recorded_report("ddp_imbalance");

@@ -20,7 +20,7 @@ Writer gloo_between_gpus(int64_t pause_of_late_rank_us) {
   };
 }
 
-// Of rank 1's `damaged`-th call the end is `late_us` later; kAbsent_us: it was not recorded.
+// Rank 1's `damaged`-th call ends `late_us` later; kAbsent_us: its end was not recorded.
 Writer mpi_with_damage(int damaged, int64_t late_us) {
   return [=](const StepTimes& t) {
     const bool hit = t.rank == 1 && t.step == damaged;

@@ -112,7 +112,7 @@ TEST_CASE("eight data-parallel groups are one row per operation and size, and ro
       CHECK(row.group == "DATA_PARALLEL_GROUP");
       CHECK(row.groups == 4);
       CHECK(row.nodes == 2);
-      // Of two buckets the first is reduced beside the backward pass; the only one of a stage is the last.
+      // The first of two buckets is reduced during the backward pass; the only one of a stage is the last.
       CHECK((options.pp == 1 ? row.hidden_share() > 0.1 : row.hidden_share() < 0.01));
     }
     CHECK(reduce_scatters == 1);

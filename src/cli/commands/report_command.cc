@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kDefaultOutput = "skewscope-report";
 
-// Read before the traces: a wrong file name is told at once.
+// Read before the traces: a wrong file name is reported at once.
 Result<std::vector<JobReport::BaselinePoint>> read_baselines(const std::vector<std::string>& files) {
   std::vector<JobReport::BaselinePoint> points;
   for (const std::string& file : files) {
@@ -39,55 +39,75 @@ void call_it(const std::string& name, JobReport& report) {
   if (report.jobs_found.size() == 1) report.jobs_found.front().name = name;
 }
 
+// What can be refused before the traces are read; the baselines. All processes meet the same errors.
+Result<std::vector<JobReport::BaselinePoint>> check_arguments(const ReportOptions& options, const WriteOptions& write,
+                                                              Exchange& exchange) {
+  const auto checked = agree(exchange, exchange.first() ? check_before<JobReport>(options.fail_on, write) : Done{});
+  if (!checked.ok()) return checked.error();
+  auto baseline = read_baselines(options.baselines);
+  const auto read = agree(exchange, baseline.ok() ? Result<Done>(Done{}) : baseline.error());
+  if (!read.ok()) return read.error();
+  return baseline;
+}
+
+// Lists the jobs where several are found and none is chosen.
+Result<JobReport> correlate_or_list(const std::vector<std::string>& files, const ReportOptions& options,
+                                    StageTimer& timer, Exchange& exchange) {
+  std::vector<FoundJob> several;
+  IngestOptions ingest = options.input.ingest;
+  ingest.several_jobs = [&several](const std::vector<FoundJob>& jobs) { several = jobs; };
+  auto report = correlate_files(files, {ingest, options.align, options.rank_tables}, timer, exchange);
+  const bool lists =
+      !report.ok() && exchange.first() && !several.empty() && report.error().kind == ErrorKind::no_input;
+  if (lists && !print_jobs(several, options.json)) return no_standard_output();
+  return report;
+}
+
+// Writes, keeps, prints and judges a report.
+ExitCode hand_out(const JobReport& report, const ReportOptions& options, WriteOptions write,
+                  const std::string& command_line, const std::optional<KeptReport>& keeper, StageTimer& timer) {
+  const ReportStamp stamp = stamp_of(command_line);
+  if (!write.directory.empty()) {
+    const StageTimer::Scope scope(timer, "write");
+    if (keeper) write.before_named = [&](const std::string& whole) { keeper->keep(whole, report, stamp); };
+    if (const auto written = write_report(report, stamp, write); !written.ok()) return fail(written.error());
+  }
+  if (options.common.timings) print_timings(timer);
+  const auto printed = print_report(report, stamp, write.directory, options.json, options.common);
+  return printed.ok() ? judge(report, options.fail_on, options.strict) : fail(printed.error());
+}
+
 // The part of one process; all meet the same errors. Process 0 writes and prints.
-ExitCode own_part(const ReportOptions& options, const std::string& command_line, const std::string& flags,
-                  Exchange& exchange) {
+ExitCode own_part(const ReportOptions& options, const Invocation& invocation) {
+  Exchange& exchange = invocation.exchange;
   WriteOptions write{options.output, options.force, options.formats};
   if (write.directory.empty() && !options.json) write.directory = kDefaultOutput;
-  const auto checked = agree(exchange, exchange.first() ? check_before<JobReport>(options.fail_on, write) : Done{});
-  if (!checked.ok()) return fail(checked.error());
-  const auto baseline = read_baselines(options.baselines);
-  const auto read = agree(exchange, baseline.ok() ? Result<Done>(Done{}) : baseline.error());
-  if (!read.ok()) return fail(read.error());
+  const auto baseline = check_arguments(options, write, exchange);
+  if (!baseline.ok()) return fail(baseline.error());
   if (exchange.first() && !write.directory.empty()) remove_when_interrupted(partial_directory(write.directory));
 
   const auto files = discover_files(options.input.paths, exchange);
   if (!files.ok()) return fail(files.error());
-  const bool tells_progress = exchange.first() && use_progress(options.common.progress) && !options.common.quiet;
+  const bool shows_progress = exchange.first() && use_progress(options.common.progress) && !options.common.quiet;
   std::optional<KeptReport> keeper;
   if (can_be_copied(options, write, exchange)) {
-    keeper.emplace(flags, files.value(), options.input.ingest.cache);
-    if (const auto summary =
-            keeper->give(stamp_of(command_line), write, use_color(options.common.color, STDOUT_FILENO))) {
-      if (tells_progress) fmt::print(stderr, "skewscope: nothing has changed since this report was made: copied\n");
+    keeper.emplace(invocation.flags, files.value(), options.input.ingest.cache);
+    if (const auto summary = keeper->give(stamp_of(invocation.command_line), write,
+                                          use_color(options.common.color, STDOUT_FILENO))) {
+      if (shows_progress) fmt::print(stderr, "skewscope: nothing has changed since this report was made: copied\n");
       return options.common.quiet || print(*summary) ? kDone : fail(no_standard_output());
     }
   }
 
-  if (tells_progress) fmt::print(stderr, "skewscope: reading and correlating the traces\n");
+  if (shows_progress) fmt::print(stderr, "skewscope: reading and correlating the traces\n");
   StageTimer timer;
-  std::vector<FoundJob> several;
-  IngestOptions ingest = options.input.ingest;
-  ingest.several_jobs = [&several](const std::vector<FoundJob>& jobs) { several = jobs; };
-  auto report = correlate_files(files.value(), {ingest, options.align, options.rank_tables}, timer, exchange);
-  if (!report.ok()) {
-    const bool lists = exchange.first() && !several.empty() && report.error().kind == ErrorKind::no_input;
-    if (lists && !print_jobs(several, options.json)) return fail(no_standard_output());
-    return fail(report.error());
-  }
+  auto report = correlate_or_list(files.value(), options, timer, exchange);
+  if (!report.ok()) return fail(report.error());
   if (!exchange.first()) return kDone;
-  call_it(ingest.job, report.value());
+  call_it(options.input.ingest.job, report.value());
   name_links(report.value(), options.network_gb_per_s);
   report.value().baseline = baseline.value();
-  const ReportStamp stamp = stamp_of(command_line);
-  if (!write.directory.empty()) {
-    const StageTimer::Scope scope(timer, "write");
-    if (keeper) write.before_named = [&](const std::string& whole) { keeper->keep(whole, report.value(), stamp); };
-    if (const auto written = write_report(report.value(), stamp, write); !written.ok()) return fail(written.error());
-  }
-  if (options.common.timings) print_timings(timer);
-  const auto printed = print_report(report.value(), stamp, write.directory, options.json, options.common);
-  return printed.ok() ? judge(report.value(), options.fail_on, options.strict) : fail(printed.error());
+  return hand_out(report.value(), options, write, invocation.command_line, keeper, timer);
 }
 
 }  // namespace
@@ -146,14 +166,13 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
       "internal.");
 }
 
-ExitCode run_report(const ReportOptions& options, const std::string& command_line, const std::string& flags,
-                    Exchange& exchange) {
-  const ExitCode code = own_part(options, command_line, flags, exchange);
+ExitCode run_report(const ReportOptions& options, const Invocation& invocation) {
+  const ExitCode code = own_part(options, invocation);
   // All end as process 0 does, and not before it.
   ByteWriter writer;
   writer.put(code);
-  const Bytes told = broadcast(exchange, writer.take());
-  return ByteReader(told).get<ExitCode>();
+  const Bytes code_of_first = broadcast(invocation.exchange, writer.take());
+  return ByteReader(code_of_first).get<ExitCode>();
 }
 
 }  // namespace skewscope::cli

@@ -23,15 +23,20 @@ struct ReportOptions {
   std::vector<std::string> fail_on;
   bool force = false, strict = false, json = false;
   RankTableChoice rank_tables = RankTableChoice::none;
-  double network_gb_per_s = -1;  // peak per GPU; -1: not told
+  double network_gb_per_s = -1;  // peak per GPU; -1: not given
   std::vector<std::string> baselines;
 };
 
 void add_report_options(CLI::App& command, ReportOptions& options);
 
-// `command_line`: as typed, for report.json. `flags`: of flags_that_matter.
+// How the command was called.
+struct Invocation {
+  std::string command_line;  // as typed, for report.json
+  std::string flags;         // those that matter, by kept_report.h; "": no report is kept
+  Exchange& exchange;
+};
+
 // One process of several, or alone; all end with the same code.
-ExitCode run_report(const ReportOptions& options, const std::string& command_line, const std::string& flags,
-                    Exchange& exchange);
+ExitCode run_report(const ReportOptions& options, const Invocation& invocation);
 
 }  // namespace skewscope::cli

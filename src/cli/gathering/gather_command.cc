@@ -39,16 +39,16 @@ void keep_standard_descriptors() {
   }
 }
 
-// The files are named by the ranks that their senders told.
+// The files are named by the ranks that their senders gave.
 constexpr const char* kRankOfFile = "/r(?<rank>[0-9]+)\\.[^/]*$";
 
 // What the report says of files that it leaves out or takes in part, a line each for its log; how many. These findings
-// are what a job's owner has to know before the report is believed: others stand in it and change no rank's figures.
+// are what a job's owner has to know before the report is believed: others are in it and change no rank's figures.
 int64_t tell_of_files(const std::string& report) {
   std::ifstream in(report + "/diagnostics.json");
   const nlohmann::json document = nlohmann::json::parse(in, nullptr, false);
-  int64_t told = 0;
-  if (!document.is_object()) return told;
+  int64_t lines = 0;
+  if (!document.is_object()) return lines;
   for (const nlohmann::json& finding : document.value("diagnostics", nlohmann::json::array())) {
     const auto text = [&](const char* key) {
       return finding.contains(key) && finding[key].is_string() ? finding[key].get<std::string>() : std::string();
@@ -56,9 +56,9 @@ int64_t tell_of_files(const std::string& report) {
     if (text("severity") == "info" || text("file").empty()) continue;
     const std::string file = std::filesystem::path(text("file")).filename().string();
     fmt::print(stderr, "{}\n", printable(fmt::format("{}: {}", file, text("message"))));
-    ++told;
+    ++lines;
   }
-  return told;
+  return lines;
 }
 
 int make_report(const ReportTask& task) {
@@ -74,7 +74,7 @@ int make_report(const ReportTask& task) {
   Alone alone;
   std::string command = fmt::format("skewscope report {} -o {}", task.traces, task.output);
   if (task.world_size > 0) command += fmt::format(" --world-size {}", options.input.ingest.world_size);
-  const ExitCode code = run_report(options, command, "", alone);
+  const ExitCode code = run_report(options, {command, "", alone});
   return code == kDone && tell_of_files(task.output) > 0 ? kInPart : code;
 }
 

@@ -20,7 +20,7 @@ struct GatherCommandOptions {
 };
 
 void add_gather_command_options(CLI::App& command, GatherCommandOptions& options);
-// `arguments`: of the whole program, to be read anew on SIGHUP. Call while the process has one thread.
+// `arguments`: of the whole program, to be read again on SIGHUP. Call while the process has one thread.
 ExitCode run_gather(const GatherCommandOptions& options, const std::vector<std::string>& arguments);
 
 }  // namespace skewscope::cli

@@ -12,7 +12,7 @@ namespace {
 
 size_t aligned(size_t bytes) { return (bytes + 3) & ~size_t{3}; }
 
-// Of one segment of notes; see elf(5).
+// Looks in one segment of notes; see elf(5).
 std::string find_build_id(std::string_view notes) {
   ElfW(Nhdr) note{};
   while (notes.size() >= sizeof note) {
