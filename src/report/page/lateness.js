@@ -10,8 +10,10 @@ import { records } from "./table.js";
 const kMostNumbers = 320;  // cells that still have room for their number
 const kMostLabels = 32;
 
-// What nearly all cells stay below: a few extremes must not bleach the rest.
-function scaleOf(cells) {
+// Of lateness, what nearly all cells stay below: a few extremes must not bleach the rest. Of waiting caused the most: there
+// the extremes are what is looked for.
+function scaleOf(cells, isWaiting) {
+  if (isWaiting) return cells.reduce((most, cell) => Math.max(most, cell[2]), 1);
   const sizes = cells.map((cell) => Math.abs(cell[2])).filter((size) => size > 0).sort((a, b) => a - b);
   return Math.max(1, sizes[Math.floor((sizes.length - 1) * 0.98)] ?? 1);
 }
@@ -32,9 +34,8 @@ function figures(data) {
   const blame = new Map(records(data.tables.stragglers).map((row) => [row.rank, Number(row.wait_originated_ns)]));
   const limits = map.ranks.map((rank) => uncertainty.get(rank) ?? least);
   const isClear = (place, late) => Math.abs(late) > limits[place];
-  // A rank's waiting caused, spread over its late cells by how late it was in them.
-  const lateSums = map.ranks.map((_, place) => map.mean_ns[place].reduce((sum, late) =>
-    sum + (late !== null && isClear(place, Number(late)) ? Math.max(0, Number(late)) : 0), 0));
+  // A rank's waiting caused, spread over its late cells by how late it was in them, blank ones included.
+  const lateSums = map.ranks.map((_, place) => map.mean_ns[place].reduce((sum, late) => sum + Math.max(0, Number(late ?? 0)), 0));
   return { map, blame, hosts: new Map(records(data.tables.ranks).map((row) => [row.rank, row.host])), limit: Math.max(0, ...limits),
     isBlameKnown: [...blame.values()].some((ns) => ns > 0) && lateSums.some((sum) => sum > 0),
     lateness: (place, late) => (isClear(place, late) ? late : 0),
@@ -50,10 +51,10 @@ function rowName(map, places) {
 
 function option(of, rows, by, width) {
   const { map } = of, isWaiting = by === "waiting";
-  const cells = cellsOf(map, rows, of[by]), scale = scaleOf(cells);
+  const cells = cellsOf(map, rows, of[by]), scale = scaleOf(cells, isWaiting);
   const roomy = cells.length <= kMostNumbers && width / map.columns.length > 58;
   const inked = (value) => color(Math.abs(value) > 0.5 * scale ? "card" : "text");
-  const many = rows.length > 48;
+  const many = rows.length > 96;
   return {
     grid: { left: 84, right: many ? 46 : 12, top: 44, bottom: 44 },
     tooltip: {
@@ -70,7 +71,7 @@ function option(of, rows, by, width) {
     },
     yAxis: { type: "category", data: rows.map((places) => rowName(map, places)), inverse: true, name: "rank",
       nameLocation: "middle", nameGap: 62, splitLine: { show: false },
-      axisLabel: many ? { interval: Math.ceil(rows.length / kMostLabels) - 1 } : {} },
+      axisLabel: rows.length > 48 ? { interval: Math.ceil(rows.length / kMostLabels) - 1 } : {} },
     dataZoom: many ? [{ type: "slider", yAxisIndex: 0, right: 6, width: 16, showDetail: false, brushSelect: false }] : [],
     visualMap: {
       dimension: 2, min: isWaiting ? 0 : -scale, max: scale, orient: "horizontal", top: 0, left: 0, itemWidth: 12, itemHeight: 160, precision: 0,

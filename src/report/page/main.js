@@ -51,7 +51,7 @@ const [makeHeading, ...makeSections] = kDocuments[data.schema];
 document.getElementById("top").append(...makeHeading(data));
 const main = document.getElementById("sections");
 for (const make of makeSections) main.append(...[make(data)].filter(Boolean));
-document.body.append(...keyHelp);
+document.getElementById("top").append(...keyHelp);
 describeCharts();
 linkWords(main);
 document.getElementById("contents").append(element("ul", {}, ...[...main.children].map((section) =>

@@ -7,7 +7,7 @@ import { pickRank } from "./picked.js";
 import { dataTable, records } from "./table.js";
 import { waitingIsKnown } from "./verdict.js";
 
-// A "?" of the data: likely, but not proven.
+// With a "?": likely, but not proven.
 const kCauses = { "host?": "host late (likely)", "idle?": "GPU idle, reason unknown", "program?": "pipeline schedule", "transfer elsewhere?": "held up in another group" };
 export const causeWords = (cause) => kCauses[(cause ?? "–").replaceAll("_", " ")] ?? (cause ?? "–").replaceAll("_", " ").replace(/\?$/, (sign) => (sign ? " (likely)" : ""));
 
@@ -24,7 +24,7 @@ export function stragglersSection(data) {
     ["wait_caused_ns", "… directly"],
     ["late_share", "Last to arrive", { text: (row) => row.late_candidates === 0 ? "–"
       : `${row.late_count} of ${row.late_candidates}, ${cellText(row.late_share, "late_share")}` }],
-    ["cause", "Why", { text: (row) => causeWords(row.cause) }],
+    ["cause", "Why", { text: (row) => causeWords(row.cause === null || row.standing === "cause" ? row.cause : `${row.cause}?`) }],
     ["cause_share", "… explains"],
     ["saved_ns", "Fixing it saves", { text: (row) => (row.saved_at_least ? "at least " : "") + cellText(row.saved_ns, "saved_ns") }],
   ];
