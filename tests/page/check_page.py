@@ -172,6 +172,7 @@ def case_reading(program, scratch):
         moment = text_of(browser, "#verdict .moment code")
         expect(moment.startswith("skewscope merge ") and moment.endswith("--excerpt straggler"), moment)
 
+        browser.requests.clear()
         browser.open(page)
         browser.print_view()
         expect(browser.value("[...document.querySelectorAll('th')].every((head) => head.innerText.trim() !== '')"), "a heading is not printed")
