@@ -7,6 +7,7 @@ import { cellText, plural } from "./numbers.js";
 const kFirstRows = 25;
 const kMostUnfiltered = 20;  // rows that the eye finds its way in
 const kMostChoices = 12;     // different texts of a column that a choice is made of
+const kMostRoomy = 11;       // columns that stand side by side with their headings in one line
 const kShort = 40, kLong = 120;  // letters: that need no second line; of a name that is not a sentence
 
 // The rows of a table of the data as objects, for those who draw them.
@@ -162,7 +163,7 @@ export function table({ columns, rows, copied, leftOut = 0, sortBy, sortDown = t
   return element("div", { class: "table" },
     isLong ? element("div", { class: "bar filter" }, search, ...chosen.map(([, select]) => select), found) : undefined,
     element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-      element("table", {}, element("caption", { class: "unseen", id: `table${++tables}` }, `${caption}: ${plural(rows.length, "row")}`),
+      element("table", { class: columns.length > kMostRoomy ? "wide" : "" }, element("caption", { class: "unseen", id: `table${++tables}` }, `${caption}: ${plural(rows.length, "row")}`),
         element("thead", {}, element("tr", {}, ...heads)), body)),
     element("div", { class: "bar" }, more, copied ? copyButton : undefined, note));
 }
