@@ -141,6 +141,19 @@ Json chain_json(const StragglerChain& chain) {
           {"left_out", chain.left_out}};
 }
 
+// What `skewscope merge --excerpt` can cut out of the traces: a name once per place in time that shows it.
+Json excerpts_json(const JobReport& report) {
+  Json out = Json::array();
+  for (const TimedFinding& finding : timed_findings(report)) {
+    out.push_back({{"finding", finding.finding},
+                   {"words", page_text(finding.words)},
+                   {"ranks", page_text(human_ranks(finding.ranks))},
+                   {"start_ns", exact(finding.start_ns)},
+                   {"length_ns", exact(finding.end_ns - finding.start_ns)}});
+  }
+  return out;
+}
+
 Json residuals_json(const ClockResiduals& residuals, const JobReport& report) {
   Json ranks = Json::array();
   for (const ClockResiduals::Of& of : residuals.ranks) {
@@ -174,6 +187,7 @@ std::string page_data(const JobReport& report, const ReportStamp& stamp) {
       {"pipeline", page_pipeline(report)},
       {"map", map_json(lateness_map(report.ranks, instances, report.pipeline), component_count(report) < 2)},
       {"chain", chain_json(straggler_chain(report.stragglers, instances))},
+      {"excerpts", excerpts_json(report)},
       {"residuals", residuals_json(clock_residuals(instances), report)},
       {"tables", page_tables(tables_of(report))}};
   return data.dump(-1, ' ', false, Json::error_handler_t::replace);
