@@ -56,8 +56,8 @@ struct ReportStamp {
 // report.json (schema skewscope.report/1, configs/report.schema.json) as text.
 std::string to_json(const JobReport& report, const ReportStamp& stamp);
 
-// Of several jobs, none of which is reported: {"schema": "skewscope.jobs_found/1", ..., "jobs_found": rows as in
-// report.json}.
+// The document about several jobs, none of which is reported: {"schema": "skewscope.jobs_found/1", ..., "jobs_found":
+// rows as in report.json}.
 std::string jobs_found_json(const std::vector<FoundJob>& jobs, const std::string& tool_version);
 
 // The terminal summary: at most 25 lines of at most 80 columns: verdict, why, next step; job line; who is late; top

@@ -80,7 +80,7 @@ struct JobReport {
     int64_t gpu_rows = 0, collectives = 0;  // of these ranks, launched in it
     int64_t host_start_ns = 0;              // since job.window_start_ns: the first host began ProfilerStep#N
     int64_t host_duration_ns = 0;           // until the last host ended it
-    // Of these ranks: exposed communication in it that blocked them, by what the calls did meanwhile.
+    // Exposed communication in it that blocked these ranks, by what the calls did meanwhile.
     int64_t blocking_wait_ns = 0, blocking_transfer_ns = 0, blocking_unattributed_ns = 0;
     BlockedBy blocked_by = BlockedBy::nothing;
     int32_t component = 0;  // row of `components`, whose ranks these are

@@ -7,8 +7,8 @@
 
 namespace skewscope {
 
-// Of a set of numbers; all 0 for an empty set. median: of an even number, the mean of the two in the middle, as numpy
-// and pandas have it. p99: nearest rank (the smallest value with at least that share of values at or below it).
+// Figures of a set of numbers; all 0 for an empty set. median: of an even number, the mean of the two in the middle, as
+// numpy and pandas have it. p99: nearest rank (the smallest value with at least that share of values at or below it).
 struct Statistics {
   double sum = 0, mean = 0, median = 0, p99 = 0, min = 0, max = 0;
   int64_t count = 0;  // numbers in the set; 0: not determined (null in report.json)

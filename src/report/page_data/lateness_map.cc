@@ -48,7 +48,7 @@ Slots slots_of(const std::vector<TimedInstance>& instances) {
   return slots;
 }
 
-// Of each rank; 0 for all where there is no pipeline.
+// The stage of each rank; 0 for all where there is no pipeline.
 class Stages {
  public:
   explicit Stages(const JobReport::Pipeline& pipeline) {

@@ -21,7 +21,7 @@ struct LatenessMap {
   std::vector<std::vector<std::optional<int64_t>>> mean;  // [row][column], ns; none: no call
 };
 
-// Of a pipeline, a rank is held against those of its stage alone.
+// A rank of a pipeline is compared with those of its stage alone.
 LatenessMap lateness_map(const std::vector<JobReport::RankRow>& ranks, const std::vector<TimedInstance>& instances,
                          const JobReport::Pipeline& pipeline = {});
 

@@ -12,7 +12,7 @@ std::vector<JobReport::AllToAll> all_to_all_rows(const Rooms& rooms);
 
 // "receives 2.5 times the mean of its group's tokens" of a rank that receives far more than others; "" of others.
 std::string receiving_words(const JobReport& report, int32_t rank);
-// Of groups in which a rank receives far more than others.
+// One finding for each group in which a rank receives far more than others.
 void add_uneven_groups(const JobReport& report, Findings& out);
 
 }  // namespace skewscope::report

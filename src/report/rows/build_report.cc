@@ -171,7 +171,7 @@ std::vector<JobReport::RankRow> rank_rows(const Rooms& rooms) {
   return rows;
 }
 
-// Of each rank that is late, the first component that it is in.
+// Gives each late rank the first component that it is in.
 void set_components(JobReport& report) {
   for (JobReport::Straggler& s : report.stragglers) {
     const auto own = std::find_if(report.components.begin(), report.components.end(), [&](const auto& component) {

@@ -5,7 +5,7 @@
 
 namespace skewscope::report {
 
-// Of a report whose ranks, steps and what_if are there.
+// `report` holds its ranks, steps and what_if already.
 JobReport::Efficiency efficiency_of(const JobReport& report);
 
 // The longest rank's timeline that these are shares of: whole, or in the steps that all ranks recorded.

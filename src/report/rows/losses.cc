@@ -23,6 +23,7 @@
 #include <optional>
 
 #include "all_to_all_rows.h"
+#include "cause_words.h"
 #include "pipeline_words.h"
 #include "skewscope/base/human_units.h"
 #include "slow_groups.h"
@@ -34,41 +35,6 @@ constexpr double kStandsOutWait = 0.2, kStandsOutFair = 1.5;
 constexpr double kFarMore = 1.5;              // all ranks' lateness against the worst one's
 constexpr int64_t kSmallMessage = 256 << 10;  // bytes: below, latency outweighs bandwidth on any link of today
 constexpr double kSlowForItsLink = 0.5;       // of the link's peak
-
-// What a cause is called, and what to do about it.
-struct CauseWords {
-  LateCause cause;
-  const char* because;     // of one rank
-  const char* because_of;  // of several
-  const char* next;        // {}: "rank 5's", "ranks 4-7's"
-};
-
-// The same kernels on the same grids take longer on a slow GPU, and where their grid does not tell the size of inputs.
-constexpr CauseWords kCauseWords[] = {
-    {LateCause::slower_kernels, "its kernels take longer", "their kernels take longer",
-     "Compare the clocks, power and temperature of {} GPU with another's, then inputs whose size no grid shows."},
-    {LateCause::other_kernels, "it runs more or other kernels", "they run more or other kernels",
-     "Compare {} computing with others': batch, shapes, experts, recompiles."},
-    {LateCause::other_shapes, "its kernels work on other shapes", "their kernels work on other shapes",
-     "Even out {} inputs: batch, sequence lengths, tokens of experts."},
-    {LateCause::copies, "its memory copies are exposed", "their memory copies are exposed",
-     "Look at {} copies: pinned memory, prefetching, offloading."},
-    {LateCause::transfer_elsewhere, "transfers of its other groups are exposed",
-     "transfers of their other groups are exposed", "Check the links of {} other groups: bandwidth per size, overlap."},
-    {LateCause::wait_elsewhere, "it waits in other groups", "they wait in other groups",
-     "Look at {} other groups: whom they wait for there."},
-    {LateCause::host, "its host launches late", "their hosts launch late",
-     "Look at {} host: input, Python, launches ahead of its collectives."},
-    {LateCause::idle, "its GPU idles", "their GPUs idle", "Look at what {} GPU waits for ahead of its collectives."},
-    {LateCause::program, "its part of the program takes longer", "their part of the program takes longer",
-     "Balance the stages, or fill the pipeline with more micro-batches."},
-};
-
-const CauseWords* wording_of(std::optional<LateCause> cause) {
-  const auto* found = std::find_if(std::begin(kCauseWords), std::end(kCauseWords),
-                                   [&](const CauseWords& words) { return cause == words.cause; });
-  return found == std::end(kCauseWords) ? nullptr : found;
-}
 
 // Wait that began with a rank beyond what its program takes.
 int64_t own_wait_ns(const JobReport& report, const JobReport::Straggler& s) {
@@ -155,7 +121,7 @@ class LossList {
     return largest;
   }
 
-  // Of a rank that computes longer than others, where it is given more to compute; "" of others.
+  // That a rank which computes longer than others is given more to compute; "": it is not.
   std::string receives_more(const JobReport::Straggler& s) const {
     const bool computes_longer = s.cause == LateCause::slower_kernels || s.cause == LateCause::other_kernels ||
                                  s.cause == LateCause::other_shapes;
@@ -348,7 +314,7 @@ class LossList {
     const JobReport::WhatIf& w = report_.what_if;
     const double gain = replayed() && w.no_transfer_ns >= 0 ? saved_part(w.replayed_ns - w.no_transfer_ns) : taken;
     const Exposed most = most_exposed();
-    // Of a CPU job nobody knows what it computes meanwhile.
+    // Nobody knows what a CPU job computes meanwhile.
     std::string why = f_.total_ns > 0
                           ? fmt::format("Transfer that no computing hides takes {} of GPU time", human_percent(taken))
                           : fmt::format("Transfer takes {} of the time", human_percent(taken));

@@ -27,7 +27,7 @@ struct TraceValue {
 
 auto name_of(const TraceValue& v) { return std::tie(v.component, v.figure->table, v.figure->key, v.figure->metric); }
 
-// Of sorted values: the one in the middle, the mean of both where there are two.
+// Sorts the values; the one in the middle, the mean of both where there are two.
 double median_of(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
   const size_t half = values.size() / 2;

@@ -11,7 +11,7 @@ double percentile(const std::vector<double>& sorted, size_t percent) {
   return sorted[(percent * sorted.size() + 99) / 100 - 1];
 }
 
-// Of an even number of values, the mean of the two in the middle.
+// The mean of the two in the middle where their number is even.
 double median(const std::vector<double>& sorted) {
   return std::midpoint(sorted[(sorted.size() - 1) / 2], sorted[sorted.size() / 2]);
 }

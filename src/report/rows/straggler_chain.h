@@ -20,7 +20,7 @@ struct StragglerChain {
   size_t left_out = 0;                           // shorter calls that are not shown
 };
 
-// Of the first of `stragglers` that anybody waited for.
+// The chain of the first of `stragglers` that anybody waited for.
 StragglerChain straggler_chain(const std::vector<JobReport::Straggler>& stragglers,
                                const std::vector<TimedInstance>& instances);
 

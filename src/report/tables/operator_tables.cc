@@ -198,7 +198,7 @@ Cell intensity_cell(const WorkRow& row) {
   return static_cast<double>(row.flops) / static_cast<double>(row.bytes);
 }
 
-// Of the mean instance.
+// The share that the mean instance reaches.
 Cell roofline_share_cell(const WorkRow& row) {
   if (row.roofline_ns <= 0 || row.gpu.sum_ns <= 0) return {};
   return row.roofline_ns / row.gpu.mean_ns();

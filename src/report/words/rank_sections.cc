@@ -55,7 +55,7 @@ std::string operators_text(const std::vector<OperatorRow>& rows) {
   return text + and_more(sorted.size(), shown, "operators");
 }
 
-// Of all calls over all their GPU time, as the share of the roofline is.
+// The rate of all calls over all their GPU time, as the share of the roofline is.
 std::string rate(int64_t of_one_call, const WorkRow& row, double unit) {
   if (of_one_call < 0) return "-";
   const double total = static_cast<double>(of_one_call) * static_cast<double>(row.gpu.count);

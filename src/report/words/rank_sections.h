@@ -14,7 +14,7 @@ constexpr size_t kRankColumns = 80, kRankLabel = 10;
 std::string labelled(std::string_view label, const std::string& text);
 // Words wrapped at the last column, each line after `indent` blanks.
 std::string wrapped(const std::string& text, size_t indent);
-// Of a whole; "-" of nothing.
+// "12 %"; "-" where the whole is nothing.
 std::string share_of(int64_t part_ns, int64_t whole_ns);
 std::string and_more(size_t rows, size_t shown, const char* what);
 

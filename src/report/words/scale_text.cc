@@ -125,7 +125,7 @@ struct NamedCause {
   const Cause* cause;
 };
 
-// Of the POP tree, most points first; what is named.
+// Causes of losses in the POP tree that have a name, most points first.
 std::vector<NamedCause> worst_causes(const ScaleReport& report) {
   std::vector<NamedCause> causes;
   for (const Loss& loss : report.losses) {

@@ -169,7 +169,7 @@ void add_pipeline(Lines& lines, const JobReport& report, const std::string& whos
   add_wrapped(lines, "Pipeline", text, 2);
 }
 
-// Of ranks that are compared. `whose`: "ranks 0-3: ", where these are not all.
+// Adds what is known of ranks that are compared. `whose`: "ranks 0-3: ", where these are not all.
 void add_compared(Lines& lines, const JobReport& report, const Figures& f, bool some_missing,
                   const std::string& whose) {
   add_gpu_time(lines, f, whose);

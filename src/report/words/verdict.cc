@@ -6,7 +6,8 @@
 // quarter of the one in front are named beside it. Where ranks are missing and nobody proves to be the cause, their
 // traces are asked for. Of a job of several components, whose ranks nobody compared, that one is told which has the
 // largest loss. Without a split, or with most of the time not split, the most frequent obstacle is named with
-// its remedy. One rank of several says nothing of waiting: what its own timeline loses leads.
+// its remedy. One rank of several says nothing of waiting: what its own timeline loses leads. kRules is this as a
+// table; then tell_what_is_missing() puts in front what of the job is in no row.
 #include "verdict.h"
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include <cctype>
 #include <vector>
 
+#include "obstacle.h"
 #include "skewscope/base/human_units.h"
 #include "src/report/rows/islands.h"
 #include "src/report/rows/losses.h"
@@ -105,108 +107,21 @@ bool nobody_was_last(const JobReport& report) {
                       [](const auto& s) { return s.late_count == 0 && s.standing != Standing::cause; }));
 }
 
-// The largest loss, and those beside it. Waiting for nobody in particular has reasons of its own.
-void name_losses(const JobReport& report, const Figures& f, Verdict& v) {
+// Waiting for nobody in particular has reasons of its own.
+bool nobody_to_name(const JobReport& report) {
+  const bool waiting_leads = report.losses.empty() || report.losses.front().kind == LossKind::waiting;
+  return waiting_leads && nobody_was_last(report) && (nothing_complete(report) || !report.losses.empty());
+}
+
+// The largest loss, and those beside it.
+void name_losses(const JobReport& report, Verdict& v) {
   const std::vector<JobReport::Loss>& losses = report.losses;
-  const bool waiting_leads = losses.empty() || losses.front().kind == LossKind::waiting;
-  if (waiting_leads && nobody_was_last(report) && (nothing_complete(report) || !losses.empty())) {
-    name_nobody(report, f, v);
-    v.why += losses.empty() ? "" : beside_words(losses, 0);
-    return;
-  }
-  if (losses.empty()) {
-    v.why = "No straggler stands out. " + timeline_words(f);
-    v.next = "Waiting is not what to fix first: look at computing and idle time.";
-    return;
-  }
   const bool somebody = std::any_of(losses.begin(), losses.end(), [](const JobReport::Loss& loss) {
     return !loss.ranks.empty() || loss.kind == LossKind::late_in_turn || loss.kind == LossKind::waiting;
   });
   const size_t lead = leading(losses);
   v.why = losses[lead].why + beside_words(losses, lead) + (somebody ? "" : " No straggler stands out.");
   v.next = losses[lead].next + (lead == 0 ? "" : " Then: " + losses.front().next);
-}
-
-// Whether the traces name groups, as all of PyTorch 2.4 and newer do.
-bool names_groups(const JobReport& report) {
-  return std::any_of(report.communicators.begin(), report.communicators.end(),
-                     [](const auto& group) { return !group.desc.empty(); });
-}
-
-// What would let most of the unmatched calls be matched.
-std::string remedy_of_unmatched(const JobReport& report) {
-  const auto unnamed = std::count_if(report.unmatched.begin(), report.unmatched.end(),
-                                     [](const auto& call) { return call.communicator < 0; });
-  const auto batches = std::count_if(report.unmatched.begin(), report.unmatched.end(), [](const auto& call) {
-    return carries_messages(call.op) && call.reason == UnmatchedReason::ambiguous;
-  });
-  if (2 * batches > std::ssize(report.unmatched)) {
-    return report.job.steps.empty() ? "Call the profiler's step() once per step: batches of sends and receives are "
-                                      "told by their place in it."
-                                    : "Kernels are missing here and there, and batches of sends and receives are told "
-                                      "by their number: record fewer "
-                                      "events at once.";
-  }
-  if (2 * unnamed <= std::ssize(report.unmatched)) {
-    return "Record all ranks over the same steps; see tables/unmatched.csv.";
-  }
-  int64_t several_groups = 0;
-  for (const Finding& f : report.diagnostics) several_groups += f.code == kSeveralGroups ? f.count : 0;
-  if (2 * several_groups > std::ssize(report.unmatched)) {
-    return "Batches of sends and receives serve several groups by one kernel: give each group a batch of its own.";
-  }
-  // No trace names the calls' group: who was held up by whom tells, where no rank is missing.
-  const bool cpu = report.job.vendor == "cpu";
-  const char* const naming =
-      names_groups(report) ? "These traces name groups; what names none here are kernels outside NCCL, graphs, or "
-                             "launches before recording began; see tables/unmatched.csv."
-                           : nullptr;
-  const auto nameless = std::count_if(report.unmatched.begin(), report.unmatched.end(),
-                                      [](const auto& call) { return call.reason == UnmatchedReason::no_metadata; });
-  if (2 * nameless > std::ssize(report.unmatched)) {
-    return cpu                 ? "The CPU backend's calls name neither group nor partner; see tables/unmatched.csv."
-           : naming != nullptr ? naming
-                               : "Record with PyTorch 2.4 or newer, which names the group and partner of every call.";
-  }
-  if (!report.job.ranks_missing.empty()) return "Give the traces of all ranks: these name no group.";
-  if (find_finding(report.diagnostics, kUnknownWorldSize) != nullptr) {
-    return fmt::format("If these are the traces of all ranks, say so: --world-size {}.", report.job.world_size);
-  }
-  return cpu                 ? "Record more steps, until they show who waits for whom."
-         : naming != nullptr ? naming
-                             : "Record with PyTorch 2.4 or newer, which names the group of every call, or more steps.";
-}
-
-// The most frequent obstacle to the split, and its remedy.
-void name_obstacle(const JobReport& report, Verdict& v) {
-  const auto noted = [&](std::string_view note) {
-    return std::count_if(report.calls.begin(), report.calls.end(), [&](const auto& call) { return call.note == note; });
-  };
-  const int64_t unaligned = noted("unconnected"), semantics = noted("semantics"), causality = noted("causality");
-  if (causality > std::max({report.matching.unmatched, unaligned, semantics})) {
-    v.why = fmt::format("In {} of {} calls a member left before the last one came: clocks or matches are wrong there.",
-                        causality, report.matching.calls);
-    const bool as_recorded = std::all_of(report.clocks.begin(), report.clocks.end(),
-                                         [](const auto& clock) { return clock.method == ClockMethod::wallclock; });
-    v.next = as_recorded ? "Let collectives tie the clocks: --align auto."
-                         : "See tables/clocks.csv: record more steps at once, so that more collectives tie the clocks.";
-    return;
-  }
-  if (report.matching.unmatched >= std::max(unaligned, semantics)) {
-    std::string reasons;
-    for (const auto& r : report.matching.unmatched_by_reason) {
-      reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", to_string(r.reason), r.calls);
-    }
-    v.why = fmt::format("{} of {} calls could not be matched between ranks ({}).", report.matching.unmatched,
-                        report.matching.calls, reasons);
-    v.next = remedy_of_unmatched(report);
-  } else if (unaligned >= semantics) {
-    v.why = "Nothing ties the ranks' clocks to each other.";
-    v.next = "If the hosts' clocks are synchronized, use --align wallclock.";
-  } else {
-    v.why = "The traces do not record who waits for whom in these calls.";
-    v.next = "See the note of each call in tables/collective_ranks.csv.";
-  }
 }
 
 // Some GPUs of one process, whose collectives need no other trace.
@@ -222,11 +137,8 @@ void name_one_process(const JobReport& report, const Figures& f, Verdict& v) {
       "for its host.";
 }
 
-// One rank alone: what its own timeline loses is all that can be told.
+// One rank alone: what its own timeline loses is all that is known.
 void name_one_rank(const JobReport& report, const Figures& f, Verdict& v) {
-  if (find_finding(report.diagnostics, unmatched_code(UnmatchedReason::own_devices)) != nullptr) {
-    return name_one_process(report, f, v);
-  }
   const bool others = report.job.world_size > 1;
   v.verdict = others ? fmt::format("Only rank {} of {} is here: how long it waited for the others is not known.",
                                    report.ranks.front().rank, report.job.world_size)
@@ -254,32 +166,94 @@ std::string severity_words(const JobReport& report, Severeness severeness) {
   return fmt::format(". {} can be won: {}.", gain, to_string(severeness));
 }
 
+bool mostly_unknown(const JobReport& report, const Figures& f) {
+  const bool nothing_to_win =
+      report.losses.empty() || severeness_of(report.losses.front().weight()) == Severeness::small;
+  return nothing_to_win && share(f.unattributed_ns, f.call_ns).value_or(0) >= kMostUnknown;
+}
+
+// Waiting and transfer as shares, and what waiting costs where most of it is known.
 void tell_split(const JobReport& report, const Figures& f, Verdict& v) {
   const bool bound = report.matching.incomplete_instances > 0 || find_finding(report.diagnostics, kOpenEnds) != nullptr;
   const double unknown = share(f.unattributed_ns, f.call_ns).value_or(0);
-  // What is not told apart may be transfer as well.
+  // What is not split may be transfer as well.
   const char* transfer = !bound ? "{} is transfer" : unknown > 0 ? "{} counts as transfer" : "at most {} is transfer";
   v.verdict = fmt::format("{}{} of communication time is waiting, ", bound ? "At least " : "",
                           percent_of(f.wait_ns, f.call_ns)) +
               fmt::format(fmt::runtime(transfer), percent_of(f.transfer_ns, f.call_ns));
   v.verdict += unknown > 0 ? fmt::format(", {} is not told apart.", human_percent(unknown)) : ".";
-  if (unknown >= kMostUnknown && v.severeness == Severeness::small) {
-    name_obstacle(report, v);
-    return;
-  }
-  const std::string cost = fmt::format(" Waiting costs {}{} of GPU time", bound ? "at least " : "",
-                                       percent_of(f.exposed_wait_ns, f.total_ns));
-  v.verdict += f.total_ns > 0 ? cost + severity_words(report, v.severeness) : "";
-  name_losses(report, f, v);
-  if (!report.job.ranks_missing.empty() && !proves_a_cause(report)) {
-    v.next = fmt::format("Give the traces of the missing ranks, too ({}): one of them may be waited for.",
-                         human_ranks(report.job.ranks_missing));
-  }
+  if (mostly_unknown(report, f) || f.total_ns <= 0) return;
+  v.verdict += fmt::format(" Waiting costs {}{} of GPU time", bound ? "at least " : "",
+                           percent_of(f.exposed_wait_ns, f.total_ns)) +
+               severity_words(report, v.severeness);
 }
 
-}  // namespace
+void ask_for_missing_ranks(const JobReport& report, Verdict& v) {
+  if (report.job.ranks_missing.empty() || proves_a_cause(report)) return;
+  v.next = fmt::format("Give the traces of the missing ranks, too ({}): one of them may be waited for.",
+                       human_ranks(report.job.ranks_missing));
+}
 
-namespace {
+// What is said of ranks that are compared: the first rule that applies.
+struct Rule {
+  bool (*applies)(const JobReport& report, const Figures& f);
+  void (*say)(const JobReport& report, const Figures& f, Verdict& v);
+};
+constexpr Rule kRules[] = {
+    // No collectives.
+    {[](const JobReport&, const Figures& f) { return f.calls == 0; },
+     [](const JobReport& report, const Figures& f, Verdict& v) {
+       v.verdict = "No collectives were recorded: only each rank's own timeline can be told.";
+       v.why = timeline_words(f) + (report.losses.empty() ? "" : " " + report.losses.front().why);
+       v.next = f.total_ns == 0 ? "No call of a collective is in these traces either: check that the recorded steps "
+                                  "communicate, and record GPU activities where there are GPUs."
+                                : "Check that the recorded steps communicate.";
+     }},
+    // One process with several GPUs; one rank of several.
+    {[](const JobReport& report, const Figures&) {
+       return report.ranks.size() == 1 &&
+              find_finding(report.diagnostics, unmatched_code(UnmatchedReason::own_devices)) != nullptr;
+     },
+     &name_one_process},
+    {[](const JobReport& report, const Figures&) { return report.ranks.size() == 1; }, &name_one_rank},
+    // Split, but for most of the time.
+    {[](const JobReport& report, const Figures& f) { return f.any_split() && mostly_unknown(report, f); },
+     [](const JobReport& report, const Figures& f, Verdict& v) {
+       tell_split(report, f, v);
+       name_obstacle(report, v.why, v.next);
+     }},
+    // Split, and nobody was last.
+    {[](const JobReport& report, const Figures& f) { return f.any_split() && nobody_to_name(report); },
+     [](const JobReport& report, const Figures& f, Verdict& v) {
+       tell_split(report, f, v);
+       name_nobody(report, f, v);
+       v.why += report.losses.empty() ? "" : beside_words(report.losses, 0);
+       ask_for_missing_ranks(report, v);
+     }},
+    // Split, and nothing is worth a repair.
+    {[](const JobReport& report, const Figures& f) { return f.any_split() && report.losses.empty(); },
+     [](const JobReport& report, const Figures& f, Verdict& v) {
+       tell_split(report, f, v);
+       v.why = "No straggler stands out. " + timeline_words(f);
+       v.next = "Waiting is not what to fix first: look at computing and idle time.";
+       ask_for_missing_ranks(report, v);
+     }},
+    // Split, with losses.
+    {[](const JobReport&, const Figures& f) { return f.any_split(); },
+     [](const JobReport& report, const Figures& f, Verdict& v) {
+       tell_split(report, f, v);
+       name_losses(report, v);
+       ask_for_missing_ranks(report, v);
+     }},
+    // Nothing waits; nothing could be split.
+    {[](const JobReport& report, const Figures&) { return report.matching.calls == 0; },
+     &name_rows_that_wait_for_nobody},
+    {[](const JobReport&, const Figures&) { return true; },
+     [](const JobReport& report, const Figures&, Verdict& v) {
+       v.verdict = "Waiting and transfer could not be told apart.";
+       name_obstacle(report, v.why, v.next);
+     }},
+};
 
 // What a finding says of ranks, up to its colon: "Rank 2: 24 kernels were launched and none was recorded." "": nothing.
 std::string told_of_ranks(const JobReport& report, FindingCode code) {
@@ -321,8 +295,20 @@ void tell_what_is_missing(const JobReport& report, const Figures& f, Verdict& v)
   }
 }
 
-// Of ranks that are compared.
-Verdict verdict_of_rows(const JobReport& report, const Figures& figures);
+Verdict verdict_of_rows(const JobReport& report, const Figures& figures) {
+  if (const JobReport::Island* lead = leading_island(report); lead != nullptr) {
+    const JobReport own = report_of(report, *lead);
+    Verdict v = verdict_of_rows(own, figures_of(own));
+    v.verdict = fmt::format("{}. Ranks {}: {}", component_words(report), human_ranks(lead->ranks), v.verdict);
+    return v;
+  }
+  Verdict v;
+  if (!report.losses.empty()) v.severeness = severeness_of(report.losses.front().weight());
+  const auto* const rule =
+      std::find_if(std::begin(kRules), std::end(kRules), [&](const Rule& one) { return one.applies(report, figures); });
+  rule->say(report, figures, v);  // the last one always applies
+  return v;
+}
 
 }  // namespace
 
@@ -336,37 +322,5 @@ Verdict verdict_of(const JobReport& report, const Figures& figures) {
   tell_what_is_missing(report, figures, v);
   return v;
 }
-
-namespace {
-
-Verdict verdict_of_rows(const JobReport& report, const Figures& figures) {
-  if (const JobReport::Island* lead = leading_island(report); lead != nullptr) {
-    const JobReport own = report_of(report, *lead);
-    Verdict v = verdict_of_rows(own, figures_of(own));
-    v.verdict = fmt::format("{}. Ranks {}: {}", component_words(report), human_ranks(lead->ranks), v.verdict);
-    return v;
-  }
-  Verdict v;
-  if (!report.losses.empty()) v.severeness = severeness_of(report.losses.front().weight());
-  if (figures.calls == 0) {
-    v.verdict = "No collectives were recorded: only each rank's own timeline can be told.";
-    v.why = timeline_words(figures) + (report.losses.empty() ? "" : " " + report.losses.front().why);
-    v.next = figures.total_ns == 0 ? "No call of a collective is in these traces either: check that the recorded steps "
-                                     "communicate, and record GPU activities where there are GPUs."
-                                   : "Check that the recorded steps communicate.";
-  } else if (report.ranks.size() == 1) {
-    name_one_rank(report, figures, v);
-  } else if (figures.any_split()) {
-    tell_split(report, figures, v);
-  } else if (report.matching.calls == 0) {
-    name_rows_that_wait_for_nobody(report, figures, v);
-  } else {
-    v.verdict = "Waiting and transfer could not be told apart.";
-    name_obstacle(report, v);
-  }
-  return v;
-}
-
-}  // namespace
 
 }  // namespace skewscope::report
