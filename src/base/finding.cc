@@ -17,6 +17,18 @@ const char* to_string(Severity severity) {
   return "error";
 }
 
+Finding finding_of_file(Severity severity, std::string code, std::string file, std::string message, int64_t count) {
+  return {severity, std::move(code), std::move(file), Rank(), -1, count, std::move(message)};
+}
+
+Finding finding_of_rank(Severity severity, std::string code, std::string file, Rank rank, std::string message) {
+  return {severity, std::move(code), std::move(file), rank, -1, 1, std::move(message)};
+}
+
+Finding finding_of_job(Severity severity, std::string code, std::string message, int64_t count) {
+  return finding_of_file(severity, std::move(code), "", std::move(message), count);
+}
+
 void add_finding(Findings& findings, Finding finding) {
   for (Finding& known : findings) {
     if (known.code == finding.code && known.file == finding.file && known.rank == finding.rank) {

@@ -24,10 +24,19 @@ struct Finding {
 
 using Findings = std::vector<Finding>;
 
+// About a file of which no rank is known, about the file of a rank, about the job as a whole.
+Finding finding_of_file(Severity severity, std::string code, std::string file, std::string message, int64_t count = 1);
+Finding finding_of_rank(Severity severity, std::string code, std::string file, Rank rank, std::string message);
+Finding finding_of_job(Severity severity, std::string code, std::string message, int64_t count = 1);
+
+// Whether it says that the operating system refused a file, perhaps this time only.
+constexpr const char* kUnreadableFile = "unreadable-file";
+inline bool is_of_unreadable_file(const Finding& finding) { return finding.code == kUnreadableFile; }
+
 // "info", "warning", "error".
 const char* to_string(Severity severity);
 
-// Adds to an entry of equal code, file and rank (its count grows, its first offset stays), else appends.
+// Adds to an entry of equal code, file and rank (its count grows, its first place stays), else appends.
 void add_finding(Findings& findings, Finding finding);
 
 // Orders by severity (errors first), code, file, rank, offset, message: equal for any thread count and file order.

@@ -79,8 +79,7 @@ std::optional<Answer> find_answer(const fs::path& kept_folder, const std::string
 
 // What could not be read may be readable the next time.
 bool lacks_a_file(const JobReport& report) {
-  return std::any_of(report.diagnostics.begin(), report.diagnostics.end(),
-                     [](const Finding& finding) { return finding.code == "unreadable-file"; });
+  return std::any_of(report.diagnostics.begin(), report.diagnostics.end(), is_of_unreadable_file);
 }
 
 // A report that takes more than half of the cache would push out the digests; a spreadsheet tells when it was made.

@@ -57,8 +57,7 @@ Result<JobReport> correlate_or_list(const std::vector<std::string>& files, const
   IngestOptions ingest = options.input.ingest;
   ingest.several_jobs = [&several](const std::vector<FoundJob>& jobs) { several = jobs; };
   auto report = correlate_files(files, {ingest, options.align, options.rank_tables}, timer, exchange);
-  const bool lists =
-      !report.ok() && exchange.first() && !several.empty() && report.error().kind == ErrorKind::no_input;
+  const bool lists = !report.ok() && exchange.first() && !several.empty() && report.error().kind == ErrorKind::no_input;
   if (lists && !print_jobs(several, options.json)) return no_standard_output();
   return report;
 }
@@ -92,8 +91,8 @@ ExitCode own_part(const ReportOptions& options, const Invocation& invocation) {
   std::optional<KeptReport> keeper;
   if (can_be_copied(options, write, exchange)) {
     keeper.emplace(invocation.flags, files.value(), options.input.ingest.cache);
-    if (const auto summary = keeper->give(stamp_of(invocation.command_line), write,
-                                          use_color(options.common.color, STDOUT_FILENO))) {
+    if (const auto summary =
+            keeper->give(stamp_of(invocation.command_line), write, use_color(options.common.color, STDOUT_FILENO))) {
       if (shows_progress) fmt::print(stderr, "skewscope: nothing has changed since this report was made: copied\n");
       return options.common.quiet || print(*summary) ? kDone : fail(no_standard_output());
     }
