@@ -245,10 +245,7 @@ CompareReport::Run run_side(const NamedReport& named) {
 
 void find_doubts(const NamedReport& named, const CompareReport::Run& run, CompareReport& out) {
   const auto doubt = [&](FindingCode code, const char* message) {
-    Finding finding;
-    finding.code = code;
-    finding.message = named.name + ": " + message;
-    out.diagnostics.push_back(std::move(finding));
+    out.diagnostics.push_back(finding_of_job(Severity::warning, code, named.name + ": " + message));
   };
   const JobReport& report = named.report;
   if (run.steps == 0) {

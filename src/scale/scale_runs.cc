@@ -70,11 +70,7 @@ void relate_to_smallest(ScaleReport& report) {
 
 void find_doubts(ScaleReport& report) {
   const auto doubt = [&](FindingCode code, std::string message) {
-    Finding finding;
-    finding.severity = Severity::warning;
-    finding.code = code;
-    finding.message = std::move(message);
-    report.diagnostics.push_back(std::move(finding));
+    report.diagnostics.push_back(finding_of_job(Severity::warning, code, std::move(message)));
   };
   for (const ScaleReport::Run& run : report.runs) {
     if (run.steps == 0) {
