@@ -53,7 +53,7 @@ function option(of, rows, by, width) {
   const { map } = of, isWaiting = by === "waiting";
   const cells = cellsOf(map, rows, of[by]), scale = scaleOf(cells, isWaiting);
   const roomy = cells.length <= kMostNumbers && width / map.columns.length > 58;
-  const inked = (value) => color(Math.abs(value) > 0.5 * scale ? "card" : "text");
+  const inked = (value) => color(Math.abs(value) > 0.7 * scale ? "card" : "text");
   const many = rows.length > 96;
   return {
     grid: { left: 84, right: many ? 46 : 12, top: 44, bottom: 44 },

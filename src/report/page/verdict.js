@@ -32,10 +32,14 @@ const gainWords = (loss) => kBounds[loss.bound] + percent(loss.gain_share);
 // One rank of several cannot know whether it waited.
 export const waitingIsKnown = (data) => data.job.ranks > 1;
 
+// Where the page shows more of a loss.
+const kPlaces = { straggler: "stragglers", exposed_transfer: "collectives", pipeline_bubble: "pipeline", imbalance: "efficiency" };
+const lossWords = (row) => row.kind.replaceAll("_", " ");
+
 export function gainsSection(data) {
   const losses = records(data.tables.losses);
   const table = () => dataTable(data, "losses", [
-    ["kind", "Loss", { text: (row) => row.kind.replaceAll("_", " ") }],
+    ["kind", "Loss", { text: lossWords, make: (row) => (kPlaces[row.kind] ? element("a", { href: `#${kPlaces[row.kind]}` }, lossWords(row)) : lossWords(row)) }],
     ...(hasComponents(data) ? [["component", "Component"]] : []),
     ["ranks", "Ranks", { cut: true }],
     ["weight", "Weight", { text: (row) => percent(row.weight) }],
