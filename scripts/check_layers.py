@@ -114,9 +114,11 @@ SYSTEM_HEADERS = {
     "filesystem": {"base", "ingest", "report", "simulate", "merge", "gather", "ship", "cli"},
 }
 
+PRODUCT = ("src", "collectives", "include")
 SOURCE_FOLDERS = ("src", "include", "collectives", "tests", "scripts")
 FORBIDDEN_FOLDERS = {"util", "utils", "common", "helper", "helpers", "misc"}
-MAX_LINES = 500
+MAX_LINES, MAX_PRODUCT_LINES = 500, 400  # the product: src, collectives, include
+MAX_SOURCES = 25  # of one folder; what is more has rooms inside
 MAX_MAIN_LINES = 60
 
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -209,7 +211,9 @@ def include_errors(root, path, lines):
 
 
 def size_errors(path, lines):
-    limit = MAX_MAIN_LINES if path.name == "main.cc" and path.parts[0] == "src" else MAX_LINES
+    limit = MAX_PRODUCT_LINES if path.parts[0] in PRODUCT else MAX_LINES
+    if path.name == "main.cc" and path.parts[0] == "src":
+        limit = MAX_MAIN_LINES
     if len(lines) > limit:
         yield f"{path}:{limit + 1}: {len(lines)} lines, {limit} allowed"
 
@@ -224,6 +228,9 @@ def check(root):
             if file.is_dir():
                 if file.name in FORBIDDEN_FOLDERS:
                     errors.append(f"{path}:1: a folder is named for what it holds, not {file.name}")
+                sources = len(list(file.glob("*.cc")))
+                if sources > MAX_SOURCES:
+                    errors.append(f"{path}:1: {sources} sources in one folder, {MAX_SOURCES} allowed")
                 continue
             if path.suffix not in (".cc", ".h", ".py"):
                 continue
