@@ -5,36 +5,36 @@
 namespace skewscope::ship {
 
 void Seen::settle(const Delivery& delivery, bool once, bool held) {
-  using End = Delivery::End;
+  using Outcome = Delivery::End;
   const auto now = std::chrono::steady_clock::now();
-  const bool cannot_be_read = delivery.end == End::unreadable;
+  const bool cannot_be_read = delivery.end == Outcome::unreadable;
   if (cannot_be_read && !unreadable) since = now;  // patience begins
   at_work = false;
   rank = std::max(rank, delivery.rank);
-  spooled = (cannot_be_read || delivery.end == End::waits) && held;
+  spooled = (cannot_be_read || delivery.end == Outcome::waits) && held;
   reason = delivery.reason;
   unreadable = cannot_be_read ? std::optional(now) : std::nullopt;
   switch (delivery.end) {
-    case End::accepted:
+    case Outcome::accepted:
       state = State::accepted;
       return;
-    case End::unfinished:
+    case Outcome::unfinished:
       state = once ? State::left : State::unfinished;
       return;
-    case End::waits:
+    case Outcome::waits:
       state = State::waiting;
       return;
-    case End::not_now:
-    case End::unreadable:
+    case Outcome::not_now:
+    case Outcome::unreadable:
       state = State::watched;
       return;
-    case End::bad:
+    case Outcome::bad:
       state = State::bad;
       return;
-    case End::left:
+    case Outcome::left:
       state = State::left;
       return;
-    case End::stopped:
+    case Outcome::stopped:
       return;
   }
 }

@@ -130,7 +130,7 @@ template <auto Value, bool kWhole>
 struct StatisticsField {
   const char* name;
   const char* meaning;
-  static constexpr In in = In::both;
+  In in = In::both;
   static constexpr bool kAlwaysKnown = false;
 };
 template <auto Value>
@@ -160,7 +160,7 @@ template <auto Value, class Inner, bool kFlat>
 struct NestedField {
   const char* name;
   const char* meaning;
-  static constexpr In in = In::both;
+  In in = In::both;
 };
 template <auto Value, class Inner>
 constexpr NestedField<Value, Inner, false> nested(const char* name, const char* meaning) {

@@ -189,7 +189,7 @@ std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
       s.pattern = pattern_of(part->second, compared.window_ns.at(rank));
     }
     add_cause(own, compared.saved_at_least.at(rank), s);
-    rows.emplace_back(own.origin_ns, std::move(s));
+    rows.emplace_back(own.origin_ns, s);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     const auto key = [](const auto& row) {
@@ -198,7 +198,7 @@ std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
     return key(a) > key(b);
   });
   std::vector<JobReport::Straggler> sorted;
-  for (auto& [own_ns, s] : rows) sorted.push_back(std::move(s));
+  for (auto& [own_ns, s] : rows) sorted.push_back(s);
   return sorted;
 }
 
