@@ -310,7 +310,7 @@ struct JobReport {
     std::vector<Stage> by_stage;
   } pipeline;
 
-  // POP and TALP efficiencies (src/report/rows/efficiency.cc), 0..1; -1 = not determined.
+  // POP and TALP efficiencies (src/report/rows/efficiency_rows.cc), 0..1; -1 = not determined.
   struct Efficiency {
     double parallel = -1, load_balance = -1, communication = -1, serialization = -1, transfer = -1,
            gpu_communication = -1, orchestration = -1;

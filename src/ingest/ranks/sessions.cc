@@ -16,7 +16,7 @@ namespace {
 // Clocks of one job's hosts differ by seconds; ten minutes are another run.
 constexpr int64_t kAnotherRun_ns = 600'000'000'000;
 
-using Rows = std::vector<size_t>;
+using CaptureRows = std::vector<size_t>;
 
 class Assigner {
  public:
@@ -25,11 +25,11 @@ class Assigner {
   }
 
   AssignedSessions assign() {
-    std::map<std::tuple<int64_t, std::string>, Rows> by_label;
+    std::map<std::tuple<int64_t, std::string>, CaptureRows> by_label;
     for (size_t i = 0; i < captures_.size(); ++i) by_label[{captures_[i].number, captures_[i].label}].push_back(i);
     for (const auto& [label, rows] : by_label) {
-      const Rows kept = without_duplicates(rows);
-      const std::map<Rank, Rows> by_rank = by_rank_and_time(kept);
+      const CaptureRows kept = without_duplicates(rows);
+      const std::map<Rank, CaptureRows> by_rank = by_rank_and_time(kept);
       if (!assign_clusters(kept, by_rank)) assign_in_order(by_rank);
     }
     report_apart();
@@ -37,14 +37,14 @@ class Assigner {
   }
 
  private:
-  std::map<Rank, Rows> by_rank_and_time(const Rows& rows) const {
-    std::map<Rank, Rows> by_rank;
+  std::map<Rank, CaptureRows> by_rank_and_time(const CaptureRows& rows) const {
+    std::map<Rank, CaptureRows> by_rank;
     for (const size_t i : rows) by_rank[captures_[i].rank].push_back(i);
     for (auto& [rank, of_rank] : by_rank) sort_by_time(of_rank);
     return by_rank;
   }
 
-  void sort_by_time(Rows& rows) const {
+  void sort_by_time(CaptureRows& rows) const {
     std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) {
       return std::tie(captures_[a].first_event, captures_[a].last_event) <
              std::tie(captures_[b].first_event, captures_[b].last_event);
@@ -59,14 +59,14 @@ class Assigner {
   }
 
   // Best first; each later one must be apart from all that stay.
-  Rows without_duplicates(const Rows& rows) {
-    Rows kept;
+  CaptureRows without_duplicates(const CaptureRows& rows) {
+    CaptureRows kept;
     for (auto& [rank, of_rank] : by_rank_and_time(rows)) {
-      Rows best_first = of_rank;
+      CaptureRows best_first = of_rank;
       std::stable_sort(best_first.begin(), best_first.end(), [&](size_t a, size_t b) {
         return std::tie(captures_[b].calls, captures_[a].file) < std::tie(captures_[a].calls, captures_[b].file);
       });
-      Rows stay;
+      CaptureRows stay;
       for (const size_t i : best_first) {
         const auto twin = std::find_if(stay.begin(), stay.end(), [&](size_t other) { return overlap(i, other); });
         if (twin == stay.end()) {
@@ -87,12 +87,12 @@ class Assigner {
     return kept;
   }
 
-  bool assign_clusters(Rows rows, const std::map<Rank, Rows>& by_rank) {
+  bool assign_clusters(CaptureRows rows, const std::map<Rank, CaptureRows>& by_rank) {
     sort_by_time(rows);
     size_t most = 0;
     for (const auto& [rank, of_rank] : by_rank) most = std::max(most, of_rank.size());
     if (most < 2) return false;
-    std::vector<Rows> clusters;
+    std::vector<CaptureRows> clusters;
     LocalNs end;
     for (const size_t i : rows) {
       if (clusters.empty() || captures_[i].first_event >= end) {
@@ -103,20 +103,20 @@ class Assigner {
       end = std::max(end, captures_[i].last_event);
     }
     if (clusters.size() > most) return false;
-    for (const Rows& cluster : clusters) {
+    for (const CaptureRows& cluster : clusters) {
       std::set<Rank> ranks;
       for (const size_t i : cluster) {
         if (!ranks.insert(captures_[i].rank).second) return false;
       }
     }
-    for (const Rows& cluster : clusters) {
+    for (const CaptureRows& cluster : clusters) {
       for (const size_t i : cluster) result_.of_capture[i] = SessionId(result_.sessions);
       ++result_.sessions;
     }
     return true;
   }
 
-  void assign_in_order(const std::map<Rank, Rows>& by_rank) {
+  void assign_in_order(const std::map<Rank, CaptureRows>& by_rank) {
     size_t most = 0;
     for (const auto& [rank, of_rank] : by_rank) {
       most = std::max(most, of_rank.size());
@@ -129,12 +129,12 @@ class Assigner {
 
   // Against the middle one by time: one stray capture is told from the many, not the many from it.
   void report_apart() {
-    std::map<SessionId, Rows> by_session;
+    std::map<SessionId, CaptureRows> by_session;
     for (size_t i = 0; i < captures_.size(); ++i) {
       if (result_.of_capture[i].known()) by_session[result_.of_capture[i]].push_back(i);
     }
     for (auto& [session, rows] : by_session) {
-      Rows by_time = rows;
+      CaptureRows by_time = rows;
       sort_by_time(by_time);
       const Capture& middle = captures_[by_time[(by_time.size() - 1) / 2]];
       for (const size_t i : rows) {

@@ -7,7 +7,7 @@
 #include "page_tables.h"
 #include "skewscope/base/human_units.h"
 #include "src/report/fields/json_values.h"
-#include "src/report/rows/efficiency.h"
+#include "src/report/rows/efficiency_rows.h"
 #include "src/report/rows/figures.h"
 #include "src/report/rows/islands.h"
 #include "src/report/rows/pipeline_words.h"

@@ -54,10 +54,10 @@ Group group_of(const AllToAllTotals& totals, const Communicator& communicator) {
 
 }  // namespace
 
-std::vector<Group> all_to_all_rows(const Rooms& rooms) {
+std::vector<Group> all_to_all_rows(const Sources& sources) {
   std::vector<Group> rows;
-  for (const AllToAllTotals& totals : rooms.decomposition.all_to_all) {
-    rows.push_back(group_of(totals, rooms.instances.communicators[totals.communicator]));
+  for (const AllToAllTotals& totals : sources.decomposition.all_to_all) {
+    rows.push_back(group_of(totals, sources.instances.communicators[totals.communicator]));
   }
   return rows;
 }

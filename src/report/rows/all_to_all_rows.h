@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "rooms.h"
+#include "sources.h"
 
 namespace skewscope::report {
 
-std::vector<JobReport::AllToAll> all_to_all_rows(const Rooms& rooms);
+std::vector<JobReport::AllToAll> all_to_all_rows(const Sources& sources);
 
 // "receives 2.5 times the mean of its group's tokens" of a rank that receives far more than others; "" of others.
 std::string receiving_words(const JobReport& report, int32_t rank);

@@ -7,14 +7,15 @@
 #include "all_to_all_rows.h"
 #include "call_rows.h"
 #include "collective_rows.h"
-#include "efficiency.h"
+#include "efficiency_rows.h"
 #include "islands.h"
 #include "overlap_rows.h"
 #include "own_findings.h"
 #include "pipeline_rows.h"
+#include "rank_rows.h"
 #include "rank_statistics.h"
-#include "rooms.h"
 #include "skewscope/model/clock_components.h"
+#include "sources.h"
 #include "step_rows.h"
 #include "stragglers.h"
 #include "what_if_rows.h"
@@ -23,36 +24,36 @@ namespace skewscope {
 namespace report {
 namespace {
 
-JobReport::Job job_of(const Rooms& rooms) {
+JobReport::Job job_of(const Sources& sources) {
   JobReport::Job job;
   std::set<int32_t> present;
   std::set<std::string> hosts;
   std::set<int64_t> steps;
-  for (const RankTrace& trace : rooms.job.traces) {
+  for (const RankTrace& trace : sources.job.traces) {
     present.insert(trace.rank.value);
     if (!trace.host.empty()) hosts.insert(trace.host);
     for (const StepRange& step : trace.steps) steps.insert(step.number);
   }
-  for (int32_t rank = 0; rank < rooms.job.world_size; ++rank) {
+  for (int32_t rank = 0; rank < sources.job.world_size; ++rank) {
     if (!present.contains(rank)) job.ranks_missing.push_back(rank);
   }
-  job.name = rooms.job.name;
-  job.world_size = rooms.job.world_size;
+  job.name = sources.job.name;
+  job.world_size = sources.job.world_size;
   job.ranks_present.assign(present.begin(), present.end());
   job.hosts.assign(hosts.begin(), hosts.end());
   job.steps.assign(steps.begin(), steps.end());
-  job.window_start_ns = rooms.clocks.reference_ns;
-  job.window_ns = rooms.clocks.window_ns;
-  job.vendor = rooms.job.vendor;
-  job.sessions = rooms.job.sessions;
-  job.step_basis = to_string(rooms.decomposition.step_basis);
+  job.window_start_ns = sources.clocks.reference_ns;
+  job.window_ns = sources.clocks.window_ns;
+  job.vendor = sources.job.vendor;
+  job.sessions = sources.job.sessions;
+  job.step_basis = to_string(sources.decomposition.step_basis);
   return job;
 }
 
 // Ranks that other components have are not tied to the reference, however well they are tied to one another.
-std::vector<JobReport::Clock> clock_rows(const Rooms& rooms, const std::vector<ClockComponent>& components) {
-  std::vector<int32_t> component(rooms.job.traces.size());
-  std::vector<bool> largest(rooms.job.traces.size());
+std::vector<JobReport::Clock> clock_rows(const Sources& sources, const std::vector<ClockComponent>& components) {
+  std::vector<int32_t> component(sources.job.traces.size());
+  std::vector<bool> largest(sources.job.traces.size());
   for (size_t c = 0; c < components.size(); ++c) {
     for (const TraceIndex trace : components[c].traces) {
       component[trace.index()] = static_cast<int32_t>(c);
@@ -60,9 +61,9 @@ std::vector<JobReport::Clock> clock_rows(const Rooms& rooms, const std::vector<C
     }
   }
   std::vector<JobReport::Clock> rows;
-  for (size_t t = 0; t < rooms.job.traces.size(); ++t) {
-    const RankTrace& trace = rooms.job.traces[t];
-    const TraceClock& clock = rooms.clocks.clocks[t];
+  for (size_t t = 0; t < sources.job.traces.size(); ++t) {
+    const RankTrace& trace = sources.job.traces[t];
+    const TraceClock& clock = sources.clocks.clocks[t];
     JobReport::Clock row;
     row.rank = trace.rank.value;
     row.session = trace.session.value;
@@ -80,26 +81,26 @@ std::vector<JobReport::Clock> clock_rows(const Rooms& rooms, const std::vector<C
   return rows;
 }
 
-std::vector<JobReport::Component> components_of_clocks(const Rooms& rooms,
+std::vector<JobReport::Component> components_of_clocks(const Sources& sources,
                                                        const std::vector<ClockComponent>& components) {
   std::vector<JobReport::Component> rows;
   for (const ClockComponent& component : components) {
     JobReport::Component& row = rows.emplace_back();
     row.session = component.session.value;
     row.window_ns = component.window_ns;
-    for (const TraceIndex trace : component.traces) row.ranks.push_back(rooms.job[trace].rank.value);
+    for (const TraceIndex trace : component.traces) row.ranks.push_back(sources.job[trace].rank.value);
     std::sort(row.ranks.begin(), row.ranks.end());
   }
   return rows;
 }
 
-std::vector<JobReport::CommunicatorRow> communicator_rows(const Rooms& rooms) {
+std::vector<JobReport::CommunicatorRow> communicator_rows(const Sources& sources) {
   std::map<int32_t, std::string> host_of_rank;
-  for (const RankTrace& trace : rooms.job.traces) {
+  for (const RankTrace& trace : sources.job.traces) {
     if (!trace.host.empty()) host_of_rank.emplace(trace.rank.value, trace.host);
   }
   std::vector<JobReport::CommunicatorRow> rows;
-  for (const Communicator& communicator : rooms.instances.communicators.communicators) {
+  for (const Communicator& communicator : sources.instances.communicators.communicators) {
     JobReport::CommunicatorRow row;
     row.id = static_cast<int32_t>(rows.size());
     row.name = communicator.name;
@@ -113,61 +114,9 @@ std::vector<JobReport::CommunicatorRow> communicator_rows(const Rooms& rooms) {
     row.nodes = hosts.empty() ? -1 : static_cast<int32_t>(hosts.size());
     rows.push_back(std::move(row));
   }
-  for (const CollectiveInstance& instance : rooms.instances.instances) {
+  for (const CollectiveInstance& instance : sources.instances.instances) {
     if (instance.communicator.known()) rows[instance.communicator.index()].collectives++;
   }
-  return rows;
-}
-
-void add_timeline(JobReport::RankRow& row, const RankSummary& summary) {
-  row.total_ns += summary.total_ns;
-  row.compute_ns += summary.compute_ns;
-  row.communication_ns += summary.communication_ns;
-  row.exposed_communication_ns += summary.exposed_communication_ns;
-  row.exposed_memcpy_ns += summary.exposed_memcpy_ns;
-  row.busy_ns += summary.busy_ns;
-  row.idle_ns += summary.idle_ns;
-  row.idle_host_wait_ns += summary.idle_host_wait_ns;
-  row.idle_kernel_wait_ns += summary.idle_kernel_wait_ns;
-  row.idle_other_ns += summary.idle_ns - summary.idle_host_wait_ns - summary.idle_kernel_wait_ns;
-}
-
-void add_totals(JobReport::RankRow& row, const TraceTotals& totals) {
-  row.collectives += totals.collectives;
-  row.wait_ns += totals.parts.wait_ns;
-  row.transfer_ns += totals.parts.transfer_ns;
-  row.unattributed_ns += totals.parts.unattributed_ns;
-  row.exposed_wait_ns += totals.parts.exposed_wait_ns;
-  row.exposed_transfer_ns += totals.parts.exposed_transfer_ns;
-  row.late_count += totals.late_count;
-  row.delay_caused_ns += totals.delay_caused_ns;
-}
-
-void add_blame(JobReport::RankRow& row, const TraceBlame& blame) {
-  row.blocking_communication_ns += blame.exposed.blocking_ns;
-  row.coincided_communication_ns += blame.exposed.coincided_ns;
-  row.unknown_communication_ns += blame.exposed.unknown_ns;
-  const bool known = std::min(row.instant_calls_saved_ns, blame.instant_calls_saved_ns) >= 0;
-  row.instant_calls_saved_ns = known ? row.instant_calls_saved_ns + blame.instant_calls_saved_ns : -1;
-}
-
-// One row per rank, its sessions added up.
-std::vector<JobReport::RankRow> rank_rows(const Rooms& rooms) {
-  std::map<int32_t, JobReport::RankRow> by_rank;
-  for (size_t t = 0; t < rooms.job.traces.size(); ++t) {
-    const RankTrace& trace = rooms.job.traces[t];
-    JobReport::RankRow& row = by_rank[trace.rank.value];
-    row.rank = trace.rank.value;
-    if (row.host.empty()) row.host = trace.host;
-    if (row.device < 0) row.device = trace.device;
-    if (row.device_name.empty()) row.device_name = trace.device_name;
-    add_timeline(row, rooms.summaries[t]);
-    add_totals(row, rooms.decomposition.traces[t]);
-    add_blame(row, rooms.blame.traces[t]);
-  }
-  std::vector<JobReport::RankRow> rows;
-  rows.reserve(by_rank.size());
-  for (auto& [rank, row] : by_rank) rows.push_back(std::move(row));
   return rows;
 }
 
@@ -181,15 +130,15 @@ void set_components(JobReport& report) {
   }
 }
 
-JobReport::Matching matching_of(const Rooms& rooms) {
+JobReport::Matching matching_of(const Sources& sources) {
   JobReport::Matching m;
-  m.matched = static_cast<int64_t>(rooms.instances.members.size());
-  const std::vector<UnmatchedCall>& unmatched = rooms.instances.unmatched;
+  m.matched = static_cast<int64_t>(sources.instances.members.size());
+  const std::vector<UnmatchedCall>& unmatched = sources.instances.unmatched;
   m.unmatched = std::count_if(unmatched.begin(), unmatched.end(),
                               [](const UnmatchedCall& call) { return lacks_members(call.reason); });
   m.calls = m.matched + m.unmatched;
   std::map<MatchMethod, int64_t> methods;
-  for (const CollectiveInstance& instance : rooms.instances.instances) {
+  for (const CollectiveInstance& instance : sources.instances.instances) {
     m.incomplete_instances += instance.complete ? 0 : 1;
     m.mismatched_instances += instance.sizes_differ ? 1 : 0;
     methods[instance.method]++;
@@ -213,32 +162,32 @@ JobReport::Matching matching_of(const Rooms& rooms) {
 JobReport build_report(const JobTrace& job, const InstanceTable& instances, const ClockModel& clocks,
                        const Decomposition& decomposition, const Blame& blame,
                        const std::vector<RankSummary>& summaries, const std::vector<RankFigures>& figures) {
-  const report::Rooms rooms{job, instances, clocks, decomposition, blame, summaries};
+  const report::Sources sources{job, instances, clocks, decomposition, blame, summaries};
   JobReport out;
-  out.job = report::job_of(rooms);
+  out.job = report::job_of(sources);
   const std::vector<ClockComponent> components = components_of(job, clocks);
-  out.clocks = report::clock_rows(rooms, components);
-  out.components = report::components_of_clocks(rooms, components);
+  out.clocks = report::clock_rows(sources, components);
+  out.components = report::components_of_clocks(sources, components);
   out.jobs_found = job.jobs_found;
-  out.communicators = report::communicator_rows(rooms);
-  out.ranks = report::rank_rows(rooms);
-  out.steps = report::step_rows(rooms);
-  out.rank_steps = report::rank_steps(rooms);
-  out.outside_steps = report::outside_steps(rooms);
+  out.communicators = report::communicator_rows(sources);
+  out.ranks = report::rank_rows(sources);
+  out.steps = report::step_rows(sources);
+  out.rank_steps = report::rank_steps(sources);
+  out.outside_steps = report::outside_steps(sources);
   // Each of these goes over all calls.
-  tbb::parallel_invoke([&] { out.collectives = report::collective_rows(rooms); },
-                       [&] { out.collective_steps = report::collective_steps(rooms); },
-                       [&] { out.stragglers = report::stragglers_of(rooms); },
-                       [&] { out.calls = report::call_rows(rooms); });
+  tbb::parallel_invoke([&] { out.collectives = report::collective_rows(sources); },
+                       [&] { out.collective_steps = report::collective_steps(sources); },
+                       [&] { out.stragglers = report::stragglers_of(sources); },
+                       [&] { out.calls = report::call_rows(sources); });
   out.overlap = report::overlap_rows(decomposition);
   out.overlap_modules = report::overlap_module_rows(decomposition, job.modules);
-  out.all_to_all = report::all_to_all_rows(rooms);
-  out.causes = report::cause_rows(rooms);
-  out.flows = report::flow_rows(rooms);
+  out.all_to_all = report::all_to_all_rows(sources);
+  out.causes = report::cause_rows(sources);
+  out.flows = report::flow_rows(sources);
   report::set_components(out);
-  out.islands = report::island_rows(rooms, out);
+  out.islands = report::island_rows(sources, out);
   if (out.islands.empty()) {
-    out.what_if = report::what_if_rows(rooms, blame, std::ssize(out.job.steps));
+    out.what_if = report::what_if_rows(sources, blame, std::ssize(out.job.steps));
     out.pipeline = report::pipeline_of(blame.pipeline);
     out.efficiency = report::efficiency_of(out);
   } else {
@@ -246,8 +195,8 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
     out.pipeline = out.islands.front().pipeline;
     out.efficiency = out.islands.front().efficiency;
   }
-  out.matching = report::matching_of(rooms);
-  report::add_unmatched_rows(rooms, out);
+  out.matching = report::matching_of(sources);
+  report::add_unmatched_rows(sources, out);
   out.rank_statistics = report::rank_statistics(job, figures, out.components);
   out.end_spread_before_ns = clocks.end_spread_before_ns;
   out.end_spread_after_ns = clocks.end_spread_after_ns;
@@ -255,7 +204,7 @@ JobReport build_report(const JobTrace& job, const InstanceTable& instances, cons
   for (const Finding& finding : instances.findings) out.diagnostics.push_back(finding);
   for (const Finding& finding : clocks.findings) out.diagnostics.push_back(finding);
   for (const Finding& finding : decomposition.findings) out.diagnostics.push_back(finding);
-  for (Finding& finding : report::own_findings(rooms, out)) out.diagnostics.push_back(std::move(finding));
+  for (Finding& finding : report::own_findings(sources, out)) out.diagnostics.push_back(std::move(finding));
   sort_findings(out.diagnostics);
   out.losses = report::losses_of_islands(out);
   return out;

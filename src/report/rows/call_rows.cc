@@ -29,7 +29,7 @@ JobReport::CallRow call_row(const InstanceView& view, size_t member, int32_t id)
   row.dtype = to_string(instance.dtype);
   row.bytes = instance.bytes;
   row.rank = view.trace(member).rank.value;
-  row.start_ns = since_start(view.rooms.clocks, view.ref(member).trace, call.start);
+  row.start_ns = since_start(view.sources.clocks, view.ref(member).trace, call.start);
   row.end_ns = row.start_ns + call.duration_ns;  // the parts sum to the duration as recorded
   const bool open = lacks_end(call.duration_ns);
   if (view.split() && !open) {
@@ -47,22 +47,22 @@ JobReport::CallRow call_row(const InstanceView& view, size_t member, int32_t id)
 
 }  // namespace
 
-std::vector<JobReport::CallRow> call_rows(const Rooms& rooms) {
-  std::vector<JobReport::CallRow> rows(rooms.instances.members.size());
-  tbb::parallel_for(size_t{0}, rooms.instances.instances.size(), [&](size_t i) {
-    const InstanceView view(rooms, i);
+std::vector<JobReport::CallRow> call_rows(const Sources& sources) {
+  std::vector<JobReport::CallRow> rows(sources.instances.members.size());
+  tbb::parallel_for(size_t{0}, sources.instances.instances.size(), [&](size_t i) {
+    const InstanceView view(sources, i);
     for (size_t m = 0; m < view.size(); ++m) rows[view.row(m)] = call_row(view, m, static_cast<int32_t>(i));
   });
   return rows;
 }
 
-void add_unmatched_rows(const Rooms& rooms, JobReport& report) {
+void add_unmatched_rows(const Sources& sources, JobReport& report) {
   const auto names = std::make_shared<StringTable>();
-  report.unmatched.reserve(rooms.instances.unmatched.size());
-  for (const UnmatchedCall& unmatched : rooms.instances.unmatched) {
+  report.unmatched.reserve(sources.instances.unmatched.size());
+  for (const UnmatchedCall& unmatched : sources.instances.unmatched) {
     if (!lacks_members(unmatched.reason)) continue;
-    const std::string_view kernel = names->view(names->intern(rooms.job.strings.view(unmatched.kernel)));
-    const RankTrace& trace = rooms.job[unmatched.call.trace];
+    const std::string_view kernel = names->view(names->intern(sources.job.strings.view(unmatched.kernel)));
+    const RankTrace& trace = sources.job[unmatched.call.trace];
     const CollectiveCall& call = trace.calls[static_cast<size_t>(unmatched.call.call)];
     JobReport::UnmatchedRow row;
     row.rank = trace.rank.value;
@@ -71,7 +71,7 @@ void add_unmatched_rows(const Rooms& rooms, JobReport& report) {
     row.dtype = to_string(call.dtype);
     row.reason = unmatched.reason;
     row.kernel = kernel;
-    row.start_ns = since_start(rooms.clocks, unmatched.call.trace, call.start);
+    row.start_ns = since_start(sources.clocks, unmatched.call.trace, call.start);
     row.duration_ns = call.duration_ns;
     report.unmatched.push_back(row);
   }

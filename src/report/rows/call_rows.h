@@ -3,13 +3,13 @@
 
 #include <vector>
 
-#include "rooms.h"
+#include "sources.h"
 
 namespace skewscope::report {
 
 // By instance, then trace.
-std::vector<JobReport::CallRow> call_rows(const Rooms& rooms);
+std::vector<JobReport::CallRow> call_rows(const Sources& sources);
 // By trace, then time; and the names of their kernels.
-void add_unmatched_rows(const Rooms& rooms, JobReport& report);
+void add_unmatched_rows(const Sources& sources, JobReport& report);
 
 }  // namespace skewscope::report

@@ -44,10 +44,10 @@ void add_instance(Samples& samples, const InstanceView& view) {
 
 }  // namespace
 
-std::vector<JobReport::CollectiveRow> collective_rows(const Rooms& rooms) {
+std::vector<JobReport::CollectiveRow> collective_rows(const Sources& sources) {
   std::map<std::tuple<int32_t, std::string, std::string, int64_t>, Samples> groups;
-  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
-    const InstanceView view(rooms, i);
+  for (size_t i = 0; i < sources.instances.instances.size(); ++i) {
+    const InstanceView view(sources, i);
     const CollectiveInstance& c = view.instance;
     add_instance(groups[{c.communicator.value, to_string(c.kind), to_string(c.dtype), c.bytes}], view);
   }

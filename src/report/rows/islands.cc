@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "efficiency.h"
+#include "efficiency_rows.h"
 #include "figures.h"
 #include "losses.h"
 #include "operation_rows.h"
@@ -38,28 +38,28 @@ double largest_weight(const JobReport::Island& island) {
 
 }  // namespace
 
-std::vector<JobReport::Island> island_rows(const Rooms& rooms, const JobReport& report) {
+std::vector<JobReport::Island> island_rows(const Sources& sources, const JobReport& report) {
   std::vector<JobReport::Island> rows;
-  const std::vector<ClockIsland> islands = islands_of(rooms.job, rooms.clocks);
+  const std::vector<ClockIsland> islands = islands_of(sources.job, sources.clocks);
   for (size_t i = 0; islands.size() > 1 && i < islands.size(); ++i) {
     std::set<int32_t> ranks;
-    for (const TraceIndex trace : islands[i].traces) ranks.insert(rooms.job[trace].rank.value);
+    for (const TraceIndex trace : islands[i].traces) ranks.insert(sources.job[trace].rank.value);
     if (ranks.size() < 2) continue;
     JobReport::Island& row = rows.emplace_back();
     row.ranks.assign(ranks.begin(), ranks.end());
     row.window_ns = islands[i].window_ns;
     while (!is_of(row, report.components[static_cast<size_t>(row.component)].ranks.front())) ++row.component;
-    if (!rooms.decomposition.island_steps.empty()) {
-      row.steps = step_rows_of(rooms, islands[i].traces, rooms.decomposition.island_steps[i]);
+    if (!sources.decomposition.island_steps.empty()) {
+      row.steps = step_rows_of(sources, islands[i].traces, sources.decomposition.island_steps[i]);
     }
     std::set<int64_t> steps;
     for (JobReport::StepRow& step : row.steps) {
       step.component = row.component;
       steps.insert(step.step);
     }
-    if (!rooms.blame.islands.empty()) {
-      const IslandBlame& blame = rooms.blame.islands[i];
-      row.what_if = what_if_rows(rooms, blame, std::ssize(steps));
+    if (!sources.blame.islands.empty()) {
+      const IslandBlame& blame = sources.blame.islands[i];
+      row.what_if = what_if_rows(sources, blame, std::ssize(steps));
       row.pipeline = pipeline_of(blame.pipeline);
     }
     row.efficiency = efficiency_of(report_of(report, row));

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "rooms.h"
+#include "sources.h"
 
 namespace skewscope::report {
 
 // Those of several ranks, the longest first, without their losses; none where all ranks are compared.
-std::vector<JobReport::Island> island_rows(const Rooms& rooms, const JobReport& report);
+std::vector<JobReport::Island> island_rows(const Sources& sources, const JobReport& report);
 
 // The job's report as if these were its only ranks. Without the rows of single calls.
 JobReport report_of(const JobReport& report, const JobReport::Island& island);

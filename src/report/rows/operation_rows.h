@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "rooms.h"
+#include "sources.h"
 
 namespace skewscope::report {
 

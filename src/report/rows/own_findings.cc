@@ -10,7 +10,7 @@
 
 #include "all_to_all_rows.h"
 #include "collectives/open_end.h"
-#include "efficiency.h"
+#include "efficiency_rows.h"
 #include "islands.h"
 #include "skewscope/base/human_units.h"
 #include "slow_groups.h"
@@ -58,36 +58,36 @@ std::string_view consequence_of(UnmatchedReason reason) {
   return "";
 }
 
-bool names_group(const Rooms& rooms, const CallRef& ref) {
-  return rooms.job[ref.trace].calls[static_cast<size_t>(ref.call)].communicator.known();
+bool names_group(const Sources& sources, const CallRef& ref) {
+  return sources.job[ref.trace].calls[static_cast<size_t>(ref.call)].communicator.known();
 }
 
 // What else is missing where no trace names a group.
-std::string unnamed_words(const Rooms& rooms, int64_t calls) {
-  const bool guessed = rooms.job.world_size_source == WorldSizeSource::file_count;
+std::string unnamed_words(const Sources& sources, int64_t calls) {
+  const bool guessed = sources.job.world_size_source == WorldSizeSource::file_count;
   return fmt::format("; of {} no trace names the group{}", calls,
                      guessed
                          ? ", nor how many ranks there are, so lateness proves none (files named rank<R>-of-<N> tell)"
                          : ", and neither ends nor lateness prove one");
 }
 
-void add_unmatched(const Rooms& rooms, const JobReport& report, Findings& out) {
+void add_unmatched(const Sources& sources, const JobReport& report, Findings& out) {
   std::map<UnmatchedReason, int64_t> counts;
   int64_t unnamed = 0;
-  for (const UnmatchedCall& call : rooms.instances.unmatched) {
+  for (const UnmatchedCall& call : sources.instances.unmatched) {
     counts[call.reason]++;
-    unnamed += call.reason == UnmatchedReason::ambiguous && !names_group(rooms, call.call) ? 1 : 0;
+    unnamed += call.reason == UnmatchedReason::ambiguous && !names_group(sources, call.call) ? 1 : 0;
   }
   for (const auto& [reason, count] : counts) {
     const bool many = static_cast<double>(count) >= kIgnoredShare * static_cast<double>(report.matching.calls);
     const bool expected = reason == UnmatchedReason::group_of_one || !lacks_members(reason) || !many;
-    out.push_back(
-        finding(expected ? Severity::info : Severity::warning, unmatched_code(reason), count,
-                fmt::format("{} {}: {}{}", count,
-                            lacks_members(reason) ? fmt::format("of {} calls are in no instance", report.matching.calls)
-                                                  : "calls have no members in other traces",
-                            consequence_of(reason),
-                            reason == UnmatchedReason::ambiguous && unnamed > 0 ? unnamed_words(rooms, unnamed) : "")));
+    out.push_back(finding(
+        expected ? Severity::info : Severity::warning, unmatched_code(reason), count,
+        fmt::format("{} {}: {}{}", count,
+                    lacks_members(reason) ? fmt::format("of {} calls are in no instance", report.matching.calls)
+                                          : "calls have no members in other traces",
+                    consequence_of(reason),
+                    reason == UnmatchedReason::ambiguous && unnamed > 0 ? unnamed_words(sources, unnamed) : "")));
   }
 }
 
@@ -118,7 +118,7 @@ int64_t widest_bar(const InstanceView& view) {
   if (view.timing.wait_bar_ns >= 0) return view.timing.wait_bar_ns;
   int64_t bar = 0;
   for (size_t m = 0; m < view.size(); ++m) {
-    bar = std::max(bar, view.rooms.clocks.clocks[view.ref(m).trace.index()].uncertainty_ns);
+    bar = std::max(bar, view.sources.clocks.clocks[view.ref(m).trace.index()].uncertainty_ns);
   }
   return bar;
 }
@@ -152,14 +152,14 @@ struct ClockDoubt {
 
 // The split is inconclusive where clocks cannot resolve the waiting in most of the calls' time: a call counts when its
 // wait is shorter than the bar and the bar is not small beside the call either. Weighted by time, as the split is.
-void add_clock_doubt(const Rooms& rooms, const JobReport& report, Findings& out) {
+void add_clock_doubt(const Sources& sources, const JobReport& report, Findings& out) {
   std::map<int32_t, size_t> island_of_rank;  // plus 1; 0: of no island, or of the only one
   for (size_t i = 0; i < report.islands.size(); ++i) {
     for (const int32_t rank : report.islands[i].ranks) island_of_rank[rank] = i + 1;
   }
   std::vector<ClockDoubt> doubts(report.islands.size() + 1);
-  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
-    const InstanceView view(rooms, i);
+  for (size_t i = 0; i < sources.instances.instances.size(); ++i) {
+    const InstanceView view(sources, i);
     if (!view.split()) continue;
     const auto island = island_of_rank.find(view.trace(0).rank.value);
     doubts[island == island_of_rank.end() ? 0 : island->second].add(view);
@@ -173,12 +173,12 @@ void add_clock_doubt(const Rooms& rooms, const JobReport& report, Findings& out)
   }
 }
 
-void add_inferred(const Rooms& rooms, Findings& out) {
+void add_inferred(const Sources& sources, Findings& out) {
   std::set<int32_t> groups;
   int64_t calls = 0;
-  for (const CollectiveInstance& instance : rooms.instances.instances) {
+  for (const CollectiveInstance& instance : sources.instances.instances) {
     if (!instance.communicator.known()) continue;
-    if (rooms.instances.communicators[instance.communicator].source != MembersSource::inferred) continue;
+    if (sources.instances.communicators[instance.communicator].source != MembersSource::inferred) continue;
     groups.insert(instance.communicator.value);
     calls += instance.member_count;
   }
@@ -190,10 +190,10 @@ void add_inferred(const Rooms& rooms, Findings& out) {
 }
 
 // Calls that began and of which no end was recorded.
-void add_open_ends(const Rooms& rooms, Findings& out) {
+void add_open_ends(const Sources& sources, Findings& out) {
   std::map<int32_t, int64_t> calls;  // by rank
-  for (const CallRef& member : rooms.instances.members) {
-    const RankTrace& trace = rooms.job[member.trace];
+  for (const CallRef& member : sources.instances.members) {
+    const RankTrace& trace = sources.job[member.trace];
     if (lacks_end(trace.calls[static_cast<size_t>(member.call)].duration_ns)) ++calls[trace.rank.value];
   }
   if (calls.empty()) return;
@@ -210,10 +210,10 @@ void add_open_ends(const Rooms& rooms, Findings& out) {
                                     sum, human_ranks(ranks))));
 }
 
-void add_instances(const Rooms& rooms, const JobReport& report, Findings& out) {
+void add_instances(const Sources& sources, const JobReport& report, Findings& out) {
   int64_t unaligned = 0, semantics = 0, causality = 0, extrapolated = 0, ties = 0;
-  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
-    const InstanceView view(rooms, i);
+  for (size_t i = 0; i < sources.instances.instances.size(); ++i) {
+    const InstanceView view(sources, i);
     unaligned += view.timing.reason == SplitReason::unconnected ? 1 : 0;
     semantics += view.timing.reason == SplitReason::semantics ? 1 : 0;
     causality += view.timing.reason == SplitReason::causality ? 1 : 0;
@@ -292,15 +292,15 @@ size_t most_components(const JobReport& report) {
   return most;
 }
 
-Findings own_findings(const Rooms& rooms, const JobReport& report) {
+Findings own_findings(const Sources& sources, const JobReport& report) {
   Findings out;
   add_components(report, out);
   add_windows(report, out);
-  add_instances(rooms, report, out);
-  add_open_ends(rooms, out);
-  add_clock_doubt(rooms, report, out);
-  add_inferred(rooms, out);
-  add_unmatched(rooms, report, out);
+  add_instances(sources, report, out);
+  add_open_ends(sources, out);
+  add_clock_doubt(sources, report, out);
+  add_inferred(sources, out);
+  add_unmatched(sources, report, out);
   add_slow_groups(report, out);
   add_uneven_groups(report, out);
   return out;

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "rooms.h"
+#include "sources.h"
 
 namespace skewscope::report {
 
@@ -34,6 +34,6 @@ size_t most_components(const JobReport& report);
 
 // Incomplete and mismatched instances, instances that were not split, clocks too uncertain for the waits seen, inferred
 // groups, ties, unmatched calls by reason: each with its consequence. `report` holds `matching` already.
-Findings own_findings(const Rooms& rooms, const JobReport& report);
+Findings own_findings(const Sources& sources, const JobReport& report);
 
 }  // namespace skewscope::report

@@ -1,7 +1,7 @@
 // What the report says of a job's pipeline.
 #pragma once
 
-#include "rooms.h"
+#include "sources.h"
 
 namespace skewscope::report {
 

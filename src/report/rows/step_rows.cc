@@ -50,30 +50,30 @@ void set_parts(Row& row, const StepParts& parts) {
 }
 
 // What blocked the ranks of a step, by session and number.
-std::map<std::pair<SessionId, int64_t>, BlockedParts> blocked_in_steps(const Rooms& rooms,
+std::map<std::pair<SessionId, int64_t>, BlockedParts> blocked_in_steps(const Sources& sources,
                                                                        const std::vector<bool>& measured) {
   std::map<std::pair<SessionId, int64_t>, BlockedParts> blocked;
-  for (size_t row = 0; row < rooms.blame.steps.size(); ++row) {
-    const TraceStep& own = rooms.decomposition.trace_steps[row];
-    if (measured[own.trace.index()]) blocked[{rooms.job[own.trace].session, own.number}] += rooms.blame.steps[row];
+  for (size_t row = 0; row < sources.blame.steps.size(); ++row) {
+    const TraceStep& own = sources.decomposition.trace_steps[row];
+    if (measured[own.trace.index()]) blocked[{sources.job[own.trace].session, own.number}] += sources.blame.steps[row];
   }
   return blocked;
 }
 
-std::vector<JobReport::StepRow> rows_of_steps(const Rooms& rooms, const std::vector<bool>& measured,
+std::vector<JobReport::StepRow> rows_of_steps(const Sources& sources, const std::vector<bool>& measured,
                                               const std::vector<JobStep>& steps) {
-  auto blocked = blocked_in_steps(rooms, measured);
+  auto blocked = blocked_in_steps(sources, measured);
   std::vector<JobReport::StepRow> rows;
   for (const JobStep& step : steps) {
     JobReport::StepRow& row = rows.emplace_back();
     row.session = step.session.value;
     row.step = step.number;
-    row.start_ns = step.start.ns - rooms.clocks.reference_ns;
+    row.start_ns = step.start.ns - sources.clocks.reference_ns;
     row.duration_ns = step.duration_ns;
     row.ranks = step.traces;
     row.gpu_rows = step.rows;
     row.collectives = step.calls;
-    row.host_start_ns = step.host_start.ns - rooms.clocks.reference_ns;
+    row.host_start_ns = step.host_start.ns - sources.clocks.reference_ns;
     row.host_duration_ns = step.host_duration_ns;
     const BlockedParts& parts = blocked[{step.session, step.number}];
     row.blocking_wait_ns = parts.wait_ns;
@@ -86,52 +86,52 @@ std::vector<JobReport::StepRow> rows_of_steps(const Rooms& rooms, const std::vec
 
 }  // namespace
 
-std::vector<JobReport::StepRow> step_rows(const Rooms& rooms) {
-  const std::vector<bool> measured = in_longest_component(rooms.job, rooms.clocks);
-  std::vector<JobReport::StepRow> rows = rows_of_steps(rooms, measured, rooms.decomposition.steps);
+std::vector<JobReport::StepRow> step_rows(const Sources& sources) {
+  const std::vector<bool> measured = in_longest_component(sources.job, sources.clocks);
+  std::vector<JobReport::StepRow> rows = rows_of_steps(sources, measured, sources.decomposition.steps);
   // Steps that only ranks recorded whose clocks nobody compared with these are none of theirs.
   rows.erase(std::remove_if(rows.begin(), rows.end(), [](const auto& row) { return row.ranks == 0; }), rows.end());
   return rows;
 }
 
-std::vector<JobReport::StepRow> step_rows_of(const Rooms& rooms, const std::vector<TraceIndex>& traces,
+std::vector<JobReport::StepRow> step_rows_of(const Sources& sources, const std::vector<TraceIndex>& traces,
                                              const std::vector<JobStep>& steps) {
-  std::vector<bool> measured(rooms.job.traces.size(), false);
+  std::vector<bool> measured(sources.job.traces.size(), false);
   for (const TraceIndex trace : traces) measured[trace.index()] = true;
-  return rows_of_steps(rooms, measured, steps);
+  return rows_of_steps(sources, measured, steps);
 }
 
-std::vector<JobReport::RankStep> rank_steps(const Rooms& rooms) {
-  const Decomposition& d = rooms.decomposition;
-  std::vector<std::vector<HostWindow>> windows(rooms.job.traces.size());
-  tbb::parallel_for(size_t{0}, windows.size(), [&](size_t t) { windows[t] = host_windows(rooms.job.traces[t]); });
+std::vector<JobReport::RankStep> rank_steps(const Sources& sources) {
+  const Decomposition& d = sources.decomposition;
+  std::vector<std::vector<HostWindow>> windows(sources.job.traces.size());
+  tbb::parallel_for(size_t{0}, windows.size(), [&](size_t t) { windows[t] = host_windows(sources.job.traces[t]); });
   std::vector<JobReport::RankStep> rows(d.trace_steps.size());
   tbb::parallel_for(size_t{0}, rows.size(), [&](size_t i) {
     const TraceStep& own = d.trace_steps[i];
     JobReport::RankStep& row = rows[i];
-    row.rank = rooms.job[own.trace].rank.value;
-    row.session = rooms.job[own.trace].session.value;
+    row.rank = sources.job[own.trace].rank.value;
+    row.session = sources.job[own.trace].session.value;
     row.step = d.steps[static_cast<size_t>(own.step)].number;
     set_parts(row, own.parts);
-    row.start_ns = rooms.clocks.to_job(own.trace, own.begin).ns - rooms.clocks.reference_ns;
+    row.start_ns = sources.clocks.to_job(own.trace, own.begin).ns - sources.clocks.reference_ns;
     row.gpu_rows = own.rows;
     row.collectives = own.calls;
     const std::vector<HostWindow>& own_windows = windows[own.trace.index()];
     const auto window = std::lower_bound(own_windows.begin(), own_windows.end(), row.step,
                                          [](const HostWindow& w, int64_t step) { return w.step < step; });
     assert(window != own_windows.end() && window->step == row.step);
-    row.host_start_ns = rooms.clocks.to_job(own.trace, window->start).ns - rooms.clocks.reference_ns;
+    row.host_start_ns = sources.clocks.to_job(own.trace, window->start).ns - sources.clocks.reference_ns;
     row.host_duration_ns = window->end - window->start;
   });
   return rows;
 }
 
-std::vector<JobReport::OutsideSteps> outside_steps(const Rooms& rooms) {
+std::vector<JobReport::OutsideSteps> outside_steps(const Sources& sources) {
   std::vector<JobReport::OutsideSteps> rows;
-  for (const TraceRest& rest : rooms.decomposition.trace_rests) {
+  for (const TraceRest& rest : sources.decomposition.trace_rests) {
     JobReport::OutsideSteps& row = rows.emplace_back();
-    row.rank = rooms.job[rest.trace].rank.value;
-    row.session = rooms.job[rest.trace].session.value;
+    row.rank = sources.job[rest.trace].rank.value;
+    row.session = sources.job[rest.trace].session.value;
     row.place = to_string(rest.place);
     row.gpu_rows = rest.rows;
     set_parts(row, rest.parts);
@@ -146,10 +146,10 @@ int64_t mean_step_ns(const JobReport& report) {
   return steps.empty() ? 0 : sum_ns / std::ssize(steps);
 }
 
-std::vector<JobReport::CollectiveStep> collective_steps(const Rooms& rooms) {
+std::vector<JobReport::CollectiveStep> collective_steps(const Sources& sources) {
   std::map<std::tuple<int32_t, CollectiveKind, DType, int64_t, int32_t, int64_t>, JobReport::CollectiveStep> sums;
-  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
-    const InstanceView view(rooms, i);
+  for (size_t i = 0; i < sources.instances.instances.size(); ++i) {
+    const InstanceView view(sources, i);
     const CollectiveInstance& c = view.instance;
     if (!view.split()) continue;
     for (size_t m = 0; m < view.size(); ++m) {

@@ -3,17 +3,17 @@
 
 #include <vector>
 
-#include "rooms.h"
+#include "sources.h"
 
 namespace skewscope::report {
 
-std::vector<JobReport::StepRow> step_rows(const Rooms& rooms);
+std::vector<JobReport::StepRow> step_rows(const Sources& sources);
 // The same of these traces alone, which run `steps`.
-std::vector<JobReport::StepRow> step_rows_of(const Rooms& rooms, const std::vector<TraceIndex>& traces,
+std::vector<JobReport::StepRow> step_rows_of(const Sources& sources, const std::vector<TraceIndex>& traces,
                                              const std::vector<JobStep>& steps);
-std::vector<JobReport::RankStep> rank_steps(const Rooms& rooms);
-std::vector<JobReport::OutsideSteps> outside_steps(const Rooms& rooms);
-std::vector<JobReport::CollectiveStep> collective_steps(const Rooms& rooms);
+std::vector<JobReport::RankStep> rank_steps(const Sources& sources);
+std::vector<JobReport::OutsideSteps> outside_steps(const Sources& sources);
+std::vector<JobReport::CollectiveStep> collective_steps(const Sources& sources);
 
 // Mean over the steps that most ranks recorded, as compare and scale have it; 0 without steps.
 int64_t mean_step_ns(const JobReport& report);

@@ -37,10 +37,10 @@ struct StragglerPart {
 
 using PartsOfRank = std::map<int32_t, std::vector<StragglerPart>>;
 
-PartsOfRank parts_by_rank(const Rooms& rooms) {
+PartsOfRank parts_by_rank(const Sources& sources) {
   PartsOfRank parts;
-  for (size_t i = 0; i < rooms.instances.instances.size(); ++i) {
-    const InstanceView view(rooms, i);
+  for (size_t i = 0; i < sources.instances.instances.size(); ++i) {
+    const InstanceView view(sources, i);
     if (!view.instance.complete || !view.split()) continue;
     for (size_t m = 0; m < view.size(); ++m) {
       const RankTrace& trace = view.trace(m);
@@ -114,11 +114,11 @@ struct Blamed {
   WhatIf what_if;
 };
 
-std::map<int32_t, Blamed> blamed_ranks(const Rooms& rooms) {
+std::map<int32_t, Blamed> blamed_ranks(const Sources& sources) {
   std::map<int32_t, Blamed> by_rank;
-  for (size_t t = 0; t < rooms.blame.traces.size(); ++t) {
-    const TraceBlame& trace = rooms.blame.traces[t];
-    Blamed& rank = by_rank[rooms.job.traces[t].rank.value];
+  for (size_t t = 0; t < sources.blame.traces.size(); ++t) {
+    const TraceBlame& trace = sources.blame.traces[t];
+    Blamed& rank = by_rank[sources.job.traces[t].rank.value];
     rank.origin_ns += trace.origin_ns;
     for (size_t i = 0; i < kLateCauses; ++i) {
       rank.origin[i] += trace.origin_by_cause[i];
@@ -151,13 +151,13 @@ struct ComparedRanks {
   std::map<int32_t, int64_t> window_ns;
   std::map<int32_t, bool> saved_at_least;
 
-  explicit ComparedRanks(const Rooms& rooms) {
-    const std::vector<ClockIsland> islands = islands_of(rooms.job, rooms.clocks);
+  explicit ComparedRanks(const Sources& sources) {
+    const std::vector<ClockIsland> islands = islands_of(sources.job, sources.clocks);
     for (size_t i = 0; i < islands.size(); ++i) {
-      const IslandBlame& blame = rooms.blame.islands.empty() ? rooms.blame : rooms.blame.islands[i];
+      const IslandBlame& blame = sources.blame.islands.empty() ? sources.blame : sources.blame.islands[i];
       for (const TraceIndex trace : islands[i].traces) {
-        const int32_t rank = rooms.job[trace].rank.value;
-        window_ns[rank] = islands.size() == 1 ? rooms.clocks.window_ns : islands[i].window_ns;
+        const int32_t rank = sources.job[trace].rank.value;
+        window_ns[rank] = islands.size() == 1 ? sources.clocks.window_ns : islands[i].window_ns;
         saved_at_least[rank] = blame.replay.saved_at_least;
       }
     }
@@ -166,18 +166,18 @@ struct ComparedRanks {
 
 }  // namespace
 
-std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
+std::vector<JobReport::Straggler> stragglers_of(const Sources& sources) {
   std::map<int32_t, JobReport::Straggler> by_rank;
-  for (size_t t = 0; t < rooms.job.traces.size(); ++t) {
-    const TraceTotals& totals = rooms.decomposition.traces[t];
-    JobReport::Straggler& s = by_rank[rooms.job.traces[t].rank.value];
+  for (size_t t = 0; t < sources.job.traces.size(); ++t) {
+    const TraceTotals& totals = sources.decomposition.traces[t];
+    JobReport::Straggler& s = by_rank[sources.job.traces[t].rank.value];
     s.late_count += totals.late_count;
     s.late_candidates += totals.late_candidates;
     s.wait_caused_ns += totals.delay_caused_ns;
   }
-  const PartsOfRank parts = parts_by_rank(rooms);
-  const std::map<int32_t, Blamed> blamed = blamed_ranks(rooms);
-  const ComparedRanks compared(rooms);
+  const PartsOfRank parts = parts_by_rank(sources);
+  const std::map<int32_t, Blamed> blamed = blamed_ranks(sources);
+  const ComparedRanks compared(sources);
   std::vector<std::pair<int64_t, JobReport::Straggler>> rows;
   for (auto& [rank, s] : by_rank) {
     const Blamed& own = blamed.at(rank);
@@ -202,9 +202,9 @@ std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms) {
   return sorted;
 }
 
-std::vector<JobReport::CauseRow> cause_rows(const Rooms& rooms) {
+std::vector<JobReport::CauseRow> cause_rows(const Sources& sources) {
   std::vector<JobReport::CauseRow> rows;
-  for (const auto& [rank, blamed] : blamed_ranks(rooms)) {
+  for (const auto& [rank, blamed] : blamed_ranks(sources)) {
     for (size_t i = 0; i < kLateCauses; ++i) {
       if (blamed.lateness[i] == 0 && blamed.origin[i] == 0) continue;
       rows.push_back({rank, static_cast<LateCause>(i), blamed.lateness[i], blamed.origin[i]});
@@ -214,10 +214,10 @@ std::vector<JobReport::CauseRow> cause_rows(const Rooms& rooms) {
 }
 
 // By rank, its sessions added up.
-std::vector<JobReport::FlowRow> flow_rows(const Rooms& rooms) {
+std::vector<JobReport::FlowRow> flow_rows(const Sources& sources) {
   std::map<std::tuple<int32_t, int32_t, int32_t>, int64_t> moved;
-  for (const BlameFlow& flow : rooms.blame.flows) {
-    moved[{rooms.job[flow.victim].rank.value, flow.late_in.value, flow.waited_in.value}] += flow.moved_ns;
+  for (const BlameFlow& flow : sources.blame.flows) {
+    moved[{sources.job[flow.victim].rank.value, flow.late_in.value, flow.waited_in.value}] += flow.moved_ns;
   }
   std::vector<JobReport::FlowRow> rows;
   for (const auto& [way, ns] : moved) rows.push_back({std::get<0>(way), std::get<1>(way), std::get<2>(way), ns});

@@ -3,14 +3,14 @@
 
 #include <vector>
 
-#include "rooms.h"
+#include "sources.h"
 
 namespace skewscope::report {
 
 // Ranks that were last, caused wait or are where wait began: causes first; then by the wait that began with them and is
 // not the program's, by the wait charged directly, by rank.
-std::vector<JobReport::Straggler> stragglers_of(const Rooms& rooms);
-std::vector<JobReport::CauseRow> cause_rows(const Rooms& rooms);
-std::vector<JobReport::FlowRow> flow_rows(const Rooms& rooms);
+std::vector<JobReport::Straggler> stragglers_of(const Sources& sources);
+std::vector<JobReport::CauseRow> cause_rows(const Sources& sources);
+std::vector<JobReport::FlowRow> flow_rows(const Sources& sources);
 
 }  // namespace skewscope::report

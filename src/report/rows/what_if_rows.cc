@@ -6,7 +6,7 @@
 
 namespace skewscope::report {
 
-JobReport::WhatIf what_if_rows(const Rooms& rooms, const IslandBlame& blame, int64_t steps) {
+JobReport::WhatIf what_if_rows(const Sources& sources, const IslandBlame& blame, int64_t steps) {
   JobReport::WhatIf out;
   out.recorded_ns = blame.replay.recorded_ns;
   out.replayed_ns = blame.replay.replayed_ns;
@@ -19,11 +19,11 @@ JobReport::WhatIf what_if_rows(const Rooms& rooms, const IslandBlame& blame, int
   out.together_saved_ns = blame.together.saved_ns;
   for (const ProgramGroup& group : blame.programs) {
     std::set<int32_t> ranks;
-    for (const TraceIndex trace : group.traces) ranks.insert(rooms.job[trace].rank.value);
+    for (const TraceIndex trace : group.traces) ranks.insert(sources.job[trace].rank.value);
     const bool at_least = group.saved_at_least || (group.saved_ns > 0 && blame.replay.saved_at_least);
     out.programs.push_back({{ranks.begin(), ranks.end()}, group.work_ns, group.saved_ns, at_least});
   }
-  out.operations = operation_rows(blame, rooms.decomposition.group_kinds, rooms.job.modules);
+  out.operations = operation_rows(blame, sources.decomposition.group_kinds, sources.job.modules);
   return out;
 }
 

@@ -11,10 +11,10 @@
 #include <array>
 #include <map>
 
-#include "own_findings.h"
 #include "skewscope/base/human_units.h"
 #include "skewscope/report.h"
-#include "straggler_chain.h"
+#include "src/report/rows/own_findings.h"
+#include "src/report/rows/straggler_chain.h"
 
 namespace skewscope {
 namespace report {

@@ -13,7 +13,7 @@
 // profiler was told, which is no loss: those steps alone count that all of them recorded, and what is replayed, which
 // is the whole job, says nothing of them. Ranks without GPU rows are left out: nothing is known of what they computed.
 // Source: POP centre of excellence, "Standard metrics for performance analysis"; TALP (DLB); arXiv 2603.26576.
-#include "efficiency.h"
+#include "efficiency_rows.h"
 
 #include <algorithm>
 #include <cmath>
