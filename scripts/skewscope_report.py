@@ -36,7 +36,7 @@ BOOLEANS = {"aligned", "complete", "reported", "saved_at_least"}
 # A CSV file has no types, and text may look like a number: a group's name, the only rank of a list.
 TEXTS = {"basis", "blocked_by", "bound", "cause", "code", "desc", "device_name", "domain", "dtype", "file", "first_file",
          "group_kind", "host", "hosts", "kernel", "key", "kind", "link", "message", "method", "metric", "module", "name", "next",
-         "note", "op", "outliers", "pattern", "phase", "place", "reason", "schedule", "severity", "source", "standing",
+         "note", "op", "pattern", "phase", "place", "reason", "schedule", "severity", "source", "standing",
          "table", "why"}
 COUNTS_OF_RANKS = {"steps", "component_steps", "rank_statistics"}  # tables whose column `ranks` is a number, not a list
 REALS = ("_share", "_gb_per_s", "_ppb")
@@ -68,7 +68,7 @@ class Report:
         else:
             self._document = _read_document(self.path)
         if self._database and not {"ranks", "collective_ranks"} <= set(self.tables()):
-            raise ReportError(f"{self._database}: is no report of skewscope: it has no tables ranks and collective_ranks")
+            raise ReportError(f"{self._database}: is no report of a job: it has no tables ranks and collective_ranks")
         self.name: str = self._document["job"]["name"] if self._document else self._name_in_tables()
 
     def _open_directory(self) -> None:
@@ -249,7 +249,7 @@ def _bool_of(column: str, value: Any) -> Any:
 
 def _value_of(table: str, column: str, text: str) -> Any:
     """The value that a field of a CSV file stands for."""
-    is_list = column == "ranks" and table not in COUNTS_OF_RANKS
+    is_list = column == "outliers" or (column == "ranks" and table not in COUNTS_OF_RANKS)
     if text == "":
         return "" if is_list else None  # a list without ranks is known
     if column in BOOLEANS:

@@ -36,7 +36,8 @@ def make_reports(folder):
         skewscope("simulate", "-o", folder / "traces" / job, "--nodes", 2, "--gpus", 4, "--steps", 3, *options)
     for job in JOBS:
         recorded = ROOT / "tests/data/real" / job
-        skewscope("report", recorded if recorded.exists() else folder / "traces" / job, "-o", folder / "reports" / job, "--cache", "off")
+        skewscope("report", recorded if recorded.exists() else folder / "traces" / job, "-o", folder / "reports" / job,
+                  "--rank-tables", "gpu", "--cache", "off")
     skewscope("report", folder / "traces/slow", "-o", folder / "plain", "-f", "json,csv", "--cache", "off")
 
 
@@ -159,7 +160,7 @@ class Reader(unittest.TestCase):
         (self.scratch / "list.json").write_text("[1]")
         self.assert_refused(["schema is None"], Report, self.scratch / "list.json")
         sqlite3.connect(self.scratch / "foreign.sqlite").execute("CREATE TABLE kernels (name TEXT)").connection.close()
-        self.assert_refused(["is no report of skewscope"], Report, self.scratch / "foreign.sqlite")
+        self.assert_refused(["is no report of a job"], Report, self.scratch / "foreign.sqlite")
         (self.scratch / "text.sqlite").write_text("no database, but long enough to be read as the head of one" * 20)
         self.assert_refused(["not a database"], Report, self.scratch / "text.sqlite")
 
